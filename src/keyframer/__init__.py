@@ -2,12 +2,12 @@
 
     import keyframer
 
-    document = keyframer.read("scene.3ds")      # what the file says, every byte kept
+    document = keyframer.read("scene.3ds")           # the content of the file, every byte kept
     document.issues                             # its problems, with byte offset and path
     keyframer.write(document, "copy.3ds")       # the same bytes again
     keyframer.check("scene.3ds").verdict        # clean, readable with problems, or not readable
 
-    scene = keyframer.load("scene.3ds")         # what it means: nodes, meshes, keys
+    scene = keyframer.load("scene.3ds")              # its meaning: nodes, meshes, keys
     keyframer.pose(scene, frames=[0, 10]).world # world matrices, 4 x 4
     scene.find("Rotor")                         # the index of a node
     keyframer.render(scene).save("scene.png")   # a picture; in a notebook keyframer.view(scene) plays it

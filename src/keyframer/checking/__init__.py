@@ -1,4 +1,4 @@
-"""Find everything that is wrong with a file: run the readers, the bridges and the rules, and collect their issues."""
+"""Finds all problems of a file: runs the readers, the bridges and the rules, and collects their issues."""
 
 from keyframer.checking.check_report import (
     PASSES,

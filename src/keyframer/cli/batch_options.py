@@ -63,7 +63,7 @@ def _thumbnail(parser: argparse.ArgumentParser) -> None:
 
 
 def wanted_endings(options: argparse.Namespace) -> tuple[str, ...]:
-    """Return the extensions that are taken from folders, archives and stores, as in the command for one file."""
+    """Return the extensions of files that are taken from folders, archives and URLs, as in the command for one file."""
     if options.operation == "convert" and options.to in (None, "gltf"):
         return tuple(ending for ending in inputs.LOADABLE if ending not in (".glb", ".gltf"))
     return inputs.LOADABLE

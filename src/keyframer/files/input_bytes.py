@@ -1,4 +1,4 @@
-"""Reading inputs whole, within the limit of their size."""
+"""Reads whole inputs within the size limit."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from keyframer.files.output_checks import current_run, note_input
 from keyframer.limits import DEFAULT_LIMITS, Limits, feed
 
 _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-"""where ``<(command)`` and redirections of a shell are found"""
+"""folders of ``<(command)`` and other pipes of a shell"""
 
 
 def read_bytes(source: PathLike | IO[bytes], limits: Limits = DEFAULT_LIMITS, packed: int | None = None) -> bytes:
-    """The whole content of a path or of a binary stream; the budget that is open grows with it.
+    """Return the whole content of a path or binary stream; the open budget grows with its size.
 
-    ``packed`` is how many bytes it takes in its archive: these are its input, not what they become. Raises OSError
-    where the system does, `FormatError` where the content is over the limit or changed meanwhile.
+    ``packed`` is the size in its archive: the budget grows with that, not with the unpacked size. Raises OSError if it
+    cannot be read, `FormatError` if it is over the limit or changed while it was read.
     """
     data = _read(source, limits)
     feed(len(data) if packed is None else packed)
@@ -41,13 +41,13 @@ def is_endless(path: PathLike) -> bool:
 
 def _read(source: PathLike | IO[bytes], limits: Limits) -> bytes:
     if isinstance(source, (str, os.PathLike)):
-        if current_run() is not None and is_endless(source):  # Python code may wait for whom it likes
+        if current_run() is not None and is_endless(source):  # Python code may wait for any pipe
             raise OSError(errno.EINVAL, "not a regular file", os.fspath(source))
         with open(source, "rb", buffering=0) as stream:  # read at once: a buffer takes as long to make as a small file
             before = os.fstat(stream.fileno())
             note_input(before)
             check_size(before.st_size, limits)
-            sized = before.st_size > 0  # pipes and /proc entries say 0
+            sized = before.st_size > 0  # pipes and /proc entries report 0
             data = stream.read() if sized else _read_at_most(stream, limits)
             after = os.fstat(stream.fileno())
         if sized and (len(data) != before.st_size or before.st_mtime_ns != after.st_mtime_ns):

@@ -1,4 +1,4 @@
-"""Zip archives: opened once, members unpacked behind the limits."""
+"""Zip archives: opened once, members unpacked within the limits."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from keyframer.files.input_bytes import check_size, read_bytes
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits
 
 _ENCRYPTED = 1
-"""bit of a member's flags"""
+"""bit in the flags of a member"""
 
 
 class Archive:
     """An open zip archive. Raises `FormatError` if it is damaged, OSError if it cannot be opened."""
 
     def __init__(self, source: str | IO[bytes], size: int, limits: Limits = DEFAULT_LIMITS) -> None:
-        """``size``: bytes of the archive itself, in proportion to which its members may be unpacked."""
+        """``size``: bytes of the archive; its members may be unpacked in proportion to it."""
         with _archive_errors():
             self._zip = ZipFile(source)
         self.members = self._zip.infolist()
-        """folders too, in the order of the archive's directory"""
+        """including folders, in the order of the directory of the archive"""
         self._limits = limits
         self._refused = _refused_members(self.members, Budget(limits, size))
 
@@ -35,12 +35,12 @@ class Archive:
         self._zip.close()
 
     def head(self, member: ZipInfo, size: int) -> bytes:
-        """The first bytes of a member, at most ``size``."""
+        """Return the first bytes of a member, at most ``size``."""
         with _archive_errors(), self._zip.open(member) as stream:
             return stream.read(size)
 
     def read(self, member: ZipInfo) -> bytes:
-        """The content of a member, unpacked. Raises `FormatError` if it is damaged, encrypted or over a limit."""
+        """Return the unpacked content of a member; raises `FormatError` if it is damaged, encrypted or over a limit."""
         if member.header_offset in self._refused:
             raise self._refused[member.header_offset]
         if member.flag_bits & _ENCRYPTED:
@@ -51,8 +51,10 @@ class Archive:
 
 
 def _refused_members(members: list[ZipInfo], budget: Budget) -> dict[int, FormatError]:
-    """Members that exceed the budget together with those before them, in the order of their names, by their
-    ``header_offset`` (LIMIT_ARCHIVE_BYTES). zipfile never unpacks more of a member than the size it claims."""
+    """Return the members that exceed the budget together with those before them by name (LIMIT_ARCHIVE_BYTES).
+
+    They are identified by their ``header_offset``. zipfile never unpacks more of a member than its stated size.
+    """
     refused: dict[int, FormatError] = {}
     for member in sorted(members, key=lambda member: member.filename):
         try:
@@ -64,8 +66,10 @@ def _refused_members(members: list[ZipInfo], budget: Budget) -> dict[int, Format
 
 @contextmanager
 def _archive_errors() -> Iterator[None]:
-    """Turn what zipfile and its decompressors raise into a `FormatError`. A few bytes of LZMA can ask for gigabytes,
-    which ends in a MemoryError."""
+    """Turn the exceptions of zipfile and its decompressors into a `FormatError`.
+
+    A few bytes of LZMA can request gigabytes, which ends in a MemoryError.
+    """
     try:
         yield
     except MemoryError:

@@ -162,7 +162,7 @@ def _node(
 
 
 def _frames_apart(world_a: Floats, world_b: Floats) -> tuple[Floats, Floats]:
-    """(T,) degrees between the axes of a node, and (T,) the largest difference of their lengths."""
+    """Return (T,) degrees between the axes of a node, and (T,) the largest difference of their lengths."""
     lengths_a, lengths_b = (np.sqrt(np.sum(world[:, :3, :3] ** 2, axis=1)) for world in (world_a, world_b))
     return (
         _angles(world_a[:, :3, :3], lengths_a, world_b[:, :3, :3], lengths_b),
@@ -179,7 +179,7 @@ def _turned(moment: Pose, number: int, turn: Floats | None) -> Floats:
 
 
 def _angles(a: Floats, lengths_a: Floats, b: Floats, lengths_b: Floats) -> Floats:
-    """(T,) degrees between the axes of two frames; 0 where one of them is flat."""
+    """Return (T,) degrees between the axes of two frames; 0 if one of them is flat."""
     good = (lengths_a > 1e-12).all(axis=1) & (lengths_b > 1e-12).all(axis=1)
     out = np.zeros(len(a))
     if good.any():
@@ -192,7 +192,7 @@ def _angles(a: Floats, lengths_a: Floats, b: Floats, lengths_b: Floats) -> Float
 
 
 def _rigid(matrices: Floats) -> Floats:
-    """Mirrored frames made right-handed, both in the same way."""
+    """Return mirrored frames made right-handed, both in the same way."""
     mirrored = np.linalg.det(matrices) < 0
     return np.asarray(np.where(mirrored[:, None, None], -matrices, matrices))
 
@@ -214,7 +214,7 @@ def _vertices(
 
 
 def motion_panels(diff: MotionDiff, distance: float, degrees: float, most: int = 8) -> list[Panel]:
-    """The differences over time of the nodes that differ most: where they are, and how they are turned."""
+    """Return panels of the largest differences over time: position and rotation."""
     worst = diff.changed(distance, degrees)[:most]
     times = diff.times
     span = (float(times[0]), float(times[-1]) if len(times) > 1 else float(times[0]) + 1)

@@ -1,4 +1,4 @@
-"""How tracks and documents look in a notebook: a curve, a table. Registered by name from the package's root."""
+"""Notebook output for tracks and documents: a curve, a table. Registered by name in the root of the package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROWS = 12
 
 
 def track_html(track: Track) -> str:
-    """The curve, or just the words where there is no key."""
+    """Return the curve as HTML, or a short text if there are no keys."""
     if not len(track.times):
         return f"<code>{inert(repr(track))}</code>"
     panel = panel_of(track, track.kind, "time", value_label(track.kind, Scene()), None)
@@ -29,14 +29,14 @@ def channel_html(channel: Channel) -> str:
 
 
 def clip_html(clip: Clip) -> str:
-    """A line for each channel."""
+    """Return a table with one line per channel."""
     kinds = Counter(channel.track.kind for channel in clip.channels)
     rows = [(kind, str(count)) for kind, count in kinds.most_common(_ROWS)]
     return table_html(repr(clip), ("track", "channels"), rows)
 
 
 def document_html(document: Document) -> str:
-    """The kinds of records, and what was odd."""
+    """Return a table of record types and the issues."""
     kinds = Counter(type(record).__name__ for record in document.find(Record))
     rows = [(name, str(count)) for name, count in kinds.most_common(_ROWS)]
     if len(kinds) > _ROWS:
@@ -47,7 +47,7 @@ def document_html(document: Document) -> str:
 
 
 def table_html(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """A small table; every cell is inert."""
+    """Return a small HTML table with escaped cells."""
     head = "".join(f"<th>{inert(column)}</th>" for column in columns)
     body = "".join(f"<tr>{''.join(f'<td>{inert(cell)}</td>' for cell in row)}</tr>" for row in rows)
     shown = f"<code>{inert(title)}</code>" if title else ""

@@ -20,7 +20,7 @@ def compose(
     scale: ArrayLike,
     scale_axes_xyzw: ArrayLike | None = None,
 ) -> Floats:
-    """T · R · S; with scale axes Q the scale acts along turned axes, S = Q diag(s) Q^-1."""
+    """Return T · R · S; with scale axes Q the scale acts along rotated axes, S = Q diag(s) Q^-1."""
     t = np.asarray(translation, dtype=np.float64)
     s = np.asarray(scale, dtype=np.float64)
     q = np.asarray(rotation_xyzw, dtype=np.float64)
@@ -40,11 +40,10 @@ def compose(
 
 
 def decompose(matrix: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Translation, rotation_xyzw and scale of T · R · S; shear, which these cannot hold, is dropped
-    (`decompose_sheared` keeps it).
+    """Return translation, rotation_xyzw and scale of T · R · S, without shear (`decompose_sheared` keeps it).
 
     The axes are made orthogonal in the order x, y, z. A mirrored matrix gets a negative x scale; an axis of
-    length zero gets scale 0 and whatever direction completes the frame.
+    length zero gets scale 0 and a direction that completes the frame.
     """
     m = np.asarray(matrix, dtype=np.float64)
     a, b, c = m[..., :3, 0], m[..., :3, 1], m[..., :3, 2]
@@ -62,9 +61,10 @@ def decompose(matrix: ArrayLike) -> tuple[Floats, Floats, Floats]:
 
 
 def decompose_sheared(matrix: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
-    """Translation, rotation_xyzw, scale and scale_axes_xyzw of T · R · Q diag(s) Q^-1, which holds every affine matrix.
+    """Return translation, rotation_xyzw, scale and scale_axes_xyzw of T · R · Q diag(s) Q^-1, the form of any affine
+    matrix.
 
-    R is the turn nearest to the matrix (polar decomposition). A mirrored matrix gets three negative scales.
+    R is the rotation nearest to the matrix (polar decomposition). A mirrored matrix gets three negative scales.
     """
     m = np.asarray(matrix, dtype=np.float64)
     left, scale, right = np.linalg.svd(m[..., :3, :3])
@@ -83,10 +83,10 @@ def decompose_sheared(matrix: ArrayLike) -> tuple[Floats, Floats, Floats, Floats
 def decompose_with_axes(
     matrix: ArrayLike, rounding: float = 1e-6, smallest: float = 0.0
 ) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.bool_]]:
-    """Translation, rotation_xyzw, scale and scale_axes_xyzw, and whether (...,) the axes are needed: what
-    `decompose` gives, with plain axes, or where there is shear what `decompose_sheared` gives.
+    """Return translation, rotation_xyzw, scale and scale_axes_xyzw, and whether (...,) the scale axes are needed.
 
-    What is off by less than `rounding` of the matrix's largest number, or of `smallest` if that is more, is no shear.
+    The result is that of `decompose`, with identity axes, or that of `decompose_sheared` if the matrix has shear.
+    Deviations below `rounding` times the largest number of the matrix (at least `smallest`) are not treated as shear.
     """
     m = np.asarray(matrix, dtype=np.float64)
     position, rotation, scale = decompose(m)
@@ -100,12 +100,12 @@ def decompose_with_axes(
 
 
 def multiply(parent: ArrayLike, child: ArrayLike) -> Floats:
-    """The product parent · child."""
+    """Return the product parent · child."""
     return np.asarray(np.matmul(np.asarray(parent, np.float64), np.asarray(child, np.float64)))
 
 
 def inverse(matrix: ArrayLike) -> Floats:
-    """The inverse of an affine matrix; zeros in the linear part where it has none (a flattened object)."""
+    """Return the inverse of an affine matrix; the linear part is zero if it is singular (a flattened object)."""
     m = np.asarray(matrix, dtype=np.float64)
     a, b, c = m[..., 0, :3], m[..., 1, :3], m[..., 2, :3]
     cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=-1)
@@ -120,14 +120,14 @@ def inverse(matrix: ArrayLike) -> Floats:
 
 
 def transform_points(matrix: ArrayLike, points: ArrayLike) -> Floats:
-    """Points (..., n, 3) moved by matrices (..., 4, 4)."""
+    """Return points (..., n, 3) transformed by matrices (..., 4, 4)."""
     m = np.asarray(matrix, dtype=np.float64)
     moved = np.matmul(np.asarray(points, dtype=np.float64), np.swapaxes(m[..., :3, :3], -1, -2))
     return np.asarray(moved + m[..., None, :3, 3])
 
 
 def transform_vectors(matrix: ArrayLike, vectors: ArrayLike) -> Floats:
-    """Directions (..., n, 3) turned and scaled by matrices (..., 4, 4), not moved."""
+    """Return directions (..., n, 3) rotated and scaled by matrices (..., 4, 4), without translation."""
     m = np.asarray(matrix, dtype=np.float64)
     return np.asarray(np.matmul(np.asarray(vectors, np.float64), np.swapaxes(m[..., :3, :3], -1, -2)))
 
@@ -139,9 +139,9 @@ def look_at(
     roll: ArrayLike = 0.0,
     fallback_up: ArrayLike = (0.0, 1.0, 0.0),
 ) -> Floats:
-    """The frame of a camera: X right, Y up, looking along -Z from position to target.
+    """Return the frame of a camera: X right, Y up, viewing along -Z from position to target.
 
-    `fallback_up` serves where the line of sight is parallel to `up`. A positive roll turns the camera
+    `fallback_up` is used if the line of sight is parallel to `up`. A positive roll turns the camera
     right-handed about its own Z, so the picture turns clockwise. Without a line of sight (position =
     target) the camera looks along -`up`, as if from above.
     """
@@ -149,7 +149,7 @@ def look_at(
     above, spare = np.asarray(up, dtype=np.float64), np.asarray(fallback_up, dtype=np.float64)
     back = _first_direction(eye - np.asarray(target, dtype=np.float64), above)
     across = np.cross(above, back)
-    # 1e-9 of the lengths involved: closer to parallel than float32 positions can say
+    # 1e-9 of the lengths involved: closer to parallel than float32 positions can express
     parallel = _norm(across) <= 1e-9 * _norm(above)
     right = _first_direction(np.where(parallel, np.cross(spare, back), across), _across(back))
     top = np.cross(back, right)
@@ -173,7 +173,7 @@ def _norm(v: Floats) -> Floats:
 
 
 def _first_direction(*candidates: Floats) -> Floats:
-    """Unit vectors along the first candidate that has a direction."""
+    """Return unit vectors along the first candidate that has a direction."""
     chosen = candidates[-1]
     for candidate in reversed(candidates[:-1]):
         chosen = np.where(_norm(candidate) > 0, candidate, chosen)
@@ -181,6 +181,6 @@ def _first_direction(*candidates: Floats) -> Floats:
 
 
 def _across(v: Floats) -> Floats:
-    """A vector at right angles, by way of the coordinate axis farthest from it; zero for zero."""
+    """Return a perpendicular vector, from the coordinate axis farthest from this one; zero for zero."""
     axis = np.eye(3)[np.argmin(np.abs(v), axis=-1)]
     return np.asarray(np.cross(v, axis))

@@ -1,4 +1,4 @@
-"""Numbering: many keys, few of them different."""
+"""Numbering of distinct values in arrays with many repeated ones."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import numpy.typing as npt
 Indices = npt.NDArray[np.int64]
 
 SPARSE = 8
-"""a table may be so many times longer than the keys it numbers; beyond that sorting is cheaper"""
+"""largest ratio of table length to number of keys; above it sorting is faster"""
 
 
 def dense(keys: Indices) -> tuple[Indices, int, Indices]:
-    """For each key (not negative) the rank of its value among the values there are, how many there are, and for each
-    value the place of one key that has it."""
+    """Return the rank of each non-negative key, the number of distinct keys, and for each the position of one key with
+    it.
+    """
     if not len(keys):
         return np.empty(0, np.int64), 0, np.empty(0, np.int64)
     bound = int(keys.max()) + 1
@@ -34,21 +35,21 @@ def dense(keys: Indices) -> tuple[Indices, int, Indices]:
 
 
 def starts(counts: Indices) -> Indices:
-    """Where parts of so many entries begin that stand one after the other."""
+    """Return the start of each part in a concatenation of parts with these lengths."""
     return np.cumsum(counts) - counts
 
 
 def joined(arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Arrays one after the other; a single one as it is."""
+    """Return the concatenated arrays; a single array is returned as it is."""
     return np.asarray(arrays[0]) if len(arrays) == 1 else np.concatenate(arrays)
 
 
 FEW = 16
-"""values that are looked for one by one before sorting is thought of"""
+"""number of values that are searched one by one before sorting"""
 
 
 def distinct(values: Indices) -> tuple[Indices, Indices]:
-    """The different values in rising order, and for each entry the number of its value. Fast where there are few."""
+    """Return the distinct values in ascending order, and for each entry the index of its value; fast for few values."""
     firsts: list[int] = []
     left = values
     while len(left) and len(firsts) <= FEW:
@@ -65,10 +66,10 @@ def distinct(values: Indices) -> tuple[Indices, Indices]:
 
 
 def distinct_rows(rows: npt.NDArray[np.float32]) -> tuple[Indices, Indices]:
-    """For each different row (bit for bit) the place of the first that has it, and for each row the number of its kind.
+    """Return the index of the first of each distinct row (compared bit by bit), and for each row the index of its kind.
 
-    Rows are told apart by a sum of their bits, ten times faster than by sorting them; where two that differ have the
-    same sum, which chance does not bring about, they are sorted after all.
+    Rows are compared by a checksum of their bits, which is ten times faster than sorting them; if two different rows
+    have the same checksum, they are sorted.
     """
     bits = np.ascontiguousarray(rows).view(np.uint32)
     factors = np.random.default_rng(len(bits)).integers(1, 1 << 63, bits.shape[1], np.uint64) * np.uint64(2)
@@ -82,12 +83,14 @@ def distinct_rows(rows: npt.NDArray[np.float32]) -> tuple[Indices, Indices]:
 
 
 def unique_values(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The different values in rising order: `np.unique` without what it loads (`numpy.ma`) at its first call."""
+    """Return the distinct values in ascending order: `np.unique` without the modules that its first call loads
+    (`numpy.ma`).
+    """
     ordered = np.sort(values, axis=None)
     if len(ordered) < 2:
         return ordered
     new = ordered[1:] != ordered[:-1]
-    if ordered.dtype.kind == "f":  # NaNs are last, and all alike
+    if ordered.dtype.kind == "f":  # NaNs come last; all are the same value here
         new &= ordered[:-1] == ordered[:-1]
     different: npt.NDArray[Any] = ordered[np.concatenate([[True], new])]
     return different

@@ -13,13 +13,13 @@ from . import quat
 
 Floats = NDArray[np.float64]
 
-# Below this cosine (or sine) of the middle angle the outer two turn about one line; the last is then set to
+# Below this cosine (or sine) of the middle angle the outer two rotate about the same line; the last is then set to
 # zero.
 _LOCKED = 1e-9
 
 
 def to_quaternion(angles: ArrayLike, order: str) -> Floats:
-    """rotation_xyzw of angles (..., 3) in radians."""
+    """Return rotation_xyzw of angles (..., 3) in radians."""
     first, middle, last = _axes(order)
     values = np.asarray(angles, dtype=np.float64)
     unit = np.eye(3)
@@ -28,19 +28,19 @@ def to_quaternion(angles: ArrayLike, order: str) -> Floats:
 
 
 def to_matrix3(angles: ArrayLike, order: str) -> Floats:
-    """3x3 matrices of angles (..., 3) in radians."""
+    """Return 3x3 matrices of angles (..., 3) in radians."""
     return quat.to_matrix3(to_quaternion(angles, order))
 
 
 def from_quaternion(rotation_xyzw: ArrayLike, order: str) -> Floats:
-    """Angles (..., 3) in radians of unit quaternions; see `from_matrix3`."""
+    """Return angles (..., 3) in radians of unit quaternions; see `from_matrix3`."""
     return from_matrix3(quat.to_matrix3(rotation_xyzw), order)
 
 
 def from_matrix3(matrix: ArrayLike, order: str) -> Floats:
-    """Angles (..., 3) in radians of rotation matrices.
+    """Return angles (..., 3) in radians of rotation matrices.
 
-    The middle angle is in -pi/2..pi/2 (0..pi where the first axis returns, as in "ZXZ"), the outer ones in
+    The middle angle is in -pi/2..pi/2 (0..pi if the first and last axis are the same, as in "ZXZ"), the outer ones in
     -pi..pi.
     """
     i, j, k = _axes(order)
@@ -61,7 +61,7 @@ def from_matrix3(matrix: ArrayLike, order: str) -> Floats:
         out[..., 1] = np.arctan2(sign * m[..., i, k], cosine)
         out[..., 2] = np.arctan2(-sign * m[..., i, j], m[..., i, i])
         locked = cosine < _LOCKED
-    alone = np.arctan2(sign * m[..., k, j], m[..., j, j])  # the first angle where the last is zero
+    alone = np.arctan2(sign * m[..., k, j], m[..., j, j])  # the first angle if the last is zero
     out[..., 0] = np.where(locked, alone, out[..., 0])
     out[..., 2] = np.where(locked, 0.0, out[..., 2])
     return out

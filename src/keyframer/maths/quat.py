@@ -1,7 +1,7 @@
 """Unit quaternions x, y, z, w on the last axis: products, exponentials, matrices, slerp.
 
-`multiply(a, b)` turns by b first, then by a, like the product of their matrices for column vectors.
-Logarithms and exponentials use the half angle: exp(v) turns by 2|v| about v, so exp and log keep the sign
+`multiply(a, b)` rotates by b first, then by a, like the product of their matrices for column vectors.
+Logarithms and exponentials use the half angle: exp(v) rotates by 2|v| about v, so exp and log keep the sign
 of a quaternion.
 """
 
@@ -18,7 +18,7 @@ IDENTITY_XYZW = (0.0, 0.0, 0.0, 1.0)
 
 
 def multiply(a_xyzw: ArrayLike, b_xyzw: ArrayLike) -> Floats:
-    """The product a b: first the turn b, then the turn a."""
+    """Return the product a b: first the rotation b, then the rotation a."""
     a, b = _floats(a_xyzw), _floats(b_xyzw)
     ax, ay, az, aw = _parts(a)
     bx, by, bz, bw = _parts(b)
@@ -32,12 +32,12 @@ def multiply(a_xyzw: ArrayLike, b_xyzw: ArrayLike) -> Floats:
 
 
 def conjugate(rotation_xyzw: ArrayLike) -> Floats:
-    """The inverse turn of a unit quaternion."""
+    """Return the inverse of a unit quaternion."""
     return np.asarray(_floats(rotation_xyzw) * np.array((-1.0, -1.0, -1.0, 1.0)))
 
 
 def normalise(rotation_xyzw: ArrayLike) -> Floats:
-    """Unit quaternions of the same direction; one without a direction (zero) becomes the identity."""
+    """Return unit quaternions of the same direction; the zero quaternion becomes the identity."""
     q = _floats(rotation_xyzw)
     length = length_of(q)[..., None]
     usable = length > 0
@@ -47,7 +47,7 @@ def normalise(rotation_xyzw: ArrayLike) -> Floats:
 
 
 def exp(half_turns: ArrayLike) -> Floats:
-    """The quaternion turning by 2|v| about v, for vectors v of three components."""
+    """Return the quaternion that rotates by 2|v| about v, for vectors v of three components."""
     v = _floats(half_turns)
     angle = length_of(v)
     turning = angle > 0
@@ -60,7 +60,7 @@ def exp(half_turns: ArrayLike) -> Floats:
 
 
 def log(rotation_xyzw: ArrayLike) -> Floats:
-    """The half-angle vector of a unit quaternion, its length in 0..pi; -1 has no axis and gives zero."""
+    """Return the half-angle vector of a unit quaternion, its length in 0..pi; -1 has no axis and gives zero."""
     q = _floats(rotation_xyzw)
     v = q[..., :3]
     length = length_of(v)
@@ -71,12 +71,13 @@ def log(rotation_xyzw: ArrayLike) -> Floats:
 
 
 def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
-    """The turn by `angle` about `axis` of any length; a zero axis is no turn."""
+    """Return the rotation by `angle` about `axis`, which may have any length; a zero axis gives the identity."""
     return exp(half_turn(axis, angle))
 
 
 def half_turn(axis: ArrayLike, angle: ArrayLike) -> Floats:
-    """Half the angle along the unit axis: the logarithm of `from_axis_angle`, on the angle's own branch."""
+    """Return half the angle times the unit axis: the logarithm of `from_axis_angle`, also for angles above 360
+    degrees."""
     v, angles = _floats(axis), _floats(angle)
     length = length_of(v)[..., None]
     usable = length > 0
@@ -85,7 +86,7 @@ def half_turn(axis: ArrayLike, angle: ArrayLike) -> Floats:
 
 
 def to_axis_angle(rotation_xyzw: ArrayLike) -> tuple[Floats, Floats]:
-    """Unit axis and angle in 0..2 pi; the identity gets the axis (0, 0, 1)."""
+    """Return unit axis and angle in 0..2 pi; the identity gets the axis (0, 0, 1)."""
     half = log(normalise(rotation_xyzw))
     length = np.sqrt(np.sum(half * half, axis=-1))
     usable = (length > 0)[..., None]
@@ -94,7 +95,7 @@ def to_axis_angle(rotation_xyzw: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def to_matrix3(rotation_xyzw: ArrayLike) -> Floats:
-    """3x3 rotation matrices for column vectors, of unit quaternions."""
+    """Return the 3x3 rotation matrices of unit quaternions, for column vectors."""
     q = _floats(rotation_xyzw)
     out = np.empty((*q.shape[:-1], 3, 3))
     write_matrix3(q, None, out)
@@ -102,8 +103,9 @@ def to_matrix3(rotation_xyzw: ArrayLike) -> Floats:
 
 
 def write_matrix3(rotation_xyzw: Floats, scale: Floats | None, out: Floats) -> None:
-    """R . S into the upper left of matrices (..., 3 or 4, 3 or 4), entry by entry: numpy is slow on axes of length 3.
-    S has the scale (..., 3) on its diagonal."""
+    """Write R . S into the upper left of matrices (..., 3 or 4, 3 or 4), entry by entry: numpy is slow on axes of
+    length 3. S has the scale (..., 3) on its diagonal.
+    """
     x, y, z, w = _parts(rotation_xyzw)
     x2, y2, z2 = x + x, y + y, z + z
     xx, yy, zz = x * x2, y * y2, z * z2
@@ -116,7 +118,7 @@ def write_matrix3(rotation_xyzw: Floats, scale: Floats | None, out: Floats) -> N
 
 
 def from_matrix3(matrix: ArrayLike) -> Floats:
-    """Unit quaternions of rotation matrices, w >= 0 where w is not tiny.
+    """Return unit quaternions of rotation matrices, w >= 0 unless w is tiny.
 
     The four rows of 4 q q^T are built from the matrix and the longest is normalised: no division by a small
     number.
@@ -140,9 +142,9 @@ def from_matrix3(matrix: ArrayLike) -> Floats:
 
 
 def slerp(a_xyzw: ArrayLike, b_xyzw: ArrayLike, u: ArrayLike, shortest: bool = True) -> Floats:
-    """The turn at constant speed from a (u = 0) to b (u = 1).
+    """Return the rotation at constant speed from a (u = 0) to b (u = 1).
 
-    With `shortest` the nearer of b and -b is taken, without it b as it is (up to a full turn away).
+    With `shortest` the nearer of b and -b is used; without it b itself, which may be up to a full turn away.
     """
     a, b = _floats(a_xyzw), _floats(b_xyzw)
     way = multiply(conjugate(a), b)
@@ -152,7 +154,7 @@ def slerp(a_xyzw: ArrayLike, b_xyzw: ArrayLike, u: ArrayLike, shortest: bool = T
 
 
 def rotate(rotation_xyzw: ArrayLike, vectors: ArrayLike) -> Floats:
-    """The vectors turned by the unit quaternions."""
+    """Return the vectors rotated by the unit quaternions."""
     q, v = _floats(rotation_xyzw), _floats(vectors)
     x, y, z, w = _parts(q)
     vx, vy, vz = v[..., 0], v[..., 1], v[..., 2]
@@ -170,7 +172,7 @@ def _floats(values: ArrayLike) -> Floats:
 
 
 def length_of(v: Floats) -> Floats:
-    """Lengths of vectors (..., k): numpy adds up a short axis much slower than columns."""
+    """Return the lengths of vectors (..., k); numpy sums a short axis much slower than columns."""
     total = v[..., 0] * v[..., 0]
     for i in range(1, v.shape[-1]):
         total = total + v[..., i] * v[..., i]

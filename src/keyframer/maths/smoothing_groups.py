@@ -1,7 +1,7 @@
-"""Which corners of faces share a normal, as smoothing groups say.
+"""Smoothing groups: which corners of faces share a normal.
 
-At a shared vertex, faces whose masks share a bit are smooth, and so is what they reach through others there; mask 0 is
-flat.
+At a shared vertex, faces whose masks have a bit in common are smooth, also indirectly through other faces there; mask 0
+is flat.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Indices = npt.NDArray[np.int64]
 def smooth_clusters(
     corners: Indices, masks: npt.NDArray[Any] | None, vertices: int, smooth: bool
 ) -> tuple[Indices, int]:
-    """For each of 3 F corners the number of the normal it uses, and how many there are.
+    """Return for each of 3 F corners the index of its normal, and the number of normals.
 
-    ``smooth`` is for meshes without masks.
+    ``smooth`` applies to meshes without masks.
     """
     if not len(corners):
         return np.empty(0, np.int64), vertices
@@ -39,10 +39,11 @@ def clusters_of_meshes(
     masks: Sequence[npt.NDArray[Any] | None],
     smooth: bool,
 ) -> tuple[Indices, Indices]:
-    """`smooth_clusters` of many meshes at once: corners, faces and vertices stand mesh after mesh, and so do the
-    numbers of their normals. ``vertex`` (3 F,) counts the vertices of all meshes, each of which has a face.
+    """Return the result of `smooth_clusters` for many meshes at once: normal indices, and the number of normals per
+    mesh.
 
-    Returns the numbers, and how many each mesh has.
+    Corners, faces and vertices are concatenated mesh by mesh, and so are the normals. ``vertex`` (3 F,) indexes the
+    vertices of all meshes; each mesh has at least one face.
     """
     corner_counts = 3 * face_counts
     plain = [
@@ -70,7 +71,7 @@ def clusters_of_meshes(
     rounded = np.repeat(smooth_faces, 3)
     shared, _ = _joined(vertex[rounded], bits[smooth_faces])
     ends = np.zeros(len(counts), np.int64)
-    np.maximum.at(ends, owner[rounded], shared + 1)  # a mesh follows the mesh before it
+    np.maximum.at(ends, owner[rounded], shared + 1)  # end of the normals of each mesh
     ends = np.maximum.accumulate(ends)
     smoothed = np.diff(ends, prepend=0)
     sharp_counts = np.bincount(owner[~rounded], minlength=len(counts))
@@ -102,7 +103,7 @@ def _joined(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
         return pair, count
     every = np.bitwise_or.reduceat(reach, begins)
     common = np.bitwise_and.reduceat(reach, begins) != 0
-    undecided = ~common & (np.add.reduceat(reach, begins) != every)  # neither all joined by one bit nor all apart
+    undecided = ~common & (np.add.reduceat(reach, begins) != every)  # neither all joined by one bit nor all separate
     group = np.cumsum(new) - 1
     if undecided.any():
         some = undecided.take(group)
@@ -116,8 +117,10 @@ def _joined(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
 
 
 def _reached(owner: Indices, reach: Indices, bits: list[int]) -> Indices:
-    """The masks that each mask is joined with at its vertex, in one number. What a mask reaches grows until nothing
-    changes: at most as often as there are masks at a vertex."""
+    """Return for each mask the union of the masks connected to it at its vertex.
+
+    The union grows until nothing changes: at most as often as there are masks at a vertex.
+    """
     new = _changes(owner)
     begins, group = np.flatnonzero(new), np.cumsum(new) - 1
     while True:
@@ -131,7 +134,7 @@ def _reached(owner: Indices, reach: Indices, bits: list[int]) -> Indices:
 
 
 def _changes(values: Indices) -> npt.NDArray[np.bool_]:
-    """Where a value differs from the one before it; the first does."""
+    """Return true where a value differs from the one before it, and for the first."""
     changes = np.empty(len(values), np.bool_)
     changes[:1] = True
     np.not_equal(values[1:], values[:-1], out=changes[1:])
@@ -139,7 +142,7 @@ def _changes(values: Indices) -> npt.NDArray[np.bool_]:
 
 
 def _joining(masks: list[int]) -> list[int]:
-    """The bits that are in more than one of these masks: no other bit can join two of them."""
+    """Return the bits that occur in more than one of these masks: only these can join two of them."""
     once = twice = 0
     for mask in masks:
         twice |= once & mask

@@ -1,4 +1,4 @@
-"""Operations on scenes: each takes a scene and gives a new one; none changes what it was given.
+"""Operations on scenes: each returns a new scene and leaves its argument unchanged.
 
 from keyframer import operating
 

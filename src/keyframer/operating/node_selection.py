@@ -1,4 +1,4 @@
-"""Some nodes of a scene, and a clip from one file on the skeleton or model of another."""
+"""Selects nodes of a scene, and applies the clips of one file to the skeleton or model of another."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from keyframer.scene import Channel, Node, NodeKind, Scene, Skin
 
 
 def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = True) -> Scene:
-    """The nodes of these names (``*`` and ``?`` stand for anything), with all that hangs on them unless
-    ``with_children`` is off.
+    """Return the nodes with these names (``*`` and ``?`` match anything), with all descendants if ``with_children``.
 
-    What they hang on stays as dummies, so that they move as they did; what they look at and the bones of their skins
-    stay, too. Meshes, cameras, lights and skins that nothing shows any more are left out. LookupError where a name is
-    no node's.
+    Their ancestors stay as dummies, so that the motion is unchanged; their targets and the bones of their skins stay,
+    too. Meshes, cameras, lights and skins that are no longer used are removed. Raises LookupError for an unknown name.
     """
     parents = placing_order(scene.nodes).parents.tolist()
     chosen = {number for name in names for number in scene.find_all(name)}
@@ -40,7 +38,7 @@ def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = Tr
 
 
 def _below(parents: list[int], chosen: set[int]) -> set[int]:
-    """All nodes that hang on the chosen ones, however far down."""
+    """Return the chosen nodes and all their descendants."""
     children: dict[int, list[int]] = {}
     for number, parent in enumerate(parents):
         children.setdefault(parent, []).append(number)
@@ -88,10 +86,10 @@ def _without_others(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
 
 
 def _bare(node: Node) -> Node:
-    """A node that is only hung on."""
+    """Return a node as a dummy, for ancestors of chosen nodes."""
     kind = node.kind if node.kind is NodeKind.BONE else NodeKind.DUMMY
     if node.camera is not None or node.light is not None:
-        return node  # what hangs on a camera follows the way it looks
+        return node  # children of a camera follow its aim
     return replace(node, kind=kind, mesh=None, skin=None, morph=None, pivot=np.zeros(3))
 
 

@@ -1,4 +1,4 @@
-"""Several operations behind each other, as ``keyframer convert`` and ``keyframer batch convert`` name them."""
+"""Applies several operations, as in ``keyframer convert`` and ``keyframer batch convert``."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from keyframer.scene import Handedness, Scene
 def apply_operations(
     scene: Scene, wanted: Mapping[str, Any], fps: float | None = None, own_axes: tuple[str, str] | None = None
 ) -> Scene:
-    """The scene after everything that is wanted, in this order: ``merge`` (a path), ``node`` (patterns), ``cut`` (two
-    frames), ``reverse``, ``rate``, ``scale``, ``axes`` (``y-up``, ``z-up-left`` …).
+    """Return the scene after the chosen operations, in this order: ``merge`` (a path), ``node`` (patterns), ``cut``
+    (two frames), ``reverse``, ``rate``, ``scale``, ``axes`` (``y-up``, ``z-up-left`` …).
 
-    ``max_error`` is for those that must fit; ``fps`` says how many of the scene's own frames make a second.
-    ``own_axes`` are those of the format that will be written (`Exporter.axes`): its numbers shall be in the axes that
-    are wanted, although its readers take them for its own. ValueError for what cannot be done.
+    ``max_error`` is for operations that fit curves; ``fps`` is the frame rate of the scene. ``own_axes`` are those of
+    the format that will be written (`Exporter.axes`): its numbers will be in the wanted axes, although readers assume
+    those of the format. Raises ValueError for an operation that is impossible.
     """
     if fps is not None and scene.clips:
         clip = scene.clips[0]

@@ -1,4 +1,4 @@
-"""Larger or smaller, another way up, or the other hand."""
+"""Scales a scene, or changes its axes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from keyframer.scene import Handedness, Scene
 
 
 def scale(scene: Scene, factor: float) -> Scene:
-    """All lengths times ``factor``. A scene that knows how long its unit is keeps its size: its unit shrinks."""
+    """Return the scene with all lengths multiplied by ``factor``; if its unit is known, the unit shrinks in
+    proportion."""
     if not (math.isfinite(factor) and factor > 0):
         raise ValueError(f"expected a positive factor, not {factor}")
     metres = scene.space.metres_per_unit
@@ -19,9 +20,10 @@ def scale(scene: Scene, factor: float) -> Scene:
 
 
 def change_axes(scene: Scene, *, up: str | None = None, handedness: str | Handedness | None = None) -> Scene:
-    """The scene in other axes: numbers change their place and sign, the picture stays.
+    """Return the scene in other axes: coordinates are exchanged and negated, the picture stays the same.
 
-    Z up becomes Y up by (x, z, -y), left-handed Y up becomes right-handed by (x, y, -z); what is not given stays.
+    Z up becomes Y up by (x, z, -y), left-handed Y up becomes right-handed by (x, y, -z); arguments that are None leave
+    that property unchanged.
     """
     hand = scene.space.handedness if handedness is None else Handedness(handedness)
     return in_space(scene, replace(scene.space, up=up or scene.space.up, handedness=hand))

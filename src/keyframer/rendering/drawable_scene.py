@@ -1,4 +1,4 @@
-"""A scene ready for pictures: faces of all nodes in common arrays, made once; points and normals for each time."""
+"""A scene prepared for pictures: faces of all nodes in common arrays, made once; points and normals for each time."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 _KNOT = 0.12
-"""where along a stick it is thickest"""
+"""position of the thickest place along a stick"""
 _SHARP = np.array(
     [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1], [5, 2, 1], [5, 3, 2], [5, 4, 3], [5, 1, 4]], np.int64
 )  # eight faces: both ends to the four corners of the thickest place
 
 
 def stick_nodes(scene: Scene) -> tuple[Indices, Indices]:
-    """(S, 2) nodes that a stick joins, and (K,) nodes that stand alone. Cameras, lights and targets have none."""
+    """Return (S, 2) pairs of nodes joined by a stick, and (K,) single nodes; cameras, lights and targets have none."""
     count = len(scene.nodes)
     plain = [
         node.kind not in (NodeKind.CAMERA, NodeKind.LIGHT, NodeKind.TARGET, NodeKind.AMBIENT) for node in scene.nodes
@@ -42,7 +42,7 @@ def stick_nodes(scene: Scene) -> tuple[Indices, Indices]:
 
 
 def stick_points(world: Floats, joined: Indices, alone: Indices) -> Floats:
-    """(6 (S + K), 3) corners of the solids for nodes at ``world`` (N, 4, 4)."""
+    """Return (6 (S + K), 3) corners of the sticks for nodes at ``world`` (N, 4, 4)."""
     places = np.nan_to_num(world[:, :3, 3])
     begin, end = places[joined[:, 0]], places[joined[:, 1]]
     lengths = _length(end - begin)
@@ -59,12 +59,12 @@ def stick_points(world: Floats, joined: Indices, alone: Indices) -> Floats:
 
 
 def stick_corners(count: int) -> Indices:
-    """(8 count, 3) corners of the faces."""
+    """Return (8 count, 3) corners of the faces of sticks."""
     return (np.arange(count)[:, None, None] * 6 + _SHARP).reshape(-1, 3)
 
 
 def _solids(begin: Floats, end: Floats, thick: Floats, knot: float) -> Floats:
-    """(n, 6, 3): one end, four corners around the thickest place, the other end."""
+    """Return (n, 6, 3) points: one end, four corners around the thickest place, the other end."""
     way = end - begin
     length = _length(way)[:, None]
     way = np.where(length > 0, way / np.where(length > 0, length, 1.0), (0.0, 0.0, 1.0))
@@ -85,14 +85,14 @@ def _length(vectors: Floats) -> Floats:
 
 
 _OTHER_WAY = -0.3
-"""cosine below which two faces of one smooth surface are taken to be wound in opposite ways"""
+"""cosine below which two faces of one smooth surface are treated as having opposite winding"""
 
 
 def normal_groups(corners: Indices, masks: Indices | None, flat: npt.NDArray[np.bool_], smooth: bool) -> Indices:
-    """(F, 3) for each corner the number of the normal it shares.
+    """Return (F, 3) the index of the normal of each corner.
 
-    ``masks`` are the faces' smoothing groups, ``flat`` marks faces that are flat whatever they say, ``smooth`` is for
-    meshes without masks.
+    ``masks`` are the smoothing groups of faces, ``flat`` marks faces that are always flat, ``smooth`` applies to meshes
+    without masks.
     """
     rounded = np.full(len(corners), int(smooth), np.int64) if masks is None else masks
     rounded = np.where(flat, 0, rounded)
@@ -104,7 +104,7 @@ def normal_groups(corners: Indices, masks: Indices | None, flat: npt.NDArray[np.
 
 
 def face_normals(points: Floats, corners: Indices) -> Floats:
-    """(F, 3) of length 1; zero where a face has no area."""
+    """Return (F, 3) unit normals; zero for faces without area."""
     a = points[corners[:, 0]]
     b, c = points[corners[:, 1]] - a, points[corners[:, 2]] - a
     out = np.empty((len(corners), 3))
@@ -116,10 +116,10 @@ def face_normals(points: Floats, corners: Indices) -> Floats:
 
 
 def corner_normals(faces: Floats, groups: Indices) -> npt.NDArray[np.float32]:
-    """(F, 3, 3) for each corner the sum of the face normals that share its number, of length 1, as 3D Studio took it.
+    """Return (F, 3, 3) unit normals of corners: the sum of the face normals with the same index, as in 3D Studio.
 
-    Old files are not careful about the order of corners: faces that clearly look the other way than the first one of
-    their group are turned before they are added, and the sum then points to the side of the corner's own face.
+    The winding of old files is not reliable: normals that clearly point away from the first one of their group are
+    negated before they are added, and the sum then points to the side of the face of the corner.
     """
     count = int(groups.max(initial=-1)) + 1
     flat = groups.reshape(-1)
@@ -140,7 +140,7 @@ def _dot(a: Floats, b: Floats) -> Floats:
 
 
 def unit(vectors: Floats) -> Floats:
-    """Vectors of length 1; zero for those without a direction."""
+    """Return unit vectors; zero for those without a direction."""
     with np.errstate(all="ignore"):
         largest = np.abs(vectors).max(axis=1, initial=0.0)
         usable = (largest > 0) & np.isfinite(largest)
@@ -152,27 +152,29 @@ def unit(vectors: Floats) -> Floats:
 Singles = npt.NDArray[np.float32]
 
 _FARTHEST = 1e18
-"""points beyond this are not shown: products of them must stay numbers"""
+"""points beyond this are not shown, so that their products stay finite"""
 
 
 @dataclass(eq=False)
 class Shape:
-    """The faces of a stage at one time."""
+    """The visible faces at one time."""
 
     points: Floats
     """(V, 3)"""
     corners: Indices
     """(F, 3)"""
     faces: Indices
-    """(F,) their numbers on the stage"""
+    """(F,) their indices in the scene"""
     normals: Singles
     """(F, 3, 3) of each corner"""
     sticks_at: int
-    """where among the faces those of the skeleton begin"""
+    """index of the first face of the skeleton"""
 
 
 class DrawableScene:
-    """``bones``: sticks for the skeleton always (True), never (False), or where there is no mesh to show (None)."""
+    """A scene prepared for pictures. ``bones``: draw the skeleton always (True), never (False), or if there is no mesh
+    (None).
+    """
 
     def __init__(
         self,
@@ -217,7 +219,7 @@ class DrawableScene:
         return np.concatenate(vertex_groups)
 
     def _corner_values(self, values: str, corners: str, width: int, default: float) -> Singles | None:
-        """(F, 3, width) of all meshes, or None if no mesh has them."""
+        """Return (F, 3, width) values of corners of all meshes, or None if no mesh has them."""
         if all(getattr(_mesh(self.scene, number), values) is None for number in self.carriers):
             return None
         parts: list[Singles] = []
@@ -237,7 +239,7 @@ class DrawableScene:
         return np.concatenate(parts)
 
     def shape(self, pose: Pose, at: int) -> Shape:
-        """Everything that is visible at the ``at``-th time of a pose of this scene; the last one is kept."""
+        """Return everything visible at time index ``at`` of a pose of this scene; the last result is kept."""
         if self._last is None or self._last[0] is not pose or self._last[1] != at:
             self._last = pose, at, self._shape(pose, at)
         return self._last[2]
@@ -263,11 +265,11 @@ class DrawableScene:
         return Shape(points, corners, faces, normals, sticks_at)
 
     def node_of(self, faces: Indices) -> Indices:
-        """The node of each face; -1 for the sticks of a skeleton."""
+        """Return the node of each face; -1 for the skeleton."""
         return np.append(self._node, np.full(len(self._stick_faces), -1))[faces]
 
     def extent(self, pose: Pose) -> Floats:
-        """(n, 3) points that a fitted view must show, over all times of the pose."""
+        """Return (n, 3) points that a fitted view must show, over all times of the pose."""
         corners: list[Floats] = []
         for at in range(len(pose.frames)):
             shape = self.shape(pose, at)
@@ -277,7 +279,7 @@ class DrawableScene:
 
 
 def _one_time(pose: Pose, at: int) -> Pose:
-    """The pose at one of its times, so that only its vertices are made."""
+    """Return the pose at one of its times, so that only its vertices are computed."""
     if len(pose.frames) == 1:
         return pose
     weights = {node: values[at : at + 1] for node, values in pose.morph_weights.items()}
@@ -295,7 +297,7 @@ def _faces(scene: Scene, node: int) -> int:
 
 
 def _materials(scene: Scene, node: int) -> Indices:
-    """A material for each face; those without one get the number behind the last."""
+    """Return the material of each face; faces without one get the index after the last."""
     mesh = _mesh(scene, node)
     none = len(scene.materials)
     if mesh.face_materials is None:

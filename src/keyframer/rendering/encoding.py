@@ -1,5 +1,6 @@
-"""Pictures as files: PNG and JPEG, and moving ones as GIF, APNG, WebP or, by the program ffmpeg, MP4. The same pictures
-give the same bytes with the same versions of what encodes them."""
+"""Encodes pictures as PNG or JPEG, and animations as GIF, APNG, WebP or, with the program ffmpeg, MP4. The same
+pictures give the same bytes with the same versions of the encoders.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +23,20 @@ ANIMATED = ("gif", "apng", "webp", "mp4")
 OPAQUE = ("jpg", "mp4")
 """kinds without transparency"""
 _TICK = 20
-"""milliseconds that the pictures of an MP4 last a multiple of: 50 a second at most, as screens show them"""
+"""milliseconds: pictures of an MP4 last a multiple of this, at most 50 per second"""
 _MOST_TICKS = 3_000
-"""pictures that ffmpeg is given at most; a longer film has longer ticks"""
+"""most pictures passed to ffmpeg; a longer film has longer ticks"""
 SHORTEST_MILLISECONDS = 20
-"""browsers slow down what is shorter"""
+"""browsers slow down shorter pictures"""
 _LONGEST_MILLISECONDS = 600_000
-"""of a film: pictures that stay the same become one, of which GIF can say no more, and nobody waits longer"""
+"""longest film: equal pictures are joined, and GIF cannot store longer durations"""
 
 
 def kind_of(name: str) -> str | None:
-    """The kind of picture that the ending of a name says (``.jpeg`` is ``jpg``); None if it has no ending. ValueError
-    for an ending that is no kind of picture."""
+    """Return the kind of picture from the extension of a name (``.jpeg`` is ``jpg``); None without an extension.
+
+    Raises ValueError for an extension that is not a kind of picture.
+    """
     ending = os.path.splitext(name)[1].lower() or (name.lower() if name.startswith(".") else "")
     kind = "jpg" if ending == ".jpeg" else ending[1:]
     if kind and kind not in (*STILL, *ANIMATED):
@@ -63,8 +66,8 @@ def encode_still(picture: Image, kind: str = "png") -> bytes:
 
 
 def durations(seconds: Sequence[float], step: int) -> list[int]:
-    """Milliseconds of each picture, whole steps of ``step``, that sum up to the time without drifting; to ten minutes
-    at most."""
+    """Return the milliseconds of each picture, in multiples of ``step``, without drift; at most ten minutes in
+    total."""
     least = max(SHORTEST_MILLISECONDS, step)
     most = _LONGEST_MILLISECONDS / max(len(seconds), 1)
     ends = accumulate(min(max(1000.0 * second, least), most) for second in seconds)
@@ -115,7 +118,7 @@ def _mp4(pictures: Sequence[Image], milliseconds: Sequence[int]) -> bytes:
         command = ["ffmpeg", "-loglevel", "error", "-y", "-threads", "1", *raw, *even, *coded, *same, target]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said) as program:
             assert program.stdin is not None
-            with suppress(BrokenPipeError):  # it ended early: what it said tells why
+            with suppress(BrokenPipeError):  # ffmpeg ended early: its messages tell why
                 for picture, time in zip(pictures, milliseconds, strict=True):
                     pixels = picture.tobytes()
                     for _ in range(time // step):
@@ -130,8 +133,9 @@ def _mp4(pictures: Sequence[Image], milliseconds: Sequence[int]) -> bytes:
 
 
 def _with_palette(pictures: Sequence[Image]) -> list[Image]:
-    """All pictures in one palette of 256 colours made from some of them, without dithering, so that what does not move
-    does not flicker."""
+    """Return all pictures with one palette of 256 colours made from some of them, without dithering, so that static
+    parts do not flicker.
+    """
     from keyframer.textures.pillow import Image
 
     if pictures[0].mode == "RGBA":
@@ -146,7 +150,7 @@ def _with_palette(pictures: Sequence[Image]) -> list[Image]:
 
 
 def _with_hole(picture: Image) -> Image:
-    """GIF knows no half transparency: what is less than half there is left out."""
+    """Return a picture with binary transparency, as GIF needs: pixels with less than half opacity are transparent."""
     from keyframer.textures.pillow import Image
 
     alpha = picture.getchannel("A")

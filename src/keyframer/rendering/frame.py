@@ -1,5 +1,5 @@
-"""One picture: what is nearest, shaded; what is translucent over it, from far to near; then made smaller, which
-smooths the edges."""
+"""Draws one picture: the nearest faces shaded, translucent ones blended from far to near, then reduced to smooth
+edges."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ Singles = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 Opaque = tuple[Indices, SurfaceSamples]
-"""which of the looks each pixel of the large picture shows, -1 for none"""
+"""index of the surface sample of each pixel of the large picture, -1 for none, and the samples"""
 
 LAYERS = 12
-"""translucent faces that are seen through each other"""
+"""most translucent faces seen through each other"""
 _DARK, _BRIGHT = 0.45, 1.0
-"""mean light below which light is added, and light of the brightest tenth above which it is taken away"""
+"""mean light below which light is added, and light of the brightest tenth above which it is reduced"""
 _AIM, _MEAN_OF_STUDIO = 0.55, 0.65
-"""the mean light that is aimed at then, and about what our own lights give"""
+"""the mean light aimed at, and the mean light of our studio lights"""
 
 
 @dataclass(eq=False)
 class Exposure:
-    """Which lights are used, found out with the first picture and kept for the following ones, so that none flickers.
+    """The lights in use, determined with the first picture and kept for the following ones to avoid flicker.
 
-    ``mode``: ``file`` takes the lights of the file as they are, ``studio`` takes ours, ``auto`` those of the file with
-    as much of ours as the picture needs.
+    ``mode``: ``file`` uses the lights of the file, ``studio`` uses ours, ``auto`` those of the file plus as much of
+    ours as the picture needs.
     """
 
     mode: str = "auto"
@@ -56,7 +56,7 @@ class Exposure:
         return theirs.plus(ours, self.fill or 0.0).times(self.gain)
 
     def settle(self, levels: Singles) -> bool:
-        """Take in how bright the first picture was; True where it must be taken again."""
+        """Adapt to the brightness of the first picture; returns True if it must be drawn again."""
         if self.fill is not None or self.mode != "auto":
             return False
         self.fill = 0.0
@@ -71,9 +71,8 @@ class Exposure:
 def render(
     stage: DrawableScene, pose: Pose, at: int, view: View, width: int, height: int, exposure: Exposure, finer: int = 2
 ) -> Bytes:
-    """(height, width, 4) red, green, blue (premultiplied) and alpha of the ``at``-th time of a pose.
-
-    ``finer``: how many pixels are made for each along both sides.
+    """Return (height, width, 4) premultiplied RGBA at time index ``at`` of a pose; ``finer`` is the oversampling
+    factor.
     """
     large = Canvas(stage, stage.shape(pose, at), view, width * finer, height * finer, finer)
     light = exposure.lighting(pose, at, view)
@@ -85,7 +84,7 @@ def render(
 
 
 class Canvas:
-    """Faces on a picture, ready to be painted in any light; ``finer`` x ``finer`` of its pixels will become one."""
+    """Projected faces, ready to be shaded in any light; ``finer`` x ``finer`` of its pixels become one."""
 
     def __init__(self, stage: DrawableScene, shape: Shape, view: View, width: int, height: int, finer: int = 1) -> None:
         self._finer = finer
@@ -104,12 +103,12 @@ class Canvas:
         self._buffer.draw(self._screen, np.flatnonzero(~translucent & ~is_stick))
         self._layers = self._translucent(np.flatnonzero(translucent & ~is_stick))
         self._sticks = DepthBuffer(width, height) if is_stick.any() else None
-        if self._sticks is not None:  # a skeleton is seen through everything
+        if self._sticks is not None:  # a skeleton is visible through everything
             self._sticks.draw(self._screen, np.flatnonzero(is_stick))
 
     @property
     def coverage(self) -> float:
-        """Part of the picture that shows something."""
+        """Fraction of the picture that shows something."""
         covered = self._buffer.owner >= 0
         for pixel, _ in self._layers:
             covered[pixel] = True
@@ -119,18 +118,18 @@ class Canvas:
 
     @property
     def complete(self) -> bool:
-        """Whether every face was drawn: not where there are so many pixels of faces that it would take too long."""
+        """Whether every face was drawn: false if drawing all of them would take too long."""
         return self._buffer.left >= 0
 
     @property
     def one_object(self) -> float:
-        """The largest part of the picture that a single one of several nodes takes."""
+        """Return the largest fraction of the picture that one of several nodes covers."""
         nodes = self._stage.node_of(self._shape.faces[self._screen.source])
         seen = np.bincount(nodes[self._buffer.owner[self._buffer.owner >= 0]] + 1)
         return float(seen.max(initial=0)) / len(self._buffer.owner) if len(self._stage.carriers) > 1 else 0.0
 
     def _translucent(self, chosen: Indices) -> list[tuple[Indices, Indices]]:
-        """Pixels and triangles of the nearest translucent layer, of the one behind it, and so on."""
+        """Return pixels and triangles of the nearest translucent layer, then of the next one, and so on."""
         if not len(chosen):
             return []
         kept = list(self._buffer.in_front(self._screen, chosen))
@@ -148,7 +147,7 @@ class Canvas:
 
     @np.errstate(all="ignore")
     def paint(self, light: Lighting) -> tuple[Bytes, Singles]:
-        """(height, width, 4) bytes of the small picture, premultiplied, and how much light falls on what is seen."""
+        """Return (height, width, 4) premultiplied bytes of the final picture, and the light on visible surfaces."""
         covered, solid, layers, sticks = self._samples
         out = np.zeros((4, self._finer**2, len(covered)), np.float32)
         levels = [_paint_opaque(out, *solid, light)]
@@ -166,8 +165,11 @@ class Canvas:
 
     @cached_property
     def _samples(self) -> tuple[Indices, Opaque, list[tuple[tuple[Indices, Indices], SurfaceSamples]], Opaque | None]:
-        """Pixels of the small picture that show something, and what these show: solid faces, translucent ones from far
-        to near, sticks. It is the same in every light."""
+        """Covered pixels of the final picture, and their samples: opaque faces, translucent ones from far to near,
+        skeleton.
+
+        It does not depend on the light.
+        """
         solid, sticks = (
             None if buffer is None else self._planes(buffer.owner) for buffer in (self._buffer, self._sticks)
         )
@@ -191,19 +193,19 @@ class Canvas:
         )
 
     def _planes(self, owner: Numbers) -> Numbers:
-        """(finer x finer, pixels of the small picture) the triangles at pixels that become one."""
+        """Return (finer x finer, pixels of the final picture) the triangles at pixels that become one."""
         finer = self._finer
         apart = owner.reshape(self._height // finer, finer, self._width // finer, finer)
         return apart.transpose(1, 3, 0, 2).reshape(finer**2, -1)
 
     def _small(self, pixel: Indices) -> tuple[Indices, Indices]:
-        """The plane of each pixel, and the pixel of the small picture that it becomes part of."""
+        """Return the plane of each pixel, and its pixel in the final picture."""
         finer = self._finer
         down, across = pixel // self._width, pixel % self._width
         return down % finer * finer + across % finer, down // finer * (self._width // finer) + across // finer
 
     def _opaque(self, planes: Numbers, covered: Indices) -> Opaque:
-        """Neighbouring pixels that will become one and show the same triangle are shaded once."""
+        """Sample opaque faces; neighbouring pixels that become one and show the same triangle are shaded once."""
         finer, width = self._finer, self._width // self._finer
         entries = np.full(planes.shape, -1)
         pixels: list[Indices] = []
@@ -223,7 +225,7 @@ class Canvas:
 
 
 def _paint_opaque(out: Singles, entries: Indices, samples: SurfaceSamples, light: Lighting) -> Singles:
-    """Put what is seen into planes (4, planes, n), over what is there; returns the light that falls on it."""
+    """Blend samples over the planes (4, planes, n); returns the light on them."""
     color, fallen = samples.shade(light)
     is_covered = entries >= 0
     for part, value in zip(out, color, strict=False):

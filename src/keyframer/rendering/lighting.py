@@ -1,4 +1,4 @@
-"""How much light falls on a surface: the lights of the file, or lights of a studio that stand around the viewer."""
+"""Lighting of surfaces: the lights of the file, or studio lights around the viewer."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 
 MOST_LIGHTS = 64
-"""the brightest ones"""
+"""only the brightest lights are used"""
 _AMBIENT_OF_STUDIO = 0.30
 
 
 @dataclass(frozen=True, slots=True)
 class Lamp:
-    """One light. With a ``place`` it shines from there (in a cone, if it has one), else from a direction."""
+    """One light. With a ``place`` it shines from there (in a cone, if it has one), otherwise from a direction."""
 
     color: tuple[float, float, float]
     place: Floats | None = None
     direction: Floats | None = None
-    """the way the light goes"""
+    """direction in which the light travels"""
     cone: tuple[float, float] | None = None
-    """cosines of the half angles: full light inside the first, none outside the second"""
+    """cosines of the half angles: full light inside the first, no light outside the second"""
     ranges: tuple[float, float] | None = None
 
 
@@ -39,8 +39,7 @@ class Lighting:
     ambient: tuple[float, float, float]
 
     def fall(self, places: Singles, normals: Singles, to_eye: Singles, exponent: Singles) -> tuple[Singles, Singles]:
-        """(3, n) light on the surface, and (3, n) light mirrored towards the eye; 0 for surfaces with exponent 0, which
-        mirror nothing."""
+        """Return (3, n) light on the surface, and (3, n) light reflected to the eye; 0 for surfaces with exponent 0."""
         diffuse = np.empty_like(places)
         diffuse[:] = np.array(self.ambient, np.float32)[:, None]
         shine = np.zeros_like(places)
@@ -62,7 +61,7 @@ class Lighting:
         return diffuse, shine
 
     def plus(self, other: Lighting, share: float) -> Lighting:
-        """Some of another lighting added."""
+        """Return this lighting plus a fraction of another."""
         dimmed = tuple(
             Lamp(_times(lamp.color, share), lamp.place, lamp.direction, lamp.cone, lamp.ranges) for lamp in other.lamps
         )
@@ -74,7 +73,7 @@ class Lighting:
 
 
 def studio(view: View) -> Lighting:
-    """A key light from the upper left of the viewer, a fill light from the right, and some light from everywhere."""
+    """Return a key light from the upper left of the viewer, a fill light from the right, and some ambient light."""
     key = -0.55 * view.right + 0.75 * view.up - 0.75 * view.forward
     fill = 0.85 * view.right + 0.1 * view.up - 0.6 * view.forward
     lamps = (
@@ -85,7 +84,7 @@ def studio(view: View) -> Lighting:
 
 
 def of_file(pose: Pose, at: int) -> Lighting | None:
-    """The lights of the scene at the ``at``-th time; None where there is none that shines."""
+    """Return the lights of the scene at time index ``at``; None if no light is on."""
     scene = pose.scene
     lamps: list[tuple[float, Lamp]] = []
     ambient = np.array(scene.environment.ambient or (0.0, 0.0, 0.0), np.float64)
@@ -124,8 +123,9 @@ def of_file(pose: Pose, at: int) -> Lighting | None:
 
 
 def _arriving(lamp: Lamp, places: Singles) -> tuple[Singles, Singles]:
-    """(3, n) directions towards the lamp, and (n,) how much of its light comes through; (3, 1) and a single number
-    where that is the same everywhere."""
+    """Return (3, n) directions to the lamp, and (n,) the fraction of its light that arrives; (3, 1) and one number if
+    these are the same everywhere.
+    """
     if lamp.place is None:
         assert lamp.direction is not None
         return -lamp.direction.astype(np.float32)[:, None], np.ones((), np.float32)

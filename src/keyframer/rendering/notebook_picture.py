@@ -1,4 +1,4 @@
-"""How a scene looks in a notebook: a picture beside what it holds. Registered by name from the package's root."""
+"""Notebook output for scenes: a picture with a summary. Registered by name in the root of the package."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MOST_NAMES = 12
 
 
 def scene_html(scene: Scene) -> str:
-    """A thumbnail, with images that the scene holds or that lie beside its file, and the names of the first nodes."""
+    """Return a thumbnail, with embedded images and those next to its file, and the names of the first nodes."""
     return _html(scene, None)
 
 
 def pose_html(pose: Pose) -> str:
-    """The first of its times."""
+    """Return a thumbnail of the first time of a pose."""
     return _html(pose.scene, float(pose.frames[0]) if len(pose.frames) else None)
 
 

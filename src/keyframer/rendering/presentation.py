@@ -1,4 +1,4 @@
-"""What is shown of a scene: one frame, a contact sheet or a playback; which frames that takes, and its bytes."""
+"""What a picture shows: one frame, a contact sheet or a playback; selects its frames and returns its bytes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Presentation:
     sheet: tuple[int, int] | None = None
     """columns and rows of a contact sheet"""
     frames: tuple[float, ...] | None = None
-    """None: those that suit"""
+    """None: selected automatically"""
     pictures: int | None = None
-    """of a playback; None: 15 a second, at most 90"""
+    """number of pictures of a playback; None: 15 per second, at most 90"""
 
     def data(self, renderer: Renderer) -> bytes:
-        """The bytes of the picture; the renderer is set to its frames."""
+        """Return the bytes of the picture; sets the frames of the renderer."""
         renderer.frames = frames = self._frames(renderer)
         if self.sheet is not None:
             return encode_still(renderer.sheet(frames, self.sheet[0]), self.kind)
@@ -44,7 +44,7 @@ class Presentation:
 
 
 def _lengths(frames: list[float], rate: float) -> list[float]:
-    """How long each of some frames is seen: until the next one is due, the last as long as the one before."""
+    """Return how long each frame is shown: until the next one; the last as long as the one before."""
     steps = [abs(after - before) for before, after in pairwise(frames)]
     steps.append(steps[-1] if steps else 1.0)
     return [step / rate for step in steps]

@@ -1,8 +1,7 @@
-"""From points in front of the eye to triangles on the picture, and which of them is seen at each pixel.
+"""Rasteriser: projects triangles and finds the visible one at each pixel.
 
-Rows of triangles, then runs of pixels, all at once, and a depth buffer.
-A pixel belongs to a triangle if its middle does; on a shared edge exactly one of the two has it, because an edge is
-always computed from its upper end.
+All triangles are split into rows and runs of pixels together, with a depth buffer. A pixel belongs to a triangle if its
+centre does; on a shared edge it belongs to exactly one of both, because an edge is always computed from its upper end.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(eq=False)
 class Screen:
-    """Triangles on the picture. M may be more than there are faces: one that is cut becomes one or two."""
+    """Projected triangles. There may be more than faces: clipping makes one or two of a face."""
 
     points: Floats
-    """(M, 3, 2) across from the left and down from the top, in pixels"""
+    """(M, 3, 2) x from the left and y from the top, in pixels"""
     closeness: Floats
-    """(M, 3) 1 / depth, which changes evenly over the picture; larger is nearer"""
+    """(M, 3) 1 / depth, which is linear on the picture; larger is nearer"""
     source: Indices
-    """(M,) the face each is part of"""
+    """(M,) the face of each triangle"""
     shares: Floats
-    """(M, 3, 3) each corner as shares of the face's corners"""
+    """(M, 3, 3) barycentric coordinates of each corner in its face"""
 
     def __len__(self) -> int:
         return len(self.source)
 
 
 def on_screen(points: Floats, corners: Indices, view: View, width: int, height: int) -> Screen:
-    """The faces (F, 3) over points (V, 3) that can be seen at all."""
+    """Return the faces (F, 3) over points (V, 3) that may be visible."""
     seen = view.in_front(points)
     usable = np.asarray(np.isfinite(seen).all(axis=1))
     depth = np.where(usable, seen[:, 2], -np.inf)
@@ -61,7 +60,7 @@ def on_screen(points: Floats, corners: Indices, view: View, width: int, height: 
 
 
 def _cut(deep: Floats, front: Indices, whole: npt.NDArray[np.bool_], near: float) -> tuple[Indices, Floats]:
-    """Faces and shares of the parts that lie in front of the near plane."""
+    """Return faces and barycentric coordinates of the parts in front of the near plane."""
     identity = np.eye(3)
     clear = np.flatnonzero(whole & (front == 3))
     sources, shares = [clear], [np.broadcast_to(identity, (len(clear), 3, 3))]
@@ -69,13 +68,15 @@ def _cut(deep: Floats, front: Indices, whole: npt.NDArray[np.bool_], near: float
         cut = np.flatnonzero(whole & (front == kept))
         if not len(cut):
             continue
-        # Turn each face so that the corner that is alone on its side comes first.
+        # Rotate each face so that the corner that is alone on its side comes first.
         alone = np.argmax((deep[cut] > near) == (kept == 1), axis=1)
         order = (alone[:, None] + np.arange(3)) % 3
         depths = np.take_along_axis(deep[cut], order, axis=1)
         basis = identity[order]
         step = ((near - depths[:, :1]) / (depths[:, 1:] - depths[:, :1]))[:, :, None]
-        edges = basis[:, :1] * (1 - step) + basis[:, 1:] * step  # where the two edges of the lone corner meet the plane
+        edges = (
+            basis[:, :1] * (1 - step) + basis[:, 1:] * step
+        )  # where the two edges of the single corner meet the plane
         if kept == 1:
             sources.append(cut)
             shares.append(np.concatenate([basis[:, :1], edges], axis=1))
@@ -90,22 +91,22 @@ Numbers = npt.NDArray[np.int32]
 
 ROWS_AT_ONCE = 400_000
 PIXELS_AT_ONCE = 25_000
-"""temporaries of a few dozen bytes each, so that everything stays near the processor"""
+"""pixels processed at once; temporaries have a few dozen bytes each and stay in the cache"""
 BOXES_AT_ONCE = 4_000_000
-"""pixels of the boxes around triangles that are drawn before it is asked again what is hidden"""
+"""pixels of bounding boxes of triangles that are drawn before hidden ones are removed again"""
 _SHARES = 16
-"""a picture of the usual size takes one share of the budget of pixels at most, a larger one more in proportion"""
+"""a picture of the usual size uses at most one share of the budget of pixels, a larger one more in proportion"""
 _USUAL = 512 * 512
-"""pixels of such a picture, which are made smaller in the end"""
+"""pixels of a picture of the usual size, before it is reduced"""
 KEPT = 25
-"""pixels that one of a translucent face counts as: it is kept and sorted"""
+"""cost of a pixel of a translucent face, which is kept and sorted, in pixels"""
 
 Fragments = tuple[Indices, Indices, Floats]
 """pixel numbers, triangle numbers, closeness"""
 
 
 def fragments(screen: Screen, chosen: Indices, width: int, height: int) -> Iterator[Fragments]:
-    """The pixels of the chosen triangles, some at a time, in the order of triangles."""
+    """Yield the pixels of the chosen triangles in portions, in the order of triangles."""
     points = screen.points[chosen]
     order = np.argsort(points[:, :, 1], axis=1, kind="stable")
     x = np.take_along_axis(points[:, :, 0], order, axis=1)
@@ -139,7 +140,9 @@ def fragments(screen: Screen, chosen: Indices, width: int, height: int) -> Itera
 
 
 def _run(x: Floats, y: Floats, slopes: Floats, triangle: Indices, middle: Floats) -> tuple[Floats, Floats]:
-    """Where each row enters and leaves its triangle: the long edge on one side, one of the short ones on the other."""
+    """Return where each row enters and leaves its triangle: the long edge on one side, one of the short ones on the
+    other.
+    """
     upper = middle < y[triangle, 1]
     long = x[triangle, 0] + (middle - y[triangle, 0]) * slopes[triangle, 1]
     begin = np.where(upper, 0, 1)
@@ -149,7 +152,7 @@ def _run(x: Floats, y: Floats, slopes: Floats, triangle: Indices, middle: Floats
 
 
 def _planes(screen: Screen, chosen: Indices) -> Floats:
-    """(m, 3) closeness as a plane over the picture: a x + b y + c."""
+    """Return (m, 3) closeness as a plane over the picture: a x + b y + c."""
     points, values = screen.points[chosen], screen.closeness[chosen]
     edge = points[:, 1:] - points[:, :1]
     rise = values[:, 1:] - values[:, :1]
@@ -162,14 +165,14 @@ def _planes(screen: Screen, chosen: Indices) -> Floats:
 
 
 def _counting(counts: Indices) -> Indices:
-    """0, 1, 2 … for each of the counts, one after the other."""
+    """Return 0, 1, 2 … for each count, concatenated."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     return np.arange(total) - np.repeat(ends - counts, counts)
 
 
 def _portions(counts: Indices, most: int) -> Iterator[tuple[int, int]]:
-    """Ranges whose counts sum to ``most`` at most, unless a single one is larger."""
+    """Yield ranges whose counts sum to at most ``most``, unless a single one is larger."""
     if not len(counts):
         return
     ends = np.cumsum(counts)
@@ -182,18 +185,18 @@ def _portions(counts: Indices, most: int) -> Iterator[tuple[int, int]]:
 
 
 class DepthBuffer:
-    """What is nearest at each pixel."""
+    """The nearest triangle at each pixel."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
         self.closeness: Floats = np.zeros(width * height)
-        """0 where nothing is"""
+        """0 for empty pixels"""
         self.owner: Numbers = np.full(width * height, -1, np.int32)
         """the triangle, -1 for none"""
         spend("pixels", width * height)
         share = room("pixels") * max(width * height, _USUAL) // (_SHARES * _USUAL)
         self.left = min(share, left("pixels"))
-        """pixels of triangles that may still be looked at; below 0 the picture is not complete"""
+        """pixels of triangles that may still be examined; below 0 the picture is incomplete"""
 
     def take(self, count: int) -> None:
         """Count pixels of triangles."""
@@ -201,7 +204,7 @@ class DepthBuffer:
         spend("pixels", min(count, left("pixels")))
 
     def draw(self, screen: Screen, chosen: Indices) -> None:
-        """Opaque triangles, the nearest first: once the whole picture is covered, what lies behind costs nothing."""
+        """Draw opaque triangles, the nearest first: once the picture is covered, hidden ones cost nothing."""
         nearest = screen.closeness[chosen].max(axis=1, initial=0.0)
         chosen = chosen[np.argsort(-nearest, kind="stable")]
         for begin, end in _portions(self._boxes(screen, chosen), BOXES_AT_ONCE):
@@ -218,7 +221,7 @@ class DepthBuffer:
                     return
 
     def in_front(self, screen: Screen, chosen: Indices) -> Iterator[Fragments]:
-        """The pixels of triangles that are not hidden by what was drawn."""
+        """Yield the pixels of triangles that are not hidden by drawn ones."""
         for pixel, triangle, near in fragments(screen, chosen, self.width, self.height):
             clear = np.flatnonzero(near > self.closeness[pixel])
             self.take(len(pixel) + KEPT * len(clear))
@@ -227,7 +230,7 @@ class DepthBuffer:
                 return
 
     def _boxes(self, screen: Screen, chosen: Indices) -> Indices:
-        """(m,) pixels of the box around each triangle, as far as it is on the picture."""
+        """Return (m,) pixels of the visible part of the bounding box of each triangle."""
         low, high = screen.points[chosen].min(axis=1), screen.points[chosen].max(axis=1)
         size = np.clip(high, 0, (self.width, self.height)) - np.clip(low, 0, (self.width, self.height)) + 1
         return np.asarray(size[:, 0] * size[:, 1], np.int64)

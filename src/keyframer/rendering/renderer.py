@@ -1,4 +1,4 @@
-"""Taking pictures of a scene: which frame, from where, on which background."""
+"""Takes pictures of a scene: selects frame, view and background."""
 
 from __future__ import annotations
 
@@ -31,20 +31,21 @@ Rgb = tuple[int, int, int]
 
 NEUTRAL: Rgb = (226, 229, 234)
 LARGEST = 4096
-"""pixels along one side of a picture"""
+"""most pixels along one side of a picture"""
 _SAMPLES = 12
-"""frames that a fitted view is fitted to"""
+"""number of frames that a fitted view includes"""
 _LEAST_SEEN = 0.015
-"""part of the picture that the file's camera must show, else a fitted one is taken"""
+"""fraction of the picture that the camera of the file must fill, otherwise a fitted view is used"""
 _FILLED = 0.25
-"""part of the picture at which it may leave out as much of the scene as it likes; one that fills less must show more:
-3 of 58 corpus files with cameras have theirs pointing past what is there"""
+"""fraction of the picture from which on a camera may leave out any part of the scene; below, it must show more of it:
+in 3 of 58 corpus files with cameras they point past the objects
+"""
 _MOST_CAMERAS = 16
-"""that are tried"""
+"""most cameras that are tried"""
 _MOST_OF_ONE = 0.97
-"""part of the picture that one object among others may take"""
+"""most of the picture that one object among others may cover"""
 _LABEL, _AROUND_LABEL = (24, 26, 30), (255, 255, 255)
-"""dark with a bright outline, so that frame numbers can be read on any picture"""
+"""dark with a bright outline, so that frame numbers are readable on any picture"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +55,17 @@ class Settings:
     width: int = 256
     height: int = 256
     camera: str = "auto"
-    """``fit``, the name of a camera's node, or ``auto``: the file's first camera if it shows something, else fitted"""
+    """``fit``, the name of a camera node, or ``auto``: the first camera of the file if it shows something, else a
+    fitted view
+    """
     lights: str = "auto"
-    """``file``, ``studio``, or ``auto``: the file's with as much of ours as is needed"""
+    """``file``, ``studio``, or ``auto``: the lights of the file plus as much of ours as needed"""
     background: Rgb | str | None = NEUTRAL
-    """a colour, ``file`` for what the file says, None for none (transparent)"""
+    """a colour, ``file`` for that of the file, None for transparent"""
     bones: bool | None = None
-    """sticks for the skeleton: always, never, or (None) where there is no mesh"""
+    """draw the skeleton: always, never, or (None) if there is no mesh"""
     around_degrees: float | None = None
-    """of a fitted view: so far to the right of the front"""
+    """angle of a fitted view to the right of the front"""
     above_degrees: float | None = None
 
     def __post_init__(self) -> None:
@@ -73,7 +76,7 @@ class Settings:
 
 
 class Renderer:
-    """A scene that pictures are taken of. All pictures of one studio have the same view and the same exposure."""
+    """Renders pictures of one scene, all with the same view and the same exposure."""
 
     def __init__(
         self,
@@ -83,7 +86,7 @@ class Renderer:
         textures: TextureSource | None = None,
         frames: Sequence[float] | None = None,
     ) -> None:
-        """LookupError: no camera has the name in the settings."""
+        """Raise LookupError if no camera has the name in the settings."""
         self.scene = scene
         self.settings = settings or Settings()
         with budgeted(size=scene.stored_bytes):
@@ -92,7 +95,7 @@ class Renderer:
         self._last: tuple[float, Pose] | None = None
         self._exposure = Exposure(self.settings.lights)
         self.frames = frames
-        """those that will be asked for, where known before the first picture: a fitted view shows all of them"""
+        """frames that will be requested, if known before the first picture: a fitted view includes all of them"""
         self._cameras = {node.name: at for at, node in enumerate(scene.nodes) if node.camera is not None}
         if self.settings.camera not in ("auto", "fit", *self._cameras):
             near = did_you_mean(self.settings.camera, ("auto", "fit", *self._cameras))
@@ -100,7 +103,7 @@ class Renderer:
 
     @cached_property
     def _camera(self) -> int | None:
-        """The node of the camera in use, None for a fitted view."""
+        """The node of the camera in use; None for a fitted view."""
         wanted = self.settings.camera
         if wanted == "fit":
             return None
@@ -110,14 +113,14 @@ class Renderer:
         return self._cameras[wanted]
 
     def moment(self, frame: float) -> Pose:
-        """The scene at a frame. The last one is kept: choosing, fitting and drawing a picture each ask for it."""
+        """Return the pose at a frame. The last one is kept: choosing, fitting and drawing a picture each need it."""
         if self._last is None or self._last[0] != frame:
             self._last = frame, pose(self.scene, frames=[frame], rig=self._rig)
         return self._last[1]
 
     @cached_property
     def segment(self) -> tuple[float, float]:
-        """First and last frame of what plays."""
+        """First and last frame of the playback."""
         clip = self._clip
         if clip is None or not clip.units_per_frame:
             return 0.0, 0.0
@@ -130,18 +133,18 @@ class Renderer:
 
     @property
     def rate(self) -> float:
-        """Frames a second; 25 where the file states none."""
+        """Frames per second; 25 if the file has none."""
         stated = self._clip.frames_per_second if self._clip is not None else 0.0
         return stated if 0 < stated < math.inf else 25.0
 
     @property
     def seconds(self) -> float:
-        """How long the segment plays."""
+        """Duration of the playback."""
         return (self.segment[1] - self.segment[0]) / self.rate
 
     @cached_property
     def default_frame(self) -> float:
-        """The frame that the program showed when it saved, else the first; the middle one if that shows nothing."""
+        """The current frame of the file, else the first; the middle one if that shows nothing."""
         start, end = self.segment
         clip = self._clip
         current = clip.current / clip.units_per_frame if clip is not None and clip.current is not None else start
@@ -152,7 +155,7 @@ class Renderer:
         return chosen
 
     def spread(self, count: int, *, with_last: bool) -> list[float]:
-        """Evenly spread frames, whole ones where there are enough; without the last one they play in circles."""
+        """Return evenly spaced frames, whole ones if there are enough; without the last one they loop."""
         start, end = self.segment
         if end <= start:
             return [start]
@@ -161,7 +164,7 @@ class Renderer:
         return [float(frame) for frame in (np.round(frames) if whole else frames)]
 
     def picture(self, frame: float) -> Image:
-        """RGB, or RGBA where the background is transparent."""
+        """Return a picture: RGB, or RGBA with a transparent background."""
         return next(self.pictures([frame]))
 
     def pictures(self, frames: Sequence[float]) -> Iterator[Image]:
@@ -183,7 +186,7 @@ class Renderer:
                 yield Image.fromarray(picture)
 
     def _draw(self, frame: float) -> npt.NDArray[np.uint8]:
-        """(height, width, 4) premultiplied colours."""
+        """Return (height, width, 4) premultiplied colours."""
         width, height = self.settings.width, self.settings.height
         finer = 2 if max(width, height) <= 1536 else 1
         with budgeted(size=self.scene.stored_bytes):
@@ -191,18 +194,18 @@ class Renderer:
             return render_frame(self.stage, moment, 0, self._view(moment), width, height, self._exposure, finer)
 
     def exposure(self) -> tuple[float, float]:
-        """How much light of ours is added, and by what all light is multiplied: what the first picture finds out."""
+        """The added studio light and the factor of all light, determined with the first picture."""
         if self._exposure.fill is None:
             self._draw(self.default_frame)
         return self._exposure.fill or 0.0, self._exposure.gain
 
     @property
     def complete(self) -> bool:
-        """Whether the pictures taken so far show every face: not where drawing all would take too long."""
+        """Whether the pictures so far show every face: false if drawing all of them would take too long."""
         return self._exposure.complete
 
     def sheet(self, frames: Sequence[float], columns: int) -> Image:
-        """Pictures of the frames in rows, each with its number."""
+        """Return pictures of the frames in rows, each with its number."""
         from keyframer.textures.pillow import Image, ImageDraw, ImageFont
 
         width, height = self.settings.width, self.settings.height
@@ -250,8 +253,11 @@ class Renderer:
         return fitted_view(self._extent, self.scene.space, aspect, settings.around_degrees, settings.above_degrees)
 
     def _shows_something(self, node: int) -> bool:
-        """Whether a camera of the file shows more than a speck or a corner of the scene, and not just the inside of one
-        object. Of a playback the first picture or the middle one may be without."""
+        """Return whether a camera of the file shows more than a speck or a corner of the scene, and not only the inside
+        of one object.
+
+        For a playback, the first or the middle picture may show nothing.
+        """
         frames = list(self.frames) if self.frames else [self.default_frame]
         return any(self._shows_at(node, frame) for frame in dict.fromkeys((frames[0], frames[len(frames) // 2])))
 
@@ -269,7 +275,7 @@ class Renderer:
 
     @cached_property
     def _backdrop(self) -> npt.NDArray[np.uint16] | None:
-        """(height, 1, 3) colours of the rows behind everything."""
+        """Return (height, 1, 3) background colours of the rows."""
         wanted = self.settings.background
         if wanted is None:
             return None
@@ -294,7 +300,7 @@ class Renderer:
 
 
 def _straight(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Colours that are not multiplied by alpha, as PNG has them."""
+    """Return colours that are not multiplied by alpha, as in PNG."""
     alpha = pixels[:, :, 3:].astype(np.uint16)
     colors = (pixels[:, :, :3].astype(np.uint16) * 255 + alpha // 2) // np.maximum(alpha, 1)
     return np.concatenate([colors.clip(0, 255), alpha], axis=2).astype(np.uint8)
@@ -310,11 +316,11 @@ def render(
     background: Rgb | str | None = NEUTRAL,
     texture_path: Sequence[PathLike] = (),
 ) -> Image:
-    """A picture of a scene, as an image of Pillow: ``render(scene).save("scene.png")``. Notebooks show it.
+    """Return a picture of a scene as a Pillow image: ``render(scene).save("scene.png")``. Notebooks show it.
 
-    ``frame`` is the frame to show (the one that was saved, else the first), ``size`` pixels, or width and height. The
-    other options are those of `Settings`. Images are taken from the file itself, from the folder it was loaded from,
-    and from the folders of ``texture_path``. LookupError: no camera has this name.
+    ``frame`` is the frame to show (default: the current frame of the file, else the first), ``size`` pixels, or width
+    and height. The other options are those of `Settings`. Images are taken from the file itself, from the folder it was
+    loaded from, and from the folders of ``texture_path``. Raises LookupError if no camera has this name.
     """
     width, height = (size, size) if isinstance(size, int) else size
     folder = scene.origin.folder if scene.origin is not None else scene.folder

@@ -31,12 +31,12 @@ class SurfaceSamples:
     alpha: Singles
     """(n,)"""
     glow: Singles
-    """light of its own before the colour"""
+    """light of the surface that is multiplied by the colour"""
     emitted: Singles
-    """and beside it"""
+    """light of the surface that is added to the colour"""
     specular: Singles
     exponent: Singles
-    """(n,) 0 where nothing is mirrored"""
+    """(n,) 0 without highlights"""
 
     def shade(self, light: Lighting) -> tuple[Singles, Singles]:
         """Return (3, n) colours from 0 to 1, and (n,) the light on each pixel."""
@@ -54,23 +54,23 @@ class Shader:
         edge = points[:, 1:] - points[:, :1]
         area = edge[:, 0, 0] * edge[:, 1, 1] - edge[:, 0, 1] * edge[:, 1, 0]
         with np.errstate(all="ignore"):
-            # how the shares of the second and third corner grow to the right and down
+            # change of the coordinates of the second and third corner to the right and down
             self._second = np.nan_to_num(np.stack([edge[:, 1, 1] / area, -edge[:, 1, 0] / area]))
             self._third = np.nan_to_num(np.stack([-edge[:, 0, 1] / area, edge[:, 0, 0] / area]))
         self._area = area
-        # numpy is slow on a last axis of length 3: what is looked up for each pixel has its parts in rows
+        # numpy is slow on a last axis of length 3: values looked up for each pixel have their components in rows
         self._start, self._closeness = (np.ascontiguousarray(values.T) for values in (points[:, 0], screen.closeness))
         self._points = [np.ascontiguousarray(shape.points[shape.corners[:, corner]].T) for corner in range(3)]
         self._normals = [np.ascontiguousarray(shape.normals[:, corner].T) for corner in range(3)]
         self._uncut = bool((screen.shares == np.eye(3)).all())
-        self._level = self._levels() + (finer - 1)  # pixels are shaded once for all that will become one
-        # Whichever side of a face is seen is lit like a front: old files are not careful about the order of corners.
+        self._level = self._levels() + (finer - 1)  # pixels that will become one are shaded once
+        # Both sides of a face are lit like a front: the winding of old files is not reliable.
         corners = shape.points[shape.corners[screen.source]]
         cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         self._facing = np.einsum("ij,ij->i", cross, view.eye - corners[:, 0]) >= 0
 
     def _levels(self) -> Indices:
-        """(M,) how coarse an image may be: the logarithm of texture units that a pixel covers."""
+        """Return (M,) mip levels: the logarithm of the texture units that a pixel covers."""
         stage, screen = self._stage, self._screen
         if stage.uv is None:
             return np.zeros(len(screen), np.int64)
@@ -135,7 +135,7 @@ class Shader:
         return SurfaceSamples(place, normal, to_eye, color, alpha, glow, emitted, specular, exponent)
 
     def _near_edge(self, flat: Floats, triangle: Indices) -> npt.NDArray[np.bool_]:
-        """Whether a pixel is on the outline of its face."""
+        """Return whether a pixel is on the outline of its face."""
         first = -(self._second + self._third)
         near = np.zeros(len(triangle), np.bool_)
         for share, slope in zip(flat, (first, self._second, self._third), strict=True):

@@ -1,4 +1,4 @@
-"""What faces look like: colours and images of the materials as arrays, looked up for many pixels at once."""
+"""Surfaces of faces: colours and images of the materials as arrays, looked up for many pixels at once."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 Singles = npt.NDArray[np.float32]
 
 LARGEST = 1024
-"""pixels along the longer side: more is never seen in a picture of this kind"""
+"""most pixels along the longer side; more is never visible in pictures of this size"""
 
 
 class MipMaps:
-    """An image and its halves, quarters …"""
+    """An image and its reductions by 2, 4 …"""
 
     def __init__(self, image: Image) -> None:
         self.has_alpha = image.mode == "RGBA"
@@ -43,7 +43,7 @@ class MipMaps:
         return width, height
 
     def lookup(self, u: Singles, v: Singles, level: npt.NDArray[np.int64]) -> Singles:
-        """(n, 4) colours at u to the right and v down, 0 to 1, repeating; ``level`` 0 is the image itself."""
+        """Return (n, 4) colours at u to the right and v down, 0 to 1, repeating; ``level`` 0 is the image itself."""
         out = np.empty((len(u), 4), np.float32)
         level = np.clip(level, 0, len(self.levels) - 1)
         for number in np.unique(level).tolist():
@@ -53,7 +53,7 @@ class MipMaps:
 
 
 def _halved(image: Singles) -> Singles:
-    """Means of 2 x 2 pixels; a side of one pixel stays, an odd last row or column is left out."""
+    """Return means of 2 x 2 pixels; a side of one pixel stays, an odd last row or column is dropped."""
     height, width = image.shape[:2]
     rows = (image[0 : height - 1 : 2] + image[1:height:2]) / 2 if height > 1 else image
     return np.asarray((rows[:, 0 : width - 1 : 2] + rows[:, 1:width:2]) / 2 if width > 1 else rows, np.float32)
@@ -78,14 +78,14 @@ Rgb = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class GltfSurface:
-    """How a material differs from one of the old programs."""
+    """How a glTF material differs from one of the original programs."""
 
     tinted: bool = False
-    """the image of the base colour is multiplied with the material's, which it replaced of old"""
+    """whether the base colour image is multiplied by the colour of the material instead of replacing it"""
     cutoff: float | None = None
-    """what is less opaque is not there, all else is whole"""
+    """pixels with less opacity are transparent, all others opaque"""
     emission: Rgb | None = None
-    """light of its own, added to what is reflected"""
+    """light of the surface, added to the reflected light"""
 
 
 def modern(material: Material) -> GltfSurface:
@@ -102,7 +102,7 @@ def modern(material: Material) -> GltfSurface:
 
 
 def emits(map: TextureMap | None) -> bool:
-    """Whether the pixels of a map are light, not shares of the surface's own colour."""
+    """Return whether the pixels of a map are light, not fractions of the colour of the surface."""
     return map is not None and role_of(map) == "emission"
 
 
@@ -113,31 +113,31 @@ def _is_number(value: object) -> bool:
 Indices = npt.NDArray[np.int64]
 
 PLAIN = (0.70, 0.71, 0.74)
-"""of faces without a material, and of materials that state no colour"""
+"""colour of faces without a material, and of materials without a colour"""
 BLACK = 0.12
 STICK = (0.93, 0.62, 0.20)
-"""of skeletons"""
+"""colour of skeletons"""
 
 
 @dataclass(eq=False)
 class Layer:
-    """An image laid on a material."""
+    """An image on a material."""
 
     pyramid: MipMaps
     matrix: Singles
-    """(2, 3) from texture coordinates to the image's own, v down"""
+    """(2, 3) from texture coordinates to image coordinates, v down"""
     amount: float
     once: bool
-    """outside of the image there is nothing (decals)"""
+    """whether the image is shown once and is transparent outside (decals)"""
     mirror: bool
     tiled: bool
-    """beyond the image it begins again; else its border goes on"""
+    """whether the image repeats; otherwise its border continues"""
     negative: bool
     opaque: bool
     """the alpha of the image does not count"""
 
     def lookup(self, uv: Singles, level: Indices) -> tuple[Singles, npt.NDArray[np.bool_]]:
-        """(n, 4) colours, and where the image lies at all."""
+        """Return (n, 4) colours, and where the image covers the surface."""
         m = self.matrix
         u = uv[:, 0] * m[0, 0] + uv[:, 1] * m[0, 1] + m[0, 2]
         v = uv[:, 0] * m[1, 0] + uv[:, 1] * m[1, 1] + m[1, 2]
@@ -156,10 +156,10 @@ class Layer:
 
 
 class Surfaces:
-    """All materials of a scene, then one for faces without a material, then that of sticks."""
+    """All materials of a scene, then one for faces without a material, then that of skeletons."""
 
     def __init__(self, scene: Scene, source: TextureSource | None, lift_black: bool = True) -> None:
-        """``lift_black``: surfaces of no colour at all become dark grey, so that their shape is seen."""
+        """``lift_black``: black surfaces become dark grey, so that their shape is visible."""
         materials = [*scene.materials, Material(""), Material("", diffuse=STICK)]
         self._v_up = scene.space.v_up
         self._pyramids: dict[tuple[str, int | None], MipMaps | None] = {}
@@ -199,8 +199,9 @@ class Surfaces:
     def colors(
         self, material: Indices, uv: Singles | None, level: Indices
     ) -> tuple[Singles, Singles, Singles, Singles]:
-        """For n pixels: (3, n) colour, (n,) opacity, (3, n) light of its own before the colour, and beside it; (1, n)
-        and (3, 1) where that says the same."""
+        """Return the surface at n pixels: (3, n) colour, (n,) opacity, (3, n) light multiplied by the colour, and added
+        light; (1, n) and (3, 1) if these are the same everywhere.
+        """
         alpha = self.opacity[material]
         if uv is None or not self.any_image:
             emitted = np.zeros((3, 1), np.float32)
@@ -261,14 +262,15 @@ class Surfaces:
 
 
 def _held(value: Singles, pixels: int) -> Singles:
-    """Within the image, half a pixel from its edges, where nothing of the opposite edge is mixed in."""
+    """Clamp coordinates to half a pixel inside the image, so that the opposite edge is not mixed in."""
     half = np.float32(0.5 / pixels)
     return np.clip(value, half, np.float32(1) - half)
 
 
 def _uses_alpha(material: Material, base: Layer | None) -> bool:
-    """Whether the alpha of the image makes holes: where the material says so, or where nothing else is to be seen
-    through them (a decal shows the material's own colour)."""
+    """Return whether the alpha of the image makes holes: if the material says so, or if the material would not be
+    visible through them (a decal shows the colour of the material).
+    """
     texture = material.maps.get("texture1")
     if texture is None or base is None or not base.pyramid.has_alpha or texture.ignore_alpha:
         return False
@@ -276,15 +278,16 @@ def _uses_alpha(material: Material, base: Layer | None) -> bool:
 
 
 def _finer(layer: Layer) -> int:
-    """How many levels finer than one pixel per unit of texture coordinates: the image's size, and how often it is laid
-    on a unit."""
+    """Return the mip level offset: the size of the image, and how often it repeats per unit of texture coordinates."""
     m = layer.matrix
     tiles = math.sqrt(abs(float(m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0])))
     return round(math.log2(max(layer.pyramid.size)) + math.log2(min(max(tiles, 1e-3), 1e3)))
 
 
 def _matrix(texture: TextureMap, v_up: bool) -> Singles:
-    """Tile and turn about the middle of the image, with v down: w' = R S (w - 1/2 - offset) + 1/2."""
+    """Return the matrix that tiles and rotates about the centre of the image, with v down: w' = R S (w - 1/2 - offset)
+    + 1/2.
+    """
     numbers = (*texture.scale, *texture.offset, texture.rotation_degrees)
     if not all(math.isfinite(number) and abs(number) < 1e6 for number in numbers):
         numbers = (1.0, 1.0, 0.0, 0.0, 0.0)
@@ -292,7 +295,7 @@ def _matrix(texture: TextureMap, v_up: bool) -> Singles:
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     turn = np.array([[cosine, -sine], [sine, cosine]]) @ np.diag([su, sv])
     shift = np.array([0.5, 0.5]) - turn @ np.array([0.5 + ou, 0.5 + ov])
-    if v_up:  # the coordinates that come in run up: 1 - v is down
+    if v_up:  # the given coordinates run up: 1 - v is down
         shift, turn = shift + turn[:, 1], turn * (1.0, -1.0)
     return np.column_stack([turn, shift]).astype(np.float32)
 

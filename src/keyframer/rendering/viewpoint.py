@@ -1,7 +1,7 @@
-"""Where a picture is taken from: the file's camera, or one that is fitted around what is to be seen.
+"""The viewpoint of a picture: the camera of the file, or a view fitted to the visible objects.
 
-A view is given by vectors in the scene's own space, so that left-handed scenes need no mirroring: what is to the right
-of the viewer is stated, not derived.
+A view has vectors in the space of the scene, with an explicit right vector, so that left-handed scenes need no
+mirroring.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from keyframer.scene import Handedness, Space
 Floats = npt.NDArray[np.float64]
 
 FITTED_FOV_DEGREES = 30.0
-"""of the fitted camera: long enough not to distort, short enough to show depth"""
+"""field of view of the fitted camera: small enough to avoid distortion, large enough to show depth"""
 _MARGIN = 0.92
-"""part of the picture that the fitted scene takes"""
+"""fraction of the picture that the fitted scene covers"""
 _AROUND_DEGREES, _ABOVE_DEGREES = 30.0, 22.0
-"""the fitted camera stands so far to the right of the front, and so far above"""
+"""angles of the fitted camera to the right of the front and above"""
 
 _UPS = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _FRONTS = {"x": (0.0, 0.0, 1.0), "y": (0.0, 0.0, 1.0), "z": (0.0, -1.0, 0.0)}
-"""towards somebody who looks at the front of a right-handed scene, as the programs' front views have it"""
+"""directions to the viewer of the front of a right-handed scene, as in the front views of the original programs"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class View:
     near: float
 
     def in_front(self, points: Floats) -> Floats:
-        """(n, 3) across to the right, up, and forward from the eye."""
+        """Return (n, 3) coordinates to the right, up and forward from the eye."""
         given = points - self.eye
         out = np.empty(given.shape)
         for axis, direction in enumerate((self.right, self.up, self.forward)):
@@ -50,7 +50,7 @@ class View:
         return out
 
     def share_within(self, points: Floats) -> float:
-        """Which part of the points lies within the edges of the picture."""
+        """Return the fraction of the points inside the picture."""
         with np.errstate(all="ignore"):
             across, high, deep = self.in_front(points).T
             inside = (deep > 0) & (np.abs(across) <= deep * self.half_width) & (np.abs(high) <= deep * self.half_height)
@@ -58,9 +58,9 @@ class View:
 
 
 def camera_view(pose: Pose, at: int, node: int, aspect: float, size: float) -> View | None:
-    """What the camera of a node sees at the ``at``-th time; None where its numbers make no picture.
+    """Return the view of a camera node at time index ``at``; None if its values are invalid.
 
-    The field of view is horizontal, whatever the shape of the picture; ``size`` is that of the scene.
+    The field of view is horizontal for any shape of the picture; ``size`` is that of the scene.
     """
     scene = pose.scene
     number = scene.nodes[node].camera
@@ -80,7 +80,7 @@ def camera_view(pose: Pose, at: int, node: int, aspect: float, size: float) -> V
 
 
 def fitted_view(points: Floats, space: Space, aspect: float, around: float | None, above: float | None) -> View:
-    """A view from the front, a little to the right and above, that shows all points; angles in degrees."""
+    """Return a view from the front, slightly from the right and above, that shows all points; angles in degrees."""
     right, up, forward = _directions(
         space, _AROUND_DEGREES if around is None else around, _ABOVE_DEGREES if above is None else above
     )
@@ -99,7 +99,7 @@ def fitted_view(points: Floats, space: Space, aspect: float, around: float | Non
 
 
 def _reach(across: Floats, deep: Floats, half: float) -> tuple[float, float]:
-    """Where the eye must stand so that every point is within ``half`` per unit of depth: across, and how far back.
+    """Return the position of the eye, across and back, from which every point is within ``half`` per unit of depth.
 
     Both edges of the picture are planes through the eye; the point that each plane touches first decides.
     """
@@ -114,7 +114,7 @@ def _directions(space: Space, around: float, above: float) -> tuple[Floats, Floa
     up, front = np.array(_UPS[space.up]), np.array(_FRONTS[space.up])
     side = np.cross(up, front)
     if space.handedness is Handedness.LEFT:
-        # The same picture with Z (or, where that is up, Y) running the other way: the front faces back along it.
+        # The same picture with Z (or, if that is up, Y) reversed: the front faces back along it.
         front, side = -front, side
     turn, rise = math.radians(around), math.radians(above)
     back = (front * math.cos(turn) + side * math.sin(turn)) * math.cos(rise) + up * math.sin(rise)

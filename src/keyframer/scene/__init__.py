@@ -1,11 +1,11 @@
-"""What a file means: one model for all formats, data only.
+"""The scene model: the interpreted content of a file, the same for all formats, data only.
 
 A `Scene` holds nodes in a tree, the meshes, cameras, lights and skins they carry, materials, and clips of authored
-keys. Nothing in this room computes: poses are made in `posing`, files are read and written by bridges.
+keys. This package computes nothing: poses are made in `posing`, files are read and written by bridges.
 
 Conventions: column vectors; matrices are 4 x 4 with the translation in the last column; quaternions are x, y, z, w;
-angles of cameras and lights are degrees, those of rotation keys radians; a node's place is
-``parent_world . T(position) . R . S`` and its own geometry is shifted by ``T(-pivot)``, which children do not see.
+angles of cameras and lights are degrees, those of rotation keys radians; the world matrix of a node is
+``parent_world . T(position) . R . S`` and its geometry is shifted by ``T(-pivot)``, which does not affect children.
 `Space` says which way is up, whether the axes are right- or left-handed and how long a unit is.
 """
 

@@ -1,4 +1,4 @@
-"""Array types that the scene's declarations share, and how constructors check what they are given."""
+"""Array types for the scene classes, and the checks of their constructors."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ Shape = tuple[int | None, ...]
 
 
 def check_arrays(part: Any, shapes: Mapping[str, Shape], *, whole: bool = False) -> None:
-    """Make arrays of lists, and raise ValueError where one has another shape than it must have. What is not set, and
-    what is no array yet, stays as it is."""
+    """Convert lists to arrays; raises ValueError if one has the wrong shape.
+
+    Fields that are not set, and lazy fields that do not exist yet, are skipped.
+    """
     for name, shape in shapes.items():
         value = getattr(part, name)
         kind = type(value)
@@ -41,7 +43,7 @@ def check_arrays(part: Any, shapes: Mapping[str, Shape], *, whole: bool = False)
 
 
 def check_links(part: Any, links: Mapping[str, str]) -> None:
-    """ValueError where a part does not refer to another by its number; ``links`` says what each of its fields names."""
+    """Raise ValueError unless the links of a part are indices; ``links`` says what each of its fields refers to."""
     for name, of in links.items():
         value = getattr(part, name)
         if value is not None and type(value) is not int and not isinstance(value, np.integer):

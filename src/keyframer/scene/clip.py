@@ -16,7 +16,7 @@ from keyframer.scene._arrays import Extras, Floats, wrong
 @documented
 @dataclass(eq=False, repr=False, slots=True)
 class Channel:
-    """A track and the node it moves; ``track.kind`` says what it moves.
+    """A track and the node it animates; ``track.kind`` is the animated property.
 
     Kinds: ``position``, ``rotation``, ``scale``, ``scale_axes``, ``visible`` (steps of 0 and 1), ``morph`` (weights of
     the node's morph targets), ``fov``, ``roll``, ``hotspot``, ``falloff`` (degrees), ``color``, ``multiplier``.
@@ -54,7 +54,7 @@ class RawChannel(LazyFields):
 UNITS = ("frame", "tick", "second")
 """units of key times"""
 FASTEST, SLOWEST = 10_000.0, 0.001
-"""largest plausible rate, in frames per second"""
+"""largest and smallest plausible rate, in frames per second"""
 
 
 @documented

@@ -15,9 +15,9 @@ from keyframer.scene.skin import Skin
 
 
 def check_consistency(scene: Scene) -> None:
-    """ValueError that names the first part that refers to nothing or has arrays of the wrong shape.
+    """Raise ValueError for the first part with an invalid index or an array of the wrong shape.
 
-    Parents, targets and channels may name nodes that do not exist: they count as none.
+    Parents, targets and channels may refer to nodes that do not exist: such references are ignored.
     """
     for fault in _faults(scene):
         raise ValueError(f"the scene contradicts itself: {fault}")

@@ -94,7 +94,7 @@ class LossReport:
         self.losses.append(Loss(outcome, path, detail, error, unit, where, offset))
 
     def add_cut_short(self, path: str, detail: str) -> None:
-        """Add an entry for motion that a limit ended early or made less exact; the summary counts these."""
+        """Add an entry for motion that a limit cut short or made less exact; the summary counts these."""
         self.add(Outcome.DROPPED, path, f"cut short: {detail}")
         self.measured["cut_short"] = self.measured.get("cut_short", 0.0) + 1
 

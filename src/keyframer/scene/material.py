@@ -22,8 +22,9 @@ class EmbeddedImage:
     mime_type: str
     """``image/png``, ``image/jpeg``, or the type stated in the file"""
     role: str = "color"
-    """what its pixels are: ``color``, ``alpha`` (white, with the opacity in its alpha), ``normal`` (a normal map is no
-    height map), ``emission``, ``metallic_roughness``, ``occlusion``"""
+    """what its pixels are: ``color``, ``alpha`` (white, with the opacity in its alpha), ``normal`` (a normal map, not a
+    height map), ``emission``, ``metallic_roughness``, ``occlusion``
+    """
     makes_holes: bool = True
     """whether its alpha is used"""
 
@@ -44,8 +45,10 @@ class TextureMap(LazyFields):
     offset: tuple[float, float] = (0.0, 0.0)
     """offset to the right and down in texture coordinates, for either direction of V"""
     rotation_degrees: float = 0.0
-    """counter-clockwise as the image is seen, about its middle. 3ds Max shows -V and -angle of what 3D Studio stores,
-    and that is what stands here: ``w' = R S (w - 1/2 - offset) + 1/2`` with v running down, ``R = [c -s; s c]``"""
+    """counter-clockwise as the image is seen, about its centre: ``w' = R S (w - 1/2 - offset) + 1/2`` with v running
+    down, ``R = [c -s; s c]``; 3ds Max shows -V and -angle of the values that 3D Studio stores, and this is the value
+    that 3ds Max shows
+    """
     blur: float = 0.0
     """0 to 1"""
     mirror: bool = False

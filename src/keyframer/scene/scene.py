@@ -39,7 +39,7 @@ class Origin:
 @documented
 @dataclass(eq=False, repr=False)
 class Scene:
-    """Everything a file means. Parts refer to each other by their number in these lists.
+    """The content of a file, interpreted. Parts refer to each other by their index in these lists.
 
     ``Scene(nodes=[Node("Box")])`` is a scene; see the examples in ``docs/scenes.md`` for one with keys.
     """
@@ -75,9 +75,9 @@ class Scene:
     issues: IssueLog = field(default_factory=IssueLog)
     """issues found while building the scene"""
     folder: Path | None = None
-    """where files lie that belong to it, for scenes of files that have no document"""
+    """folder of files that belong to the scene, for formats without documents"""
     sources: Any = None
-    """for those, which parts of the file the parts of the scene were made of when it was read"""
+    """for formats without documents: which parts of the file each part of the scene was made from"""
     origin: Origin | None = None
     """the document that the scene was made from: saved in the same format, the edits are merged into it"""
 
@@ -99,16 +99,19 @@ class Scene:
         return self.nodes[self.find(name)]
 
     def find(self, name: str) -> int:
-        """The number of the node with this shown name (the first of several): what parents, targets, channels and
-        poses refer to, as in ``pose.world[:, scene.find("Rotor")]``. LookupError if there is none."""
+        """Return the index of the node with this shown name, the first of several; raises LookupError if there is none.
+
+        Parents, targets, channels and poses use this index, as in ``pose.world[:, scene.find("Rotor")]``.
+        """
         for number, node in enumerate(self.nodes):
             if node.name == name:
                 return number
         raise self._no_node(name)
 
     def find_all(self, pattern: str) -> list[int]:
-        """The numbers of all nodes with this name, in which ``*`` and ``?`` match anything; LookupError if there are
-        none."""
+        """Return the indices of all nodes with this name; ``*`` and ``?`` match anything. Raises LookupError if there
+        are none.
+        """
         numbers = [
             number for number, node in enumerate(self.nodes) if node.name == pattern or fnmatchcase(node.name, pattern)
         ]
@@ -126,7 +129,7 @@ class Scene:
 
     @property
     def stored_bytes(self) -> int:
-        """How large it is: the bytes of the file it came from, or else of its vertices, faces and keys."""
+        """Return the size in bytes: of the source file, or else of vertices, faces and keys."""
         if self.origin is not None:
             return int(self.origin.document.size)
         parts = [array for mesh in self.meshes for array in (mesh.positions, mesh.corners)]
@@ -156,7 +159,9 @@ _PARTS: dict[str, type[Any]] = {
 
 
 def parent_loop(nodes: Sequence[Node]) -> list[int]:
-    """Nodes of which each stands in the next and the last in the first again, named once more; usually none."""
+    """Return a cycle of parents, each node followed by its parent, with the first node repeated at the end; usually
+    empty.
+    """
     parents = [-1 if node.parent is None else node.parent for node in nodes]
     if all(parent < number for number, parent in enumerate(parents)):
         return []

@@ -22,18 +22,18 @@ class Skin:
     joints: list[int]
     """node numbers"""
     inverse_bind: Floats
-    """(J, 4, 4) from the space of ``influence_positions`` (or of the mesh) to each joint's own space"""
+    """(J, 4, 4) from the space of ``influence_positions`` (or of the mesh) to the space of each joint"""
     vertices: Ints
-    """(I,) the vertex of each influence, in rising order"""
+    """(I,) the vertex of each influence, in ascending order"""
     influences: Ints
-    """(I,) the joint of each influence: numbers into ``joints``"""
+    """(I,) the joint of each influence: indices into ``joints``"""
     weights: Floats
-    """(I,) how much of each influence the vertex gets"""
+    """(I,) weight of each influence"""
     positions: Floats | None = None
-    """(I, 3) a position for each influence in its joint's own space, as MD5 stores them (``inverse_bind`` is then only
+    """(I, 3) a position for each influence in the space of its joint, as MD5 stores them (``inverse_bind`` is then only
     for formats that need one); None: the mesh's positions are bound"""
     rigid: bool = False
-    """whether each vertex follows one joint alone"""
+    """whether each vertex follows only one joint"""
     extras: Extras = field(default_factory=dict)
     """further data of the file, under the id of its format"""
 

@@ -16,19 +16,19 @@ class Handedness(Enum):
 @documented
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The space that all positions of a scene are given in."""
+    """The coordinate system of all positions of a scene."""
 
     up: str = "z"
     """the axis that points up: ``x``, ``y`` or ``z``"""
     handedness: Handedness = Handedness.RIGHT
-    """whether X, Y and Z are like thumb, index and middle finger of the right hand or of the left one"""
+    """whether the axes are right-handed or left-handed"""
     metres_per_unit: float | None = None
-    """how long a unit is; None where the format does not say"""
+    """length of a unit in metres; None if the format does not define it"""
     v_up: bool = True
     """whether texture V runs up from the lower edge of the image (3D Studio) or down from the upper one (MD5)"""
 
     unit_rule: str = field(default="", compare=False)
-    """who says how long a unit is: a chunk of the file, a rule of its format, an option of the user"""
+    """source of the unit: a chunk of the file, a rule of the format, or an option of the user"""
 
     @property
     def unit(self) -> str:

@@ -5,7 +5,7 @@
     opened.match.path, opened.match.how    # models/Panels.jpg, "case"
     opened.texture                         # the image, or None and opened.reason
 
-Every guess and every miss is data: `TextureSource.opened` and `TextureFinder.matches` list them in the order of asking.
+`TextureSource.opened` and `TextureFinder.matches` list every result, guesses and missing images included, in order.
 """
 
 from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, ImageLimits, ImageRefused, Texture, open_texture

@@ -1,7 +1,7 @@
-"""What a name from a file may be: parts below a folder, or a refusal with the code of its reason.
+"""Splits file names from files into parts below a folder, or refuses them with the code of the reason.
 
-Names come from DOS, Windows and Unix alike, so both slashes separate, and what is harmless on this system but not on
-another is refused everywhere: the same file must be read the same way on every machine.
+Names come from DOS, Windows and Unix alike, so both slashes separate parts. A name that is unsafe on any system is
+refused on all: a file must be read the same way on every machine.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from keyframer.issues import IssueType
 from keyframer.text import safe_text
 
 LONGEST = 255
-"""characters of one part of a path; no file system has longer names"""
+"""most characters of one part of a path; no file system has longer names"""
 DEEPEST = 32
-"""parts of a path"""
+"""most parts of a path"""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[/\\]?[/\\]|(?:data|file|javascript|mailto|vbscript|blob):", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -33,16 +33,16 @@ _DEVICES = {"con", "prn", "aux", "nul", "clock$", "conin$", "conout$"} | {
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name taken apart. ``parts`` lead down from a folder; without them nothing is looked for."""
+    """A file name, split. ``parts`` lead down from a folder; without parts nothing is searched for."""
 
     parts: tuple[str, ...]
     refusal: IssueType | None = None
-    """why the path in the name is not followed; ``parts`` is then its last part at most"""
+    """why the path in the name is not followed; ``parts`` is then empty or its last part"""
 
 
 def split_name(text: str) -> Name:
-    """The parts of a name. A path that leaves its folder is refused; its last part may still be looked for *in* the
-    folders given, because authors' own disks (``C:\\MAPS\\WOOD.TGA``) stand in real files."""
+    """Split a name into parts. A path that leaves its folder is refused; its last part may still be searched for *in*
+    the given folders, because real files contain paths of their authors (``C:\\MAPS\\WOOD.TGA``)."""
     if "\0" in text or any(safe_text(character) != character for character in text):
         return Name((), SEC_PATH_RESERVED)
     if _URL.match(text):
@@ -66,7 +66,7 @@ def split_name(text: str) -> Name:
 
 
 def _is_reserved(part: str) -> bool:
-    """Devices (with any extension), hidden streams, names that Windows changes, and ones that are too long."""
+    """Return whether a name is a device, a hidden stream, too long, or changed by Windows."""
     stem = part.split(".")[0].rstrip(" ").casefold()
     return (
         stem in _DEVICES or ":" in part or part.endswith((" ", ".")) or len(part.encode("utf-8", "replace")) > LONGEST

@@ -1,4 +1,4 @@
-"""The names in a folder, ready for every way of looking: exact, in another case, other extensions, eight characters."""
+"""The names in a folder, indexed for all searches: exact, in another case, other extensions, eight characters."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ EXTENSIONS = (
     ".png", ".jpg", ".jpeg", ".tga", ".bmp", ".gif", ".tif", ".tiff", ".pcx", ".dds", ".webp",
     ".psd", ".ppm", ".pgm", ".sgi", ".rgb", ".rgba", ".jp2", ".flc", ".fli", ".cel", ".ifl",
 )  # fmt: skip
-"""of images, best first: what a name with another extension may be found as"""
+"""extensions of images, best first: an image may be found with another extension"""
 _RANK = {extension: rank for rank, extension in enumerate(EXTENSIONS)}
 
 
 class Listing:
-    """The names in a folder, ready for every way of looking."""
+    """The names in a folder, indexed for all searches."""
 
     def __init__(self, names: Iterable[tuple[str, bool]]) -> None:
-        """``names`` in order, and whether each is a folder."""
+        """``names`` in order, each with whether it is a folder."""
         self.exact: set[str] = set()
         self.folded: dict[str, list[str]] = {}
         self.stems: dict[str, list[str]] = {}
@@ -40,7 +40,7 @@ class Listing:
                 self.prefixes.setdefault(stem[:8], []).append(name)
 
     def search(self, name: str) -> Iterator[tuple[list[str], str]]:
-        """Names that fit, best first, and how they fit; the nearest ways of fitting first."""
+        """Return the names that match, best first, with how they match."""
         if name in self.exact:
             yield [name], "exact"
         folded = name.casefold()
@@ -56,7 +56,9 @@ class Listing:
             yield short, "prefix"
 
     def _by_prefix(self, stem: str, extension: str) -> list[str] | None:
-        """DOS kept eight characters: the name in the file was cut (or is ``STONEW~1``), or the one on the disk was."""
+        """Return the names that match after truncation to eight characters, as by DOS, on either side (or
+        ``STONEW~1``).
+        """
         letters = dos_beginning(stem)
         if letters is not None:
             fits = [name for key, names in self.prefixes.items() if key.startswith(letters) for name in names]
@@ -70,10 +72,10 @@ class Listing:
 
 
 _KEPT: dict[Path, tuple[int, Listing]] = {}
-"""listings by folder, with its time: thousands of files of one folder look for their images in it, one by one"""
+"""listings by folder, with its time: thousands of files in one folder search it for their images, one by one"""
 _MOST_KEPT = 16
 _YOUNG = 2_000_000_000
-"""nanoseconds: a folder that changed so recently may change again without a new time"""
+"""nanoseconds: a folder that changed this recently may change again without a new time"""
 
 
 def listing_of(folder: Path) -> Listing:
@@ -101,7 +103,7 @@ def _names_in(folder: Path) -> list[tuple[str, bool]]:
 
 
 def _ranked(names: Sequence[str], extension: str) -> list[str]:
-    """The same extension first, then the order of `EXTENSIONS`, then that of names."""
+    """Sort by extension: the same first, then the order of `EXTENSIONS`; then by name."""
 
     def rank(name: str) -> tuple[bool, int, str]:
         own_extension = os.path.splitext(name)[1].casefold()

@@ -1,6 +1,7 @@
-"""Opening an image through Pillow, within limits of our own: a small file must not become gigabytes of pixels.
+"""Opens images with Pillow within our own limits: a small file must not become gigabytes of pixels.
 
-Autodesk's own files are known here: Animator's CEL is read, because Pillow does not; lists of images (IFL) are named.
+Autodesk's own formats are recognised: Animator CEL, which Pillow cannot read, is read here; image lists (IFL) are
+parsed.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class ImageRefused(Exception):
 
 
 def pillow_or_refuse() -> ModuleType:
-    """Pillow's module of images; `ImageRefused` where Pillow is not installed."""
+    """Return the image module of Pillow; raises `ImageRefused` if Pillow is not installed."""
     try:
         from keyframer.textures.pillow import Image
     except FormatError as error:
@@ -40,7 +41,7 @@ def pillow_or_refuse() -> ModuleType:
 
 
 def why_unreadable(size: int, autodesk: str | None, opened_as: str | None) -> str:
-    """Words for a file of so many bytes that no decoder took, or that one took (``opened_as``) and then gave up on."""
+    """Return why a file of this size cannot be read: no decoder accepts it, or the decoder of ``opened_as`` failed."""
     if not size:
         return "an empty file"
     if autodesk is not None:
@@ -56,7 +57,7 @@ AN_IFL = "an Autodesk image list (IFL)"
 
 
 def autodesk_kind(data: bytes, name: str) -> str | None:
-    """``CEL`` where it can be read; else what it is in words, or None where it is none of Autodesk's."""
+    """Return ``CEL`` for a CEL that can be read, a description of other Autodesk files, else None."""
     extension = os.path.splitext(name)[1].casefold()
     if len(data) >= _HEADER + _PALETTE and _CEL.unpack_from(data)[0] == _CEL_MAGIC:
         return "CEL" if _CEL.unpack_from(data)[5:7] == (8, 0) else "an Autodesk Animator CEL of an unknown layout"
@@ -68,7 +69,8 @@ def autodesk_kind(data: bytes, name: str) -> str | None:
 
 
 def ifl_names(data: bytes, most: int = 10_000) -> list[str]:
-    """The images of a list, in its order: one a line, perhaps with the frames it is shown for; ``;`` is a comment."""
+    """Return the images of a list, in order: one per line, optionally with a number of frames; ``;`` starts a
+    comment."""
     names: list[str] = []
     for line in data.decode("cp1252", "replace").splitlines():
         words = line.partition(";")[0].split()
@@ -83,7 +85,7 @@ def ifl_names(data: bytes, most: int = 10_000) -> list[str]:
 
 
 def cel_size(head: bytes, size: int, most_pixels: int) -> tuple[int, int]:
-    """Width and height; ``size`` is that of the whole file."""
+    """Return width and height; ``size`` is that of the whole file."""
     width, height = _CEL.unpack_from(head)[1:3]
     if width * height > most_pixels:
         raise ImageRefused(f"{width} x {height} pixels, the limit is {most_pixels} in all")
@@ -93,7 +95,7 @@ def cel_size(head: bytes, size: int, most_pixels: int) -> tuple[int, int]:
 
 
 def read_cel(data: bytes, most_pixels: int) -> tuple[tuple[int, int], bytes]:
-    """Width and height, and the pixels as RGB; palette entries run from 0 to 63, as those of VGA did."""
+    """Return width, height and the pixels as RGB; palette entries are 0 to 63, as for VGA."""
     width, height = cel_size(data, len(data), most_pixels)
     levels = np.frombuffer(data, np.uint8, _PALETTE, _HEADER).astype(np.uint16).reshape(256, 3)
     palette = np.minimum(levels * 255 // 63, 255).astype(np.uint8)
@@ -108,16 +110,16 @@ FORMATS = (
     "PNG", "JPEG", "TGA", "GIF", "BMP", "DIB", "PCX", "DCX", "TIFF", "DDS", "WEBP", "PSD", "PPM", "SGI", "FLI",
     "JPEG2000", "ICO", "QOI",
 )  # fmt: skip
-"""what Pillow may open here: formats of textures, none that runs another program (EPS) or needs one"""
+"""formats that Pillow may open here: textures, but none that runs another program (EPS) or needs one"""
 MIME_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg"}
 
 
 @dataclass(frozen=True, slots=True)
 class ImageLimits:
-    """What an image may cost."""
+    """Limits on the cost of an image."""
 
     pixels: int = 8192 * 8192
-    """width x height; the largest texture that graphics cards of the time of these files could dream of"""
+    """width x height; more than any texture from the time of these files"""
     file_size: int = 128 * 1024 * 1024
     """bytes of the file"""
 
@@ -127,11 +129,11 @@ DEFAULT_IMAGE_LIMITS = ImageLimits()
 
 @dataclass(eq=False, repr=False)
 class Texture:
-    """An image that was opened: its own bytes, and its pixels."""
+    """An opened image: the bytes of the file, and its pixels."""
 
     name: str
     data: bytes
-    """the file as it is"""
+    """content of the file"""
     format: str
     """Pillow's name: ``JPEG``, ``PNG``, ``TGA`` …; ``CEL`` for Autodesk Animator"""
     image: Picture
@@ -139,7 +141,7 @@ class Texture:
 
     @property
     def mime_type(self) -> str | None:
-        """Where the file can go into other files as it is: JPEG and PNG."""
+        """MIME type if other files can embed the file unchanged: JPEG and PNG."""
         return MIME_TYPES.get(self.format)
 
     @property
@@ -151,7 +153,7 @@ class Texture:
         return np.asarray(self.image.convert("RGBA"), np.uint8)
 
     def png(self) -> bytes:
-        """The picture as PNG, the same bytes every time."""
+        """Return the image as PNG, always the same bytes."""
         return as_png(self.image)
 
     def __repr__(self) -> str:
@@ -159,14 +161,14 @@ class Texture:
 
 
 def as_png(image: Picture) -> bytes:
-    """A picture as PNG, the same bytes every time."""
+    """Return an image as PNG, always the same bytes."""
     stream = io.BytesIO()
     image.save(stream, "PNG")
     return stream.getvalue()
 
 
 def open_texture(path: str | os.PathLike[str], limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> Texture:
-    """The image in a file; `ImageRefused` says why there is none."""
+    """Open the image in a file; raises `ImageRefused` with the reason if that is impossible."""
     name = Path(path).name
     try:
         data = read_bytes(path, Limits(file_size=limits.file_size))
@@ -178,7 +180,7 @@ def open_texture(path: str | os.PathLike[str], limits: ImageLimits = DEFAULT_IMA
 
 
 def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> Texture:
-    """The image in these bytes; ``name`` helps to say what it is."""
+    """Decode an image; ``name`` is used in messages."""
     Image = pillow_or_refuse()
     kind = autodesk_kind(data, name)
     if kind == "CEL":
@@ -188,7 +190,7 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
     problem: str | None = None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow's own limit warns; ours refuses
+            warnings.simplefilter("ignore")  # Pillow only warns at its own limit; ours refuses
             with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
                 width, height = opened.size
                 if width * height > limits.pixels:
@@ -206,7 +208,7 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
 
 
 def _spend(width: int, height: int) -> None:
-    """Count the pixels that are about to be decoded; `ImageRefused` where they are too many with those before."""
+    """Count the pixels about to be decoded; raises `ImageRefused` if the budget is exceeded."""
     try:
         spend("image_bytes", 4 * width * height)
     except FormatError as error:
@@ -214,7 +216,7 @@ def _spend(width: int, height: int) -> None:
 
 
 def _plain(opened: Any) -> Picture:
-    """RGB or RGBA, whatever the file has; 16-bit greys keep their upper half."""
+    """Return the image as RGB or RGBA; 16-bit greys keep their upper half."""
     opened.load()
     if opened.mode[0] in "IF":
         from keyframer.textures.pillow import Image
@@ -228,10 +230,10 @@ def _plain(opened: Any) -> Picture:
     if levels == (255, 255):
         return converted.convert("RGB")
     if levels == (0, 0) and opened.format == "TGA":
-        return converted.convert("RGB")  # 32-bit Targas whose alpha nobody filled: they were shown opaque
+        return converted.convert("RGB")  # 32-bit Targas with an empty alpha channel were shown opaque
     return converted
 
 
 def _white(brightest: float) -> float:
-    """What white is in wide or floating greys, which files do not say: the least usual end that holds all levels."""
+    """Return the level of white for wide or floating-point greys: the smallest usual maximum that covers all levels."""
     return next((top for top in (1.0, 255.0, 65535.0) if brightest <= top), brightest)

@@ -1,7 +1,7 @@
-"""Pillow, or one line that says that it is missing.
+"""Imports Pillow, or reports in one line that it is missing.
 
-Hosts such as Blender bring only numpy. Everything but decoding and drawing pictures works without Pillow, so it is
-imported where it is used, and always from here.
+Hosts such as Blender include only numpy. Everything except decoding and drawing pictures works without Pillow, so it is
+imported on use, and always from here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Finding an image by its name: exact, in another case, with another extension, by eight characters; folder by folder.
+"""Finds an image by its name, folder by folder: exact, in another case, with another extension, by eight characters.
 
-Names are those of DOS: eight characters, any case, and often of an image that was converted since. The order is that of
-the folders given (the file's own first); in each folder the exact name wins, then the guesses in the order above. With
-``recursive`` the folders inside it come after the folder itself. Every guess is named in the result.
+Names are those of DOS: eight characters, any case, and often of an image that was converted since. Folders are searched
+in the given order (that of the file first); in each the exact name has priority, then the guesses in the order above.
+With ``recursive`` subfolders follow their folder. The result names every guess.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ HOW = {
     "missing": "not found",
     "refused": "refused",
 }
-"""what `TextureMatch.how` may be"""
+"""possible values of `TextureMatch.how`"""
 
 
 @dataclass(frozen=True, slots=True)
 class TextureMatch:
-    """What became of one name."""
+    """The result of searching for one name."""
 
     name: str
-    """as the file has it"""
+    """name as stored in the file"""
     path: Path | None
-    """the image, inside one of the folders; None where there is none"""
+    """path of the image in one of the folders; None if it was not found"""
     how: str
     """one of `HOW`"""
     refusal: IssueType | None = None
     """why the path in the name was not followed (the image may still be found by its last part)"""
     from_inside: bool = False
-    """found in a folder inside the one given (``recursive``)"""
+    """whether it was found in a subfolder (``recursive``)"""
     without_folder: bool = False
-    """found where the folder that the name puts it in should be, or is without it"""
+    """whether it was found without the folder that the name contains"""
     others: tuple[str, ...] = ()
-    """names that would have served as well; the first in order was taken"""
+    """other names that matched equally well; the first in order was used"""
 
     @property
     def is_guess(self) -> bool:
-        """Whether something else was taken than the name says."""
+        """Whether the image found has another name than requested."""
         moved = self.refusal is not None or self.from_inside or self.without_folder
         return self.path is not None and (self.how != "exact" or moved)
 
     def __str__(self) -> str:
-        """One safe line."""
+        """Return the result as one safe line."""
         said = [f"{safe_text(self.name)[:200]}: "]
         if self.refusal is not None:
             said.append(f"{self.refusal.code}, its path is not followed; ")
@@ -71,7 +71,7 @@ class TextureMatch:
         return "".join(said)
 
     def as_dict(self) -> dict[str, object]:
-        """For reports: JSON values, names made safe."""
+        """Return JSON values for reports, with safe names."""
         return {
             "name": safe_text(self.name)[:1000],
             "found": None if self.path is None else safe_text(self.path.name),
@@ -83,7 +83,7 @@ class TextureMatch:
 
 
 class TextureFinder:
-    """Looks in ``folders``, the first one first, and in the folders inside each if ``recursive``."""
+    """Searches ``folders`` in order, with their subfolders if ``recursive``."""
 
     def __init__(self, folders: Sequence[str | os.PathLike[str]], *, recursive: bool = False) -> None:
         self.folders = list(dict.fromkeys(Path(folder) for folder in folders))
@@ -94,11 +94,11 @@ class TextureFinder:
 
     @property
     def matches(self) -> list[TextureMatch]:
-        """Every name that was asked for, in that order."""
+        """All requested names, in order."""
         return list(self._matches.values())
 
     def find(self, name: str) -> TextureMatch:
-        """The image of this name, or why there is none; never raises."""
+        """Return the image of this name, or the reason why there is none; never raises."""
         if name not in self._matches:
             self._matches[name] = self._look(name)
         return self._matches[name]
@@ -118,8 +118,9 @@ class TextureFinder:
         return TextureMatch(text, None, "refused" if name.refusal else how, name.refusal)
 
     def _ways(self, name: Name) -> Iterator[tuple[Path, Path, Path, list[str], str]]:
-        """Names that fit, the likeliest first, and how: the folder given, one inside it, and where they are in that.
-        ``MAPS\\WOOD.TGA`` is looked for in the folder ``maps`` first, then without it."""
+        """Yield matching names, the most likely first: the given folder, a subfolder, the path in it, and how it
+        matches. ``MAPS\\WOOD.TGA`` is searched for in the folder ``maps`` first, then without it.
+        """
         for top in self.folders if name.parts else ():
             for folder in self._places(top):
                 subfolder = self._below(folder, name.parts[:-1])
@@ -149,8 +150,9 @@ class TextureFinder:
 
 
 def _kind(top: Path, path: Path) -> str:
-    """``file`` for an ordinary file inside the folder even when links are followed, ``outside`` for one that is not
-    inside, ``other`` for anything else."""
+    """Return ``file`` for a regular file inside the folder even after following links, ``outside`` if it is outside,
+    ``other`` for anything else.
+    """
     try:
         real = os.path.realpath(path, strict=True)
         root = os.path.realpath(top, strict=True)
@@ -162,7 +164,7 @@ def _kind(top: Path, path: Path) -> str:
 
 
 def _folders_inside(top: Path) -> Iterator[Path]:
-    """In the order of names, nearer ones first on each way down; links are not followed."""
+    """Yield subfolders in the order of names, each before its own subfolders; links are not followed."""
     seen = 0
     for where, folders, names in os.walk(top, followlinks=False):
         folders.sort()

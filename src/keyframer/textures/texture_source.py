@@ -1,4 +1,4 @@
-"""From a name in a file to an opened image: found, opened, or the reason why not, all as data."""
+"""Finds and opens images by their names in a file; failures are data, with the reason."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from keyframer.textures.image_files import (
 from keyframer.textures.texture_finder import TextureFinder, TextureMatch
 
 _LIST_SIZE = 1 << 20
-"""bytes of an image list"""
+"""most bytes of an image list"""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What became of a name: where it led, the image, or why there is none."""
+    """The result for one name: the match, and the image or the reason why there is none."""
 
     match: TextureMatch
     texture: Texture | None = None
@@ -38,7 +38,7 @@ class Opened:
 
 
 class TextureSource:
-    """Opens images by name, each file once; ``opened`` lists what became of every name."""
+    """Opens images by name, each file once; ``opened`` lists all results."""
 
     def __init__(self, finder: TextureFinder, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> None:
         self.finder = finder
@@ -50,7 +50,7 @@ class TextureSource:
         return list(self._opened.values())
 
     def open_map(self, map: TextureMap) -> Opened:
-        """The image of a map: the one that the file itself holds, else the one of its name."""
+        """Return the image of a map: the embedded one, else the file of its name."""
         if map.embedded is None:
             return self.open(map.file_name)
         key = (map.file_name, id(map.embedded.data))
@@ -59,7 +59,7 @@ class TextureSource:
         return self._opened[key]
 
     def open(self, name: str) -> Opened:
-        """Never raises: a missing, refused or unreadable image is part of the answer."""
+        """Open an image by name; never raises: a missing, refused or unreadable image is a result."""
         if name not in self._opened:
             self._opened[name] = self._open(name)
         return self._opened[name]
@@ -86,14 +86,16 @@ class TextureSource:
             return Opened(match, None, refused.reason)
 
     def _first_of_list(self, match: TextureMatch) -> Opened:
-        """An image list (IFL) shows its first image."""
+        """Return the first image of an image list (IFL)."""
         assert match.path is not None
         first = first_of_list(self.finder, match.path)
         return Opened(match, open_texture(first, self.limits), f"{AN_IFL}: its first image {first.name} is taken")
 
 
 def first_of_list(finder: TextureFinder, path: Path) -> Path:
-    """The first image that a list (IFL) names; a list in a list is not followed. `ImageRefused` where there is none."""
+    """Return the first image that a list (IFL) names; nested lists are not followed. Raises `ImageRefused` if there is
+    none.
+    """
     try:
         note_input(path)
         with open(path, "rb") as stream:

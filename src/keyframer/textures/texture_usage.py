@@ -1,4 +1,4 @@
-"""Which images a scene wants and what became of each name: found, guessed, inside the file, refused, missing."""
+"""Which images a scene uses and the result for each name: found, guessed, embedded, refused, missing."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from keyframer.textures.texture_finder import HOW, TextureFinder, TextureMatch
 from keyframer.textures.texture_source import first_of_list, is_list
 
 _HEAD = 1024
-"""bytes that tell Autodesk's own kinds: header and palette of a CEL"""
+"""bytes read to recognise Autodesk formats: header and palette of a CEL"""
 
 
 def describe_image(path: str | os.PathLike[str], limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> str:
-    """Such as ``JPEG, 256 x 256``; `ImageRefused` says why the file cannot be used."""
+    """Return kind and size, such as ``JPEG, 256 x 256``; raises `ImageRefused` if the file cannot be used."""
     try:
         with open(path, "rb") as stream:
             return _describe(stream, Path(path).name, os.fstat(stream.fileno()).st_size, limits)
@@ -55,7 +55,7 @@ def _describe(stream: IO[bytes], name: str, size: int, limits: ImageLimits) -> s
         stream.seek(0)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Pillow's own limit warns; ours refuses
+                warnings.simplefilter("ignore")  # Pillow only warns at its own limit; ours refuses
                 with Image.open(stream, formats=FORMATS) as opened:
                     (width, height), kind = opened.size, str(opened.format)
         except Image.DecompressionBombError:
@@ -68,23 +68,23 @@ def _describe(stream: IO[bytes], name: str, size: int, limits: ImageLimits) -> s
 
 
 STATUSES = ("found", "guessed", "embedded", "unusable", "refused", "missing", "not looked for")
-"""what may have become of a name; ``unusable`` is a file that was found and is no image we can open"""
+"""possible statuses of a name; ``unusable`` is a file that was found but is not an image that can be opened"""
 
 
 @dataclass(slots=True)
 class TextureUse:
-    """An image that the scene names: who wants it, and what was found under the name."""
+    """An image that the scene names: its users, and the file found."""
 
     name: str
     users: list[str] = field(default_factory=list)
-    """such as ``material STONE: texture1``, in the order of the scene"""
+    """``material STONE: texture1`` and so on, in the order of the scene"""
     embedded: EmbeddedImage | None = None
     match: TextureMatch | None = None
-    """where it led; None where nothing was looked for"""
+    """the result of the search; None if nothing was searched"""
     image: str | None = None
     """kind and size of the image, such as ``JPEG, 256 x 256``"""
     problem: str | None = None
-    """why an image that is there cannot be used"""
+    """why an existing image cannot be used"""
 
     @property
     def status(self) -> str:
@@ -111,7 +111,7 @@ class TextureUse:
 
     @property
     def note(self) -> str | None:
-        """Why a path was not followed, why an image cannot be used, which others would have served."""
+        """Return why a path was not followed, why an image cannot be used, and which others matched equally well."""
         said = [] if self.problem is None else [safe_text(self.problem)]
         if self.match is not None and self.match.refusal is not None:
             said.append(f"{self.match.refusal.code}: its path is not followed")
@@ -123,8 +123,10 @@ class TextureUse:
 
 
 def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUse]:
-    """Every image that the scene names, each name once, in the order of materials, then background, then projectors.
-    Images are looked at, not decoded. Without a finder nothing is looked for; with one that has no folders neither."""
+    """Return every image that the scene names, once: those of materials, then background, then projectors.
+
+    Images are identified, not decoded. Without a finder, or with one without folders, nothing is searched.
+    """
     uses: dict[tuple[str, int], TextureUse] = {}
     for user, name, embedded in _wanted(scene):
         key = (name, 0 if embedded is None else id(embedded.data))
@@ -144,7 +146,7 @@ def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUs
 
 
 def _look(finder: TextureFinder, path: Path) -> str:
-    """Kind and size of an image; of a list of images those of its first, which is what is shown."""
+    """Return kind and size of an image; for an image list, those of its first image."""
     if not is_list(path):
         return describe_image(path)
     first = first_of_list(finder, path)

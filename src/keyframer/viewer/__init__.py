@@ -1,6 +1,6 @@
-"""A file, playing, in the browser: a local server and the page it serves, or one page that needs no server.
+"""Plays a file in the browser: a local server and the page it serves, or one page that needs no server.
 
-The page only ever receives what our exporter and our sampler make: a GLB and JSON, addressed by whole numbers.
+The page receives only output of our exporter and our sampler: a GLB and JSON, addressed by integers.
 """
 
 from keyframer.viewer.server import Viewer

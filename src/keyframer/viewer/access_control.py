@@ -1,7 +1,7 @@
-"""Who may ask: the rules for requests, as plain functions over their headers.
+"""Access control of the server: the rules for requests, as functions of their headers.
 
-Any web page that the user visits can send requests to a port of this machine; a name that an attacker owns can be made
-to point here. So: the exact host, no other origin, and a cookie that only our own page can have got.
+Any web page that the user visits can send requests to a port of this machine; a host name of an attacker can be made to
+point here. Therefore a request needs the exact host, no other origin, and a cookie that only our own page can have.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Protocol
 
 TOKEN_HEADER = "X-Keyframer-Token"
-"""how the page hands over the token from the fragment of its address; no other origin can send it without asking"""
+"""header with the token from the fragment of the page's address; other origins cannot send it without a preflight"""
 
 OPEN_HEADER = "X-Keyframer-Open"
-"""what a request to open files must have: no other origin can send it without asking, and nobody answers that"""
+"""header that a request to open files must have; other origins cannot send it without a preflight, which is never
+answered
+"""
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self' blob:; "
@@ -47,20 +49,20 @@ class Headers(Protocol):
 
 
 class AccessControl:
-    """The secrets of one run, and what they open."""
+    """The secrets of one run, and the checks of requests."""
 
     def __init__(self, port: int) -> None:
         self.token = secrets.token_hex(16)
         self._session = secrets.token_hex(16)
         self._cookie = f"keyframer_{port}"
-        """cookies are shared by all ports of a host: the name tells them apart"""
+        """cookies are shared by all ports of a host: the name distinguishes them"""
         self.hosts = (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}")
 
     def refusal(self, headers: Headers, method: str, path: str) -> str | None:
-        """Why a request is refused; None if it is not.
+        """Return why a request is refused; None if it is accepted.
 
-        The page of `BrowserHandoff` is a file and thus another site. So any site may navigate to our page, which has no
-        data: everything it shows needs the token, or the cookie that only our page sends.
+        The page of `BrowserHandoff` is a file and thus another site. Therefore any site may navigate to our page, which
+        has no data: all data needs the token, or the cookie that only our page sends.
         """
         hosts = headers.get_all("Host") or []
         if len(hosts) != 1 or hosts[0] not in self.hosts:
@@ -75,8 +77,8 @@ class AccessControl:
         return None
 
     def refusal_to_open(self, headers: Headers) -> str | None:
-        """Why a request to open files is refused, beyond the rules for all requests; None if it is not."""
-        if len(headers.get_all("Origin") or []) != 1:  # `refusal` has compared it
+        """Return why a request to open files is refused, beyond the rules for all requests; None if it is accepted."""
+        if len(headers.get_all("Origin") or []) != 1:  # already checked by `refusal`
             return "no Origin"
         if not self.accepts_cookie(headers):
             return NO_SESSION
@@ -100,7 +102,7 @@ class AccessControl:
 
 
 def _is_navigation(headers: Headers) -> bool:
-    """Whether the answer becomes the document of a window or tab of its own: no frame, no script sees it."""
+    """Return whether the answer becomes the document of its own window or tab, not visible to a frame or script."""
     return headers.get_all("Sec-Fetch-Mode") == ["navigate"] and headers.get_all("Sec-Fetch-Dest") == ["document"]
 
 
@@ -119,9 +121,11 @@ _HANDOFF = """<!doctype html>
 
 
 class BrowserHandoff:
-    """Hands the address with its token to a browser. Whoever runs ``ps`` sees the arguments of a browser that is
-    started, so it gets the path of a page that only the user can read, and that page leads to the address. `remove` it
-    when a browser has come, or none will."""
+    """Passes the address with its token to a browser.
+
+    Anyone who runs ``ps`` sees the arguments of a browser, so it gets the path of a page that only the user can read,
+    and that page redirects to the address. `remove` it when a browser has connected, or none will.
+    """
 
     def __init__(self, url: str) -> None:
         self._folder = tempfile.mkdtemp(prefix="keyframer-")  # mode 0700
@@ -129,7 +133,7 @@ class BrowserHandoff:
         with open(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
             stream.write(_HANDOFF.format(url=html.escape(url)))
         self.url = page.as_uri()
-        """what a browser is given"""
+        """the address passed to a browser"""
 
     def remove(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""Files that somebody drops on the page: taken apart, put beside each other in memory, and opened like any other.
+"""Opens files that a user drops on the page; they find each other in memory.
 
 The body of ``POST /open`` is the length of an index (four bytes, little endian), the index in JSON (a name and a size
-for each file), and the contents one after the other. Names are only compared with each other: none leads to a disk.
+for each file), and the contents one after the other. Names are only compared with each other, never used as paths.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from keyframer.viewer.viewed_file import Material, ViewedFile
 
 MOST_FILES = 10_000
 LONGEST_INDEX = 4 << 20
-"""bytes"""
+"""most bytes of the index"""
 
 
 class BadDrop(ValueError):
-    """Why the body of a request cannot be opened; the message is for the user."""
+    """The body of a request cannot be opened; the message is for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class DroppedFile:
     name: str
-    """with the folders it was in, ``/`` between them"""
+    """with its folders, separated by ``/``"""
     data: bytes
 
     @property
@@ -46,7 +46,7 @@ class DroppedFile:
 
 
 def dropped_files(body: bytes) -> list[DroppedFile]:
-    """The files in the body of a request."""
+    """Return the files in the body of a request."""
     length = int.from_bytes(body[:4], "little")
     if len(body) < 4 or length > min(LONGEST_INDEX, len(body) - 4):
         raise BadDrop("the list of files is cut short or too long")
@@ -70,7 +70,8 @@ def dropped_files(body: bytes) -> list[DroppedFile]:
 
 
 def view_dropped(files: Sequence[DroppedFile], limits: Limits, *, salvage: bool = False) -> list[ViewedFile]:
-    """The files that a reader knows, each with the others beside it; all but images where no reader knows any."""
+    """Return the files that a reader recognises, each with access to the others; if there are none, all except
+    images."""
     neighbours = _Neighbours(files)
     opened = [
         OpenedFile(file.data, name=file.base, limits=limits, beside=partial(neighbours.find, by=file)) for file in files
@@ -93,7 +94,7 @@ def _is_known(opened: OpenedFile) -> bool:
 
 
 class _Neighbours:
-    """Finds dropped files by the names that a scene has for them: first in its own folder, then in all others."""
+    """Finds dropped files by the names in a scene: first in its own folder, then in all others."""
 
     def __init__(self, files: Sequence[DroppedFile]) -> None:
         self._folders: dict[str, dict[str, DroppedFile]] = {}
@@ -104,7 +105,7 @@ class _Neighbours:
         }
 
     def find(self, wanted: str, by: DroppedFile) -> tuple[str, bytes] | None:
-        """Under its own name or one that an image may have instead; never the file that asks."""
+        """Return a file by its name or that of an image it may have instead; never the requesting file."""
         parts = split_name(wanted).parts
         if not parts:
             return None

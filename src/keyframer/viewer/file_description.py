@@ -1,4 +1,4 @@
-"""A file as the page sees it: its tree, tracks, times, lamps and issues, as plain data."""
+"""Describes a file for the page: its tree, tracks, times, lights and issues, as plain data."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from keyframer.viewer.viewed_file import Material
 
 MOST_LOSSES = 200
-"""of one outcome that are listed; all are counted"""
+"""most losses of one outcome that are listed; all are counted"""
 MOST_USERS = 5
-"""of an image that are listed"""
+"""most users of an image that are listed"""
 SCHEMA = "keyframer.viewer"
 SCHEMA_VERSION = 2
 
@@ -38,7 +38,7 @@ Json = dict[str, Any]
 
 
 def describe(name: str, material: Material, report: Report, places: Finder | None) -> Json:
-    """All that the page needs before anything is selected, but for the clips."""
+    """Return all that the page needs before anything is selected, except the clips."""
     scene = material.scene
     description: Json = {
         "schema": SCHEMA,
@@ -69,7 +69,7 @@ def describe(name: str, material: Material, report: Report, places: Finder | Non
 
 
 def describe_clip(clip: Clip, first: int, curves: ClipCurves, places: Finder | None) -> Json:
-    """The times and the tracks of a clip; ``first`` is the number of its first track among those of all clips."""
+    """Return times and tracks of a clip; ``first`` is the index of its first track among those of all clips."""
     unit = clip.units_per_frame or 1.0
     tracks = [
         *(
@@ -83,7 +83,7 @@ def describe_clip(clip: Clip, first: int, curves: ClipCurves, places: Finder | N
 
 
 def describe_losses(report: LossReport, images: Sequence[TextureUse]) -> Json:
-    """What the page's model does not show as the file has it, and the images that are not there."""
+    """Return the losses of the page's model, and the missing images."""
     worth_telling = [outcome for outcome in reversed(Outcome) if outcome is not Outcome.EXACT]
     return {
         "summary": shown(report.summary(), 1_000),
@@ -134,7 +134,7 @@ def _node_at(places: Finder | None, offset: int) -> int | None:
 
 
 def node_number(scene: Scene, index: int) -> int:
-    """The number of a node in the GLB."""
+    """Return the index of a node in the GLB."""
     return index + int(Axes(scene.space).needs_root or bool(scene.skins))
 
 
@@ -174,7 +174,7 @@ def _parent(scene: Scene, index: int) -> int | None:
 
 
 def _timing(clip: Clip) -> Json:
-    """In frames. ``seconds = (frame - first) / rate`` is the time in the model's animation."""
+    """Return the timing in frames; ``(frame - first) / rate`` is the time in the animation of the model."""
     span = written_span(clip, None)
     unit = clip.units_per_frame or 1.0
     first, last = span.begin / unit, span.end / unit
@@ -207,7 +207,7 @@ def _track(channel: Channel, places: Finder | None, unit: float) -> Json:
 
 
 def _raw_track(channel: RawChannel, places: Finder | None) -> Json:
-    """Numbers of which nobody knows what they move: a row for each frame, of no node."""
+    """Return a raw channel: numbers with unknown meaning, one row per frame, without a node."""
     return {
         "node": None,
         "kind": shown(channel.name),
@@ -219,7 +219,7 @@ def _raw_track(channel: RawChannel, places: Finder | None) -> Json:
 
 
 def _times(track: Track, unit: float) -> list[float | None] | Json:
-    """Frames of the keys; one for each frame is said in three numbers."""
+    """Return the frames of the keys; evenly spaced ones as three numbers."""
     count = len(track.times)
     if track.interpolation is Interpolation.SAMPLED and count > 2:
         step = (track.times[-1] - track.times[0]) / (count - 1)
@@ -229,17 +229,17 @@ def _times(track: Track, unit: float) -> list[float | None] | Json:
 
 
 _PIXELS = 64
-"""of the picture that says how much light is missing"""
+"""pixels of the picture that measures the missing light"""
 _PLAYED = ("color", "multiplier")
 
 
 def describe_lamps(
     scene: Scene, clip: int, curves: ClipCurves | None, textures: TextureSource | None, heads: list[int]
 ) -> dict[str, Any]:
-    """The lamps of one clip, by the number of their node in the model (``heads``), and what is added to them.
+    """Return the lights of one clip, by the index of their node in the model (``heads``), and the added studio light.
 
-    Lights are as our pictures take them: colours as stored, no weakening with distance but by ranges, and as much of a
-    studio as a thumbnail needs. The page shades with these, not with what glTF makes of lights.
+    Lights are those of our pictures: colours as stored, attenuated only by ranges, plus as much studio light as a
+    thumbnail needs. The page uses these instead of the lights of the glTF model.
     """
     studio = Renderer(scene, Settings(_PIXELS, _PIXELS), textures=textures)
     theirs = of_file(studio.moment(studio.default_frame), 0)
@@ -265,7 +265,7 @@ def describe_lamps(
 
 
 def _playing(scene: Scene, clip: int, curves: ClipCurves) -> dict[int, dict[str, object]]:
-    """The curves of the tracks that change lights, by node and kind."""
+    """Return the curves of the tracks that animate lights, by node and kind."""
     playing: dict[int, dict[str, object]] = {}
     for place, channel in enumerate(scene.clips[clip].channels):
         if channel.track.kind in _PLAYED and 0 <= channel.node < len(scene.nodes) and len(channel.track.times):

@@ -1,7 +1,7 @@
-"""Where nodes, tracks and keys of a glTF file lie in it: from the paths that reading has noted.
+"""Locations of nodes, tracks and keys in a glTF file, from the paths recorded while reading.
 
-A node is an object of the JSON text. The numbers of a track lie elsewhere: times and values in the chunk of a ``.glb``,
-in the text as base64, or in a file beside it; in files of our own also as lists in the text.
+A node is an object of the JSON text. The numbers of a track are elsewhere: times and values in the chunk of a ``.glb``,
+in the text as base64, or in a separate file; in our own files also as lists in the text.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from keyframer.viewer.record_bytes import KeyRows, Part, Place, Records, Rows, S
 from keyframer.viewer.source_locations import NO_RECORD
 
 _INNER = {"animations": ("samplers", "channels")}
-"""lists in what lists of the text hold, that tracks are made of"""
+"""nested lists of the text that tracks are made from"""
 
 Row = tuple[int, int, str, str]
 """first byte, end, path and name"""
 
 
 class GltfRecords(Records):
-    """The parts of one file as records: chunks, the lists of the JSON text and what is in them, views and accessors.
-    ``numbers`` are those of the records by path, such as ``/nodes[3]``."""
+    """The parts of one file as records: chunks, the lists of the JSON text and their elements, views and accessors.
+    ``numbers`` are the record indices by path, such as ``/nodes[3]``."""
 
     def __init__(self, layout: Layout, size: int) -> None:
         super().__init__()
@@ -46,7 +46,9 @@ class GltfRecords(Records):
         self.ends = array("q", [row[1] for row in rows])
         around: list[int] = []
         for number, (start, end, path, name) in enumerate(rows):
-            while around and self.ends[around[-1]] < end:  # views may overlap: a record is in what holds all of it
+            while (
+                around and self.ends[around[-1]] < end
+            ):  # views may overlap: a record is inside one that contains all of it
                 around.pop()
             self.starts.append(start)
             self.parents.append(around[-1] if around else -1)
@@ -69,7 +71,7 @@ def _text(layout: Layout) -> Iterator[Row]:
     for name, span in layout.text.entries("/").items():
         yield *span, f"/{name}", shown(str(name))
         value = layout.root.value.get(str(name))
-        is_path = name and "/" not in str(name)  # what is called otherwise would be taken for something else
+        is_path = name and "/" not in str(name)  # other names could be mistaken for something else
         if is_path and type(value) is list and value and type(value[0]) is dict:
             yield from _listed(layout, "", str(name))
 
@@ -77,7 +79,7 @@ def _text(layout: Layout) -> Iterator[Row]:
 def _listed(layout: Layout, above: str, name: str) -> Iterator[Row]:
     path = f"{above}/{name}"
     for number, span in layout.text.entries(path).items():
-        if type(number) is not int:  # an object where a list should be
+        if type(number) is not int:  # an object instead of a list
             return
         here = f"{path}[{number}]"
         yield *span, here, _called(layout.root, name, number) if not above else f"{name}[{number}]"
@@ -88,14 +90,14 @@ def _listed(layout: Layout, above: str, name: str) -> Iterator[Row]:
 
 
 def _called(root: Item, name: str, number: int) -> str:
-    """With the name that it has itself."""
+    """Return the title with the name of the element, if it has one."""
     item = root.value[name][number]
     name_stated = item.get("name") if type(item) is dict else None
     return f"{name}[{number}] {shown(name_stated)}" if type(name_stated) is str and name_stated else f"{name}[{number}]"
 
 
 def _numbers(layout: Layout) -> Iterator[Row]:
-    """Views and accessors in the chunk; accessors only where they have the bytes to themselves."""
+    """Yield views and accessors in the chunk; accessors only if they do not share their bytes."""
     for number in range(len(layout.root.entries("bufferViews"))):
         view = layout.view(number)
         if view is not None:
@@ -110,12 +112,12 @@ def _numbers(layout: Layout) -> Iterator[Row]:
 PACKED = "Its keys are packed in the text (zlib, base64): a single key has no bytes of its own. This is all of them."
 ZEROS = "The file does not store this key: omitted numbers are zeros. This is its track."
 _MOST_RUNS = 12
-"""of a track whose keys stand in pieces; more are shown as one that goes around all"""
+"""most runs of a track with keys in several places; more are shown as one range around all"""
 _TANGENTS = ("in-tangent", "value", "out-tangent")
 
 
 class GltfPlaces:
-    """Those of one file; without a scene, only its records."""
+    """Locations in one file; without a scene, only its records."""
 
     def __init__(self, data: bytes, scene: Scene | None, folder: Path | None) -> None:
         self._layout = Layout(data, folder)
@@ -182,7 +184,7 @@ class GltfPlaces:
             yield Part(what, span)
 
     def _paths_of(self, node: Node) -> list[str]:
-        """A node of the file, those that help it, and what they carry."""
+        """Return the paths of a node, its helper nodes, and their meshes, cameras and lights."""
         number = self._numbers.get(node)
         if number is None:
             return []
@@ -191,7 +193,7 @@ class GltfPlaces:
         return [*nodes, *dict.fromkeys(path for number in numbers for path in _carried(self._nodes[number]))]
 
     def _sampled(self, part: Track | RawChannel, sampler: str) -> Iterator[Part]:
-        """The keys of a sampler, which may hold more than the track: values, which somebody looks for, then times."""
+        """Return the keys of a sampler, which may have more than the track: values first, then times."""
         item = self._sampler(sampler)
         times = self._layout.elements(item.value.get("input"))
         if not isinstance(part, Track) or not len(part.times) or not times:
@@ -204,17 +206,17 @@ class GltfPlaces:
             yield from _parts(stored, keys, 1, "time", cubic=False)
 
     def _sampler(self, path: str) -> Item:
-        """``/animations[1]/samplers[2]`` itself."""
+        """Return the path ``/animations[1]/samplers[2]``."""
         first, second = (int(step.split("]")[0]) for step in path.split("[")[1:])
         animations = self._layout.root.entries("animations")
         return Item(animations[first]["samplers"][second], path)
 
     def _listed(self, part: Track | RawChannel, source: TrackSource) -> Iterator[Part]:
-        """Keys that stand in the text as numbers, in rows of a list."""
+        """Return the keys that are in the text as rows of a list."""
         text = self._layout.text
         if isinstance(part, RawChannel):
             lists, count = {"value": source.path}, len(part.values)
-        elif source.path.endswith("/weights"):  # how a node rests: the whole list is one key
+        elif source.path.endswith("/weights"):  # a rest value: the whole list is one key
             span = text.span(source.path)
             yield from () if span is None else (Part("value", [span]),)
             return
@@ -226,7 +228,7 @@ class GltfPlaces:
                 yield Part(what, rows)
 
     def _assign(self, scene: Scene) -> None:
-        """Which node a record belongs to; one that several nodes use belongs to the first."""
+        """Assign each record to a node; one used by several nodes belongs to the first."""
         for index, node in enumerate(scene.nodes):
             for path in self._paths_of(node):
                 self._own(path, index)
@@ -254,7 +256,7 @@ def _part_of(channel: Channel | RawChannel) -> Track | RawChannel:
 
 
 def _carried(item: Item) -> Iterator[str]:
-    """What a node of the file holds by number."""
+    """Yield the paths of the parts that a node of the file refers to by index."""
     value = item.value
     for name, path in (("mesh", "/meshes"), ("skin", "/skins"), ("camera", "/cameras")):
         if type(value.get(name)) is int:
@@ -266,7 +268,7 @@ def _carried(item: Item) -> Iterator[str]:
 
 
 def _parts(stored: Stored, keys: int, per_key: int, what: str, *, cubic: bool) -> Iterator[Part]:
-    """The places of the elements of which per_key key has some: one run, or one for per_key where they stand apart."""
+    """Return the locations of keys with several elements each: one run, or one for each element if they are apart."""
     if not per_key or len(stored.starts) < keys * per_key or not (stored.starts >= 0).any():
         return
     starts, ends = (column[: keys * per_key].reshape(keys, per_key) for column in (stored.starts, stored.ends))
@@ -281,7 +283,7 @@ def _parts(stored: Stored, keys: int, per_key: int, what: str, *, cubic: bool) -
 
 
 def _rows(starts: np.ndarray[tuple[int], np.dtype[np.int64]], ends: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Rows:
-    """In four numbers where they stand at equal distances."""
+    """Return rows as four numbers if they are evenly spaced."""
     sizes, steps = ends - starts, np.diff(starts)
     if (starts >= 0).all() and (sizes == sizes[0]).all() and (steps == (steps[0] if len(steps) else 0)).all():
         size = int(sizes[0])
@@ -293,7 +295,7 @@ def _rows(starts: np.ndarray[tuple[int], np.dtype[np.int64]], ends: np.ndarray[t
 
 
 def _runs(part: Part) -> list[Part]:
-    """The places of all keys together: what stands close is one."""
+    """Return the locations of all keys together; adjacent ones are joined."""
     if not isinstance(part.place, list):
         return [part]
     runs: list[list[int]] = []

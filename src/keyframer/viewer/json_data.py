@@ -12,7 +12,7 @@ import numpy.typing as npt
 from keyframer.text import shortened
 
 LONGEST_NAME = 200
-"""characters of a name that are shown; a file may hold a name of a megabyte"""
+"""most characters of a name that are shown; a file may have a name of a megabyte"""
 
 
 def to_json(value: object) -> bytes:

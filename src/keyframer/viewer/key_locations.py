@@ -1,4 +1,4 @@
-"""The bytes of every key of a track: rows of a table, or some columns of them, as the format's reader says."""
+"""Locations of the keys of a track: rows of a table, or some columns of them, according to the reader of the format."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from keyframer.wire.sink import Sink
 
 _FLOATS_OF_BITS = 4 * np.array([bin(bits).count("1") for bits in range(32)])
 _SHAPE_SIZE = 20
-"""tension, continuity, bias and two eases where a row holds all five or none"""
+"""bytes of tension, continuity, bias and two eases, if a row has all five or none"""
 
 
 def row_spans(document: Document, data: bytes, extents: RecordRanges, number: int, field: str) -> Rows | None:
-    """First byte and end of every row of a field; None where the field has no rows that can be told apart.
+    """Return first byte and end of every row of a field; None if its rows cannot be located.
 
-    A record is written back exactly as it was read: the sizes of its fields say where a table begins, and the bytes
-    there have to be those that the table is written as.
+    A record is written back exactly as it was read: the sizes of its fields give the start of a table, and the bytes
+    there must be those of the written table.
     """
     record = extents.records[number]
     value = getattr(record, field)
@@ -47,7 +47,7 @@ def row_spans(document: Document, data: bytes, extents: RecordRanges, number: in
 
 
 def _written_table(document: Document, record: Record, field: str) -> tuple[bytes, int]:
-    """The rows as the file has them, and the size of the fields behind them."""
+    """Return the rows as stored in the file, and the size of the fields after them."""
     style = document.dialect
     plan = record.plan.adapted(style) if isinstance(style, Style) else record.plan
     table_field, *later = plan.fields[[field.name for field in plan.fields].index(field) :]
@@ -57,7 +57,7 @@ def _written_table(document: Document, record: Record, field: str) -> tuple[byte
 
 
 def _written(plan: FieldPlan, record: Record, value: Any) -> bytes:
-    """The bytes of one field."""
+    """Return the bytes of one field."""
     if plan.when is not None and not plan.when(record):
         return b""
     sink = Sink()
@@ -66,7 +66,7 @@ def _written(plan: FieldPlan, record: Record, value: Any) -> bytes:
 
 
 def _row_sizes(value: Any, total: int) -> Sequence[int] | None:
-    """Bytes of each row: what all rows share is what is left when the parts that vary are taken off."""
+    """Return the bytes of each row: the fixed size, computed from the total, plus the varying parts."""
     extra = np.zeros(len(value), np.int64)
     shaped = getattr(value, "shaped", None)
     if shaped is not None:
@@ -92,7 +92,7 @@ class KeyFinder:
         self._holders: dict[type, int | None] = {}
 
     def keys(self, channel: Channel, number: int) -> Rows | None:
-        """The places of the keys of a channel whose record has this number; None where they have none."""
+        """Return the locations of the keys of a channel in the record with this index; None if they have none."""
         layout = self._reader.key_layout(self.extents.records[number], channel)
         if layout is None:
             return None
@@ -110,7 +110,7 @@ class KeyFinder:
         return rows if rows is not None and len(rows) == len(channel.track.times) else None
 
     def table(self, number: int, field: str = "rows") -> Strided | None:
-        """The rows of a plain table of numbers; worked out once, because it holds all tracks."""
+        """Return the rows of a plain table of numbers; computed once, because it contains all tracks."""
         if number not in self._tables:
             has_field = hasattr(self.extents.records[number], field)
             rows = row_spans(self._document, self._data, self.extents, number, field) if has_field else None
@@ -118,7 +118,7 @@ class KeyFinder:
         return self._tables[number]
 
     def _holder(self, kind: type) -> int | None:
-        """The number of the first record of a kind."""
+        """Return the index of the first record of a kind."""
         if kind not in self._holders:
             numbers = (number for number, record in enumerate(self.extents.records) if isinstance(record, kind))
             self._holders[kind] = next(numbers, None)

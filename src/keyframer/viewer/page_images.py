@@ -1,4 +1,4 @@
-"""Images for the page's model: those that our exporter makes, drawn anew as PNG by us."""
+"""Images for the model of the page: those of our exporter, encoded again as PNG."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from keyframer.viewer.json_data import shown
 
 
 def images_from(source: TextureSource) -> ImageSource:
-    """What the exporter asks for images. No byte of an image file reaches the page: only pixels, encoded again."""
+    """Return the image source for the exporter. The page never receives bytes of an image file, only pixels, encoded
+    again.
+    """
     pictures = Pictures(source)
     drawn: dict[bytes, bytes | Missing] = {}
-    """by the image file that the exporter's source made: many materials may use one"""
+    """by the image file of the exporter: many materials may use one"""
 
     def image(material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
         picture = pictures(material, slot, map)

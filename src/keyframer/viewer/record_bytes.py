@@ -1,5 +1,7 @@
-"""Which bytes belong to which record, in file order, some thousands at a time; and those of tracks and of their keys:
-one run of bytes, pieces at equal distances, or several of those."""
+"""Byte ranges of records, in file order and in pages of thousands, and of tracks and keys.
+
+A track or its keys are one run of bytes, pieces at equal distances, or several of these.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ Span = tuple[int, int]
 
 
 class Records(ABC):
-    """Records, each with its first byte, its end and the record it is in; one that holds others comes before them."""
+    """Records, each with its first byte, its end and its parent record; a parent comes before its children."""
 
     def __init__(self) -> None:
         self.starts = array("q")
@@ -32,19 +34,19 @@ class Records(ABC):
 
     @abstractmethod
     def name(self, number: int) -> str:
-        """What a record is called."""
+        """Return the name of a record."""
 
     def span(self, number: int) -> Span:
-        """First byte and end of a record."""
+        """Return first byte and end of a record."""
         return self.starts[number], self.ends[number]
 
     def beginning_at(self, offset: int) -> int | None:
-        """The record that begins there; of several the innermost, because outer ones are only frames."""
+        """Return the innermost record that starts at this byte."""
         number = bisect_right(self.starts, offset) - 1
         return number if number >= 0 and self.starts[number] == offset else None
 
     def at(self, offset: int) -> Iterator[int]:
-        """The records that a byte lies in, innermost first."""
+        """Return the records that contain a byte, innermost first."""
         number = bisect_right(self.starts, offset) - 1
         while number >= 0:
             if self.starts[number] <= offset < self.ends[number]:
@@ -56,11 +58,11 @@ class Records(ABC):
         return -(-len(self) // PAGE)
 
     def overview(self) -> dict[str, object]:
-        """How many records there are, and at which byte each page of them begins."""
+        """Return the number of records, and the first byte of each page of them."""
         return {"total": len(self), "page": PAGE, "firsts": self.starts[::PAGE].tolist()}
 
     def page(self, number: int) -> dict[str, object] | None:
-        """Columns for the page: where, inside which, and what it is called."""
+        """Return the columns of a page: ranges, parents and names."""
         first = number * PAGE
         if not 0 <= first < len(self):
             return None
@@ -75,21 +77,22 @@ class Records(ABC):
 
 
 class NoRecords(Records):
-    """Of a file that nobody could read."""
+    """Records of a file that cannot be read: none."""
 
     def name(self, number: int) -> str:
         raise IndexError(number)
 
 
 class RecordRanges(Records):
-    """The records of a document in file order; where each ends follows from where records begin: they tile what holds
-    them."""
+    """The records of a document in file order. A record ends where the next one starts: they fill their parent without
+    gaps.
+    """
 
     def __init__(self, document: Document, size: int) -> None:
         super().__init__()
         self.records: list[Record] = []
         self._before = array("q")
-        """how many of the same name stand beside a record, before it"""
+        """number of siblings of the same name before a record"""
         self._collect(document)
         self._close(size - len(document.trailing))
 
@@ -114,10 +117,12 @@ class RecordRanges(Records):
                 stack.append((iter(record.children), number, {}))
 
     def _close(self, end: int) -> None:
-        """A record ends where the next one beside it begins; the last one before the bytes nobody claimed."""
+        """Set the end of each record: the start of its next sibling; for the last one the start of the bytes after all
+        records.
+        """
         self.ends = array("q", bytes(8 * len(self.records)))
         following: dict[int, int] = {}
-        """where the record after the one that is looked at begins, by the record that both are in"""
+        """by parent record: the start of the sibling after the current one"""
         for number in range(len(self.records) - 1, -1, -1):
             parent = self.parents[number]
             self.ends[number] = following.get(parent, -1)
@@ -128,7 +133,7 @@ class RecordRanges(Records):
             self.ends[number] = max(self.ends[number], self.starts[number])
 
     def name(self, number: int) -> str:
-        """The last part of its path and its type."""
+        """Return the last part of its path and its type."""
         record, before = self.records[number], self._before[number]
         shown = f"{record.segment}[{before}]" if before or record.numbered else record.segment
         return f"{shown} {type(record).__name__}"
@@ -136,7 +141,7 @@ class RecordRanges(Records):
 
 @dataclass(frozen=True, slots=True)
 class Strided:
-    """Pieces of one size at equal distances: what one track has in rows that hold all tracks."""
+    """Pieces of one size at equal distances: one track in rows that contain all tracks."""
 
     start: int
     size: int
@@ -150,27 +155,27 @@ class Strided:
         return self.start + key * self.step, self.start + key * self.step + self.size
 
     def columns(self, first: int, size: int) -> Strided:
-        """Some bytes of each row."""
+        """Return the same bytes of each row."""
         return Strided(self.start + first, size, self.step, self.count)
 
     def each(self) -> dict[str, int]:
-        """All pieces, in four numbers."""
+        """Return all pieces as four numbers."""
         return {"start": self.start, "size": self.size, "step": self.step, "count": self.count}
 
 
 Rows = Strided | list[Span | None]
-"""a place for each key; None for a key that is not there"""
+"""a location for each key; None for a missing key"""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One of the places of what lies in several, with what it is."""
+    """One of several locations, with a description."""
 
     what: str
     place: Span | Rows
-    """of a track; of its keys, a place for each"""
+    """location of a track, or a location for each of its keys"""
     file: str | None = None
-    """the file that it lies in, where that is not the file itself"""
+    """the file that contains it, if it is another one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,27 +184,27 @@ class Several:
 
 
 Place = Span | Strided | Several
-"""of a track"""
+"""location of a track"""
 KeyRows = Rows | Several
-"""of its keys"""
+"""locations of the keys of a track"""
 
 
 def place_json(place: Place | None) -> object:
-    """The place of a whole track: one run where there are no gaps."""
+    """Return the location of a whole track as JSON: one run if there are no gaps."""
     if isinstance(place, Several):
         return {"parts": [_part(part, "place", _whole(part.place)) for part in place.parts]}
     return None if place is None else _whole(place)
 
 
 def rows_json(rows: KeyRows | None) -> object:
-    """The places of keys."""
+    """Return the locations of keys as JSON."""
     if isinstance(rows, Several):
         return {"parts": [_part(part, "places", _each(part.place)) for part in rows.parts]}
     return None if rows is None else _each(rows)
 
 
 def around(rows: list[Span | None]) -> Span | None:
-    """From the first byte of all to the last."""
+    """Return the range from the first to the last byte."""
     known = [span for span in rows if span is not None]
     return (min(span[0] for span in known), max(span[1] for span in known)) if known else None
 

@@ -1,6 +1,5 @@
-"""What can be asked for, by path: the same answers for the server and for the page that needs none.
-
-Paths hold nothing but whole numbers; no name from a file or of a file is ever part of one.
+"""Resources of the page by path, the same for the server and for the standalone page. Paths contain only integers,
+never a name of or from a file.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ Resource = tuple[str, bytes]
 
 
 class Resources:
-    """The files of one page."""
+    """The resources of the files of one page."""
 
     def __init__(self, files: Sequence[ViewedFile], limit: int = 0) -> None:
         self.files = list(files)
         self.limit = limit
-        """bytes that can be dropped on the page"""
+        """most bytes that can be dropped on the page"""
 
     def names(self) -> list[dict[str, object]]:
-        """The files, for a list to choose from."""
+        """Return the names of the files, for a list."""
         return [{"id": number, "name": file.name} for number, file in enumerate(self.files)]
 
     def get(self, path: str) -> Resource | None:
-        """The resource at a path; None if there is none."""
+        """Return the resource at a path; None if there is none."""
         if path == "/data/files":
             about = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "block": BLOCK, "limit": self.limit}
             return JSON, to_json({**about, "files": self.names()})
@@ -44,7 +43,7 @@ class Resources:
         return _part(self.files[int(match[1])], match[2], match[3])
 
     def paths(self) -> Iterator[str]:
-        """Every path there is, for a page that carries all of it."""
+        """Yield all paths, for a page that contains everything."""
         yield "/data/files"
         for number, file in enumerate(self.files):
             yield from (f"/data/{number}/{part}" for part in ("scene", "model", "losses", "records"))

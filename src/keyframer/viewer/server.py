@@ -1,6 +1,6 @@
-"""The server: loopback only, nothing that the gate does not let through, and nothing that could change a file.
+"""The local server: bound to loopback, protected by access control, and unable to change a file.
 
-It answers GET and HEAD, and one POST: ``/open`` takes files that were dropped on the page, and keeps them in memory.
+It answers GET and HEAD, and one POST: ``/open`` receives files that were dropped on the page and keeps them in memory.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from keyframer.viewer.standalone_page import Assets, packed_page
 from keyframer.viewer.viewed_file import ViewedFile
 
 HEAD_SECONDS = 5.0
-"""how long a client may take to say what it wants, in all"""
+"""most seconds for a client to send the head of a request"""
 LONGEST_HEAD = 16_384
 ANSWER_SECONDS = 30.0
-"""how long a client may take over each part of an answer"""
+"""most seconds for a client to receive each part of an answer"""
 MOST_CLIENTS = 32
 LINGER_SECONDS = 2.0
-"""how long what a refused client still sends is taken, so that it sees the answer"""
+"""most seconds in which the rest of a refused request is read, so that the client receives the answer"""
 BODY_SECONDS = 60.0
-"""how long a client may take to send files, in all"""
+"""most seconds for a client to send files"""
 _PAGE = re.compile("/data/(0|[1-9][0-9]{0,8})/page")
 
 
@@ -52,22 +52,22 @@ class Viewer:
         limits: Limits = DEFAULT_LIMITS,
         salvage: bool = False,
     ) -> None:
-        """``limits`` and ``salvage`` are for files that are dropped on the page."""
+        """``limits`` and ``salvage`` apply to files that are dropped on the page."""
         self.limits = limits
         self._salvage = salvage
         self.resources = Resources(files, limits.file_size)
         self._opening = threading.Lock()
         self._held = 0
-        """bytes of files that were dropped"""
+        """bytes of dropped files in memory"""
         self.assets = assets or Assets()
         self.head_seconds = HEAD_SECONDS
         self.body_seconds = BODY_SECONDS
         self.when_opened: Callable[[], object] = lambda: None
-        """called when a browser has handed over the token"""
+        """called when a browser has sent the token"""
         first = _Server(("127.0.0.1", port), self)
         self.port: int = first.server_address[1]
         self._servers: list[_Server] = [first]
-        with suppress(OSError):  # no IPv6 here, or somebody has the port there: 127.0.0.1 is enough
+        with suppress(OSError):  # no IPv6, or the port is in use there: 127.0.0.1 is enough
             self._servers.append(_Server6(("::1", self.port), self))
         self.gate = AccessControl(self.port)
         self.address = f"http://127.0.0.1:{self.port}/"
@@ -78,7 +78,7 @@ class Viewer:
             thread.start()
 
     def answer(self, path: str, handler: _Handler) -> None:
-        """One request that has passed the gate's general rules."""
+        """Answer a request that has passed the general rules of access control."""
         if path == "/session":
             if not self.gate.accepts_token(handler.headers):
                 handler.refuse(HTTPStatus.FORBIDDEN, "wrong token")
@@ -98,7 +98,7 @@ class Viewer:
             return
         try:
             resource = self._page(path) or self.resources.get(path)
-        except FormatError as error:  # a limit
+        except FormatError as error:  # a limit was exceeded
             handler.refuse(HTTPStatus.UNPROCESSABLE_ENTITY, safe_text(str(error)))
             return
         if resource is None:
@@ -107,14 +107,14 @@ class Viewer:
             handler.send(*resource)
 
     def _page(self, path: str) -> Resource | None:
-        """One of the files as a page that needs no server; to be saved, so no browser takes it for a page of ours."""
+        """Return one file as a standalone page, as a download, so that no browser runs it with our origin."""
         match = _PAGE.fullmatch(path)
         if match is None or int(match[1]) >= len(self.resources.files):
             return None
         return BINARY, packed_page([self.resources.files[int(match[1])]], self.assets)
 
     def open(self, handler: _Handler) -> None:
-        """``POST /open``: files of the user, to be kept in memory and shown with the others. One request at a time."""
+        """Handle ``POST /open``: files of the user, kept in memory and shown with the others. One request at a time."""
         refusal = self.gate.refusal_to_open(handler.headers)
         if refusal is not None:
             handler.refuse(HTTPStatus.FORBIDDEN, refusal)
@@ -150,7 +150,7 @@ class Viewer:
         self._slots.release()
 
     def wait(self) -> None:
-        """Until the server is closed, or somebody interrupts."""
+        """Wait until the server is closed or interrupted."""
         for thread in self._threads:
             while thread.is_alive():
                 thread.join(0.5)
@@ -172,7 +172,7 @@ class _Server(ThreadingMixIn, HTTPServer):
         super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
-        """Bind without asking a name server for our own name, as http.server does."""
+        """Bind without looking up our own host name, which http.server would do."""
         if self.address_family == socket.AF_INET6:
             self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         self.socket.bind(self.server_address)
@@ -180,7 +180,7 @@ class _Server(ThreadingMixIn, HTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if not self.viewer.enter():
-            self.shutdown_request(request)  # too many at once: those who wait will ask again
+            self.shutdown_request(request)  # too many connections: waiting clients will retry
             return
         super().process_request(request, client_address)
 
@@ -191,7 +191,7 @@ class _Server(ThreadingMixIn, HTTPServer):
             self.viewer.leave()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is nobody's business; answers are made before anything is sent."""
+        """Ignore errors of clients that disconnected; answers are complete before anything is sent."""
 
 
 class _Server6(_Server):
@@ -199,7 +199,7 @@ class _Server6(_Server):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request a connection."""
+    """Handles one request per connection."""
 
     server: _Server
     server_version = "keyframer"
@@ -211,7 +211,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.settimeout(ANSWER_SECONDS)
 
     def _head(self) -> bytes:
-        """Everything up to the empty line, within a time for all of it: drops that come slowly do not help."""
+        """Read everything up to the empty line, within one time limit for all of it, so that sending slowly does not
+        help.
+        """
         deadline = time.monotonic() + self.server.viewer.head_seconds
         head = b""
         while b"\r\n\r\n" not in head and b"\n\n" not in head and len(head) <= LONGEST_HEAD:
@@ -229,7 +231,7 @@ class _Handler(BaseHTTPRequestHandler):
         return head
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("do_"):  # every method has an answer: http.server looks for do_GET, do_BREW ...
+        if name.startswith("do_"):  # every method has an answer: http.server looks up do_GET, do_BREW ...
             return self._answer
         raise AttributeError(name)
 
@@ -238,7 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.request_version not in ("HTTP/1.0", "HTTP/1.1"):
             self.refuse(HTTPStatus.BAD_REQUEST, "not HTTP/1.1")
             return
-        path = self.requestline.split()[1]  # as it came: http.server mends //
+        path = self.requestline.split()[1]  # unchanged: http.server collapses //
         refusal = viewer.gate.refusal(self.headers, self.command, path)
         if refusal is not None:
             self.refuse(HTTPStatus.FORBIDDEN, refusal)
@@ -257,7 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._linger()
 
     def _linger(self) -> None:
-        """Take what is still sent: with bytes left unread the system resets the connection, and the answer is lost."""
+        """Read what is still sent: if bytes stay unread, the system resets the connection and the answer is lost."""
         deadline = time.monotonic() + LINGER_SECONDS
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
@@ -280,7 +282,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def body(self, most: int) -> bytes | None:
-        """The body of a request, within a time for all of it; None where it was refused."""
+        """Return the body of a request, read within one time limit; None if it was refused."""
         stated = self.headers.get_all("Content-Length") or []
         if self.headers.get_all("Transfer-Encoding") or len(stated) != 1 or not re.fullmatch("[0-9]{1,18}", stated[0]):
             self.refuse(HTTPStatus.LENGTH_REQUIRED, "one Content-Length")
@@ -314,9 +316,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send("text/plain; charset=utf-8", f"{reason}\n".encode(), extra, status)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What http.server refuses by itself: nothing of the request comes back."""
+        """Answer what http.server refuses by itself; nothing of the request is sent back."""
         self.command = getattr(self, "command", None) or "GET"
         self.refuse(HTTPStatus(code), HTTPStatus(code).phrase)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """A library does not print."""
+        """Do nothing: a library does not print."""

@@ -1,4 +1,4 @@
-"""Where nodes, tracks and keys of a scene lie in the file it was made from: at the offsets that bridges have noted."""
+"""Locations of nodes, tracks and keys of a scene in its source file: offsets recorded by bridges."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ BEFORE_THE_FIRST = "The file does not store this key: it is the state before the
 
 
 class Finder(Protocol):
-    """Answers where something lies; None or nothing where the file has no such place."""
+    """Finds locations; returns None or nothing if something has no location in the file."""
 
     @property
     def records(self) -> Records: ...
 
     def node_places(self, node: Node) -> list[tuple[Span, str]]:
-        """The record of a node, then those of what it carries; with what they are."""
+        """Return the records of a node and of its mesh, camera and light, with descriptions."""
 
     def track_place(self, channel: Channel | RawChannel) -> Place | None:
-        """The bytes of a track."""
+        """Return the bytes of a track."""
 
     def key_places(self, channel: Channel | RawChannel) -> KeyRows | None:
-        """A place for each key."""
+        """Return a location for each key."""
 
     def why_nowhere(self, part: Node | Channel | RawChannel) -> str:
-        """Why something has no place, or not all that it might have."""
+        """Return why something has no location, or only some of the possible ones."""
 
     def why_no_key(self, channel: Channel | RawChannel) -> str:
-        """Why a single key has no place."""
+        """Return why a single key has no location."""
 
     def node_at(self, offset: int) -> int | None:
-        """The node that a byte belongs to."""
+        """Return the node that a byte belongs to."""
 
 
 class SourceLocations:
-    """Those of a file that has a document, at the offsets that its bridge has noted."""
+    """Locations in a file with a document, from the offsets recorded by its bridge."""
 
     def __init__(self, document: Document, data: bytes, scene: Scene | None) -> None:
         self.extents = RecordRanges(document, len(data))
@@ -64,7 +64,7 @@ class SourceLocations:
         return [(self.extents.span(number), type(self.extents.records[number]).__name__) for number in numbers]
 
     def track_place(self, channel: Channel | RawChannel) -> Place | None:
-        """The record of a track where it has one, else what it has in a record of several."""
+        """Return the record of a track, or its part of a record with several tracks."""
         if isinstance(channel, RawChannel):
             return self._table(channel)
         number = self._record(channel.track.extras)
@@ -84,7 +84,7 @@ class SourceLocations:
         return None if number is None else self._finder.keys(channel, number)
 
     def _table(self, channel: RawChannel) -> Strided | None:
-        """A place for each row of a channel that nobody knows the meaning of."""
+        """Return a location for each row of a raw channel."""
         number = self._record(channel.extras)
         return None if number is None else self._finder.table(number)
 
@@ -120,7 +120,7 @@ class SourceLocations:
         return self.extents.beginning_at(offset) if isinstance(offset, int) else None
 
     def _assign(self, scene: Scene) -> None:
-        """Which node a record belongs to; a record that several nodes use belongs to the first."""
+        """Assign each record to a node; a record used by several nodes belongs to the first."""
         for index, node in enumerate(scene.nodes):
             for number in self._records_of(node):
                 self._node_of_record.setdefault(number, index)

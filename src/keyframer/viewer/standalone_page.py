@@ -1,5 +1,7 @@
-"""The built page, and one page that carries everything and works offline: script, style and data inside, each under
-its hash. A notebook shows the same page in a frame."""
+"""The built page, and the standalone page that contains everything and works offline.
+
+Script, style and data are inside, each with its hash. A notebook shows the same page in a frame.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,11 @@ HOW_TO_BUILD = "the viewer's page is not built: run 'make viewer' in the source 
 
 
 class PageMissing(Exception):
-    """The page is not there; the message says how to build it."""
+    """The page has not been built; the message says how to build it."""
 
 
 class Assets:
-    """The files of the page, read once. Only names that are listed here can be asked for."""
+    """The files of the page, read once. Only names in this list can be requested."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         if not (folder / "index.html").is_file():
@@ -53,7 +55,7 @@ class Assets:
         return self._found.get(path)
 
     def only(self, suffix: str) -> str:
-        """The text of the one asset of a kind: ``.js`` or ``.css``."""
+        """Return the text of the only asset of a kind: ``.js`` or ``.css``."""
         (content,) = (content for path, (_, content) in self._found.items() if path.endswith(suffix))
         return content.decode("utf-8")
 
@@ -79,7 +81,7 @@ _PAGE = """<!doctype html>
 
 
 def packed_page(files: Sequence[ViewedFile], assets: Assets | None = None) -> bytes:
-    """The page as one HTML file. Nothing of a file is markup in it: the data are base64 of a compressed archive."""
+    """Return the page as one HTML file. Data from files is never markup: it is base64 of a compressed archive."""
     assets = assets or Assets()
     script, style = _in_script(assets.only(".js")), _in_style(assets.only(".css"))
     with GcPaused():
@@ -92,7 +94,8 @@ def packed_page(files: Sequence[ViewedFile], assets: Assets | None = None) -> by
 
 
 def _archive(resources: Resources) -> str:
-    """A list of paths and sizes in JSON, its length before it, and the contents behind it; gzip, base64."""
+    """Return an archive: the length of an index, the index of paths and sizes in JSON, and the contents; gzip,
+    base64."""
     parts: list[bytes] = []
     listed: list[tuple[str, int]] = []
     for path in resources.paths():
@@ -106,7 +109,7 @@ def _archive(resources: Resources) -> str:
 
 
 def _in_script(text: str) -> str:
-    """Script that no HTML parser can mistake for its own end; the same program."""
+    """Return the script without sequences that an HTML parser takes for its end; the program is the same."""
     return re.sub(r"<(?=/script|script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
 
 
@@ -119,21 +122,21 @@ def _hash(text: str) -> str:
 
 
 class Page:
-    """One page that plays a scene and needs no server. A notebook shows it; `save` writes it to a file."""
+    """A standalone page that plays a scene. A notebook shows it; `save` writes it to a file."""
 
     def __init__(self, name: str, data: bytes, height: int) -> None:
         self.name = name
         self.data = data
-        """the page in HTML"""
+        """the page as HTML"""
         self.height = height
-        """of the frame in a notebook, in pixels"""
+        """height of the frame in a notebook, in pixels"""
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
-        """Write the page, whole or not at all; an existing file is left alone unless ``overwrite``."""
+        """Write the page atomically; an existing file is replaced only with ``overwrite``."""
         write_bytes(path, self.data, overwrite=overwrite)
 
     def _repr_html_(self) -> str:
-        """The page in a frame that can run its script and nothing else: no access to the notebook, no network."""
+        """Return the page in a frame that can only run its script: no access to the notebook, no network."""
         page = html.escape(self.data.decode("utf-8"), quote=True)
         style = f"width: 100%; height: {self.height}px; border: 0"
         return f'<iframe sandbox="allow-scripts" title="Keyframer" style="{style}" srcdoc="{page}"></iframe>'
@@ -143,9 +146,9 @@ class Page:
 
 
 def view(source: Scene | PathLike, *, height: int = 600) -> Page:
-    """A scene or a file, playing, in a notebook; ``view(scene).save("scene.html")`` writes the same page to a file.
+    """Show a scene or a file in a notebook; ``view(scene).save("scene.html")`` writes the same page to a file.
 
-    The page holds the file's bytes, too, where the scene came from a document.
+    If the scene has a document, the page contains the bytes of the file, too.
     """
     opened = OpenedFile.of_scene(source) if isinstance(source, Scene) else open_file(source)
     scene = opened.scene(salvage=isinstance(source, Scene))

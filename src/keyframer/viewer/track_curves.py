@@ -1,4 +1,4 @@
-"""A track for the graph editor: authored keys with all they hold, and the curve our sampler draws through them."""
+"""Tracks for the graph editor: authored keys with all their values, and the curve through them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from keyframer.viewer.json_data import columns, numbers, table_of
 Floats = npt.NDArray[np.float64]
 
 MOST_SAMPLES = 20_000
-"""more keys than this are not all points of the line"""
+"""most keys of which all are points of the line"""
 FEW_SAMPLES = 2_000
-"""up to which segments are drawn in several steps"""
+"""most points of a line with several steps per segment"""
 PER_SEGMENT, FEWEST_PER_SEGMENT = 24, 6
-"""steps of a line between two keys; fewer where a clip has very many keys"""
+"""steps of a line between two keys; fewer if a clip has very many keys"""
 MOST_POINTS = 400_000
-"""of the lines of a clip, above the fewest steps"""
+"""most points of the lines of a clip, above the fewest steps"""
 PORTION = 20_000
-"""points of the lines that are made at once"""
+"""points of the lines that are computed at once"""
 MOST_LINES = 24
-"""columns of a raw channel that are drawn"""
+"""most columns of a raw channel that are drawn"""
 _SHAPES = ("tension", "continuity", "bias", "ease_to", "ease_from")
 
 _COMPONENTS = {
@@ -40,7 +40,7 @@ _UNITS = {"fov": "degrees", "roll": "degrees", "hotspot": "degrees", "falloff": 
 
 
 def component_names(track: Track) -> list[str]:
-    """What the lines of the graph are called."""
+    """Return the names of the lines of the graph."""
     if track.is_rotation:
         return list(_QUATERNION)
     width = 1 if track.values.ndim == 1 else track.values.shape[1]
@@ -51,10 +51,10 @@ def component_names(track: Track) -> list[str]:
 
 
 class ClipCurves:
-    """The tracks of a clip, compiled together when the first one is asked for.
+    """The tracks of a clip, compiled together on first use.
 
-    Tracks that follow each other are sampled and rounded together: a page with everything inside asks for all of them,
-    one after the other. The last portion is kept.
+    Consecutive tracks are sampled and rounded together: a standalone page requests all of them in order. The last
+    portion is kept.
     """
 
     def __init__(self, clip: Clip, begin: float, end: float) -> None:
@@ -71,18 +71,18 @@ class ClipCurves:
 
     @cached_property
     def _portions(self) -> list[range]:
-        """The tracks of each portion."""
+        """Return the tracks of each portion."""
         points = np.array([len(track.times) * self._per_segment for track in self._tracks])
         portions = np.cumsum(points) // PORTION
         starts = [0, *(np.flatnonzero(np.diff(portions)) + 1).tolist(), len(points)]
         return [range(first, stop) for first, stop in pairwise(starts)]
 
     def moves(self, number: int) -> bool:
-        """Whether a track ever changes anything."""
+        """Return whether a track changes anything."""
         return number not in self._bank.empty and self._bank.still_value(self._bank.places[number]) is None
 
     def curve(self, number: int) -> dict[str, object]:
-        """Everything about one track, with times in frames."""
+        """Return all data of one track, with times in frames."""
         if number not in self._portion:
             at = bisect_right(self._portions, number, key=lambda portion: portion.start) - 1
             families: dict[str, list[int]] = {}
@@ -121,7 +121,7 @@ class ClipCurves:
             }
 
     def _lines(self, tracks: list[Track]) -> list[Floats]:
-        """The times of the points of each line; most tracks have the key times of their neighbours."""
+        """Return the times of the points of each line; most tracks have the key times of their neighbours."""
         known: dict[object, Floats] = {}
         lines = []
         for track in tracks:
@@ -133,20 +133,20 @@ class ClipCurves:
 
 
 def _shapes(track: Track) -> dict[str, object]:
-    """What shapes the line at each key, where any key says something about it."""
+    """Return the shape parameters of the keys, those that any key sets."""
     said = {name: column for name in _SHAPES if (column := getattr(track, name)) is not None and np.any(column)}
     flags = {} if track.flags is None else {"flags": track.flags.tolist()}
     return {**{name: numbers(column) for name, column in said.items()}, **flags}
 
 
 def raw_moves(channel: RawChannel) -> bool:
-    """Whether any of the numbers changes from frame to frame."""
+    """Return whether any number changes from frame to frame."""
     rows = table_of(channel.values)
     return bool(np.any(rows[1:] != rows[:-1]))
 
 
 def raw_curve(channel: RawChannel) -> dict[str, object]:
-    """Rows of numbers without a meaning: the first columns as lines from frame to frame."""
+    """Return a raw channel: the first columns as lines from frame to frame."""
     rows = table_of(channel.values)
     times, lines = numbers(np.arange(len(rows))), columns(rows[:, :MOST_LINES])
     return {
@@ -160,7 +160,7 @@ def raw_curve(channel: RawChannel) -> dict[str, object]:
 
 
 def _sample_times(track: Track, begin: float, end: float, per_segment: int) -> Floats:
-    """Enough for a smooth line: several between any two keys, the keys themselves, and both sides of jumps."""
+    """Return enough times for a smooth line: several between keys, the keys, and both sides of jumps."""
     keys = np.unique(track.times[np.isfinite(track.times)])
     inside = keys[(keys >= begin) & (keys <= end)]
     corners = np.unique(np.concatenate([[begin, end], inside]))
@@ -176,5 +176,5 @@ def _sample_times(track: Track, begin: float, end: float, per_segment: int) -> F
     between = (corners[:-1, None] + np.diff(corners)[:, None] * (np.arange(count) / count)).reshape(-1)
     if track.wrap.value == "single" or end <= begin:
         return np.append(between, corners[-1])
-    # keys say little about how often the line turns
+    # the keys do not show how often the line changes direction
     return np.unique(np.concatenate([between, corners[-1:], np.linspace(begin, end, 400)]))

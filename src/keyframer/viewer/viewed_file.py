@@ -1,4 +1,4 @@
-"""What the page is given about one file: made when first asked for, and kept."""
+"""The data of one file for the page, computed on first use and kept."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BLOCK = 1 << 16
 
 @dataclass(eq=False)
 class Material:
-    """A file that was opened, and as much meaning as it has."""
+    """An opened file, with its document and scene if they can be made."""
 
     opened: OpenedFile
     scene: Scene | None = None
@@ -52,30 +52,32 @@ class Material:
 
     @cached_property
     def importer(self) -> Importer | None:
-        """Who makes a scene of the bytes at once; None if there are documents, or nobody reads the file."""
+        """The importer, for files without documents; None if the format has documents or is unknown."""
         with suppress(FormatError):
             return self.opened.importer
         return None
 
     @cached_property
     def document(self) -> Document | None:
-        """None if none can be made."""
+        """The document; None if the file has none or cannot be read."""
         with suppress(FormatError):
             return self.opened.document
         return None
 
 
 class ViewedFile:
-    """One file of the page. ``load`` is called once, in whichever thread needs it first."""
+    """One file of the page. ``load`` is called once, in the first thread that needs it."""
 
     def __init__(self, name: str, load: Callable[[], Material], budget: Budget | None = None) -> None:
         self.name = shown(name, 300)
         self._load = load
         self._lock = threading.RLock()
         self._compiled: dict[int, ClipCurves] = {}
-        """by the number of the clip"""
+        """by index of the clip"""
         self._budget = budget or Budget()
-        """of all that is made once; a track is made whenever it is asked for, of `curves.MOST_SAMPLES` at most"""
+        """budget of everything that is computed once; a track is computed for each request, with at most
+        `curves.MOST_SAMPLES`
+        """
 
     @cached_property
     def material(self) -> Material:
@@ -84,7 +86,7 @@ class ViewedFile:
 
     @cached_property
     def places(self) -> Finder | None:
-        """None where nobody can say what lies where."""
+        """The locations in the file; None if unknown."""
         material = self.material
         if material.document is not None:
             return SourceLocations(material.document, material.data, material.scene)
@@ -99,14 +101,14 @@ class ViewedFile:
     def report(self) -> Report:
         material = self.material
         if material.document is None and material.importer is None:
-            if material.scene is not None:  # made by hand
+            if material.scene is not None:  # a scene built by hand
                 return Report(material.scene.issues.selected(lambda code: True, in_order), None, 0)
             assert material.failure is not None
             return unreadable(material.failure, material.opened.known_reader, len(material.data))
         return check_opened(material.opened)
 
     def scene(self) -> bytes:
-        """Tree, names of clips, issues."""
+        """Return tree, names of clips and issues."""
         with self._lock, self._budget.opened():
             return self._described
 
@@ -124,7 +126,7 @@ class ViewedFile:
         return len(self._clips)
 
     def clip(self, number: int) -> bytes | None:
-        """The times and tracks of a clip."""
+        """Return times and tracks of a clip."""
         with self._lock, self._budget.opened():
             if not 0 <= number < self.clip_count:
                 return None
@@ -132,12 +134,12 @@ class ViewedFile:
             return to_json(describe_clip(clip, first, self._curves(number), self.places))
 
     def model(self) -> bytes | None:
-        """The GLB; None where no scene could be made."""
+        """Return the GLB; None if no scene could be made."""
         with self._lock, self._budget.opened():
             return None if self._exported is None else self._exported[0]
 
     def losses(self) -> bytes | None:
-        """What the GLB does not hold as the file has it, and the images that are not there."""
+        """Return the losses of the GLB, and the missing images."""
         with self._lock, self._budget.opened():
             scene, textures = self.material.scene, self.material.textures
             if scene is None or self._exported is None:
@@ -146,7 +148,7 @@ class ViewedFile:
             return to_json(describe_losses(self._exported[1], images))
 
     def lamps(self, number: int) -> bytes | None:
-        """The lights of the file in one of its clips; a file without clips has them under 0."""
+        """Return the lights in one of the clips; a file without clips has them under 0."""
         with self._lock, self._budget.opened():
             scene = self.material.scene
             if scene is None or not (0 <= number < self.clip_count or number == 0):
@@ -157,30 +159,30 @@ class ViewedFile:
 
     @property
     def lamps_count(self) -> int:
-        """Clips that have lights; what has none is not asked for them."""
+        """Number of clips with lights; the page does not request lights without any."""
         scene = self.material.scene
         return max(1, self.clip_count) if scene is not None and scene.lights else 0
 
     @cached_property
     def _exported(self) -> tuple[bytes, LossReport] | None:
-        """The GLB, and what became of everything on the way."""
+        """The GLB, and its loss report."""
         material = self.material
         if material.scene is None:
             return None
         source = {"name": self.name, "sha256": hashlib.sha256(material.data).hexdigest()}
         images = no_images if material.textures is None else images_from(material.textures)
-        # cubic keys are what three.js plays exactly; the page asks for authored keys track by track
+        # three.js plays cubic keys exactly; the page requests authored keys track by track
         options = GltfOptions(source=source, images=images, keys="cubic", authored_keys=False)
         asset, report = export(material.scene, options)
         return b"".join(glb_parts(asset)), report
 
     @property
     def track_count(self) -> int:
-        """Of all clips, one after the other: tracks of nodes, then channels that nobody knows the meaning of."""
+        """Number of tracks in all clips: those of nodes, then raw channels."""
         return sum(map(_tracks_of, self._clips))
 
     def track(self, number: int) -> bytes | None:
-        """Keys, curve and bytes of one track."""
+        """Return keys, curve and bytes of one track."""
         with self._lock:
             if not 0 <= number < self.track_count:
                 return None
@@ -195,7 +197,7 @@ class ViewedFile:
             return to_json({**self._curves(place).curve(number), **self._key_places(clip.channels[number])})
 
     def _curves(self, number: int) -> ClipCurves:
-        """The compiled tracks of a clip."""
+        """Return the compiled tracks of a clip."""
         if number not in self._compiled:
             clip = self._clips[number]
             span = written_span(clip, None)
@@ -214,16 +216,16 @@ class ViewedFile:
 
     @property
     def page_count(self) -> int:
-        """Pages of records."""
+        """Number of pages of records."""
         return self._records.page_count
 
     def records(self) -> bytes:
-        """How many records there are, and where."""
+        """Return the number of records and their ranges."""
         with self._lock:
             return to_json(self._records.overview())
 
     def record_page(self, number: int) -> bytes | None:
-        """Which bytes belong to which record, for some thousands of them."""
+        """Return the ranges of some thousand records."""
         with self._lock:
             page = self._records.page(number)
             return None if page is None else to_json(page)
@@ -233,7 +235,7 @@ class ViewedFile:
         return -(-len(self.material.data) // BLOCK)
 
     def block(self, number: int) -> bytes | None:
-        """Some bytes of the file, for the hex view."""
+        """Return some bytes of the file, for the hex view."""
         with self._lock:
             data = self.material.data
         return data[number * BLOCK : (number + 1) * BLOCK] or None

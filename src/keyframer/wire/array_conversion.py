@@ -1,4 +1,4 @@
-"""Values that a program gives, made to fit the wire: no number is wrapped, cut or rounded to an integer in silence."""
+"""Converts values of callers to wire types; a number is never wrapped, truncated or rounded to an integer silently."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 
 def fitting(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The array in ``dtype``; ValueError where a value cannot be stored as that. Floats may lose precision."""
+    """Return the array in ``dtype``; raises ValueError if a value cannot be stored in it. Floats may lose precision."""
     if array.dtype == dtype:
         return array
     if array.size == 0:
@@ -23,7 +23,7 @@ def fitting(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
             raise ValueError(f"numbers too large for a float of {dtype.itemsize} bytes")
         return converted
     info = np.iinfo(dtype)
-    if array.dtype.kind == "f" and not (array == np.floor(array)).all():  # NaN is not equal to itself either
+    if array.dtype.kind == "f" and not (array == np.floor(array)).all():  # NaN is not equal to itself
         raise ValueError("expected whole numbers")
     if array.dtype.kind != "b" and not (info.min <= array.min() and array.max() <= info.max):
         raise ValueError(f"values outside {info.min}..{info.max}")

@@ -1,4 +1,4 @@
-"""A bounded window on one buffer: every read is checked, every failure says where."""
+"""A bounded window on a buffer: every read is checked, and every failure has a location."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from keyframer.limits import DEFAULT_LIMITS, Limits
 
 
 class Place:
-    """Where a reader is, as a chain to the root; becomes text like ``/4d4d/b000/b002[3]`` only when somebody asks."""
+    """The location of a reader as a chain to the root; converted to text like ``/4d4d/b000/b002[3]`` only when
+    needed."""
 
     __slots__ = ("index", "name", "parent")
 
@@ -47,7 +48,7 @@ class Cursor:
     """A position in ``data`` that never leaves ``pos <= end``.
 
     ``data`` is one immutable buffer, so arrays can be views of it. Counts from the file are Python integers and are
-    checked against the bytes that are left before anything is allocated.
+    compared with the remaining bytes before anything is allocated.
     """
 
     __slots__ = ("claims", "data", "depth", "end", "limits", "place", "pos")
@@ -74,7 +75,7 @@ class Cursor:
         return self.end - self.pos
 
     def window(self, size: int, place: Place) -> Cursor:
-        """The next ``size`` bytes as a cursor of their own, one level deeper; this cursor moves behind them."""
+        """Return a cursor over the next ``size`` bytes, one level deeper; this cursor moves behind them."""
         if self.depth >= self.limits.depth:
             raise LIMIT_DEPTH.failure(self.pos, str(place), limit=self.limits.depth)
         if size > self.end - self.pos:
@@ -84,12 +85,12 @@ class Cursor:
         return inner
 
     def need(self, size: int, field: str = "") -> None:
-        """Refuse to go on unless ``size`` bytes are left."""
+        """Raise `FormatError` unless ``size`` bytes remain."""
         if size > self.end - self.pos:
             self.fail(STRUCT_TRUNCATED, field, wanted=size, left=self.left)
 
     def need_entries(self, count: int, size: int, field: str = "", offset: int | None = None) -> None:
-        """Refuse a count that promises more entries of (at least) ``size`` bytes than can be there."""
+        """Raise `FormatError` if so many entries of (at least) ``size`` bytes do not fit the remaining bytes."""
         if count * size > self.end - self.pos:
             self.fail(
                 STRUCT_COUNT_EXCEEDS_DATA,
@@ -102,13 +103,13 @@ class Cursor:
             )
 
     def remember_claim(self, name: str, offset: int) -> None:
-        """Note where a count stands that an array further on depends on."""
+        """Store the position of a count that a later array depends on."""
         if self.claims is None:
             self.claims = {}
         self.claims[name] = offset
 
     def need_claimed(self, claim: str | None, count: int, size: int, field: str = "") -> None:
-        """Refuse a count of an earlier field (``claim``) that is negative or promises too much; say where it stands."""
+        """Raise `FormatError` at the position of an earlier count (``claim``) if it is negative or too large."""
         if count < 0 or count * size > self.end - self.pos:
             offset = self.claims.get(claim) if self.claims is not None and claim is not None else None
             if count < 0:
@@ -132,7 +133,7 @@ class Cursor:
         return values
 
     def strz(self, field: str = "") -> bytes:
-        """8-bit text up to its NUL, which must lie inside this window."""
+        """Return 8-bit text up to its NUL, which must be inside this window."""
         stop = self.data.find(b"\0", self.pos, self.end)
         if stop < 0:
             self.fail(STRUCT_STRING_UNTERMINATED, field, left=self.left)
@@ -143,7 +144,7 @@ class Cursor:
         return text
 
     def array(self, dtype: np.dtype[Any], count: int, field: str = "") -> npt.NDArray[Any]:
-        """``count`` entries as a read-only view of the buffer."""
+        """Return ``count`` entries as a read-only view of the buffer."""
         self.need_entries(count, dtype.itemsize, field)
         if count == 0:
             return no_entries(dtype)
@@ -152,7 +153,7 @@ class Cursor:
         return view
 
     def fail(self, kind: IssueType, field: str = "", offset: int | None = None, **args: object) -> NoReturn:
-        """Raise the located failure; ``field`` may itself be a path like ``keys[3]/flags``."""
+        """Raise `FormatError` with its location; ``field`` may itself be a path like ``keys[3]/flags``."""
         path = str(self.place)
         if field:
             path = f"{path.rstrip('/')}/{field}"
@@ -160,12 +161,12 @@ class Cursor:
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array, no longer writable: values are edited by assigning a new array."""
+    """Return the array made read-only: values are edited by assigning a new array."""
     array.flags.writeable = False
     return array
 
 
 @cache
 def no_entries(dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The empty array of a type: one for all, because a hostile file may hold a million."""
+    """Return the empty array of a type, shared by all users because a hostile file may have a million."""
     return frozen(np.empty((0, *dtype.shape), dtype.base))

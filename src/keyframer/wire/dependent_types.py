@@ -59,7 +59,7 @@ class Choice(Kind):
 
 
 class Tallies(Linked):
-    """An array of counts: how many entries of ``entry_size`` bytes each of the things counted has further on."""
+    """An array of counts: the number of later entries, of ``entry_size`` bytes, of each counted thing."""
 
     def __init__(self, dtype: npt.DTypeLike, count: str | Callable[[Any], int], entry_size: int) -> None:
         super().__init__(dtype, count)

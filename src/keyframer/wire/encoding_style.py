@@ -1,7 +1,7 @@
-"""What may differ between files of one format without its fields differing: the byte order and the kind of text.
+"""The encoding style of a file: byte order and kind of text, which may differ between files with the same fields.
 
-A declaration stays one; `Plan.adapted` makes its variant for a style once, from what each wire type says of itself
-(`Kind.adapted`). A format with more to vary derives its dialect from `Style`, and its own wire types look at that.
+There is one declaration; `Plan.adapted` makes its variant for a style once, using `Kind.adapted` of each wire type. A
+format with more variants derives its dialect from `Style`, and its own wire types use that.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ LENGTH_CODES: dict[str, str] = {"u8": "B", "u16": "H", "u32": "I"}
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Little endian and NUL-ended text are what declarations say; this says what a file does instead."""
+    """The encoding style of a file; declarations are for little endian and NUL-terminated text."""
 
     big_endian: bool = False
     text: TextKind = "nul"
 
     @property
     def order(self) -> Literal["<", ">"]:
-        """The byte order as `struct` and numpy write it."""
+        """The byte order as a character of `struct` and numpy."""
         return ">" if self.big_endian else "<"
 
     def text_size(self, text: bytes) -> int:
-        """The bytes that a text takes in the file."""
+        """Return the number of bytes of a text in the file."""
         return len(text) + {"nul": 1, "u8": 1, "u16": 2, "u32": 4}[self.text]

@@ -1,7 +1,7 @@
-"""Floats that keep every bit without becoming arrays where they need not, and tables of floats as one view.
+"""Floats that keep every bit, as plain numbers where possible, and tables of floats as one view.
 
 `struct` turns a signalling NaN into a quiet one, numpy does not. A field of few floats is therefore a plain tuple (or
-number) whenever that writes back the same bytes, and a read-only numpy array (or scalar) where it would not.
+number) if that writes back the same bytes, and a read-only numpy array (or scalar) otherwise.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class ExactFloats(Kind):
 class FloatRows(Kind):
     """A table of float32, ``(rows, columns)``, as one view of the file.
 
-    Neither number stands beside the table: the record says both in ``row_shape``, because its other fields or the
-    records around it tell.
+    Neither number is stored next to the table: ``row_shape`` of the record returns both, from its other fields or the
+    records around it.
     """
 
     type_name = "rows x columns x f32"
@@ -110,7 +110,7 @@ class FloatRows(Kind):
 
 
 def as_rows(value: npt.ArrayLike) -> npt.NDArray[Any]:
-    """A table of float32; ValueError if it has not two dimensions."""
+    """Return a table of float32; raises ValueError unless it has two dimensions."""
     array = np.asarray(value, _FLOAT)
     if array.ndim != 2:
         raise ValueError(f"expected a table (rows, columns), not an array of shape {array.shape}")

@@ -1,7 +1,7 @@
-"""Wire types: how one field of a record lies in the file.
+"""Wire types: how a field of a record is stored in the file.
 
-The functions in lower case (`u16`, `strz`, `counted` …) are what declarations use; each takes the specification's
-words for the field. Behind them stand small classes that read, write, dump and describe a value of their type.
+The functions in lower case (`u16`, `strz`, `counted` …) are what declarations use; each takes the description of the
+field from the specification. They return small classes that read, write, dump and describe a value of their type.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _DTYPES = {
 
 
 class Kind:
-    """A wire type. ``minimum`` is the least number of bytes a value takes."""
+    """A wire type. ``minimum`` is the smallest number of bytes of a value."""
 
     minimum = 0
     type_name = ""
     counted_by: str | None = None
-    """the earlier field of the record that says how many entries there are"""
+    """the earlier field of the record that has the number of entries"""
 
     def adapted(self, style: Style) -> Kind:
-        """The same type in files of another byte order or kind of text."""
+        """Return the same type for files of another byte order or kind of text."""
         raise NotImplementedError(f"{self.type_name}: known in one layout only")
 
     def default(self) -> Any:
@@ -51,13 +51,15 @@ class Kind:
         raise NotImplementedError
 
     def write_quick(self, source: Source, name: str) -> bool:
-        """Lines that read the same from usual bytes into the field ``name``; False where only `read` can. A type that
-        overrides `read` overrides this too, or it is always read with care."""
+        """Write code that reads usual bytes into the field ``name``; returns False if only `read` can.
+
+        A type that overrides `read` overrides this too; otherwise it is always read by the careful reader.
+        """
         return False
 
     @classmethod
     def is_quick(cls) -> bool:
-        """Whether `write_quick` belongs to the `read` that this type has."""
+        """Return whether `write_quick` belongs to the `read` of this type."""
         return next("write_quick" in base.__dict__ for base in cls.__mro__ if base.__dict__.keys() & _READING)
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
@@ -67,20 +69,20 @@ class Kind:
         raise NotImplementedError
 
     def from_json(self, value: object) -> Any:
-        """The value behind `to_json`; ValueError says what is wrong with it."""
+        """Return the value that `to_json` wrote; raises ValueError if it is invalid."""
         raise NotImplementedError
 
     def dump(self, value: Any, record: Any) -> object:
-        """`to_json` for types whose form depends on the record."""
+        """Return `to_json`, for types whose form depends on the record."""
         return self.to_json(value)
 
     def restore(self, value: object, record: Any) -> Any:
-        """`from_json` for types whose form depends on the record."""
+        """Return `from_json`, for types whose form depends on the record."""
         return self.from_json(value)
 
 
 class Numbers(Kind):
-    """One number or, with ``count``, a tuple of numbers; neighbours are read together (see `record`)."""
+    """One number or, with ``count``, a tuple of numbers; adjacent fields are read together (see `record`)."""
 
     def __init__(self, code: str, count: int | None = None, order: str = "<") -> None:
         self.code = code
@@ -134,7 +136,7 @@ class Numbers(Kind):
 
 
 class Strz(Kind):
-    """8-bit text ended by one NUL; the value is the bytes without it."""
+    """8-bit text terminated by a NUL; the value is the bytes without it."""
 
     minimum = 1
     type_name = "text, NUL-ended"
@@ -170,7 +172,7 @@ class Strz(Kind):
 
 
 class Prefixed(Strz):
-    """8-bit text behind its length."""
+    """8-bit text with its length before it."""
 
     def __init__(self, code: str, order: str = "<") -> None:
         self.prefix = struct.Struct(order + code)
@@ -229,7 +231,7 @@ class Chars(Strz):
 
 
 class Blob(Kind):
-    """All bytes that are left, uninterpreted."""
+    """All remaining bytes, uninterpreted."""
 
     type_name = "bytes"
 
@@ -260,7 +262,7 @@ class Blob(Kind):
 
 
 class Array(Kind):
-    """Entries of one dtype, as a view of the file. How many there are is told by a subclass.
+    """Entries of one dtype, as a view of the file. Subclasses define their number.
 
     A dtype with a shape, such as ``("<f4", (3,))``, gives rows.
     """
@@ -284,7 +286,7 @@ class Array(Kind):
         sink.write_array(self.checked(value))
 
     def checked(self, value: Any) -> npt.NDArray[Any]:
-        """The value as an array of this type; ValueError if it is of another shape or does not fit."""
+        """Return the value as an array of this type; raises ValueError if its shape or a value does not fit."""
         array = np.asarray(value)
         if array.shape[1:] != self.dtype.shape or array.ndim == 0:
             raise ValueError(f"expected an array of {self.entry_name}, not one of shape {array.shape}")
@@ -298,7 +300,7 @@ class Array(Kind):
 
 
 class Counted(Array):
-    """An array behind its own count."""
+    """An array with its count before it."""
 
     def __init__(self, dtype: npt.DTypeLike, count: str) -> None:
         super().__init__(dtype)
@@ -333,7 +335,7 @@ class Counted(Array):
 
 
 class Linked(Array):
-    """An array whose count stands in an earlier field of the record (or follows from ``count(record)``)."""
+    """An array whose count is in an earlier field of the record (or computed by ``count(record)``)."""
 
     def __init__(self, dtype: npt.DTypeLike, count: str | Callable[[Any], int]) -> None:
         super().__init__(dtype)
@@ -376,7 +378,7 @@ class Filling(Array):
 
 
 class KeyTable(Kind):
-    """Keys behind their count (u32)."""
+    """Keys with their count (u32) before them."""
 
     def __init__(self, layout: KeyLayout) -> None:
         self.layout = layout
@@ -415,7 +417,7 @@ class KeyTable(Kind):
 
 
 def keys_to_json(keys: Keys, layout: KeyLayout) -> list[dict[str, object]]:
-    """One object a key; only the floats that the key announces."""
+    """Return one JSON object per key, with only the floats that its flags announce."""
     rows: list[dict[str, object]] = [{layout.time_name: time} for time in array_to_json(keys.time)]
     if layout.has_flags:
         extras = None if keys.extras is None else array_to_json(keys.extras)
@@ -434,7 +436,7 @@ def keys_to_json(keys: Keys, layout: KeyLayout) -> list[dict[str, object]]:
 
 
 def keys_from_json(value: object, layout: KeyLayout) -> Keys:
-    """The keys behind `keys_to_json`; the flags decide which floats are expected."""
+    """Return the keys that `keys_to_json` wrote; the flags decide which floats are expected."""
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
         raise ValueError("expected a list of keys")
     times: list[Any] = []
@@ -468,12 +470,13 @@ def keys_from_json(value: object, layout: KeyLayout) -> Keys:
     )
 
 
-# What declarations are written with. They return Any because the declared type is that of the value.
+# The functions for declarations. They return Any because the declared type is that of the value.
 
 
 class Attribute:
-    """What a record class says of one of its attributes: a default (or a function that makes one) and, for the fields
-    that stand in the file, the wire type, the specification's words and, maybe, the condition."""
+    """The declaration of one attribute of a record class: a default (or a function that makes one) and, for fields
+    stored in the file, the wire type, the description from the specification and an optional condition.
+    """
 
     __slots__ = ("annotation", "default", "kind", "kw_only", "make", "when", "words")
 
@@ -495,12 +498,12 @@ class Attribute:
 
     @staticmethod
     def made(make: Callable[[], Any]) -> Any:
-        """An attribute that does not stand in the file, with a default of its own for each record."""
+        """Declare an attribute that is not stored in the file; each record gets its own default."""
         return Attribute(make=make)
 
 
 def declare(kind: Kind, words: str, default: Any = None, when: Callable[[Any], bool] | None = None) -> Any:
-    """A field that carries its wire type, the specification's words and, maybe, its condition."""
+    """Declare a field with its wire type, the description from the specification and an optional condition."""
     return Attribute(default, kind.default if default is None else None, kind, words, when)
 
 
@@ -521,7 +524,7 @@ f32 = _number("f")
 
 
 def vector(words: str, *, default: Any = None, when: Any = None) -> Any:
-    """Three floats, X Y Z."""
+    """Declare three floats, X Y Z."""
     return declare(Numbers("f", 3), words, default, when)
 
 

@@ -1,4 +1,4 @@
-"""Garbage collection pauses while many objects are made that will all be kept."""
+"""Pauses garbage collection while many objects are created that will all be kept."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import gc
 
 
 class GcPaused:
-    """Pauses Python's search for cycles of objects; what is no longer referred to is freed at once all the same.
+    """Pauses Python's search for reference cycles; objects without references are still freed at once.
 
-    It went through a growing document again and again, which made single doublings of a file cost 2.9 times the time;
+    The search visits a growing document again and again, so that doubling a file could take 2.9 times as long;
     the figures are in docs/decisions/0010-lazy-fields-and-garbage-collection.md. The pause ends with the block.
     """
 

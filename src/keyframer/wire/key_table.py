@@ -1,8 +1,8 @@
-"""Animation keys whose rows vary in size, held as columns.
+"""Animation keys with rows of varying size, stored as columns.
 
-A row is a time, flags, up to five floats of which the flags say which follow, and a value; `KeyLayout` gives the
-order and the sizes. Nearly every real table has rows of one shape: it is then one strided view of the file. Where
-shapes differ, one scan adds up the sizes and the columns are gathered from there. No row ever becomes an object.
+A row is a time, flags, up to five floats, selected by the flags, and a value; `KeyLayout` gives the order and the
+sizes. Nearly every real table has rows of one shape: it is then one strided view of the file. Otherwise one scan adds
+up the sizes and the columns are gathered. No row ever becomes an object.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EXTRAS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 _ALL_BITS = 31
 _POPCOUNT = np.array([bin(bits).count("1") for bits in range(32)])
 _BEFORE = np.array([[bin(bits & ((1 << bit) - 1)).count("1") for bit in range(5)] for bits in range(32)])
-"""How many optional floats stand before the one of each bit."""
+"""number of optional floats before that of each bit"""
 
 _FLOAT = np.dtype("<f4")
 
@@ -55,7 +55,7 @@ class KeyLayout:
 
     @cached_property
     def fixed_size(self) -> int:
-        """Bytes of a row without extras (and without text)."""
+        """Size of a row in bytes, without extras (and without text)."""
         return self.time.itemsize + (self.flags.itemsize if self.has_flags else 0) + 4 * (self.width or 0)
 
     @cached_property
@@ -64,7 +64,7 @@ class KeyLayout:
 
     @cached_property
     def size_of(self) -> list[int]:
-        """Row size by the low byte of the flags."""
+        """Size of a row, by the low byte of the flags."""
         return [self.fixed_size + 4 * int(_POPCOUNT[byte & _ALL_BITS]) for byte in range(256)]
 
     @cached_property
@@ -73,12 +73,12 @@ class KeyLayout:
 
     @cached_property
     def no_flags(self) -> Array:
-        """Of a single key without any: one for all, because such tracks come by the hundred thousand."""
+        """Flags of a single key without any; shared, because files may have a hundred thousand such tracks."""
         return frozen(np.zeros(1, self.flags))
 
     @cached_property
     def row_dtypes(self) -> list[np.dtype[Any]]:
-        """The row with just the extras of each combination of bits, made once: most tracks hold only a key or two."""
+        """Row types with the extras of each combination of bits, made once: most tracks have only one or two keys."""
         return [self._row_dtype(bits) for bits in range(_ALL_BITS + 1)]
 
     def _row_dtype(self, bits: int) -> np.dtype[Any]:
@@ -93,11 +93,11 @@ class KeyLayout:
 
 
 StoredRows = tuple[bytes, int, int, KeyLayout, int]
-"""the file, the position of the first row, how many there are, their layout, the bits of their extras"""
+"""the file, the position of the first row, the number of rows, their layout, the bits of their extras"""
 
 
 class _Unread:
-    """Keys of one shape whose columns nobody has asked for yet: where they lie in the file."""
+    """Keys of one shape whose columns have not been requested yet: their position in the file."""
 
     __slots__ = ("_rows",)
 
@@ -108,8 +108,8 @@ class _Unread:
 class Keys(_Unread):
     """The keys of one track as columns of equal length.
 
-    ``extras`` has one column for each name in `EXTRAS`, 0 where a key's flags do not announce the float; None where
-    no key has any. Only announced floats are written, so change them with `replace`, which sets the bits.
+    ``extras`` has one column for each name in `EXTRAS`, 0 if the flags of the key do not announce the float; None if no
+    key has any. Only announced floats are written, so change them with `replace`, which sets the bits.
     """
 
     time: Array
@@ -121,7 +121,7 @@ class Keys(_Unread):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Called for a column that is not set: of keys that were read, all become views of the file now."""
+            """Create all columns as views of the file, when one of them is first used."""
             try:
                 rows = object.__getattribute__(self, "_rows")
             except AttributeError:  # there is no such column, or another thread was faster
@@ -139,10 +139,10 @@ class Keys(_Unread):
             return len(self.time)
 
     def stored_rows(self) -> StoredRows | None:
-        """Where the rows lie in the file, if all have one shape and nobody has asked for columns yet; else None.
+        """Return the position of the rows in the file if all have one shape and no column has been used yet; else None.
 
-        Whoever wants the keys of many tracks joins their bytes (`joined_rows`): most tracks of most files are a single
-        key, and three columns for it take longer than all that is done with it.
+        To process many tracks, join their bytes (`joined_rows`): most tracks have a single key, and making three
+        columns for it takes longer than processing it.
         """
         try:
             return cast(StoredRows, object.__getattribute__(self, "_rows"))
@@ -150,7 +150,7 @@ class Keys(_Unread):
             return None
 
     def column(self, name: str) -> Array:
-        """An optional column by name; zeros where nothing is stored."""
+        """Return an optional column by name; zeros if it is not stored."""
         if self.extras is None:
             return frozen(np.zeros(len(self), np.float32))
         return self.extras[:, EXTRAS.index(name)]
@@ -176,7 +176,7 @@ class Keys(_Unread):
         return self.column("ease_from")
 
     def replace(self, *, text: tuple[bytes, ...] | None = None, **columns: npt.ArrayLike) -> Keys:
-        """A copy with some columns changed; naming an optional column announces it where it is not 0."""
+        """Return a copy with some columns changed; naming an optional column announces it for values other than 0."""
         time = np.asarray(columns.pop("time", self.time))
         value = np.asarray(columns.pop("value", self.value))
         flags = np.array(columns.pop("flags", self.flags))
@@ -199,14 +199,14 @@ class Keys(_Unread):
         text: tuple[bytes, ...] = (),
         **extras: npt.ArrayLike,
     ) -> Keys:
-        """Keys from nothing: ``Keys.make([0, 10], [[0, 0, 0], [1, 2, 3]], tension=[0.5, 0])``."""
+        """Create keys: ``Keys.make([0, 10], [[0, 0, 0], [1, 2, 3]], tension=[0.5, 0])``."""
         times = np.atleast_1d(np.asarray(time))
         values = np.asarray(value, np.float32)
         values = values.reshape(len(times), -1) if values.size else np.empty((len(times), 0), np.float32)
         return Keys(times, np.zeros(len(times), np.uint16), values, None, text).replace(text=None, **extras)
 
     def columns(self) -> dict[str, Array]:
-        """Every stored column by its name; optional floats are one, of five numbers a key."""
+        """Return all stored columns by name; the optional floats are one column of five numbers per key."""
         columns_by_name = {"time": self.time, "flags": self.flags, "value": self.value}
         if self.extras is not None:
             columns_by_name["extras"] = self.extras
@@ -215,7 +215,7 @@ class Keys(_Unread):
         return columns_by_name
 
     def with_columns(self, columns: Mapping[str, Array]) -> Keys:
-        """Keys of these columns alone."""
+        """Return keys with only these columns."""
         text = tuple(columns["text"].tolist()) if "text" in columns else ()
         return Keys(columns["time"], columns["flags"], columns["value"], columns.get("extras"), text)
 
@@ -229,7 +229,7 @@ def no_keys(layout: KeyLayout) -> Keys:
 
 
 def read_keys(cursor: Cursor, layout: KeyLayout, count: int, field_name: str, count_offset: int) -> Keys:
-    """``count`` rows from the cursor; the claim is checked before anything is allocated."""
+    """Read ``count`` rows; the count is checked before anything is allocated."""
     cursor.need_entries(count, layout.smallest, field_name, count_offset)
     if count == 0:
         return no_keys(layout)
@@ -243,10 +243,11 @@ def read_keys(cursor: Cursor, layout: KeyLayout, count: int, field_name: str, co
 
 
 def read_equal_rows(data: bytes, pos: int, end: int, layout: KeyLayout, count: int) -> tuple[Keys, int] | None:
-    """``count`` keys at ``pos`` and the position behind them, if every row has the shape of the first; None if not.
+    """Return ``count`` keys at ``pos`` and the position behind them, or None unless all rows have the shape of the
+    first.
 
-    The columns are made when somebody asks for them: most tracks hold a single key, and three arrays for it took
-    most of the time of reading it.
+    The columns are made on first use: most tracks have a single key, and making three arrays for it took most of the
+    reading time.
     """
     if count == 0:
         return no_keys(layout), pos
@@ -279,7 +280,7 @@ _new_keys = Keys.__new__
 def _view_columns(
     data: bytes, pos: int, count: int, layout: KeyLayout, bits: int
 ) -> tuple[Array, Array, Array, Array | None]:
-    """Time, flags, value and extras of rows of one shape: views of the file, as far as they can be."""
+    """Return time, flags, value and extras of rows of one shape: views of the file where possible."""
     row = layout.row_dtypes[bits]
     at = pos + layout.flags_at
     if not layout.has_flags:
@@ -309,7 +310,7 @@ def joined_rows(tables: Sequence[StoredRows]) -> Array:
 
 
 def _view_column(data: bytes, pos: int, row: np.dtype[Any], name: str, count: int) -> Array:
-    """A column of rows at ``pos``: a view of the file itself, not of an array of rows that would stay with it."""
+    """Return a column of rows at ``pos`` as a view of the file, not of an array of rows that would stay in memory."""
     assert row.fields is not None
     dtype, at = row.fields[name][:2]
     if dtype.shape:
@@ -340,8 +341,8 @@ def _read_mixed_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: 
 
 
 def _row_starts(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) -> Array:
-    """Where each row begins, relative to the first: the only step that goes row by row, and it only adds."""
-    most = count * layout.size_of[_ALL_BITS]  # a copy of all that is left would make many short tables quadratic
+    """Return the start of each row relative to the first: the only step that visits every row."""
+    most = count * layout.size_of[_ALL_BITS]  # a copy of all remaining bytes would make many short tables quadratic
     window = cursor.data[cursor.pos : min(cursor.end, cursor.pos + most)]
     flags, sizes = window[layout.flags_at :], layout.size_of
     starts: list[int] = []
@@ -360,7 +361,7 @@ def _row_starts(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) 
 
 
 def _fail_at_cut_row(cursor: Cursor, layout: KeyLayout, window: bytes, starts: list[int], field_name: str) -> NoReturn:
-    """Name the row that is not all there; the scan may have noticed one row too late."""
+    """Raise `FormatError` for the incomplete row; the scan may have noticed it one row too late."""
     row = len(starts) - 1
     if starts[row] > len(window):
         row -= 1
@@ -371,21 +372,21 @@ def _fail_at_cut_row(cursor: Cursor, layout: KeyLayout, window: bytes, starts: l
 
 
 def _gather(buffer: Array, starts: Array, dtype: np.dtype[Any]) -> Array:
-    """Entries of ``dtype`` at any byte offsets, as a new array."""
-    whole = np.dtype(f"V{dtype.itemsize}")  # three floats picked as one thing take a quarter of the time
+    """Return entries of ``dtype`` at any byte offsets as a new array."""
+    whole = np.dtype(f"V{dtype.itemsize}")  # picking three floats as one item takes a quarter of the time
     picked: Array = _at_every_byte(buffer, whole)[starts]
     return picked.view(dtype.base).reshape((len(starts), *dtype.shape))
 
 
 def _at_every_byte(buffer: Array, dtype: np.dtype[Any]) -> Array:
-    """A view with an entry beginning at each byte, so that one index picks a whole entry."""
+    """Return a view with an entry at each byte, so that one index selects a whole entry."""
     shape = (max(buffer.size - dtype.itemsize + 1, 0), *dtype.shape)
     strides = (1, dtype.base.itemsize) if dtype.shape else (1,)
     return np.ndarray(shape, dtype.base, buffer, 0, strides)
 
 
 def _read_text_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) -> Keys:
-    """Rows that end in a text: few and rare (morph tracks), so a plain loop over the names."""
+    """Read rows that end with text: few and rare (morph tracks), so this is a plain loop over the names."""
     time = np.empty(count, layout.time)
     flags = np.empty(count, layout.flags)
     extras = np.zeros((count, 5), _FLOAT)
@@ -404,7 +405,7 @@ def _read_text_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: s
 
 
 def write_keys(sink: Sink, layout: KeyLayout, keys: Keys) -> None:
-    """The rows back, byte for byte as they were read."""
+    """Write the rows, byte for byte as they were read."""
     keys = _checked(layout, keys)
     if len(keys) == 0:
         return
@@ -419,7 +420,8 @@ def write_keys(sink: Sink, layout: KeyLayout, keys: Keys) -> None:
 
 
 def _checked(layout: KeyLayout, keys: Keys) -> Keys:
-    """The same keys with columns of the layout's types; ValueError names a column that does not fit."""
+    """Return the same keys with columns of the types of the layout; raises ValueError for a column that does not
+    fit."""
     count = len(keys)
     for text in keys.text:
         if b"\0" in text:

@@ -1,6 +1,6 @@
-"""Numbers of the wire as JSON values and back, without losing a bit.
+"""Converts wire numbers to JSON values and back without losing a bit.
 
-A float32 becomes the shortest decimal that reads back to it; what JSON has no number for becomes text: ``"inf"``,
+A float32 becomes the shortest decimal that reads back to it; numbers that JSON does not support become text: ``"inf"``,
 ``"-inf"``, ``"nan"`` for the usual quiet NaN and ``"nan:7fa00001"`` (its bits) for every other one.
 """
 
@@ -19,11 +19,11 @@ _BITS: dict[int, np.dtype[Any]] = {4: np.dtype("<u4"), 8: np.dtype("<u8")}
 
 
 def array_to_json(array: npt.NDArray[Any]) -> list[Any]:
-    """Nested lists of numbers (of text, where a float is not finite)."""
+    """Return nested lists of numbers (text for non-finite floats)."""
     if array.dtype.kind != "f":
         plain: list[Any] = array.tolist()
         return plain
-    flat = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1)  # `_odd_to_json` looks at the bits
+    flat = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1)  # `_odd_to_json` inspects the bits
     numbers: list[Any] = (_shortest(flat) if flat.dtype.itemsize == 4 else flat).tolist()
     for index in np.flatnonzero(~np.isfinite(flat)):
         numbers[index] = _odd_to_json(flat[index : index + 1])
@@ -31,13 +31,13 @@ def array_to_json(array: npt.NDArray[Any]) -> list[Any]:
 
 
 def _shortest(singles: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """The doubles whose ``repr`` is the shortest decimal that reads back to each float32.
+    """Return the doubles whose ``repr`` is the shortest decimal that reads back to each float32.
 
-    Every decimal of six digits survives float32, so six digits are tried first, then seven and eight; what is left
-    needs nine. The digits and the power of ten are exact, their quotient is rounded once: the double *is* the decimal.
-    Where powers of ten are not exact doubles (beyond 10 ** 22) numpy's own slower printing is used.
+    Every decimal of six digits survives float32, so six digits are tried first, then seven and eight; the remaining
+    ones need nine. The digits and the power of ten are exact, their quotient is rounded once: the double *is* the
+    decimal. Beyond 10 ** 22, where powers of ten are not exact doubles, the slower printing of numpy is used.
     """
-    if len(singles) < 64:  # the vectors below cost more than they save
+    if len(singles) < 64:  # for few numbers the vectors below cost more than they save
         return np.array([float(text) for text in singles.astype("U")], np.float64)
     with np.errstate(invalid="ignore"):  # signalling NaN
         doubles: npt.NDArray[np.float64] = singles.astype(np.float64)
@@ -77,7 +77,7 @@ def _odd_to_json(one: npt.NDArray[Any]) -> str:
 
 
 def array_from_json(value: object, dtype: np.dtype[Any], width: int | None) -> npt.NDArray[Any]:
-    """The array behind `array_to_json`; ValueError where the value does not fit."""
+    """Return the array that `array_to_json` wrote; raises ValueError if a value does not fit."""
     if not isinstance(value, list):
         raise ValueError(f"expected a list, not {_kind_of(value)}")
     rows = value
@@ -107,7 +107,7 @@ def _from_numbers(flat: list[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     try:
         with np.errstate(over="ignore"):
             array: npt.NDArray[Any] = np.array(numbers, dtype)
-    except OverflowError:  # a whole number beyond the range of any float
+    except OverflowError:  # an integer beyond the range of any float
         at = next(at for at, number in enumerate(numbers) if type(number) is int and abs(number) > 1 << 1023)
         raise ValueError(f"entry {at}: the number does not fit a float of {dtype.itemsize} bytes") from None
     for at in np.flatnonzero(~np.isfinite(array)).tolist():
@@ -136,7 +136,7 @@ def _odd_from_json(text: str, size: int) -> int:
 
 
 def integer_from_json(value: object, dtype: np.dtype[Any], where: str = "") -> int:
-    """An integer that fits ``dtype``."""
+    """Return an integer that fits ``dtype``."""
     if type(value) is not int:
         raise ValueError(f"{where}expected a whole number, not {_kind_of(value)}")
     if not _fits(value, value, dtype):

@@ -1,11 +1,11 @@
-"""One function for each record class, generated from its plan, that reads the usual record and nothing else.
+"""Generates for each record class a fast function that reads usual records only.
 
-The careful reader (`read_fields`) carries a cursor and a place through every field so that it can say where a file is
-wrong. Nearly every record is not wrong. The generated function knows offsets only: it creates the record, sets its
-fields and returns it with the position behind it, or None as soon as anything is odd. Then the careful reader reads
-the same record from its beginning and finds out what to say. See docs/decisions/0009-quick-readers.md.
+The careful reader (`read_fields`) carries a cursor and a location through every field to report where a file is wrong.
+Nearly every record is valid. The generated function uses offsets only: it creates the record, sets its fields and
+returns it with the position behind it, or None as soon as anything is unusual. Then the careful reader reads the same
+record from its start and reports the problem. See docs/decisions/0009-quick-readers.md.
 
-``KEYFRAMER_CAREFUL=1`` in the environment leaves everything to the careful reader.
+``KEYFRAMER_CAREFUL=1`` in the environment disables quick readers.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ if TYPE_CHECKING:
     from keyframer.wire.field_types import Attribute, Kind
 
 QuickReader = Callable[[bytes, int, int, int, int], "tuple[Any, int] | None"]
-"""``(data, at, pos, end, longest)``: the record begins at ``at``, its fields at ``pos``, and they end at ``end`` at the
-latest; no name is longer than ``longest``. Returns the record and the position behind its fields, or None."""
+"""``(data, at, pos, end, longest)``: the record starts at ``at``, its fields at ``pos``, and they end before ``end``;
+names have at most ``longest`` bytes. Returns the record and the position behind its fields, or None.
+"""
 
 ON = os.environ.get("KEYFRAMER_CAREFUL", "") in ("", "0")
 """whether quick readers are used"""
 
 
 def never(data: bytes, at: int, pos: int, end: int, longest: int) -> None:
-    """The quick reader of a class that has a field which only the careful reader can read."""
+    """The quick reader of a class with a field that only the careful reader can read: always returns None."""
 
 
 class Source:
-    """The function of one class while it is written: its lines, and the values that they refer to by name.
+    """The source of the function of one class: its lines, and the values that they refer to by name.
 
     Lines may use ``data``, ``pos``, ``end``, ``longest`` and ``record``, and leave ``pos`` behind what they read.
     """
@@ -50,7 +51,7 @@ class Source:
         self.lines += [self.indent + line for line in lines]
 
     def name(self, value: object) -> str:
-        """A name for a value, for use in lines."""
+        """Return a name for a value, for use in lines."""
         name = f"v{len(self.names)}"
         self.names[name] = value
         return name
@@ -59,7 +60,7 @@ class Source:
         self.add(f"record.{field} = {expression}")
 
     def set_default(self, field: str, attribute: Attribute) -> None:
-        """What reading leaves as it is; all records that are read begin without children."""
+        """Set an attribute that is not read to its default; all records are read without children."""
         if field == "offset":
             self.set(field, "at")
         elif field == "children":
@@ -70,21 +71,23 @@ class Source:
             self.set(field, self.name(attribute.default))
 
     def refuse(self, condition: str = "True") -> None:
-        """Hand the record to the careful reader."""
+        """Return the record to the careful reader."""
         self.add(f"if {condition}: return None")
 
     def unpack(self, layout: Struct) -> None:
-        """The numbers at ``pos`` as the tuple ``values``."""
+        """Unpack the numbers at ``pos`` into the tuple ``values``."""
         self.refuse(f"end - pos < {layout.size}")
         self.add(f"values = {self.name(layout.unpack_from)}(data, pos)", f"pos += {layout.size}")
 
     def refuse_nan(self, values: str) -> None:
-        """`struct` makes signalling NaNs quiet, every other float survives it. A sum shows that there is a NaN."""
+        """Refuse records with NaN: `struct` makes signalling NaNs quiet. The sum of the values shows whether there is
+        one.
+        """
         self.add(f"total = sum({values})")
         self.refuse("total != total")
 
     def take_entries(self, field: str, dtype: Any, count: str) -> None:
-        """An array of entries as a view of the file; ``count`` is a variable that is not negative."""
+        """Read an array of entries as a view of the file; ``count`` is a variable that is not negative."""
         self.add(f"size = {count} * {dtype.itemsize}")
         self.refuse("size > end - pos")
         view, entry, empty = self.name(np.frombuffer), self.name(dtype), self.name(no_entries(dtype))
@@ -96,7 +99,7 @@ class Source:
         self.indent += "    "
 
     def close_condition(self, field: str, kind: Kind) -> None:
-        """Where the condition is not met the field has its default."""
+        """End a condition; if it is not met, the field has its default."""
         self.indent = self.indent[:-4]
         self.add("else:", f"    record.{field} = {self.name(kind.default)}()")
 

@@ -1,8 +1,8 @@
-"""Records: a plain class whose fields carry wire types, and a plan made once from them.
+"""Records: classes whose fields carry wire types, and the plan made from them.
 
 The plan groups neighbouring numbers into one `struct.Struct`; four small interpreters walk it: `read_fields`,
 `write_fields`, `dump_fields` (with `restore_fields` back) and `describe_fields`. `take_record` reads a whole record,
-with the function that `quick_readers` generates from the same plan where nothing is odd.
+if possible with the function that `quick_readers` generates from the same plan.
 
 To its users a record is a dataclass: keyword construction, ``repr``, `dataclasses.replace` and `dataclasses.fields`
 work. It has no generated constructor, though: making one for each of some 300 classes took most of the time of
@@ -30,18 +30,18 @@ T = TypeVar("T")
 
 
 class Layout:
-    """What a record class holds: its attributes by name, those of its base classes first."""
+    """The attributes of a record class by name, those of its base classes first."""
 
     __slots__ = ("attributes", "factories", "positional", "unstored", "values")
 
     def __init__(self, attributes: dict[str, Attribute]) -> None:
         self.attributes = attributes
         self.positional = tuple(name for name, item in attributes.items() if not item.kw_only)
-        """what the constructor takes without a name"""
+        """the positional arguments of the constructor"""
         self.values = {name: item.default for name, item in attributes.items() if item.make is None}
         self.factories = {name: item.make for name, item in attributes.items() if item.make is not None}
         self.unstored = {name: item.default for name, item in attributes.items() if item.kind is None}
-        """attributes that do not stand in the file, with what they are in a record that is read"""
+        """attributes that are not stored in the file, with their values in a record that is read"""
 
 
 @overload
@@ -50,7 +50,7 @@ def record(cls: type[T], /) -> type[T]: ...
 def record(*, kw_only: bool = False) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(eq_default=False)
 def record(cls: type[Any] | None = None, /, *, kw_only: bool = False) -> Any:
-    """Class decorator: make the declaration a record with slots, and its plan.
+    """Class decorator: make a record class with slots and a plan.
 
     With ``kw_only`` the constructor takes the fields of this class by name only.
     """
@@ -60,7 +60,7 @@ def record(cls: type[Any] | None = None, /, *, kw_only: bool = False) -> Any:
 
 
 def _make_record(cls: type[Any], kw_only: bool) -> type[Any]:
-    """The same class with slots for what it declares, a layout and a plan."""
+    """Return the same class with slots for its attributes, a layout and a plan."""
     attributes: dict[str, Attribute] = {}
     for base in reversed(cls.__mro__[1:]):
         if "_layout" in base.__dict__:
@@ -87,7 +87,7 @@ def _make_record(cls: type[Any], kw_only: bool) -> type[Any]:
 
 
 class _LazyPlan:
-    """Makes the plan of a class when somebody asks for it: a program that reads one file needs few of them."""
+    """Makes the plan of a class on first use: a program that reads one file needs only a few of them."""
 
     __slots__ = ()
 
@@ -101,7 +101,7 @@ _LAZY_PLAN = _LazyPlan()
 
 
 class _DataclassView:
-    """What `dataclasses` and `inspect` ask a class for, taken from a dataclass of the same shape when they ask."""
+    """Supports `dataclasses` and `inspect` with a dataclass of the same shape, made on first use."""
 
     __slots__ = ("_pick", "_views")
 
@@ -135,21 +135,21 @@ def _signature(view: type[Any]) -> Signature:
 
 @record(kw_only=True)
 class Record:
-    """A piece of a file: its declared fields, the records inside it in file order, and the bytes nobody claimed.
+    """A part of a file: its declared fields, the records inside it in file order, and the bytes after the known ones.
 
-    ``offset`` is where it began in the file it was read from (None for a record made by hand).
+    ``offset`` is its start in the file it was read from (None for a record made by hand).
     """
 
     _layout: ClassVar[Layout]
     plan: ClassVar[Plan]
     repeats: ClassVar[bool] = False
-    """it is normal to have several in one parent: paths always show which"""
+    """whether one parent often has several: paths then always show the index"""
 
     children: list[Record] = Attribute.made(list)
     tail: bytes = b""
     offset: int | None = None
 
-    if not TYPE_CHECKING:  # type checkers know the constructor of each class by its fields
+    if not TYPE_CHECKING:  # type checkers derive the constructor of each class from its fields
         __dataclass_fields__ = _DataclassView(_dataclass_fields)
         __signature__ = _DataclassView(_signature)
 
@@ -174,12 +174,12 @@ class Record:
 
     @property
     def segment(self) -> str:
-        """What this record is called in paths."""
+        """The name of this record in paths."""
         return type(self).__name__.lower()
 
     @property
     def numbered(self) -> bool:
-        """Whether its paths show a number even where it is the only one."""
+        """Whether its paths show an index even if it is the only one."""
         return self.repeats
 
     def __repr__(self) -> str:
@@ -190,7 +190,7 @@ class Record:
 
 
 def short_repr(value: object) -> str:
-    """One short line, however long the value is."""
+    """Return a value as one short line."""
     if isinstance(value, np.ndarray):
         return f"<array {'x'.join(map(str, value.shape))} {value.dtype}>"
     text = repr(value)
@@ -198,14 +198,15 @@ def short_repr(value: object) -> str:
 
 
 NO_CHILDREN = cast("list[Record]", ())
-"""The children of records that were read and cannot have any: one empty tuple for all saves a list for each."""
+"""the children of records without any: one shared empty tuple instead of a list for each"""
 
 R = TypeVar("R", bound=Record)
 
 
 class Raw:
-    """What a record that is kept as bytes has: the bytes, and the code of the issue that says why (empty if made by
-    hand)."""
+    """The attributes of a record kept as bytes: the bytes, and the code of the issue that is the reason (empty if made
+    by hand).
+    """
 
     __slots__ = ()
 
@@ -214,7 +215,7 @@ class Raw:
 
 
 def blank(cls: type[R], at: int | None) -> R:
-    """A record for reading that begins at ``at``: nobody has set its declared fields yet."""
+    """Return a new record that starts at ``at``, without values in its declared fields."""
     instance = cls.__new__(cls)
     for name, default in cls._layout.unstored.items():
         setattr(instance, name, default)
@@ -224,7 +225,7 @@ def blank(cls: type[R], at: int | None) -> R:
 
 
 def take_record(cls: type[R], cursor: Cursor, plan: Plan | None = None) -> R:
-    """The record that begins at the cursor; `FormatError` says where it failed. ``plan``: see `Plan.adapted`."""
+    """Read the record at the cursor; raises `FormatError` with its location. ``plan``: see `Plan.adapted`."""
     plan = plan or cls.plan
     at = cursor.pos
     if quick_readers.ON and plan.cls is cls:
@@ -238,24 +239,24 @@ def take_record(cls: type[R], cursor: Cursor, plan: Plan | None = None) -> R:
 
 
 def read_fields(target: Record, cursor: Cursor, plan: Plan | None = None) -> None:
-    """Fill the declared fields from the cursor, with care: `FormatError` says where it failed."""
+    """Read the declared fields with the careful reader; raises `FormatError` with its location."""
     for step in (plan or target.plan).steps:
         step.read(cursor, target)
 
 
 def write_fields(source: Record, sink: Sink, plan: Plan | None = None) -> None:
-    """Write the declared fields; ValueError names a value that does not fit its field."""
+    """Write the declared fields; raises ValueError for a value that does not fit its field."""
     for step in (plan or source.plan).steps:
         step.write(sink, source)
 
 
 def unstored_fields(cls: type[Record]) -> dict[str, Any]:
-    """What a record carries besides its declared fields and what every record has: names and defaults."""
+    """Return names and defaults of the attributes that are not declared fields and that not every record has."""
     return {name: default for name, default in cls._layout.unstored.items() if name not in Record._layout.attributes}
 
 
 def dump_fields(source: Record) -> dict[str, object]:
-    """The declared fields as JSON values, in order; fields whose condition is not met are left out."""
+    """Return the declared fields as JSON values, in order; fields whose condition is not met are left out."""
     return {
         plan.name: plan.kind.dump(getattr(source, plan.name), source)
         for plan in source.plan.fields
@@ -264,7 +265,7 @@ def dump_fields(source: Record) -> dict[str, object]:
 
 
 def restore_fields(target: Record, values: dict[str, object]) -> None:
-    """Set the declared fields from JSON values; ValueError names the field that is missing, unknown or wrong."""
+    """Set the declared fields from JSON values; raises ValueError for a field that is missing, unknown or invalid."""
     unknown = set(values) - {plan.name for plan in target.plan.fields}
     if unknown:
         raise FieldError(min(unknown), "unknown field")
@@ -282,7 +283,7 @@ def restore_fields(target: Record, values: dict[str, object]) -> None:
 
 
 class FieldError(ValueError):
-    """A value of a text twin that does not fit its field."""
+    """A value in the text form of a document that does not fit its field."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"{name}: {reason}")

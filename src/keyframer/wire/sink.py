@@ -1,4 +1,4 @@
-"""Where records are written to: one buffer, and blocks whose size is filled in when they are complete."""
+"""The output of records: one buffer, and blocks whose size is filled in when they are complete."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 
 class Sink:
-    """One growing output buffer, so that a file of a million small chunks needs no object for each."""
+    """A growing output buffer; a file of a million small chunks does not need an object for each."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
