@@ -138,7 +138,9 @@ class Ledger:
 
     def _check_tables(self, complete: bool) -> None:
         """Nothing but our tables, as we make them: a trigger or a view of somebody else would run with our queries.
-        A run that was killed at once may have left some of them out, unless ``complete``."""
+
+        A run that was killed at once may have left some of them out, unless ``complete``.
+        """
         with closing(sqlite3.connect(":memory:")) as ours:
             ours.executescript(TABLES)
             wanted = set(ours.execute(_SCHEMA))

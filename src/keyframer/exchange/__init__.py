@@ -1,8 +1,8 @@
-"""Scenes written to files: today's formats, which owe a loss report and no losslessness, and the five of `formats`.
-Those of today that can be read become scenes at once: they have no document that would keep every byte.
+"""Saves and converts scenes: exporters and importers of exchange formats such as glTF, and the formats of `formats`.
 
-A further exporter is one package and one line in `EXPORTERS`, an importer one line in `IMPORTERS`; packages from
-outside declare the entry point groups ``keyframer.exporters`` and ``keyframer.importers``.
+Exchange formats have no documents: files are read directly into scenes, and writing reports its losses. A further
+exporter is one package and one line in `EXPORTERS`, an importer one line in `IMPORTERS`; other packages declare the
+entry point groups ``keyframer.exporters`` and ``keyframer.importers``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files in memory that belong to a model: members of its archive, or what was dropped on the viewer with it."""
+"""Files in memory that belong to a model: members of its archive, or files dropped on the viewer with it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from urllib.parse import unquote
 from keyframer.scene import EmbeddedImage, Scene
 
 FindFile = Callable[[str], tuple[str, bytes] | None]
-"""the file that a name leads to: what it is called, and its content; None where there is none"""
+"""returns name and content of the file that a name refers to; None if there is none"""
 
 _MIME_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 
 
 def mime_type(name: str) -> str | None:
-    """Of an image that glTF can hold, by its extension."""
+    """Return the MIME type of an image that glTF can embed, from its extension."""
     return _MIME_TYPES.get(os.path.splitext(name)[1].lower())
 
 
 def embed_images(scene: Scene, find: FindFile) -> None:
-    """Give the textures of a scene the images that are in memory; those that the file holds itself stay."""
+    """Embed the images that are in memory into the textures of a scene; already embedded ones stay."""
     for material in scene.materials:
         for texture in material.maps.values():
             image_data = find(texture.file_name) if texture.file_name and texture.embedded is None else None
@@ -33,12 +33,13 @@ def embed_images(scene: Scene, find: FindFile) -> None:
 
 
 def with_parts_inside(data: bytes, find: FindFile) -> bytes:
-    """The JSON of a glTF model with the buffers and images put into it that are in memory; other bytes as they are."""
+    """Return the JSON of a glTF model with buffers and images from memory embedded; other bytes are returned
+    unchanged."""
     if data.lstrip()[:1] != b"{":
         return data
     try:
         root = json.loads(data)
-    except (ValueError, RecursionError):  # whoever reads it says what is wrong
+    except (ValueError, RecursionError):  # invalid: reported by the reader
         return data
     listed = [root.get(kind) for kind in ("buffers", "images")]
     parts = [part for parts in listed if isinstance(parts, list) for part in parts if isinstance(part, dict)]

@@ -1,4 +1,4 @@
-"""What is written says what reading left out: pieces of a damaged file, and what scenes have no place for."""
+"""Adds to a loss report what reading left out: parts of a damaged file, and content that scenes cannot store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from keyframer.scene import Scene
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
 
 _LEFT_OUT = {"SEM_UNKNOWN_ENUM": "value", "SEM_EXTENSION_UNKNOWN": "name", "LINK_NOT_SHOWN": "what"}
-"""codes of what an importer found and left out, and which of their arguments says what it is"""
+"""codes of issues about content that an importer left out, and the argument that names it"""
 
 
 def report_unimported(scene: Scene, report: LossReport) -> None:

@@ -29,7 +29,9 @@ Row = tuple[int, int, str, str]
 
 class GltfRecords(Records):
     """The parts of one file as records: chunks, the lists of the JSON text and their elements, views and accessors.
-    ``numbers`` are the record indices by path, such as ``/nodes[3]``."""
+
+    ``numbers`` are the record indices by path, such as ``/nodes[3]``.
+    """
 
     def __init__(self, layout: Layout, size: int) -> None:
         super().__init__()

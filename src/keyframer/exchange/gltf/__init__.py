@@ -1,1 +1,1 @@
-"""glTF 2.0: `write` makes files of scenes, `read` makes scenes of files. What maps to what is in ``docs/gltf.md``."""
+"""glTF 2.0: `write` exports scenes, `read` imports them. ``docs/gltf.md`` describes the mapping."""

@@ -1,13 +1,13 @@
-"""What both directions of glTF need: axes and units, single precision, linear colours, names, and our extras.
+"""Shared by both directions of glTF: axes and units, single precision, linear colours, names, and our extras.
 
-A scene's axes become right-handed, Y up, metres. Left-handed data is mirrored along one axis, number by number, so that
-no node needs a negative scale; one root node then turns what is up and applies the unit. Triangles keep their order:
-corners that run counter-clockwise seen from outside do so in either handedness.
+A scene's axes become right-handed, Y up, metres. Left-handed data is mirrored along one axis, so that no node needs a
+negative scale; one root node rotates the up axis and applies the unit. Triangles keep their winding: it is
+counter-clockwise seen from outside in either handedness.
 
-What glTF cannot say is plain JSON under ``extras.keyframer``. Parts of the scene are put there as they are and become
-JSON when the file is written: bytes become hex digits, sets sorted lists, numbers that JSON does not know ``null``.
-Long arrays are packed: base64 of the zlib stream of their little-endian bytes, with type and shape beside it. Names of
-nodes are never empty, all different and safe to show.
+Data that glTF cannot store is plain JSON under ``extras.keyframer``. Parts of the scene are stored there unchanged and
+become JSON when the file is written: bytes become hex digits, sets sorted lists, non-finite numbers ``null``. Long
+arrays are packed: base64 of the zlib stream of their little-endian bytes, with type and shape. Names of nodes are never
+empty, unique and safe to show.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TURNS = {"x": (0.0, 0.0, _HALF, _HALF), "y": None, "z": (-_HALF, 0.0, 0.0, _HAL
 
 
 class Axes:
-    """The change of axes of one scene."""
+    """The conversion of axes of one scene."""
 
     def __init__(self, space: Space, metres_per_unit: float = 1.0) -> None:
         self.turn_xyzw = _TURNS[space.up]
@@ -42,7 +42,7 @@ class Axes:
         self.unit = metres_per_unit
         self.mirrored = space.handedness is Handedness.LEFT
         self.axis = 1 if space.up == "z" else 2
-        """the axis that is negated where ``mirrored``"""
+        """the axis that is negated if ``mirrored``"""
         signs = np.ones(3)
         turn_signs = np.ones(4)
         if self.mirrored:
@@ -56,17 +56,17 @@ class Axes:
         return self.turn_xyzw is not None or self.unit != 1.0
 
     def vectors(self, values: npt.ArrayLike) -> Floats:
-        """Positions and directions (..., 3)."""
+        """Convert positions and directions (..., 3)."""
         given = np.asarray(values, np.float64)
         return given * self._signs if self.mirrored else given
 
     def turns(self, rotation_xyzw: npt.ArrayLike) -> Floats:
-        """Quaternions (..., 4), and their derivatives."""
+        """Convert quaternions (..., 4), and their derivatives."""
         given = np.asarray(rotation_xyzw, np.float64)
         return given * self._turn_signs if self.mirrored else given
 
     def matrices(self, values: npt.ArrayLike) -> Floats:
-        """Matrices (..., 4, 4) between two spaces that are both mirrored."""
+        """Convert matrices (..., 4, 4) between two spaces that are both mirrored."""
         given = np.asarray(values, np.float64)
         if not self.mirrored:
             return given
@@ -74,7 +74,7 @@ class Axes:
         return np.asarray(given * signs[:, None] * signs)
 
     def root_matrix(self) -> Floats:
-        """(4, 4) of the root node; identity where there is none."""
+        """Return the (4, 4) matrix of the root node; identity without one."""
         turn = (0.0, 0.0, 0.0, 1.0) if self.turn_xyzw is None else self.turn_xyzw
         return affine.compose(np.zeros(3), turn, np.full(3, self.unit))
 
@@ -85,7 +85,7 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 def single(values: npt.ArrayLike) -> Floats32:
-    """Single precision; NaN becomes 0, what is too large the largest number of its sign."""
+    """Convert to single precision; NaN becomes 0, numbers out of range the largest number of their sign."""
     given = np.asarray(values)
     if given.dtype != np.float32:
         with np.errstate(all="ignore"):
@@ -96,7 +96,7 @@ def single(values: npt.ArrayLike) -> Floats32:
 
 
 def unusable(values: npt.ArrayLike) -> int:
-    """How many numbers `single` has to replace."""
+    """Return how many numbers `single` has to replace."""
     given = np.asarray(values)
     if not given.size or (given.min() >= -LARGEST and given.max() <= LARGEST):  # not where there is a NaN
         return 0
@@ -107,7 +107,7 @@ def unusable(values: npt.ArrayLike) -> int:
 
 
 def listed(values: npt.ArrayLike) -> list[Any]:
-    """Numbers for JSON, within the range of single precision: a list, of lists if there are rows."""
+    """Return numbers for JSON, within the range of single precision: a list, nested for rows."""
     given = np.asarray(values, np.float64)
     if not np.abs(given).max(initial=0.0) <= LARGEST:  # also where there is a NaN
         given = np.clip(np.nan_to_num(given, nan=0.0, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST)
@@ -116,17 +116,17 @@ def listed(values: npt.ArrayLike) -> list[Any]:
 
 
 def fraction(value: float | None, default: float = 0.0) -> float:
-    """A number clamped to 0..1."""
+    """Clamp a number to 0..1."""
     number = default if value is None or not math.isfinite(value) else float(value)
     return min(max(number, 0.0), 1.0)
 
 
 _FEW = 128
-"""rows: beyond, a column at a time is faster by far"""
+"""most rows for which columns are not processed one by one"""
 
 
 def bounds(rows: npt.NDArray[Any]) -> tuple[list[float], list[float]]:
-    """The least and the largest number of each column of (n, k) rows, n > 0."""
+    """Return the minimum and the maximum of each column of (n, k) rows, n > 0."""
     if len(rows) <= _FEW:
         return np.minimum.reduce(rows, axis=0).tolist(), np.maximum.reduce(rows, axis=0).tolist()
     columns = [rows[:, axis] for axis in range(rows.shape[1])]
@@ -134,9 +134,9 @@ def bounds(rows: npt.NDArray[Any]) -> tuple[list[float], list[float]]:
 
 
 def linear_color(rgb: npt.ArrayLike) -> Any:
-    """Display colours (..., 3) as linear light, which is what glTF's colour factors and vertex colours are.
+    """Convert display colours (..., 3) to linear light, as used by colour factors and vertex colours of glTF.
 
-    The old programs showed their numbers as they are: 0.5 was half the screen's signal, not half of the light.
+    The original programs showed their numbers directly: 0.5 was half of the screen signal, not half of the light.
     """
     given = np.asarray(rgb, np.float64)
     shown = np.minimum(np.maximum(np.where(given == given, given, 0.0), 0.0), 1.0)
@@ -144,7 +144,7 @@ def linear_color(rgb: npt.ArrayLike) -> Any:
 
 
 def linear_level(level: float) -> float:
-    """`linear_color` of one number: an array of three costs more to make than to compute."""
+    """Return `linear_color` of one number, without the cost of an array."""
     shown = min(max(0.0, level), 1.0) if level == level else 0.0
     return float(shown / 12.92 if shown <= 0.04045 else ((shown + 0.055) / 1.055) ** 2.4)
 
@@ -161,13 +161,13 @@ def shown_rgb(linear: npt.ArrayLike) -> tuple[float, float, float]:
 
 
 PACKED_FROM = 256
-"""arrays of so many numbers are packed"""
+"""number of entries from which on arrays are packed"""
 
 Json = dict[str, Any]
 
 
 def plain(value: Any) -> Any:
-    """Any value of the scene model as JSON. Not for deep structures that a file decides: these are flat by design."""
+    """Convert a value of the scene model to JSON; not for structures with a depth that a file decides."""
     kind = type(value)
     if kind in _AS_THEY_ARE:
         return value
@@ -224,14 +224,14 @@ def _plain_other(value: Any) -> Any:
 
 
 def packed(array: Any) -> Json:
-    """An array as text that survives every tool that keeps extras."""
+    """Return an array as text that survives every tool that keeps extras."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     data = base64.b64encode(zlib.compress(little.reshape(-1).view(np.uint8).data, 1)).decode("ascii")
     return {"dtype": little.dtype.str, "shape": list(array.shape), "zlib": data}
 
 
 def stated(item: Any, *names: str) -> Json:
-    """The named attributes of a dataclass that differ from what it would have anyway."""
+    """Return the named attributes of a dataclass that differ from their defaults."""
     kind = type(item)
     defaults = _DEFAULTS.get(kind)
     if defaults is None:
@@ -248,29 +248,29 @@ def stated(item: Any, *names: str) -> Json:
 
 
 _DEFAULTS: dict[type[Any], dict[str, Any]] = {}
-"""of the dataclasses of the scene, found once"""
+"""of the dataclasses of the scene, determined once"""
 
 
 def raw_name(raw: bytes | None, shown: str) -> Json:
-    """The bytes of a name, where the shown name does not say them already."""
+    """Return the bytes of a name, unless the shown name has the same."""
     if raw is None or raw == shown.encode("utf-8", "surrogatepass"):
         return {}
     return {"name": decode_name(raw), "raw_name": raw.hex()} if raw else {"raw_name": ""}
 
 
 def shown_name(name: str) -> str:
-    """A name fit for the name of anything: nothing in it steers a terminal or hides."""
+    """Return a name that is safe to show in any program."""
     return safe_text(name)
 
 
 def original_gltf_values(extras: Json) -> Json:
-    """What a glTF file said in its own terms of a part that was read from it."""
+    """Return the values that a glTF file had for a part that was read from it."""
     content = extras.get("gltf")
     return content if type(content) is dict else {}
 
 
 def attach(target: Json, content: Json) -> None:
-    """Put content under ``extras.keyframer``, if there is any."""
+    """Store content under ``extras.keyframer``, if there is any."""
     if content:
         target.setdefault("extras", {}).setdefault("keyframer", {}).update(content)
 
@@ -279,7 +279,7 @@ _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags", "t
 
 
 def track_extras(track: Track, clip: int, in_sampler: bool) -> Json:
-    """Authored keys. Where the glTF sampler holds the very same keys, only what it cannot say is repeated."""
+    """Return authored keys for extras; if the glTF sampler has the same keys, only what it cannot store."""
     content: Json = {"clip": clip, "kind": track.kind, "interpolation": track.interpolation.value}
     if track.wrap.value != "single":
         content["wrap"] = track.wrap.value
@@ -305,7 +305,7 @@ class Names:
         self._next: dict[str, int] = {}
 
     def claim(self, wanted: str, fallback: str = "node") -> str:
-        """The wanted name, with a number behind it where it is taken."""
+        """Return the wanted name, with a number appended if it is already used."""
         base = safe_text(wanted).strip() or fallback
         name = base
         while name in self._taken:

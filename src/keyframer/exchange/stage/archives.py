@@ -1,4 +1,4 @@
-"""The zip archives of stage lighting: members by name, behind the limits for archives."""
+"""Zip archives of stage lighting: members by name, within the limits for archives."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ _ENCRYPTED = 0x1
 
 
 class Archive:
-    """An opened archive. Names are found as they are, or by another case. A name that stands twice, leads out of the
-    archive or is absolute, and a member that begins outside of the archive, are refused for the whole archive."""
+    """An opened archive. Members are found by exact name, or ignoring case. The whole archive is refused if a name
+    occurs twice, leads out of the archive or is absolute, or if a member starts outside of the archive.
+    """
 
     def __init__(self, data: bytes, limits: Limits, path: str = "") -> None:
         self.path = path
-        """in front of the names of members in messages: ``spot.gdtf!/`` for an archive inside a show"""
+        """prefix of member names in messages: ``spot.gdtf!/`` for an archive inside a show"""
         self._archive = zip_archives.Archive(io.BytesIO(data), len(data), limits)
         self.all_members = self._archive.members
-        """folders too, in the order of the directory"""
+        """including folders, in the order of the directory"""
         self.members = [member for member in self.all_members if not member.filename.endswith("/")]
         self.used: set[str] = set()
         """names of members that were read"""
@@ -53,18 +54,18 @@ class Archive:
         raise IO_READ_FAILED.failure(member.header_offset, f"{self.path}{name}", reason=reason)
 
     def member(self, name: str) -> ZipInfo:
-        """The member with this name; `FormatError` where there is none."""
+        """Return the member with this name; raises `FormatError` if there is none."""
         member = self.find(name)
         if member is None:
             raise STRUCT_CHUNK_MISSING.failure(0, self.path or "/", name=f"{name} in the archive")
         return member
 
     def find(self, name: str) -> ZipInfo | None:
-        """The member with this name, or with one that differs by case only."""
+        """Return the member with this name, exactly or ignoring case."""
         return self._by_name.get(name) or self._by_folded_name.get(name.lower())
 
     def read(self, member: ZipInfo) -> bytes:
-        """The content of a member, unpacked."""
+        """Return the unpacked content of a member."""
         problem = packing_problem(member)
         if problem:
             reason = f"{problem}: only stored and deflated members are read"
@@ -82,7 +83,7 @@ class Archive:
 
 
 def packing_problem(member: ZipInfo) -> str:
-    """What the rules of the trade forbid about how a member is packed; empty where nothing is wrong."""
+    """Return what the specification forbids about the packing of a member; empty if it is valid."""
     if member.flag_bits & _ENCRYPTED:
         return "encrypted"
     if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):

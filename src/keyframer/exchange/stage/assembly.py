@@ -1,4 +1,4 @@
-"""The scene that a show or a fixture becomes: nodes placed by matrices, models loaded once and placed many times."""
+"""Builds the scene of a show or fixture: nodes placed by matrices, models loaded once and placed many times."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ IDENTITY: Floats = np.eye(4)
 IDENTITY.flags.writeable = False
 _Y_UP: Floats = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
 _NODE_COST = 100
-"""numbers that a node counts for in the budget for copies: a symbol of symbols of symbols must not become millions"""
+"""cost of a node in the budget for copies: nested symbols must not become millions of nodes"""
 _NODES_OF_AN_OBJECT = 20
 
 
 def _node_cost(name: str) -> int:
-    """Numbers that a node with this name counts for: each node has a name of its own, which may be long."""
+    """Return the cost of a node with this name, which is stored for each node and may be long."""
     return _NODE_COST + len(name) // 8
 
 
@@ -47,17 +47,17 @@ class Model:
 
     name: str
     nodes: list[Node]
-    """parents first, their links already those of the scene except for ``parent``, which counts within this list"""
+    """parents first; links are those of the scene except for ``parent``, which is an index in this list"""
     space: Space
     box: tuple[Floats, Floats] | None
-    """lowest and highest corner in the archive's axes (z up) and the model's own unit; None without any vertex"""
+    """lowest and highest corner in the axes of the archive (z up) and the unit of the model; None without vertices"""
     vertices: int
     metres_per_unit: float | None
-    """how long its unit is, where its format fixes that; None: the archive's rule decides"""
+    """length of its unit in metres, if its format defines it; None: the rule of the archive decides"""
 
 
 class Assembly:
-    """A scene at work. ``units_per_metre`` is 1000 in shows and 1 in fixtures."""
+    """The scene under construction. ``units_per_metre`` is 1000 in shows and 1 in fixtures."""
 
     def __init__(self, scene: Scene, limits: Limits, *, salvage: bool) -> None:
         self.scene = scene
@@ -72,7 +72,7 @@ class Assembly:
         self._materials: dict[tuple[object, ...], int] = {}
 
     def expect_objects(self, count: int) -> None:
-        """Allow the nodes that so many objects of a file usually become; more must fit the budget for copies."""
+        """Allow the usual number of nodes for so many objects of a file; more must fit the budget for copies."""
         self._budget.grant("copies", _NODE_COST * _NODES_OF_AN_OBJECT * count)
 
     @property
@@ -80,7 +80,7 @@ class Assembly:
         return self.scene.issues
 
     def attempt(self, make: Callable[[], Result]) -> Result | None:
-        """What ``make`` returns. With salvage a part that cannot be read is an issue and is left out."""
+        """Return the result of ``make``; with salvage a part that cannot be read is an issue and is left out."""
         try:
             return make()
         except FormatError as error:
@@ -93,7 +93,7 @@ class Assembly:
     def add_node(
         self, name: str, parent: int | None, matrix: Floats = IDENTITY, kind: NodeKind = NodeKind.DUMMY
     ) -> int:
-        """A new node at a matrix under its parent; its number."""
+        """Add a node with a matrix under its parent; returns its index."""
         place = self.scene.nodes[parent].name if parent is not None else "/"
         self._budget.spend("copies", _node_cost(name), place, "nodes")
         node = Node(self.names.claim(name), kind, parent)
@@ -103,8 +103,7 @@ class Assembly:
         return len(self.scene.nodes) - 1
 
     def finish(self) -> None:
-        """Give the nodes the positions, rotations and scales of their matrices, all at once: shows have thousands.
-        Where there is shear, the scale gets axes of its own."""
+        """Decompose the matrices of all nodes at once, because shows have thousands; sheared ones get scale axes."""
         if not self._placements:
             return
         matrices = np.stack([matrix for _, matrix in self._placements])
@@ -115,7 +114,7 @@ class Assembly:
                 node.scale_axes_xyzw = axes[number]
 
     def model(self, archive: Archive, name: str) -> Model | None:
-        """The model that a member of an archive holds; loaded once. None where it cannot be read and is left out."""
+        """Return the model in a member of an archive, loaded once; None if it cannot be read and is left out."""
         member = archive.find(name)
         if member is None:
             return None
@@ -125,7 +124,7 @@ class Assembly:
         return self._models[key]
 
     def add_model(self, model: Model, parent: int, matrix: Floats) -> None:
-        """Place a model under a node; ``matrix`` leads from the model's own axes and unit to the node's."""
+        """Add a model under a node; ``matrix`` maps the axes and unit of the model to those of the node."""
         plain = matrix is IDENTITY
         if plain and len(model.nodes) == 1 and _is_only_a_mesh(model.nodes[0]):
             holder = self.scene.nodes[parent]
@@ -149,7 +148,7 @@ class Assembly:
         return self._take_in(loaded, archive, key)
 
     def _take_in(self, loaded: Scene, archive: Archive, key: str) -> Model:
-        """Add what a loaded model holds to the scene."""
+        """Add the content of a loaded model to the scene."""
         scene = self.scene
         stem = os.path.splitext(os.path.basename(key))[0]
         moves = any(len(channel.track.times) > 1 for clip in loaded.clips for channel in clip.channels)
@@ -191,7 +190,7 @@ class Assembly:
         return Model(stem, nodes, loaded.space, box, vertices, fixed)
 
     def _material(self, material: Material) -> int:
-        """The number of a material in the scene; models that define the same one share it."""
+        """Return the index of a material in the scene; models with the same material share it."""
         key = tuple(repr(getattr(material, field.name)) for field in fields(material) if field.name != "maps")
         if material.maps or key not in self._materials:
             self._materials[key] = len(self.scene.materials)
@@ -200,7 +199,7 @@ class Assembly:
 
 
 def embed_archive_images(model: Scene, archive: Archive) -> None:
-    """Give the textures of a model the images that its archive holds."""
+    """Embed the images of its archive into the textures of a model."""
 
     def image(name: str) -> tuple[str, bytes] | None:
         base = os.path.basename(name.replace("\\", "/"))
@@ -211,7 +210,7 @@ def embed_archive_images(model: Scene, archive: Archive) -> None:
 
 
 def load_model(archive: Archive, member: ZipInfo, limits: Limits, *, salvage: bool) -> Scene:
-    """The scene in a model file of an archive, whatever its format is; the path of an error begins with the member."""
+    """Return the scene of a model file of an archive, in any format; the path of an error begins with the member."""
     folder = os.path.dirname(member.filename)
 
     def part(name: str) -> tuple[str, bytes] | None:
@@ -227,7 +226,7 @@ def load_model(archive: Archive, member: ZipInfo, limits: Limits, *, salvage: bo
 
 
 def to_archive_axes(space: Space, units_per_unit: float) -> Floats:
-    """The matrix from a model's own axes and unit to z up and the archive's unit."""
+    """Return the matrix from the axes and unit of a model to z up and the unit of the archive."""
     if space.handedness is not Handedness.RIGHT:
         raise ValueError("models of stage archives are right-handed")
     if space.up == "z" and units_per_unit == 1.0:
@@ -238,7 +237,7 @@ def to_archive_axes(space: Space, units_per_unit: float) -> Floats:
 
 
 def _is_only_a_mesh(node: Node) -> bool:
-    """Whether a node holds a mesh at its parent's own place, and nothing else."""
+    """Return whether a node only has a mesh, with an identity transform."""
     if node.mesh is None or node.morph is not None or node.hidden or node.kind is not NodeKind.OBJECT:
         return False
     if node.scale_axes_xyzw is not None or np.any(node.position) or np.any(node.pivot):
@@ -252,7 +251,7 @@ def _flip_to(mesh: Mesh, wanted_up: bool, v_up: bool) -> None:
 
 
 def _parents_first(nodes: list[Node]) -> list[int]:
-    """The numbers of nodes such that each comes after its parent."""
+    """Return node indices such that each comes after its parent."""
     order: list[int] = []
     done: set[int] = set()
     for number in range(len(nodes)):
@@ -267,7 +266,7 @@ def _parents_first(nodes: list[Node]) -> list[int]:
 
 
 def _points(nodes: list[Node], meshes: list[Mesh]) -> Floats:
-    """All vertices of a model's nodes in the model's own space."""
+    """Return all vertices of the nodes of a model, in the space of the model."""
     worlds: list[Floats] = []
     parts: list[Floats] = [np.empty((0, 3))]
     for node in nodes:

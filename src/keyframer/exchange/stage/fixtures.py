@@ -30,11 +30,11 @@ _BOX_FACES = np.array(
 )
 _FLAT, _ROUND, _CAP = 0, 1, 2
 _ARM = 0.15
-"""thickness of a yoke's arms and bridge, as a part of its box"""
+"""thickness of the arms and the bridge of a yoke, as a fraction of its box"""
 
 
 def shape_of(primitive_type: str) -> Mesh | None:
-    """The body for a primitive type of a GDTF model; None for a type that has none (``Undefined``).
+    """Return the shape for a primitive type of a GDTF model; None for a type without one (``Undefined``).
 
     Bases hang: their upper side is at the origin. All others are centred.
     """
@@ -59,7 +59,7 @@ def _hanging_box() -> tuple[Floats, Ints, Ints]:
 
 @cache
 def _cylinder() -> tuple[Floats, Ints, Ints]:
-    """Along z."""
+    """Return a cylinder along z."""
     angles = np.arange(_SIDES) * (2.0 * np.pi / _SIDES)
     ring = np.column_stack([np.cos(angles) / 2, np.sin(angles) / 2])
     lower, upper = (np.column_stack([ring, np.full(_SIDES, z)]) for z in (-0.5, 0.5))
@@ -102,7 +102,7 @@ def _sphere() -> tuple[Floats, Ints, Ints]:
 
 @cache
 def _yoke() -> tuple[Floats, Ints, Ints]:
-    """Two arms at the ends of x, the tilt axis, and a bridge above them."""
+    """Return two arms at the ends of x, the tilt axis, and a bridge above them."""
     boxes = (
         ((-0.5, -0.5, -0.5), (-0.5 + _ARM, 0.5, 0.5 - _ARM)),
         ((0.5 - _ARM, -0.5, -0.5), (0.5, 0.5, 0.5 - _ARM)),
@@ -128,17 +128,17 @@ _MAKERS = {
 
 DESCRIPTION = "description.xml"
 MODEL_FOLDERS = (("models/gltf/", ".glb"), ("models/gltf/", ".gltf"), ("models/3ds/", ".3ds"))
-"""where a model's file is looked for, the preferred one first"""
+"""folders that are searched for the file of a model, the preferred one first"""
 GEOMETRIES = (
     *("Geometry", "Axis", "Beam", "FilterBeam", "FilterColor", "FilterGobo", "FilterShaper", "MediaServerLayer"),
     *("MediaServerCamera", "MediaServerMaster", "Display", "GeometryReference", "Laser", "WiringObject", "Inventory"),
     *("Structure", "Support", "Magnet"),
 )
 LEAST_DIMENSION = 1e-6
-"""metres: a dimension below this is not a dimension"""
+"""metres: smaller dimensions are ignored"""
 _DARK_BEAMS = ("None", "Glow")
 _WIDEST_SPOT = 179.0
-"""degrees: a wider beam shines all around"""
+"""degrees: a wider beam becomes an omni light"""
 _AXES = {"Pan": "z", "Tilt": "x"}
 
 
@@ -164,7 +164,7 @@ class Fixture:
 
     @cached_property
     def geometries(self) -> dict[str, Element]:
-        """The geometries at the top, by name."""
+        """Return the top-level geometries by name."""
         return {geometry.get("Name"): geometry for geometry in self._listed("Geometries", *GEOMETRIES)}
 
     @property
@@ -176,7 +176,7 @@ class Fixture:
         return [] if element is None else list(element.all(*tags))
 
     def model_file(self, model: Element) -> str | None:
-        """The member that a model's file is, by the order of preference; None where it has none."""
+        """Return the member with the file of a model, in the order of preference; None if there is none."""
         name = model.get("File")
         if not name:
             return None
@@ -188,7 +188,7 @@ class Fixture:
 
 
 class FixtureBuilder:
-    """Puts one fixture into a scene, as often as a show has it."""
+    """Adds one fixture to a scene, as often as a show uses it."""
 
     def __init__(self, fixture: Fixture, assembly: Assembly) -> None:
         self._fixture = fixture
@@ -196,7 +196,7 @@ class FixtureBuilder:
         self._shapes: dict[str, int] = {}
 
     def add(self, parent: int | None, mode: str | None, path: str) -> None:
-        """The geometries of a mode under a node; those of the first mode where none is named."""
+        """Add the geometries of a mode under a node; those of the first mode by default."""
         fixture, issues = self._fixture, self._assembly.issues
         if mode and mode not in fixture.modes:
             issues.add(LINK_UNRESOLVED_NAME, path, 0, kind="mode", name=repr(mode))
@@ -212,7 +212,7 @@ class FixtureBuilder:
             self._add_tree(geometry, parent, turning)
 
     def _add_tree(self, root: Element, parent: int | None, turning: dict[str, str]) -> None:
-        """A geometry and all below it, which may refer to other geometries, however many."""
+        """Add a geometry and its descendants, which may refer to other geometries, without recursion."""
         waiting: list[tuple[Iterator[Element], int | None, Element | None]] = [(iter([root]), parent, None)]
         entered: set[Element] = set()
         while waiting:
@@ -233,7 +233,7 @@ class FixtureBuilder:
             waiting.append((held.all(*GEOMETRIES), number, held if held is not element else None))
 
     def _held(self, element: Element) -> Element:
-        """The geometry that a reference refers to; else the geometry itself."""
+        """Return the geometry that a reference refers to; otherwise the geometry itself."""
         if element.tag != "GeometryReference":
             return element
         held = self._fixture.geometries.get(element.get("Geometry"))
@@ -244,7 +244,7 @@ class FixtureBuilder:
         return held
 
     def _add_geometry(self, element: Element, held: Element, parent: int | None, turning: dict[str, str]) -> int:
-        """One node, with its model and its light; ``held`` is what the element refers to."""
+        """Add one node with its model and its light; ``held`` is the referenced geometry."""
         assembly = self._assembly
         matrix = fixture_matrix(element, assembly.units_per_metre)
         name = element.get("Name") or element.tag
@@ -288,7 +288,7 @@ class FixtureBuilder:
         assembly.scene.nodes[body].mesh = self._shapes[kind]
 
     def _add_beam(self, element: Element, parent: int, name: str) -> None:
-        """A beam shines along -z of its geometry, as lights of a scene do."""
+        """Add a beam, which shines along -z of its geometry, like the lights of a scene."""
         if element.get("BeamType") in _DARK_BEAMS:
             return
         assembly = self._assembly
@@ -307,14 +307,14 @@ class FixtureBuilder:
 
 
 def dimensions(model: Element) -> Floats:
-    """Length, width and height of a model in metres: along x, y and z."""
+    """Return length, width and height of a model in metres: along x, y and z."""
     return np.array([abs(number(model, name)) for name in ("Length", "Width", "Height")])
 
 
 def fitting(model: Model, size: Floats, units_per_metre: float) -> Floats:
-    """The matrix that gives the box of a model its stated size, whatever the unit of its file is.
+    """Return the matrix that scales the box of a model to its stated size, for any unit of its file.
 
-    An axis on which the box is flat, or that has no stated size, is scaled as the others are.
+    An axis without extent or without a stated size is scaled like the others.
     """
     if model.box is None:
         return to_archive_axes(model.space, units_per_metre)
@@ -331,7 +331,7 @@ def fitting(model: Model, size: Floats, units_per_metre: float) -> Floats:
 
 
 def light_color(kelvin: float) -> tuple[float, float, float]:
-    """Red, green and blue of a black body, the brightest of them 1: Planck's law at 611, 549 and 464 nm."""
+    """Return red, green and blue of a black body, the largest of them 1: Planck's law at 611, 549 and 464 nm."""
     waves = np.array([611e-9, 549e-9, 464e-9])
     exponents = 1.438777e-2 / (waves * min(max(kelvin, 1000.0), 40_000.0))
     radiance = waves**-5 / np.expm1(exponents)
@@ -341,7 +341,7 @@ def light_color(kelvin: float) -> tuple[float, float, float]:
 
 
 def _turning(mode: Element) -> dict[str, str]:
-    """Geometries that the channels of a mode turn: ``Pan`` or ``Tilt``."""
+    """Return the geometries that the channels of a mode rotate: ``Pan`` or ``Tilt``."""
     turning: dict[str, str] = {}
     channels = mode.child("DMXChannels")
     for channel in () if channels is None else channels.all("DMXChannel"):

@@ -1,4 +1,4 @@
-"""The whole way from a stage archive to a scene."""
+"""Imports a stage archive as a scene."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from keyframer.scene import Scene, Space
 def load(
     data: bytes, folder: Path | None, limits: Limits, options: Mapping[str, Any], *, salvage: bool = False
 ) -> Scene:
-    """The scene in a show or in a fixture. ``mode`` is the one option: the mode of a fixture, its first by default."""
+    """Return the scene of a show or fixture; ``mode`` is the mode of a fixture, by default its first."""
     unknown = sorted(set(options) - {"mode"})
     if unknown:
         raise ValueError(f"stage archives have no option {unknown[0]!r} (they have: mode)")

@@ -1,4 +1,4 @@
-"""What the rules of the trade say about an archive, beyond what loading it finds."""
+"""Checks an archive against rules of the specifications that loading does not check."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from keyframer.limits import Limits
 from keyframer.scene import Scene, Space
 
 MOST_VERTICES = 1200
-"""of all default models of a fixture together"""
+"""most vertices of all default models of a fixture together"""
 _SAME_POWER = 0.05
-"""how far the logarithm of a factor may be from a whole number"""
+"""how far the logarithm of a factor may be from an integer"""
 _FLOAT = 5126
 _IMAGE_TYPES = ("image/png", "image/jpeg")
 _GLTF_ENDINGS = (".glb", ".gltf")
@@ -49,7 +49,7 @@ _ARCHIVES = (".zip", ".mvr", FIXTURE_ENDING)
 
 
 def check(data: bytes, scene: Scene, limits: Limits) -> None:
-    """Add to the issues of a scene what is odd about the archive it was read from."""
+    """Add the issues of the archive that a scene was read from."""
     source = scene.sources
     assert isinstance(source, ArchiveSource)
     archive = Archive(data, limits)
@@ -85,7 +85,7 @@ def _check_names(archive: Archive, issues: IssueLog, *, in_folders: bool) -> Non
 
 
 def _check_unused(archive: Archive, description: Element, used: set[str], issues: IssueLog) -> None:
-    """Members that nothing names: neither the description, nor a model that was read."""
+    """Report members that neither the description nor a loaded model refers to."""
     words = {description.path.removeprefix(archive.path).partition("/")[0]}
     for element in description.walk():
         words.update(element.attributes.values())
@@ -128,7 +128,7 @@ def _check_fixture(fixture: Fixture, limits: Limits, issues: IssueLog) -> None:
             continue
         try:
             model = assembly.model(archive, member.filename)
-        except FormatError:  # loading said so
+        except FormatError:  # reported by loading
             continue
         if model is None:
             continue
@@ -149,7 +149,9 @@ def _check_fixture(fixture: Fixture, limits: Limits, issues: IssueLog) -> None:
 
 
 def _scale_factor(model: Model, element: Element) -> float | None:
-    """How many times too large a model is, where that is a power of ten; None where its size is right or just odd."""
+    """Return how many times too large a model is, if that is a power of ten; None if its size is right or otherwise
+    wrong.
+    """
     if model.box is None:
         return None
     extent, size = model.box[1] - model.box[0], dimensions(element)
@@ -165,7 +167,7 @@ def _scale_factor(model: Model, element: Element) -> float | None:
 
 
 def _gltf_root(data: bytes, limits: Limits) -> Item:
-    """The JSON of a glTF file; what is wrong with it was said when it was loaded."""
+    """Return the JSON of a glTF file; its errors were reported when it was loaded."""
     findings = Findings(limits, salvage=True)
     try:
         return open_container(data, limits, findings).root

@@ -153,10 +153,9 @@ _ATTRIBUTE = re.compile(rb"\s+([^\s=]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
 
 
 def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, Any]) -> LossReport:
-    """Write the archive that a scene was read from, with ``models`` as they are (``keep``) or in glTF (``gltf``).
-
-    A fixture keeps its old models beside the new ones unless ``replace`` is set. ValueError for a scene that was not
-    read from such an archive, or that was changed since: an archive holds far more than its scene.
+    """Write the archive that a scene was read from, with ``models`` unchanged (``keep``) or in glTF (``gltf``). A
+    fixture keeps its old models unless ``replace`` is set. Raises ValueError for a scene that was not read from such an
+    archive or was changed since: an archive has much more content than its scene.
     """
     unknown = sorted(set(options) - {"models", "replace", "source"})
     if unknown:
@@ -191,7 +190,7 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
 
 
 class _Converter:
-    """Models of one archive as binary glTF, without anything that such an archive must not hold."""
+    """Converts the models of one archive to binary glTF, without content that such an archive must not have."""
 
     def __init__(self, archive: Archive, limits: Limits, report: LossReport, *, for_fixture: bool) -> None:
         self._archive = archive
@@ -201,7 +200,8 @@ class _Converter:
         """whether animation is forbidden"""
 
     def convert(self, member: ZipInfo) -> bytes | None:
-        """The model in a member as a ``.glb``; None where it is glTF already, or cannot be read, which is reported."""
+        """Return the model in a member as ``.glb``; None if it is glTF already, or cannot be read, which is
+        reported."""
         name = member.filename
         try:
             scene = load_model(self._archive, member, self._limits, salvage=False)
@@ -278,7 +278,7 @@ def _free_name(stem: str, taken: set[str]) -> str:
 
 
 def _rename(text: bytes, renamed: list[tuple[Element, str]]) -> bytes:
-    """The XML text with other file names in the start tags of these elements; no other byte changes."""
+    """Return the XML text with other file names in the start tags of these elements; all other bytes are unchanged."""
     if text[:2] in (b"\xff\xfe", b"\xfe\xff"):
         path = renamed[0][0].path
         raise STRUCT_SYNTAX.failure(0, path, wanted="XML in UTF-8, as the specification says", found="UTF-16")
@@ -296,7 +296,7 @@ def _renamed_parts(text: bytes, renamed: list[tuple[Element, str]]) -> Iterator[
 
 
 def _value_of(text: bytes, element: Element, name: bytes) -> tuple[int, int]:
-    """Where the quoted value of an attribute stands, which the parser found in the start tag of an element."""
+    """Return the range of the quoted value of an attribute in the start tag of an element."""
     position = element.offset + 1 + len(element.tag)
     while (match := _ATTRIBUTE.match(text, position)) is not None:
         if match.group(1) == name:

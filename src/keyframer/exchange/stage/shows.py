@@ -15,7 +15,7 @@ from keyframer.limits import Limits
 
 DESCRIPTION = "GeneralSceneDescription.xml"
 DEFAULT_ENDING = ".3ds"
-"""what a file name without an ending means"""
+"""extensions for file names without one"""
 FIXTURE_ENDING = ".gdtf"
 OBJECTS = ("SceneObject", "GroupObject", "Fixture", "Truss", "Support", "VideoScreen", "FocusPoint", "Projector")
 _GEOMETRIES = ("Geometry3D", "Symbol")
@@ -90,7 +90,9 @@ class ShowBuilder:
         return number
 
     def _add_geometries(self, holder: Element, root: int) -> None:
-        """The geometries of an object and those of its symbols, which may refer to other symbols, however many."""
+        """Add the geometries of an object and those of its symbols, which may refer to other symbols, without
+        recursion.
+        """
         assembly = self._assembly
         waiting: list[tuple[Iterator[Element], int, Element | None]] = [(holder.all(*_GEOMETRIES), root, None)]
         entered: set[Element] = set()
@@ -131,7 +133,7 @@ class ShowBuilder:
         return self._assembly.model(self._show.archive, name)
 
     def _to_show(self, model: Model) -> Floats:
-        """From a model to the show: millimetres, unless the format of the model fixes its unit."""
+        """Return the factor from a model to the show: millimetres, unless the format of the model defines its unit."""
         metres = METRES_PER_UNIT if model.metres_per_unit is None else model.metres_per_unit
         return to_archive_axes(model.space, metres * self._assembly.units_per_metre)
 

@@ -1,4 +1,4 @@
-"""XML read into small trees: by expat alone, without any DOCTYPE, within the limits of records and depth."""
+"""Parses XML into small trees with expat alone: no DOCTYPE, within the limits of records and depth."""
 
 from __future__ import annotations
 
@@ -14,33 +14,35 @@ from keyframer.errors import FormatError
 from keyframer.limits import Limits
 
 MOST_DEPTH = 256
-"""groups in shows may be nested at will; the deepest real ones reach 12"""
+"""groups in shows may be nested to any depth; the deepest real ones reach 12"""
 
 _LONGEST_STEP = 60
-"""letters of a tag in a path"""
+"""most characters of a tag in a path"""
 
 
 class Element:
-    """One element: its tag, attributes, children and the text between them."""
+    """An element: tag, attributes, children and text."""
 
     __slots__ = ("_parent", "_step", "attributes", "children", "offset", "tag", "text")
 
     def __init__(self, tag: str, attributes: dict[str, str], parent: Element | None, step: str, offset: int) -> None:
-        """``step`` leads from the parent to this element."""
+        """``step`` is the last part of its path."""
         self.tag = tag
         self.attributes = attributes
         self.children: list[Element] = []
         self.text = ""
-        """its own text, without that of its children"""
+        """its text, without that of its children"""
         self._parent = parent
         self._step = step
         self.offset = offset
-        """byte in the text where it begins"""
+        """byte offset of its start in the text"""
 
     @property
     def path(self) -> str:
-        """Where it stands: ``GeneralSceneDescription.xml/Scene[0]/Layers[0]/Layer[2]``. Made when it is asked for: the
-        paths of all elements of a deep tree would be far longer than the text."""
+        """Its path: ``GeneralSceneDescription.xml/Scene[0]/Layers[0]/Layer[2]``.
+
+        It is computed on demand: the paths of all elements of a deep tree would be far longer than the text.
+        """
         steps: list[str] = []
         element: Element | None = self
         while element is not None:
@@ -52,20 +54,20 @@ class Element:
         return self.attributes.get(name, default)
 
     def child(self, tag: str) -> Element | None:
-        """The first child with this tag."""
+        """Return the first child with this tag."""
         return next(self.all(tag), None)
 
     def all(self, *tags: str) -> Iterator[Element]:
-        """The children with one of these tags, in order."""
+        """Return the children with one of these tags, in order."""
         return (child for child in self.children if child.tag in tags)
 
     def child_text(self, tag: str) -> str:
-        """The text of the first child with this tag, without blanks around it."""
+        """Return the text of the first child with this tag, stripped."""
         child = self.child(tag)
         return "" if child is None else child.text.strip()
 
     def walk(self) -> Iterator[Element]:
-        """The element and all below it, in the order of the text."""
+        """Yield the element and its descendants in document order."""
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -77,9 +79,9 @@ class Element:
 
 
 def parse(data: bytes, name: str, limits: Limits) -> Element:
-    """The root element of an XML text; ``name`` begins the paths of its elements.
+    """Return the root element of an XML text; ``name`` is the start of all paths.
 
-    `FormatError` where it is not well formed, declares a DOCTYPE, or breaks a limit.
+    Raises `FormatError` if it is not well formed, declares a DOCTYPE, or exceeds a limit.
     """
     return _Parser(name, limits).parse(data)
 
@@ -152,7 +154,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def number(element: Element, name: str, default: float = 0.0) -> float:
-    """A finite number in an attribute; the default where there is none."""
+    """Return a finite number from an attribute; the default if it is missing."""
     text = element.get(name).strip()
     if not text:
         return default
@@ -167,7 +169,7 @@ def number(element: Element, name: str, default: float = 0.0) -> float:
 
 
 def show_matrix(element: Element, units: float) -> Floats | None:
-    """The ``Matrix`` of an element of a show: three axes and the origin, each a row; None where there is none."""
+    """Return the ``Matrix`` of an element of a show: rows of three axes and the origin; None if it is missing."""
     child = element.child("Matrix")
     if child is None or not child.text.strip():
         return None
@@ -179,7 +181,7 @@ def show_matrix(element: Element, units: float) -> Floats | None:
 
 
 def fixture_matrix(element: Element, units: float) -> Floats:
-    """The ``Position`` of a geometry of a fixture: four rows of four, the translation in the last column."""
+    """Return the ``Position`` of a geometry of a fixture: four rows of four, the translation in the last column."""
     text = element.get("Position").strip()
     if not text:
         return np.eye(4)
@@ -190,7 +192,7 @@ def fixture_matrix(element: Element, units: float) -> Floats:
 
 
 def _rows(element: Element, text: str, height: int, width: int) -> Floats:
-    """Rows of numbers in braces."""
+    """Return rows of numbers in braces."""
     rows = text.strip().strip("{}").replace(" ", "").split("}{")
     try:
         values = np.array([[float(word) for word in row.split(",")] for row in rows])

@@ -1,4 +1,4 @@
-"""glTF 2.0 read into scenes: strict, bounds-checked, and with the authored keys where the file is one of ours."""
+"""Reads glTF 2.0 into scenes: strict, bounds-checked, and with the authored keys if we wrote the file."""
 
 from keyframer.exchange.gltf.read.importing import check, load
 

@@ -1,4 +1,4 @@
-"""Accessors: typed numbers in buffer views, interleaved, sparse and normalised ones too; and where all that lies.
+"""Reads accessors, also interleaved, sparse and normalised ones, and finds their bytes in the file.
 
 Meshes that are compressed with Draco (KHR_draco_mesh_compression) need the package DracoPy.
 """
@@ -31,13 +31,13 @@ Array = npt.NDArray[Any]
 
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 _UNREAD = ("MAT2", "MAT3")
-"""nothing that a scene holds is of these types"""
+"""element types that no part of a scene uses"""
 _KINDS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 
 
 @dataclass(eq=False, slots=True)
 class Elements:
-    """Where each element of an accessor begins: in which buffer, at which byte of it; -1 for zeros of no place."""
+    """The start of each element of an accessor: buffer and byte offset; -1 for zeros that are not stored."""
 
     buffers: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
@@ -53,13 +53,13 @@ class Accessors:
         self._issues = issues
         self._read: dict[int, Array] = {}
         self._converted: dict[tuple[int, str], Array] = {}
-        """by what was asked for: whoever uses an accessor gets the same array"""
+        """by requested conversion: all users of an accessor get the same array"""
 
     def __len__(self) -> int:
         return len(self._items)
 
     def floats(self, number: int, *types: str) -> npt.NDArray[np.float32]:
-        """(count, width) numbers; normalised integers become fractions."""
+        """Return (count, width) numbers; normalised integers become fractions."""
         item = self._items[number]
         stored = self._stored(number, item, types)
         if (number, "floats") not in self._converted:
@@ -90,7 +90,7 @@ class Accessors:
         return self._converted[number, "integers"]
 
     def supply(self, number: int, rows: Array) -> None:
-        """The content of an accessor that was decompressed; the last one counts where several were."""
+        """Set the content of an accessor that was decompressed; the last one counts."""
         item = self._items[number]
         self._budget.spend("copies", rows.size, item.at("count"))
         self._read[number] = rows.astype(self._dtype(item))
@@ -98,14 +98,14 @@ class Accessors:
             self._converted.pop((number, kind), None)
 
     def has_bytes(self, number: int) -> bool:
-        """Whether something stands in the file for it: without a view it is all zeros."""
+        """Return whether the file stores its content: without a view it is all zeros."""
         return self._items[number].has("bufferView") or self._items[number].has("sparse")
 
     def count(self, number: int) -> int:
         return self._items[number].integer("count", least=1)
 
     def run(self, number: int) -> tuple[int, int, int] | None:
-        """The view, the first byte in it and how many there are, of an accessor that stands close: all three claims."""
+        """Return view, first byte and length of a contiguous accessor; the values are not checked."""
         item = self._items[number]
         view = item.index("bufferView", self._buffers.view_count, "buffer view")
         size = _WIDTHS[item.choice("type", tuple(_WIDTHS))] * self._dtype(item).itemsize
@@ -114,7 +114,7 @@ class Accessors:
         return view, item.integer("byteOffset", 0), item.integer("count", least=1) * size
 
     def where(self, number: int) -> Elements:
-        """The places of all elements of an accessor that can be read."""
+        """Return the locations of all elements of an accessor that can be read."""
         item = self._items[number]
         size = _WIDTHS[item.choice("type", tuple(_WIDTHS))] * self._dtype(item).itemsize
         view = item.index("bufferView", self._buffers.view_count, "buffer view")
@@ -123,7 +123,7 @@ class Accessors:
             self._budget.spend("copies", count, item.at("count"))
             elements = Elements(np.full(count, -1), np.full(count, -1), size)
         else:
-            count = len(self._stored(number, item, tuple(_WIDTHS)))  # no claim any more
+            count = len(self._stored(number, item, tuple(_WIDTHS)))  # checked by now
             buffer, begin = self._buffers.place(view)
             step = self._buffers.view(view)[1] or size
             starts = begin + item.integer("byteOffset", 0) + np.arange(count) * step
@@ -168,7 +168,7 @@ class Accessors:
     def _elements(
         self, item: Item, view: int, offset: int, count: int, width: int, dtype: np.dtype[Any], *, strided: bool
     ) -> Array:
-        """A read-only view of the bytes; ``count`` is a claim until here."""
+        """Return a read-only view of the bytes; ``count`` is not trusted before."""
         content, stride = self._buffers.view(view)
         size = width * dtype.itemsize
         step = stride if stride and strided else size
@@ -190,7 +190,7 @@ class Accessors:
     def _sparse(
         self, sparse: Item, total: int, width: int, dtype: np.dtype[Any]
     ) -> tuple[npt.NDArray[np.int64], Array]:
-        """Which elements are others than the view has, and these."""
+        """Return the indices and values of the elements that are replaced."""
         count = sparse.integer("count", least=1, most=total)
         where, what = sparse.child("indices"), sparse.child("values")
         if where is None or what is None:
@@ -214,7 +214,7 @@ class Accessors:
 
 
 _WORTH = 64
-"""numbers that a compressed byte may become: a vertex takes one or two"""
+"""most numbers that a compressed byte may expand to: a vertex takes one or two"""
 
 
 class Packed:
@@ -223,7 +223,7 @@ class Packed:
     def __init__(self, triangles: npt.NDArray[np.int64], columns: dict[str, Array]) -> None:
         self.triangles = triangles
         self.columns = columns
-        """by the attribute that they are, as decoded"""
+        """decoded columns by attribute"""
 
 
 class DracoReader:
@@ -237,7 +237,9 @@ class DracoReader:
         self._is_installed = draco_is_installed()
 
     def read(self, primitive: Item, attributes: Item) -> Packed | None:
-        """None where the primitive is not compressed, or where the file holds its vertices uncompressed, too."""
+        """Return the decompressed mesh; None if the primitive is not compressed or its vertices are stored
+        uncompressed, too.
+        """
         extension = primitive.extension(DRACO)
         if extension is None:
             return None
@@ -278,7 +280,7 @@ class DracoReader:
     def _decode(extension: Item, content: bytes) -> Any:
         try:
             return import_module("DracoPy").decode(content)
-        except Exception as error:  # its own kinds for some faults, ValueError and RuntimeError for others
+        except Exception as error:  # its own exceptions for some errors, ValueError and RuntimeError for others
             problem = str(error) or type(error).__name__
             raise extension.fail(STRUCT_SYNTAX, "bufferView", wanted="a Draco mesh", found=problem[:80]) from None
 
@@ -288,19 +290,19 @@ Whole = npt.NDArray[np.int64]
 
 @dataclass(eq=False, slots=True)
 class Stored:
-    """Numbers of one accessor that lie in one place: where each element begins and ends."""
+    """Numbers of one accessor in one place: start and end of each element."""
 
     starts: Whole
-    """-1 where an element does not lie here"""
+    """-1 for elements that are stored elsewhere"""
     ends: Whole
     file: str | None = None
-    """the file beside this one that they are in"""
+    """the separate file that contains them"""
     encoded: bool = False
-    """whether the bytes are characters of base64, which may hold a part of a neighbour, too"""
+    """whether the bytes are base64 characters, which may contain part of a neighbour, too"""
 
 
 class Layout:
-    """The places of one file, which may be damaged: what cannot be found has none."""
+    """Locations in one file, which may be damaged: what cannot be found has no location."""
 
     def __init__(self, data: bytes, folder: Path | None) -> None:
         issues = Findings(DEFAULT_LIMITS, salvage=True)
@@ -309,7 +311,7 @@ class Layout:
         self.text = issues.places
         self.root = opened.root
         self.binary = None if opened.binary is None else (opened.binary_at, opened.binary_at + len(opened.binary))
-        """the content of the second chunk of a ``.glb``"""
+        """content of the second chunk of a ``.glb``"""
         self.is_binary = data[:4] == b"glTF"
         self.text_end = 20 + int.from_bytes(data[12:16], "little") if self.is_binary else len(data)
         self._data = data
@@ -319,7 +321,7 @@ class Layout:
         self._buffers, self._views = self.root.children("buffers"), self.root.children("bufferViews")
 
     def elements(self, accessor: object) -> list[Stored]:
-        """Where the elements of an accessor lie: in one place, or in several where it is sparse."""
+        """Return the locations of the elements of an accessor: one, or several if it is sparse."""
         if type(accessor) is not int or not 0 <= accessor < len(self._accessors):
             return []
         try:
@@ -329,7 +331,7 @@ class Layout:
             return []
 
     def view(self, number: int) -> Span | None:
-        """The bytes of a buffer view, where they are bytes of this file."""
+        """Return the bytes of a buffer view if they are in this file."""
         try:
             item = self._views[number]
             buffer, begin = item.needed_index("buffer", len(self._buffers), "buffer"), item.integer("byteOffset", 0)
@@ -342,7 +344,7 @@ class Layout:
         return self.binary[0] + begin, self.binary[0] + begin + size
 
     def run(self, accessor: int) -> Span | None:
-        """The bytes of an accessor in the chunk, where they are one run without gaps."""
+        """Return the bytes of an accessor in the chunk if they are contiguous."""
         try:
             elements_run = self._accessors.run(accessor)
         except FormatError:
@@ -371,7 +373,7 @@ class Layout:
         return Stored(np.where(here, first, -1), np.where(here, last, -1), encoded=True)
 
     def _inlined(self, path: str, uri: str) -> tuple[int, int, bool]:
-        """The characters of the content of a data URI, and whether four of them are three bytes each."""
+        """Return the range of the content of a data URI, and whether it is base64."""
         span = self.text.span(path)
         assert span is not None
         begin, end = span[0] + 1, span[1] - 1

@@ -1,4 +1,5 @@
-"""Animations of any exporter, whose times are seconds, and authored clips, axes and environment of our own files."""
+"""Reads animations of any exporter, with times in seconds, and authored clips, axes and environment of our own
+files."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from keyframer.scene import Channel, Clip, Environment, Fog, Gradient, Handednes
 from keyframer.text import safe_text
 
 DEFAULT_FPS = 30.0
-"""glTF has no frames; they are counted as the exporter of this package does"""
+"""glTF has no frames; this is the default rate of our exporter"""
 
 _KINDS = {"translation": ("position", 3), "rotation": ("rotation", 4), "scale": ("scale", 3)}
 _NODE = re.compile(r"/nodes/(0|[1-9][0-9]{0,8})/(translation|rotation|scale|weights)\Z")
@@ -37,7 +38,7 @@ _LIGHT = re.compile(
 )
 _OF_LIGHTS: dict[str, tuple[str, int, Callable[[Any], Any]]] = {
     "color": ("color", 3, shown_color),
-    "intensity": ("multiplier", 1, np.asarray),  # and divided by what 1 is there
+    "intensity": ("multiplier", 1, np.asarray),  # and divided by the value of 1 there
     "spot/innerConeAngle": ("hotspot", 1, lambda values: np.degrees(2 * values)),
     "spot/outerConeAngle": ("falloff", 1, lambda values: np.degrees(2 * values)),
 }
@@ -75,7 +76,7 @@ class AnimationReader:
     def _channel(
         self, clip: Clip, samplers: SamplerReader, channel: Item, place: int, moved: dict[tuple[int, str], int]
     ) -> None:
-        """``moved``: what the channels before this one move. Of two that move the same the first counts."""
+        """Read a channel. ``moved`` are the targets of earlier channels; the first of two with one target counts."""
         number = channel.needed_index("sampler", len(samplers.items), "sampler")
         target = channel.child("target")
         if target is None:
@@ -83,7 +84,7 @@ class AnimationReader:
         source = TrackSource(channel.path, samplers.items[number].path)
         for node, kind, keys in self._moved(samplers, number, target):
             first = moved.setdefault((node, kind), place)
-            if first != place and kind != "visible":  # that may be hidden by itself and by what is above
+            if first != place and kind != "visible":  # a node can be hidden itself or by an ancestor
                 what = f"{kind} of {safe_text(self._scene.nodes[node].name)}"
                 args = {"what": "channel", "item": place, "kind": "the", "index": what, "other": first}
                 self._issues.add(LINK_RANGE_OVERLAP, channel.path, 0, severity=None, **args)
@@ -113,7 +114,7 @@ class AnimationReader:
     def _node(self, samplers: SamplerReader, number: int, node: int, path: str) -> Iterator[tuple[int, str, Keys]]:
         place = self._hierarchy.place(node)
         if place is None:
-            return  # not in the scene that is shown
+            return  # not in the shown scene
         if path != "weights":
             kind, width = _KINDS[path]
             yield place, kind, samplers.read(number, width)
@@ -158,7 +159,7 @@ class AnimationReader:
     def _users(
         self, what: str, number: int, kind: str, keys: Keys, change: Callable[[Any], Any]
     ) -> Iterator[tuple[int, str, Keys]]:
-        """Every node that holds the camera or light."""
+        """Return every node that uses the camera or light."""
         mapped = keys.mapped(change)
         for place, node in enumerate(self._scene.nodes):
             if getattr(node, what) == number:
@@ -166,7 +167,7 @@ class AnimationReader:
                 yield place, kind, mapped
 
     def _all_below(self, place: int) -> Iterator[int]:
-        """A node and all below it: what glTF hides, it hides with its children."""
+        """Return a node and its descendants: glTF hides a node with its children."""
         if self._below is None:
             self._below = [[] for _ in self._scene.nodes]
             for number, node in enumerate(self._scene.nodes):
@@ -200,7 +201,7 @@ class Keys:
     tangents_out: Floats | None = None
 
     def mapped(self, change: Any) -> Keys:
-        """Values changed by a function; tangents follow its slope."""
+        """Return the keys with values changed by a function; tangents are multiplied by its slope."""
         if self.tangents_in is None or self.tangents_out is None:
             return Keys(self.times, change(self.values), self.interpolation)
         step = 1e-5
@@ -209,7 +210,7 @@ class Keys:
         return Keys(self.times, change(self.values), self.interpolation, into, out)
 
     def with_rest(self) -> Keys:
-        """A column before the others, of what is missing to 1: the share of the mesh itself beside its targets."""
+        """Prepend a column with the remainder to 1: the weight of the mesh itself beside its targets."""
 
         def grown(rows: Floats, whole: float) -> Floats:
             return np.column_stack([whole - rows.sum(axis=1), rows])
@@ -239,7 +240,7 @@ class SamplerReader:
         self._issues = issues
 
     def read(self, number: int, width: int, *, flat: bool = False) -> Keys:
-        """The keys of a sampler of values of a width; ``flat`` ones are written as single numbers (weights)."""
+        """Read the keys of a sampler with this width; ``flat`` ones are stored as single numbers (weights)."""
         item = self.items[number]
         accessors = self._accessors
         source = item.needed_index("input", len(accessors), "accessor")
@@ -268,15 +269,15 @@ _WIDTHS = {
     **dict.fromkeys(("visible", "fov", "roll", "hotspot", "falloff", "multiplier"), 1),
     "morph": 0,
 }
-"""how many numbers a key of each kind has; 0: as many as there are shapes"""
+"""numbers per key of each kind; 0: one per shape"""
 _SAMPLED = {"position": ("translation", 3), "rotation": ("rotation", 4), "scale": ("scale", 3)}
 _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "tangents_in", "tangents_out")
 _NEAR = 1e-5
-"""of a whole number: times went through seconds of single precision"""
+"""tolerance for whole numbers: times were stored as seconds in single precision"""
 
 
 def stated_space(root: Item) -> tuple[Space, Item] | None:
-    """The space of a scene that this package wrote, and what else it says; None for files of others."""
+    """Return the space and other properties of a scene that we wrote; None for files of other programs."""
     scenes = root.children("scenes")
     about = root.child("asset")
     if about is None or about.kept is None or not scenes:
@@ -294,7 +295,7 @@ def stated_space(root: Item) -> tuple[Space, Item] | None:
 
 
 class ClipReader:
-    """The clips of one file; ``animations`` are those that are clips of ours."""
+    """Reads the clips of one file; ``animations`` are those that are clips of ours."""
 
     def __init__(self, root: Item, kept: Item, accessors: Accessors, budget: Budget, issues: Findings) -> None:
         self._animations = root.children("animations")
@@ -304,7 +305,7 @@ class ClipReader:
         self._issues = issues
         clips = [issues.attempt(self._clip, item) for item in self._items]
         self.lost = {number for number, clip in enumerate(clips) if clip is None}
-        """clips that could not be read, when saving the rest: empty ones keep their places"""
+        """clips that could not be read, with salvage: empty ones keep their indices"""
         self.clips = [Clip() if clip is None else clip for clip in clips]
         self.animations = [
             issues.attempt(item.index, "animation", len(self._animations), "animation") for item in self._items
@@ -328,7 +329,7 @@ class ClipReader:
         return clip
 
     def tracks(self, kept: Item, nodes: dict[str, int]) -> list[tuple[int, Track]]:
-        """The keys of one node, with the clips they belong to; ``nodes`` of the file by what they hold."""
+        """Read the keys of one node, with their clips; ``nodes`` are the nodes of the file by content."""
         tracks_read = []
         for item in kept.children("tracks"):
             one = self._issues.attempt(self._one, item, nodes)
@@ -387,8 +388,9 @@ class ClipReader:
         return track
 
     def _in_sampler(self, item: Item, clip: int, kind: str, nodes: dict[str, int]) -> tuple[Floats, Floats, str] | None:
-        """Times and values that the animation holds as they are, and its sampler; None where another program took
-        them away."""
+        """Return times and values that the animation stores unchanged, and its sampler; None if another program removed
+        them.
+        """
         number = self.animations[clip]
         if number is None or kind not in _SAMPLED:
             return None

@@ -1,4 +1,4 @@
-"""Cameras and lights, from glTF's numbers or from the old ones where a file of ours has them."""
+"""Reads cameras and lights, from glTF or, in our own files, from the original values in extras."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LIGHT_FLAGS = "on attenuated rectangular casts_shadows"
 
 
 def horizontal_fov(vertical_radians: npt.ArrayLike, aspect: float = ASPECT_RATIO) -> Any:
-    """Degrees of the horizontal field of view."""
+    """Return the horizontal field of view in degrees."""
     half = np.clip(np.asarray(vertical_radians, np.float64), 0.0, math.pi - 1e-6) / 2
     return np.degrees(2 * np.arctan(np.tan(half) * aspect))
 
@@ -33,7 +33,7 @@ class CameraReader:
         self.items = root.children("cameras")
         self._issues = issues
         self.lost: set[int] = set()
-        """those that could not be read, when saving the rest: empty ones keep their places"""
+        """those that could not be read, with salvage: empty ones keep their indices"""
         self.aspects = [ASPECT_RATIO] * len(self.items)
 
     def read(self, *, ours: bool) -> list[Camera]:
@@ -79,7 +79,7 @@ class LightReader:
         self._issues = issues
         self.lost: set[int] = set()
         self.intensities: dict[int, float] = {}
-        """of the lights whose multipliers are not known from extras"""
+        """intensities of the lights without multipliers in extras"""
 
     def read(self, *, ours: bool) -> list[Light]:
         items_read = [self._issues.attempt(self._light, number, item, ours) for number, item in enumerate(self.items)]
@@ -105,7 +105,9 @@ class LightReader:
         return light
 
     def weigh(self, scene: Scene) -> list[float]:
-        """Give the lights of a scene at rest their multipliers: intensities by what 1 is there. The latter."""
+        """Set the multipliers of lights: their intensities divided by the intensity of a multiplier of 1, which is
+        returned.
+        """
         rig = Rig(scene)
         shown = [not node.hidden for node in scene.nodes]
         units = strengths(scene, rig.world(rig.sample([0.0]), 1)[0], shown)

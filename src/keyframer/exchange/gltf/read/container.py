@@ -45,7 +45,7 @@ from keyframer.textures.file_names import split_name
 
 _JSON, _BIN = 0x4E4F534A, 0x004E4942
 DEEPEST = 64
-"""nesting of the JSON text: glTF itself needs 8, extras of real exporters a few more"""
+"""deepest nesting of the JSON text: glTF itself needs 8, extras of real exporters a few more"""
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?+', re.DOTALL)
 _CONSTANT = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?+|(NaN|-?Infinity)', re.DOTALL)
 _STEPS = np.zeros(256, np.int8)
@@ -59,7 +59,7 @@ class Opened:
     binary: memoryview | None
     """the second chunk of a ``.glb``"""
     binary_at: int = 0
-    """where its content begins in the file"""
+    """start of its content in the file"""
 
 
 def open_container(data: bytes, limits: Limits, issues: Findings) -> Opened:
@@ -126,7 +126,7 @@ def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
     except json.JSONDecodeError as error:
         place = begin + len(shown[: error.pos].encode())
         raise STRUCT_SYNTAX.failure(place, "/", wanted="JSON", found=error.msg) from None
-    except ValueError:  # more digits than any number has
+    except ValueError:  # more digits than any real number
         raise STRUCT_SYNTAX.failure(offset, "/", wanted="a number", found="thousands of digits") from None
     if type(root) is not dict:
         raise STRUCT_SYNTAX.failure(offset, "/", wanted="an object", found=described(root))
@@ -135,7 +135,7 @@ def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
 
 
 OWN = 4
-"""numbers that a byte of a file may become: stored, joined to others, as corners of faces"""
+"""most numbers that a byte of a file may become: stored, joined to others, as corners of faces"""
 
 
 class Buffers:
@@ -164,7 +164,7 @@ class Buffers:
         return len(self._views)
 
     def view(self, number: int) -> tuple[memoryview, int]:
-        """The bytes of a view, and its stride (0 where the elements stand close)."""
+        """Return the bytes of a view, and its stride (0 if elements are contiguous)."""
         item = self._views[number]
         content = self._buffer(item.needed_index("buffer", len(self._items), "buffer"))
         begin, size = item.integer("byteOffset", 0), item.integer("byteLength", least=1)
@@ -174,7 +174,7 @@ class Buffers:
         return content[begin : begin + size], stride
 
     def place(self, number: int) -> tuple[int, int]:
-        """Which buffer a view is of, and where in it it begins."""
+        """Return the buffer of a view, and its start in it."""
         item = self._views[number]
         return item.needed_index("buffer", len(self._items), "buffer"), item.integer("byteOffset", 0)
 
@@ -224,7 +224,7 @@ class Buffers:
 
 
 def inline(item: Item, uri: str) -> bytes:
-    """The bytes of a data URI."""
+    """Return the bytes of a data URI."""
     head, comma, body = uri.partition(",")
     if not comma:
         raise item.fail(STRUCT_SYNTAX, "uri", wanted="a data URI", found="text without a comma")
@@ -242,7 +242,7 @@ _DIGITS[[*b"ABCDEF"]] = np.arange(10, 16)
 
 
 def _unquoted(text: str) -> bytes:
-    """``%41`` is ``A``. (The standard library makes a list of pieces, which takes eighty times the memory.)"""
+    """Decode ``%41`` as ``A``; the function of the standard library needs eighty times the memory."""
     given = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
     marks = np.flatnonzero(given[:-2] == ord("%"))
     high, low = _DIGITS[given[marks + 1]], _DIGITS[given[marks + 2]]
@@ -273,13 +273,13 @@ _ADVICE = {
     "KHR_meshopt_compression": _MESHOPT,
     "KHR_texture_basisu": "convert its KTX2 images to PNG or JPEG first (gltf-transform ktxdecompress FILE NEW)",
 }
-"""what to do about files that need these"""
+"""advice for files that need these extensions"""
 _OF_LOOKS = ("KHR_materials_", "EXT_materials_", "KHR_texture_", "EXT_texture_", "MSFT_texture_")
-"""how the names of extensions begin that say how surfaces look, and nothing about what there is or how it moves"""
+"""prefixes of extensions that only affect the look of surfaces, not geometry or motion"""
 
 
 def advice(name: str) -> str | None:
-    """What the user can do about an extension that is not read, in a few words."""
+    """Return what the user can do about an unsupported extension."""
     return _ADVICE.get(name)
 
 
@@ -288,7 +288,7 @@ def draco_is_installed() -> bool:
 
 
 def check_extensions(root: Item, issues: Findings) -> None:
-    """What is required and not understood is an error, except where only looks depend on it; the rest is told."""
+    """Check extensions: a required, unsupported one is an error unless it only affects looks; others are reported."""
     required = [str(name)[:80] for name in root.entries("extensionsRequired")]
     understood = {*UNDERSTOOD, DRACO} if draco_is_installed() else {*UNDERSTOOD}
     for place, name in enumerate(required):

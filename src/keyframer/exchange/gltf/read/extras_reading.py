@@ -1,4 +1,4 @@
-"""What `extras` packed, unpacked: arrays, fields of dataclasses, raw names. Extras are claims like all else."""
+"""Unpacks extras: arrays, fields of dataclasses, raw names. Their content is not trusted."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Array = npt.NDArray[Any]
 
 _TYPES = ("<f4", "<f8", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "|b1")
 _TIGHTEST = 1100
-"""zlib cannot make more bytes of one"""
+"""most bytes that zlib can make from one"""
 
 
 def array(item: Item, name: str, budget: Budget, *, kind: type = float) -> Array | None:
-    """The numbers under a name, packed or listed; null is no number. None where nothing is stated."""
+    """Return the numbers under a name, packed or listed; null becomes NaN. None if the name is missing."""
     if not item.has(name):
         return None
     value = item.value[name]
@@ -73,12 +73,12 @@ def _unpacked(item: Item, budget: Budget) -> Array:
 
 
 def number(item: Item, name: str, default: float) -> float:
-    """A number, or the default where it is not stated or was none."""
+    """Return a number; the default if it is missing or null."""
     return default if item.value.get(name) is None else item.number(name)
 
 
 def restore(target: Any, item: Item, numbers: str = "", flags: str = "", texts: str = "", tuples: str = "") -> None:
-    """Set the named attributes of a dataclass to what is stated; names are separated by blanks."""
+    """Set the named attributes of a dataclass from extras; names are separated by blanks."""
     for name in numbers.split():
         if item.value.get(name) is not None:
             setattr(target, name, item.number(name))
@@ -94,7 +94,7 @@ def restore(target: Any, item: Item, numbers: str = "", flags: str = "", texts: 
 
 
 def triple(item: Item, name: str) -> tuple[float, float, float] | None:
-    """A point or a colour; None where it is not stated, or holds what is no number."""
+    """Return a point or a colour; None if it is missing or invalid."""
     if item.value.get(name) is None or None in item.entries(name):
         return None
     x, y, z = item.numbers(name, 3)
@@ -112,6 +112,6 @@ def raw_name(item: Item | None) -> bytes | None:
 
 
 def leftovers(item: Item | None) -> dict[str, Any]:
-    """The extras of the format that a thing came from, as plain values."""
+    """Return the extras of the original format as plain values."""
     extras = None if item is None else item.value.get("extras")
     return dict(extras) if type(extras) is dict else {}

@@ -1,4 +1,4 @@
-"""From a glTF file to a scene, and the check of names and file references in it."""
+"""Imports a glTF file as a scene, and checks its names and file references."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ Array = npt.NDArray[Any]
 def load(
     data: bytes, folder: Path | None, limits: Limits, options: Mapping[str, Any], *, salvage: bool = False
 ) -> Scene:
-    """The scene in a ``.glb`` or ``.gltf``. Buffers in files of their own are read from ``folder`` only.
+    """Return the scene of a ``.glb`` or ``.gltf``. Separate buffers are read from ``folder`` only.
 
-    ``fps`` is the one option: the frames a second that seconds are counted in, where the file is not one of ours. With
-    ``salvage`` primitives, channels, links, images and so on that cannot be read are left out and listed as issues.
+    ``fps`` is the frame rate for files that we did not write. With ``salvage`` parts that cannot be read (primitives,
+    channels, links, images) are left out and listed as issues.
     """
     refuse_unknown("gltf", ["fps"], options)
     fps = float(options.get("fps") or DEFAULT_FPS)
@@ -49,17 +49,17 @@ def load(
         raise IO_EMPTY.failure(0, "/")
     issues = Findings(limits, salvage=salvage)
     try:
-        with np.errstate(all="ignore"):  # odd numbers are kept and reported, not warned about
+        with np.errstate(all="ignore"):  # unusual numbers are kept and reported; numpy must not warn
             scene = Importer(data, folder, limits, issues).scene_at(fps)
     except FormatError as error:
         raise issues.placed(error) from None
-    scene.issues = issues.copy()  # without the text that placed them
+    scene.issues = issues.copy()  # release the text that located them
     scene.folder, scene.sources = folder, issues.sources
     return scene
 
 
 class Importer:
-    """One file at work: lists first, then the nodes that hold them, then what moves."""
+    """Imports one file: first the lists of parts, then the nodes that use them, then animations."""
 
     def __init__(self, data: bytes, folder: Path | None, limits: Limits, issues: Findings) -> None:
         self.issues = issues
@@ -69,7 +69,7 @@ class Importer:
         space = self.issues.attempt(stated_space, self.root)
         self.hierarchy = Hierarchy(self.root, self.issues, ours=space is not None)
         if space is not None and space[0].up != "y" and not self.hierarchy.roots:
-            space = None  # another program took the root away: then it is Y up as all others
+            space = None  # another program removed the root: then the file is Y up like any other
             self.hierarchy = Hierarchy(self.root, self.issues, ours=False)
         self.kept = None if space is None else space[1]
         self.space = (
@@ -173,14 +173,14 @@ def _add_track(scene: Scene, clip: Clip, place: int, track: Track, kept: Item) -
 
 
 def _let_go(scene: Scene, cameras: set[int], lights: set[int]) -> None:
-    """Nodes do not hold what could not be read."""
+    """Remove references of nodes to parts that could not be read."""
     for node in scene.nodes if cameras or lights else ():
         node.camera = None if node.camera in cameras else node.camera
         node.light = None if node.light in lights else node.light
 
 
 def _close_gaps(scene: Scene, cameras: set[int], lights: set[int]) -> None:
-    """Take away the empty cameras and lights that stood for those."""
+    """Remove the empty cameras and lights that stood for those that could not be read."""
     scene.cameras = [camera for number, camera in enumerate(scene.cameras) if number not in cameras]
     scene.lights = [light for number, light in enumerate(scene.lights) if number not in lights]
     gone = sorted(cameras), sorted(lights)
@@ -192,7 +192,7 @@ def _close_gaps(scene: Scene, cameras: set[int], lights: set[int]) -> None:
 
 
 class _Shapes:
-    """Meshes as nodes ask for them, each read once."""
+    """Reads meshes as nodes need them, each once."""
 
     def __init__(self, reader: MeshReader, scene: Scene, importer: Importer) -> None:
         self._reader = reader
@@ -200,13 +200,13 @@ class _Shapes:
         self._importer = importer
         self._made: dict[int, tuple[int, Shape, Morph | None] | None] = {}
         self._placed: dict[int, tuple[Array, Array, list[Array]]] = {}
-        """by id() of the vertices that meshes share: these, and what became of them"""
+        """by id() of vertices that meshes share: these, and the converted ones"""
 
     def __len__(self) -> int:
         return len(self._reader.items)
 
     def take(self, number: int) -> tuple[int, Shape, Morph | None] | None:
-        """The number of a mesh in the scene, its shape and its morph; None where there is nothing to draw."""
+        """Return the index of a mesh in the scene, its shape and its morph; None if there is nothing to draw."""
         if number not in self._made:
             importer = self._importer
             v_up, ours = importer.space.v_up, importer.ours
@@ -227,12 +227,14 @@ class _Shapes:
         return len(self._scene.meshes) - 1, shape, morph
 
     def _turned(self, shape: Shape) -> tuple[Array, list[Array]]:
-        """The places of vertices in the axes of the scene, and those of the shapes."""
+        """Return vertices and shapes in the axes of the scene."""
         axes = self._importer.axes
         given = shape.mesh.positions
         base = np.asarray(given, np.float64)
         shapes: list[Array] = [axes.vectors(base + target) for target in shape.targets]
-        if shapes and not self._importer.ours:  # shapes of a scene share out the whole mesh; glTF's are added to it
+        if (
+            shapes and not self._importer.ours
+        ):  # shapes of a scene replace the mesh in proportion; those of glTF are added to it
             shapes = [base, *shapes]
         placed = axes.vectors(base) if axes.mirrored else given
         for positions in (placed, *shapes):  # meshes share them
@@ -242,11 +244,11 @@ class _Shapes:
 
 _NAMED = ("scenes", "nodes", "meshes", "materials", "cameras", "skins", "animations", "images", "textures", "buffers")
 _LOOK = 4096
-"""characters of a name that are looked at"""
+"""most characters of a name that are examined"""
 
 
 def check(data: bytes, scene: Scene, limits: Limits) -> None:
-    """Add what is found to the issues of a file that could be loaded."""
+    """Add the issues of a file that could be loaded."""
     _Names(data, limits, scene.issues).check()
 
 
@@ -282,7 +284,7 @@ class _Names:
             self._add(kind, item.at("uri"), name=shown(name))
 
     def _add(self, kind: IssueType, path: str, **args: object) -> None:
-        """With its place, as long as issues of its kind are listed and not only counted."""
+        """Add an issue with its location, if issues of its type are listed and not only counted."""
         listed = self._issues.counts[kind.code] < self._issues.most_listed
         offset = self._places.find(path) if listed and self._places is not None else 0
         self._issues.add(kind, path, offset, severity=None, **args)

@@ -1,7 +1,7 @@
-"""JSON values that know where they stand: fields are checked when they are read, and issues carry a byte offset.
+"""JSON values with their locations: fields are checked when they are read, and issues have a byte offset.
 
 `Places` finds the byte of a path such as ``/accessors[3]/count``; `Findings` collects issues and decides whether a
-broken part is left out; `Sources` notes which parts of the text a scene was made of.
+broken part is left out; `Sources` records which parts of the text a scene was made from.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ _LARGEST = 1.7e308
 
 
 class Item:
-    """An object of the JSON text and its path, such as ``/accessors[3]``. With ``findings`` that save what they can,
-    something that should be a list or an object and is neither is reported and left out."""
+    """An object of the JSON text and its path, such as ``/accessors[3]``. If ``findings`` salvage, a value that should
+    be a list or an object but is not is reported and left out.
+    """
 
     __slots__ = ("findings", "path", "value")
 
@@ -94,7 +95,7 @@ class Item:
         self.findings.left_out(error)
 
     def integer(self, name: str, default: int | None = None, *, least: int = 0, most: int = LARGEST_INTEGER) -> int:
-        """A whole number; required where there is no default."""
+        """Return an integer; required if there is no default."""
         if name not in self.value:
             if default is None:
                 raise self.missing(name)
@@ -119,7 +120,7 @@ class Item:
         return float(value)  # type: ignore[arg-type]
 
     def numbers(self, name: str, count: int | None, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
-        """A list of ``count`` numbers, or of any length."""
+        """Return a list of ``count`` numbers, or of any length."""
         if name not in self.value and default is not None:
             return default
         if name not in self.value:
@@ -152,7 +153,7 @@ class Item:
         return value
 
     def index(self, name: str, count: int, kind: str) -> int | None:
-        """The number of something in a list of ``count``; None where it is not stated."""
+        """Return an index into a list of ``count``; None if it is missing."""
         if name not in self.value:
             return None
         return self._index(name, self.value[name], count, kind)
@@ -163,7 +164,7 @@ class Item:
         return self._index(name, self.value[name], count, kind)
 
     def indices(self, name: str, count: int, kind: str, only: int | None = None) -> list[int]:
-        """The numbers in a list, or just the one at a place of it."""
+        """Return the indices in a list, or only the one at a position."""
         entries = enumerate(self.entries(name)) if only is None else ((only, self.entries(name)[only]),)
         return [self._index(f"{name}[{place}]", value, count, kind) for place, value in entries]
 
@@ -183,14 +184,14 @@ class Item:
 
     @property
     def kept(self) -> Item | None:
-        """What we wrote under ``extras.keyframer``; extras of others may be anything."""
+        """Return our data under ``extras.keyframer``; extras of other programs may be anything."""
         extras = self.value.get("extras")
         content = extras.get("keyframer") if type(extras) is dict else None
         return Item(content, self.at("extras/keyframer"), self.findings) if type(content) is dict else None
 
 
 def described(value: object) -> str:
-    """A value in a few words."""
+    """Describe a value in a few words."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -218,20 +219,23 @@ Span = tuple[int, int]
 
 
 class Places:
-    """Answers for a text that was parsed already. A list or object is gone through once, when something in it is first
-    asked for, so that all answers together cost about as much as a few parsings."""
+    """Locations in a JSON text that is already parsed.
+
+    A list or object is scanned once, when one of its values is first located, so that all locations together cost about
+    as much as parsing a few times.
+    """
 
     def __init__(self, text: str, offset: int) -> None:
-        """``offset`` is where in the file the text begins."""
+        """``offset`` is the start of the text in the file."""
         self._text = text
         self._offset = offset
         self._plain = text.isascii()
         self._inside: dict[int, dict[Key, int]] = {}
         self._ends: dict[int, int] = {}
-        """of the values in what was gone through, by where they begin"""
+        """end of each value in scanned lists and objects, by its start"""
 
     def find(self, path: str) -> int:
-        """The byte at which the value of the path begins, or the innermost one around it that there is."""
+        """Return the start of the value with a path, or of its innermost existing parent."""
         at = self._skip(0)
         for part in path.split("/")[1:]:
             for key in _keys(part, self._children(at)):
@@ -242,12 +246,12 @@ class Places:
         return self._byte(at)
 
     def span(self, path: str) -> Span | None:
-        """First byte and end of the value of a path; None where there is no such value."""
+        """Return start and end of the value with a path; None if there is none."""
         at = self._exactly(path)
         return None if at is None else self._span(at)
 
     def entries(self, path: str) -> dict[Key, Span]:
-        """The spans of all values in a list or an object; nothing where there is none of this path."""
+        """Return the ranges of all values in a list or an object; empty if there is none with this path."""
         at = self._exactly(path)
         return {} if at is None else {key: self._span(place) for key, place in self._children(at).items()}
 
@@ -270,7 +274,7 @@ class Places:
 
     @cached_property
     def _bytes(self) -> npt.NDArray[np.int64]:
-        """Where each character begins: made once, because counting up to each would be quadratic."""
+        """Byte offsets of all characters, computed once: counting for each would be quadratic."""
         stored = np.frombuffer(self._text.encode(), np.uint8)
         return np.append(np.flatnonzero(stored & 0xC0 != 0x80), len(stored))
 
@@ -285,14 +289,14 @@ class Places:
         return self._inside[at]
 
     def _scan(self, at: int, *, is_object: bool) -> dict[Key, int]:
-        """Where each entry begins; of two with one name the later, which is the one that counts."""
+        """Return the start of each entry; of two with one name the later, which is the valid one."""
         starts: dict[Key, int] = {}
         text, place = self._text, self._skip(at + 1)
         while text[place] not in "}]":
             key: Key = len(starts)
             if is_object:
                 key, place = scanstring(text, place + 1, True)
-                place = self._skip(self._skip(place) + 1)  # behind the colon
+                place = self._skip(self._skip(place) + 1)  # after the colon
             starts[key] = place
             self._ends[place] = end = _decode(text, place)[1]
             place = self._skip(end)
@@ -302,7 +306,7 @@ class Places:
 
 
 def _keys(part: str, known: dict[Key, int]) -> list[Key]:
-    """``count`` is one step, ``accessors[3]`` two, unless something is called so."""
+    """Split a path: ``count`` is one key, ``accessors[3]`` two, unless it is the name of a key."""
     if part in known:
         return [part]
     numbers: list[Key] = []
@@ -323,7 +327,7 @@ class Findings(IssueLog):
         super().__init__(limits.issues_per_code, limits.issues)
         self.salvage = salvage
         self.places: Places | None = None
-        """known as soon as the JSON text is"""
+        """available as soon as the JSON text is"""
         self.sources = Sources()
 
     def add_issue(self, issue: Issue) -> None:
@@ -332,14 +336,16 @@ class Findings(IssueLog):
         super().add_issue(issue)
 
     def placed(self, error: FormatError) -> FormatError:
-        """The same failure, with its place in the file."""
+        """Return the same failure with its location in the file."""
         if error.offset or self.places is None:
             return error
         return FormatError(error.code, self.places.find(error.path), error.path, error.message, error.details)
 
     def attempt(self, make: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | None:
-        """What ``make`` makes of its arguments; with salvage None where that fails, which is then an issue. Limits stay
-        limits: what would cost too much is not tried part by part."""
+        """Return the result of ``make``; with salvage a failure becomes an issue and None is returned.
+
+        Exceeded limits are always raised.
+        """
         try:
             return make(*args, **named)
         except FormatError as error:
@@ -347,7 +353,7 @@ class Findings(IssueLog):
             return None
 
     def left_out(self, error: FormatError) -> None:
-        """Report what was left out; without salvage, and where a limit is broken, the failure goes on."""
+        """Report a part that was left out; raises the failure without salvage, or if it is an exceeded limit."""
         if not self.salvage or error.code.startswith("LIMIT_"):
             raise error
         self.add(CATALOGUE[error.code], error.path, error.offset, severity=Severity.ERROR, **error.details)
@@ -358,20 +364,21 @@ class TrackSource:
     """Paths such as ``/animations[0]/channels[3]``."""
 
     path: str
-    """the channel; for keys that are no sampler's the object or the numbers that hold them"""
+    """the channel; for keys without a sampler the object or the numbers that contain them"""
     sampler: str | None = None
-    """the sampler, where one holds the keys"""
+    """the sampler of the keys, if there is one"""
 
 
 @dataclass(eq=False)
 class Sources:
-    """Of one file and its scene, as they were when it was read."""
+    """The parts of a file that its scene was made from when it was read."""
 
     nodes: Sequence[int] = ()
-    """the number in the file of each node of the scene"""
+    """index in the file of each node of the scene"""
     helpers: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
-    """nodes of the file that help others, by the number of those"""
+    """helper nodes of the file, by the index of the node they help"""
     metres_per_unit: float = 1.0
-    """how long a unit of the scene is in the file, which counts metres; what wrote it may have taken other units for
-    metres (`GltfOptions.unit`)"""
+    """length of a scene unit in metres of the file; the exporter may have taken other units for metres
+    (`GltfOptions.unit`)
+    """
     tracks: dict[Track | RawChannel, TrackSource] = field(default_factory=dict)

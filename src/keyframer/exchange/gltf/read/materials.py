@@ -1,7 +1,7 @@
-"""Materials, their textures and embedded images.
+"""Reads materials, their textures and embedded images.
 
-Metallic-roughness materials are told in the terms of the old programs; a file of ours has the old values. Embedded
-images are taken out as bytes and not decoded.
+Metallic-roughness materials are converted to the parameters of the original programs; our own files have the original
+values. Embedded images are extracted as bytes and not decoded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SLOTS = (
     ("metallic_roughness", "metallicRoughnessTexture", "metallic_roughness"),
     ("occlusion", "occlusionTexture", "occlusion"),
 )
-"""maps, glTF's words for them, and what their pixels are; the old programs know the first three"""
+"""maps, their names in glTF, and the role of their pixels; the original programs have the first three"""
 _OF_SURFACES = ("texture1", "metallic_roughness")
 
 
@@ -40,7 +40,7 @@ class MaterialReader:
         self.numbers: list[int] = []
 
     def read(self, *, ours: bool) -> list[Material]:
-        """The materials; `numbers` then leads from those of the file to them, -1 for the one of faces without any."""
+        """Read the materials; `numbers` then maps indices of the file to them, -1 to the one of faces without any."""
         result: list[Material] = []
         self.numbers = [-1] * len(self._items)
         stands_for: dict[int, int] = {}
@@ -118,7 +118,7 @@ class MaterialReader:
 
 
 def _surface(item: Item) -> Item:
-    """Colour, roughness and metal; those of the older model with a specular colour, where a file has that, as such."""
+    """Return colour, roughness and metalness; for files with the older specular model, its values."""
     older = item.extension("KHR_materials_pbrSpecularGlossiness")
     if older is None:
         return item.child("pbrMetallicRoughness") or Item({}, item.at("pbrMetallicRoughness"))
@@ -221,7 +221,9 @@ class TextureReader:
         return self._textures[reference.needed_index("index", len(self._textures), "texture")]
 
     def _repeat(self, texture_map: TextureMap, texture: Item) -> None:
-        """Old maps repeat alike both ways and are always smooth; what else a sampler says is kept."""
+        """Apply the wrap mode: original maps repeat equally in both directions and are filtered; other modes go to
+        extras.
+        """
         number = texture.index("sampler", len(self._samplers), "sampler")
         sampler = Item({}, texture.path) if number is None else self._samplers[number]
         stated = {name: sampler.integer(name) for name in _SAMPLING if sampler.has(name)}
@@ -232,7 +234,7 @@ class TextureReader:
             about["sampler"] = stated
 
     def _check_coordinates(self, reference: Item) -> None:
-        """Meshes of a scene have one set of texture coordinates."""
+        """Report a second set of texture coordinates: meshes of a scene have one."""
         moved = reference.extension("KHR_texture_transform")
         chosen = reference.integer("texCoord", 0)
         chosen = chosen if moved is None else moved.integer("texCoord", chosen)
@@ -248,7 +250,7 @@ class TextureReader:
 
 
 def _lay(texture: TextureMap, moved: Item | None) -> None:
-    """The way back from `textures.transform`: turned about the middle, not the corner, and the other way round."""
+    """Invert `textures.transform`: rotate about the centre instead of the corner, and in the other direction."""
     if moved is None:
         return
     (su, sv), (x, y) = moved.numbers("scale", 2, (1.0, 1.0)), moved.numbers("offset", 2, (0.0, 0.0))
@@ -278,7 +280,7 @@ class ImageReader:
         self._taken: dict[int, tuple[bytes, str]] = {}
 
     def name(self, number: int) -> str:
-        """What it is called where the file calls it anything."""
+        """Return the name of an image, if the file has one."""
         return self.items[number].text("name", "") or f"image {number}"
 
     def is_inside(self, number: int) -> bool:
@@ -286,7 +288,7 @@ class ImageReader:
         return not uri or uri[:5].lower() == "data:"
 
     def take(self, number: int, role: str, makes_holes: bool = True) -> EmbeddedImage | None:
-        """The image, None where it is a file of its own."""
+        """Return the embedded image; None if it is a separate file."""
         if not self.is_inside(number):
             return None
         if number not in self._taken:

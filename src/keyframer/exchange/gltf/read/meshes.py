@@ -1,6 +1,6 @@
-"""Meshes: the triangles of all primitives as one mesh, with texture coordinates, colours, targets, influences.
+"""Reads meshes: the triangles of all primitives as one mesh, with texture coordinates, colours, targets, influences.
 
-Vertices that were split for glTF are made one again.
+Vertices that were split for glTF are joined again.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ Indices = npt.NDArray[np.int64]
 
 _MODES = ("points", "lines", "line loop", "line strip", "triangles", "triangle strip", "triangle fan")
 MOST_SETS = 4
-"""sets of joints and weights that are read"""
+"""most sets of joints and weights that are read"""
 _READ_ATTRIBUTES = {
     *("POSITION", "NORMAL", "TEXCOORD_0", "COLOR_0"),
-    "TANGENT",  # worked out again from normals and coordinates where a normal map needs it
+    "TANGENT",  # computed again from normals and coordinates if a normal map needs it
     *(f"{name}_{number}" for name in ("JOINTS", "WEIGHTS") for number in range(MOST_SETS)),
 }
 
 
 @dataclass(eq=False)
 class _Part:
-    """Vertices that some primitives share."""
+    """Vertices shared by some primitives."""
 
     first: int
     count: int
@@ -51,21 +51,21 @@ class _Part:
 
 @dataclass(eq=False)
 class _Pieces:
-    """What the primitives of a mesh give: parts by their content, and the faces of each primitive."""
+    """The primitives of a mesh: distinct parts, and the faces of each primitive."""
 
     parts: dict[str, _Part] = field(default_factory=dict)
     faces: list[Indices] = field(default_factory=list)
-    """the corners of each primitive, as numbers within its part"""
+    """the corners of each primitive, as indices within its part"""
     homes: list[_Part] = field(default_factory=list)
     """the part of each primitive"""
     owners: list[int] = field(default_factory=list)
     """the material of each primitive"""
     made_of: list[object] = field(default_factory=list)
-    """what in the file each primitive is made of"""
+    """the accessors of each primitive"""
 
     @property
     def count(self) -> int:
-        """Vertices so far."""
+        """Number of vertices so far."""
         last = next(reversed(self.parts.values()), None)
         return 0 if last is None else last.first + last.count
 
@@ -87,12 +87,13 @@ class MeshReader:
         self._materials = materials
         self._triangle_lists: dict[tuple[int | None, int, int], tuple[Indices, int]] = {}
         self._shapes: dict[tuple[object, ...], Shape] = {}
-        """by what they are made of: meshes that differ in their materials alone share their arrays"""
+        """by accessors: meshes that differ only in their materials share their arrays"""
         self.items = root.children("meshes")
 
     def read(self, number: int, *, v_up: bool, ours: bool) -> Shape | None:
-        """None where there is nothing but points and lines. Vertices that were split where corners differ become one
-        again: in a file of ours all that are at one place, in others those whose normal is the same, too."""
+        """Read a mesh; returns None if it has only points and lines. Vertices that were split are joined again: in our
+        own files all at the same position, in others only those with the same normal.
+        """
         item = self.items[number]
         pieces = _Pieces()
         primitives = item.children("primitives")
@@ -116,21 +117,23 @@ class MeshReader:
         return shape
 
     def _shape(self, item: Item, pieces: _Pieces, *, v_up: bool, ours: bool) -> Shape:
-        """What a mesh shares with all that are made of the same accessors."""
+        """Return the arrays shared by all meshes with the same accessors."""
         shape = self._joined(item, pieces, v_up)
-        if not ours:  # where ours say nothing, the scene that they were made of said nothing
+        if not ours:  # our files without them come from scenes without them
             smooth = ["NORMAL" in part.arrays for part in pieces.homes]
             shape.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(face) for face in pieces.faces])
         if ours or shape.normals is not None:
             weld(shape, by_normal=not ours)
         mesh = shape.mesh
         for name in ("positions", "corners", "uv", "uv_corners", "colors", "color_corners", "smoothing"):
-            if getattr(mesh, name) is not None:  # whoever changes one mesh must not change all that share its arrays
+            if (
+                getattr(mesh, name) is not None
+            ):  # shared arrays are read-only: changing one mesh must not change the others
                 setattr(mesh, name, _read_only(getattr(mesh, name)))
         return shape
 
     def _owners(self, item: Item, pieces: _Pieces) -> Indices | None:
-        """The material of each face; one for all takes no room."""
+        """Return the material of each face; one for all if they are the same."""
         count = sum(map(len, pieces.faces))
         if max(pieces.owners) < 0:
             return None
@@ -212,7 +215,7 @@ class MeshReader:
         return triangles
 
     def _new_triangles(self, primitive: Item, accessor: int | None, mode: int, count: int) -> tuple[Indices, int]:
-        """The corners of triangles, and the highest number among all that are listed."""
+        """Return the corners of triangles, and the highest listed index."""
         if accessor is None:
             numbers: Indices = np.arange(count)
         else:
@@ -232,7 +235,7 @@ class MeshReader:
         return np.column_stack([numbers[first + 1], numbers[first + 2], numbers[np.zeros_like(first)]]), highest
 
     def _joined(self, item: Item, pieces: _Pieces, v_up: bool) -> Shape:
-        """All parts behind each other, without the vertices that no face has. One part alone is not copied."""
+        """Concatenate all parts without unused vertices; a single part is not copied."""
         parts = list(pieces.parts.values())
         self._budget.spend("copies", sum(triangles.size for triangles in pieces.faces), item.path)
         faces, used = _used_only(pieces)
@@ -283,7 +286,7 @@ class MeshReader:
         return shape
 
     def _restore(self, mesh: Mesh, kept: Item) -> None:
-        """What only a file of ours says; arrays of faces are in the order of the triangles."""
+        """Restore data that only our own files have; arrays of faces are in the order of the triangles."""
         extras_reading.restore(mesh, kept, flags="casts_shadows receives_shadows dynamic")
         mesh.raw_name = extras_reading.raw_name(kept)
         mesh.extras = extras_reading.leftovers(kept)
@@ -309,7 +312,7 @@ def _read_only(array: Array) -> Array:
 
 
 def _used_only(pieces: _Pieces) -> tuple[Indices, list[Indices | None]]:
-    """The faces of a mesh, and of each part the vertices that they have; None for all of them."""
+    """Return the faces of a mesh, and the used vertices of each part; None for all of them."""
     of_part: dict[int, list[int]] = {id(part): [] for part in pieces.parts.values()}
     for place, home in enumerate(pieces.homes):
         of_part[id(home)].append(place)
@@ -327,7 +330,7 @@ def _used_only(pieces: _Pieces) -> tuple[Indices, list[Indices | None]]:
 
 
 def _distinct(lists: list[Indices], count: int) -> Indices | None:
-    """The numbers below ``count`` that occur, in order; None where all do. The work depends on the lists alone."""
+    """Return the distinct indices below ``count`` in order; None if all occur. The cost depends on the lists only."""
     if sum(numbers.size for numbers in lists) < count // 8:
         return np.unique(np.concatenate([numbers.reshape(-1) for numbers in lists]))
     occurs = np.zeros(count, np.bool_)
@@ -347,30 +350,30 @@ def _target_names(item: Item, count: int) -> list[str]:
 
 
 _PLACES, _DIRECTIONS = 2.0**22, 2.0**10
-"""how finely places (in the size of a mesh) and normals are told apart"""
+"""precision at which positions (relative to the size of a mesh) and normals are compared"""
 
 
 @dataclass(eq=False)
 class Shape:
-    """A mesh of the file, ready for nodes."""
+    """A mesh of the file, ready for use by nodes."""
 
     mesh: Mesh
     targets: list[Array] = field(default_factory=list)
-    """(V, 3) differences to the mesh"""
+    """(V, 3) differences from the mesh"""
     names: list[str] = field(default_factory=list)
     weights: tuple[float, ...] = ()
     joints: Indices | None = None
-    """(V, 4 n) numbers within the skin, and how much each moves"""
+    """(V, 4 n) indices within the skin, and their weights"""
     shares: Array | None = None
     normals: Array | None = None
-    """(V, 3) as the file states them"""
+    """(V, 3) as stored in the file"""
 
 
 def weld(shape: Shape, *, by_normal: bool) -> None:
-    """One vertex for all that are at one place and move alike; texture coordinates and colours stay with corners.
+    """Join vertices with the same position and motion; texture coordinates and colours stay with corners.
 
-    ``by_normal``: that also have the same normal. Other exporters compute places and normals at the two ends of an
-    image apart, so that they differ in the last bits there; what is that near counts as one.
+    ``by_normal``: only those with the same normal. Other exporters compute positions and normals on both sides of a
+    texture seam separately, so that they differ in the last bits: such small differences are ignored.
     """
     mesh = shape.mesh
     columns = [np.asarray(positions, np.float32) for positions in (mesh.positions, *shape.targets)]
@@ -401,5 +404,5 @@ def weld(shape: Shape, *, by_normal: bool) -> None:
 
 
 def _rounded(values: Array, steps: float) -> npt.NDArray[np.float32]:
-    with np.errstate(all="ignore"):  # what is too large stays apart from all else
+    with np.errstate(all="ignore"):  # numbers that are too large are never joined
         return np.asarray(np.round(np.asarray(values, np.float64) * steps), np.float32)

@@ -1,4 +1,4 @@
-"""The tree of nodes and what they hold, skins, and helper nodes of ours folded back into the node they help."""
+"""Reads the node tree, its parts and skins; our helper nodes are merged into the node they help."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Hierarchy:
         self.above = self._topological()
         """all nodes, parents first"""
         self.joints = [self._issues.attempt(self._joints, skin) or [] for skin in root.children("skins")]
-        """the nodes of each skin"""
+        """the joints of each skin"""
         self.shown = self._shown(root)
         self.roots: set[int] = set()
-        """helper nodes that only turn and scale everything"""
+        """helper nodes that only rotate and scale the whole scene"""
         self.helpers: dict[int, dict[str, int]] = {}
-        """for nodes with helpers, where each kind of them is"""
+        """for nodes with helpers, the index of each kind of helper"""
         self._owner: dict[int, int] = {}
         if ours:
             self._find_helpers()
@@ -57,15 +57,15 @@ class Hierarchy:
         ]
         self._places = {number: place for place, number in enumerate(self.order)}
         self._parent_places = [self._parent_place(number) for number in self.order]
-        if ours:  # helpers stand for other nodes, and that may close a circle
+        if ours:  # helpers stand for other nodes, and that may close a cycle
             self._cut(self._parent_places, self.order)
 
     def place(self, number: int) -> int | None:
-        """The number in the scene of a node of the file; helpers stand for the node they help."""
+        """Return the index in the scene of a node of the file; helpers have that of the node they help."""
         return self._places.get(self._owner.get(number, number))
 
     def parent_place(self, number: int) -> int | None:
-        """The number in the scene of the node that one in `order` hangs on."""
+        """Return the index in the scene of the parent of a node in `order`."""
         return self._parent_places[self._places[number]]
 
     def _parent_place(self, number: int) -> int | None:
@@ -73,7 +73,7 @@ class Hierarchy:
         return None if parent is None else self.place(parent)
 
     def parts(self, number: int) -> dict[str, Item]:
-        """The nodes of the file that one node of the scene is made of; ``head`` is itself."""
+        """Return the nodes of the file that make up one node of the scene; ``head`` is the node itself."""
         items = {kind: self.items[helper] for kind, helper in self.helpers.get(number, {}).items()}
         return {"head": self.items[number], **items}
 
@@ -94,7 +94,7 @@ class Hierarchy:
         return skin.indices("joints", len(self.items), "node")
 
     def _topological(self) -> list[int]:
-        """All nodes, parents first. A circle is an error; to save it, its first node hangs on none."""
+        """Return all nodes, parents first. A cycle is an error; with salvage its first node loses its parent."""
         order = self._downwards()
         if len(order) < len(self.items):
             self._cut(self.parents, range(len(self.items)))
@@ -102,7 +102,9 @@ class Hierarchy:
         return order
 
     def _cut(self, parents: list[int | None], numbers: Sequence[int]) -> None:
-        """Fail for every circle of parents, or cut it; ``numbers`` of nodes of the file by number in ``parents``."""
+        """Raise an error for every cycle of parents, or cut it; ``numbers`` are indices of the file by index in
+        ``parents``.
+        """
         for circle in circles(parents):
             place = min(circle)
             item = self.items[numbers[place]]
@@ -124,7 +126,7 @@ class Hierarchy:
         return order
 
     def _shown(self, root: Item) -> set[int]:
-        """Everything below the roots of the scene to show, and what skins need besides."""
+        """Return the descendants of the roots of the shown scene, and other nodes that skins need."""
         scenes = root.children("scenes")
         number = self._issues.attempt(root.index, "scene", len(scenes), "scene")
         if not scenes:
@@ -167,7 +169,7 @@ class Hierarchy:
 
 
 def circles(parents: Sequence[int | None]) -> list[list[int]]:
-    """Nodes that hang on each other in a circle: each circle once, those with low numbers first; in linear time."""
+    """Return each cycle of parents once, those with low indices first; in linear time."""
     seen: set[int] = set()
     cycles: list[list[int]] = []
     for start in range(len(parents)):
@@ -187,9 +189,9 @@ Floats = npt.NDArray[np.float64]
 
 _KINDS = tuple(kind.value for kind in NodeKind)
 _NOT_UNIT = 1e-2
-"""how far the length of a rotation is from 1 where more than rounding is wrong; bytes come within 0.008"""
+"""largest difference from 1 of the length of a rotation that rounding explains; bytes are within 0.008"""
 _HUGE = 1e100
-"""squares of numbers of a matrix must stay numbers"""
+"""largest number of a matrix: its square must be finite"""
 
 
 class Shapes(Protocol):
@@ -206,7 +208,7 @@ class NodeReader:
         self._budget = budget
         self._ours = ours
         self._weights: dict[int, tuple[tuple[float, ...], TrackSource]] = {}
-        """of morph targets at rest and where they stand, by node"""
+        """rest weights of morph targets and their location, by node"""
 
     def read(self, scene: Scene, shapes: Shapes, skins: SkinReader) -> None:
         names, attempt = Names(), self._issues.attempt
@@ -228,7 +230,7 @@ class NodeReader:
             self._hide(scene)
 
     def movers(self, number: int) -> dict[str, int]:
-        """The node of the file that each kind of motion moves."""
+        """Return the node of the file that each kind of motion animates."""
         helpers = self._hierarchy.helpers.get(number, {})
         return {"position": number, "rotation": number, "scale": helpers.get("scale", number)}
 
@@ -248,7 +250,7 @@ class NodeReader:
             node.scale_axes_xyzw = self._axes.turns(scaled.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
 
     def _put_matrix(self, node: Node, head: Item) -> tuple[Floats, Floats]:
-        """Position and rotation; where there is shear, which these and a scale cannot say, axes for the scale, too."""
+        """Set position, rotation and scale from a matrix, and scale axes if it has shear."""
         matrix = np.array(head.numbers("matrix", 16)).reshape(4, 4).T
         if matrix[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
             row = " ".join(f"{number:g}" for number in matrix[3])
@@ -306,7 +308,7 @@ class NodeReader:
             node.light = len(scene.lights) - 1
 
     def _restore_links(self, scene: Scene) -> None:
-        """Targets, and the parents of what had to leave them; what looks needs no turn of its own."""
+        """Restore targets, and the original parents of detached nodes; aimed nodes need no rotation."""
         named = {node.name: place for place, node in enumerate(scene.nodes)}
         moved: set[int] = set()
         for place, number in enumerate(self._hierarchy.order):
@@ -318,7 +320,7 @@ class NodeReader:
             if kept.has("parent"):
                 node.parent = named.get(self._issues.attempt(kept.text, "parent") or "")
                 moved.add(place)
-        for circle in circles([node.parent for node in scene.nodes]):  # a name may stand for a node below
+        for circle in circles([node.parent for node in scene.nodes]):  # a name may refer to a node further on
             scene.nodes[next(place for place in circle if place in moved)].parent = None
         for node in scene.nodes:
             stored = node.camera is not None and scene.cameras[node.camera].target is not None
@@ -327,7 +329,7 @@ class NodeReader:
                 node.rotation_xyzw, node.scale = np.array([0.0, 0.0, 0.0, 1.0]), np.ones(3)
 
     def _hide(self, scene: Scene) -> None:
-        """What KHR_node_visibility hides, it hides with all below."""
+        """Hide the nodes with KHR_node_visibility, with their descendants."""
         for number in self._hierarchy.above:
             place = self._hierarchy.place(number)
             if place is None:
@@ -337,7 +339,7 @@ class NodeReader:
             scene.nodes[place].hidden = above or self._issues.attempt(_is_hidden, self._hierarchy.items[number]) is True
 
     def add_rest_weights(self, scene: Scene, fps: float) -> None:
-        """Weights that no clip moves are a key of their own: a scene has no other place for them."""
+        """Add a clip with one key for weights without animation: scenes store weights only in clips."""
         if self._weights and not scene.clips:
             scene.clips.append(Clip(rate=1.0, unit="second", units_per_frame=1.0 / fps))
         for clip in scene.clips:
@@ -366,7 +368,7 @@ def _kind(node: Node, is_joint: bool) -> NodeKind:
 
 
 class SkinReader:
-    """A skin of the file becomes one of the scene for every mesh that it moves."""
+    """Reads skins: a skin of the file becomes one skin of the scene for each mesh that uses it."""
 
     def __init__(self, root: Item, accessors: Accessors, hierarchy: Hierarchy, axes: Axes, budget: Budget) -> None:
         self.items = root.children("skins")
@@ -378,7 +380,7 @@ class SkinReader:
         self._made: dict[tuple[int, int], int | None] = {}
 
     def read(self, number: int, mesh: int, shape: Shape) -> int | None:
-        """The number of the skin in the scene; None where the mesh has no influences."""
+        """Return the index of the skin in the scene; None if the mesh has no influences."""
         key = (number, mesh)
         if key not in self._made:
             self._made[key] = self._skin(number, mesh, shape)
@@ -401,7 +403,7 @@ class SkinReader:
             where = f"/meshes[{mesh}]/primitives"
             raise LINK_INDEX_OUT_OF_RANGE.failure(0, where, **args, index=int(influence.max()), count=len(joints))
         kept = [place for place, joint in enumerate(joints) if joint not in self._hierarchy.roots]
-        if len(kept) < len(joints):  # ours, that holds the vertices which nothing moves
+        if len(kept) < len(joints):  # our extra joint for vertices without weights
             new = np.full(len(joints), -1)
             new[kept] = np.arange(len(kept))
             moved = new[influence] >= 0
