@@ -141,7 +141,14 @@ class Motion:
         if not self.complete:
             early = f"repeated only up to {last:g} of {span.end:g}"
             return f"{early if last < span.end else 'less exact than requested'} (LIMIT_KEYS)"
-        return f"it changes faster than keys {_CLOSEST:g} s apart can follow" if self.too_fast else ""
+        lost = self.too_fast and errors([self], span)[0] > self.far
+        return f"it changes faster than keys {_CLOSEST:g} s apart can follow" if lost else ""
+
+    @property
+    def far(self) -> float:
+        """An error from which on keys do not follow the motion: a hundredth of its extent, a degree for rotations."""
+        values = self.keys.values
+        return 1.0 if self.measure is ROTATIONS else 0.01 * float((values.max(axis=0) - values.min(axis=0)).max())
 
 
 def errors(motions: Sequence[Motion], span: Span) -> list[float]:
@@ -162,17 +169,34 @@ def errors(motions: Sequence[Motion], span: Span) -> list[float]:
 
 
 def _errors_of(motions: list[Motion], span: Span) -> Floats:
-    """(n,) for motions of one kind."""
+    """(n,) for motions of one kind. Gaps as short as a jump count only where the motion is lost in them."""
     playing = Playing([motion.sampler for motion in motions])
-    measure = motions[0].measure
     lasts = playing.times[playing.starts + playing.counts - 1]
-    crowded = np.array([motion.too_fast or not motion.complete for motion in motions])[playing.owner[1:]]
     wide = span.wide_gaps(playing.times, lasts[playing.owner[1:]])
-    gaps = unique_values(np.concatenate([wide, np.flatnonzero(crowded)]))  # `np.union1d` would load `numpy.ma`
-    gaps = gaps[playing.owner[gaps] == playing.owner[gaps + 1]]
+    errors = _errors_in(wide[playing.owner[wide] == playing.owner[wide + 1]], motions, playing, span)
+    lost = _errors_in(_crowded_gaps(motions, playing, span), motions, playing, span)
+    return np.where(lost > [motion.far for motion in motions], np.maximum(errors, lost), errors)
+
+
+def _crowded_gaps(motions: list[Motion], playing: Playing, span: Span) -> Indices:
+    """All gaps of motions whose keys are as close together as they may be, except jumps."""
+    crowded = [np.empty(0, np.intp)]
+    for number, motion in enumerate(motions):
+        if motion.too_fast or not motion.complete:
+            first, count = int(playing.starts[number]), int(playing.counts[number])
+            ends = playing.times[first + 1 : first + count]
+            jumps = span.seconds(motion.breaks[motion.jumps])
+            distances = np.abs(ends[:, None] - jumps).min(axis=1, initial=np.inf)
+            crowded.append(first + np.flatnonzero(distances > 0.1 * _CLOSEST))
+    return np.concatenate(crowded)
+
+
+def _errors_in(gaps: Indices, motions: list[Motion], playing: Playing, span: Span) -> Floats:
+    """(n,) the largest error of each motion in gaps of its keys."""
     worst = np.zeros(len(motions))
     if not len(gaps):
         return worst
+    measure = motions[0].measure
     place = np.repeat(gaps, len(_SHARES))
     owner = playing.owner[place]
     begin = playing.times[place]
