@@ -1,16 +1,16 @@
 """ASE: ``.ase`` scenes, the ASCII export of 3ds Max (1996 to about 2010).
 
-Text: lines of ``*KEYWORD values``, nested in braces. The exporter's source came with the SDK of 3ds Max, so many
-programs and games have exporters of their own that add keywords. Sampled tracks are what 3ds Max itself computed for
-each frame.
-Open: how Bezier rotation keys are interpolated, and the layout of the skins that some exporters add.
+Text: lines of ``*KEYWORD values``, nested in braces. The SDK of 3ds Max included the source of the exporter, so many
+programs and games have their own exporters, with more keywords. Sampled tracks have the values that 3ds Max computed
+for each frame.
+Unknown: the interpolation of Bezier rotation keys, and the layout of the skins that some exporters add.
 """
 
 from __future__ import annotations
 
 from keyframer.formats.contract import Format, ImageNames, Match
 
-TYPE_CHECKING = False  # parts are loaded when they are asked for
+TYPE_CHECKING = False  # parts are imported on first use
 if TYPE_CHECKING:
     from keyframer.formats.ase.bridge.options import Options
     from keyframer.formats.ase.bridge.writing import WriteOptions

@@ -1,6 +1,6 @@
-"""How the text of an ASE file is stored: encoding, mark and line ends.
+"""How the text of an ASE file is stored: encoding, byte order mark and line ends.
 
-Records hold text in one form, whatever the file has: 8-bit (UTF-8 where the file is UTF-16) with line feeds.
+Records have text in one form for all files: 8-bit (UTF-8 if the file is UTF-16) with line feeds.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ Encoding = Literal["utf-8", "cp1252", "utf-16-le", "utf-16-be"]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What the records do not say about the bytes of a file."""
+    """Properties of the stored text that the records do not have."""
 
     encoding: Encoding = "utf-8"
-    """of names: text that is not UTF-8 is taken for Windows' code page 1252, and its bytes are kept"""
+    """encoding of names: text that is not UTF-8 is treated as Windows code page 1252, and its bytes are kept"""
     mark: bool = False
-    """a byte order mark at the beginning"""
+    """whether the file begins with a byte order mark"""
     newline: Literal["\n", "\r\n"] = "\n"
-    """of every line; files that mix line ends have "\\n" here, and the others as part of their text"""
+    """end of every line; files with mixed line ends have "\\n" here, and the others as part of their text"""
 
     ending: str = "\n"
-    """the white space behind the last record"""
+    """white space after the last record"""
 
     def __str__(self) -> str:
         words = [self.encoding, *(["mark"] if self.mark else []), *(["CRLF"] if self.newline != "\n" else [])]
@@ -34,7 +34,9 @@ class Dialect:
 
 
 def read_text(data: bytes) -> tuple[bytes, Dialect, bytes]:
-    """The text of a file in the form that records have, how it was stored, and a last odd byte of UTF-16."""
+    """Return the text of a file in the form of the records, its dialect, and the last byte of UTF-16 with an odd
+    length.
+    """
     detected, start = find_encoding(data)
     text, rest = data[start:], b""
     encoding: Encoding = "utf-8"
@@ -53,7 +55,7 @@ def read_text(data: bytes) -> tuple[bytes, Dialect, bytes]:
 
 
 def stored(text: bytes, dialect: Dialect) -> bytes:
-    """The bytes of a text in a file, without the mark."""
+    """Return the bytes of a text in a file, without the mark."""
     if dialect.newline != "\n":
         text = text.replace(b"\n", b"\r\n")
     if dialect.encoding.startswith("utf-16"):
@@ -62,13 +64,13 @@ def stored(text: bytes, dialect: Dialect) -> bytes:
 
 
 def mark_of(dialect: Dialect) -> bytes:
-    """The byte order mark that a file begins with."""
+    """Return the byte order mark of a file."""
     encoding = dialect.encoding if dialect.encoding.startswith("utf-16") else "utf-8"
     return next(mark for mark, name in MARKS if name == encoding) if dialect.mark else b""
 
 
 class Offsets:
-    """Offsets in the file of places in the text, asked for in rising order."""
+    """Converts positions in the text to offsets in the file; positions must not decrease."""
 
     def __init__(self, text: bytes, dialect: Dialect) -> None:
         self._text = text

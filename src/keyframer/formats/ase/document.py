@@ -1,4 +1,4 @@
-"""How records compose into an ASE file: reading and writing."""
+"""Decode and encode ASE files."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from keyframer.wire.sink import Sink
 _HEAD = re.compile(
     rb"(\s*+)\*([A-Za-z0-9_]++)([^\"*{}\r\n]*+(?:\"[^\"\r\n]*+\"[^\"*{}\r\n]*+)*+)(?:(\s*+\{)|(?=[*}\s]|\Z))"
 )
-"""what stands before a record, its keyword, its values, and the brace if it has one"""
+"""text before a record, its keyword, its values, and its brace, if any"""
 _CLOSE = re.compile(rb"\s*+\}")
 _BODY = re.compile(rb"([^\"{}]*+(?:\"[^\"\r\n]*+\"[^\"{}]*+)*+)\}")
-"""the text of a block without blocks inside"""
+"""the text of a block that contains no blocks"""
 _REST = re.compile(rb"\s*+\Z")
 _JUNK = re.compile(rb"\s*+[^\s*{}]*+[*{}]?")
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """An ASE file as a document; raises `FormatError` only if the data is not ASE, or breaks a limit."""
+    """Decode an ASE file. Raises `FormatError` if the data is not ASE or exceeds a limit."""
     text, dialect, odd = read_text(data)
     if not _HEAD.match(text):
         raise IO_UNRECOGNISED.failure(0, "/", reason="an ASE file begins with a star and a keyword")
@@ -58,7 +58,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
 
 
 class _Reader:
-    """Goes through a text once, with a stack of open blocks."""
+    """Reads a text in one pass, with a stack of open blocks."""
 
     def __init__(self, document: Document, text: bytes, offsets: Offsets, limits: Limits) -> None:
         self.document = document
@@ -72,7 +72,7 @@ class _Reader:
         self.names: dict[bytes, bytes] = {}
 
     def read(self) -> int:
-        """Make all records; where the text behind the last of them begins."""
+        """Read all records. Return the begin of the text after the last one."""
         at = 0
         while True:
             head = _HEAD.match(self.text, at)
@@ -165,7 +165,7 @@ class _Reader:
         block.close = None if usual else text.decode("latin-1")
 
     def _read_junk(self, start: int) -> int:
-        """Text up to the next record or the end of the block."""
+        """Read text up to the next record or the end of the block."""
         at = start
         while True:
             junk = _JUNK.match(self.text, at)
@@ -207,7 +207,7 @@ class _Reader:
 
 
 def encode(document: Document) -> bytes:
-    """The bytes of a document, made from its records alone."""
+    """Return the bytes of a document, made from its records alone."""
     dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
     parts: list[bytes] = []
     stack = [(iter(document.records), b"")]
@@ -245,7 +245,7 @@ def _written_record(record: AseRecord, depth: int) -> bytes:
 
 
 def _opening(record: Line | Block) -> bytes:
-    """Keyword and values: as they were written, as long as the values are the same."""
+    """Return keyword and values: the original text if the values have not changed."""
     if not KEYWORD.fullmatch(record.keyword):
         raise ValueError(f"{record.keyword!r} is not a keyword: letters, digits and _")
     brace = " {" if isinstance(record, Block) else ""
@@ -258,14 +258,14 @@ def _opening(record: Line | Block) -> bytes:
 
 
 def _body(record: Table, depth: int) -> bytes:
-    """The text of a table: as it was written, as long as its columns are the same."""
+    """Return the text of a table: the original text if its columns have not changed."""
     if record.body and all(map(is_, getattr(record, "as_read", (None,)), record.fields())):
         return record.body
     if record.body:
         again = record.empty(record.keyword)
         if again.read(record.body) and again.same(record):
             return record.body
-    write_fields(record, Sink())  # refuses what does not fit
+    write_fields(record, Sink())  # raises for values that do not fit
     return record.write(depth)
 
 
@@ -274,6 +274,6 @@ def _written(signature: str, values: Values) -> bytes:
 
 
 def record_types() -> dict[str, type[Record]]:
-    """Every record by the name of its class."""
+    """Return every record by the name of its class."""
     classes: tuple[type[Record], ...] = (Line, *BLOCK_TYPES.values(), Block, *dict.fromkeys(TABLES.values()), RawText)
     return {cls.__name__: cls for cls in classes}

@@ -1,7 +1,7 @@
-"""The keywords of ASE: what stands behind each, and what it means.
+"""The keywords of ASE: their values and meaning.
 
-A signature has a letter for each value: i whole number, f number, t text in quotes, w a word; a last + means any number
-of the letter before it. Keywords are those of the exporter that came with 3ds Max, and some of exporters for games.
+A signature has a letter for each value: i integer, f number, t quoted text, w word; a final + means any number of the
+letter before it. The keywords are those of the exporter of 3ds Max, and some of exporters for games.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """A keyword: its values and its meaning."""
+    """A keyword with its values and meaning."""
 
     signature: str
     words: str
 
 
 class BlockEntry(NamedTuple):
-    """A keyword with braces: the name of its record, its values, its meaning, and the lines that are usual inside."""
+    """A keyword with braces: the name of its record, its values, its meaning, and the usual lines inside."""
 
     name: str
     signature: str
@@ -28,13 +28,13 @@ class BlockEntry(NamedTuple):
 
 
 class KeyEntry(NamedTuple):
-    """A controller: the keywords of its rows, how many values a key has at least, and what it means."""
+    """A controller: the keywords of its rows, the minimum number of values in a key, and its meaning."""
 
     rows: tuple[bytes, ...]
     width: int
     words: str
     flags: bool = False
-    """whether the last value is a whole number of flags"""
+    """whether the last value is an integer with flags"""
 
 
 _TOP = {
@@ -257,7 +257,7 @@ NODES = frozenset((b"GEOMOBJECT", b"SHAPEOBJECT", b"HELPEROBJECT", b"CAMERAOBJEC
 """blocks that are nodes"""
 
 REPEATED = NODES | {b"GROUP", b"MATERIAL", b"SUBMATERIAL", b"NODE_TM", b"TM_ANIMATION"}
-"""blocks of which it is normal to have several in one parent"""
+"""blocks that may occur several times in one parent"""
 
 LINES: dict[bytes, Entry] = {
     name.encode(): entry
@@ -270,10 +270,10 @@ TOP = _TOP
 
 
 def _controllers(kind: str, width: int, words: str) -> dict[bytes, KeyEntry]:
-    """The controllers of a kind of value (POS, ROT …) that takes ``width`` numbers."""
+    """Return the controllers of a kind of value (POS, ROT …) with ``width`` numbers."""
     sampled = f"CONTROL_{kind}_SAMPLE"
     row = f"CONTROL_{kind}_KEY".encode()
-    nested = kind in ("FLOAT", "POINT3")  # the exporter has the keyword of the samples for the block there
+    nested = kind in ("FLOAT", "POINT3")  # here the exporter uses the keyword of the samples for the block
     return {
         (sampled if nested else f"CONTROL_{kind}_TRACK").encode(): KeyEntry(
             (row,) if nested else (sampled.encode(),), width, f"{words}, sampled by 3ds Max."

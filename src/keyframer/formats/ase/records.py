@@ -1,7 +1,7 @@
 """The records of an ASE file: lines, blocks, and tables of numbers.
 
-A record is written as it was read as long as its fields still say the same; text that 3ds Max would have written
-differently is kept beside the fields (`lead`, `text`, `close`, `body`).
+A record is written as it was read if its fields have not changed; text that 3ds Max would write differently is kept
+with the fields (`lead`, `text`, `close`, `body`).
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from keyframer.wire.record import Raw, Record, record
 
 @record(kw_only=True)
 class AseRecord(Record):
-    """What all records share: the text before them."""
+    """Base of all records: the text before them."""
 
     lead: str | None = None
-    """text before the record; None: a new line and a tab for each level"""
+    """text before the record; None: a line feed and a tab for each level"""
 
 
 @record
 class RawText(Raw, AseRecord):
-    """Text that is neither a line nor a block, or whose values are not what its keyword has."""
+    """Text that is neither a line nor a block, or whose values do not match its keyword."""
 
     data: bytes = blob("text as it is")
     reason: str = ""
-    """the code of the issue that says why"""
+    """code of the issue that gives the cause"""
 
     @property
     def segment(self) -> str:
@@ -49,7 +49,7 @@ class Line(AseRecord):
     keyword: bytes = keyword_field("without its star")
     values: Values = values_field("numbers and text, as the keyword has them")
     text: str | None = None
-    """what stands behind the keyword; None: the values as 3ds Max writes them"""
+    """text after the keyword; None: the values as 3ds Max writes them"""
 
     @property
     def segment(self) -> str:
@@ -63,17 +63,17 @@ class Line(AseRecord):
 
 @record
 class Block(AseRecord):
-    """What stands in braces behind a keyword and its values; each known keyword has a record of its own."""
+    """A keyword with values and content in braces; each known keyword has its own record type."""
 
     KEYWORD: ClassVar[bytes] = b""
     signature: ClassVar[str] = ""
     values: Values = values_field("between keyword and brace: a number or a name, where the keyword has one")
     text: str | None = None
-    """what stands between the keyword and the first line inside; None: the values and a brace"""
+    """text between the keyword and the first line inside; None: the values and a brace"""
     close: str | None = None
-    """from the last record inside to the closing brace; None: the brace on a line of its own"""
+    """text from the last record inside to the closing brace; None: the brace on its own line"""
     other: str = ""
-    """the keyword of a block of no known kind"""
+    """the keyword of a block of unknown kind"""
 
     @property
     def keyword(self) -> bytes:
@@ -84,24 +84,24 @@ class Block(AseRecord):
         return self.keyword.decode("latin-1").lower()
 
     def get(self, name: bytes) -> Values | None:
-        """The values of the first line inside with this keyword."""
+        """Return the values of the first line inside with this keyword."""
         for child in self.children:
             if isinstance(child, Line) and child.keyword == name and child.values:
                 return child.values
         return None
 
     def has(self, name: bytes) -> bool:
-        """Whether a line with this keyword is inside."""
+        """Return whether a line with this keyword is inside."""
         return any(isinstance(child, Line) and child.keyword == name for child in self.children)
 
     def number(self, name: bytes, default: float) -> float:
-        """The first value of a line, where it is a finite number."""
+        """Return the first value of a line if it is a finite number, else the default."""
         stored_value = self.get(name)
         value = default if stored_value is None or isinstance(stored_value[0], bytes) else float(stored_value[0])
         return value if math.isfinite(value) else default
 
     def vector(self, name: bytes) -> tuple[float, float, float] | None:
-        """The three numbers of a line, where they are finite."""
+        """Return the three numbers of a line if they are finite."""
         values = self.get(name)
         if values is None or len(values) < 3:
             return None
@@ -109,21 +109,21 @@ class Block(AseRecord):
         return (x, y, z) if math.isfinite(x + y + z) else None
 
     def name(self, name: bytes) -> bytes | None:
-        """The text of a line."""
+        """Return the text of a line."""
         value = self.get(name)
         return value[0] if value and isinstance(value[0], bytes) else None
 
     def names(self, name: bytes) -> list[bytes]:
-        """The texts of all lines inside with this keyword."""
+        """Return the texts of all lines inside with this keyword."""
         lines = [child.values for child in self.children if isinstance(child, Line) and child.keyword == name]
         return [values[0] for values in lines if values and isinstance(values[0], bytes)]
 
     def blocks(self, *names: bytes) -> list[Block]:
-        """The blocks inside with these keywords."""
+        """Return the blocks inside with these keywords."""
         return [child for child in self.children if isinstance(child, Block) and child.keyword in names]
 
     def block(self, name: bytes) -> Block | None:
-        """The first block inside with this keyword."""
+        """Return the first block inside with this keyword."""
         return next(iter(self.blocks(name)), None)
 
 
@@ -134,21 +134,21 @@ def _block_type(keyword: bytes, entry: BlockEntry) -> type[Block]:
 
 
 BLOCK_TYPES: dict[bytes, type[Block]] = {keyword: _block_type(keyword, entry) for keyword, entry in BLOCKS.items()}
-"""the record of each keyword whose block has lines inside"""
-globals().update({cls.__name__: cls for cls in BLOCK_TYPES.values()})  # where pickle looks for them
+"""the record type of each keyword whose block has lines inside"""
+globals().update({cls.__name__: cls for cls in BLOCK_TYPES.values()})  # pickle searches for them here
 
 
 class Table(AseRecord):
-    """A block of numbers; it is written as it was read as long as its columns are the same."""
+    """A block of numbers; it is written as it was read if its columns have not changed."""
 
     __slots__ = ("as_read", "depth")
     KEYWORD: ClassVar[bytes]
     body: bytes
     text: str | None
     depth: int
-    """how many blocks it is in"""
+    """number of blocks around it"""
     as_read: tuple[object, ...]
-    """its fields when it was read: while these are the same objects, nothing has changed"""
+    """its fields after reading: if they are still the same objects, nothing has changed"""
 
     def fields(self) -> tuple[object, ...]:
         return tuple([getattr(self, plan.name) for plan in self.plan.fields])
@@ -163,26 +163,26 @@ class Table(AseRecord):
 
     @classmethod
     def empty(cls, keyword: bytes) -> Table:
-        """A table without rows for a keyword."""
+        """Return a table without rows for a keyword."""
         return cls()
 
     def read(self, body: bytes) -> bool:
-        """Fill the columns from the text in braces; False where it is not a table."""
+        """Read the columns from the text in braces; return False if it is not a table."""
         raise NotImplementedError
 
     def rows(self, start: str) -> str:
-        """The text of all rows, each behind ``start`` (a new line and its tabs)."""
+        """Return the text of all rows, each after ``start`` (a line feed and its tabs)."""
         raise NotImplementedError
 
     def write(self, depth: int) -> bytes:
-        """The text in braces, made of the columns."""
+        """Return the text in braces, made from the columns."""
         return f"{self.rows(chr(10) + chr(9) * (depth + 1))}\n{chr(9) * depth}".encode("latin-1")
 
     def written_anew(self) -> bytes:
         return self.write(getattr(self, "depth", 0))
 
     def same(self, other: Table) -> bool:
-        """Whether another table has the same columns."""
+        """Return whether another table has the same columns."""
         return all(
             _equal(getattr(self, plan.name), getattr(other, plan.name))
             for plan in self.plan.fields
@@ -198,7 +198,7 @@ def _equal(one: object, other: object) -> bool:
 
 
 class NumberTable(Table):
-    """Rows of one keyword, a number of their own and some values."""
+    """Rows with a keyword, an index and some values."""
 
     __slots__ = ()
     ROW: ClassVar[bytes]
@@ -240,7 +240,7 @@ class VertexList(NumberTable):
     values: Array = floats("x, y, z", 3)
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """what stands between the keyword and the rows; None: a brace"""
+    """text between the keyword and the rows; None: a brace"""
 
 
 @record
@@ -253,12 +253,12 @@ class TextureVertexList(NumberTable):
     values: Array = floats("u, v, w; v runs up", 3)
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """what stands between the keyword and the rows; None: a brace"""
+    """text between the keyword and the rows; None: a brace"""
 
 
 @record
 class TextureFaceList(NumberTable):
-    """Which texture vertices the corners of faces have."""
+    """The texture vertices of the corners of faces."""
 
     KEYWORD = b"MESH_TFACELIST"
     ROW = b"MESH_TFACE"
@@ -267,7 +267,7 @@ class TextureFaceList(NumberTable):
     values: Array = integers("texture vertex of each corner", 3)
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """what stands between the keyword and the rows; None: a brace"""
+    """text between the keyword and the rows; None: a brace"""
 
 
 @record
@@ -280,12 +280,12 @@ class ColorVertexList(NumberTable):
     values: Array = floats("red, green, blue", 3)
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """what stands between the keyword and the rows; None: a brace"""
+    """text between the keyword and the rows; None: a brace"""
 
 
 @record
 class ColorFaceList(NumberTable):
-    """Which colours the corners of faces have."""
+    """The colours of the corners of faces."""
 
     KEYWORD = b"MESH_CFACELIST"
     ROW = b"MESH_CFACE"
@@ -294,7 +294,7 @@ class ColorFaceList(NumberTable):
     values: Array = integers("colour of each corner", 3)
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """what stands between the keyword and the rows; None: a brace"""
+    """text between the keyword and the rows; None: a brace"""
 
 
 _FACE = re.compile(rb"\*MESH_FACE\s([^*]*)(?:\*MESH_SMOOTHING(?![A-Z_])([^*]*))?(?:\*MESH_MTLID\s([^*]*))?")
@@ -305,7 +305,7 @@ _TO_SPACE = bytes.maketrans(b":ABC", b"    ")
 
 @record
 class FaceList(Table):
-    """Faces: three vertices, which edges are visible, smoothing groups and a material id."""
+    """Faces: three vertices, visible edges, smoothing groups and a material id."""
 
     KEYWORD = b"MESH_FACE_LIST"
     index: Array = integers("number of the face")
@@ -315,7 +315,7 @@ class FaceList(Table):
     materials: Array = integers("number of the sub-material; -1: not stated")
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """what stands between the keyword and the rows; None: a brace"""
+    """text between the keyword and the rows; None: a brace"""
 
     def read(self, body: bytes) -> bool:
         rows = _FACE.findall(body)
@@ -326,7 +326,7 @@ class FaceList(Table):
         faces = b" ".join([row[0] for row in rows])
         labels = faces.translate(None, _NOT_LABELS)
         kind = next((kind for kind in _LABELS if labels == kind * len(rows)), None)
-        # a row of its own before each face: nobody can take numbers of one face for those of the next
+        # a separate row for each face, so that numbers of one face cannot be read as those of the next
         marked = b" *".join([b"", *(row[0].translate(_TO_SPACE) for row in rows)])
         numbers = read_rows(marked, b"*")
         if kind is None or numbers is None or numbers.shape[1] != kind.count(b":"):
@@ -356,7 +356,7 @@ class FaceList(Table):
 
 
 def _cached(read: Callable[[bytes | None], int | None], texts: list[bytes | None]) -> Array | None:
-    """The number of each text; few differ."""
+    """Convert each text to a number; equal texts are converted once."""
     known = {text: read(text) for text in set(texts)}
     return None if None in known.values() else np.array([known[text] for text in texts], np.int64)
 
@@ -368,7 +368,7 @@ def _groups(text: bytes | None) -> int | None:
     for word in text.replace(b",", b" ").split():
         if not word.isdigit() or len(word) > 2 or not 0 <= int(word) <= 32:
             return None
-        mask |= 1 << int(word) >> 1  # 0 is no group
+        mask |= 1 << int(word) >> 1  # 0 means no group
     return mask
 
 
@@ -398,7 +398,7 @@ class Normals(Table):
     corner_normals: Array = floats("normals of the three corners", 9)
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """what stands between the keyword and the rows; None: a brace"""
+    """text between the keyword and the rows; None: a brace"""
 
     def read(self, body: bytes) -> bool:
         count = body.count(b"*MESH_FACENORMAL")
@@ -440,7 +440,7 @@ class Keys(Table):
     )
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """what stands between the keyword and the rows; None: a brace"""
+    """text between the keyword and the rows; None: a brace"""
 
     @classmethod
     def empty(cls, keyword: bytes) -> Keys:
@@ -479,7 +479,7 @@ _NAMED_WEIGHT = re.compile(rb'\s*(?:"([^"\n]*)"|([^\s"]+))\s+([^\s"]+)')
 
 @record
 class SoftSkin(Table):
-    """Bones and weights for the vertices of an object, as exporters for games add them: free text, no keywords."""
+    """Bones and weights for the vertices of an object, as added by exporters for games: free text, no keywords."""
 
     KEYWORD = b"MESH_SOFTSKINVERTS"
     signature: ClassVar[str] = "t+"
@@ -488,7 +488,7 @@ class SoftSkin(Table):
     weights: Array = floats("weight of each influence")
     body: bytes = as_written("the rows as they were written")
     text: str | None = None
-    """what stands between the keyword and the rows; None: a brace"""
+    """text between the keyword and the rows; None: a brace"""
 
     def read(self, body: bytes) -> bool:
         lines = [line for line in body.split(b"\n") if line.strip()]
@@ -540,4 +540,4 @@ TABLES: dict[bytes, type[Table]] = {
     },
     **dict.fromkeys(KEY_ROWS, Keys),
 }
-"""the record of each keyword whose block is a table"""
+"""the record type of each keyword whose block is a table"""

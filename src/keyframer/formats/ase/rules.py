@@ -1,4 +1,4 @@
-"""What may be odd about an ASE file that reads well."""
+"""Checks of ASE files beyond those of the reader."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _COUNTS = {
 
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
-    """Report everything that is odd about the records of a document."""
+    """Check the records of a document and report issues."""
     ticks = 160.0
     nodes: list[tuple[Record, bytes]] = []
     for record in document.find(Record):
         if isinstance(record, Line):
             _check_line(reporter, record)
         elif isinstance(record, Table):
-            if scene is None or not isinstance(record, (Keys, NumberTable)):  # the reader meets those
+            if scene is None or not isinstance(record, (Keys, NumberTable)):  # the reader reports those
                 names = [plan.name for plan in record.plan.fields if plan.name != "names"]
                 check_fields(reporter, record, names)
             if isinstance(record, Keys):
@@ -92,7 +92,7 @@ def _check_scene(reporter: Reporter, block: Block) -> None:
 
 
 def _check_counts(reporter: Reporter, mesh: Block) -> None:
-    """Counts that are not what the lists hold."""
+    """Report counts that differ from the length of the lists."""
     sizes = {table.keyword: len(table.index) for table in mesh.children if isinstance(table, (NumberTable, FaceList))}
     for name, (table, what) in _COUNTS.items():
         if table in sizes or mesh.number(name, 0) == 0:

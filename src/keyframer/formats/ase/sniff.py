@@ -1,4 +1,4 @@
-"""Is it an ASE file? It is text that begins with the exporter's keyword, in one of four encodings."""
+"""Detect ASE files: text that begins with the exporter's keyword, in one of four encodings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ _USUAL = (b"*COMMENT", b"*SCENE", b"*MATERIAL_LIST", b"*GEOMOBJECT", b"*HELPEROB
 
 
 def find_encoding(head: bytes) -> tuple[str, int]:
-    """The encoding of a text that begins with an ASCII character, and the size of its mark; 8-bit text is "utf-8"."""
+    """Return the encoding of a text that begins with an ASCII character, and the size of its byte order mark; 8-bit
+    text is "utf-8".
+    """
     for mark, encoding in MARKS:
         if head.startswith(mark):
             return encoding, len(mark)
@@ -20,7 +22,7 @@ def find_encoding(head: bytes) -> tuple[str, int]:
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """Sure of the exporter's own keyword; a guess for its usual keywords without it."""
+    """Return a certain match for the exporter's own keyword, an uncertain one for its other usual keywords."""
     encoding, mark = find_encoding(head)
     text = head[mark:]
     if encoding != "utf-8":

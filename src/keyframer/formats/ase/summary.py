@@ -1,4 +1,4 @@
-"""What an ASE document says, as tables: overview and objects; and its keywords, for the documentation."""
+"""Tables of an ASE document (overview and objects), and its keywords for the documentation."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _objects(document: Document) -> Table:
 
 
 def describe(cls: type[Any]) -> Mapping[str, str]:
-    """The keyword of a record, and the lines that are usual inside."""
+    """Return the keyword of a record and the usual lines inside, for the documentation."""
     if cls is records.Line:
         return {"keyword": "any", "lines inside": f"outside all blocks: {_lines(TOP)}"}
     if cls is records.Keys:

@@ -1,4 +1,4 @@
-"""Field types of ASE records: keywords, values of a line, columns of a table, and text as it was written."""
+"""Field types of ASE records: keywords, values of a line, columns of a table, and original text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from keyframer.wire.sink import Sink
 
 KEYWORD = re.compile(rb"[A-Za-z0-9_]+")
 LETTERS = {"i": "whole number", "f": "number", "t": "text", "w": "word"}
-"""of signatures: see `text_numbers.read_values`"""
+"""letters of signatures: see `text_numbers.read_values`"""
 
 
 def describe_signature(signature: str) -> str:
-    """A signature in words: ``3 x number``."""
+    """Return a signature in words: ``3 x number``."""
     parts: list[str] = []
     for letter, count in re.findall(r"(.)((?:\1)*\+?)", signature):
         times = "" if not count else "any number of " if count.endswith("+") else f"{len(count) + 1} x "
@@ -45,7 +45,7 @@ class _Text(Kind):
 
 
 class _Keyword(_Text):
-    """The word behind a star."""
+    """The word after a star."""
 
     type_name = "keyword"
 
@@ -56,7 +56,7 @@ class _Keyword(_Text):
 
 
 class _Values(Kind):
-    """What stands behind a keyword, by the signature of the record."""
+    """The values after a keyword, according to the signature of the record."""
 
     type_name = "values"
 
@@ -100,7 +100,7 @@ def _value_from_json(value: object, letter: str) -> Value:
 
 
 class _Column(Kind):
-    """Columns of a table: whole numbers or floats, one or several in a row."""
+    """Columns of a table: integers or floats, one or several in a row."""
 
     def __init__(self, base: str, width: int | None) -> None:
         self.dtype = np.dtype(base)
@@ -115,7 +115,7 @@ class _Column(Kind):
         self.checked(value)
 
     def checked(self, value: Any) -> Array:
-        """The value as an array of this type; ValueError if it does not fit."""
+        """Return the value as an array of this type; ValueError if it does not fit."""
         array = np.asarray(value)
         wanted = 1 if self.width is None else 2
         if array.ndim != wanted or (self.width and array.shape[1] != self.width):
@@ -133,7 +133,7 @@ class _Column(Kind):
 
 
 class _AsWritten(_Text):
-    """The text of a table as it was written; null in dumps where its numbers are written like that anyway."""
+    """The original text of a table; null in dumps if its numbers would be written the same way."""
 
     type_name = "text"
 
@@ -159,12 +159,12 @@ def values_field(words: str) -> Any:
 
 
 def integers(words: str, width: int | None = None) -> Any:
-    """Whole numbers; ``width`` of them in a row."""
+    """Declare a column of integers, ``width`` of them in a row."""
     return declare(_Column("<i8", width), words)
 
 
 def floats(words: str, width: int | None = None) -> Any:
-    """Floats; ``width`` of them in a row (0: as many as the keyword has)."""
+    """Declare a column of floats, ``width`` of them in a row (0: the number of the keyword)."""
     return declare(_Column("<f8", width), words)
 
 

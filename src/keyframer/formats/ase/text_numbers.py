@@ -1,7 +1,7 @@
-"""Numbers of ASE files: words and whole tables of them, as text and back.
+"""Numbers of ASE files: convert words and whole tables from and to text.
 
-3ds Max writes four decimals. A number that four decimals cannot say gets as many as it needs; the numbers of a table
-are read and written together, because a mesh has a million of them.
+3ds Max writes four decimals. A number that needs more gets as many as necessary. The numbers of a table are read and
+written together, because a mesh has a million of them.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ Values = tuple[Value, ...]
 
 _NUMBER = re.compile(rb"[-+]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?")
 _ODD = re.compile(rb"([-+]?)1[.,]#(QNAN|SNAN|IND|INF)[0-9A-Z]*")
-"""how Windows prints what is not a number"""
+"""non-finite numbers as printed by Windows"""
 _WORDS = re.compile(rb'"([^"]*)"|([^\s"]+)')
 _DIGITS = b"0123456789+-.eE \t\r\n\v\f"
 _MOST = 1 << 53
-"""whole numbers up to here are exact as floats"""
+"""integers up to this are exact as floats"""
 
 
 def read_number(word: bytes) -> float | None:
-    """The number that a word says; decimal commas and the infinities of Windows are understood."""
+    """Return the number in a word; decimal commas and the infinities of Windows are accepted."""
     if _NUMBER.fullmatch(word):
         return float(word.replace(b",", b"."))
     odd = _ODD.fullmatch(word)
@@ -38,7 +38,9 @@ def read_number(word: bytes) -> float | None:
 
 
 def write_number(value: float) -> str:
-    """Four decimals where these say it all, else as many as it takes; non-finite numbers as Windows prints them."""
+    """Write a number with four decimals if these are exact, else with as many as necessary; non-finite numbers as
+    Windows prints them.
+    """
     if math.isfinite(value):
         usual = f"{value:.4f}"
         return usual if float(usual) == value else repr(float(value))
@@ -48,8 +50,11 @@ def write_number(value: float) -> str:
 
 
 def read_values(signature: str, text: bytes) -> Values | None:
-    """The values of a line by its signature, a letter for each value: i whole number, f number, t text in quotes, w a
-    word; a last + means any number of the letter before it. None where they are not there."""
+    """Return the values of a line according to its signature; None if they do not match.
+
+    The signature has a letter for each value: i integer, f number, t quoted text, w word; a final + means any number of
+    the letter before it.
+    """
     if not signature:
         return ()
     if signature in ("t", "w") and b'"' not in text:  # some exporters leave out the quotes
@@ -73,7 +78,7 @@ def read_values(signature: str, text: bytes) -> Values | None:
 
 
 def write_values(signature: str, values: Values) -> str:
-    """The text of values as 3ds Max writes it; ValueError where they do not fit the signature."""
+    """Return the text of values as 3ds Max writes it; ValueError if they do not fit the signature."""
     if signature.endswith("+"):
         signature = signature[:-2] + signature[-2] * max(len(values) - len(signature) + 2, 0)
     if len(values) != len(signature):
@@ -93,8 +98,10 @@ def write_values(signature: str, values: Values) -> str:
 
 
 def read_rows(text: bytes, keyword: bytes) -> Array | None:
-    """The numbers of lines ``*KEYWORD number number …``, all with the same keyword and as many numbers each: (n, k)
-    floats. None where anything else is among them."""
+    """Return the numbers of lines ``*KEYWORD number number …``, all with the same keyword and count, as (n, k) floats.
+
+    None if the text has anything else.
+    """
     count = text.count(keyword)
     if count == 0:
         return None if text.strip() else np.empty((0, 0))
@@ -109,7 +116,7 @@ def read_rows(text: bytes, keyword: bytes) -> Array | None:
 
 
 def _read_odd_rows(text: bytes, keyword: bytes, count: int) -> Array | None:
-    """The same, number by number: for rows with decimal commas or non-finite numbers."""
+    """Read rows one number at a time, for decimal commas and non-finite numbers."""
     before, *parts = text.split(keyword)
     rows = [[read_number(word) for word in part.split()] for part in parts]
     width = len(rows[0])
@@ -119,23 +126,23 @@ def _read_odd_rows(text: bytes, keyword: bytes, count: int) -> Array | None:
 
 
 def _parse(text: bytes) -> Array | None:
-    """All numbers of a text of numbers; None where a word of it is not a number."""
+    """Return all numbers of a text; None if one of its words is not a number."""
     try:
         numbers: Array = np.fromstring(text + b" inf", np.float64, sep=" ")
-    except (ValueError, DeprecationWarning):  # what numpy raises when it gets stuck; by default it just stops
+    except (ValueError, DeprecationWarning):  # numpy raises this for invalid text; by default it stops silently
         return None
     return numbers[:-1] if len(numbers) and numbers[-1] == np.inf else None
 
 
 def whole(numbers: Array) -> Array | None:
-    """Floats as whole numbers; None where they are not."""
+    """Return floats as integers; None if they are not."""
     with np.errstate(invalid="ignore"):
         fits = bool((np.abs(numbers) < _MOST).all()) and bool((numbers == np.trunc(numbers)).all())
     return numbers.astype(np.int64) if fits else None
 
 
 def write_rows(template: str, columns: list[Array]) -> str:
-    """A line for each row: ``template`` has a ``%d`` for each column of whole numbers, ``%s`` for each of floats."""
+    """Return a line for each row: ``template`` has a ``%d`` for each integer column, a ``%s`` for each float column."""
     if not len(columns[0]):
         return ""
     parts: list[Any] = []

@@ -1,7 +1,7 @@
 """Hale3D: ``.anim`` skeletal animations and the ``.mdl`` models they move.
 
-A hobby engine's binary form of Doom 3's MD5 files: a header, joints with their base pose, then frames of one size. One
-real pair is known (``bob_lamp_update``); it settles that text ends with NUL. Open: what other writers made of
+The binary form of Doom 3's MD5 files in a hobby engine: a header, joints with their base pose, then frames of equal
+size. One real pair is known (``bob_lamp_update``); it shows that text ends with NUL. Unknown: how other writers store
 ``std::string`` (see `dialect`), and versions other than 1.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from keyframer.formats.contract import Companion, Format, ImageNames, Match
 
-TYPE_CHECKING = False  # parts are loaded when they are asked for
+TYPE_CHECKING = False  # parts are imported on first use
 if TYPE_CHECKING:
     from typing import Any
 
@@ -64,7 +64,7 @@ class Hale3D(Format):
         return Dialect
 
     def options_for(self, suffix: str) -> dict[str, object]:
-        """Which file of the pair is meant."""
+        """Return the option that selects the file of the pair."""
         file = {".anim": "animation", ".mdl": "model"}.get(suffix)
         return {} if file is None else {"file": file}
 

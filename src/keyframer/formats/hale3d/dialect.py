@@ -1,7 +1,7 @@
-"""How a ``std::string`` lies in the file: the one thing that the document leaves open.
+"""The layouts of a ``std::string`` in a file, which the document does not specify.
 
-The real files end their text with NUL. Two other ways are just as natural for a C++ writer, so a file that does not
-come out even with NUL, but comes out even to the last byte with one of those, is read that way.
+The real files end text with NUL. Two other layouts are equally natural for a C++ writer. A file whose size does not
+match with NUL, but matches exactly with one of those, is read that way.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ BOUNDS_SIZE = 24
 
 
 class Dialect(Enum):
-    """The layout of text, in the order in which they are tried: whatever fits the second fits the third, too."""
+    """The layout of text, in the order of the attempts: a file that fits the second also fits the third."""
 
     NUL_ENDED = "nul-ended"
-    """8-bit text and one NUL; what the real files have"""
+    """8-bit text and one NUL, as in the real files"""
     LENGTH_WITH_NUL = "length-with-nul"
-    """u32 number of bytes, the bytes, of which the last is a NUL"""
+    """u32 number of bytes, then the bytes; the last one is a NUL"""
     LENGTH = "length"
-    """u32 number of bytes, the bytes"""
+    """u32 number of bytes, then the bytes"""
 
     def __str__(self) -> str:
         return self.value
 
 
 def text_end(data: bytes, pos: int, dialect: Dialect) -> int:
-    """Where the text that begins at ``pos`` ends, its NUL included; -1 if it is not text of this dialect."""
+    """Return the end of the text that begins at ``pos``, including its NUL; -1 if it is not text of this dialect."""
     if dialect is Dialect.NUL_ENDED:
         return data.find(b"\0", pos) + 1 or -1
     if pos + 4 > len(data):
@@ -58,7 +58,7 @@ def text_end(data: bytes, pos: int, dialect: Dialect) -> int:
 
 
 def find_dialect(data: bytes, end_with: Callable[[bytes, Dialect], int]) -> Dialect:
-    """The first dialect with which the file ends exactly where it should; NUL-ended where none does."""
+    """Return the first dialect in which the file ends exactly as expected; NUL-ended text if none matches."""
     for dialect in Dialect:
         if end_with(data, dialect) == len(data):
             return dialect
@@ -66,7 +66,7 @@ def find_dialect(data: bytes, end_with: Callable[[bytes, Dialect], int]) -> Dial
 
 
 def animation_end(data: bytes, dialect: Dialect) -> int:
-    """Where the last frame of an animation ends if its names are of this dialect; -1 if they cannot be."""
+    """Return the end of the last frame of an animation with names in this dialect; -1 if they are invalid."""
     frames, _, joints, components = struct.unpack_from("<IIII", data, 8)
     pos, size = ANIMATION_HEADER_SIZE, len(data)
     frames_size: int = frames * (BOUNDS_SIZE + 4 * components)
@@ -80,7 +80,7 @@ def animation_end(data: bytes, dialect: Dialect) -> int:
 
 
 def model_end(data: bytes, dialect: Dialect) -> int:
-    """Where the last joint of a model ends if its text is of this dialect; -1 if it cannot be."""
+    """Return the end of the last joint of a model with text in this dialect; -1 if it is invalid."""
     meshes, joints = struct.unpack_from("<II", data, 8)
     pos, size = MODEL_HEADER_SIZE, len(data)
     if meshes * LEAST_MESH + joints * LEAST_MODEL_JOINT > size - pos:
@@ -104,7 +104,7 @@ _LENGTH = struct.Struct("<I")
 
 
 class TextCursor(Cursor):
-    """A cursor that knows the dialect of the file."""
+    """A cursor with the dialect of the file."""
 
     __slots__ = ("dialect",)
 
@@ -114,7 +114,7 @@ class TextCursor(Cursor):
 
 
 class TextSink(Sink):
-    """A sink that knows the dialect to write."""
+    """A sink with the dialect to write."""
 
     def __init__(self, dialect: Dialect = Dialect.NUL_ENDED) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""How records compose into a Hale3D animation or model: reading and writing.
+"""Decode, encode and make documents of Hale3D animations and models.
 
-Reading is forensic: records are typed up to the first that cannot be; from there to the end of the file is one
-`RawRun`, because without sizes in the file nothing tells where the next record would begin.
+Reading loses no bytes: records are typed up to the first unreadable one; the rest of the file is one `RawRun`, because
+records have no sizes and the next one cannot be found.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _NOT_PLAIN = re.compile(rb"[^\x20-\x7e]")
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """A Hale3D animation or model as a document; `FormatError` only where it is neither, or breaks a limit."""
+    """Decode a Hale3D animation or model. Raises `FormatError` if the data is neither or exceeds a limit."""
     document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues))
     reader = _Reader(data, limits, document)
     if data[:4] == ANIMATION_ID:
@@ -73,7 +73,7 @@ def _refusal(start: bytes) -> str:
 
 
 class _Reader:
-    """One reading: the cursor, where the record being read began and where it would go."""
+    """Reads one file: the cursor, the offset of the current record and its parent."""
 
     def __init__(self, data: bytes, limits: Limits, document: Document) -> None:
         self.cursor = TextCursor(data, limits)
@@ -83,7 +83,7 @@ class _Reader:
         self.home = document.records
 
     def read(self, whole: Callable[[], None], header_size: int, end_with: Callable[[bytes, Dialect], int]) -> None:
-        """The whole file; where it cannot go on, the rest becomes a raw run."""
+        """Read the whole file; after an error, the rest becomes a raw run."""
         cursor, issues = self.cursor, self.document.issues
         if len(cursor.data) >= header_size:
             cursor.dialect = find_dialect(cursor.data, end_with)
@@ -122,12 +122,12 @@ class _Reader:
         self._take_many(ModelJoint, top.joint_count, LEAST_MODEL_JOINT, "joint_count", 12)
 
     def _open(self, top: Record) -> None:
-        """What is read from here on goes into the top record."""
+        """Make the top record the parent of the following records."""
         self.home = top.children = []
         self.begun = self.cursor.pos
 
     def _take_many(self, cls: type[Record], count: int, least: int, field: str, field_offset: int) -> None:
-        """``count`` records of a kind; the claim is checked before the first."""
+        """Read ``count`` records of a kind; the count is checked before the first."""
         cursor = self.cursor
         cursor.need_entries(count, least, field, field_offset)
         limit = cursor.limits.records
@@ -140,7 +140,7 @@ class _Reader:
         cursor.place = around
 
     def _take(self, cls: type[R], place: Place) -> R:
-        """The next record, typed and put where it belongs."""
+        """Read the next record and add it to its parent."""
         self.cursor.place = place
         record = take_record(cls, self.cursor)
         self.home.append(record)
@@ -148,9 +148,9 @@ class _Reader:
         return record
 
     def _suspect_names(self) -> None:
-        """The sizes do not add up: point at the first name that has swallowed something else.
+        """Report the first name that is probably too long, because the sizes do not add up.
 
-        A name that lost its NUL slides into the numbers behind it, and nothing else in the file can tell.
+        A name without its NUL continues into the numbers after it, and nothing else in the file shows that.
         """
         for record in self.document.find(Record):
             text = record.material if isinstance(record, Mesh) else getattr(record, "name", b"")
@@ -171,7 +171,7 @@ def new_animation(
     frame_rate: int = 24,
     dialect: Dialect = Dialect.NUL_ENDED,
 ) -> Document:
-    """An animation from nothing: joints, components ``(frames, components)`` and boxes ``(frames, 2, 3)``."""
+    """Make an animation of joints, components ``(frames, components)`` and boxes ``(frames, 2, 3)``."""
     frames = Frames.make(components, bounds)
     top = Animation(frame_rate=frame_rate, children=[*joints, frames])
     top.joint_count = len(top.children) - 1
@@ -183,7 +183,7 @@ def new_animation(
 def new_model(
     meshes: Iterable[Mesh], joints: Iterable[ModelJoint], *, dialect: Dialect = Dialect.NUL_ENDED
 ) -> Document:
-    """A model from nothing."""
+    """Make a model."""
     first, second = list(meshes), list(joints)
     return Document(
         FORMAT,
@@ -193,7 +193,7 @@ def new_model(
 
 
 def encode(document: Document) -> bytes:
-    """The bytes of a document, made from its records alone."""
+    """Return the bytes of a document, made from its records alone."""
     if not isinstance(document.dialect, Dialect):
         raise ValueError(f"the dialect of a Hale3D document is not {document.dialect!r}")
     sink = TextSink(document.dialect)
@@ -225,7 +225,7 @@ def _write_inside(records: list[Record], order: dict[type[Record], int], sink: T
 
 
 def _with_counts(top: Animation | Model) -> Animation | Model:
-    """The header with the counts of what is inside; as it is while a raw run is inside."""
+    """Return the header with the counts of its children; unchanged if a raw run is among them."""
     if top.children and isinstance(top.children[-1], RawRun):
         return top
     header = copy(top)
@@ -246,5 +246,5 @@ def _with_counts(top: Animation | Model) -> Animation | Model:
 
 
 def record_types() -> dict[str, type[Record]]:
-    """Every record by the name of its class, animation before model."""
+    """Return every record by the name of its class, animation before model."""
     return {cls.__name__: cls for cls in (Animation, Joint, Frames, Model, Mesh, ModelJoint, RawRun)}

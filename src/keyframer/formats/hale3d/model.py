@@ -1,6 +1,6 @@
-"""The records of a Hale3D model (``.mdl``): meshes whose vertices hang on joints, as in ``.md5mesh``.
+"""The records of a Hale3D model (``.mdl``): meshes whose vertices are attached to joints, as in ``.md5mesh``.
 
-There is no document for this format; the layout is that of the one real file, which it explains to the last byte.
+This format is not documented; the layout is that of the one real file, which it explains to the last byte.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAMES = {"<f4": "f32", "<u4": "u32", "<i4": "i32"}
 
 
 class CountedAhead(Linked):
-    """An array whose count stands ``count_at`` bytes into the record, so that a failure can point at it."""
+    """An array whose count is stored ``count_at`` bytes into the record, so that an error can give its offset."""
 
     def __init__(self, dtype: npt.DTypeLike, count: str, count_at: int) -> None:
         super().__init__(dtype, count)
@@ -37,7 +37,7 @@ class CountedAhead(Linked):
 
 
 class Table(CountedAhead):
-    """Rows of named columns as one structured array; in text, one object a row."""
+    """Rows of named columns as one structured array; in JSON, one object for each row."""
 
     def __init__(self, dtype: npt.DTypeLike, count: str, count_at: int) -> None:
         super().__init__(dtype, count, count_at)
@@ -92,7 +92,7 @@ WEIGHT = np.dtype([("bias", "<f4"), ("joint", "<i4"), ("position", "<f4", (3,))]
 
 @record
 class Model(Record):
-    """The header; meshes and then joints are inside. Counts are made new as in `Animation`."""
+    """The header, with meshes and then joints as children. Counts are recomputed as in `Animation`."""
 
     id: bytes = declare(Chars(4), "the bytes H3DM", MODEL_ID)
     version: int = u32("version; 1 in the one real file", default=1)
@@ -102,7 +102,7 @@ class Model(Record):
 
 @record
 class Mesh(Record):
-    """One material's surface."""
+    """The surface of one material."""
 
     repeats = True
 
@@ -134,5 +134,5 @@ class ModelJoint(Record):
 
     @property
     def shown_name(self) -> str:
-        """The name for people, without quotes."""
+        """Return the name for output, without quotes."""
         return show_name(unquoted(self.name))

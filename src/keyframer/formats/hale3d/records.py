@@ -1,4 +1,4 @@
-"""The records of a Hale3D animation, in the order and the words of its document."""
+"""The records of a Hale3D animation, in the order and the terms of its document."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ COMPONENTS = 6
 
 @record
 class Animation(Record):
-    """The header; the joints and the frames are inside.
+    """The header, with the joints and the frames as children.
 
-    The three counts are made new from what is inside when it is written, except while a `RawRun` is inside: then
-    nobody knows better than the file.
+    The three counts are recomputed from the children on writing, unless a `RawRun` is among them: then the counts of
+    the file are kept.
     """
 
     id: bytes = declare(Chars(4), "ID, the bytes H3DA", ANIMATION_ID)
@@ -39,14 +39,14 @@ class Animation(Record):
 
 @record
 class Joint(Record):
-    """JointInfo and BaseFrameJoint, written back to back. Joints are told apart by their index, never by name."""
+    """JointInfo and BaseFrameJoint, written back to back. Joints are identified by index, never by name."""
 
     repeats = True
 
     parent: int = i32("JointInfo::parent, -1 for a root", default=-1)
     flags: int = u32("JointInfo::flags, bits 0 to 5: Tx Ty Tz Qx Qy Qz are animated")
     start_index: int = u32("JointInfo::startIndex, the first component of this joint in a frame")
-    # All 33 joints of the real file are called "origin", quotes included: its writer's mistakes, kept as they are.
+    # All 33 joints of the real file are named "origin", including the quotes: an error of its writer, kept unchanged.
     name: bytes = text("JointInfo::name")
     position: tuple[float, ...] = exact_floats("BaseFrameJoint::position, x y z", 3)
     orientation: tuple[float, ...] = exact_floats(
@@ -55,36 +55,36 @@ class Joint(Record):
 
     @property
     def moving(self) -> list[int]:
-        """Which of Tx Ty Tz Qx Qy Qz have a component in the frames, in its order there."""
+        """Return which of Tx Ty Tz Qx Qy Qz have a component in the frames, in their order there."""
         return [bit for bit in range(COMPONENTS) if self.flags >> bit & 1]
 
     @property
     def shown_name(self) -> str:
-        """The name for people: without the quotes that the converter copied from the MD5 text."""
+        """Return the name for output, without the quotes that the converter copied from the MD5 text."""
         return show_name(unquoted(self.name))
 
 
 @record
 class Frames(Record):
-    """Bounding box and frame data of all frames: one row a frame, six floats of box before the components."""
+    """Bounding box and frame data of all frames: one row for each frame, six floats of box before the components."""
 
     rows: npt.NDArray[np.float32] = float_rows("AABB::min, AABB::max, animated components")
     row_shape: tuple[int, int] = (0, 0)
-    """frames and floats a frame, as the header promises; only reading looks at it"""
+    """frames and floats per frame according to the header; used only for reading"""
 
     @property
     def bounds(self) -> npt.NDArray[np.float32]:
-        """Boxes as ``(frames, 2, 3)``: min and max."""
+        """Return boxes as ``(frames, 2, 3)``: min and max."""
         return self.rows[:, :BOUNDS_FLOATS].reshape(-1, 2, 3)
 
     @property
     def components(self) -> npt.NDArray[np.float32]:
-        """What moves, as ``(frames, components)``."""
+        """Return the animated components as ``(frames, components)``."""
         return self.rows[:, BOUNDS_FLOATS:]
 
     @staticmethod
     def make(components: npt.ArrayLike, bounds: npt.ArrayLike | None = None) -> Frames:
-        """Frames from components ``(frames, components)`` and boxes ``(frames, 2, 3)`` (zeros if not given)."""
+        """Make frames of components ``(frames, components)`` and boxes ``(frames, 2, 3)`` (zeros if not given)."""
         moving: npt.NDArray[Any] = np.asarray(components, "<f4")
         if moving.ndim != 2:
             raise ValueError(f"expected components (frames, components), not an array of shape {moving.shape}")
@@ -93,5 +93,5 @@ class Frames(Record):
 
 
 def unquoted(name: bytes) -> bytes:
-    """A name without the pair of quotes around it."""
+    """Return a name without the pair of quotes around it."""
     return name[1:-1] if len(name) >= 2 and name[:1] == name[-1:] == b'"' else name

@@ -1,4 +1,4 @@
-"""What is checked of a Hale3D animation or model beyond what reading it and making a scene of it find."""
+"""Checks of Hale3D animations and models beyond those of the reader and the scene reader."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _COVERED = {
     (Mesh, "vertices"),
     (Mesh, "weights"),
 }
-"""numbers that making a scene looks at"""
+"""fields that the scene reader checks"""
 
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
-    """Report everything that is odd about the records of a document."""
+    """Check the records of a document and report issues."""
     joints: list[Record] = [record for record in document.find(Record) if isinstance(record, (Joint, ModelJoint))]
     for top in document.records:
         if isinstance(top, (Animation, Model)) and top.version != 1:
             reporter.report(SEM_UNKNOWN_VERSION, top, "version", version=top.version, known="1")
-        if isinstance(top, Animation) and top.frame_rate > FASTEST:  # a rate of 0 is the bridge's to tell
+        if isinstance(top, Animation) and top.frame_rate > FASTEST:  # the bridge reports a rate of 0
             reporter.report(DATA_RATE_INVALID, top, "frame_rate", rate=top.frame_rate)
     for joint in joints:
         assert isinstance(joint, (Joint, ModelJoint))
         check_name(reporter, joint, "name", unquoted(joint.name))
     for mesh in document.find(Mesh):
         check_file_name(reporter, mesh, "material", mesh.material)
-    # The one real animation calls all its joints "origin": reported once, as a warning only.
+    # All joints of the one real animation are named "origin": reported once, as a warning.
     named = ((joint, unquoted(joint.name)) for joint in joints if isinstance(joint, (Joint, ModelJoint)))
     check_unique(reporter, "joints", "name", named)
     check_numbers(reporter, document, () if scene is None else _COVERED)
@@ -62,7 +62,7 @@ def _check_frames(document: Document, reporter: Reporter) -> None:
 
 
 def _check_overlaps(document: Document, reporter: Reporter) -> None:
-    """Components that two joints read: legal to read, but no writer means it."""
+    """Report components that two joints read: readable, but certainly an error."""
     top = document.first(Animation)
     if top is None:
         return

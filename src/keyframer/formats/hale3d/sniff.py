@@ -1,4 +1,4 @@
-"""Is it a Hale3D file? From its signature, its counts and its size, without reading it."""
+"""Detect Hale3D files from the signature, the counts and the size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MODEL_ID = b"H3DM"
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """The signature decides; counts that the file cannot hold only lower the score."""
+    """Return a match by signature; implausible counts only lower the score."""
     if head[:4] == ANIMATION_ID:
         return _sniff(head, size, "animation", 24)
     if head[:4] == MODEL_ID:
@@ -30,7 +30,7 @@ def _sniff(head: bytes, size: int, what: str, header_size: int) -> Match:
 
 
 def least_size(header: bytes) -> int:
-    """The fewest bytes that a file with these counts can have (every name empty)."""
+    """Return the smallest size of a file with these counts (all names empty)."""
     if header[:4] == MODEL_ID:
         meshes, joints = struct.unpack_from("<II", header, 8)
         return int(16 + 13 * meshes + 29 * joints)

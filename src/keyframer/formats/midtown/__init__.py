@@ -1,15 +1,15 @@
 """Midtown Madness 2: pedestrian ``.anim`` clips, and the ``.skel`` text that names their bones.
 
-Angel Studios, 2000. Frames of floats behind a short header, without a signature and in three layouts: the retail
-game's, the one of the public document (a beta) and an older one. Open: channels other than type 1, of which no file is
-known, and the compressed variant of Smuggler's Run 2.
+Angel Studios, 2000. Frames of floats after a short header, without a signature and in three layouts: the retail game's,
+that of the public document (a beta) and an older one. Unknown: channels other than type 1, of which no file is known,
+and the compressed variant of Smuggler's Run 2.
 """
 
 from __future__ import annotations
 
 from keyframer.formats.contract import Companion, Format, Match
 
-TYPE_CHECKING = False  # parts are loaded when they are asked for
+TYPE_CHECKING = False  # parts are imported on first use
 if TYPE_CHECKING:
     from typing import Any
 

@@ -19,25 +19,25 @@ from keyframer.formats.midtown.sniff import COMPRESSED, is_text
 
 
 class Dialect(Enum):
-    """Where the counts stand; ``str()`` gives the word that reports use."""
+    """The layout of the header; ``str()`` gives its name in reports."""
 
     RETAIL = RETAIL
-    """the game as sold: the number of channels is 0 and means one"""
+    """the retail game: the number of channels is 0 and means one"""
     DOCUMENT = DOCUMENT
-    """the public document, made from a beta: one or more channels"""
+    """the public document, based on a beta: one or more channels"""
     OLD = OLD
-    """an older one: bones instead of floats are counted, and there are no channels"""
+    """an older layout: it counts bones instead of floats, and has no channels"""
 
     def __str__(self) -> str:
         return self.value
 
 
 def choose_layout(data: bytes) -> Dialect:
-    """The layout of a file that is said to be a Midtown clip; `FormatError` if none fits.
+    """Return the layout of a Midtown clip; `FormatError` if none fits.
 
-    An exact end wins over bytes left over, then the type byte 1 over others, then the document over the old layout.
-    A file that ends too early is still taken for a clip if its head is one of roll, pitch and heading; that is likelier
-    than another layout of an unknown type with bytes left over.
+    An exact end is preferred to bytes left over, then type byte 1 to others, then the document layout to the old one. A
+    truncated file is still accepted as a clip if its head describes roll, pitch and heading; that is more likely than
+    another layout of an unknown type with bytes left over.
     """
     _refuse_impostors(data)
     size = len(data)
@@ -58,7 +58,7 @@ def choose_layout(data: bytes) -> Dialect:
 
 
 def _refuse_impostors(data: bytes) -> None:
-    """The game ships one: ``pedanim_manantrnch.anim`` is 104 bytes of ASCII text."""
+    """Reject a text file of the game: ``pedanim_manantrnch.anim`` is 104 bytes of ASCII text."""
     if data[:4] == COMPRESSED:
         reason = "a compressed animation of Smuggler's Run 2 (cmp), whose layout nobody has documented"
         raise IO_UNRECOGNISED.failure(0, "/", reason=reason)

@@ -1,4 +1,4 @@
-"""How records compose into a Midtown Madness 2 clip: layout, reading and writing."""
+"""Decode, encode and make documents of Midtown Madness 2 clips."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ R = TypeVar("R", bound=Record)
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """A Midtown Madness 2 clip as a document; `FormatError` only where it is none, or breaks a limit."""
+    """Decode a Midtown Madness 2 clip. Raises `FormatError` if the data is not one or exceeds a limit."""
     layout = choose_layout(data)
     document = Document(FORMAT, dialect=layout, issues=IssueLog(limits.issues_per_code, limits.issues))
     cursor = Cursor(data, limits=limits)
@@ -47,7 +47,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
 
 
 def _read_old(cursor: Cursor, document: Document) -> None:
-    """The layout was chosen because everything is there."""
+    """Read a clip of the old layout, which was chosen because the file is complete."""
     cursor.place = cursor.place.inner("oldclip")
     top = take_record(OldClip, cursor)
     channel = blank(OldChannel, cursor.pos)
@@ -81,7 +81,7 @@ def _read_clip(cursor: Cursor, document: Document) -> None:
 
 
 def _read_channel(cursor: Cursor, frames: int, document: Document) -> Channel:
-    """A channel; frames that are not all there are a claim of the clip's header, so the failure points there."""
+    """Read a channel. Missing frames are reported at the clip's header, which declares them."""
     at = cursor.pos
     cursor.need(CHANNEL_HEADER_SIZE)
     floats = int.from_bytes(cursor.data[at : at + 4], "little")
@@ -104,12 +104,12 @@ def _read_channel(cursor: Cursor, frames: int, document: Document) -> Channel:
 
 
 def new_clip(rows: npt.ArrayLike, distance: float = 0.0, *, layout: Dialect = Dialect.RETAIL) -> Document:
-    """A clip from nothing: rows ``(frames, 3 x (bones + 1))`` and the distance that one loop covers."""
+    """Make a clip of rows ``(frames, 3 x (bones + 1))`` and the distance that one loop covers."""
     return new_document([make_channel(rows, distance)], layout=layout)
 
 
 def new_document(channels: Sequence[Channel], *, layout: Dialect = Dialect.DOCUMENT) -> Document:
-    """A clip from channels, which must have the same number of frames; only the document layout holds several."""
+    """Make a clip of channels with the same number of frames; only the document layout can store several."""
     top: Clip | OldClip
     if layout is Dialect.OLD:
         top = OldClip(children=[OldChannel(channel.distance, channel.type, channel.rows) for channel in channels])
@@ -119,7 +119,7 @@ def new_document(channels: Sequence[Channel], *, layout: Dialect = Dialect.DOCUM
 
 
 def encode(document: Document) -> bytes:
-    """The bytes of a document, made from its records alone."""
+    """Return the bytes of a document, made from its records alone."""
     layout = document.dialect
     if not isinstance(layout, Dialect):
         raise ValueError(f"the layout of a Midtown document is not {layout!r}")
@@ -141,7 +141,7 @@ def encode(document: Document) -> bytes:
 
 
 def _with_counts(top: Clip | OldClip, layout: Dialect) -> Clip | OldClip:
-    """The header with the counts of what is inside; as it is while a raw run is inside."""
+    """Return the header with the counts of its children; unchanged if a raw run is among them."""
     inside = top.children[:-1] if top.children and isinstance(top.children[-1], RawRun) else top.children
     kind = OldChannel if layout is Dialect.OLD else Channel
     channels = [record for record in inside if isinstance(record, kind) and not (record.children or record.tail)]
@@ -167,5 +167,5 @@ def _with_counts(top: Clip | OldClip, layout: Dialect) -> Clip | OldClip:
 
 
 def record_types() -> dict[str, type[Record]]:
-    """Every record by the name of its class."""
+    """Return every record by the name of its class."""
     return {cls.__name__: cls for cls in (Clip, Channel, OldClip, OldChannel, RawRun)}

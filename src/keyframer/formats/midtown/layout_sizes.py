@@ -1,7 +1,7 @@
-"""Which layout fits a size: the only way to know a file without a signature.
+"""Find the layouts that match a file size, since the format has no signature.
 
-Everything here is whole-number arithmetic on a few header words, and is shared by detection and reading, so it imports
-next to nothing.
+The functions need only integer arithmetic on a few header words. Detection and reading share them, so the module
+imports almost nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORD = struct.Struct("<I")
 
 
 class Fit:
-    """A layout that a file can have: ``end`` is where its last frame ends, ``type`` that of its first channel."""
+    """A layout that a file may have: ``end`` is the end of its last frame, ``type`` the type of its first channel."""
 
     __slots__ = ("end", "layout", "type", "zero_width_at")
 
@@ -33,11 +33,11 @@ class Fit:
         self.end = end
         self.type = type
         self.zero_width_at = zero_width_at
-        """where a first channel says that its frames hold no float at all"""
+        """offset of a first channel that declares frames without floats"""
 
 
 def fit_retail(data: bytes) -> Fit | None:
-    """u32 0, u32 frames, u32 floats, f32, u8, frames; ``data`` need only hold the header."""
+    """Match the retail layout: u32 0, u32 frames, u32 floats, f32, u8, frames; ``data`` needs only the header."""
     if len(data) < CLIP_HEADER_SIZE + CHANNEL_HEADER_SIZE:
         return None
     channels, frames = _TWO_WORDS.unpack_from(data)
@@ -49,7 +49,9 @@ def fit_retail(data: bytes) -> Fit | None:
 
 
 def fit_document(data: bytes, size: int) -> Fit | None:
-    """u32 channels, u32 frames, then the channels one behind the other; ``data`` must be the whole file."""
+    """Match the document layout: u32 channels, u32 frames, then one channel after the other; ``data`` must be the whole
+    file.
+    """
     if len(data) < CLIP_HEADER_SIZE + CHANNEL_HEADER_SIZE:
         return None
     channels, frames = _TWO_WORDS.unpack_from(data)
@@ -66,8 +68,10 @@ def fit_document(data: bytes, size: int) -> Fit | None:
 
 
 def fit_old(data: bytes) -> Fit | None:
-    """u32 frames, u32 bones, f32, u8, frames; ``data`` need only hold the header. Without frames the header must be all
-    there is: a longer file that begins with 0 is a retail clip."""
+    """Match the old layout: u32 frames, u32 bones, f32, u8, frames; ``data`` needs only the header.
+
+    Without frames the file must end after the header: a longer file that begins with 0 is a retail clip.
+    """
     if len(data) < OLD_HEADER_SIZE:
         return None
     frames, bones = _TWO_WORDS.unpack_from(data)
@@ -77,7 +81,7 @@ def fit_old(data: bytes) -> Fit | None:
 
 
 def is_cut_clip(data: bytes) -> bool:
-    """Whether the head is that of a clip with roll, pitch and heading, although the file ends too early."""
+    """Return whether the head is that of a truncated clip with roll, pitch and heading."""
     if len(data) < CLIP_HEADER_SIZE + CHANNEL_HEADER_SIZE or data[16] != 1:
         return False
     channels, frames = _TWO_WORDS.unpack_from(data)

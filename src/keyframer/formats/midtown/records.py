@@ -1,4 +1,4 @@
-"""The records of a Midtown Madness 2 clip, in the order and the words of its document."""
+"""The records of a Midtown Madness 2 clip, in the order and the terms of its document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keyframer.wire.field_types import u8, u32
 from keyframer.wire.record import Record, record
 
 RPH = 0x01
-"""the one channel type known: root translation, then roll, pitch and heading of every bone"""
+"""the only known channel type: root translation, then roll, pitch and heading of every bone"""
 
 _DISTANCE = "Unknown: forward distance covered by one loop, in metres along -Z"
 _TYPE = "Channel type; 1: translation of the root bone, then roll, pitch, heading (radians) of each bone"
@@ -20,15 +20,15 @@ _FRAMES = "Frames, one row each"
 
 
 def bones_in(type: int, floats: int) -> int | None:
-    """How many bones a frame turns; None for a raw channel, which is kept and plotted but never posed."""
+    """Return the number of bones in a frame; None for a raw channel, which is kept and plotted but not posed."""
     return floats // 3 - 1 if type == RPH and floats >= 3 and floats % 3 == 0 else None
 
 
 @record
 class Clip(Record):
-    """The header of the retail and the document layout; the channels are inside.
+    """The header of the retail and the document layout, with the channels as children.
 
-    Both counts are made new from what is inside when it is written, except while a `RawRun` is inside.
+    Both counts are recomputed from the children on writing, unless a `RawRun` is among them.
     """
 
     channels: int = u32("Number of channels; 0 in the retail game, where it means one")
@@ -46,7 +46,7 @@ class Channel(Record):
     type: int = u8(_TYPE, default=RPH)
     rows: npt.NDArray[np.float32] = float_rows(_FRAMES)
     frames: int = 0
-    """frames of the clip, as its header says; only reading looks at it"""
+    """frames of the clip according to its header; used only for reading"""
 
     @property
     def row_shape(self) -> tuple[int, int]:
@@ -59,7 +59,7 @@ class Channel(Record):
 
 @record
 class OldClip(Record):
-    """The header of the old layout; one channel is inside."""
+    """The header of the old layout, with one channel as child."""
 
     frames: int = u32("Number of frames")
     bones: int = u32("Number of bones; a frame holds 3 x (bones + 1) floats")
@@ -67,13 +67,13 @@ class OldClip(Record):
 
 @record
 class OldChannel(Record):
-    """The frames of the old layout with what stands before them."""
+    """The frames of the old layout with the fields before them."""
 
     distance: float = exact_floats(_DISTANCE)
     type: int = u8(_TYPE, default=RPH)
     rows: npt.NDArray[np.float32] = float_rows(_FRAMES)
     row_shape: tuple[int, int] = (0, 0)
-    """frames and floats a frame, as the header says; only reading looks at it"""
+    """frames and floats per frame according to the header; used only for reading"""
 
     @property
     def segment(self) -> str:
@@ -85,7 +85,7 @@ class OldChannel(Record):
 
 
 def make_channel(rows: npt.ArrayLike, distance: float = 0.0, type: int = RPH) -> Channel:
-    """A channel from a table ``(frames, floats)``."""
+    """Make a channel of a table ``(frames, floats)``."""
     table: npt.NDArray[Any] = np.asarray(rows, "<f4")
     if table.ndim != 2:
         raise ValueError(f"expected a table (frames, floats), not an array of shape {table.shape}")

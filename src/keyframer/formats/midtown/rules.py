@@ -1,4 +1,4 @@
-"""What is checked of a Midtown Madness 2 clip beyond what reading it and making a scene of it find."""
+"""Checks of Midtown Madness 2 clips beyond those of the reader and the scene reader."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from keyframer.wire.record import Record
 
 _MOST_CHANNELS = 1_000
 _NUMBERS = ("rows", "distance")
-"""of a channel"""
+"""fields of a channel"""
 
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
-    """Report everything that is odd about the records of a document."""
+    """Check the records of a document and report issues."""
     channels = [record for record in document.find(Record) if isinstance(record, (Channel, OldChannel))]
     for channel in channels:
         if len(channel.rows) == 0:
@@ -30,5 +30,5 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
     check_numbers(reporter, document, {(cls, field) for cls in (Channel, OldChannel) for field in _NUMBERS})
     posed = None if scene is None else posed_channel(channels)
     for channel in channels:
-        if channel is not posed:  # the bridge looks into the one it poses
+        if channel is not posed:  # the bridge checks the channel that it poses
             check_fields(reporter, channel, _NUMBERS)

@@ -26,7 +26,7 @@ TOKEN = re.compile(rb"[{}]|[^\s{}\0]+|\0")
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COUNT = re.compile(rb"\d{1,10}")
 _SHOWN = 40
-"""of a word that does not belong, so many bytes are shown"""
+"""number of bytes shown of an unexpected word"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,17 @@ class Bone:
     parent: int
     offset: tuple[float, float, float]
     words: tuple[bytes, ...] = ()
-    """whatever else its block says, word by word"""
+    """all other words of its block"""
 
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """Bones in pre-order, and how many the text announces (None if it does not say)."""
+    """Bones in pre-order, and the number that the text declares (None if it does not)."""
 
     bones: tuple[Bone, ...]
     announced: int | None = None
     text: bytes | None = field(default=None, repr=False, compare=False)
-    """as it was read"""
+    """the source text"""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class _Open:
 
 
 class _Words:
-    """The words of the text one by one, each with its byte offset; (b"", end) for ever when there are no more."""
+    """Iterates over the words of the text with their byte offsets; returns (b"", end) after the last."""
 
     def __init__(self, data: bytes) -> None:
         self.end = len(data)
@@ -75,7 +75,7 @@ class _Words:
 
 
 def read_skeleton(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Skeleton:
-    """The skeleton in a text; `FormatError` with byte offset and path where the text is not one."""
+    """Read a skeleton from text; `FormatError` with byte offset and path if the text is invalid."""
     check_size(len(data), limits)
     if not data:
         raise IO_EMPTY.failure(0, "/")
@@ -108,7 +108,7 @@ def read_skeleton(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Skeleton:
 
 
 def write_skeleton(skeleton: Skeleton) -> bytes:
-    """The text of a skeleton; ValueError where its bones are not in pre-order."""
+    """Return the text of a skeleton; ValueError if its bones are not in pre-order."""
     lines = [] if skeleton.announced is None else [f"NumBones {skeleton.announced}".encode()]
     opened: list[int] = []
     for index, bone in enumerate(skeleton.bones):

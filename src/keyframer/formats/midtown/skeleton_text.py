@@ -1,7 +1,8 @@
-"""The text of a skeleton with other bones in it: what stays keeps its words, blanks and order.
+"""Edit the text of a skeleton: unchanged bones keep their words, white space and order.
 
-Names and offsets change word by word. Bones that go are cut out with all that is inside; new ones stand at the end of
-their parent's block. Where bones hang elsewhere than before, all is written anew, with the words of each bone.
+Names and offsets are replaced word by word. Removed bones are cut out with their children; new bones are added at the
+end of their parent's block. If bones have other parents than before, the whole text is written again, with the other
+words of each bone.
 """
 
 from __future__ import annotations
@@ -12,23 +13,23 @@ from dataclasses import dataclass
 from keyframer.formats.midtown.skeleton import TOKEN, Bone, Skeleton, write_skeleton
 
 Change = tuple[int, int, bytes]
-"""from where to where, and what stands there instead"""
+"""begin, end, and the replacement"""
 
 
 @dataclass(slots=True)
 class _Block:
-    """Where a bone stands in a text."""
+    """Offsets of a bone in a text."""
 
     begin: int
     name: tuple[int, int]
     numbers: tuple[tuple[int, int], ...] = ()
-    """the words of its offset"""
+    """offsets of the words of its bone offset"""
     brace: int = 0
-    """the one that ends it"""
+    """offset of its closing brace"""
 
 
 def with_bones(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | None]) -> Skeleton:
-    """A skeleton with other bones; ``origins`` says which of the old ones each is, None for new ones."""
+    """Return a skeleton with other bones; ``origins`` gives the original number of each bone, None for new ones."""
     announced = old.announced if old.announced is None or len(bones) == len(old.bones) else len(bones)
     if old.text is None or not _fits(old, bones, origins):
         announced = None if old.announced is None else len(bones)
@@ -64,7 +65,7 @@ def _changed(text: bytes, changes: list[Change]) -> bytes:
 
 
 def _fits(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | None]) -> bool:
-    """Whether all bones that stay hang where they hung, in their order, before all that is new beside them."""
+    """Return whether all remaining bones keep their parents and order, before any new siblings."""
     kept = [origin for origin in origins if origin is not None]
     if kept != sorted(kept):
         return False
@@ -81,7 +82,7 @@ def _fits(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | None])
 
 
 def _blocks(text: bytes) -> list[_Block]:
-    """Where the bones of a sound text stand, in its order."""
+    """Return the offsets of the bones of a valid text, in its order."""
     words = list(TOKEN.finditer(text))
     blocks: list[_Block] = []
     opened: list[_Block] = []
@@ -112,7 +113,7 @@ def _words(block: _Block, was: Bone, now: Bone) -> Iterator[Change]:
 def _additions(
     text: bytes, blocks: list[_Block], bones: tuple[Bone, ...], origins: Sequence[int | None]
 ) -> Iterator[Change]:
-    """New bones with all new ones inside, a change for each parent that they hang on."""
+    """Return one change for each parent with new bones: their text, including new children."""
     at = 0
     while at < len(bones):
         if origins[at] is not None:

@@ -1,13 +1,13 @@
-"""Is it a Midtown Madness 2 clip? There is no signature, so size, header words and floats must all agree.
+"""Detect Midtown Madness 2 clips. They have no signature, so size, header words and floats must all agree.
 
-The size equation of a layout must hold to the byte; only a retail clip may have less than one frame left over, because
-its head says most. On top of that the words must be sane for a pedestrian and the floats of the head must look like
-metres and radians, not all of them 0 (unless the width is the game's own). A clip of no frames has no floats to look
-at: its headers must be all there is.
+The size equation of a layout must match to the byte; only a retail clip may have less than one frame left over, because
+its head is the most specific. The header words must also be plausible for a pedestrian, and the floats of the head must
+look like metres and radians, not all of them 0 (unless the width is the game's own). A clip without frames has no
+floats to check: it must consist of its headers only.
 
-A choice: the headers of later channels of the document layout may lie behind the head. Then the first channel must be
-of type 1, and the rest of the file what so many channels of so many frames can add up to. What is refused here can
-still be read by naming the format.
+The headers of later channels of the document layout may lie after the head. Then the first channel must be of type 1,
+and the rest of the file must have a size that the channels can add up to. Rejected files can still be read by naming
+the format.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ MOST_FRAMES = 1_000_000
 MOST_FLOATS = 3 * 100_000
 MOST_CHANNELS = 64
 
-# Metres and radians. What a float stores exactly 0 for is fine; integers seen as floats are below 1e-30.
+# Metres and radians. Exact zeros are accepted; integers read as floats are below 1e-30.
 _LARGEST = 1e4
-FARTHEST = 1e12  # where all else is right
+FARTHEST = 1e12  # if everything else is plausible
 _SMALLEST = 1e-30
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """A score from the size equation, below that of any format with a signature."""
+    """Return a score based on the size equation, lower than that of any format with a signature."""
     if len(head) < OLD_HEADER_SIZE or head[:4] == COMPRESSED or is_text(head):
         return None
     return _sniff_retail(head, size) or _sniff_document(head, size) or _sniff_old(head, size)
 
 
 def is_text(data: bytes) -> bool:
-    """Whether the first bytes are all printable ASCII, which those of a clip never are."""
+    """Return whether the first bytes are all printable ASCII, which never applies to a clip."""
     return bool(data) and all(0x20 <= byte < 0x7F or byte in b"\t\r\n\f" for byte in data[:512])
 
 
@@ -61,7 +61,7 @@ def _sniff_retail(head: bytes, size: int) -> Match | None:
     if floats != 60 and not any(head[17 : fit.end]):
         return None
     odd, seen = _odd_floats(head, 17, fit.end)
-    if size == fit.end and 8 * odd <= seen:  # a few odd numbers do not unmake a clip that is right in all else
+    if size == fit.end and 8 * odd <= seen:  # a few odd numbers are accepted if everything else matches
         return _match(fit, 0.9 if floats == 60 else 0.8, f"{frames} frames of {floats} floats, size matches")
     if size == fit.end and not _odd_floats(head, 17, fit.end, FARTHEST)[0]:
         return _match(fit, 0.5, f"{frames} frames of {floats} floats, some of them large, size matches")
@@ -101,7 +101,7 @@ def _sniff_document(head: bytes, size: int) -> Match | None:
 
 
 def _adds_up(channels: int, frames: int, left: int) -> bool:
-    """Whether some widths make this many channels fill exactly what is left."""
+    """Return whether the channels can have widths that fill the remaining bytes exactly."""
     if frames == 0:
         return False
     floats, rest = divmod(left - CHANNEL_HEADER_SIZE * channels, 4 * frames)
@@ -129,7 +129,7 @@ def _is_rph(floats: int) -> bool:
 
 
 def _odd_floats(head: bytes, start: int, end: int, largest: float = _LARGEST) -> tuple[int, int]:
-    """How many floats between two offsets, as far as the head shows them, are odd; and how many it shows."""
+    """Return how many floats between two offsets are odd, and how many of them the head contains."""
     count = max(0, min(end, len(head)) - start) // 4
     values = struct.unpack_from(f"<{count}f", head, start) if count else ()
     return sum(not _is_plausible(value, largest) for value in values), count

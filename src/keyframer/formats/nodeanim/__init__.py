@@ -1,16 +1,16 @@
-"""Generic node animation: one clip, a list of nodes, and for each its translation, rotation and scale keys.
+"""Generic node animation: one clip with a list of nodes, each with translation, rotation and scale keys.
 
-Known from one short document that names no program, no extension and no framing; the fields mirror the key structures
-of 3ds Max. How a file lies in bytes (byte order, kind of text, chunk headers) is a `Dialect` that reading finds out and
-the document remembers. Open: where Bezier tangents and a scale axis would stand in a key, the unit of time, and whether
-rotations are relative (see the notes in ``docs/formats/notes/nodeanim.md``).
+Known from one short document that names no program, no extension and no framing; the fields are those of the key
+structures of 3ds Max. The byte layout (byte order, kind of text, chunk headers) is a `Dialect` that decoding detects
+and the document keeps. Unknown: the position of Bezier tangents and a scale axis in a key, the unit of time, and
+whether rotations are relative (see the notes in ``docs/formats/notes/nodeanim.md``).
 """
 
 from __future__ import annotations
 
 from keyframer.formats.contract import Format, Match
 
-TYPE_CHECKING = False  # parts are loaded when they are asked for
+TYPE_CHECKING = False  # parts are imported on first use
 if TYPE_CHECKING:
     from typing import Any
 

@@ -1,4 +1,4 @@
-"""The dialect of a file: all layout decisions that the specification leaves open, as one value."""
+"""The dialect of a file: all layout properties that the specification leaves open, as one value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 from keyframer.wire.encoding_style import TEXT_KINDS, Style
 
 TCB, BEZIER, LINEAR = 1, 2, 4
-"""types of interpolation in the flags of a node; TCB wins over BEZIER over LINEAR"""
+"""types of interpolation in the flags of a node; TCB overrides BEZIER, which overrides LINEAR"""
 
 TCB_BYTES = 20
 """tension, continuity, bias, easeIn, easeOut"""
@@ -27,13 +27,13 @@ class Dialect(Style):
     """Byte order and text (see `Style`), chunk headers, and the fields of a key. The default is the most likely."""
 
     id_size: Literal[0, 1, 2, 4] = 2
-    """bytes of a chunk's id; 0: there are no headers at all"""
+    """bytes of a chunk's id; 0 if chunks have no headers"""
     length_size: Literal[0, 2, 4] = 4
-    """bytes of a chunk's size behind its id; 0: the id stands alone"""
+    """bytes of a chunk's size after its id; 0 if the header is only the id"""
     length_counts_header: bool = True
     """whether that size includes the header (as in 3DS) or only what follows it"""
     tcb_by_key: bool = False
-    """whether a key's own flags & 1 announce tension ... easeOut, instead of those of its node"""
+    """whether the flags & 1 of each key, not those of its node, say that tension ... easeOut are stored"""
     bezier_tangents: bool = False
     """six more floats (in, out) on translation and scale keys of Bezier nodes"""
     scale_axis: bool = False
@@ -59,7 +59,7 @@ class Dialect(Style):
         return _header(self.order, self.id_size, self.length_size)
 
     def row_sizes(self, flags: int) -> tuple[int, int, int]:
-        """The least bytes of a translation, rotation and scale key in a node with these flags."""
+        """Return the smallest sizes of a translation, rotation and scale key in a node with these flags."""
         translation, rotation, scale = _BARE
         if self.scale_axis:
             scale += _SCALE_AXIS
@@ -92,7 +92,7 @@ class Dialect(Style):
 _OPTION_WORDS = {"tcb_by_key": "tcb:key", "bezier_tangents": "bezier:tangents", "scale_axis": "scale:axis"}
 
 OPTIONS = tuple(_OPTION_WORDS)
-"""what is tried only where the end of the file is missed without it"""
+"""options that are tried only if the file does not end as expected without them"""
 
 OPTION_SETS: tuple[frozenset[str], ...] = tuple(
     sorted(
@@ -115,7 +115,7 @@ FRAMINGS: tuple[tuple[Dialect, ...], ...] = tuple(
     for big_endian in (False, True)
     for id_size, length_size, counts in _FRAMES
 )
-"""every dialect without options, those that differ only in the kind of text together"""
+"""every dialect without options, grouped by everything but the kind of text"""
 
 DIALECTS: tuple[Dialect, ...] = tuple(
     sorted(
@@ -123,7 +123,7 @@ DIALECTS: tuple[Dialect, ...] = tuple(
         key=lambda dialect: (dialect.big_endian, TEXT_KINDS.index(dialect.text)),
     )
 )
-"""the same in the order in which readings are preferred"""
+"""the same dialects in order of preference"""
 
 RANK = {dialect: rank for rank, dialect in enumerate(DIALECTS)}
 

@@ -1,4 +1,4 @@
-"""Reading a file in a given dialect, forensically: everything is kept, and what is wrong is told with its place."""
+"""Read a file in a given dialect without losing bytes, and report problems with their location."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NAMES = {Header.ID: "chunk 1 (header)", Animations.ID: "chunk 2 (animations)"}
 
 
 class Reader:
-    """One reading: where it is, what it has seen, and where issues go."""
+    """Reads one file: position, chunks seen so far, and the list of issues."""
 
     def __init__(self, data: bytes, limits: Limits, document: Document, dialect: Dialect) -> None:
         self.data = data
@@ -47,13 +47,13 @@ class Reader:
         self.counts: dict[int, int] = {}
         self.records = 0
         self.node_count: int | None = None
-        """what chunk 1 says; None as long as it was not seen"""
+        """number in chunk 1; None until it was read"""
         self.node_count_at = 0
         self.too_early: int | None = None
-        """where a chunk 2 stands that comes before chunk 1"""
+        """offset of a chunk 2 that comes before chunk 1"""
 
     def read(self, start: int) -> None:
-        """The whole file, whose first chunk begins at ``start``."""
+        """Read the whole file, whose first chunk begins at ``start``."""
         if start:
             self.document.records.append(Prefix(self.data[:start], children=NO_CHILDREN, offset=0))
             self.issues.add(STRUCT_LEADING_DATA, "/prefix", 0, size=start)
@@ -69,7 +69,10 @@ class Reader:
             self.issues.add(STRUCT_TRAILING_DATA, "/", end, size=len(self.data) - end)
 
     def _read_bare(self, pos: int) -> int:
-        """Chunk 1 and chunk 2 without sizes; where what can be read ends. Search has seen that chunk 1 is there."""
+        """Read chunk 1 and chunk 2 without sizes.
+
+        Return the end of the readable part. The dialect search has checked that chunk 1 exists.
+        """
         size, header_size = len(self.data), self.dialect.header_size
         window = Cursor(self.data, pos + header_size, size, self._place(Header.ID), self.limits)
         self.document.records.append(self._read_header(window, pos))
@@ -82,14 +85,14 @@ class Reader:
         return window.pos
 
     def _read_sized(self, pos: int) -> int:
-        """Chunk after chunk; where the last of them ends."""
+        """Read one chunk after the other. Return the end of the last one."""
         size, header_size = len(self.data), self.dialect.header_size
         while size - pos >= header_size:
             chunk_id, stored = self.dialect.header.unpack_from(self.data, pos)
             length = stored if self.dialect.length_counts_header else stored + header_size
             complete = Header.ID in self.counts and Animations.ID in self.counts
             if chunk_id == 0 or (complete and not header_size <= length <= size - pos):
-                return pos  # no chunk, or none that fits behind the two that matter: bytes after the end
+                return pos  # no further valid chunk after chunks 1 and 2: trailing bytes
             if chunk_id not in _NAMES and header_size <= length <= size - pos:
                 self._keep_unknown(chunk_id, pos, pos + length)
                 pos += length
@@ -113,7 +116,7 @@ class Reader:
         return pos
 
     def _keep_unknown(self, chunk_id: int, at: int, end: int) -> None:
-        """A chunk of another id, never looked into; a file may have very many of them."""
+        """Keep a chunk with another id as bytes; a file may have very many of them."""
         index = self.counts.get(chunk_id, 0)
         self.counts[chunk_id] = index + 1
         self.records += 1
@@ -128,7 +131,7 @@ class Reader:
         self.document.records.append(_raw(chunk_id, at, data, STRUCT_UNKNOWN_CHUNK.code))
 
     def _place(self, chunk_id: int) -> Place:
-        """The place of the next chunk of this id, which is counted."""
+        """Return the path of the next chunk with this id, and count it."""
         index = self.counts.get(chunk_id, 0)
         self.counts[chunk_id] = index + 1
         return self.root.inner(segment_of(chunk_id), index or None)
@@ -166,9 +169,9 @@ class Reader:
         return header
 
     def _read_nodes(self, window: Cursor, at: int) -> Animations:
-        """Nodes up to their count (unless that is not known), or to the first that cannot be read.
+        """Read nodes up to their count (if it is known), or to the first that cannot be read.
 
-        What cannot be read becomes the tail; what is not counted is left in the window.
+        Unreadable bytes become the tail; bytes after the last node remain in the window.
         """
         animations = Animations(offset=at)
         place, plan = window.place, Node.plan.adapted(self.dialect)
@@ -212,7 +215,7 @@ class Reader:
         )
 
     def _check_type(self, node: Node, place: Place) -> None:
-        """The flags decide the layout of the keys, so what they leave open is told here."""
+        """Report flags that name no known interpolation, since they decide the layout of the keys."""
         flags = node.flags
         if flags in _TYPES:
             return

@@ -1,7 +1,7 @@
-"""Which dialect a file is in: every known one is tried, and what fits exactly is weighed.
+"""Find the dialect of a file: try every known dialect and compare those that fit exactly.
 
-The number of dialects is fixed, each is dropped at the first claim that does not fit, and options are tried only where
-they change anything: the time stays proportional to the size of the file.
+The number of dialects is fixed, each is rejected at the first value that does not fit, and options are tried only if
+they have an effect: time is proportional to the size of the file.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from keyframer.formats.nodeanim.dialect_trial import Stage, Walk, walks
 from keyframer.formats.nodeanim.trial_steps import ANIMATIONS_ID, HEADER_ID
 
 PREFIX = 64
-"""how far from the beginning chunk 1 is looked for"""
+"""range of offsets in which chunk 1 is searched"""
 
 DEFAULT = DIALECTS[0]
 _REMEMBERED = 4096
-"""bytes of a file whose walks are remembered: the head that detection looks at"""
+"""largest file whose walks are cached: the size of the head that detection reads"""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The dialect to read a file in."""
+    """Result of the search: the dialect of a file."""
 
     dialect: Dialect
     start: int = 0
-    """where the first chunk begins"""
+    """offset of the first chunk"""
     fits: bool = False
-    """whether the file is, up to its last byte, what the dialect says"""
+    """whether the whole file matches the dialect"""
     others: tuple[Dialect, ...] = ()
-    """dialects that fit just as well"""
+    """dialects that match equally well"""
 
 
 def search(data: bytes) -> Finding | None:
-    """The dialect that fits; else the one that leads furthest; None where the bytes cannot be this format."""
+    """Return the dialect that fits, else the one that matches furthest; None if the bytes cannot be this format."""
     seen: list[Walk] = []
     for place in (from_start, behind_other_chunks, behind_prefix):
         if place is behind_prefix and any(map(_begins_well, seen)):
-            break  # chunk 1 stands at the very beginning: what comes behind it is damaged, not a file of its own
+            break  # chunk 1 is at the beginning: the rest is damaged, not a file after a prefix
         candidates = list(place(data, len(data)))
         exact = [walk for walk in candidates if walk.stage is Stage.END]
         if exact:
@@ -50,7 +50,7 @@ def search(data: bytes) -> Finding | None:
 
 
 def from_start(data: bytes, size: int) -> list[Walk]:
-    """Every dialect with chunk 1 at the very beginning. Detection and reading ask the same of a small file."""
+    """Try every dialect with chunk 1 at the beginning; the result for a small file is cached for the reader."""
     return _last_from_start(data, size) if size <= _REMEMBERED else _last_from_start.__wrapped__(data, size)
 
 
@@ -60,20 +60,20 @@ def _last_from_start(data: bytes, size: int) -> list[Walk]:
 
 
 def behind_other_chunks(data: bytes, size: int) -> Iterator[Walk]:
-    """Chunks of other ids first: possible only where chunks have sizes."""
+    """Try chunks of other ids before chunk 1: possible only if chunks have sizes."""
     for framing in FRAMINGS:
         if framing[0].has_sizes:
             yield from walks(data, size, 0, framing, leading=True)
 
 
 def behind_prefix(data: bytes, size: int, *, bare: bool = True) -> Iterator[Walk]:
-    """Bytes of no chunk first: only starts that look like chunk 1, and only what then looks perfect.
+    """Try a prefix of other bytes: only at offsets that look like chunk 1, and only perfect matches.
 
-    ``bare``: also where chunks have no headers.
+    ``bare``: also try dialects without chunk headers.
     """
     for start, byte in enumerate(data[1 : PREFIX + 1], 1):
         if byte > HEADER_ID:
-            continue  # no mark begins with it
+            continue  # no mark begins with this byte
         for mark, framings in _MARKS.items():
             if data.startswith(mark, start) and (bare or mark != _BARE_MARK):
                 for framing in framings:
@@ -82,7 +82,7 @@ def behind_prefix(data: bytes, size: int, *, bare: bool = True) -> Iterator[Walk
 
 
 def _id_of_chunk_1(dialect: Dialect) -> bytes:
-    """What chunk 1 begins with; nothing where there are no headers."""
+    """Return the first bytes of chunk 1; empty if chunks have no headers."""
     size = dialect.id_size
     return HEADER_ID.to_bytes(size, "big" if dialect.big_endian else "little") if size else b""
 
@@ -92,7 +92,7 @@ _BARE_MARK = bytes(4)
 
 
 def _marks() -> dict[bytes, list[tuple[Dialect, ...]]]:
-    """What chunk 1 begins with in each framing; without headers, with its flags, which are 0."""
+    """Map the first bytes of chunk 1 to framings; for framings without headers these are its flags, which are 0."""
     marks: dict[bytes, list[tuple[Dialect, ...]]] = {}
     for chunk_1, framing in _BY_ID:
         marks.setdefault(chunk_1 or _BARE_MARK, []).append(framing)
@@ -107,7 +107,10 @@ def _rank(dialect: Dialect) -> int:
 
 
 def _best_exact(candidates: list[Walk]) -> Finding:
-    """Better looks first, then fewer options, then the order of the list; equals are told."""
+    """Return the best exact match: by quality, then fewer options, then the order of the list.
+
+    Equal matches are listed.
+    """
 
     def weight(walk: Walk) -> tuple[object, ...]:
         return (*(not good for good in walk.quality), options_on(walk.dialect), walk.start)
@@ -118,7 +121,7 @@ def _best_exact(candidates: list[Walk]) -> Finding:
 
 
 def _best_partial(seen: list[Walk]) -> Finding | None:
-    """The most promising of the dialects that lead somewhere."""
+    """Return the most promising partial match."""
     good = [walk for walk in seen if _promising(walk)]
     if not good:
         return None
@@ -139,7 +142,7 @@ def _best_partial(seen: list[Walk]) -> Finding | None:
 
 
 def _begins_well(walk: Walk) -> bool:
-    """Whether chunk 1 has a size that its fields fill, and a title that can be read."""
+    """Return whether chunk 1 has the size of its fields and a readable title."""
     return walk.dialect.has_sizes and walk.flags == 0 and walk.titled and walk.titled_well
 
 
@@ -152,7 +155,7 @@ def _promising(walk: Walk) -> bool:
 
 
 def _by_default(data: bytes) -> Finding | None:
-    """The default dialect for a damaged file whose first header is at least chunk 1 or 2 in it."""
+    """Return the default dialect for a damaged file whose first header is chunk 1 or 2 in that dialect."""
     if len(data) < DEFAULT.header_size or DEFAULT.header.unpack_from(data)[0] not in (HEADER_ID, ANIMATIONS_ID):
         return None
     return Finding(DEFAULT)

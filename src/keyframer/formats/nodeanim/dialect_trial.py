@@ -1,7 +1,7 @@
-"""How far one dialect leads through a file: sizes and counts only, no values kept.
+"""Measure how far one dialect matches a file: sizes and counts only, no values are kept.
 
-A walk works on the whole file or on its head alone (``data`` shorter than ``size``); it then stops where the head does
-and says so. Everything is checked before it is believed, and no step looks at a byte twice.
+A walk uses the whole file or only its head (``data`` shorter than ``size``); it then stops at the end of the head and
+sets ``cut``. Every size is checked before it is used, and no byte is read twice.
 """
 
 from __future__ import annotations
@@ -39,42 +39,42 @@ _ONE_TYPE = (TCB, BEZIER, LINEAR)
 _MOST_NODES = 0x7FFF
 _NO_FLAGS = bytes(4)
 _NO_TITLE = bytes(8)
-"""name and author are empty however long their lengths are"""
+"""name and author are empty with lengths of any size"""
 _BLANKS = 256
-"""after so many nodes without keys, one without a known type among them, no more options are tried"""
+"""options are no longer tried after this many nodes without keys, if one of them has no known type"""
 
 
 class Stage(IntEnum):
-    """What a walk has found."""
+    """How far a walk matched."""
 
     NOTHING = 0
     HEADER = 1
-    """chunk 1, and its fields fill it"""
+    """chunk 1, filled exactly by its fields"""
     ANIMATIONS = 2
-    """chunk 2 behind it"""
+    """chunk 2 after it"""
     END = 3
-    """as many nodes as chunk 1 says, up to exactly the end"""
+    """the number of nodes in chunk 1, up to the exact end"""
 
 
 @dataclass(slots=True)
 class Walk:
-    """What one dialect finds from ``start`` on."""
+    """Result of trying one dialect from ``start``."""
 
     dialect: Dialect
     start: int
     stage: Stage = Stage.NOTHING
     reached: int = 0
-    """the end of the last node that was whole"""
+    """end of the last complete node"""
     tiled: bool = False
     """the sizes of all chunks lead exactly to the end of the file"""
     cut: bool = False
-    """nothing was wrong up to the end of the bytes at hand"""
+    """all available bytes match"""
     flags: int = 0
     count: int = 0
     printable: bool = True
     """all names are free of control characters"""
     titled_well: bool = True
-    """those of the clip and its author are"""
+    """the names of the clip and its author are printable"""
     titled: bool = False
     """the clip has a name or an author"""
     nameless: int = 0
@@ -82,19 +82,19 @@ class Walk:
     known_types: bool = True
     """the flags of all nodes name exactly one interpolation"""
     heads: int = 0
-    """nodes up to their key counts"""
+    """number of nodes read up to their key counts"""
     sound: int = 0
-    """how many of them, from the first on, looked right"""
+    """number of plausible nodes before the first implausible one"""
     nodes: int = 0
-    """nodes with all their keys"""
+    """number of nodes with all their keys"""
     first_key: tuple[int, int] | None = None
-    """offset and bytes of the first key"""
+    """offset and size of the first key"""
     matters: set[str] = field(default_factory=set)
-    """options that would have changed this walk"""
+    """options that would have changed the result"""
 
     @property
     def quality(self) -> tuple[bool, bool, bool]:
-        """How well it looks, the most telling first."""
+        """Return quality criteria, the most significant first."""
         return self.flags == 0, self.printable, self.known_types
 
     @property
@@ -105,9 +105,9 @@ class Walk:
 def walks(
     data: bytes, size: int, start: int, framing: tuple[Dialect, ...], *, leading: bool = False, strict: bool = False
 ) -> Iterator[Walk]:
-    """What the dialects of one framing (they differ in the kind of text) find; nothing where chunk 1 does not fit.
+    """Try the dialects of one framing (they differ in the kind of text); yields nothing if chunk 1 does not fit.
 
-    ``leading``: other chunks stand before chunk 1. ``strict``: go on only where chunk 1 looks right and has nodes.
+    ``leading``: other chunks precede chunk 1. ``strict``: continue only if chunk 1 is plausible and has nodes.
     """
     if strict and not _may_be_titled(data, start + framing[0].header_size):
         return
@@ -137,12 +137,12 @@ def walks(
 
 
 def _may_be_titled(data: bytes, at: int) -> bool:
-    """Whether the content of chunk 1 begins with flags of 0 and then not with two empty texts of whatever kind."""
+    """Return whether chunk 1 begins with flags of 0, not followed by two empty texts of any kind."""
     return data.startswith(_NO_FLAGS, at) and not data.startswith(_NO_TITLE, at + len(_NO_FLAGS))
 
 
 def _with_all_options(walk: Walk, data: bytes, span: tuple[int, int] | None, tiled: bool) -> Iterator[Walk]:
-    """The walk through the nodes, then the same with options, as long as an option can change anything."""
+    """Walk through the nodes, then again with options as long as an option has an effect."""
     if span is None:
         yield walk
         return
@@ -169,7 +169,7 @@ def _with_all_options(walk: Walk, data: bytes, span: tuple[int, int] | None, til
 
 
 def _walk_header(walk: Walk, data: bytes, pos: int, end: int) -> int:
-    """Through the fields of chunk 1."""
+    """Walk through the fields of chunk 1."""
     order = walk.dialect.order
     need(data, end, pos, 4)
     walk.flags = ints(order, 1).unpack_from(data, pos)[0]
@@ -183,7 +183,7 @@ def _walk_header(walk: Walk, data: bytes, pos: int, end: int) -> int:
 
 
 def _walk_nodes(walk: Walk, data: bytes, pos: int, end: int) -> int:
-    """Through as many nodes as chunk 1 counts; where that is negative, through all there are."""
+    """Walk through the number of nodes in chunk 1; through all nodes if that is negative."""
     dialect = walk.dialect
     unpack = ints(dialect.order, 4).unpack_from
     last = min(end, len(data)) - 16
@@ -229,7 +229,7 @@ def _walk_keys(
     sizes: tuple[int, int, int],
     counts: tuple[int, int, int],
 ) -> int:
-    """Over the three key tables of a node; their claims are checked together, before any is believed."""
+    """Walk over the three key tables of a node; all their counts are checked first."""
     least = counts[0] * sizes[0] + counts[1] * sizes[1] + counts[2] * sizes[2]
     walk.matters.add("tcb_by_key")
     if counts[2]:

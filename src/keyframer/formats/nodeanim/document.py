@@ -1,7 +1,8 @@
-"""How the records compose into a file: the dialect is found out first, then reading is forensic.
+"""Decode and encode node animation files: the dialect is detected first.
 
-What cannot be typed stays bytes in its place: a chunk as a `RawChunk`, the rest of the nodes as the tail of
-`Animations`, what no chunk claims as the prefix or the trailing bytes of the document. Each comes with an issue.
+Decoding loses no bytes. Unreadable parts stay bytes in their place: a chunk as a `RawChunk`, the rest of the nodes as
+the tail of `Animations`, bytes outside chunks as the prefix or the trailing bytes of the document. Each is reported as
+an issue.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _OTHERS_NAMED = 3
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """A node animation file as a document; `FormatError` only where no dialect leads anywhere, or a limit is broken."""
+    """Decode a node animation file. Raises `FormatError` if no dialect fits or a limit is exceeded."""
     finding = search(data)
     if finding is None:
         reason = "no known layout of node animation files fits: chunk 1 is not at the beginning"
@@ -49,7 +50,7 @@ def _tell_ambiguity(issues: IssueLog, finding: Finding) -> None:
 
 
 def new_document(*nodes: Node, name: bytes = b"", author: bytes = b"", dialect: Dialect | None = None) -> Document:
-    """A clip from nothing.
+    """Make a document of one clip.
 
     new_document(Node(b"hip", TCB, translation_keys=NodeKeys.make([0, 1], [[0, 0, 0], [0, 0, 9]])), name=b"jump")
     """
@@ -58,7 +59,7 @@ def new_document(*nodes: Node, name: bytes = b"", author: bytes = b"", dialect: 
 
 
 def encode(document: Document) -> bytes:
-    """The bytes of a document, made from its records and its dialect alone."""
+    """Return the bytes of a document, made from its records and its dialect alone."""
     dialect = document.dialect if document.dialect is not None else Dialect()
     if not isinstance(dialect, Dialect):
         raise ValueError(f"{dialect!r} is not a dialect of this format")
@@ -76,7 +77,7 @@ def encode(document: Document) -> bytes:
 
 
 def _counted(header: Header, document: Document) -> Header:
-    """The header with the count of the nodes there are, unless they are as many as when it was read."""
+    """Return the header with the actual number of nodes; unchanged if their number has not changed since reading."""
     animations = next((record for record in document.records if isinstance(record, Animations)), None)
     if animations is None or animations.nodes_read == len(animations.children):
         return header
@@ -115,5 +116,5 @@ def _header(chunk: Chunk, dialect: Dialect, size: int) -> bytes:
 
 
 def record_types() -> dict[str, type[Record]]:
-    """Every declared record by the name of its class."""
+    """Return every declared record by the name of its class."""
     return {cls.__name__: cls for cls in (Header, Animations, Node, Prefix, RawChunk)}

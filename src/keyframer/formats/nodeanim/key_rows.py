@@ -1,7 +1,7 @@
-"""The wire type of a table of keys: how they lie in the file, in any dialect.
+"""The wire type of a table of keys, in any dialect.
 
-A table of one shape is one view of the file. Where each key says itself whether it holds tension ... easeOut, one scan
-finds the shapes and the bytes are spread out in one step.
+A table with keys of one size is a view of the file. If each key declares its own tension ... easeOut, one scan finds
+the sizes, and the bytes are copied to rows of equal size in one step.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TABLES: tuple[Table, ...] = ("translation", "rotation", "scale")
 
 
 class KeyRows(Kind):
-    """The keys of one table of a node; how many there are stands in the field ``<table>_key_count`` before."""
+    """The keys of one table of a node; the field ``<table>_key_count`` before it has their number."""
 
     def __init__(self, table: Table, dialect: Dialect | None = None) -> None:
         self.table = table
@@ -44,7 +44,7 @@ class KeyRows(Kind):
         return NodeKeys(self.no_rows)
 
     def _layout(self, flags: int, tcb: bool) -> np.dtype[Any]:
-        """The shape of a key in a node with these flags."""
+        """Return the row type of a key in a node with these flags."""
         dialect = self.dialect
         bezier = bool(flags & BEZIER) and not flags & TCB
         tangents = dialect.bezier_tangents and bezier and self.table != "rotation"
@@ -62,7 +62,7 @@ class KeyRows(Kind):
         return self._read_marked(cursor, record, count, name)
 
     def _check_counts(self, cursor: Cursor, record: Any) -> None:
-        """The claims of all three tables together, before the first is read: the counts stand right before it."""
+        """Check the counts of all three tables before the first is read; they are stored directly before it."""
         sizes = self.dialect.row_sizes(record.flags)
         counts = record.translation_key_count, record.rotation_key_count, record.scale_key_count
         total = counts[0] * sizes[0] + counts[1] * sizes[1] + counts[2] * sizes[2]
@@ -83,7 +83,7 @@ class KeyRows(Kind):
                 )
 
     def _read_marked(self, cursor: Cursor, record: Any, count: int, name: str) -> NodeKeys:
-        """Keys that say themselves whether they hold tension ... easeOut."""
+        """Read keys that declare for themselves whether they have tension ... easeOut."""
         bare = self._layout(record.flags, False)
         low = 3 if self.dialect.big_endian else 0
         marks = tcb_marks(cursor.data, cursor.pos, cursor.end, count, bare.itemsize, low)
@@ -145,7 +145,7 @@ class KeyRows(Kind):
 
 
 def _stored_bytes(mask: Array, full: np.dtype[Any]) -> Array:
-    """Which bytes of the widest rows are in the file: all but tension ... easeOut of the keys without them."""
+    """Return which bytes of the widest rows are in the file: all but tension ... easeOut of the keys without them."""
     stored = np.ones((len(mask), full.itemsize), np.bool_)
     stored[~mask, SHAPE_AT : SHAPE_AT + TCB_BYTES] = False
     return stored

@@ -1,7 +1,7 @@
 """The keys of a node as columns.
 
-All keys of a table have one shape (then they are one view of the file), except in files where each key's own flags
-announce its tension ... easeOut.
+All keys of a table have the same size (then they are a view of the file), except in files where the flags of each key
+declare its tension ... easeOut.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ from keyframer.wire.lossless_json import array_from_json, array_to_json
 Array = npt.NDArray[Any]
 
 SHAPE = ("tension", "continuity", "bias", "ease_in", "ease_out")
-"""what TCB keys hold besides their value"""
+"""values of TCB keys in addition to the key's value"""
 SHAPE_AT = 8
-"""where they begin: behind flags and time"""
+"""byte offset of these values in a key: after flags and time"""
 
 
 @cache
 def row_dtype(order: str, width: int, tcb: bool, axis: bool, tangents: bool) -> np.dtype[Any]:
-    """A key as it lies in the file. Where axis and tangents would stand is not documented: behind the value."""
+    """Return the row type of a key in the file.
+
+    Axis and tangents are assumed after the value: their position is not documented.
+    """
     real = order + "f4"
     fields: list[Any] = [("flags", order + "i4"), ("time", real)]
     fields += [(name, real) for name in SHAPE] if tcb else []
@@ -40,8 +43,8 @@ def row_dtype(order: str, width: int, tcb: bool, axis: bool, tangents: bool) -> 
 class NodeKeys:
     """Keys as columns of equal length: ``keys.time``, ``keys.value``, ``keys.tension`` ...
 
-    ``rows`` is all of them as one structured array (a read-only view of the file); ``shaped`` says which keys hold
-    tension ... ease_out where only some do, None where all or none do. Editing is `replace`.
+    ``rows`` is one structured array of all columns (a read-only view of the file). ``shaped`` says which keys have
+    tension ... ease_out if only some have; None if all or none have. Use `replace` for edits.
     """
 
     __slots__ = ("rows", "shaped")
@@ -52,9 +55,9 @@ class NodeKeys:
 
     @staticmethod
     def make(time: npt.ArrayLike, value: npt.ArrayLike, **columns: npt.ArrayLike) -> NodeKeys:
-        """Keys from nothing: ``NodeKeys.make([0, 1], [[0, 0, 0], [1, 2, 3]], tension=[0.5, 0])``.
+        """Make keys: ``NodeKeys.make([0, 1], [[0, 0, 0], [1, 2, 3]], tension=[0.5, 0])``.
 
-        Other columns: ``flags``, those in `SHAPE`, ``axis`` (four numbers a key), ``tangents`` (six).
+        Other columns: ``flags``, those in `SHAPE`, ``axis`` (four numbers for each key), ``tangents`` (six).
         """
         times = np.atleast_1d(np.asarray(time))
         values = np.atleast_2d(np.asarray(value))
@@ -64,11 +67,11 @@ class NodeKeys:
         return len(self.rows)
 
     def has(self, name: str) -> bool:
-        """Whether this column is stored (for some keys at least)."""
+        """Return whether this column is stored, at least for some keys."""
         return name in (self.rows.dtype.names or ())
 
     def column(self, name: str) -> Array:
-        """A column by name; zeros where an optional one is not stored."""
+        """Return a column by name; zeros if an optional one is not stored."""
         if self.has(name):
             column_values: Array = self.rows[name]
             return column_values
@@ -87,7 +90,7 @@ class NodeKeys:
 
     @property
     def value(self) -> Array:
-        """Three numbers a key; of rotations four: angle, axis."""
+        """Return three numbers for each key; for rotations four: angle, axis."""
         return self.column("value")
 
     @property
@@ -111,7 +114,7 @@ class NodeKeys:
         return self.column("ease_out")
 
     def replace(self, **columns: npt.ArrayLike | None) -> NodeKeys:
-        """A copy with some columns changed; None takes an optional column away."""
+        """Return a copy with some columns changed; None removes an optional column."""
         kept = {name: self.rows[name] for name in self.rows.dtype.names or () if name not in columns}
         given = {name: column for name, column in columns.items() if column is not None}
         changed: dict[str, npt.ArrayLike] = {**kept, **given}
@@ -120,11 +123,11 @@ class NodeKeys:
         return NodeKeys(_fill(length, changed), self.shaped if same_shapes else None)
 
     def columns(self) -> dict[str, Array]:
-        """Every stored column by its name."""
+        """Return every stored column by its name."""
         return {name: self.rows[name] for name in self.rows.dtype.names or ()}
 
     def with_columns(self, columns: Mapping[str, Array]) -> NodeKeys:
-        """Keys of these columns alone."""
+        """Return keys with these columns only."""
         return NodeKeys(_fill(len(columns["time"]), dict(columns)))
 
     def __repr__(self) -> str:
@@ -133,7 +136,7 @@ class NodeKeys:
 
 
 def _fill(count: int, columns: dict[str, npt.ArrayLike]) -> Array:
-    """Rows that hold these columns (of `SHAPE`, all five if any)."""
+    """Return rows with these columns (if one of `SHAPE` is given, all five)."""
     unknown = set(columns) - {"flags", "time", "value", "axis", "tangents", *SHAPE}
     if unknown:
         raise ValueError(f"keys have no column {min(unknown)!r}")
@@ -150,7 +153,7 @@ def _fill(count: int, columns: dict[str, npt.ArrayLike]) -> Array:
 
 
 def keys_to_json(keys: NodeKeys) -> list[dict[str, object]]:
-    """One object a key; only what the key holds."""
+    """Return one JSON object for each key, with the columns that it stores."""
     names = keys.rows.dtype.names or ()
     columns = [array_to_json(keys.rows[name]) for name in names]
     rows = [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]

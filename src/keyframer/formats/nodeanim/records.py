@@ -1,4 +1,4 @@
-"""The chunks and records of node animation files, in the order and the words of the specification."""
+"""The chunks and records of node animation files, in the order and the terms of the specification."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ __all__ = [
 
 @record(kw_only=True)
 class Chunk(Record):
-    """A top-level part of the file; what its header looks like, if it has one, is up to the dialect."""
+    """A top-level part of the file; the dialect decides the layout of its header, if any."""
 
     ID: ClassVar[int] = 0
 
     claimed: tuple[int, int] | None = None
-    """Where the stored size is wrong: (what it says, how many bytes the chunk really takes, header included). Written
-    back as it was while the chunk keeps its size."""
+    """The stored size and the actual size (with header), if they differ.
+
+    The stored size is written again if the chunk has the same size as before.
+    """
 
     @property
     def id(self) -> int:
@@ -53,12 +55,12 @@ class Header(Chunk):
 
 @record
 class Animations(Chunk):
-    """Chunk 2: animations. The nodes are its children; its tail is what could not be read as nodes."""
+    """Chunk 2: animations. The nodes are its children; its tail has the bytes that could not be read as nodes."""
 
     ID: ClassVar[int] = 2
 
     nodes_read: int | None = None
-    """How many nodes there were when the file was read. While that is so, chunk 1 keeps the count it had."""
+    """Number of nodes when the file was read. If it has not changed, chunk 1 keeps its count."""
 
 
 @record
@@ -83,19 +85,19 @@ class Node(Record):
 
 @record
 class Prefix(Record):
-    """Bytes before the first chunk, which the document does not know."""
+    """Bytes before the first chunk; not in the document."""
 
     data: bytes = blob("kept as they are")
 
 
 @record
 class RawChunk(Raw, Chunk):
-    """A chunk kept as bytes: of an unknown id, or not readable as what its id says."""
+    """A chunk kept as bytes: with an unknown id, or with unreadable content."""
 
     chunk_id: int = 0
     data: bytes = blob("everything after the header")
     reason: str = ""
-    """the code of the issue that says why"""
+    """code of the issue that gives the cause"""
 
     @property
     def id(self) -> int:
@@ -107,6 +109,6 @@ class RawChunk(Raw, Chunk):
 
 
 def segment_of(chunk_id: int) -> str:
-    """What a chunk is called in paths."""
+    """Return the name of a chunk in paths."""
     known = {Header.ID: "header", Animations.ID: "animations"}
     return known.get(chunk_id, f"chunk_{chunk_id}")

@@ -1,4 +1,4 @@
-"""What is checked of a node animation beyond what reading it and making a scene of it find."""
+"""Checks of node animations beyond those of the reader and the scene reader."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from keyframer.scene import Scene
 
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
-    """Report everything that is odd about the records of a document."""
+    """Check the records of a document and report issues."""
     for header in document.find(Header):
         for field, text in (("name", header.name), ("author", header.author)):
             if text:

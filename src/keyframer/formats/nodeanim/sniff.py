@@ -1,7 +1,7 @@
-"""Is it a node animation file? From the first bytes and the size.
+"""Detect node animation files from the first bytes and the size.
 
-There is no signature, so the evidence must be strong. Chunks with sizes are strong evidence when they lead to the end
-of the file. Where chunks have no sizes or no headers, nodes must be there that look right in every respect.
+The format has no signature, so the evidence must be strong. Chunks with sizes are strong evidence if they lead to the
+end of the file. If chunks have no sizes or no headers, the nodes must be plausible in every respect.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from keyframer.formats.nodeanim.dialect_trial import Walk
 
-_SMALLEST = 10  # an id alone, an empty clip, an id alone
+_SMALLEST = 10  # only an id, an empty clip, only an id
 _HUGE = 1e12
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """The best score of any dialect; the search and all it needs are loaded only where chunk 1 may be near."""
+    """Return the best score of any dialect; the search is imported only if chunk 1 may be near."""
     if size < _SMALLEST or (head[0] > 1 and b"\x01" not in head[:68]):
         return None
     from functools import partial
@@ -58,7 +58,7 @@ def _score_sized(walk: Walk) -> float:
 
 
 def _score_bare(walk: Walk, head: bytes) -> float:
-    """No sizes: names that can be read, known types, at least one key, and it must be one of numbers."""
+    """Score a file without sizes: readable names, known types, and at least one key with plausible numbers."""
     from keyframer.formats.nodeanim.dialect_trial import Stage
 
     if not walk.perfect or walk.heads == 0 or walk.nameless or not _first_key_is_sane(walk, head):

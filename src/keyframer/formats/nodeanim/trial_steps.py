@@ -1,4 +1,4 @@
-"""The smallest steps of a walk: over a text, over keys, over headers of chunks, and what stops it."""
+"""The single steps of a walk: over a text, over keys, over chunk headers; and the exceptions that end it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from keyframer.wire.encoding_style import LENGTH_CODES
 
 CONTROLS = bytes(range(0x20)) + b"\x7f"
 _LOOK = 256
-"""how much of a name is looked at"""
+"""number of bytes of a name that are checked"""
 
 
 class Misfit(Exception):
-    """This dialect does not fit."""
+    """Raised if the dialect does not fit."""
 
 
 class Cut(Exception):
-    """The bytes at hand end, those of the file do not."""
+    """Raised at the end of the available bytes, if the file continues."""
 
 
 def walk_text(data: bytes, pos: int, end: int, dialect: Dialect) -> tuple[bytes, int]:
-    """The begin of a text and the place behind it."""
+    """Return the begin and the end of a text, with the position after it."""
     if dialect.text == "nul":
         stop = data.find(b"\0", pos, end)
         if stop < 0:
@@ -67,10 +67,10 @@ _LOW_BIT = bytes(byte & TCB for byte in range(256))
 
 
 def tcb_marks(data: bytes, pos: int, end: int, count: int, size: int, low: int) -> bytes | None:
-    """For each key 1 where its own flags announce `TCB_BYTES` more, else 0; None where the keys do not fit.
+    """Return for each key 1 if its flags declare `TCB_BYTES` more, else 0; None if the keys do not fit.
 
-    ``size`` is that of a key without them, ``low`` where the low byte of the flags stands. Tables of one shape, the
-    usual case, cost one slice; others one scan that only adds.
+    ``size`` is that of a key without them, ``low`` the position of the low byte of the flags. Tables with keys of one
+    size, the usual case, take one slice; others one scan.
     """
     if count * size > end - pos:
         return None
@@ -96,11 +96,11 @@ def tcb_marks(data: bytes, pos: int, end: int, count: int, size: int, low: int) 
 HEADER_ID, ANIMATIONS_ID = 1, 2
 
 LEADING_CHUNKS = 64
-"""how many chunks of other ids may stand before chunk 1"""
+"""number of chunks with other ids that may precede chunk 1"""
 
 
 def first_chunk(data: bytes, size: int, start: int, dialect: Dialect, leading: bool) -> tuple[int, int]:
-    """Where the content of chunk 1 begins and must end."""
+    """Return the begin and the required end of the content of chunk 1."""
     if not dialect.has_sizes:
         return _expect_id(data, size, start, dialect, HEADER_ID), size
     pos = start
@@ -117,7 +117,7 @@ def first_chunk(data: bytes, size: int, start: int, dialect: Dialect, leading: b
 
 
 def _expect_id(data: bytes, size: int, pos: int, dialect: Dialect, wanted: int) -> int:
-    """The place behind an id that stands alone (or behind nothing)."""
+    """Return the position after a header that is only an id (or empty)."""
     need(data, size, pos, dialect.header_size)
     if dialect.id_size and dialect.header.unpack_from(data, pos)[0] != wanted:
         raise Misfit
@@ -125,7 +125,7 @@ def _expect_id(data: bytes, size: int, pos: int, dialect: Dialect, wanted: int) 
 
 
 def _chunk(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[int, int, int]:
-    """Id, begin and end of the content of the chunk at ``pos``, which must fit."""
+    """Return id, begin and end of the content of the chunk at ``pos``, which must fit."""
     header_size = dialect.id_size + dialect.length_size
     need(data, size, pos, header_size)
     chunk_id, length = dialect.header.unpack_from(data, pos)
@@ -137,9 +137,10 @@ def _chunk(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[int, int
 
 
 def find_animations(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[tuple[int, int] | None, bool]:
-    """The content of chunk 2 behind chunk 1, and whether all chunks, each of the two once, lead to the end of the file.
+    """Return the content of chunk 2 after chunk 1, and whether all chunks, with each of the two once, lead to the end
+    of the file.
 
-    A chunk 2 that claims more than there is counts as found, cut at the end of the file.
+    A chunk 2 that is larger than the rest of the file is accepted, truncated at the end of the file.
     """
     header_size, unpack = dialect.header_size, dialect.header.unpack_from
     inside = 0 if dialect.length_counts_header else header_size

@@ -1,16 +1,16 @@
 """U3D (UTO!): ``.u3d`` scenes of the demogroup RGBA's engine Fantasy 2 (2004 to 2006), exported from 3ds Max.
 
-Not the U3D of ECMA-363. The signature is ``UTO!``; behind it stand sections in a fixed order, each a tag of four
-letters and its records, without any length. Two exporters and the engine's loader are public; they disagree with the
-document and with each other while all of them stamp version 0.9, so the layout is found by reading (see `dialect`).
-Open: what the fifth controller type was meant for, and whether the first and last frame are frames or ticks.
+Not the U3D of ECMA-363. The signature is ``UTO!``; sections follow in a fixed order, each with a tag of four letters
+and its records, without a length. Two exporters and the engine's loader are public. They differ from the document and
+from each other, but all write version 0.9, so the layout is detected from the content (see `dialect`). Unknown: the
+purpose of the fifth controller type, and whether the first and last frame are frames or ticks.
 """
 
 from __future__ import annotations
 
 from keyframer.formats.contract import Format, Match
 
-TYPE_CHECKING = False  # parts are loaded when they are asked for
+TYPE_CHECKING = False  # parts are imported on first use
 if TYPE_CHECKING:
     from typing import Any
 

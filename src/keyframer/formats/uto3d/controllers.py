@@ -1,8 +1,8 @@
-"""The CTRL section: which controllers are of the rare kind that stops after the owner.
+"""The CTRL section: find the rare controllers that end after the owner.
 
-Nothing in such a record says so. It is recognised when the usual reading (a header of 14 bytes and its keys) leads to a
-record, or an end of the file, that cannot be. The search for the right reading visits each state once and gives up
-after a number of steps that grows with the section, so a hostile file costs linear time; then the usual reading stands.
+Nothing in such a record identifies it. It is recognised if the usual layout (a header of 14 bytes and its keys) leads
+to an invalid record, or to a wrong end of the file. The search visits each state once and stops after a number of steps
+that grows with the section, so a hostile file takes linear time; the usual layout is used then.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ _HEADER = struct.Struct("<BiiiB")
 _FILLER = struct.pack("<Bi", NOTHING, 255)
 
 _STATE_COST = 16
-"""what it costs to look at one record, in keys"""
+"""cost of checking one record, in keys"""
 _FREE = 1 << 16
-"""what any search may cost, on top of one for each byte"""
+"""budget of every search, in addition to one for each byte"""
 
 
 def find_sampled(data: bytes, start: int, count: int, owners: set[int]) -> frozenset[int] | None:
-    """The offsets of controllers without keys, so that ``count`` controllers from ``start`` end with the file.
+    """Return the offsets of controllers without keys, such that ``count`` controllers from ``start`` end with the file.
 
-    None where no such reading was found.
+    None if no such set was found.
     """
     search = _Search(data, owners, budget=len(data) - start + _FREE)
     sampled: list[int] = []
-    todo = [(start, count, 0)]  # where, how many controllers are left, how many of ``sampled`` stand before
+    todo = [(start, count, 0)]  # position, controllers left, length of ``sampled`` before this position
     seen: set[int] = set()
     while todo and search.budget > 0:
         pos, left, depth = todo.pop()
@@ -54,7 +54,7 @@ def find_sampled(data: bytes, start: int, count: int, owners: set[int]) -> froze
 
 
 def may_begin(data: bytes, pos: int) -> bool:
-    """Whether a controller may stand here, from its header alone."""
+    """Return whether a controller may begin here, judged by its header alone."""
     if pos >= len(data) or data[pos] == NOTHING:
         return data[pos : pos + _NOTHING_SIZE] == _FILLER
     if pos + _HEADER_SIZE > len(data):
@@ -67,13 +67,13 @@ def may_begin(data: bytes, pos: int) -> bool:
 
 
 def _header(data: bytes, pos: int) -> tuple[int, int, int]:
-    """Type, number of keys, scheme."""
+    """Return type, number of keys and interpolation scheme."""
     kind, _, _, count, scheme = _HEADER.unpack_from(data, pos)
     return kind, count, scheme
 
 
 class _Search:
-    """Sizes of controllers, worked out without making records, against a budget of steps."""
+    """Computes sizes of controllers without making records, within a budget of steps."""
 
     def __init__(self, data: bytes, owners: set[int], budget: int) -> None:
         self.data = data
@@ -81,7 +81,9 @@ class _Search:
         self.budget = budget
 
     def may_be_sampled(self, pos: int, usual_is_possible: bool) -> bool:
-        """An owner that exists, unless the usual reading is impossible at once; and a controller or the end behind."""
+        """Return whether a short controller may be here: its owner exists or the usual layout is impossible, and a
+        controller or the end of the file follows.
+        """
         end = pos + _SAMPLED_SIZE
         if end > len(self.data) or self.data[pos] not in CONTROLLED:
             return False
@@ -90,7 +92,7 @@ class _Search:
         return not usual_is_possible or int.from_bytes(self.data[pos + 5 : end], "little", signed=True) in self.owners
 
     def usual_size(self, pos: int) -> int | None:
-        """The size of a controller with its keys, or of the filler; None if it cannot be one."""
+        """Return the size of a controller with its keys, or of the filler; None if the bytes are not valid."""
         if self.data[pos : pos + _NOTHING_SIZE] == _FILLER:
             return _NOTHING_SIZE
         if pos + _HEADER_SIZE > len(self.data):
@@ -109,7 +111,7 @@ class _Search:
         return self._tcb_size(pos, count, layout.flags_at, layout.size_of)
 
     def _tcb_size(self, pos: int, count: int, flags_at: int, sizes: list[int]) -> int | None:
-        """The size of a controller with TCB keys: one step for each of them."""
+        """Return the size of a controller with TCB keys, at the cost of one step for each key."""
         if count > self.budget:
             self.budget = 0
             return None

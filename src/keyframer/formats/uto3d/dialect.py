@@ -1,4 +1,4 @@
-"""Which of the known writers a U3D (UTO!) scene follows, where they differ in a way that the file does not announce."""
+"""Which known writer a U3D (UTO!) scene follows, for differences that no field of the file declares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LightLayout(StrEnum):
     FLEXPORTER = "flexporter"
     """no target id, type of one byte, no tail"""
     LITERAL = "literal"
-    """target id, type of one byte, tail by type: the document to the letter"""
+    """target id, type of one byte, tail by type: the document taken literally"""
 
 
 _LIGHTS: dict[type[Record], LightLayout] = {
@@ -30,12 +30,12 @@ _LIGHTS: dict[type[Record], LightLayout] = {
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What is only found out by reading; None where nothing in the file tells."""
+    """Layout properties that are detected from the content; None if the file does not show them."""
 
     lights: LightLayout | None = None
     """how lights are stored"""
     uv_faces: bool | None = None
-    """whether meshes without mapping coordinates have UV faces (all -1) all the same"""
+    """whether meshes without mapping coordinates have UV faces too (all -1)"""
 
     def __str__(self) -> str:
         parts = [f"{self.lights} lights"] if self.lights is not None else []
@@ -44,13 +44,13 @@ class Dialect:
         return ", ".join(parts) or "no evidence"
 
     def agrees_with(self, other: Dialect) -> bool:
-        """Whether one file can be both."""
+        """Return whether one file can have both dialects."""
         pairs = ((self.lights, other.lights), (self.uv_faces, other.uv_faces))
         return all(mine is None or theirs is None or mine == theirs for mine, theirs in pairs)
 
 
 def dialect_of(records: Iterable[Record]) -> Dialect:
-    """The dialect that meshes and lights are in; ValueError where they are in two, which no file can hold."""
+    """Return the dialect of meshes and lights; ValueError if they have two, which one file cannot store."""
     lights: set[LightLayout] = set()
     uv_faces: set[bool] = set()
     for record in records:

@@ -1,4 +1,4 @@
-"""How records compose into a U3D (UTO!) scene: from bytes, to bytes, and from nothing."""
+"""Decode, encode and make documents of U3D (UTO!) scenes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HEADER_SIZE = 6
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """A U3D (UTO!) scene as a document; `FormatError` only where it is none, or breaks a limit."""
+    """Decode a U3D (UTO!) scene. Raises `FormatError` if the data is not one or exceeds a limit."""
     if not data.startswith(SIGNATURE):
         shown = bytes_to_ascii(data[: len(SIGNATURE)])
         raise IO_UNRECOGNISED.failure(0, "/", reason=f"a U3D (UTO!) file begins with UTO!, not '{shown}'")
@@ -44,7 +44,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
 
 
 def encode(document: Document) -> bytes:
-    """The bytes of a document, made from its records alone; ValueError where they fit no dialect, or no file."""
+    """Return the bytes of a document, made from its records alone; ValueError if they fit no dialect or no file."""
     dialect = dialect_of(document.find(Record))
     if isinstance(document.dialect, Dialect) and not document.dialect.agrees_with(dialect):
         raise ValueError(f"the document is said to have {document.dialect}, its records have {dialect}")
@@ -61,7 +61,7 @@ def encode(document: Document) -> bytes:
 
 
 def _in_order(header: FileHeader) -> Iterator[Record]:
-    """What stands below the header; ValueError where no reader would follow."""
+    """Return the children of the header; ValueError if their order is not readable."""
     order: list[type[Record]] = [Main, *SECTIONS, RawRest]
     reached = -1
     for part in header.children:
@@ -88,7 +88,7 @@ def _write_part(part: Record, header: FileHeader, sink: Sink) -> None:
 
 
 def _with_counts(main: Main, header: FileHeader) -> Main:
-    """MAIN with the numbers of the records that there are; numbers of sections that are left out stay."""
+    """Return MAIN with the actual numbers of records; numbers of sections that are left out stay unchanged."""
     counts = {part.count: part.stored_count for part in header.children if isinstance(part, Section) and not part.more}
     main_with_counts = copy.copy(main)
     for name, count in counts.items():
@@ -104,10 +104,10 @@ def new_document(
     delta_time: int | None = None,
     global_scale: float = 1.0,
 ) -> Document:
-    """A scene from nothing: ``new_document(Mesh(name=b"Box", ...), Controller(...), last_frame=250)``.
+    """Make a document: ``new_document(Mesh(name=b"Box", ...), Controller(...), last_frame=250)``.
 
-    Records go to their sections in the order given. All sections are written, as the MAXScript exporter does;
-    ``delta_time`` is the ticks of a frame, by default 4800 / ``frame_rate``.
+    Records are put into their sections in the order given. All sections are written, as by the MAXScript exporter.
+    ``delta_time`` is the number of ticks per frame, by default 4800 / ``frame_rate``.
     """
     main = Main(
         first_frame,
@@ -129,6 +129,6 @@ def new_document(
 
 
 def record_types() -> dict[str, type[Record]]:
-    """Every declared record by the name of its class."""
+    """Return every declared record by the name of its class."""
     layouts = [layout for section in SECTIONS for layout in section.layouts]
     return {cls.__name__: cls for cls in (FileHeader, Main, *SECTIONS, *layouts, RawRest)}

@@ -1,6 +1,6 @@
-"""The records of a U3D (UTO!) scene in the order and the words of the specification (translated from Spanish).
+"""The records of a U3D (UTO!) scene in the order and the terms of the specification (translated from Spanish).
 
-Where writers differ there is a class for each layout: meshes with and without UV faces, three kinds of light.
+Each layout has its own class if writers differ: meshes with and without UV faces, three kinds of light.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _influences(mesh: Mesh) -> int:
 
 @record
 class Mesh(Record):
-    """An object. Meshes without UVs have no UV faces either, as the MAXScript exporter writes them."""
+    """An object. Without UVs it has no UV faces, as written by the MAXScript exporter."""
 
     repeats = True
 
@@ -124,7 +124,7 @@ class Mesh(Record):
 
 @record
 class MeshWithUvFaces(Mesh):
-    """An object whose UV faces are always there (all -1 without UVs): the document, the Flexporter and the engine."""
+    """An object that always has UV faces (all -1 without UVs): the document, the Flexporter and the engine."""
 
     uv_faces: Integers = linked(
         _CORNERS, "face_count", "texture coord-vertex assignments of each face; -1 without mapping coordinates"
@@ -157,7 +157,7 @@ class Camera(Record):
 
 @record
 class CameraTarget(Record):
-    """The target of a camera; the Flexporter puts the targets of lights here too."""
+    """The target of a camera; the Flexporter stores the targets of lights here too."""
 
     repeats = True
 
@@ -197,7 +197,7 @@ def _is_spot(light: Light) -> bool:
 
 @record
 class Light(AnyLight):
-    """A light as the MAXScript exporter, its importer and the engine have it: target id and a type of four bytes."""
+    """A light as in the MAXScript exporter, its importer and the engine: target id and a type of four bytes."""
 
     name: bytes = strz("light name")
     id: int = i32("light ID")
@@ -221,14 +221,14 @@ class Light(AnyLight):
 
 @record
 class LiteralLight(Light):
-    """A light as the document says to the letter, with a type of one byte; no known program writes it."""
+    """A light exactly as the document describes it, with a type of one byte; no known program writes it."""
 
     type: int = u8("light type; 0: omni, 1: directional, 2: spot")
 
 
 @record
 class FlexporterLight(AnyLight):
-    """A light as the Flexporter plug-in writes it: no target id, a type of one byte of its own count, never a tail."""
+    """A light as the Flexporter plug-in writes it: no target id, a type of one byte with its own numbering, no tail."""
 
     types: ClassVar[dict[int, str]] = {
         0: "omni",
@@ -256,7 +256,7 @@ class FlexporterLight(AnyLight):
 
 @record
 class Material(Record):
-    """A material: the scene only knows its name."""
+    """A material: only its name is stored."""
 
     repeats = True
 
@@ -298,7 +298,7 @@ _TCB_KEYS = {kind: KeyLayout(width, flags=_BYTE, value_first=True, time_name="ti
 
 
 def key_layout(controller_type: int, scheme: int) -> KeyLayout:
-    """How the keys of a controller lie in the file; a Bezier controller has none."""
+    """Return the layout of the keys of a controller; a Bezier controller has none."""
     return (_TCB_KEYS if scheme == TCB else _LINEAR_KEYS)[controller_type]
 
 
@@ -315,7 +315,7 @@ class AnyController(Record):
 
 @record
 class Controller(AnyController):
-    """A controller with its keys. Bezier controllers are a header only, whatever their count says (Flexporter)."""
+    """A controller with its keys. Bezier controllers have only a header, whatever their count (Flexporter)."""
 
     type: int = choice("B", CONTROLLED, "controller type")
     id: int = i32("controller ID")
@@ -337,7 +337,7 @@ class Controller(AnyController):
 
 @record
 class SampledController(AnyController):
-    """A controller that is not in keyframe mode: the Flexporter stops after the owner (rare)."""
+    """A controller that is not in keyframe mode: the Flexporter ends it after the owner (rare)."""
 
     type: int = choice("B", CONTROLLED, "controller type")
     id: int = i32("controller ID")
@@ -346,7 +346,7 @@ class SampledController(AnyController):
 
 @record
 class NoController(AnyController):
-    """What the Flexporter writes, and counts, where there is nothing to export; not in the document."""
+    """An empty controller that the Flexporter writes and counts if nothing is exported; not in the document."""
 
     type: int = choice("B", {NOTHING: "nothing"}, "controller type")
     filler: int = i32("always 255", default=255)

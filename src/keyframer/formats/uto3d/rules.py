@@ -1,4 +1,4 @@
-"""Rules for U3D (UTO!) documents, besides the checks of reading."""
+"""Rules for U3D (UTO!) documents, in addition to the checks of the reader."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from keyframer.scene import Scene
 from keyframer.wire.record import Record
 
 _TICKS = 160
-"""of a frame"""
+"""ticks per frame"""
 _MESH_FLAGS = r.HAS_BOUNDING_SPHERE | r.DYNAMIC | r.SKINNED | r.CASTS_SHADOWS
 _KEY_FLAGS = 0x1F
 
@@ -45,7 +45,7 @@ _COVERED = {
 
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
-    """Report everything that is odd about the records of a document."""
+    """Check the records of a document and report issues."""
     placed = [record for record in document.find(Record) if isinstance(record, _PLACED)]
     for record in placed:
         check_name(reporter, record, "name", record.name)
@@ -67,7 +67,9 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
 
 
 def _check_turn(reporter: Reporter, record: Any) -> None:
-    """A rotation that is none: neither of length 1 nor all zero, which the MAXScript exporter writes for no turn."""
+    """Report an invalid rotation: neither of length 1 nor all zero, which the MAXScript exporter writes for no
+    rotation.
+    """
     length = math.hypot(*map(float, record.rotation))
     if math.isfinite(length) and length != 0 and abs(length - 1) > 0.01:
         reporter.report(DATA_QUATERNION_LENGTH, record, "rotation", length=length)

@@ -1,6 +1,6 @@
-"""The ways of reading one section: in each layout it may have, by its count or by the tags around it.
+"""Read one section in each layout that it may have, by its count or by the next tag.
 
-Every way is one pass over the section, and there are at most three, so time stays linear.
+Each attempt is one pass over the section, and there are at most three, so time is linear.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _UNIT_ERROR = 0.01
 
 
 def is_plausible(record: Record) -> bool:
-    """Whether its name is text, its switches are 0 or 1, its rotation is one, and its faces name vertices."""
+    """Return whether a record is plausible: its name is text, its switches are 0 or 1, its rotation is valid, and its
+    faces refer to existing vertices.
+    """
     fields: Any = record
     if any(byte < 0x20 for byte in fields.name):
         return False
@@ -35,7 +37,7 @@ def is_plausible(record: Record) -> bool:
 
 
 def _is_rotation(quaternion: Any) -> bool:
-    """Unit length, or all zero, which the MAXScript exporter writes for none."""
+    """Return whether a quaternion has unit length, or is all zero (no rotation in the MAXScript exporter)."""
     length = math.hypot(*map(float, quaternion))
     return length == 0.0 or abs(length - 1.0) <= _UNIT_ERROR
 
@@ -49,28 +51,28 @@ def _is_plausible_mesh(mesh: Mesh) -> bool:
 
 
 def plausible_prefix(records: list[Record]) -> int:
-    """How many records from the first look right."""
+    """Return the number of plausible records before the first implausible one."""
     return next((index for index, record in enumerate(records) if not is_plausible(record)), len(records))
 
 
 _TAGS = {section.TAG: index for index, section in enumerate(SECTIONS)}
 _TAG_TRIES = 1000
-"""names of a section that may look like a tag of another before looking closer gets too expensive"""
+"""limit for names in a section that look like the tag of another, since a closer check is expensive"""
 _CUT_SHORT = ("STRUCT_TRUNCATED", "STRUCT_STRING_UNTERMINATED")
 
 
 @dataclass(slots=True)
 class Attempt:
-    """One way of reading a section."""
+    """Result of reading a section in one layout."""
 
     records: list[Record]
     end: int
-    """behind the last record that could be read"""
+    """offset after the last record that could be read"""
     failure: FormatError | None = None
 
 
 class SectionReader:
-    """Reads sections of a file whose MAIN is known. ``before`` is the number of records read so far."""
+    """Reads sections of a file after its MAIN. ``before`` is the number of records read so far."""
 
     def __init__(self, cursor: Cursor, main: Main, place: Place) -> None:
         self.data = cursor.data
@@ -81,23 +83,24 @@ class SectionReader:
         self.before = 0
 
     def count(self, section: type[Section]) -> int:
-        """How many records MAIN announces."""
+        """Return the number of records that MAIN declares."""
         count: int = getattr(self.main, section.count)
         return count
 
     def section_at(self, pos: int, expected: int) -> int | None:
-        """Which section begins here, if it is one that may still come."""
+        """Return the index of the section that begins here, if its turn is still to come."""
         index = _TAGS.get(self.data[pos : pos + TAG_SIZE])
         return index if index is not None and index >= expected else None
 
     def fits(self, pos: int, expected: int) -> bool:
-        """Whether a section may end here."""
+        """Return whether a section may end here."""
         return pos == len(self.data) or self.section_at(pos, expected) is not None
 
     def best_attempt(self, kind: type[Section], start: int, count: int, expected: int, fewer: bool) -> Attempt:
-        """The first layout that is followed by a tag; else the one whose records look right longest.
+        """Read a section in the first layout that is followed by a tag; else in the one with the most plausible
+        records.
 
-        The end of the file is weaker evidence than a tag: in a file that was cut it may be met by chance.
+        The end of the file is weaker evidence than a tag: in a truncated file any layout may reach it.
         """
         best = Attempt([], start)
         best_score = (-1, False)
@@ -114,7 +117,9 @@ class SectionReader:
     def _attempt(
         self, kind: type[Section], layout: type[Record], start: int, count: int, expected: int, fewer: bool
     ) -> Attempt:
-        """One reading by the count in MAIN; by the tags where that is known, or sure, to be wrong and does not fit."""
+        """Read a section by the count in MAIN, or by the tags if that count does not fit and is known or certain to be
+        wrong.
+        """
         attempt = Attempt([], start)
         self._read_records(attempt, layout, kind, count, -1)
         if self.fits(attempt.end, expected) and attempt.failure is None:
@@ -124,14 +129,14 @@ class SectionReader:
         if kind.more and attempt.failure is None and not self.fits(attempt.end, expected):
             announced = len(attempt.records)
             self._read_records(attempt, layout, kind, len(self.data), expected)
-            if len(attempt.records) == announced:  # not one more: something else stands here
+            if len(attempt.records) == announced:  # no further record: something else follows
                 attempt.failure = None
         return attempt
 
     def _read_records(
         self, attempt: Attempt, layout: type[Record], kind: type[Section], count: int, stop_at: int
     ) -> None:
-        """``count`` records onto an attempt; with ``stop_at`` only up to the tag of that section or a later one."""
+        """Add ``count`` records to an attempt; with ``stop_at`` only up to the tag of that section or a later one."""
         cursor = self.cursor
         cursor.pos = attempt.end
         place = self.place.inner(kind.TAG.decode("ascii").lower())
@@ -152,7 +157,7 @@ class SectionReader:
         return take_record(layout, cursor)
 
     def _cut_at_tag(self, attempt: Attempt, expected: int) -> None:
-        """Fewer records than announced: the first that is really the tag of a later section ends them."""
+        """Truncate an attempt at the first record that is really the tag of a later section (the count is wrong)."""
         tries = 0
         for index, record in enumerate(attempt.records):
             at = record.offset or 0
@@ -167,7 +172,7 @@ class SectionReader:
             attempt.failure = None
 
     def _opens(self, pos: int, expected: int) -> bool:
-        """Whether a section really begins here: names may begin like tags, so what follows must look like it."""
+        """Return whether a section begins here: a name may look like a tag, so the content after it must match."""
         index = self.section_at(pos, expected)
         if index is None or any(self.count(section) > 0 and not section.fewer for section in SECTIONS[expected:index]):
             return False
@@ -178,7 +183,9 @@ class SectionReader:
         return may_begin(self.data, pos) if issubclass(section, ControllerSection) else self.begins(section, pos)
 
     def begins(self, section: type[Section], pos: int, *, cut_short: bool = True) -> bool:
-        """Whether a record of the section stands here, or (``cut_short``) one that the end of the file cuts off."""
+        """Return whether a record of the section begins here, or (``cut_short``) one that is truncated by the end of
+        the file.
+        """
         before = self.cursor.pos
         try:
             for layout in section.layouts:
@@ -194,7 +201,10 @@ class SectionReader:
             self.cursor.pos = before
 
     def read_controllers(self, start: int, count: int, owners: set[int]) -> Attempt:
-        """Controllers, with those that are not in keyframe mode where the usual reading does not end with the file."""
+        """Read controllers.
+
+        If the usual layout does not end with the file, search for those that are not in keyframe mode.
+        """
         attempt = self._attempt_controllers(start, count, frozenset())
         if attempt.failure is None and attempt.end == len(self.data):
             return attempt
@@ -221,7 +231,7 @@ class SectionReader:
 
 
 def smallest(section: type[Section]) -> int:
-    """The least that a record of this section takes, in any dialect."""
+    """Return the smallest size of a record of this section, in any dialect."""
     return min(layout.plan.minimum for layout in section.layouts)
 
 
@@ -229,7 +239,7 @@ _SEGMENTS: dict[type[Record], str] = {}
 
 
 def segment_of(layout: type[Record]) -> str:
-    """What records of a layout are called in paths."""
+    """Return the name of a layout's records in paths."""
     if layout not in _SEGMENTS:
         _SEGMENTS[layout] = layout().segment
     return _SEGMENTS[layout]

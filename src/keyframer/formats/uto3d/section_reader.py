@@ -1,6 +1,6 @@
-"""Reading a U3D (UTO!) scene: sections by their tags, records by the count in MAIN, layouts by what follows.
+"""Read a U3D (UTO!) scene: sections by their tags, records by the count in MAIN, layouts by the content.
 
-There are no lengths: from the first record that fails the rest of the file is one run of bytes.
+Records have no lengths: from the first record that fails, the rest of the file is kept as bytes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from keyframer.wire.record import Record, blank, read_fields
 
 
 class Reader:
-    """One reading of a file that begins with the signature."""
+    """Reads one file that begins with the signature."""
 
     def __init__(self, data: bytes, limits: Limits, document: Document) -> None:
         self.data = data
@@ -61,10 +61,10 @@ class Reader:
         self.cursor = Cursor(data, len(SIGNATURE), place=self.place, limits=limits)
         self.sections = SectionReader(self.cursor, self.main, self.place)
         self.mismatches: list[tuple[type[Section], int, int]] = []
-        """sections that do not have as many records as announced, how many they have, and where"""
+        """sections with another number of records than MAIN declares: the number, and its offset"""
 
     def read(self) -> None:
-        """Everything into the document."""
+        """Read the whole file into the document."""
         read_fields(self.header, self.cursor)
         self.header.children = []
         self.document.records.append(self.header)
@@ -99,11 +99,11 @@ class Reader:
         return True
 
     def _check_counts(self) -> None:
-        """Counts are signed; those that even the whole file could not hold are wrong whatever comes."""
+        """Report counts that are negative, or larger than the whole file could contain."""
         for section in SECTIONS:
             count = self.sections.count(section)
             place, offset = self._count_place(section), self.main.count_offset(section.count)
-            if section.more:  # shares its count with the section before
+            if section.more:  # has the same count as the previous section
                 continue
             if count < 0:
                 self.issues.add(STRUCT_COUNT_NEGATIVE, str(place), offset, count=count)
@@ -130,7 +130,7 @@ class Reader:
     # Sections
 
     def _read_sections(self) -> None:
-        """Any ordered subset of the sections: each one's tag says which it is."""
+        """Read sections in file order; any of them may be missing."""
         cursor = self.cursor
         expected = 0
         while cursor.left:
@@ -145,7 +145,7 @@ class Reader:
         self._report_missing(expected, len(SECTIONS))
 
     def _report_missing(self, start: int, stop: int) -> None:
-        """Sections may be left out where MAIN announces nothing for them."""
+        """Report missing sections for which MAIN declares records."""
         for section in SECTIONS[start:stop]:
             count = self.sections.count(section)
             if count > 0 and (section.fewer or section.more):
@@ -169,7 +169,7 @@ class Reader:
         )
 
     def _leave(self, pos: int, expected: int) -> None:
-        """Bytes that begin no section: behind the last one they are trailing, before it something is wrong."""
+        """Handle bytes that are not the tag of a section: trailing bytes after the last section, an error before it."""
         later = SECTIONS[expected:]
         owed = any(self.sections.count(section) > 0 and not section.fewer for section in later)
         if owed or any(self.data.find(section.TAG, pos) >= 0 for section in later) or self._goes_on(pos, expected):
@@ -180,11 +180,11 @@ class Reader:
         self.issues.add(STRUCT_TRAILING_DATA, "/", pos, size=len(self.data) - pos)
 
     def _goes_on(self, pos: int, expected: int) -> bool:
-        """Whether one more record of the section before stands here: its count is too small."""
+        """Return whether another record of the previous section follows: its count is too small."""
         return 0 < expected < len(SECTIONS) and self.sections.begins(SECTIONS[expected - 1], pos, cut_short=False)
 
     def _read_section(self, kind: type[Section], expected: int) -> bool:
-        """One section with its records; False where it failed and the rest of the file was kept."""
+        """Read one section with its records. Return False if it failed and the rest of the file was kept as bytes."""
         section = blank(kind, self.cursor.pos)
         section.children = []
         self.header.children.append(section)
@@ -198,7 +198,7 @@ class Reader:
             self._keep_rest(section, start, STRUCT_COUNT_NEGATIVE.code)
             return False
         too_many = count * smallest(kind) > left
-        if too_many and not kind.fewer and count * smallest(kind) <= len(self.data):  # else it was said before
+        if too_many and not kind.fewer and count * smallest(kind) <= len(self.data):  # otherwise reported already
             self._report_excess(kind, left)
         if issubclass(kind, ControllerSection):
             owners = {getattr(child, "id", 0) for part in self.header.children for child in part.children}
@@ -216,14 +216,15 @@ class Reader:
         return True
 
     def _report_mismatches(self) -> None:
-        """Sections whose number is not the announced one, unless it is known why: targets have no number of their own,
-        and those of lights stand with those of cameras, of which some need none."""
+        """Report sections whose number of records differs from MAIN, unless the cause is known: targets have no count,
+        those of lights are stored with those of cameras, and free cameras have none.
+        """
         for kind, count, start in self.mismatches:
             if not (issubclass(kind, CameraTargetSection) and self._all_looked_at()):
                 self._report_mismatch(kind, count, start)
 
     def _all_looked_at(self) -> bool:
-        """Whether every target belongs to a camera or light, and every camera has the target that it names."""
+        """Return whether every target belongs to a camera or light, and every camera has the target that it names."""
         records = [child for part in self.header.children for child in part.children]
         targets = [record for record in records if isinstance(record, CameraTarget)]
         cameras = {record.target_id for record in records if isinstance(record, Camera)} - {0, -1}
@@ -233,7 +234,7 @@ class Reader:
         return known and cameras <= {target.id for target in targets}
 
     def _settle(self, section: Section, attempt: Attempt, count: int) -> None:
-        """Take an attempt as what the section holds, and say what is odd about it."""
+        """Accept an attempt as the content of a section, and report its issues."""
         self.cursor.pos = attempt.end
         self.sections.before += len(attempt.records)
         section.children = attempt.records
@@ -246,10 +247,10 @@ class Reader:
                 path = f"{self.place.inner(section.segment).inner(record.segment, index)}/{name}"
                 self.issues.add(CATALOGUE[kind], path, record.offset or 0, severity=Severity.WARNING, **args)
 
-    # What could not be read
+    # Unreadable content
 
     def _fail(self, parent: Record, at: int, error: FormatError) -> None:
-        """Report a failure and keep the rest of the file from the record that failed."""
+        """Report an error and keep the rest of the file as bytes from the record that failed."""
         issue = Issue(CATALOGUE[error.code], error.path, error.offset, error.details, Severity.ERROR)
         self.issues.add_issue(issue)
         self._keep_rest(parent, at, error.code)
@@ -262,7 +263,7 @@ class Reader:
 
 
 def _odd_value(record: Record) -> tuple[str, str, dict[str, object]] | None:
-    """A value that is unknown and yet does not stop the reading: issue code, field, values of the message."""
+    """Return an unknown value that does not prevent reading: issue code, field, message arguments."""
     if isinstance(record, Light | FlexporterLight):
         if record.type not in record.types:
             known = ", ".join(f"{value} {words}" for value, words in record.types.items())

@@ -31,7 +31,7 @@ TAG_SIZE = 4
 
 @record
 class FileHeader(Record):
-    """The signature UTO!, the version, and everything else inside."""
+    """The signature UTO!, the version, and all sections as children."""
 
     version_major: int = u8("format version major", default=0)
     version_minor: int = u8("format version minor", default=9)
@@ -43,7 +43,7 @@ class FileHeader(Record):
 
 @record
 class Main(Record):
-    """Beginning of main chunk (MAIN): the time range, and how many records there are of each kind."""
+    """Beginning of main chunk (MAIN): the time range, and the number of records of each kind."""
 
     TAG: ClassVar[bytes] = b"MAIN"
 
@@ -60,28 +60,31 @@ class Main(Record):
     bone_count: int = i32("number of bones")
 
     def count_offset(self, name: str) -> int:
-        """Where a count of this record stands in the file."""
+        """Return the offset of a count of this record in the file."""
         before = takewhile(lambda plan: plan.name != name, self.plan.fields)
         return (self.offset or 0) + len(self.TAG) + sum(plan.kind.minimum for plan in before)
 
 
 @record(kw_only=True)
 class Section(Record):
-    """A tag and the records behind it; how many there are is said in MAIN."""
+    """A tag and the records after it; MAIN has their number."""
 
     TAG: ClassVar[bytes]
     layouts: ClassVar[tuple[type[Record], ...]]
-    """what its records may be, the usual first; one file has one of them"""
+    """possible types of its records, the most usual first; a file uses one of them"""
     count: ClassVar[str]
-    """the field of MAIN that says how many"""
+    """the field of MAIN with their number"""
     fewer: ClassVar[bool] = False
-    """known writers announce more records than they write"""
+    """known writers declare more records than they write"""
     more: ClassVar[bool] = False
-    """known writers write more records than they announce"""
+    """known writers write more records than they declare"""
 
     claimed: tuple[int, int] | None = None
-    """Where MAIN is wrong: (what it says, what there really was). Written back as it was while the number of records
-    stays; a section whose records change gets its true number."""
+    """The number in MAIN and the actual number, if they differ.
+
+    The number in MAIN is written again if the number of records has not changed; otherwise the actual number is
+    written.
+    """
 
     @property
     def segment(self) -> str:
@@ -89,7 +92,7 @@ class Section(Record):
 
     @property
     def stored_count(self) -> int:
-        """The number that stands, or will stand, in MAIN."""
+        """Return the number for MAIN."""
         really = sum(not isinstance(child, RawRest) for child in self.children)
         return self.claimed[0] if self.claimed is not None and self.claimed[1] == really else really
 
@@ -110,18 +113,18 @@ class CameraSection(Section):
     TAG = b"CAMS"
     layouts = (Camera,)
     count = "camera_count"
-    fewer = True  # the MAXScript exporter announces half of all cameras and targets, and leaves free cameras out
+    fewer = True  # the MAXScript exporter declares half of all cameras and targets, and leaves free cameras out
 
 
 @record
 class CameraTargetSection(Section):
-    """Beginning of camera target chunk (CTGT); its number is that of the cameras, and often wrong."""
+    """Beginning of camera target chunk (CTGT); it shares the number of the cameras, which is often wrong."""
 
     TAG = b"CTGT"
     layouts = (CameraTarget,)
     count = "camera_count"
     fewer = True  # free cameras have no target
-    more = True  # the Flexporter puts the targets of lights here
+    more = True  # the Flexporter stores the targets of lights here
 
 
 @record
@@ -140,7 +143,7 @@ class MaterialSection(Section):
     TAG = b"MATS"
     layouts = (Material,)
     count = "material_count"
-    fewer = True  # the MAXScript exporter announces all materials of the scene and writes those that meshes use
+    fewer = True  # the MAXScript exporter declares all materials of the scene and writes those that meshes use
 
 
 @record
@@ -154,7 +157,7 @@ class BoneSection(Section):
 
 @record
 class ControllerSection(Section):
-    """Beginning of controller chunk (CTRL); the tag stands once."""
+    """Beginning of controller chunk (CTRL); the tag is written once."""
 
     TAG = b"CTRL"
     layouts = (NoController, SampledController, Controller)
@@ -175,7 +178,7 @@ SECTIONS: tuple[type[Section], ...] = (
 
 @record
 class RawRest(RawRun):
-    """Everything from the first record that could not be read: there are no lengths to go on by."""
+    """All bytes from the first record that could not be read: without lengths, the next record cannot be found."""
 
     @property
     def segment(self) -> str:
@@ -183,7 +186,7 @@ class RawRest(RawRun):
 
 
 def home_of(record: Record) -> type[Section] | None:
-    """The section that a record belongs in."""
+    """Return the section that a record belongs to."""
     if isinstance(record, AnyController):
         return ControllerSection
     return next((section for section in SECTIONS if isinstance(record, section.layouts)), None)

@@ -6,7 +6,7 @@ from keyframer.formats.contract import Match
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """A score from the signature and the tag of the first section."""
+    """Return a score based on the signature and the tag of the first section."""
     if head[:4] != b"UTO!" or size < 6:
         return None
     version = f"{head[4]}.{head[5]}"
