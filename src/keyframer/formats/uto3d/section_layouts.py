@@ -123,6 +123,8 @@ class SectionReader:
         attempt = Attempt([], start)
         self._read_records(attempt, layout, kind, count, -1)
         if self.fits(attempt.end, expected) and attempt.failure is None:
+            if fewer and self._skips(expected, attempt.end):  # the records may be those of the next section
+                self._cut_at_tag(attempt, expected)
             return attempt
         if fewer:
             self._cut_at_tag(attempt, expected)
@@ -171,10 +173,15 @@ class SectionReader:
         if attempt.failure is not None and (attempt.end == len(self.data) or self._opens(attempt.end, expected)):
             attempt.failure = None
 
+    def _skips(self, expected: int, pos: int) -> bool:
+        """Whether a section that MAIN announces records for would be left out if the one at ``pos`` came next."""
+        index = self.section_at(pos, expected)
+        return any(self.count(section) > 0 and not section.fewer for section in SECTIONS[expected:index])
+
     def _opens(self, pos: int, expected: int) -> bool:
         """Return whether a section begins here: a name may look like a tag, so the content after it must match."""
         index = self.section_at(pos, expected)
-        if index is None or any(self.count(section) > 0 and not section.fewer for section in SECTIONS[expected:index]):
+        if index is None or self._skips(expected, pos):
             return False
         pos += TAG_SIZE
         if self.fits(pos, index + 1):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
-from keyframer.curves.rotation_forms import increments, usable_keys, with_form
+from keyframer.curves.rotation_forms import increments, picked, usable_keys, with_form
 from keyframer.formats.ase.bridge.tracks import TCB_COLUMNS
 from keyframer.formats.ase.bridge.write_lines import short
 from keyframer.formats.ase.records import Keys
@@ -24,6 +24,7 @@ from keyframer.scene.loss_report import Outcome
 
 Floats = npt.NDArray[np.float64]
 
+_LAST_TICK = 2**31 - 1
 _NAMES = {"position": "POS", "rotation": "ROT", "scale": "SCALE"}
 
 
@@ -54,6 +55,7 @@ class TrackWriter:
     def _fit(self, node: Node, kind: str, track: Track) -> Track | None:
         """Return the track in ticks, with its own keys if ASE has such keys, else converted."""
         path = f"{plain_path('nodes', node.name)}/{kind}"
+        track = self._within_range(track, path)
         given = usable_keys(track)
         if len(given.times) == len(track.times) and len(given.times) and given.wrap is Wrap.SINGLE:
             times = self.fitter.times(given.times)
@@ -74,6 +76,15 @@ class TrackWriter:
         if made_keys is None or kind == "scale_axes":
             return made_keys
         return self._writable(made_keys)
+
+    def _within_range(self, track: Track, path: str) -> Track:
+        """Return the track without keys at ticks that do not fit into 32 bits, which are reported."""
+        outside = np.abs(self.fitter.times(track.times)) > _LAST_TICK
+        if not outside.any():
+            return track
+        words = f"{np.count_nonzero(outside)} of {len(outside)} keys are at times that ASE cannot store"
+        self.fitter.report.add(Outcome.DROPPED, path, words)
+        return picked(track, np.flatnonzero(~outside))
 
     def _followed(self, track: Track) -> Track | None:
         """Samples of the document that the scene came from, without those that readers add where some are left out
