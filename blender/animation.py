@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Actions: one for each clip, with a slot for everything that the clip moves."""
+"""Actions: one for each clip, with a slot for each animated data-block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INTERPOLATION = {"STEP": 0, "LINEAR": 1, "CUBICSPLINE": 2}
 _FREE = 0
 """number of the handle type FREE"""
 CLIP_MARK = "keyframer_clip"
-"""custom property of actions: the file that the clip came from"""
+"""custom property of actions: the source file of the clip"""
 
 WXYZ = np.array([[0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], np.float64)
 """from quaternions x, y, z, w to Blender's w, x, y, z"""
@@ -25,7 +25,7 @@ WXYZ = np.array([[0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], np.flo
 
 @dataclass(eq=False)
 class Target:
-    """A property of a data-block that a curve moves: ``matrix @ value + offset``."""
+    """An animated property of a data-block: ``matrix @ value + offset``."""
 
     owner: Any
     path: str
@@ -33,7 +33,7 @@ class Target:
     offset: np.ndarray = field(default_factory=lambda: np.zeros(1))
 
     def columns(self, curves: FCurves) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Values and tangents of each component."""
+        """Return values and tangents of each component."""
         values = curves.values @ self.matrix.T + self.offset
         slopes = [column @ self.matrix.T for column in (curves.tangents_in, curves.tangents_out)]
         for component in range(values.shape[1]):
@@ -45,7 +45,7 @@ Targets = Mapping[tuple[int, str], Sequence[Target]]
 
 
 def make_action(clip: ClipCurves, name: str, source: str, targets: Targets) -> tuple[Any, dict[Any, Any]]:
-    """The action of a clip, and the slot in it of everything that it moves."""
+    """Return the action of a clip, and its slot for each data-block."""
     action = bpy.data.actions.new(name)
     action.use_fake_user = True
     action[CLIP_MARK] = source
@@ -68,7 +68,7 @@ _SINGLE_NUMBERS = {"hide_viewport", "hide_render", "lens", "energy", "spot_size"
 
 
 def _fill(fcurve: Any, curves: FCurves, values: np.ndarray, into: np.ndarray, out: np.ndarray) -> None:
-    """The keys of one component. Handles at a third of the way make Blender's Bezier the Hermite cubic."""
+    """Write the keys of one component. Handles at a third of a segment make Blender's Bezier the Hermite cubic."""
     frames = curves.frames
     count = len(frames)
     gaps = np.diff(frames) / 3.0
@@ -90,7 +90,7 @@ def _fill(fcurve: Any, curves: FCurves, values: np.ndarray, into: np.ndarray, ou
 
 
 def play(slots: Mapping[Any, Any], action: Any) -> None:
-    """Assign an action to everything that it moves."""
+    """Assign an action to everything that it animates."""
     for owner, slot in slots.items():
         data = owner.animation_data_create()
         data.action = action
@@ -98,12 +98,12 @@ def play(slots: Mapping[Any, Any], action: Any) -> None:
 
 
 def clip_actions() -> list[Any]:
-    """The actions that are clips of imported files."""
+    """Return the actions that are clips of imported files."""
     return [action for action in bpy.data.actions if CLIP_MARK in action]
 
 
 def switch_to(action: Any) -> int:
-    """Play a clip on everything that it moves, which slots know by name; returns on how much."""
+    """Play a clip on everything that it animates, found by the names of slots; returns their number."""
     slots = {slot.identifier: slot for slot in action.slots}
     groups = {"OB": bpy.data.objects, "CA": bpy.data.cameras, "LA": bpy.data.lights, "KE": bpy.data.shape_keys}
     owners = {f"{code}{owner.name}": owner for code, group in groups.items() for owner in group}

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The armature of a scene: joints of skins, other bones, and everything above them.
+"""The armature of a scene: joints of skins, other bones, and their ancestors.
 
-A bone stands at rest where its skin binds it, and its pose is the world matrix of its node. Blender's rest matrices
-only turn and shift. A joint that is bound by another matrix gets a second bone below its own, whose pose never changes:
-with ``bind = U . S . V^-1`` it rests turned by V and is posed as ``U . S``, which is exact for any matrix.
+The rest pose of a bone is the bind pose of its skin, and its pose is the world matrix of its node. Blender's rest
+matrices only have rotation and translation. A joint that is bound by another matrix gets a second bone below its own,
+whose pose never changes: with ``bind = U . S . V^-1`` it rests turned by V and is posed as ``U . S``, which is exact
+for any matrix.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from keyframer.text import safe_text
 from .animation import WXYZ, Target
 
 _NEAR = 1e-6
-"""how far a binding matrix may be from the inverse of a bone's rest, in sizes of the armature"""
+"""largest difference of a binding matrix from the inverse rest matrix of a bone, relative to the armature's size"""
 
 
 def bone_nodes(scene: Scene, parents: list[int | None]) -> list[int]:
-    """Joints, bones, and the nodes above them, parents first."""
+    """Return joints, bones, and their ancestors, parents first."""
     wanted = {joint for skin in scene.skins for joint in skin.joints}
     wanted |= {number for number, node in enumerate(scene.nodes) if node.kind is NodeKind.BONE}
     chosen: set[int] = set()
@@ -50,7 +51,7 @@ class Armature:
     """One armature object at the origin, and the bone of each node."""
 
     def __init__(self, context: Any, scene: Scene, numbers: list[int], parents: list[int | None], world: Any) -> None:
-        """``world`` (nodes, 4, 4): where nodes are that no skin binds."""
+        """``world`` (nodes, 4, 4): the matrices of nodes that no skin binds."""
         self.scene = scene
         self.numbers = numbers
         self.bone_of: dict[int, str] = {}
@@ -58,7 +59,7 @@ class Armature:
         self._parents = parents
         self._binds = self._rest_by_skins()
         self.deforming: dict[tuple[int, int], str] = {}
-        """bones by skin and place of the joint in it"""
+        """bones by skin and index of the joint in it"""
         self.object = bpy.data.objects.new("Armature", bpy.data.armatures.new("Armature"))
         context.collection.objects.link(self.object)
         self._add_bones(context, world)
@@ -69,7 +70,7 @@ class Armature:
         self._pose_binding_bones()
 
     def _rest_by_skins(self) -> dict[int, np.ndarray]:
-        """Joint to its rest matrix: the first skin that has it decides."""
+        """Return the rest matrix of each joint, from the first skin that has it."""
         found: dict[int, np.ndarray] = {}
         for skin in self.scene.skins:
             for joint, bind in zip(skin.joints, np.asarray(skin.inverse_bind, np.float64), strict=True):
@@ -106,7 +107,7 @@ class Armature:
             bpy.ops.object.mode_set(mode="OBJECT")
 
     def _add_binding_bone(self, skin: int, place: int, joint: int, length: float) -> str:
-        """A bone for a joint that is not bound by a turn and a shift alone."""
+        """Add a bone for a joint that is not bound by a rotation and translation alone."""
         bind = np.asarray(self.scene.skins[skin].inverse_bind[place], np.float64)
         bones = self.object.data.edit_bones
         bone = bones.new(f"{self.bone_of[joint]} (bind)")
@@ -135,7 +136,7 @@ class Armature:
             pose.location, pose.rotation_quaternion, pose.scale = position, WXYZ @ turn, size
 
     def _lengths(self, rests: dict[int, np.ndarray]) -> dict[int, float]:
-        """As far as the nearest child that is not in the same place; as their parent where there is none."""
+        """Return the length of each bone: the distance to its nearest child; that of its parent without one."""
         points = np.array([rest[:3, 3] for rest in rests.values()])
         usual = 0.1 * float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
         lengths: dict[int, float] = {}
@@ -151,12 +152,12 @@ class Armature:
         return lengths
 
     def _below(self, number: int) -> np.ndarray:
-        """A bone's rest in the space of its parent's."""
+        """Return the rest matrix of a bone relative to its parent."""
         parent = self._parents[number]
         return self.rest[number] if parent is None else affine.inverse(self.rest[parent]) @ self.rest[number]
 
     def targets(self, number: int) -> dict[str, Target]:
-        """How the place of a node becomes that of its bone relative to its rest."""
+        """Return how the transform of a node becomes that of its bone relative to its rest pose."""
         below = self._below(number)
         back = below[:3, :3].T
         path = f'pose.bones["{bpy.utils.escape_identifier(self.bone_of[number])}"].'
@@ -168,13 +169,13 @@ class Armature:
         }
 
     def attach(self, thing: Any, number: int) -> None:
-        """Hang an object on a bone; Blender hangs it on the tail, which is undone."""
+        """Parent an object to a bone; Blender attaches it to the tail, which is compensated."""
         thing.parent, thing.parent_type, thing.parent_bone = self.object, "BONE", self.bone_of[number]
         length = self.object.data.bones[self.bone_of[number]].length
         thing.matrix_parent_inverse = Matrix.Translation((0.0, -length, 0.0))
 
     def bind(self, thing: Any, number: int) -> None:
-        """Vertex groups and the modifier that make an object follow the armature by a skin."""
+        """Add vertex groups and the modifier for a skin to an object."""
         skin = self.scene.skins[number]
         thing.parent = self.object
         bound = Bound(skin, len(thing.data.vertices))
@@ -192,9 +193,9 @@ class Armature:
 
 
 def bound_points(skin: Skin, points: np.ndarray) -> tuple[np.ndarray, float]:
-    """(V, 3) where vertices stand at rest, and how far their influences disagree about it.
+    """Return (V, 3) rest positions of vertices, and the largest difference between their influences.
 
-    A skin may state a place for each influence instead of one for the vertex; Blender knows only the latter.
+    A skin may have a position for each influence instead of one for the vertex; Blender has only the latter.
     """
     if skin.positions is None:
         return points, 0.0
@@ -209,7 +210,7 @@ def bound_points(skin: Skin, points: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def rigid(matrix: np.ndarray) -> np.ndarray:
-    """The nearest matrix that only turns and shifts."""
+    """Return the nearest matrix with only rotation and translation."""
     out = np.eye(4)
     if np.isfinite(matrix).all():
         left, _, right = np.linalg.svd(matrix[:3, :3])
@@ -224,5 +225,5 @@ def _carried(matrices: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def _multiplying(rotation_xyzw: np.ndarray) -> np.ndarray:
-    """(4, 4) the matrix that multiplies quaternions by one from the front."""
+    """Return the (4, 4) matrix that multiplies quaternions by one from the left."""
     return np.column_stack([quat.multiply(rotation_xyzw, unit) for unit in np.eye(4)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The current scene as one of the library: what Blender evaluates, frame by frame, and few keys that say the same."""
+"""Exports the current Blender scene: evaluates it frame by frame and reduces the samples to few keys."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ from .importing import TARGET, WATTS
 _LIGHTS = {"POINT": LightType.OMNI, "SPOT": LightType.SPOT, "SUN": LightType.DIRECTIONAL, "AREA": LightType.SPOT}
 _SURFACES = ("MESH", "CURVE", "SURFACE", "META", "FONT")
 _AIMED = 1e-4
-"""how far the direction of a camera may be from that to its target"""
+"""largest difference between the direction of a camera and that to its target"""
 _TOLERANCE = 1e-5
-"""of the scene's size: how far reduced keys may be from what Blender shows at a frame"""
+"""largest error of reduced keys at a frame, relative to the size of the scene"""
 
 
 def scene_of(context: Any, report: LossReport, *, selected: bool, animated: bool, scale: float) -> Scene:
-    """The current scene; ``report`` gets what could not be taken along."""
+    """Return the current scene; ``report`` gets everything that could not be exported."""
     return _Reader(context, report, selected, animated).read(scale)
 
 
@@ -72,7 +72,7 @@ class _Reader:
         self.frames = np.arange(first, last + 1.0)
         self.scene = Scene(space=Space("z", Handedness.RIGHT, stage.unit_settings.scale_length, v_up=True))
         self.numbers: dict[tuple[str, str], int] = {}
-        """object and bone (or nothing) to the number of its node"""
+        """index of the node of an object and bone (or None)"""
         self.materials: dict[str, int] = {}
 
     def read(self, scale: float) -> Scene:
@@ -123,7 +123,7 @@ class _Reader:
         self.scene.nodes.append(node)
 
     def _watch(self) -> tuple[np.ndarray, dict[tuple[int, str], np.ndarray]]:
-        """(T, N, 4, 4) where everything is at all frames, and what else changes, by node and kind (T, k)."""
+        """Return (T, N, 4, 4) matrices at all frames, and other animated values, by node and kind (T, k)."""
         stage = self.context.scene
         before = stage.frame_current, stage.frame_subframe
         world = np.empty((len(self.frames), len(self.scene.nodes), 4, 4))
@@ -144,7 +144,7 @@ class _Reader:
         return world, {key: np.array(rows, np.float64).reshape(len(rows), -1) for key, rows in states.items()}
 
     def _states(self, thing: Any) -> dict[str, Any]:
-        """What changes beside the place."""
+        """Return the animated values other than transforms."""
         found: dict[str, Any] = {"visible": not thing.hide_render}
         if thing.type == "CAMERA":
             found["fov"] = math.degrees(thing.data.angle_x)
@@ -160,7 +160,7 @@ class _Reader:
         return found
 
     def _place(self, world: np.ndarray) -> None:
-        """Local places at the first frame, and for the keys of all."""
+        """Set local transforms at the first frame, and keep those of all frames for the keys."""
         self.positions, self.turns, self.scales = {}, {}, {}
         for number, node in enumerate(self.scene.nodes):
             local = world[:, number]
@@ -175,7 +175,7 @@ class _Reader:
             self.positions[number], self.turns[number], self.scales[number] = position, turn, size
             node.position, node.rotation_xyzw, node.scale = position[0], turn[0], size[0]
 
-    # What objects hold
+    # Object data
 
     def _fill(self, thing: Any) -> None:
         scene = self.scene
@@ -198,7 +198,7 @@ class _Reader:
             self._surface(thing, node)
 
     def _aim(self, thing: Any, world: np.ndarray, states: dict[tuple[int, str], np.ndarray]) -> None:
-        """The target that a camera or light had when it was imported, if it still looks there at every frame."""
+        """Set the target that a camera or light had when it was imported, if it is still aimed at it at every frame."""
         goal = thing.get(TARGET)
         if thing.type not in ("CAMERA", "LIGHT") or not isinstance(goal, bpy.types.Object):
             return
@@ -230,7 +230,8 @@ class _Reader:
         return light
 
     def _surface(self, thing: Any, node: Node) -> None:
-        """The mesh: as modifiers leave it, but for armatures and shape keys, which become a skin and a morph."""
+        """Return the mesh with all modifiers applied, except armatures and shape keys, which become a skin and a
+        morph."""
         modifier = next((each for each in thing.modifiers if each.type == "ARMATURE" and each.object), None)
         keys = thing.data.shape_keys if thing.type == "MESH" else None
         rig = modifier.object if modifier is not None and (modifier.object.name, "") in self.numbers else None
@@ -288,7 +289,7 @@ class _Reader:
         return mesh
 
     def _tell_layers(self, data: Any) -> None:
-        """What a mesh has more of than old files hold."""
+        """Report data of a mesh that the old formats cannot store."""
         for name, count in (("uv", len(data.uv_layers)), ("colors", len(data.color_attributes))):
             if count > 1:
                 self.report.add(
@@ -299,7 +300,7 @@ class _Reader:
             self.report.add(Outcome.APPROXIMATED, f"/meshes/{data.name}/normals", detail)
 
     def _tell_other_clips(self) -> None:
-        """Imported clips that the scene does not play."""
+        """Report imported clips that the scene does not play."""
         moved = [*bpy.data.objects, *bpy.data.cameras, *bpy.data.lights, *bpy.data.shape_keys]
         played = [each.animation_data.action for each in moved if each.animation_data is not None]
         for action in clip_actions():
@@ -316,7 +317,7 @@ class _Reader:
             if entry.group in group_of and entry.weight > 0
         ]
         vertices, joints, weights = np.array(rows, np.float64).reshape(-1, 3).T
-        # At rest bones stand where the armature's object puts them; the mesh where its own object does.
+        # The rest pose of bones is relative to the armature object, that of the mesh to its own object.
         binds = [
             np.array((rig.matrix_world @ rig.data.bones[name].matrix_local).inverted() @ thing.matrix_world)
             for name in bones
@@ -386,21 +387,22 @@ def _depth(thing: Any) -> int:
 
 
 def _watts(data: Any) -> float:
-    """What a multiplier of 1 is: remembered from the import, else a lamp of 1000 W or a sun of pi W/m2."""
+    """Return the power for a multiplier of 1: from the import, otherwise a lamp of 1000 W or a sun of pi W/m2."""
     usual = math.pi if data.type == "SUN" else 1000.0
     known = data.get(WATTS)
     return float(known) if isinstance(known, float) and known > 0 else usual
 
 
 def _column(rows: Any, name: str, width: int, kind: Any = np.float32) -> np.ndarray:
-    """(n, width) a property of all elements of a Blender collection."""
+    """Return (n, width) a property of all elements of a Blender collection."""
     values = np.empty(len(rows) * width, kind)
     rows.foreach_get(name, values)
     return values.reshape(-1, width).astype(np.float64 if kind is np.float32 else kind)
 
 
 def _read_material(material: Any, report: LossReport) -> Material:
-    """Colours, gloss, opacity, glow and images of the Principled BSDF; else the colour of the viewport."""
+    """Read colours, gloss, opacity, emission and images of the Principled BSDF; otherwise the colour of the
+    viewport."""
     nodes = list(material.node_tree.nodes) if material.node_tree is not None else []
     shader = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
     if shader is None:
@@ -410,7 +412,7 @@ def _read_material(material: Any, report: LossReport) -> Material:
     made.transparency = 1.0 - min(max(inputs["Alpha"].default_value, 0.0), 1.0)
     made.two_sided = not material.use_backface_culling
     rough = min(max(inputs["Roughness"].default_value, 0.05), 1.0)
-    # Of an exponent 2^(10 s), the roughness is sqrt(2 / (exponent + 2)); see the library's `roughness`.
+    # The roughness for an exponent of 2^(10 s) is sqrt(2 / (exponent + 2)); see `roughness` in the library.
     made.shininess = min(max(math.log2(max(2.0 / rough**2 - 2.0, 1.0)) / 10.0, 0.0), 1.0)
     made.shininess_strength = min(2.0 * max(inputs["Specular IOR Level"].default_value, 0.0), 1.0)
     made.self_illumination = min(max(inputs["Emission Strength"].default_value, 0.0), 1.0)
@@ -432,7 +434,7 @@ _SLOTS = {"Base Color": "texture1", "Alpha": "opacity", "Emission Color": "self_
 
 
 def _images_behind(socket: Any) -> list[Any]:
-    """The images that a socket is linked to, through any number of nodes."""
+    """Return the images that a socket is linked to, directly or through other nodes."""
     waiting, seen, found = [link.from_node for link in socket.links], set(), []
     while waiting:
         node = waiting.pop(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Meshes with normals, texture coordinates and colours, and their shape keys."""
+"""Builds meshes with normals, texture coordinates and colours, and their shape keys."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from keyframer.scene import Mesh, Morph
 from keyframer.text import safe_text
 
 FARTHEST = 1e30
-"""what single precision can square without overflow is less, but nothing else is refused"""
+"""larger numbers are clamped; single precision squares overflow earlier, but nothing else is refused"""
 REST_SUM = "(sum of weights)"
 
 
 def usable(points: Any) -> np.ndarray:
-    """Finite numbers: Blender draws nothing of a mesh with others."""
+    """Return finite numbers: Blender does not draw a mesh with others."""
     given = np.asarray(points, np.float64)
     return np.where(np.abs(given) < FARTHEST, given, 0.0)  # false for NaN, too
 
 
 def build_mesh(mesh: Mesh, name: str, points: np.ndarray, materials: list[Any], slot_of: dict[int, int]) -> Any:
-    """A mesh of ``points`` (V, 3). ``slot_of`` leads from numbers of the scene's materials to those in the list."""
+    """Build a mesh of ``points`` (V, 3). ``slot_of`` maps material indices of the scene to slots."""
     data = bpy.data.meshes.new(name)
     corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
     whole = (corners[:, 0] != corners[:, 1]) & (corners[:, 1] != corners[:, 2]) & (corners[:, 2] != corners[:, 0])
@@ -62,14 +62,17 @@ def build_mesh(mesh: Mesh, name: str, points: np.ndarray, materials: list[Any], 
 
 
 def _rows(values: Any, numbers: np.ndarray) -> np.ndarray:
-    """(3 F, k) the values of all corners; numbers that lead nowhere take the first."""
+    """Return (3 F, k) values of all corners; invalid indices take the first value."""
     flat = np.asarray(numbers).reshape(-1)
     return usable(values)[np.where((flat >= 0) & (flat < len(values)), flat, 0)]
 
 
 def add_shape_keys(thing: Any, points: np.ndarray, morph: Morph, pivot: np.ndarray, *, sums: bool) -> list[str]:
-    """Shape keys for all shapes of a morph; returns their names. Blender adds differences to the basis, which is the
-    same as mixing shapes as long as weights add up to 1; ``sums`` adds a key for the rest."""
+    """Add shape keys for all shapes of a morph; returns their names.
+
+    Blender adds differences to the basis, which equals blending shapes if weights sum to 1; ``sums`` adds a key for the
+    rest.
+    """
     thing.shape_key_add(name="Basis", from_mix=False)
     names = []
     shapes = [(name, usable(shape) - pivot) for name, shape in zip(morph.names, morph.positions, strict=True)]

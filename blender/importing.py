@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A scene of the library as objects, and its clips as actions."""
+"""Builds a scene as Blender objects, and its clips as actions."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from .geometry import add_shape_keys, build_mesh, usable
 from .materials import Materials
 
 SENSOR = 36.0
-"""millimetres: the width that fields of view are turned into focal lengths with"""
+"""millimetres: sensor width for converting fields of view to focal lengths"""
 WATTS = "keyframer_watts"
-"""custom property of lights: what a multiplier of 1 is in Blender's unit"""
+"""custom property of lights: the power for a multiplier of 1, in Blender's unit"""
 TARGET = "keyframer_target"
-"""custom property of cameras and lights: the object they looked at in the file"""
+"""custom property of cameras and lights: their target object in the file"""
 HOLDS = Holdings(
     features=(
         *(
@@ -78,7 +78,7 @@ _CONJUGATE = np.diag([-1.0, -1.0, -1.0, 1.0])
 
 @dataclass
 class Options:
-    """What users can choose."""
+    """Options of the import."""
 
     scale: float = 1.0
     fps: float | None = None
@@ -86,12 +86,12 @@ class Options:
     bake: bool = False
     format: str | None = None
     reading: dict[str, object] = field(default_factory=dict)
-    """options of the format that is read"""
+    """options of the format"""
 
 
 @dataclass(eq=False)
 class Built:
-    """What became of a scene; objects and bones by the numbers of nodes."""
+    """The built objects and bones, by node index."""
 
     scene: Scene
     """in Blender's axes and unit"""
@@ -101,11 +101,11 @@ class Built:
     actions: list[Any]
     report: LossReport
     keys: str
-    """how many tracks kept their keys, were fitted, and were sampled"""
+    """number of tracks that kept their keys, were fitted, and were sampled"""
 
 
 def import_file(context: Any, path: Path, options: Options) -> Built:
-    """Read a file and build it. `FormatError`, OSError or ValueError where it cannot be read."""
+    """Read a file and build it; raises `FormatError`, OSError or ValueError if it cannot be read."""
     scene = keyframer.load(path, format=options.format, salvage=options.salvage, **options.reading)
     return build(context, scene, path, options)
 
@@ -144,17 +144,17 @@ class _Builder:
         self.targets: dict[tuple[int, str], list[Target]] = {}
         self.meshes: dict[tuple[object, ...], Any] = {}
         self.sums: set[int] = set()
-        """nodes whose morph weights do not add up to 1"""
+        """nodes whose morph weights do not sum to 1"""
 
     def _begin(self, clip: int) -> float:
-        """The first frame of a clip."""
+        """Return the first frame of a clip."""
         if not self.scene.clips:
             return 0.0
         chosen = self.scene.clips[clip]
         return clip_span(chosen)[0] / (chosen.units_per_frame or 1.0)
 
     def take_back(self) -> None:
-        """Remove what was built of a scene that could not be built to its end."""
+        """Remove the objects of a scene that could not be built completely."""
         bpy.data.batch_remove([block for block in _blocks() if block not in self.before])
 
     def build(self) -> Built:
@@ -204,7 +204,7 @@ class _Builder:
             self.report.add(Outcome.DROPPED, path, "bones are scaled along their own axes")
 
     def _add(self, number: int) -> None:
-        """The object of a node: with its mesh, camera or light, or an empty. A bone alone needs none."""
+        """Return the object of a node, with its mesh, camera or light, or an empty; None for a bone without these."""
         node = self.scene.nodes[number]
         things = [self._mesh_object(number)] if node.mesh is not None else []
         things += [self._camera_object(number)] if node.camera is not None else []
@@ -230,7 +230,7 @@ class _Builder:
         return node.light is not None and self.scene.lights[node.light].type in _LIGHTS
 
     def _hang(self, number: int) -> None:
-        """Put an object in its place below its parent."""
+        """Place an object below its parent."""
         thing, place = self.objects.get(number), self.places[number]
         if thing is None:
             return
@@ -267,7 +267,7 @@ class _Builder:
         self.targets[number, "scale"] = [Target(sized, "scale", np.eye(3))]
 
     def _helper(self, node: Node, what: str) -> Any:
-        """An empty for scale axes, which Blender's objects do not have."""
+        """Return an empty for scale axes, which Blender objects do not have."""
         empty = bpy.data.objects.new(safe_text(f"{node.name} ({what})"), None)
         empty.rotation_mode, empty.empty_display_size = "QUATERNION", 0.1
         self.collection.objects.link(empty)
@@ -286,7 +286,7 @@ class _Builder:
         slot_of = {each: place for place, each in enumerate(used)}
         shift = np.zeros(3) if node.skin is not None else usable(node.pivot)
         points = usable(mesh.positions) - shift
-        # Nodes may share a mesh, unless they change its shape.
+        # Nodes may share a mesh, unless they have different shapes.
         key = (node.mesh, *shift.tolist(), number if node.morph is not None or node.skin is not None else None)
         if key not in self.meshes:
             name = safe_text(mesh.name or node.name)
@@ -323,7 +323,7 @@ class _Builder:
                 self.sums.add(node)
 
     def _bind(self, number: int, thing: Any) -> None:
-        """Let a skinned mesh follow the armature."""
+        """Add the armature to a skinned mesh."""
         assert self.armature is not None
         node = self.scene.nodes[number]
         assert node.skin is not None
@@ -381,7 +381,9 @@ class _Builder:
         return bpy.data.objects.new(safe_text(node.name), data)
 
     def _watts(self, number: int) -> float:
-        """What a multiplier of 1 is: as bright, at the middle of what is shown, as the old light was everywhere."""
+        """Return the power for a multiplier of 1: as bright at the centre of the scene as the original light was
+        everywhere.
+        """
         light = self.scene.nodes[number].light
         assert light is not None
         sun = self.scene.lights[light].type is LightType.DIRECTIONAL
@@ -393,7 +395,7 @@ class _Builder:
         on = 1.0 if self.scene.lights[light].on else 0.0
         return self._watts(number) * on * np.nan_to_num(np.asarray(multiplier, np.float64))
 
-    # Surroundings
+    # Environment
 
     def _surroundings(self) -> None:
         environment = self.scene.environment
@@ -425,7 +427,7 @@ class _Builder:
         return clip_curves(self.scene, number, fps=options.fps, bake=options.bake, derived=derived)
 
     def _animate(self, clips: list[ClipCurves]) -> list[Any]:
-        """One action for each clip; the first one plays."""
+        """Add an action for each clip; the first one plays."""
         actions = []
         moved = dict.fromkeys((curves.node, curves.name) for clip in clips for curves in clip.curves)
         for number, clip in enumerate(clips):
@@ -441,7 +443,7 @@ class _Builder:
         return actions
 
     def _add_still(self, number: int, clip: ClipCurves, moved: list[tuple[int, str]]) -> None:
-        """Keys that hold what only other clips move, so that clips can be exchanged."""
+        """Add constant keys for properties that only other clips animate, so that clips can be exchanged."""
         known = {(curves.node, curves.name) for curves in clip.curves}
         places = first_places(self.scene, number)
         for node, name in moved:
@@ -452,7 +454,7 @@ class _Builder:
                 clip.curves.append(FCurves(node, name, "LINEAR", np.array([clip.first]), row, row[:0], row[:0]))
 
     def _set_frames(self, clips: list[ClipCurves]) -> None:
-        """Rate and range of the scene are those of the first clip."""
+        """Set rate and frame range of the scene from the first clip."""
         if not clips:
             return
         scene, clip = self.context.scene, clips[0]
@@ -464,7 +466,7 @@ class _Builder:
         scene.frame_set(first)
 
     def _tell(self, clips: list[ClipCurves]) -> None:
-        """What became of motion."""
+        """Report how motion was converted."""
         words = {"exact": Outcome.EXACT, "fitted": Outcome.APPROXIMATED, "sampled": Outcome.BAKED}
         for clip in clips:
             for curves in clip.curves:
@@ -499,18 +501,18 @@ def _blocks() -> Iterator[Any]:
 
 
 def _layer_of(layer: Any, collection: Any) -> Any:
-    """The view layer's entry of a collection."""
+    """Return the entry of a collection in the view layer."""
     return next(child for child in layer.children if child.collection == collection)
 
 
 def _lens(_: int, fov_degrees: np.ndarray) -> np.ndarray:
-    """Focal lengths in millimetres."""
+    """Return focal lengths in millimetres."""
     usual = np.nan_to_num(np.asarray(fov_degrees, np.float64), nan=48.0)
     return 0.5 * SENSOR / np.tan(0.5 * np.radians(np.clip(usual, 0.01, 172.0)))
 
 
 def _cone(_: int, hotspot_degrees: np.ndarray, falloff_degrees: np.ndarray) -> np.ndarray:
-    """(T, 2) the size of the cone in radians, and how much of it is the soft edge."""
+    """Return (T, 2) the size of the cone in radians, and the fraction of its soft edge."""
     outer = np.clip(np.nan_to_num(np.asarray(falloff_degrees, np.float64).reshape(-1), nan=45.0), 1.0, 180.0)
     inner = np.clip(np.nan_to_num(np.asarray(hotspot_degrees, np.float64).reshape(-1)), 0.0, outer)
     return np.column_stack([np.radians(outer), 1.0 - inner / outer])

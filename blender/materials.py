@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Materials of the old programs as Principled BSDF, with the images that are found."""
+"""Converts materials of the original programs to Principled BSDF, with the images that are found."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from keyframer.textures import TextureFinder
 
 
 class Materials:
-    """Makes each material once for every way in which meshes use it: with or without vertex colours and images."""
+    """Makes each material once per combination of vertex colours and images that meshes need."""
 
     def __init__(self, materials: list[Material], folder: Path | None, report: LossReport) -> None:
         self._materials = materials
@@ -78,7 +78,9 @@ class Materials:
         return made
 
     def _base_map(self, graph: _Graph, material: Material, color: list[float]) -> None:
-        """The image of the colour. Its alpha makes holes, unless the image is a decal: then the material shows."""
+        """Return the image of the colour. Its alpha makes holes, unless it is a decal: then the material is visible
+        there.
+        """
         node = self._texture(graph, material, "texture1")
         if node is None:
             return
@@ -112,7 +114,7 @@ class Materials:
             graph.tree.links.new(bump.outputs["Normal"], graph.shader.inputs["Normal"])
 
     def _texture(self, graph: _Graph, material: Material, slot: str, *, data: bool = False) -> Any:
-        """The node of an image; None where there is no map, or no image for it."""
+        """Return the node of an image; None if there is no map or no image."""
         texture = material.maps.get(slot)
         if texture is None or not (texture.file_name or texture.embedded):
             return None
@@ -127,7 +129,7 @@ class Materials:
         return node
 
     def _image(self, texture: TextureMap, path: str, data: bool) -> Any:
-        """The image; one that is ``data`` instead of colours, or whose alpha does not count, is an image of its own."""
+        """Return the image; images with ``data`` instead of colours, or with ignored alpha, are separate copies."""
         named: object = texture.file_name if texture.embedded is None else id(texture.embedded.data)
         key = (named, data, texture.ignore_alpha)
         if key not in self._images:
@@ -138,7 +140,7 @@ class Materials:
         return self._images[key]
 
     def _open(self, texture: TextureMap, data: bool) -> tuple[Any, str]:
-        """The image, or why there is none."""
+        """Return the image, or the reason why there is none."""
         if texture.embedded is not None:
             image = bpy.data.images.new(safe_text(texture.embedded.name) or "Image", 1, 1)
             image.pack(data=texture.embedded.data, data_len=len(texture.embedded.data))
@@ -166,15 +168,15 @@ class Materials:
 
 
 _DATA = "Non-Color"
-"""the colour space of images that are no colours"""
+"""the colour space of images that are not colours"""
 _UNCOVERED = "CHANNEL_PACKED"
-"""how Blender reads images whose colours count where alpha is 0"""
+"""alpha mode of images whose colours are used even where alpha is 0"""
 _DEPTHS_WITH_ALPHA = (32, 64, 128)
 """bits of a pixel: four channels of 8, 16 or 32"""
 
 
 def _loaded(path: str, data: bool, uncovered: bool) -> Any:
-    """An image of the file that was loaded before, for the same use."""
+    """Return an image of the file that was loaded before for the same use."""
     return next(
         (
             image
@@ -195,7 +197,7 @@ class _Graph:
         self.tree = tree
         self.shader = shader
         self.base: Any = None
-        """the output that is the base colour"""
+        """the output of the base colour"""
 
     def node(self, kind: str, column: int) -> Any:
         made = self.tree.nodes.new(kind)
@@ -207,7 +209,7 @@ class _Graph:
         self.tree.links.new(output, self.shader.inputs[socket])
 
     def inverted(self, output: Any) -> Any:
-        """The negative of a colour."""
+        """Return the negative of a colour."""
         made = self.node("ShaderNodeInvert", 1)
         self.tree.links.new(output, made.inputs["Color"])
         return made.outputs["Color"]
@@ -224,7 +226,7 @@ class _Graph:
         self.tree.links.new(product.outputs[0], opacity)
 
     def mix(self, first: Any, second: Any, factor: Any, blend: str) -> Any:
-        """Mixed colours; ``first`` is an output or a colour, ``factor`` an output or a number."""
+        """Return a mix of colours; ``first`` is an output or a colour, ``factor`` an output or a number."""
         made = self.node("ShaderNodeMix", 1)
         made.data_type, made.blend_type = "RGBA", blend
         sockets = {socket.identifier: socket for socket in made.inputs}
@@ -241,7 +243,7 @@ class _Graph:
 
 
 def _lay_on(graph: _Graph, node: Any, texture: TextureMap) -> None:
-    """Tile, move and turn an image. `transform` is glTF's, with v running down: here it runs up."""
+    """Apply the texture transform to an image. `transform` is that of glTF, with v running down: here it runs up."""
     moved = transform(texture)
     if not moved:
         return

@@ -22,7 +22,7 @@ from keyframer.scene.loss_report import LossReport
 from . import animation, exporting, importing, report
 
 FAILURES = (FormatError, OSError, ValueError, MemoryError)
-"""what files that are damaged, missing or unsuitable may raise"""
+"""exceptions for damaged, missing or unsuitable files"""
 EXTENSIONS = sorted({ending for known in (*FORMATS, *IMPORTERS) for ending in known.extensions})
 _READERS = [("AUTO", "Automatic", "Find out by the content of the file")]
 _READERS += [(known.name, known.title, f"Read as {known.title}") for known in (*FORMATS, *IMPORTERS)]
@@ -34,7 +34,7 @@ _WRITERS = [
 
 
 def _reason(error: Exception) -> str:
-    """One line. What no file should cause is a mistake of ours: the console then shows where."""
+    """Return the reason in one line; the console shows a traceback for errors that no file should cause."""
     if isinstance(error, FAILURES):
         return " ".join(str(error).split())
     traceback.print_exception(error)
@@ -42,7 +42,7 @@ def _reason(error: Exception) -> str:
 
 
 def _given(text: str) -> dict[str, object]:
-    """``name=value`` pairs, separated by commas; ValueError for anything else."""
+    """Parse ``name=value`` pairs, separated by commas; raises ValueError for anything else."""
     pairs: dict[str, object] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, value = part.partition("=")
@@ -118,7 +118,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
                 built = importing.import_file(context, path, self._chosen())
             except Exception as error:
                 failed += 1
-                # An error ends the operator of a script: one of several files is only a warning.
+                # An error ends the operator in a script: for one of several files it is only a warning.
                 self.report({"ERROR" if len(paths) == 1 else "WARNING"}, f"{path.name}: {_reason(error)}")
                 continue
             reports.append(report.FileReport("Imported", path.name, built.report, built.scene.issues, built.keys))
@@ -132,7 +132,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
         return {"FINISHED"} if reports else {"CANCELLED"}
 
     def _paths(self) -> Iterator[Path]:
-        """The files that were chosen; those of the folder that can be read where a folder was."""
+        """Return the chosen files; for a folder those in it that can be read."""
         folder = Path(self.directory or self.filepath or ".")
         names = [chosen.name for chosen in self.files if chosen.name]
         if names:
@@ -159,7 +159,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
         )
 
     def invoke(self, context: Any, event: Any) -> Any:
-        """A dialog with the options for files that were dropped onto a window, else the file browser."""
+        """Open a dialog with the options for dropped files, otherwise the file browser."""
         return self.invoke_popup(context)
 
 
@@ -183,7 +183,7 @@ class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
     )
 
     def check(self, context: Any) -> bool:
-        """Keep whatever extension was typed: several formats share this operator."""
+        """Keep the extension that the user typed: several formats share this operator."""
         return False
 
     def execute(self, context: Any) -> set[str]:

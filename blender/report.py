@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What users are told: one line, a popup with the losses, a text block with everything."""
+"""Shows reports: one line, a popup with the losses, a text block with all details."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keyframer.issues import Issue
 from keyframer.scene.loss_report import LossReport, Outcome
 
 _MOST_SHOWN = 12
-"""lines of the popup; the text block has all"""
+"""most lines of the popup; the text block has all"""
 
 
 class FileReport:
@@ -28,17 +28,17 @@ class FileReport:
 
     @property
     def is_lossy(self) -> bool:
-        """Whether there is anything that a user should look at."""
+        """Whether the report has losses or issues that the user should see."""
         return bool(self.issues) or bool(self.losses.count(Outcome.DROPPED))
 
     def lines(self) -> list[str]:
-        """Everything, the worst first."""
+        """Return all lines, the worst first."""
         order = (Outcome.DROPPED, Outcome.EXTRAS, Outcome.BAKED, Outcome.APPROXIMATED, Outcome.EXACT)
         return [*self.issues, *(str(loss) for outcome in order for loss in self.losses.of(outcome))]
 
 
 def keep_text(report: FileReport) -> Any:
-    """The text block with all details; a second report of a file of the same name replaces the first."""
+    """Write the text block with all details; it replaces that of another file with the same name."""
     name = f"Keyframer: {report.name}"
     text = bpy.data.texts.get(name) or bpy.data.texts.new(name)
     text.clear()
@@ -47,7 +47,7 @@ def keep_text(report: FileReport) -> Any:
 
 
 def draw_lines(layout: Any, reports: list[FileReport]) -> None:
-    """The popup: losses and problems, and where to find the rest."""
+    """Draw the popup: losses and problems, and where to find the rest."""
     lines = [f"{report.name}: {line}" for report in reports for line in report.lines() if not line.startswith("exact")]
     for line in lines[:_MOST_SHOWN]:
         layout.label(text=line[:160])
@@ -58,7 +58,7 @@ def draw_lines(layout: Any, reports: list[FileReport]) -> None:
 
 
 def show(context: Any, title: str, reports: list[FileReport]) -> None:
-    """Open the popup, where there is a window to open it in."""
+    """Open the popup, if there is a window."""
     if bpy.app.background or context.window is None or not reports:
         return
     context.window_manager.popup_menu(lambda menu, _: draw_lines(menu.layout, reports), title=title, icon="INFO")

@@ -33,7 +33,7 @@ LEDGER = "keyframer-batch.sqlite"
 
 
 def make_tree(folder: Path, count: int, damaged: float = 0.02) -> int:
-    """Small files made from the samples, all different; how many are damaged."""
+    """Make small, different files from the samples; returns how many are damaged."""
     samples = [
         path.read_bytes()
         for path in sorted((ROOT / "tests" / "samples").rglob("*"))
@@ -63,7 +63,7 @@ def command(source: Path, out: Path, operation: str, jobs: int) -> list[str]:
 
 
 def outputs(out: Path) -> dict[str, str]:
-    """Every file of the output folder but the ledger, with its hash."""
+    """Return the hash of every file of the output folder except the ledger."""
     return {
         str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(out.rglob("*"))
@@ -72,7 +72,7 @@ def outputs(out: Path) -> dict[str, str]:
 
 
 def rows(out: Path) -> dict[str, tuple[str, float]]:
-    """Source -> (hash, when finished), from the ledger as it stands."""
+    """Return source -> (hash, when finished), from the ledger."""
     if not (out / LEDGER).exists():
         return {}
     base = sqlite3.connect(out / LEDGER, timeout=10)
@@ -87,7 +87,7 @@ def rows(out: Path) -> dict[str, tuple[str, float]]:
 
 
 def descendants(parent: int) -> list[int]:
-    """Processes started by this one, and by those, on Linux."""
+    """Return the descendants of this process, on Linux."""
     found = []
     for task in Path(f"/proc/{parent}/task").glob("*/children"):
         try:
@@ -99,7 +99,7 @@ def descendants(parent: int) -> list[int]:
 
 
 def _wait_for_a_moment(process: subprocess.Popen[bytes], out: Path, count: int, draw: random.Random) -> None:
-    """A moment of the start, or the one when some share of the outputs is there; the end, if that comes first."""
+    """Wait for a moment of the start, or until some fraction of the outputs exists, or for the end."""
     if draw.random() < 0.3:
         time.sleep(draw.uniform(0.0, 0.3))
         return
@@ -119,7 +119,7 @@ def torture_round(
     jobs: int,
     kills: int,
 ) -> tuple[int, list[str]]:
-    """One round; how many kills hit a running batch, and what was wrong."""
+    """Run one round; returns how many kills hit a running batch, and what was wrong."""
     wrong: list[str] = []
     hits = 0
     for attempt in range(kills + 1):
@@ -166,7 +166,8 @@ def torture(
     place: str | None = None,
     each: Callable[[int, int, list[str]], None] = lambda number, hits, wrong: None,
 ) -> tuple[int, list[str]]:
-    """So many rounds; how many kills hit, and everything that was wrong. ``each`` is told about every round."""
+    """Run many rounds; returns how many kills hit, and everything that was wrong. ``each`` is called after every
+    round."""
     draw = random.Random(seed)
     wrong: list[str] = []
     hits = 0

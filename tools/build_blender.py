@@ -19,11 +19,11 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "blender"
 BLENDER = ROOT / ".venv-blender"
 STAMP = (2026, 1, 1, 0, 0, 0)
-"""one time for all members: the same source gives the same zip"""
+"""time of all members: the same source gives the same zip"""
 
 
 def build_wheel(folder: Path) -> Path:
-    """The wheel of the library, without the viewer's page, which is of no use inside Blender."""
+    """Build the wheel of the library, without the page of the viewer, which Blender does not need."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("keyframer-*.whl"):
         old.unlink()
@@ -35,7 +35,7 @@ def build_wheel(folder: Path) -> Path:
 
 
 def manifest(wheel: Path) -> str:
-    """The manifest with what the build knows: it must stand before the first table."""
+    """Return the manifest with the values of the build, which must come before the first table."""
     version = wheel.name.split("-")[1]
     text = (SOURCE / "blender_manifest.toml").read_text(encoding="utf-8")
     head, permissions = text.split("\n[permissions]\n")
@@ -44,7 +44,7 @@ def manifest(wheel: Path) -> str:
 
 
 def build(folder: Path) -> Path:
-    """The zip."""
+    """Build the zip."""
     wheel = build_wheel(folder)
     target = folder / f"keyframer-blender-{wheel.name.split('-')[1]}.zip"
     members = {"blender_manifest.toml": manifest(wheel).encode(), f"wheels/{wheel.name}": wheel.read_bytes()}
@@ -57,7 +57,7 @@ def build(folder: Path) -> Path:
 
 
 def validate(archive: Path) -> subprocess.CompletedProcess[str] | None:
-    """What Blender's command line says of the zip; None where Blender is not installed."""
+    """Return the output of Blender's command line about the zip; None if Blender is not installed."""
     tools = sorted(BLENDER.glob("lib/python*/site-packages/bpy/*/scripts/addons_core/bl_pkg/cli/blender_ext.py"))
     if not tools:
         return None

@@ -20,7 +20,7 @@ WEB = ROOT / "web"
 STATIC = ROOT / "src/keyframer/viewer/static"
 OLDEST = (20, 19)
 BUNDLED = ("three",)
-"""the packages whose code is in the bundle; the others only build it"""
+"""the packages whose code is in the bundle; the others are only needed to build it"""
 
 
 def main(arguments: list[str]) -> int:
@@ -51,14 +51,14 @@ def build() -> int:
 
 
 def is_fresh() -> bool:
-    """Whether the page is there and nothing it is made of has changed since."""
+    """Return whether the page exists and is newer than its sources."""
     built = STATIC / "THIRD-PARTY-LICENCES.txt"
     sources = [path for path in WEB.rglob("*") if "node_modules" not in path.parts and path.is_file()]
     return built.is_file() and all(path.stat().st_mtime <= built.stat().st_mtime for path in sources)
 
 
 def install(npm: list[str]) -> None:
-    """The packages of the lock file, unless they are there."""
+    """Install the packages of the lock file, unless they exist."""
     marker = WEB / "node_modules/.package-lock.json"
     if marker.is_file() and marker.stat().st_mtime >= (WEB / "package-lock.json").stat().st_mtime:
         return
@@ -73,7 +73,8 @@ def install(npm: list[str]) -> None:
 
 
 def find_npm() -> list[str] | None:
-    """The command that runs npm with a Node that is new enough; None if there is none and none can be had."""
+    """Return the command that runs npm with a Node that is new enough; None if there is none and none can be
+    installed."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm and _is_new_enough(node):
         return [npm]
@@ -104,7 +105,7 @@ def _node_from_pypi() -> list[str] | None:
 
 
 def write_licences() -> None:
-    """The licences of what is in the bundle, beside it."""
+    """Write the licences of the bundled packages next to the bundle."""
     parts: list[str] = ["The viewer's script contains code of these projects.\n"]
     for name in BUNDLED:
         folder = WEB / "node_modules" / name

@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def shares(totals: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """How many were reached, and of how many."""
+    """Return how many were reached, and of how many."""
     statements = totals["covered_lines"], totals["num_statements"]
     branches = totals["covered_branches"], totals["num_branches"]
     return {
@@ -25,7 +25,7 @@ def shares(totals: Mapping[str, int]) -> dict[str, tuple[int, int]]:
 
 
 def main(report: Path, least: float) -> int:
-    """Print the three figures; 1 where one is too low, 2 where the report has no branches to count."""
+    """Print the three figures; returns 1 if one is too low, 2 if the report has no branches."""
     totals = json.loads(report.read_text("utf-8"))["totals"]
     if not totals.get("num_branches"):
         print(f"{report} counts no branches: it was not made with --cov-branch", file=sys.stderr)

@@ -72,7 +72,9 @@ _END = "<!-- End of the generated part. -->"
 
 
 def with_holdings(page: str, formats: Iterable[Format]) -> str:
-    """A page whose generated part says what files of each format hold: kinds of things, then single fields."""
+    """Return a page whose generated part lists what files of each format can store: kinds of things, then single
+    fields.
+    """
     writers = {known.name: known.writer() for known in formats}
     held = {name: writer.holdings.held for name, writer in writers.items() if writer is not None}
     rows = [[words, *("yes" if word in each else "" for each in held.values())] for word, words in FEATURES.items()]
@@ -172,7 +174,7 @@ def _message(kind: IssueType) -> str:
 
 
 def issues_page() -> Iterator[str]:
-    """The page of the issue codes, from the catalogue."""
+    """Return the page of the issue codes, from the catalogue."""
     yield "<!-- Generated from the catalogue: run `python tools/generate_docs.py`. -->"
     yield ""
     yield "# Issue codes"
@@ -220,7 +222,7 @@ are in `docs/schemas`."""
 
 
 def commands_page() -> Iterator[str]:
-    """The page of the command line, from the parser; the same for every Python version."""
+    """Return the page of the command line, from the parser; it is the same for every Python version."""
     yield "<!-- Generated from the parser: run `python tools/generate_docs.py`. -->"
     yield ""
     yield "# The command line"
@@ -282,7 +284,7 @@ def _names(action: argparse.Action) -> str:
 
 
 def pages() -> dict[Path, str]:
-    """Every generated page and its text."""
+    """Return the text of every generated page."""
     made = {DOCS / "cli.md": "\n".join([*commands_page(), ""]), DOCS / "issues.md": "\n".join([*issues_page(), ""])}
     for known in FORMATS:
         notes = DOCS / "formats" / "notes" / f"{known.name}.md"

@@ -1,4 +1,4 @@
-"""The pictures of docs/blender.md: the windmill as the extension imports it, rendered by Cycles on the processor.
+"""Makes the pictures of docs/blender.md: the imported windmill, rendered by Cycles on the processor.
 
 .venv-blender/bin/python tools/make_blender_pictures.py build/keyframer-blender-VERSION.zip docs/pictures
 """

@@ -84,7 +84,7 @@ def ring(sides: int, radius: float, z: float) -> list[Vec]:
 
 
 def tower() -> tuple[list[Vec], list[tuple[int, int, int]]]:
-    """Eight sides, narrowing upwards, with a pointed roof."""
+    """Return eight sides, narrowing upwards, with a pointed roof."""
     points = ring(8, 14, 0) + ring(8, 9, 48) + [(0.0, 0.0, 58.0)]
     faces = []
     for i in range(8):
@@ -94,7 +94,7 @@ def tower() -> tuple[list[Vec], list[tuple[int, int, int]]]:
 
 
 def sail(angle: float) -> tuple[list[Vec], list[tuple[int, int, int]]]:
-    """A flat blade, both sides, around the rotor's axis (-Y)."""
+    """Return a flat blade with two sides, around the axis of the rotor (-Y)."""
     outline = [(-1.0, 4.0), (5.0, 5.0), (5.0, 32.0), (-1.0, 32.0)]
     turned = [
         (

@@ -31,7 +31,7 @@ COMMANDS: dict[str, list[str]] = {
     "stage.png": ["thumbnail", SHOW, "--size", "480", "-o"],
     "windmill-diff.svg": ["diff", EXAMPLE, "EDITED", "--what", "motion", "--plot"],
 }
-"""The name of each picture, and the command that makes it; the name goes behind it."""
+"""the name of each picture, and the command that makes it; the name is appended"""
 
 
 def main() -> int:
@@ -49,7 +49,7 @@ def main() -> int:
 
 
 def _edited(folder: Path) -> Path:
-    """The example with a weathercock that turns only half as far."""
+    """Return the example with a weathercock that turns only half as far."""
     document = read(ROOT / EXAMPLE)
     track = max(document.find(RotationTrack), key=lambda track: len(track.keys.value))
     turns = np.array(track.keys.value)

@@ -51,7 +51,7 @@ SPOT = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def model(name: str, boxes: list[Box], color: tuple[float, float, float]) -> bytes:
-    """Boxes, given by two corners in millimetres, as one 3D Studio object."""
+    """Return boxes, given by two corners in millimetres, as one 3D Studio object."""
     cube = shape_of("Cube")
     assert cube is not None
     parts = [np.asarray(low) + (cube.positions + 0.5) * np.subtract(high, low) for low, high in boxes]
@@ -65,7 +65,7 @@ def model(name: str, boxes: list[Box], color: tuple[float, float, float]) -> byt
 
 
 def truss(length: float = 2000.0, width: float = 300.0, tube: float = 40.0) -> list[Box]:
-    """Four tubes along x, and braces between them."""
+    """Return four tubes along x, and braces between them."""
     edges = [(y, z) for y in (0.0, width) for z in (0.0, width)]
     boxes: list[Box] = [((0.0, y, z), (length, y + tube, z + tube)) for y, z in edges]
     for x in np.arange(0.0, length + 1.0, length / 5):

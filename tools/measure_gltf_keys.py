@@ -1,4 +1,4 @@
-"""How many keys and bytes the three ways to write glTF keys take: the table of docs/gltf.md.
+"""Measures keys and bytes of the three ways to write glTF keys: the table of docs/gltf.md.
 
     .venv/bin/python tools/measure_gltf_keys.py FILE_OR_FOLDER ...
 

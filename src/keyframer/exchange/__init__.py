@@ -12,7 +12,7 @@ import os
 from keyframer.formats import BUILT_IN, FORMATS, Format
 from keyframer.plugins import PluginErrorBoundary, call_plugin, load_plugins
 
-TYPE_CHECKING = False  # naming the exporters costs nothing: they are loaded when used
+TYPE_CHECKING = False  # naming the exporters costs nothing: they are loaded on use
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 
 class Exporter:
-    """A format that scenes are written to. ``module`` has ``save(scene, path, dialect, overwrite, options)``."""
+    """An exchange format that scenes are written to. ``module`` has ``save(scene, path, dialect, overwrite,
+    options)``."""
 
     __slots__ = ("axes", "dialects", "extensions", "module", "name", "title")
 
     takes_any_scene = True
-    """whether a scene may come from anywhere, or must have been read from such a file"""
+    """whether any scene can be written, or only scenes that were read from such a file"""
 
     def __init__(
         self,
@@ -44,31 +45,31 @@ class Exporter:
         self.title = title
         self.extensions = extensions
         self.dialects = dialects
-        """ways to write it; the first is taken where neither the user nor the extension decides"""
+        """variants; the first is the default if neither the user nor the extension decides"""
         self.module = module
         self.axes = axes
-        """which axis is up in its files, and which hand they are of"""
+        """up axis and handedness of its files"""
 
     def check_dialect(self, dialect: str) -> None:
-        """ValueError for a dialect that cannot be written."""
+        """Raise ValueError for a dialect that cannot be written."""
         if dialect not in self.dialects:
             raise ValueError(f"{self.name} has no dialect {dialect!r} (it has: {', '.join(self.dialects)})")
 
     def extension(self, dialect: str | None) -> str:
-        """The ending of new files; ValueError for a dialect that cannot be written."""
+        """Return the extension of new files; raises ValueError for a dialect that cannot be written."""
         if dialect is None:
             return self.extensions[0]
         self.check_dialect(dialect)
         return self.extensions[self.dialects.index(dialect)]
 
     def option_types(self) -> dict[str, str]:
-        """The options that can be given as text (``--write NAME=VALUE``), and the type of each."""
+        """Return the options that can be given as text (``--write NAME=VALUE``), with their types."""
         from importlib import import_module
 
         return dict(getattr(import_module(self.module), "TEXT_OPTIONS", {}))
 
     def options_from_text(self, given: dict[str, object]) -> dict[str, object]:
-        """Options of `save` from text; ValueError where a name is unknown or a value does not fit."""
+        """Parse options of `save`; raises ValueError for an unknown name or an invalid value."""
         if not given:
             return {}
         from keyframer.formats.contract import options_from_text, refuse_unknown
@@ -93,7 +94,7 @@ class Exporter:
 
 
 class NativeExporter(Exporter):
-    """A format of `keyframer.formats`, by its own bridge."""
+    """A format of `keyframer.formats`, written by its bridge."""
 
     __slots__ = ("format",)
 
@@ -121,7 +122,7 @@ class NativeExporter(Exporter):
 
 
 KEY_STYLES = ("linear", "cubic", "frames")
-"""how curves are written to glTF; the first is the default"""
+"""ways to write curves to glTF; the first is the default"""
 
 GLTF = Exporter(
     "gltf", "glTF 2.0", (".glb", ".gltf"), ("binary", "text"), "keyframer.exchange.gltf.write", ("y", "right")
@@ -130,7 +131,7 @@ _STAGE = "keyframer.exchange.stage"
 
 
 class StageExporter(Exporter):
-    """An archive of stage lighting. One that was read is written again with other models; nothing else becomes one."""
+    """An archive of stage lighting. Only an archive that was read can be written again, with other models."""
 
     __slots__ = ()
     takes_any_scene = False
@@ -151,14 +152,15 @@ _BUILT_IN_EXPORTERS = (
 
 
 class Importer:
-    """A format that scenes are read from. ``module`` has ``load(data, folder, limits, options, salvage=…)`` and
-    ``check(data, scene, limits)``, which adds to the issues of the scene; ``folder`` is where files that belong to it
-    may stand, None where there is no such place."""
+    """An exchange format that scenes are read from. ``module`` has ``load(data, folder, limits, options, salvage=…)``
+    and ``check(data, scene, limits)``, which adds to the issues of the scene; ``folder`` is the folder of files that
+    belong to it, None if there is none.
+    """
 
     __slots__ = ("extensions", "module", "name", "title")
 
     holds_json = False
-    """whether its files are glTF's JSON and buffers, which are compared and shown value by value"""
+    """whether its files are JSON and buffers of glTF, which are compared and shown value by value"""
 
     def __init__(self, name: str, title: str, extensions: tuple[str, ...], module: str) -> None:
         self.name = name
@@ -167,11 +169,11 @@ class Importer:
         self.module = module
 
     def sniff(self, head: bytes, name: str = "") -> str | None:
-        """Why the first bytes are of this format, in a few words; None if they are not."""
+        """Return why the first bytes are of this format, in a few words; None if they are not."""
         raise NotImplementedError
 
     def option_types(self) -> dict[str, str]:
-        """The options of `load` whose values are numbers or truth values, as `Format.option_types` gives them."""
+        """Return the options of `load` that are numbers or booleans, like `Format.option_types`."""
         return {}
 
     def load(
@@ -193,7 +195,7 @@ class Importer:
         return scene
 
     def check(self, data: bytes, scene: Scene, limits: Limits | None = None) -> None:
-        """Add what is odd about a file, beyond what loading finds, to the issues of its scene."""
+        """Add the issues that loading does not find to those of the scene."""
         from importlib import import_module
 
         from keyframer.limits import DEFAULT_LIMITS
@@ -222,7 +224,7 @@ class GltfImporter(Importer):
 
 
 class StageImporter(Importer):
-    """Zip archives of stage lighting, known by their extension or by the description that they hold."""
+    """Zip archives of stage lighting, recognised by their extension or by their description."""
 
     __slots__ = ("description",)
 
@@ -238,7 +240,7 @@ class StageImporter(Importer):
         return "a zip archive with a description" if self._holds_description(head) else None
 
     def _holds_description(self, data: bytes) -> bool:
-        """Whether a header in front of the first member, or in the directory at the end, names the description."""
+        """Return whether the header of the first member, or the directory at the end, names the description."""
         position = -1
         while (position := data.find(self.description, position + 1)) >= 0:
             if position == 30 or data[max(position - 46, 0) : position - 42] == b"PK\x01\x02":
@@ -263,12 +265,12 @@ IMPORTERS: tuple[Importer, ...] = (
 
 
 def importer_for(head: bytes, name: str = "") -> Importer | None:
-    """The importer that claims the first bytes; None if none does."""
+    """Return the importer that recognises the first bytes; None if there is none."""
     return next((known for known in IMPORTERS if call_plugin(known, known.sniff, head, name) is not None), None)
 
 
 def reader_by_name(name: str) -> Format | Importer:
-    """The format or importer with this id; ValueError lists the ids there are."""
+    """Return the format or importer with this id; raises ValueError with the known ids."""
     readers: dict[str, Format | Importer] = {known.name: known for known in FORMATS}
     readers |= {known.name: known for known in IMPORTERS}
     if name not in readers:
@@ -277,8 +279,10 @@ def reader_by_name(name: str) -> Format | Importer:
 
 
 def exporter_for(path: PathLike, format: str | None = None) -> Exporter:
-    """The exporter with this id, or the one for the file's extension, where those of other packages stand back;
-    ValueError says which there are."""
+    """Return the exporter with this id or, without one, for the extension; raises ValueError with the known ones.
+
+    For extensions, our exporters have priority over those of other packages.
+    """
     extension = os.path.splitext(os.fspath(path))[1].lower()
     candidates = [
         known for known in EXPORTERS if known.name == format or (format is None and extension in known.extensions)
@@ -306,17 +310,16 @@ def save(
     limits: Limits | None = None,
     **options: object,
 ) -> LossReport:
-    """Write a scene in the format of the extension (or ``format``), and say what became of it.
+    """Write a scene in the format of the extension (or ``format``); returns a loss report.
 
-    ``max_error`` is how far motion may be off where the format cannot hold it exactly, as a fraction of the scene's
-    size (default 1e-4, and 0.01 degree for turns). ``options`` are those of the format; for glTF `GltfOptions`:
-    ``keys`` (``linear``, ``cubic`` or ``frames``), ``core_only``, ``unit``, ``fps`` …, for the five the `WriteOptions`
-    of their bridge. Edits of a scene that came from a file of the same format are merged into it: what was not
-    changed stays byte for byte. Files that belong beside it (the model of a Hale3D animation, the skeleton of a Midtown
-    clip) are written, too. A file appears whole or not at all; an existing one is left alone unless ``overwrite``.
-    Motion that would cost more than ``limits`` allow is cut short, and the report says so; what cannot be cut short is
-    refused with `FormatError`. ValueError where the format could hold nothing of the scene, or where a scene made by
-    hand contradicts itself.
+    ``max_error`` is the allowed error of motion that the format cannot store exactly, as a fraction of the scene's size
+    (default 1e-4, and 0.01 degree for rotations). ``options`` are those of the format; for glTF `GltfOptions`: ``keys``
+    (``linear``, ``cubic`` or ``frames``), ``core_only``, ``unit``, ``fps`` …, for the five the `WriteOptions` of their
+    bridge. Edits of a scene that was loaded from a file of the same format are merged into it: unchanged parts stay
+    byte for byte. Companion files (the model of a Hale3D animation, the skeleton of a Midtown clip) are written, too.
+    Files are written atomically; existing ones are replaced only with ``overwrite``. Motion that exceeds ``limits`` is
+    cut short, and the report says so; other excess raises `FormatError`. Raises ValueError if the format cannot store
+    any part of the scene, or if a scene built by hand is inconsistent.
     """
     from pathlib import Path
 
@@ -353,10 +356,10 @@ def convert(
     reading: dict[str, object] | None = None,
     **options: object,
 ) -> LossReport:
-    """Read a file and write it in the format of the target's extension (or ``format``): `load` and `save` in one.
+    """Convert a file to the format of the target's extension (or ``format``): `load` and `save` in one call.
 
-    ``options`` are those of the format that is written, ``reading`` those of the format that is read. The target is
-    never the source, not even with ``overwrite``. Returns what became of everything.
+    ``options`` are those of the written format, ``reading`` those of the read format. The target must not be the
+    source, even with ``overwrite``. Returns a loss report.
     """
     from keyframer.exchange.opening import load
     from keyframer.files import running

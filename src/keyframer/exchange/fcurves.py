@@ -1,7 +1,7 @@
-"""A clip as F-curves: what programs such as Blender play, a cubic, straight or stepped curve for every component.
+"""Converts a clip to F-curves for programs such as Blender: a cubic, linear or stepped curve for each component.
 
-A curve is kept as its track is where the host can hold that exactly, else it is fitted, and where fitting would need
-more keys than there are frames it is sampled at the frames. The result is evaluated at every frame before it counts.
+A track is kept if the host can play it exactly, otherwise it is fitted; if fitting needs more keys than there are
+frames, it is sampled at the frames. The result is verified at every frame.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ Floats = npt.NDArray[np.float64]
 
 _PLACING = ("position", "rotation", "scale", "scale_axes")
 _SHARE = 0.2
-"""of the error allowed that one track may be off: errors add up along a chain, and long arms magnify turns"""
+"""fraction of the allowed error for one track: errors add up along a chain, and long arms magnify rotations"""
 _MOST_FRAMES = 100_000
-"""of a clip that is sampled or checked at every frame"""
+"""most frames of a clip that is sampled or verified at every frame"""
 _SLACK = 1.5
-"""of a tolerance: fits are probed at other places than whole frames"""
+"""fraction of a tolerance: fits are probed at other times than whole frames"""
 JUMP = 0.02
-"""frames that a jump takes at most: hosts do not keep two keys at one time"""
+"""longest duration of a jump in frames: hosts do not keep two keys at one time"""
 _SINGLE = 5e-7
-"""of a number: what single precision leaves of it"""
+"""relative error of single precision"""
 
 
 @dataclass(eq=False)
@@ -51,21 +51,21 @@ class FCurves:
     name: str
     """``position``, ``rotation`` (x, y, z, w), ``scale``, ``scale_axes``, ``visible``, ``morph``, or a derived one"""
     mode: str
-    """``STEP``, ``LINEAR`` or ``CUBICSPLINE``, between a key and the next"""
+    """``STEP``, ``LINEAR`` or ``CUBICSPLINE``, between a key and the next one"""
     frames: Floats
-    """(n,) rising, in frames of the host"""
+    """(n,) ascending, in frames of the host"""
     values: Floats
     """(n, k)"""
     tangents_in: Floats
     """(n, k) per frame; (0, k) unless cubic"""
     tangents_out: Floats
     how: str = "exact"
-    """``exact``: the keys of the file; ``fitted``: more of them; ``sampled``: one at each frame"""
+    """``exact``: the keys of the file; ``fitted``: additional keys; ``sampled``: one key per frame"""
     error: float = 0.0
-    """at whole frames; degrees for rotations"""
+    """largest error at whole frames; degrees for rotations"""
 
     def at(self, frames: Floats) -> Floats:
-        """(T, k) as a host plays it: every component by itself."""
+        """Return (T, k) values as a host plays them: each component separately."""
         last = len(self.frames) - 1
         if last == 0:
             return np.repeat(self.values, len(frames), axis=0)
@@ -85,44 +85,44 @@ class FCurves:
 
 
 class Derived(NamedTuple):
-    """A property of the host that follows from tracks of a camera or light by a function that is not linear."""
+    """A property of the host that is a non-linear function of tracks of a camera or light."""
 
     name: str
     kinds: tuple[str, ...]
-    """the tracks it follows from: ``fov``, ``color``, ``multiplier``, ``hotspot``, ``falloff``"""
+    """kinds of the source tracks: ``fov``, ``color``, ``multiplier``, ``hotspot``, ``falloff``"""
     change: Callable[..., Floats]
-    """the node, then values (T, k) of every kind, to (T, m)"""
+    """function of the node and the values (T, k) of each kind, returns (T, m)"""
     tolerance: float
 
 
 @dataclass(eq=False)
 class ClipCurves:
-    """Everything that moves in one clip."""
+    """All curves of one clip."""
 
     name: str
     fps: float
-    """frames of the host in a second"""
+    """frames per second of the host"""
     first: float
-    """the first frame that is played"""
+    """first played frame"""
     last: float
     curves: list[FCurves]
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a node stands when a clip begins: ``T(position) . R . Q . diag(scale) . Q^-1`` under the parent."""
+    """The transform of a node at the start of a clip: ``T(position) . R . Q . diag(scale) . Q^-1`` under the parent."""
 
     parent: int | None
-    """None also for cameras and lights that look at a target and whose parent changes size"""
+    """None also for cameras and lights with a target whose parent is scaled"""
     position: Floats
     rotation_xyzw: Floats
     scale: Floats
     scale_axes_xyzw: Floats | None
-    """Q, where it matters at any time of any clip"""
+    """Q, if it has an effect at any time of any clip"""
 
 
 def first_places(scene: Scene, clip: int = 0) -> list[Place]:
-    """The places of all nodes at the beginning of a clip; what looks at a target is turned towards it."""
+    """Return the transforms of all nodes at the start of a clip; aimed nodes are rotated towards their target."""
     rig = Rig(scene, clip)
     samples = rig.sample([written_span(rig.clip, None).begin])
     world = rig.world(samples, 1)[0]
@@ -162,7 +162,7 @@ def _number(parent: int) -> int | None:
 
 
 def _shaped_nodes(scene: Scene) -> set[int]:
-    """Nodes whose scale axes matter: they are turned, and the scale is not even all the time."""
+    """Return nodes whose scale axes have an effect: the axes are rotated, and the scale is not always uniform."""
     tracks = [channel for clip in scene.clips for channel in clip.channels if 0 <= channel.node < len(scene.nodes)]
     turned = {channel.node for channel in tracks if channel.track.kind == "scale_axes"}
     turned |= {number for number, node in enumerate(scene.nodes) if _is_turned(node)}
@@ -189,10 +189,10 @@ def clip_curves(
     derived: Sequence[Derived] = (),
     limits: Limits | None = None,
 ) -> ClipCurves:
-    """The curves of a clip in a host that plays ``fps`` frames a second (None: as many as the clip).
+    """Return the curves of a clip for a host with ``fps`` frames per second (None: the rate of the clip).
 
-    At every frame they are within ``max_error`` (of the scene's size) of what the clip means. ``bake`` samples
-    everything at the frames. What never changes has no curve: `first_places` and the scene itself say where it is.
+    At every frame their error is below ``max_error`` (relative to the size of the scene). ``bake`` samples everything
+    at the frames. Constant properties have no curve: their values are in `first_places` and in the scene.
     """
     with budgeted(limits, scene.stored_bytes):
         return _Maker(scene, number, fps, max_error, bake).make(derived)
@@ -207,7 +207,7 @@ class _Maker:
         scale = self._span.rate / self._span.frame
         self._fps = scale if fps is None else fps
         self._pace = self._fps / self._span.rate
-        """frames of the host in a unit of the clip's time"""
+        """frames of the host per time unit of the clip"""
         self._bake = bake
         self._length = max_error * scene_size(scene, self._rig if number == 0 else None) * _SHARE
         self._fraction = max_error * _SHARE
@@ -218,7 +218,7 @@ class _Maker:
         self._tracks = self._moving_tracks()
 
     def _moving_tracks(self) -> dict[tuple[int, str], int]:
-        """By node and kind, the tracks that change, as numbers of the rig's bank: the later of two counts."""
+        """Return the animated tracks by node and kind, as indices in the bank of the rig; the later of two counts."""
         channels = self._rig.channels
         moving = {
             (kind, node) for kind, movers in channels.movers.items() for some in movers for node in some.nodes.tolist()
@@ -250,7 +250,7 @@ class _Maker:
         return ClipCurves(self._clip.name, self._fps, first, last, moving)
 
     def _is_placed_by(self, node: int, kind: str) -> bool:
-        """Whether a looking node keeps a track: its position, as long as it stays below its parent."""
+        """Return whether an aimed node keeps a track: its position, if it stays below its parent."""
         return kind == "position" and not self._looks[node].detached
 
     def _tolerance(self, node: int, kind: str) -> float:
@@ -269,7 +269,7 @@ class _Maker:
             curves.how = "exact" if motion.outcome is Outcome.EXACT else "fitted"
             if motion.complete and self._is_near(curves, motion, tolerance):
                 return curves
-            if curves.mode == LINEAR and measure is ROTATIONS:  # hosts do not turn at constant speed between keys
+            if curves.mode == LINEAR and measure is ROTATIONS:  # hosts do not rotate at constant speed between keys
                 fitted = self._motions.function(
                     motion.truth, motion.breaks, motion.jumps, tolerance, measure, Outcome.APPROXIMATED
                 )
@@ -282,7 +282,7 @@ class _Maker:
         return self._sampled(node, name, motion.truth, measure)
 
     def _of_keys(self, node: int, name: str, keys: Keys) -> FCurves:
-        """Keys in frames of the host."""
+        """Return keys with times in frames of the host."""
         frames = keys.times * self._pace
         near = np.rint(frames)
         frames = np.where(np.abs(frames - near) < 1e-6, near, frames)
@@ -294,7 +294,7 @@ class _Maker:
         return _without_jumps(curves, jumps) if len(jumps) else curves
 
     def _with_seam(self, curves: FCurves, motion: Motion, tolerance: float) -> FCurves:
-        """The curves with a jump at their end, where a repeated track begins again."""
+        """Return the curves with a jump at their end, where a repeated track starts again."""
         value = motion.truth(curves.frames[-1:] / self._pace)
         if len(curves.frames) < 2 or _largest(motion.measure.distance, curves.values[-1:], value) <= tolerance:
             return curves
@@ -306,7 +306,7 @@ class _Maker:
         return _without_jumps(longer, np.array([len(frames) - 2]))
 
     def _is_near(self, curves: FCurves, motion: Motion, tolerance: float) -> bool:
-        """Whether the curves are few and right at every frame."""
+        """Return whether the curves have few keys and are correct at every frame."""
         if self._whole is None:
             return True
         if len(curves.frames) > max(len(self._whole), len(motion.breaks)):
@@ -329,7 +329,7 @@ class _Maker:
         return self._span.begin * self._pace, self._span.end * self._pace
 
     def _gaze(self, look: Look, motions: Mapping[tuple[int, str], Motion]) -> list[FCurves]:
-        """The turn of what looks at something, and its place where it had to leave its parent."""
+        """Return the rotation of an aimed node, and its position if it had to leave its parent."""
         kinds = [(other, kind) for other in look.involved for kind in _PLACING] + [(look.node, "roll")]
         involved = [
             motion for place in kinds if (motion := motions.get(place)) is not None and not motion.keys.is_still
@@ -399,7 +399,7 @@ class _Maker:
 
 
 def _with_continuous_signs(columns: Sequence[Floats], jumps: npt.NDArray[np.intp]) -> list[Floats]:
-    """Quaternions and their tangents, with the sign after each jump that is nearer to the value before."""
+    """Return quaternions and tangents with the sign after each jump that is nearer to the value before."""
     values = columns[0]
     signs = np.ones(len(values))
     for place in jumps.tolist():
@@ -409,8 +409,9 @@ def _with_continuous_signs(columns: Sequence[Floats], jumps: npt.NDArray[np.intp
 
 
 def _without_jumps(curves: FCurves, jumps: npt.NDArray[np.intp]) -> FCurves:
-    """Hosts do not keep two keys at one time: equal ones become one, and before a jump the earlier key moves to a point
-    of the curve that is a little sooner."""
+    """Return keys at different times: equal ones become one, and the earlier key of a jump moves to a slightly earlier
+    point of the curve.
+    """
     frames, values, into, out = (
         column.copy() for column in (curves.frames, curves.values, curves.tangents_in, curves.tangents_out)
     )
@@ -437,13 +438,13 @@ def _largest(distance: Distance, samples: Floats, wanted: Floats) -> float:
 
 
 def _continuous(rotation_xyzw: Floats) -> Floats:
-    """Each quaternion or its negative, whichever is nearer to the one before."""
+    """Return each quaternion or its negative, whichever is nearer to the one before."""
     flips = np.where(np.sum(rotation_xyzw[1:] * rotation_xyzw[:-1], axis=1) < 0, -1.0, 1.0)
     return np.asarray(rotation_xyzw * np.concatenate([[1.0], np.cumprod(flips)])[:, None])
 
 
 def _needed(values: Floats) -> npt.NDArray[np.bool_]:
-    """Keys of straight curves, without those between two of the same value."""
+    """Return the keys of linear curves without those between two of the same value."""
     same = (values[1:] == values[:-1]).all(axis=1)
     kept = np.ones(len(values), np.bool_)
     kept[1:-1] = ~(same[:-1] & same[1:])

@@ -1,5 +1,4 @@
-"""Scenes saved in our own formats. They know images by name only: those that a source holds become files beside the
-output."""
+"""Saves scenes in our own formats. These refer to images by name: embedded images become files next to the output."""
 
 from __future__ import annotations
 
@@ -23,15 +22,15 @@ from keyframer.textures.texture_finder import HOW
 
 _ENDINGS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp"}
 _OLD_ROLES = ("color", "alpha", "emission")
-"""what the pixels of maps are in the old formats, in the words of glTF"""
+"""roles of maps in the original formats, in terms of glTF"""
 
 
 class Unpacked:
-    """The scene with names of files instead of the images that a glTF file holds or names, and these files."""
+    """The scene with file names instead of the images that a glTF file embeds or names, and these files."""
 
     def __init__(self, image_names: ImageNames | None, scene: Scene, folder: Path) -> None:
         self.files: dict[str, bytes] = {}
-        """the name beside the output, and the content"""
+        """name next to the output, and content"""
         self._notes: list[tuple[Outcome, str, str]] = []
         self._rules = image_names
         self._folder = folder
@@ -50,7 +49,7 @@ class Unpacked:
         return replace(material, maps={slot: map for slot, map in maps.items() if map is not None})
 
     def _map(self, material: Material, slot: str, map: TextureMap) -> TextureMap | None:
-        """The map as the format can have it; None where it has no such map."""
+        """Return the map as the format can store it; None if it has no such map."""
         role = role_of(map)
         if role is None:
             return map
@@ -61,16 +60,18 @@ class Unpacked:
             data, ending, how = self._content(map, role)
         except ImageRefused as refused:
             self._notes.append((Outcome.DROPPED, path, f"the image {_where(map)}: {refused.reason}"))
-            of_gltf_only = role not in _OLD_ROLES and "gltf" in map.extras  # ours were made of a map that has a name
+            of_gltf_only = (
+                role not in _OLD_ROLES and "gltf" in map.extras
+            )  # our images were made from a map that has a name
             return None if of_gltf_only else replace(map, embedded=None)
         name = self._name(self._rules, map, role, data, ending)
         self.files[name] = data
         self._notes.append((Outcome.APPROXIMATED if how else Outcome.EXACT, path, f"written beside it as {name}{how}"))
-        negative = map.negative and "gltf" in map.extras  # in a file of ours the pixels are turned round already
+        negative = map.negative and "gltf" in map.extras  # in our own files the pixels are already inverted
         return replace(map, file_name=name, raw_file_name=b"", embedded=None, negative=negative)
 
     def _content(self, map: TextureMap, role: str) -> tuple[bytes, str, str]:
-        """The bytes of the file, its extension, and what is not the same any more."""
+        """Return content and extension of the file, and what is not identical."""
         if role == "normal":
             raise ImageRefused("a normal map cannot be used as a height map")
         if role not in _OLD_ROLES:
@@ -93,8 +94,9 @@ class Unpacked:
         return opened.texture.data
 
     def _name(self, rules: ImageNames, map: TextureMap, role: str, data: bytes, ending: str) -> str:
-        """Within the limits of the format, safe on every system, and no two images of one name: neither here nor in the
-        folder, where other files may need an image of the same name."""
+        """Return a file name within the limits of the format, safe on every system, and unique here and in the folder,
+        where other files may need an image of the same name.
+        """
         key = (id(data if map.embedded is None else map.embedded.data), role)
         if key not in self._names:
             known = map.file_name or (map.embedded.name if map.embedded is not None else "")
@@ -133,8 +135,10 @@ def _where(map: TextureMap) -> str:
 def save(
     format: Format, scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, object]
 ) -> LossReport:
-    """Write the document and what belongs beside it, images from inside the source too: all of it, or nothing where a
-    file is in the way. An image never is: another image of its name makes it get the next name that is free."""
+    """Write the document and its companion files, embedded images included: all of them, or nothing if a file exists.
+
+    An existing image is no obstacle: an image with other content gets the next free name.
+    """
     if dialect is not None:
         options = {**options, "dialect": dialect}
     options = {**format.options_for(path.suffix.lower()), **options}

@@ -1,7 +1,7 @@
-"""The one way to open a file: what it is, who reads it, what belongs to it, and its document and scene on demand.
+"""Opens files: detects the format, finds the reader and companions, and makes document and scene on demand.
 
-`load`, `read`, checking, the commands, batch and the viewer all go through `OpenedFile`. They differ only in where the
-bytes come from.
+`load`, `read`, checking, the commands, batch and the viewer all use `OpenedFile`. They differ only in the source of the
+bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from keyframer.formats.contract import HEAD_SIZE, options_from_text
 from keyframer.limits import DEFAULT_LIMITS, FULL_SIZE, Budget, Limits, budgeted, open_budget
 from keyframer.text import safe_text
 
-if TYPE_CHECKING:  # whoever reads a document needs no scene
+if TYPE_CHECKING:  # reading a document needs no scene
     from functools import cached_property
 
     from keyframer.exchange.memory_files import FindFile
@@ -28,7 +28,9 @@ if TYPE_CHECKING:  # whoever reads a document needs no scene
 else:
 
     class cached_property:
-        """That of `functools` without its lock: until Python 3.12 one thread would wait for the file of another."""
+        """`functools.cached_property` without its lock: until Python 3.12 one thread would wait for the file of
+        another.
+        """
 
         def __init__(self, compute: Callable[[Any], Any]) -> None:
             self._compute = compute
@@ -51,12 +53,12 @@ _NODE_COST = 2_000
 
 
 class OpenedFile:
-    """The bytes of one file, and what is made of them. Everything is decided once, when it is first asked for.
+    """The bytes of one file, and its document and scene. Everything is computed once, on first use.
 
-    ``name`` is what the file is called (its extension breaks ties in detection); ``path`` is where it stands on disk,
-    None for streams, members of archives and URLs, which have nothing beside them. ``format`` is the id of a format or
-    importer where the content is not to decide; ``options`` are those of its reader, as values or as text. ``beside``
-    finds files in memory that belong to it: images, and the buffers of glTF.
+    ``name`` is the file name (its extension breaks ties in detection); ``path`` is its path on disk, None for streams,
+    members of archives and URLs, which have no companions. ``format`` is the id of a format or importer and overrides
+    detection; ``options`` are those of its reader, as values or as text. ``beside`` finds companions in memory: images,
+    and the buffers of glTF.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class OpenedFile:
 
     @classmethod
     def of_scene(cls, scene: Scene) -> OpenedFile:
-        """A scene as if it had just been read: with the document it came from; without bytes if it came from none."""
+        """Return a scene as if it had just been read, with its document; without bytes if it has none."""
         origin = scene.origin
         if origin is None:
             opened = cls(b"")
@@ -95,17 +97,17 @@ class OpenedFile:
 
     @cached_property
     def path(self) -> Path | None:
-        """Where the file stands on disk."""
+        """Path of the file on disk."""
         return None if self._path is None else Path(self._path)
 
     @cached_property
     def folder(self) -> Path | None:
-        """Where files that belong to it may stand."""
+        """Folder of its companions."""
         return None if self._path is None else Path(os.path.dirname(self._path))
 
     @cached_property
     def detection(self) -> Detection:
-        """What the content looks like; if the format was chosen, what that format says about the content."""
+        """Detection from the content; if the format was chosen, the result of that format."""
         if self._chosen is None:
             return detect(self.data, name=self.name)
         if isinstance(self._chosen, Importer):
@@ -117,7 +119,7 @@ class OpenedFile:
 
     @cached_property
     def reader(self) -> Format | Importer:
-        """Who reads the file; `FormatError` if nobody does."""
+        """The reader of the file; raises `FormatError` if there is none."""
         if not self.data:
             raise IO_EMPTY.failure(0, "/")
         reader = self._chosen or self.detection.format or importer_for(self.data, self.name)
@@ -127,17 +129,17 @@ class OpenedFile:
 
     @property
     def known_reader(self) -> Format | Importer | None:
-        """The reader as far as it is known by now."""
+        """The reader, if it is already known."""
         return vars(self).get("reader", self._chosen)
 
     @property
     def importer(self) -> Importer | None:
-        """The importer, for files that have no document; `FormatError` if nobody reads the file."""
+        """The importer, for files without documents; raises `FormatError` if no reader recognises the file."""
         return self.reader if isinstance(self.reader, Importer) else None
 
     @cached_property
     def document(self) -> Document:
-        """What the file says; `FormatError` if it cannot be read, or its format has no documents."""
+        """The document; raises `FormatError` if the file cannot be read or its format has no documents."""
         if isinstance(self.reader, Importer):
             reason = f"{self.reader.name} has no document: it can be loaded, but not kept byte for byte"
             raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
@@ -145,8 +147,10 @@ class OpenedFile:
 
     @cached_property
     def options(self) -> dict[str, object]:
-        """The options that the scene is made with: those given, and the companions that stand beside the file.
-        ValueError for one that the reader does not have."""
+        """The options for making the scene: the given ones, and companions next to the file.
+
+        Raises ValueError for an option that the reader does not have.
+        """
         reader = self.reader
         chosen = options_from_text(reader.option_types(), self.given) if self.given else {}
         if isinstance(reader, Importer) or self._path is None or not reader.companions:
@@ -154,8 +158,9 @@ class OpenedFile:
         return {**reader.find_companions(self.document, Path(self._path), chosen), **chosen}
 
     def scene(self, *, salvage: bool = False) -> Scene:
-        """What the file means: always the same object. `FormatError` for the first unsafe part, which ``salvage``
-        leaves out."""
+        """The scene, always the same object; raises `FormatError` for the first unsafe part unless ``salvage`` leaves
+        it out.
+        """
         if self._scene is None:
             self._scene = self._make_scene(salvage)
         elif not salvage:
@@ -197,8 +202,10 @@ def open_file(
     options: Mapping[str, object] | None = None,
     limits: Limits | None = None,
 ) -> OpenedFile:
-    """Read a file (a path, a stream open for binary reading, or its bytes) and open it. Raises OSError where the system
-    does, `FormatError` for what is too large, ValueError for an unknown ``format``."""
+    """Read and open a file: a path, a binary stream, or its bytes.
+
+    Raises OSError if it cannot be read, `FormatError` if it is too large, ValueError for an unknown ``format``.
+    """
     path = source if isinstance(source, (str, os.PathLike)) else None
     if isinstance(source, (bytes, bytearray, memoryview)):
         check_size(len(source), limits or DEFAULT_LIMITS)
@@ -217,13 +224,13 @@ def load(
     limits: Limits | None = None,
     **options: object,
 ) -> Scene:
-    """The scene in a file: a path, a binary stream, the bytes themselves, or a document that was read. ``options`` are
-    those of the format (for example ``geometry="raw"`` for 3D Studio). What stands beside a file (a model, a skeleton,
-    buffers, images) is found only where a path is given.
+    """Load the scene of a file: a path, a binary stream, bytes, or a document. ``options`` are those of the format (for
+    example ``geometry="raw"`` for 3D Studio). Companions (a model, a skeleton, buffers, images) are found only for a
+    path.
 
     Strict by default: the first error in structure, links or counts raises `FormatError` with code, offset and path.
-    With ``salvage`` unsafe parts are left out instead and ``scene.issues`` lists them; what is merely odd is listed
-    there in any case.
+    With ``salvage`` unsafe parts are left out instead and ``scene.issues`` lists them; merely unusual parts are always
+    listed there.
     """
     from keyframer.formats.document import Document
 
@@ -237,12 +244,12 @@ def load(
 
 
 def read(source: PathLike | IO[bytes], *, format: str | None = None, limits: Limits | None = None) -> Document:
-    """The document in a file (a path, or a stream open for binary reading). Raises `FormatError` or OSError."""
+    """Read the document of a file: a path or a binary stream. Raises `FormatError` or OSError."""
     return open_file(source, format=format, limits=limits or DEFAULT_LIMITS).document
 
 
 def source_note(name: str, sha256: str, opened: OpenedFile) -> dict[str, object]:
-    """The option ``source`` of an exporter; version and dialect where they are known."""
+    """Return the option ``source`` of an exporter, with version and dialect if known."""
     note: dict[str, object] = {"name": safe_text(name), "sha256": sha256, "format": opened.reader.name}
     if opened.detection.version is not None:
         note["version"] = opened.detection.version

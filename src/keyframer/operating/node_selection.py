@@ -102,12 +102,11 @@ def _moved(number: int | None, place: dict[int, int]) -> int | None:
 
 
 def merge(clip: Scene, model: Scene, *, by: str = "name") -> Scene:
-    """The model, moved by the clips of another scene.
+    """Return the model with the clips of another scene.
 
-    Nodes are the same where their names are (``by="name"``; letters large and small are the same) or their numbers
-    (``by="order"``, for files whose names are lost; the model must have at least as many nodes). The clip's axes are
-    turned to the model's. Nodes that the clip does not move stay as the model has them; of tracks without a node in the
-    model nothing stays. ValueError where nothing is left.
+    Nodes are paired by name (``by="name"``, ignoring case) or by index (``by="order"``, for files without names; the
+    model must have at least as many nodes). The clip is converted to the axes of the model. Nodes without tracks stay
+    as in the model; tracks without a node in the model are dropped. Raises ValueError if no track remains.
     """
     if by not in ("name", "order"):
         raise ValueError(f"by must be name or order, not {by!r}")

@@ -1,4 +1,4 @@
-"""What changes the time of an animation: a stretch of it, backwards, at another rate. Tracks are moved or sampled."""
+"""Operations on the time of an animation: cut, reverse, change the rate."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ Floats = npt.NDArray[np.float64]
 
 
 def with_tracks(scene: Scene, change: Callable[[Track], Track | None], **clip: object) -> Scene:
-    """The scene with every track of its first clip changed (left out where that gives None), and fields of the clip."""
+    """Return the scene with every track of its first clip changed (None removes it), and fields of the clip."""
     if not scene.clips:
         return scene
     return with_these_tracks(scene, [change(channel.track) for channel in scene.clips[0].channels], **clip)
 
 
 def with_these_tracks(scene: Scene, tracks: Iterable[Track | None], **clip: object) -> Scene:
-    """The scene with other tracks for the channels of its first clip (None leaves one out), and fields of the clip."""
+    """Return the scene with other tracks for the channels of its first clip (None removes one).
+
+    ``clip`` are new values of fields of the clip.
+    """
     first = scene.clips[0]
     changed = zip(first.channels, tracks, strict=True)
     channels = [Channel(channel.node, track) for channel, track in changed if track is not None]
@@ -39,8 +42,11 @@ def with_these_tracks(scene: Scene, tracks: Iterable[Track | None], **clip: obje
 
 
 def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track]:
-    """Few keys through the track's values at these times, and between them where all of the track's own are among
-    them: keys that stand elsewhere cannot follow its corners."""
+    """Return few keys through the values of a track at these times.
+
+    Values between the times count too if the times include all keys of the track: otherwise the result could not follow
+    its corners.
+    """
     values = yield from values_of(track, times)
     if track.interpolation is Interpolation.STEP and not track.is_rotation:
         kept = np.concatenate([[True], np.any(np.diff(values.reshape(len(times), -1), axis=0) != 0, axis=1)])
@@ -55,10 +61,10 @@ def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track
 
 
 def cut(scene: Scene, first: float, last: float, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
-    """Frames ``first`` to ``last``, which become 0 to ``last - first``.
+    """Return frames ``first`` to ``last``, which become 0 to ``last - first``.
 
-    A track whose keys all lie inside keeps them. One that reaches outside is bent by keys that go: what it does inside
-    is put through new keys, within ``max_error`` of the scene's size (and 0.01 degree at the usual 1e-4).
+    A track whose keys are all inside keeps them. A track with keys outside depends on them: it gets new keys, within
+    ``max_error`` of the scene's size (and 0.01 degree at the usual 1e-4).
     """
     if not scene.clips:
         raise ValueError("the scene has no clip to cut")
@@ -104,10 +110,10 @@ def _on_frames(track: Track, begin: float, end: float) -> bool:
 
 
 def reverse(scene: Scene, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
-    """The active segment played from its end to its start: what was at ``start + t`` is at ``end - t``.
+    """Return the scene with its active segment reversed: values at ``start + t`` move to ``end - t``.
 
-    Keys stay keys: tension and continuity keep their sign, bias changes it, the two eases change places, turns turn
-    back. Tracks that repeat are played out first, within ``max_error``.
+    Keys stay keys: tension and continuity keep their sign, bias changes it, the two eases are exchanged, rotations are
+    inverted. Repeating tracks are first converted to keys for the whole segment, within ``max_error``.
     """
     if not scene.clips:
         return scene
@@ -158,14 +164,16 @@ def _reversed(track: Track, total: float) -> Track:
 
 
 def _turned_back(track: Track) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """The last turn as it is, then every increment undone."""
+    """Return the last rotation, then every increment inverted."""
     axes, angles = increments(track)
     axis, angle = quat.to_axis_angle(absolute(track)[-1:])
     return np.column_stack([np.concatenate([axis, axes[:0:-1]]), np.concatenate([angle, -angles[:0:-1]])])
 
 
 def _reversed_steps(track: Track, total: float) -> Track:
-    """A value that held until the next key holds from there on; the last one holds from the beginning."""
+    """Return the steps reversed: a value held until the next key is now held from that key on, the last one from the
+    start.
+    """
     values = absolute(track) if track.is_rotation else track.values
     form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
     times = total - track.times[:0:-1]
@@ -174,10 +182,10 @@ def _reversed_steps(track: Track, total: float) -> Track:
 
 
 def change_rate(scene: Scene, frames_per_second: float) -> Scene:
-    """The same motion in the same time, counted in frames of another length.
+    """Return the same motion with another frame rate.
 
-    Keys stay where they are, which may be between frames; values that stand at every frame are taken anew at the new
-    frames. Boxes and raw numbers of frames cannot be: they are left out.
+    Keys stay at their times, which may be between frames; values stored for every frame are sampled again at the new
+    frames. Bounding boxes and raw channels cannot be sampled: they are dropped.
     """
     if not (math.isfinite(frames_per_second) and frames_per_second > 0):
         raise ValueError(f"expected a positive number of frames, not {frames_per_second}")

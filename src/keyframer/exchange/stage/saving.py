@@ -1,6 +1,6 @@
-"""Shows and fixtures written again with their models in glTF. Everything else in the archive stays as it was.
+"""Writes shows and fixtures again with their models in glTF; the rest of the archive is unchanged.
 
-Members of the zip archive that did not change keep their compressed bytes, dates, order and comments.
+Unchanged members of the zip archive keep their compressed bytes, dates, order and comments.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class NewMember:
 
 
 Change = Sequence[NewMember | None]
-"""what stands in the place of an old member; None is that member itself"""
+"""replacement of an old member; None keeps it"""
 
 
 def repack(data: bytes, members: Sequence[ZipInfo], changes: Mapping[str, Change]) -> list[bytes]:
-    """The pieces of an archive in which some members are replaced by others.
+    """Yield the parts of an archive with some members replaced.
 
-    ``changes`` has those by name. All others are copied as they are. ``members`` are those of the old archive in the
-    order of its directory.
+    ``changes`` has the replacements by name; all other members are copied. ``members`` are those of the old archive in
+    the order of its directory.
     """
     writer = _Writer(data)
     for member in members:
@@ -95,7 +95,7 @@ class _Writer:
             raise self._damaged(member)
         name = self._data[start + _LOCAL.size : start + _LOCAL.size + fields[9]]
         listed = member.orig_filename.encode("utf-8" if member.flag_bits & _UTF8 else "cp437")
-        if name != listed or fields[3] != member.compress_type:  # the directory says something else than the header
+        if name != listed or fields[3] != member.compress_type:  # the directory differs from the header
             raise self._damaged(member)
         numbers = member.CRC, member.compress_size, member.file_size
         self._list(member, name, *numbers, member.flag_bits, member.extra, member.compress_type)
