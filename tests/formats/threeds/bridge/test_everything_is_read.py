@@ -18,7 +18,7 @@ import pytest
 import keyframer
 from keyframer.formats.document import Document
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge import to_scene
+from keyframer.formats.threeds.bridge.scene import to_scene
 from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk
 from keyframer.issues import IssueLog
 from keyframer.scene import Scene
