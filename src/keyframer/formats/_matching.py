@@ -1,7 +1,7 @@
-"""Which parts of two scenes are the same thing, and a scene in the order of another.
+"""Match the parts of two scenes, and arrange a scene in the order of another.
 
-A part is the same where it says that it came from the same place of the file; where it says nothing of the kind, its
-name decides, and its number where names changed. A node that became another kind of thing is a new one.
+Parts match if their extras have the same location in the file; without a location their names decide, and their numbers
+if names changed. A node that changed its kind is a new one.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ import numpy as np
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
 
 CARRIED = ("mesh", "camera", "light", "skin")
-"""what a node shows, by its number in the scene's lists"""
+"""lists of the scene that a node refers to by number"""
 _LISTS = {"mesh": "meshes", "camera": "cameras", "light": "lights", "skin": "skins"}
 
 
 @dataclass(eq=False)
 class Matching:
-    """Numbers in a scene after, to numbers in the scene before."""
+    """Maps numbers in the edited scene to numbers in the original scene."""
 
     nodes: dict[int, int] = field(default_factory=dict)
     materials: dict[int, int] = field(default_factory=dict)
     instead: dict[int, int] = field(default_factory=dict)
-    """new nodes that take the place of one that was something else"""
+    """new nodes that replace one of another kind"""
     new_clip: bool = False
-    """there was no clip before"""
+    """whether the original has no clip"""
     plain: bool = False
-    """nothing came, went or changed its number"""
+    """whether nothing was added, removed or renumbered"""
 
     def key(self, number: int, before: Scene) -> int:
-        """A number for a node of the scene after: the one that it had before, else one behind all of those."""
+        """Return a unique number for a node of the edited scene: its original number, or one after all of those."""
         old = self.nodes.get(number, self.instead.get(number))
         return len(before.nodes) + number if old is None else old
 
     def numbers_of(self, keys: Sequence[int], before: Scene) -> list[int]:
-        """The nodes of the scene after that have these keys."""
+        """Return the nodes of the edited scene that have these keys."""
         count = len(before.nodes)
         numbers = {old: new for new, old in (*self.instead.items(), *self.nodes.items())}
         return [numbers[key] if key < count else key - count for key in keys]
@@ -52,7 +52,7 @@ class Matching:
 
 
 def match(before: Scene, after: Scene) -> Matching:
-    """What of ``after`` was there before."""
+    """Match the parts of ``after`` with those of ``before``."""
     matching = Matching(_pairs(before.nodes, after.nodes), _pairs(before.materials, after.materials))
     links: dict[str, tuple[dict[int, int], dict[int, int]]] = {name: ({}, {}) for name in CARRIED}
     for new, old in list(matching.nodes.items()):
@@ -78,7 +78,7 @@ def match(before: Scene, after: Scene) -> Matching:
 
 
 def _goes_on(new: Node, old: Node, links: dict[str, tuple[dict[int, int], dict[int, int]]]) -> bool:
-    """Whether a node is of the same kind as before, and shows what it showed."""
+    """Return whether a node has the same kind as before, and shows the same mesh, camera or light."""
     pairs = {name: (getattr(new, name), getattr(old, name)) for name in CARRIED}
     if new.kind is not old.kind or any((a is None) != (b is None) for a, b in pairs.values()):
         return False
@@ -116,7 +116,7 @@ def _pairs(before: Sequence[Node | Material], after: Sequence[Node | Material]) 
 
 
 def _place(part: Node | Material) -> tuple[object, object] | None:
-    """Where the file had it, as bridges note it in extras."""
+    """Return the location of a part in the file, as bridges store it in extras."""
     for said in part.extras.values():
         if isinstance(said, dict) and said.get("offset") is not None:
             return (said.get("path"), said["offset"])
@@ -133,9 +133,9 @@ def _name_of_new(part: Node | Material) -> object:
 
 
 def arranged(scene: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> Scene:
-    """The scene with its parts where ``like`` has them; parts that it lacks are those of ``like``.
+    """Return the scene with its parts in the order of ``like``; missing parts are taken from ``like``.
 
-    ``nodes`` and ``materials``: numbers in ``like`` to numbers in the scene.
+    ``nodes`` and ``materials`` map numbers in ``like`` to numbers in the scene.
     """
     if _stands_as(scene, like, nodes, materials):
         return scene
@@ -167,7 +167,7 @@ def arranged(scene: Scene, like: Scene, nodes: Mapping[int, int], materials: Map
 
 
 def _stands_as(found: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> bool:
-    """Whether all parts have the same numbers in both scenes."""
+    """Return whether all parts have the same numbers in both scenes."""
     return (
         len(nodes) == len(found.nodes) == len(like.nodes)
         and len(materials) == len(found.materials) == len(like.materials)
@@ -181,7 +181,7 @@ def _stands_as(found: Scene, like: Scene, nodes: Mapping[int, int], materials: M
 
 
 _NOWHERE = -1
-"""the number of a part that the other scene does not have"""
+"""number of a part that the other scene does not have"""
 
 
 def _back(number: int | None, back: Mapping[int, int]) -> int | None:
@@ -198,7 +198,7 @@ def _renumbered(part: Any, back: Mapping[int, int], paint: Mapping[int, int]) ->
 
 
 def new_parts(after: Scene, matching: Matching) -> tuple[Scene, Clip]:
-    """Nodes and materials that were not there before, with what the nodes show and their channels, for reports."""
+    """Return new nodes and materials, with the meshes, cameras, lights and channels of the nodes, for reports."""
     chosen = set(matching.new_nodes(after))
     made = Scene(materials=[each for number, each in enumerate(after.materials) if number not in matching.materials])
     made.nodes = [replace(node) for number, node in enumerate(after.nodes) if number in chosen]

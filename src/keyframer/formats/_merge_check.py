@@ -1,4 +1,4 @@
-"""Whether a merged document means the edited scene: what counts as the same, and what other parts override."""
+"""Check that a merged document reads as the edited scene: equality, and fields that other parts override."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from keyframer.scene import NodeKind, Scene, Skin
 Floats = npt.NDArray[np.float64]
 
 _NEAR = Comparison(1e-5)
-"""float32 numbers, once through a matrix and back"""
+"""tolerance for float32 numbers after a matrix and its inverse"""
 _PLAYED = 97
-"""times at which tracks are compared besides those about their keys"""
+"""number of times at which tracks are compared, in addition to those near keys"""
 _PLACED = 1e-3
-"""of the scene's size, and of 1 in the axes of a node: what new nodes may be off"""
+"""tolerance for new nodes, as a fraction of the scene's size, and of 1 for their axes"""
 
 
 def misread(goal: Scene, again: Scene, new: Collection[int]) -> list[Path]:
-    """The fields that do not come out as they are meant; those of ``new`` nodes are judged by where they stand."""
+    """Return the fields that read back differently; ``new`` nodes are compared by world transform."""
     exempt: set[Path] = {("nodes", number) for number in new}
     exempt |= {("clips", 0, "channels", number) for number in new}
     for name, kind in (("mesh", "meshes"), ("camera", "cameras"), ("light", "lights"), ("skin", "skins")):
@@ -47,7 +47,7 @@ def misread(goal: Scene, again: Scene, new: Collection[int]) -> list[Path]:
 
 
 def _is_usual(goal: Scene, again: Scene, path: Path) -> bool:
-    """Whether a mesh that says nothing of its edges or materials came out with what that means: all edges, none."""
+    """Return whether a mesh without edges or materials was read back with the defaults: all edges, no material."""
     if len(path) != 3 or path[0] != "meshes" or path[2] not in ("edges", "face_materials"):
         return False
     stored = getattr(again.meshes[int(path[1])], str(path[2]))
@@ -56,8 +56,9 @@ def _is_usual(goal: Scene, again: Scene, path: Path) -> bool:
 
 
 def _same_motion(goal: Scene, again: Scene, path: Path) -> bool:
-    """Whether a track moves its node alike, whatever its keys are: formats have their own forms of rotations, and
-    straight lines that are curves. What the keys could not hold is in the report."""
+    """Return whether two tracks give the same motion, whatever their keys: formats have other forms of rotations, and
+    linear keys as curves. The report has the losses of keys.
+    """
     if len(path) != 5 or path[:3] != ("clips", 0, "channels") or path[4] == "morph":
         return False
     key = (int(path[3]), str(path[4]))
@@ -69,14 +70,14 @@ def _same_motion(goal: Scene, again: Scene, path: Path) -> bool:
     played = np.linspace(*clip_span(goal.clips[0]), _PLAYED)
     times = np.unique(np.concatenate([key_times, subframes(key_times, np.linspace(0, 1, 6)[1:-1]), played]))
     if one.interpolation is Interpolation.STEP:
-        times = np.setdiff1d(times, key_times)  # at a jump either side will do
+        times = np.setdiff1d(times, key_times)  # at a jump either value is accepted
     allowed, distance, _ = Tolerance.of(goal, DEFAULT_MAX_ERROR).for_track(one)
     mine, theirs = (compile_track(track)(times).reshape(len(times), -1) for track in (one, other))
     return mine.shape == theirs.shape and bool((distance(mine, theirs) <= allowed).all())
 
 
 def _same_skin(goal: Scene, again: Scene, path: Path) -> bool:
-    """Whether a skin says the same of all vertices; joints that carry none do not count, nor does their order."""
+    """Return whether a skin is the same for all vertices; unused joints and the order of joints are ignored."""
     if path[0] != "skins" or len(path) != 3 or path[2] not in ("joints", "inverse_bind", "influences"):
         return False
     one, other = (_influences(scene.skins[int(path[1])]) for scene in (goal, again))
@@ -84,13 +85,13 @@ def _same_skin(goal: Scene, again: Scene, path: Path) -> bool:
 
 
 def _influences(skin: Skin) -> list[object]:
-    """For each influence its vertex, the node of its joint, and where that was bound."""
+    """Return for each influence its vertex, the node of its joint, and the bind matrix."""
     chosen = np.asarray(skin.influences, np.int64)
     return [skin.vertices, np.asarray(skin.joints, np.int64)[chosen], np.asarray(skin.inverse_bind)[chosen]]
 
 
 def _same_shapes(goal: Scene, again: Scene, path: Path) -> bool:
-    """Whether keys take the same shapes, in whatever order these are listed; those that no key takes do not count."""
+    """Return whether keys use the same shapes, in any order of the shapes; unused shapes are ignored."""
     if path[:1] == ("nodes",) and path[2:] == ("morph",):
         number = int(path[1])
     elif len(path) == 5 and path[:3] == ("clips", 0, "channels") and path[4] == "morph":
@@ -102,7 +103,7 @@ def _same_shapes(goal: Scene, again: Scene, path: Path) -> bool:
 
 
 def _taken_shapes(scene: Scene, number: int) -> list[object] | None:
-    """For each key of a node's morph track: its time, its name of the shape and the vertices; None where shapes mix."""
+    """Return for each key of a node's morph track: time, shape name and vertices; None if keys blend shapes."""
     morph = scene.nodes[number].morph
     track = (by_kind(scene.clips[0]) or {}).get((number, "morph")) if scene.clips else None
     if morph is None or track is None:
@@ -118,7 +119,7 @@ def _taken_shapes(scene: Scene, number: int) -> list[object] | None:
 
 
 def is_overridden(scene: Scene, path: Path) -> bool:
-    """Whether other parts of a scene say otherwise: keys where a node rests, a node's name how its mesh is called."""
+    """Return whether other parts override a field: keys the rest transform, a node's name that of its mesh."""
     if len(path) == 3 and path[0] in ("meshes", "cameras", "lights", "skins") and path[2] in ("name", "axes"):
         return True
     if path[:1] == ("nodes",) and path[2:] == ("name",) and scene.nodes[int(path[1])].kind is NodeKind.TARGET:
@@ -133,7 +134,7 @@ def is_overridden(scene: Scene, path: Path) -> bool:
 
 
 def _says_the_rest(after: Scene, again: Scene, path: Path) -> bool:
-    """Whether a track that is new says no more than the node's rest place: some formats know no other way."""
+    """Return whether a new track only repeats the rest transform, which some formats store as a track."""
     if len(path) != 5 or path[:3] != ("clips", 0, "channels"):
         return False
     node, kind = int(path[3]), str(path[4])
@@ -145,7 +146,9 @@ def _says_the_rest(after: Scene, again: Scene, path: Path) -> bool:
 
 
 def displaced(wanted: Scene, read: Scene, places: Mapping[int, int]) -> set[int]:
-    """The nodes that stand elsewhere at some time than they should; ``places`` are numbers in both scenes."""
+    """Return the nodes with another world transform than intended at some time; ``places`` maps numbers between the
+    scenes.
+    """
     clip = wanted.clips[0] if wanted.clips else None
     times = np.linspace(*clip_span(clip), 5) if clip is not None else np.zeros(1)
     numbers = sorted(places)
@@ -163,7 +166,7 @@ def _world(scene: Scene, times: Floats) -> Floats:
 
 
 def read_again(merged: Document, options: Mapping[str, object]) -> tuple[bytes, Document, Scene]:
-    """The bytes of a document and what readers will find in them; `CannotMerge` where that is not a sound file."""
+    """Return the bytes of a document and the scene that readers get from them; `CannotMerge` if that fails."""
     format = merged.format
     try:
         data = format.encode(merged)

@@ -1,4 +1,4 @@
-"""What loss reports say about originals: nodes that came and went, and what a file that is written anew lacks."""
+"""Loss reports about originals: nodes that were added and removed, and data that a rewritten file lacks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Raw, Record
 
 _MOST = 100
-"""unknown parts that are named one by one"""
+"""number of unknown parts that are listed one by one"""
 
 
 def report_nodes(
     report: LossReport, before: Scene, after: Scene, matching: Matching, places: Mapping[int, int]
 ) -> None:
-    """Report the nodes that were taken out of an original and added to it; ``places`` are those that it has now."""
+    """Report nodes that were removed from an original and added to it; ``places`` has the nodes in the new document."""
     replaced = set(matching.instead.values())
     told = {loss.path for loss in report}
     for number in matching.gone_nodes(before):
@@ -38,8 +38,9 @@ def report_nodes(
 
 
 def report_rewrite(original: Document, written: Written, why: str, otherwise: tuple[type[Record], ...] = ()) -> None:
-    """Report that all was written anew, and what of the original is not in it; ``otherwise`` are kinds of records of
-    which others say the same."""
+    """Report that the whole document was rewritten, and which data of the original is lost; ``otherwise`` are kinds of
+    records that equivalent ones replace.
+    """
     report = written.report
     report.add(Outcome.BAKED, "/", f"the original could not be edited in place ({why}): a new file was written")
     unknown = _unknown(original)
@@ -60,7 +61,7 @@ def report_rewrite(original: Document, written: Written, why: str, otherwise: tu
 
 
 def _unknown(original: Document) -> list[tuple[str, int]]:
-    """Raw records, tails of records and bytes behind the last one: path and size."""
+    """Return path and size of raw records, tails of records and trailing bytes."""
     unknown = []
     for place, record in original.walk():
         if isinstance(record, Raw):

@@ -1,8 +1,8 @@
-"""From a scene to a document: the original with the edits merged into it where there is one, else a new document.
+"""Write a scene to a document: merge it into the original, if any, or make a new document.
 
-A merged document is checked before it counts: its bytes are read again and must mean the scene that was given. A field
-that does not come out as it is meant is dropped, and reported, if a new file would not hold it either. Otherwise the
-whole document is written anew, and the report says why and what of the original is gone.
+A merged document is checked: its bytes are read again and must give the same scene. A field that reads back differently
+is dropped and reported, if a new file would not store it either. Otherwise the whole document is rewritten, and the
+report gives the reason and the lost data of the original.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from keyframer.wire.record import Raw, Record
 
 _EXACT = Comparison()
 _TURNED = Comparison(1e-12)
-"""float64 numbers, through two changes of axes"""
+"""tolerance for float64 numbers after two changes of axes"""
 _FREE_OPTIONS = {"max_error", "companion"}
-"""options that say nothing about the layout of the file"""
+"""options that do not affect the layout of the file"""
 _NO_PLACE = "the format cannot store it, or other parts of the scene override it"
 
 
 def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Written:
-    """What `Format.from_scene` does."""
+    """Implement `Format.from_scene`."""
     writer = format.scene_writer()
     chosen = make_options(format.name, writer.options, options)
     scene, dangling = without_invalid_links(scene)
@@ -60,7 +60,7 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
 
 
 def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written | str | None:
-    """The original with the edits in it, or why that cannot be; None where there is no original of this format."""
+    """Merge the edits into the original, or return why that fails; None without an original of this format."""
     origin = scene.origin
     if origin is None or origin.document.format.name != format.name:
         return None
@@ -95,7 +95,7 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
 
 
 def _with_one_clip(scene: Scene, before: Scene, report: LossReport) -> Scene:
-    """The scene without the clips that files of one clip cannot hold."""
+    """Return the scene without the clips that a format with one clip cannot store."""
     most = max(len(before.clips), 1)
     for clip in scene.clips[most:]:
         report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format can store only one clip")
@@ -104,7 +104,7 @@ def _with_one_clip(scene: Scene, before: Scene, report: LossReport) -> Scene:
 
 @dataclass(eq=False)
 class _Merging:
-    """One edit on its way into the original."""
+    """Merges one edit into the original."""
 
     format: Format
     merger: Merger[Any]
@@ -115,7 +115,7 @@ class _Merging:
     report: LossReport
 
     def merged(self, comparison: Comparison, known: list[Path] | None) -> Written:
-        """The original with the edit; `CannotMerge` where it would mean something else than the scene."""
+        """Return the original with the edit; `CannotMerge` if it would not read as the scene."""
         document, before, matching = self.original.document, self.original.scene, self.original.matching
         if self.after.clips and by_kind(self.after.clips[0]) is None:
             raise CannotMerge("clips/0/channels")
@@ -151,7 +151,7 @@ class _Merging:
         return Written(merged_document, self.report, self.merger.companion_files(merged_document, options), data=data)
 
     def _places(self, tree: Tree, read: Document, again: Scene) -> tuple[Mapping[int, int], Mapping[int, int]]:
-        """Numbers of nodes and materials in the scene that is wanted, to those in the scene that was read again."""
+        """Map numbers of nodes and materials in the intended scene to those in the scene that was read again."""
         matching = self.original.matching
         moved = _moved(tree.document, read)
         parts = _numbered(tree.parts, matching)
@@ -174,8 +174,9 @@ class _Merging:
         read_scene: Scene,
         theirs: Written,
     ) -> None:
-        """`CannotMerge` for fields that do not come out as they are meant, for new nodes that are ``missing`` and for
-        nodes that stand ``elsewhere``: but not if that is so in a new file, too."""
+        """Raise `CannotMerge` for fields that read back differently, for ``missing`` new nodes and for nodes
+        ``elsewhere``, unless a new file has the same loss.
+        """
         writer = self.format.scene_writer()
         try:
             written = writer.from_scene(self.after, make_options(self.format.name, writer.options, {}))
@@ -203,8 +204,10 @@ class _Merging:
             raise CannotMerge(f"{self.after.nodes[number].name!r} would be misplaced")
 
     def _tell_new(self, materials: Mapping[int, int], again: Scene, report: LossReport) -> None:
-        """What the format has no place for, of nodes and materials that were not there before; materials that came and
-        went. ``materials`` are numbers in the scene that was read ``again``."""
+        """Report data of new nodes and materials that the format cannot store, and added and removed materials.
+
+        ``materials`` are numbers in the scene that was read ``again``.
+        """
         matching, before, after = self.original.matching, self.original.scene, self.after
         new = new_parts(after, matching)
         if new[0].nodes or new[0].materials:
@@ -224,7 +227,7 @@ class _Merging:
                 self.report.add(Outcome.EXACT, path, "added to the original")
 
     def _tell_unknown(self, document: Document, ours: Tree) -> None:
-        """Unknown records that went with the nodes that they stood in."""
+        """Report unknown records that were removed with their nodes."""
         gone = set(self.original.matching.gone_nodes(self.original.scene))
         if not gone:
             return
@@ -261,8 +264,9 @@ class _Merging:
 
 
 def _untouched(after: Scene, before: Scene, changed: list[Path]) -> frozenset[int]:
-    """Nodes that an edit has nothing to do with, of two scenes with the same nodes: they did not change, nor what they
-    show, hang on, look at or are bound to. None of them where the edit is about more than single nodes."""
+    """Return nodes that an edit does not affect, of two scenes with the same nodes: they, their meshes, ancestors,
+    targets and joints did not change. Empty if the edit affects more than single nodes.
+    """
     touched: set[int] = set()
     for path in changed:
         match path:
@@ -295,7 +299,7 @@ def _untouched(after: Scene, before: Scene, changed: list[Path]) -> frozenset[in
 
 
 def _part_name(scene: Scene, field: Path) -> str | None:
-    """What the part of a field is called in the reports of writers."""
+    """Return the name of a field's part in the reports of writers."""
     if len(field) > 4 and field[2] == "channels":
         return scene.nodes[int(field[3])].name
     if len(field) > 1 and isinstance(field[1], int) and field[0] != "clips":
@@ -305,7 +309,7 @@ def _part_name(scene: Scene, field: Path) -> str | None:
 
 
 def _renamed(parts: Any, matching: Matching) -> dict[int, object]:
-    """Parts of the edited scene by the numbers that they had before; new ones are those of nothing before."""
+    """Return parts of the edited scene by their original numbers; new ones get unused numbers."""
     numbers = {"nodes": {**matching.nodes, **matching.instead}, "materials": matching.materials}
     return {
         record: (kind, numbers[kind].get(number, -1 - number), *rest) for record, (kind, number, *rest) in parts.items()
@@ -313,7 +317,7 @@ def _renamed(parts: Any, matching: Matching) -> dict[int, object]:
 
 
 def _numbered(parts: Any, matching: Matching) -> dict[int, tuple[str, int]]:
-    """The other way round: by the `id` of a record, the number of its part in the edited scene."""
+    """Return the number in the edited scene of each part, by the `id` of its record."""
     numbers = {
         "nodes": {old: new for new, old in (*matching.instead.items(), *matching.nodes.items())},
         "materials": {old: new for new, old in matching.materials.items()},
@@ -328,15 +332,16 @@ def _offset(part: Any) -> int | None:
 
 
 def _moved(written: Document, read: Document) -> list[tuple[Record, int | None]]:
-    """The records of a document, and where each stands in its bytes."""
+    """Return the records of a document, and the new offset of each in its bytes."""
     return [(one, other.offset) for one, other in zip(written.find(Record), read.find(Record), strict=False)]
 
 
 def _pairs(
     kind: str, after: Sequence[Any], again: Sequence[Any], moved: list[tuple[Record, int | None]], parts: Parts
 ) -> dict[int, int]:
-    """Numbers of parts in the scene that is wanted to those of a scene that was read: by where their records went,
-    the others by name, and what is left by its kind, in order."""
+    """Map numbers of parts in the intended scene to those in the scene that was read: by the new offsets of their
+    records, then by name, then by kind in order.
+    """
     numbers = {_offset(part): number for number, part in enumerate(again)}
     pairs: dict[int, int] = {}
     left = dict.fromkeys(range(len(again)))

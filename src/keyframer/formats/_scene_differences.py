@@ -1,9 +1,9 @@
-"""What differs between two scenes, part by part: the paths of fields, as tuples.
+"""Find the differences between two scenes, as paths of fields.
 
-``("nodes", 3, "position")``, ``("materials", 0, "maps", "texture1", "file_name")``, ``("environment", "fog")``. A
-channel is named by what it moves: ``("clips", 0, "channels", 3, "rotation")``. A list that has grown or shrunk is named
-whole: ``("nodes",)``. Leftovers of formats and names as stored are not compared: they belong to the file, not to the
-scene.
+A path is a tuple: ``("nodes", 3, "position")``, ``("materials", 0, "maps", "texture1", "file_name")``,
+``("environment", "fog")``. A channel is named by its node and kind: ``("clips", 0, "channels", 3, "rotation")``. A list
+with another length is one difference: ``("nodes",)``. Extras and stored names are not compared: they belong to the
+file, not to the scene.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 
 
 _compared: dict[type[Any], tuple[str, ...]] = {}
-"""the fields of parts that are compared, found when first needed"""
+"""fields of parts that are compared, found on first use"""
 
 
 def _names(kind: type[Any]) -> tuple[str, ...]:
@@ -35,13 +35,13 @@ def _names(kind: type[Any]) -> tuple[str, ...]:
 
 
 class Comparison:
-    """How alike two scenes must be. ``relative`` is what numbers may differ by, 0 for not at all."""
+    """Compares scenes. ``relative`` is the allowed relative difference of numbers, 0 for exact comparison."""
 
     def __init__(self, relative: float = 0.0) -> None:
         self.relative = relative
 
     def scenes(self, a: Scene, b: Scene) -> list[Path]:
-        """Everything that differs."""
+        """Return the paths of all differences."""
         paths: list[Path] = []
         for name in _LISTS:
             mine, others = getattr(a, name), getattr(b, name)
@@ -108,7 +108,7 @@ class Comparison:
     def _numbers(self, a: Any, b: Any) -> bool:
         if a.shape != b.shape:
             return False
-        if a.dtype == b.dtype and a.tobytes() == b.tobytes():  # a tenth of the time of comparing numbers
+        if a.dtype == b.dtype and a.tobytes() == b.tobytes():  # ten times faster than comparing numbers
             return True
         if a.dtype.kind != "f" and b.dtype.kind != "f":
             return bool(np.array_equal(a, b))
@@ -120,7 +120,7 @@ class Comparison:
 
 
 def by_kind(clip: Clip) -> dict[tuple[int, str], Track] | None:
-    """Tracks by node and kind; None where a node has two of a kind, which no path can tell apart."""
+    """Return tracks by node and kind; None if a node has two of a kind, which paths cannot distinguish."""
     tracks = {(channel.node, channel.track.kind): channel.track for channel in clip.channels}
     return tracks if len(tracks) == len(clip.channels) else None
 

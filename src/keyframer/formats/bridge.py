@@ -1,4 +1,4 @@
-"""What a format's bridge offers: a reader, a writer and a merger of scenes, with defaults for what is optional."""
+"""The interface of a format's bridge: a reader, a writer and a merger of scenes, with defaults for optional parts."""
 
 from __future__ import annotations
 
@@ -38,96 +38,98 @@ O = TypeVar("O")  # noqa: E741  # a dataclass of options
 
 
 class SceneWriter(ABC, Generic[O]):
-    """Makes documents of scenes."""
+    """Writes documents from scenes."""
 
     options: type[O]
     """a dataclass; all its fields have defaults"""
     holdings: ClassVar[Holdings] = Holdings(())
-    """what of a scene its documents hold"""
+    """the features and fields that its documents can store"""
 
     @abstractmethod
     def from_scene(self, scene: Scene, options: O) -> Written:
-        """A new document, and what was lost on the way."""
+        """Return a new document with its loss report."""
 
 
 class Original(NamedTuple):
-    """The document that a scene came from: a writer that follows it takes its choices from there."""
+    """The original document of a scene, whose conventions the writer follows."""
 
     document: Document
     scene: Scene
-    """what it means"""
+    """the scene of the document"""
     options: Any
-    """of the reader, as it was read"""
+    """the options of the reader"""
     matching: Matching
-    """numbers of nodes and materials in the scene that is written, to those in ``scene``"""
+    """maps numbers of nodes and materials in the scene that is written to those in ``scene``"""
     links: Any = None
-    """what `Merger.read` told besides the scene"""
+    """further result of `Merger.read`"""
     untouched: Collection[int] = frozenset()
-    """nodes that the edit has nothing to do with, as they are numbered in the scene that is written: no record needs to
-    be written for them, as they say the same before and after"""
+    """nodes that the edit does not affect, numbered as in the scene that is written: their records are not written,
+    since they would not change
+    """
 
 
 class Merged(NamedTuple):
-    """A document that took over an edit."""
+    """A document with a merged edit."""
 
     document: Document
     reading: Mapping[str, object] = {}
-    """options that its readers need besides those of the original: companions that changed"""
+    """further options for its readers: changed companions"""
     places: tuple[Mapping[int, int], Mapping[int, int]] | None = None
-    """numbers of nodes and of materials in the edited scene, to those that its readers will give them; None: they are
-    found by their records"""
+    """maps numbers of nodes and of materials in the edited scene to those in the merged document; None to find them by
+    their records
+    """
 
 
 class Merger(ABC, Generic[O]):
-    """Merges edited scenes into the documents that they came from. ``O`` are the options of the reader."""
+    """Merges edited scenes into their original documents. ``O`` are the options of the reader."""
 
     rules: ClassVar[RecordRules] = RecordRules()
-    """how records are matched"""
+    """rules for matching records"""
     stores_unit: ClassVar[bool] = False
-    """whether documents say how long a unit of length is"""
+    """whether documents store the unit of length"""
     equivalent_records: ClassVar[tuple[type[Record], ...]] = ()
-    """record types that mean the same as others which the writer uses"""
+    """record types that are equivalent to those of the writer"""
 
     @abstractmethod
     def read(self, document: Document, options: O) -> tuple[Scene, Any]:
-        """What a document means, and what else helps to find its records again."""
+        """Return the scene of a document, and links to its records."""
 
     @abstractmethod
     def tree(self, document: Document, scene: Scene, links: Any) -> Tree:
-        """The document as it is merged, and which of its records stand for the nodes and materials of its scene."""
+        """Return the document as a tree for merging, with the nodes and materials of its records."""
 
     @abstractmethod
     def write(self, scene: Scene, original: Original) -> Written:
-        """A document of the scene with the choices of the original, and ``parts``: the other two trees of a merge."""
+        """Write the scene with the conventions of the original, with ``parts``: base and theirs of a merge."""
 
     def holdings(self, original: Document) -> Holdings:
-        """What documents like the original hold."""
+        """Return the features and fields that documents like the original can store."""
         return original.format.scene_writer().holdings
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """The scene as the format would say it."""
+        """Return the scene with values that the format can store."""
         return counted_like(scene, before)
 
     def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """The same for what depends on how a part was; ``before`` has its parts where the scene has them."""
+        """Return the scene with values that depend on the original; ``before`` has its parts in the same order."""
         return scene
 
     def finish(self, merged: Tree, theirs: Written, original: Original) -> Merged:
-        """The document of a merged tree; ``theirs`` is what `write` made of the edited scene."""
+        """Return the document of a merged tree; ``theirs`` is the result of `write` for the edited scene."""
         return Merged(merged.document)
 
     def keeps_layout(self, original: Document, asked: Mapping[str, object], options: Mapping[str, object]) -> bool:
-        """Whether the options of writing ask for the layout that the original has; it was read with ``options``."""
+        """Return whether the options for writing allow the layout of the original, which was read with ``options``."""
         return not asked
 
     def choose_file(self, written: Written, asked: Mapping[str, object]) -> Written:
-        """Of several files that belong together, the one that is asked for first."""
+        """Return the written files with the requested one first."""
         return written
 
     def companion_files(self, original: Document, options: Mapping[str, object]) -> tuple[tuple[str, bytes], ...]:
-        """Suffix and bytes of each companion."""
+        """Return suffix and bytes of each companion."""
         return ()
 
     def companion_options(self, written: Written) -> dict[str, object]:
-        """Options of reading that name the companions of a new file."""
+        """Return options for reading that name the companions of a new file."""
         return {}

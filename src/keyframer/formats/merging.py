@@ -1,11 +1,12 @@
-"""Three trees of records become one: an original document takes over what an edit changed, and nothing else.
+"""Merge three trees of records: apply the changes of an edit to an original document, and nothing else.
 
-*Ours* is the original document. *Base* is the document that the writer makes of the scene as it was read, *theirs* the
-one that it makes of the edited scene. Where base and theirs agree, ours stays to the byte. Where they differ, ours
-takes the field, the row of an array or the bit of a flag word from theirs. Records that only theirs has are inserted
-behind their like; records that theirs no longer has are removed. What ours has and the writer never writes stays.
+*Ours* is the original document. *Base* is the document that the writer makes from the scene as it was read, *theirs*
+the one that it makes from the edited scene. If base and theirs agree, ours stays unchanged to the byte. If they differ,
+ours takes the field, the row of an array or the bit of a flag word from theirs. Records that only theirs has are
+inserted after records of the same kind; records that theirs no longer has are removed. Data of ours that the writer
+never writes is kept.
 
-Records are matched by the part of the scene they stand for, else by what a format's `RecordRules` say.
+Records are matched by their scene part, else by the `RecordRules` of the format.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from keyframer.wire.record import Raw, Record
 
 Array = npt.NDArray[Any]
 Parts = Mapping[int, Hashable]
-"""by the `id` of a record: the part of the scene that it stands for"""
+"""the scene part of each record, by the record's `id`"""
 Key = tuple[object, Hashable, int]
-"""kind, name, and which of those that are alike"""
+"""kind, name, and index among equal ones"""
 
 
 class Table(Protocol):
-    """Keys as columns of equal length, of which ``time`` tells the rows apart."""
+    """Keys as columns of equal length; ``time`` identifies the rows."""
 
     def columns(self) -> dict[str, Array]: ...
 
@@ -40,13 +41,16 @@ class Table(Protocol):
 
 
 class FrameTable:
-    """A row for every frame, as named columns of 32-bit floats: in trees that are merged it takes the place of an array
-    whose columns belong to different nodes. Names are those of the format: a node, a node and a component …"""
+    """A row for every frame, as named columns of 32-bit floats.
+
+    During a merge it replaces an array whose columns belong to different nodes. Each format defines the names: a node,
+    a node and a component …
+    """
 
     def __init__(self, named: Mapping[Any, npt.ArrayLike], origins: npt.NDArray[np.int64]) -> None:
         self.named = {name: np.asarray(column, "<f4") for name, column in named.items()}
         self.origins = origins
-        """the row of the original that each row was, or stands nearest to"""
+        """the original row of each row, or the nearest one"""
 
     def columns(self) -> dict[Any, Array]:
         return {"time": self.origins, **self.named}
@@ -60,50 +64,54 @@ def _is_table(value: Any) -> bool:
 
 
 class RecordRules:
-    """How the records of a format are matched and merged; each format has a subclass, in a file of its own."""
+    """How the records of a format are matched and merged; each format has a subclass."""
 
     flags: ClassVar[Mapping[type[Record], Collection[str]]] = {}
     """fields that are merged bit by bit"""
     flag_columns: ClassVar[Mapping[tuple[type[Record], str], int]] = {}
     """the column of an array that is merged bit by bit (0: the only one)"""
     copied: ClassVar[Collection[object]] = ()
-    """kinds of which a record may hold several copies that say the same"""
+    """kinds of which a record may contain several equal copies"""
     outside: ClassVar[Collection[object]] = ()
-    """kinds that may also stand beside the record which they belong to"""
+    """kinds that may also be siblings of the record that they belong to"""
 
     def kind(self, record: Record) -> object:
-        """Records of different kinds never match."""
+        """Return the kind of a record; records of different kinds never match."""
         return type(record)
 
     def key(self, record: Record) -> Hashable:
-        """What tells records of one kind in one parent apart, besides their order."""
+        """Return a key that distinguishes records of one kind in one parent, besides their order."""
         return None
 
     def adapt(self, theirs: Record, ours: Record) -> Record:
-        """What ``theirs`` says in the manner of ``ours``, a record of the same kind and another type."""
+        """Return ``theirs`` converted to the type of ``ours``, a record of the same kind."""
         return theirs
 
     def corresponds(self, ours: Record, base: Record) -> bool:
-        """Whether the rows of two records are the same rows. If not, what changed is taken over whole."""
+        """Return whether two records have the same rows. If not, changed fields are replaced as a whole."""
         return True
 
     def settle(self, record: Record) -> None:
-        """Put in order what depends on the fields or children of a record that changed."""
+        """Update fields that depend on changed fields or children of a record."""
 
     def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
-        """Where a new record goes that has no like among its siblings; None: behind those it follows in theirs."""
+        """Return the index for a new record without siblings of its kind; None to insert it after the record that it
+        follows in theirs.
+        """
         return None
 
 
 class Tree(NamedTuple):
-    """A document, and which part of the scene its records stand for."""
+    """A document, and the scene part of each of its records."""
 
     document: Document
     parts: Parts
 
 
 def merge(ours: Tree, base: Tree, theirs: Tree, rules: RecordRules) -> Tree:
-    """The document of ``ours`` with the differences of ``base`` and ``theirs``; unchanged records are shared."""
+    """Return the document of ``ours`` with the differences between ``base`` and ``theirs``; unchanged records are
+    shared.
+    """
     work = _Merge(rules, {**ours.parts, **base.parts, **theirs.parts})
     records = work.children(None, ours.document.records, base.document.records, theirs.document.records, [])
     return Tree(replace(ours.document, records=records), work.parts)
@@ -114,7 +122,7 @@ class _Merge:
         self.rules = rules
         self.parts = parts
         self.substitutes: dict[int, Record | None] = {}
-        """by `id`: what becomes of records that stand beside the one they belong to"""
+        """replacements of records that are siblings of the record they belong to, by `id`"""
 
     def children(
         self,
@@ -124,7 +132,10 @@ class _Merge:
         theirs: Sequence[Record],
         beside: Sequence[Record],
     ) -> list[Record]:
-        """The records inside one parent. ``beside`` are those beside the parent, where some of its own may stand."""
+        """Merge the children of one parent.
+
+        ``beside`` are the siblings of the parent, which may include some of its records.
+        """
         if not base and not theirs:
             return ours  # type: ignore[return-value]  # an empty tuple stands for no children
         was, now = self._by_key(base), self._by_key(theirs)
@@ -182,8 +193,9 @@ class _Merge:
         new: Record,
         theirs: Sequence[Record],
     ) -> None:
-        """Put a new record behind the last of its kind (one that is gone counts, too), else where the format says, else
-        behind those it follows in theirs."""
+        """Insert a new record after the last of its kind (removed ones count too), else at the position of the format's
+        rules, else after the records that it follows in theirs.
+        """
         kind = self.rules.kind(new)
         place = max((i + 1 for i, (other, _) in enumerate(merged) if other == kind), default=None)
         if place is None:
@@ -199,7 +211,7 @@ class _Merge:
         merged.insert(place, (kind, new))
 
     def record(self, ours: Record, base: Record | None, theirs: Record, siblings: Sequence[Record]) -> Record:
-        """One record; ``ours`` itself where nothing changed. Without ``base`` all that ``theirs`` says counts."""
+        """Merge one record; ``ours`` itself if nothing changed. Without ``base``, all values of ``theirs`` are used."""
         if base is not None and type(base) is not type(theirs):
             base = None
         if type(ours) is not type(theirs):
@@ -244,7 +256,7 @@ class _Merge:
         return next((columns[kind, name] for kind in type(record).__mro__ if (kind, name) in columns), None)
 
     def same(self, a: Record, b: Record) -> bool:
-        """Whether two records say the same, with all that is in them."""
+        """Return whether two records are equal, including their children."""
         return (
             type(a) is type(b)
             and len(a.children) == len(b.children)
@@ -254,7 +266,7 @@ class _Merge:
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Whether two values of a field are the same; NaN equals NaN."""
+    """Return whether two values of a field are equal; NaN equals NaN."""
     if a is b:
         return True
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
@@ -268,7 +280,7 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def _differs(a: Array, b: Array) -> npt.NDArray[np.bool_]:
-    """Which rows differ."""
+    """Return which rows differ."""
     unlike = a != b
     if a.dtype.kind == "f" and b.dtype.kind == "f":
         unlike &= ~(np.isnan(a) & np.isnan(b))
@@ -276,7 +288,9 @@ def _differs(a: Array, b: Array) -> npt.NDArray[np.bool_]:
 
 
 def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None = None) -> Array:
-    """An array whose rows are ours where base and theirs agree; rows behind the shorter of the two are theirs."""
+    """Return an array with rows of ours if base and theirs agree; rows after the shorter of the two are those of
+    theirs.
+    """
     if ours.shape != base.shape or ours.shape[1:] != theirs.shape[1:]:
         return theirs
     merged = np.array(theirs, ours.dtype)
@@ -295,7 +309,7 @@ def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None 
 
 
 def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
-    """Rows whose cells are ours where base and theirs agree. Keys are matched by their times, frames by origin."""
+    """Return rows with cells of ours if base and theirs agree. Keys are matched by time, frames by origin."""
     mine, was, now = ours.columns(), base.columns(), theirs.columns()
     if len(mine["time"]) != len(was["time"]):
         return theirs
@@ -323,7 +337,7 @@ def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
 
 
 def _rows_before(base: Array, theirs: Array) -> npt.NDArray[np.intp]:
-    """For each row of theirs the row of base that it was; -1 for a new one."""
+    """Return for each row of theirs the row of base, -1 for a new one."""
     if len(base) == len(theirs):
         return np.arange(len(theirs))
     known: dict[Any, int] = {}

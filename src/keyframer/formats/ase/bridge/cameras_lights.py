@@ -1,4 +1,4 @@
-"""Cameras and lights: what they are, and how that changes."""
+"""Read cameras and lights, and the tracks of their settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOTHING = Block()
 
 
 def read_camera(reporter: Reporter, node: Block, name: str) -> Camera:
-    """The camera of a node as its first settings say."""
+    """Read the camera of a node from its first settings."""
     settings = node.block(b"CAMERA_SETTINGS") or _NOTHING
     camera = Camera(name, raw_name=node.name(b"NODE_NAME"))
     get_fields(camera, settings, CAMERA)
@@ -37,7 +37,7 @@ def read_camera(reporter: Reporter, node: Block, name: str) -> Camera:
 
 
 def read_light(reporter: Reporter, node: Block, name: str, encoding: str | None) -> Light:
-    """The light of a node as its first settings say."""
+    """Read the light of a node from its first settings."""
     settings = node.block(b"LIGHT_SETTINGS") or _NOTHING
     light = Light(name, LIGHT_TYPES.get(node.name(b"LIGHT_TYPE") or b"", LightType.OMNI))
     light.raw_name = node.name(b"NODE_NAME")
@@ -59,7 +59,7 @@ def read_light(reporter: Reporter, node: Block, name: str, encoding: str | None)
 
 
 def setting_tracks(reporter: Reporter, node: Block, is_camera: bool) -> list[Track]:
-    """The tracks of settings that change, from the settings for each sampled time."""
+    """Return tracks of settings that change, from the settings at each sampled time."""
     animation = node.block(b"CAMERA_ANIMATION" if is_camera else b"LIGHT_ANIMATION")
     if animation is None:
         return []

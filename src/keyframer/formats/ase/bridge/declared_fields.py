@@ -1,7 +1,7 @@
-"""What single lines mean in a scene, declared once: how a value is got from the lines of a block, and put there.
+"""Declare how fields of a scene are stored in single lines, for reading and writing.
 
-Reading, writing and loss reports follow from the tables below. What needs more than its own lines (names, shading,
-targets, ranges of lights) is code beside them.
+Reading, writing and loss reports use the tables below. Fields that need other lines (names, shading, targets, ranges of
+lights) are read and written by code.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _color(name: str, keyword: str, usual: Any = None) -> LineField:
 
 
 def _number(name: str, keyword: str, usual: float | None = None) -> LineField:
-    """A number; ``usual`` is what a block means that does not say it."""
+    """Declare a number; ``usual`` is the value of a block without the line."""
 
     def get(block: Block) -> float | None:
         stated = block.get(keyword.encode()) is not None
@@ -37,7 +37,7 @@ def _number(name: str, keyword: str, usual: float | None = None) -> LineField:
 
 
 def _angle(name: str, keyword: str) -> LineField:
-    """Degrees that may be left out; numbers below 0 say nothing."""
+    """Declare optional degrees; negative numbers mean none."""
 
     def get(block: Block) -> float | None:
         value = block.number(keyword.encode(), -1.0)
@@ -47,12 +47,12 @@ def _angle(name: str, keyword: str) -> LineField:
 
 
 def _flag(name: str, keyword: str) -> LineField:
-    """A line that says something by being there."""
+    """Declare a field that is true if its line is present."""
     return LineField(name, lambda block: block.has(keyword.encode()), lambda value: [line(keyword)] if value else [])
 
 
 def _word(name: str, keyword: str, yes: bytes, no: bytes) -> LineField:
-    """One of two words."""
+    """Declare a field with one of two words."""
     return LineField(
         name,
         lambda block: block.name(keyword.encode()) == yes,
@@ -61,7 +61,7 @@ def _word(name: str, keyword: str, yes: bytes, no: bytes) -> LineField:
 
 
 def _pair(name: str, first: str, second: str, usual: float | None = None) -> LineField:
-    """Two numbers, each on its line; without ``usual`` both must be there."""
+    """Declare two numbers, each on its own line; without ``usual`` both are required."""
     keywords = (first.encode(), second.encode())
 
     def get(block: Block) -> tuple[float, ...] | None:
@@ -100,11 +100,11 @@ MATERIAL_REST = (
     LineField("falloff_inwards", _falls_inwards, lambda value: [line("MATERIAL_FALLOFF", b"In" if value else b"Out")]),
     _word("additive", "MATERIAL_XP_TYPE", b"Additive", b"Filter"),
 )
-"""what stands behind the shading"""
+"""lines after the shading"""
 
 MAP_AMOUNT = (_number("amount", "MAP_AMOUNT", 1.0),)
 
-# 3ds Max counts V and angles the other way round than 3D Studio, whose way the scene has
+# 3ds Max reverses V and angles compared with 3D Studio, whose convention the scene uses
 MAP = (
     LineField(
         "offset",
@@ -136,7 +136,7 @@ LIGHT = (
 LIGHT_SETTINGS = (_color("color", "LIGHT_COLOR", (1.0, 1.0, 1.0)), _number("multiplier", "LIGHT_INTENS", 1.0))
 
 CONE = (_angle("hotspot_degrees", "LIGHT_HOTSPOT"), _angle("falloff_degrees", "LIGHT_FALLOFF"))
-"""of spot lights"""
+"""fields of spot lights"""
 
 LIGHT_TYPES = {
     b"Omni": LightType.OMNI,
@@ -144,7 +144,7 @@ LIGHT_TYPES = {
     b"Free": LightType.SPOT,
     b"Directional": LightType.DIRECTIONAL,
 }
-"""of two words for a type, the second is that of a light without a target"""
+"""if a type has two words, the second means a light without a target"""
 
 
 def _fov(block: Block) -> float:
@@ -165,10 +165,10 @@ LIGHT_TRACKS = {
     "hotspot": "LIGHT_HOTSPOT",
     "falloff": "LIGHT_FALLOFF",
 }
-"""settings that may change with time"""
+"""settings that may be animated"""
 
 SHADINGS = {b"Constant": "flat", b"Phong": "phong", b"Blinn": "phong", b"Metal": "metal"}
-"""of two words for one shading, new files have the first"""
+"""if a shading has two words, new files use the first"""
 
 ENVIRONMENT = (_color("background_color", "SCENE_BACKGROUND_STATIC"), _color("ambient", "SCENE_AMBIENT_STATIC"))
 

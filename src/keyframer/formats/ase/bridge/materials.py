@@ -1,4 +1,4 @@
-"""Materials and their maps."""
+"""Read materials and their maps."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SLOTS = {
     b"MAP_REFLECT": "reflection",
 }
 _DEEPEST = 8
-"""sub-materials inside each other"""
+"""limit for nested sub-materials"""
 
 
 class Palette:
-    """The materials of a document: which one a face has follows from the object's material and the face's id."""
+    """The materials of a document: the material of a face depends on the object's material and the face's id."""
 
     def __init__(self, reporter: Reporter, encoding: str | None) -> None:
         self.materials: list[Material] = []
@@ -33,9 +33,9 @@ class Palette:
         self._encoding = encoding
         self._top: dict[int, Block] = {}
         self.numbers: dict[int, int] = {}
-        """number of each block's material, by the block's id"""
+        """material number of each block, by the block's id"""
         self._inner: dict[int, list[Block]] = {}
-        """the sub-materials of each block, likewise"""
+        """sub-materials of each block, by the block's id"""
 
     def read(self, materials: list[Block]) -> None:
         for at, block in enumerate(materials):
@@ -49,7 +49,7 @@ class Palette:
         return reference in self._top
 
     def number(self, reference: int, face_id: int) -> int:
-        """The material of a face with an id, in an object with a material; -1 for none."""
+        """Return the material of a face with this id, in an object with this material; -1 for none."""
         block = self._top.get(reference)
         for _ in range(_DEEPEST):
             if block is None:
@@ -63,7 +63,7 @@ class Palette:
         return -1 if block is None else self.numbers.get(id(block), -1)
 
     def places(self) -> dict[int, tuple[int, int]]:
-        """For each material that faces can have: the material of the object, and the id of the face."""
+        """Return for each material that faces can have: the material of the object, and the id of the face."""
         found: dict[int, tuple[int, int]] = {}
         for reference, block in self._top.items():
             for face_id in range(max(len(block.blocks(b"SUBMATERIAL")), 1)):
@@ -95,7 +95,7 @@ class Palette:
 
 
 def _leaves(block: Block) -> Iterator[Block]:
-    """The materials that surfaces have: those without materials inside."""
+    """Return the materials without sub-materials."""
     stack = [(block, 0)]
     while stack:
         material_block, depth = stack.pop()

@@ -1,8 +1,8 @@
-"""How an edited scene gets back into its ASE document: which records are the same.
+"""Merge an edited scene into its ASE document: matching of records.
 
-Lines go by their keywords, nodes, their animations and materials by the part of the scene that they are. Keys of one
-kind of motion are the same track, whatever controller it has. Nodes in groups and materials that are parts of others
-are written flat, and then put where the document has them.
+Lines are matched by keyword; nodes, their animations and materials by their scene part. Keys of one kind of motion are
+the same track, whatever its controller. Nodes in groups and sub-materials are written flat, and then moved to where the
+document has them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from keyframer.scene import Scene
 from keyframer.wire.record import Record
 
 _CONTAINERS = {b"GROUP": None, b"MATERIAL": "NUMSUBMTLS", b"SUBMATERIAL": "NUMSUBMTLS"}
-"""blocks that hold nodes and other materials, and the line that counts these"""
+"""blocks that contain nodes and other materials, and the line with their number"""
 
 
 class LineRules(RecordRules):
@@ -38,11 +38,13 @@ class LineRules(RecordRules):
         return record.keyword.split(b"_")[1] if isinstance(record, Keys) else type(record)
 
     def key(self, record: Record) -> Hashable:
-        """Groups go by their names, materials of several parts by their numbers."""
+        """Return the name of a group, or the number of a material with sub-materials."""
         return record.values if isinstance(record, Block) and record.keyword in _CONTAINERS else None
 
     def corresponds(self, ours: Record, base: Record) -> bool:
-        """Keys correspond where they have the same times; other tables where they are as long."""
+        """Return whether tables correspond: keys if they have the same times, other tables if they have the same
+        length.
+        """
         if isinstance(ours, Keys) and isinstance(base, Keys):
             return ours.keyword == base.keyword and equal(ours.times, base.times)
         if not isinstance(ours, Table):
@@ -83,7 +85,7 @@ class Merger(bridge.Merger[Options]):
 
 
 class _Nesting:
-    """Where a document has the nodes and materials of its scene."""
+    """The position of the nodes and materials of a scene in its document."""
 
     def __init__(self, original: bridge.Original) -> None:
         matching, parts = original.matching, original.links.parts
@@ -93,11 +95,11 @@ class _Nesting:
             self.parents |= {id(each): record for each in record.children}
             records[parts.get(id(record))] = record
         self.homes: dict[Hashable, Block] = {}
-        """by node or material of the scene that is written: its record in the document"""
+        """record in the document of each node or material of the scene that is written"""
         for kind, numbers in (("nodes", matching.nodes), ("materials", matching.materials)):
             self.homes |= {(kind, new): records[kind, old] for new, old in numbers.items() if (kind, old) in records}
         self.made: dict[int, Block] = {}
-        """by the `id` of a block of the document that holds others: the one that stands for it"""
+        """new block for each block of the document that contains others, by its `id`"""
         self.parts: dict[int, Hashable] = {}
 
     def nested(self, written: Written) -> Written:
@@ -123,7 +125,7 @@ class _Nesting:
         return found
 
     def _container(self, home: Block | None, record: Record) -> Record:
-        """A record, or what it stands in: as many containers as the document has about it."""
+        """Return a record inside new blocks for all blocks that contain it in the document."""
         parent = None if home is None else self.parents.get(id(home))
         while parent is not None and parent.keyword in _CONTAINERS:
             known = self.made.setdefault(id(parent), type(parent)(parent.values))

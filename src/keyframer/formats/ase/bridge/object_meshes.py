@@ -1,4 +1,4 @@
-"""Meshes: from world space to that of their nodes, with texture coordinates, colours, groups and materials."""
+"""Read meshes: from world space to node space, with texture coordinates, colours, smoothing groups and materials."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ T = TypeVar("T", bound=Table)
 
 
 def table(block: Block, kind: type[T]) -> T | None:
-    """The first table of a kind inside a block."""
+    """Return the first table of a kind inside a block."""
     return next((child for child in block.children if isinstance(child, kind)), None)
 
 
 def read_mesh(reporter: Reporter, node: Block, block: Block, name: str, world: Floats, palette: Palette) -> Mesh | None:
-    """The mesh of an object; None without a list of vertices. Faces with corners that do not exist are left out."""
+    """Read the mesh of an object; None without a list of vertices. Faces with invalid corners are left out."""
     vertices = table(block, VertexList)
     if vertices is None:
         return None
@@ -70,7 +70,7 @@ def read_mesh(reporter: Reporter, node: Block, block: Block, name: str, world: F
 
 
 def local_positions(reporter: Reporter, vertices: VertexList, world: Floats) -> Floats:
-    """Vertices in the space of a node that is at ``world``."""
+    """Return vertices in the local space of a node with the matrix ``world``."""
     stored = finite_rows(reporter, vertices, "values", vertices.values)
     rows: Floats = stored[_order(reporter, vertices, vertices.index)]
     if abs(np.linalg.det(world[:3, :3])) < 1e-12:
@@ -80,7 +80,7 @@ def local_positions(reporter: Reporter, vertices: VertexList, world: Floats) -> 
 
 
 def _order(reporter: Reporter, record: Table, index: Ints) -> Ints:
-    """The rows of a table in the order of their numbers; as they stand where the numbers are not 0 to n - 1."""
+    """Return the rows of a table in the order of their numbers; in file order if the numbers are not 0 to n - 1."""
     count = len(index)
     usual = np.arange(count)
     if np.array_equal(index, usual):
@@ -109,7 +109,7 @@ def _good(reporter: Reporter, record: Table, field: str, corners: Ints, count: i
 
 
 def _read_faces(mesh: Mesh, faces: FaceList, rows: Ints, mirrored: bool) -> None:
-    """Smoothing groups and visible edges; a face that is turned round has its first two edges swapped."""
+    """Read smoothing groups and visible edges; a reversed face has its first two edges swapped."""
     smoothing = np.asarray(faces.smoothing)[rows]
     if (smoothing >= 0).any():
         mesh.smoothing = np.maximum(smoothing, 0)
@@ -126,7 +126,7 @@ def _per_corner(
     good: npt.NDArray[np.bool_],
     what: str,
 ) -> tuple[Floats | None, Ints | None]:
-    """Values that corners of faces name: texture coordinates and colours."""
+    """Read values that corners of faces refer to: texture coordinates and colours."""
     stored, named = table(block, values_kind), table(block, corners_kind)
     if stored is None or named is None or not len(stored.index) or not len(named.index):
         return None, None

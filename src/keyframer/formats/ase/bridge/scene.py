@@ -1,4 +1,4 @@
-"""The whole way from an ASE document to a scene."""
+"""Read a scene from an ASE document."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ _KINDS = {
 }
 _ROWS = (b"TM_ROW0", b"TM_ROW1", b"TM_ROW2", b"TM_ROW3")
 _ROUNDING = 1e-3
-"""4 decimals: scales this near to 1 are 1, and shear below this is none"""
+"""rounding to 4 decimals: scales this close to 1 are 1, and shear below this is 0"""
 
 
 def to_scene(document: Document, options: Options) -> Scene:
-    """What the document means, in 3ds Max's space: Z up, right-handed."""
+    """Return the scene of a document, in the space of 3ds Max: Z up, right-handed."""
     return read_scene(document, options)[0]
 
 
 class Links(NamedTuple):
-    """What of a document helps to find its records again."""
+    """Data about a document that identifies its records in a merge."""
 
     parts: Parts
     surfaces: Mapping[int, tuple[int, int]]
     """see `Palette.places`"""
     world: Floats
-    """(N, 4, 4): the stored matrices of nodes"""
+    """(N, 4, 4) stored matrices of nodes"""
 
 
 def read_scene(document: Document, options: Options) -> tuple[Scene, Links]:
-    """The same, and the records of its nodes, their animations, and materials."""
+    """Return the scene, and the records of its nodes, their animations, and materials."""
     scene = Scene(source_format="ase")
     builder = _Builder(document, options, scene)
     builder.build()
@@ -83,7 +83,7 @@ class _Builder:
         self.reporter = Reporter(document, scene.issues)
         self.palette = Palette(self.reporter, options.encoding)
         self.blocks: list[Block] = []
-        """the block of each node; that of a target is the block of what looks at it"""
+        """block of each node; a target has the block of its camera or light"""
         self.transforms: list[Block | None] = []
         self.by_name: dict[bytes, int] = {}
         self.world: Floats = np.empty((0, 4, 4))
@@ -145,7 +145,7 @@ class _Builder:
             nodes[number].parent = None
 
     def _place(self) -> None:
-        """The rest place of every node: files have that of the world."""
+        """Set the rest transform of every node; files store world matrices."""
         nodes = self.scene.nodes
         self.world = np.stack([self._matrix(block) for block in self.transforms]) if nodes else self.world
         parents = np.array([-1 if node.parent is None else node.parent for node in nodes], np.int64)
@@ -160,7 +160,7 @@ class _Builder:
                     node.scale_axes_xyzw = axes
 
     def _matrix(self, block: Block | None) -> Floats:
-        """The world matrix of a node; its rows are those of a row vector's matrix."""
+        """Return the world matrix of a node; the file has rows for row vectors."""
         matrix = np.eye(4)
         if block is None:
             return matrix
@@ -196,7 +196,7 @@ class _Builder:
 
     @staticmethod
     def animations_of(node: Node, block: Block) -> list[Block]:
-        """The animation that has the name of a node, or the first that has none; empty without any."""
+        """Return the animation with the name of a node, or the first without a name; empty without any."""
         animations = block.blocks(b"TM_ANIMATION")
         named = [one for one in animations if one.name(b"NODE_NAME") == node.raw_name]
         if not named and node.kind is not NodeKind.TARGET:
@@ -231,7 +231,7 @@ class _Builder:
                     self._morph(number, node, block, motion)
 
     def _morph(self, number: int, node: Node, block: Block, motion: Motion) -> None:
-        """Meshes for several times: shapes, and a clip that goes from one to the next."""
+        """Read meshes for several times: shapes, and a clip that blends from one to the next."""
         animation = block.block(b"MESH_ANIMATION")
         if animation is None or node.mesh is None:
             return
@@ -246,7 +246,7 @@ class _Builder:
         times = np.array([time for time, _ in usable])
         worlds = motion.world_at(number, times)
         if worlds is None:
-            spend("samples", 16 * len(times), self.reporter.path(animation))  # refuses: there is no budget left
+            spend("samples", 16 * len(times), self.reporter.path(animation))  # raises: the budget is used up
             return
         shapes = [local_positions(self.reporter, one, place) for (_, one), place in zip(usable, worlds, strict=True)]
         node.morph = Morph([f"{node.name} at {time:g}" for time in times], shapes)
@@ -274,8 +274,10 @@ def _first_of_kind(tracks: list[Track]) -> list[Track]:
 
 
 def _parts(local: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Position, rotation, scale and scale axes of matrices with four decimals: what rounding may have made of no scale
-    or of plain axes is no scale, and plain axes."""
+    """Return position, rotation, scale and scale axes of matrices with four decimals.
+
+    Scale and axes within rounding errors are set to 1 and to the identity.
+    """
     position, rotation, scale, axes, _ = affine.decompose_with_axes(local, _ROUNDING, 1.0)
     none = np.all(np.abs(scale - 1) <= _ROUNDING, axis=-1, keepdims=True)
     return position, rotation, np.where(none, 1.0, scale), axes

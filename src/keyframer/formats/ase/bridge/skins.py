@@ -1,4 +1,4 @@
-"""Skins, where an exporter wrote them: as weights inside a mesh, or as a block of their own."""
+"""Read skins that some exporters add: as weights inside a mesh, or as a separate block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Influence = tuple[int, bytes, float]
 
 
 def read_skins(reporter: Reporter, document: Document, scene: Scene, blocks: list[Block], world: Floats) -> None:
-    """Give the nodes their skins; bones are found by their names."""
+    """Set the skins of nodes; bones are found by name."""
     numbers: dict[bytes, int] = {}
     for number, node in enumerate(scene.nodes):
         numbers.setdefault(node.raw_name or b"", number)
@@ -41,7 +41,7 @@ def read_skins(reporter: Reporter, document: Document, scene: Scene, blocks: lis
 
 
 def _listed(weights: Block) -> list[Influence]:
-    """The influences of a MESH_WEIGHTS block; a bone of -1 is none."""
+    """Return the influences of a MESH_WEIGHTS block; a bone of -1 means none."""
     names: dict[int, bytes] = {}
     for line in _lines(weights.block(b"MESH_BONE_LIST")):
         number, *rest = line.values

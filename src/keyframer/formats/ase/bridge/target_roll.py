@@ -1,5 +1,4 @@
-"""Where nodes are at times of a clip, and cameras and lights with a target: their sampled turns become the roll about
-the line of sight."""
+"""Convert sampled rotations of cameras and lights with a target to roll about the line of sight."""
 
 from __future__ import annotations
 
@@ -15,27 +14,28 @@ from keyframer.scene import Channel, Node, NodeKind, Scene
 Floats = npt.NDArray[np.float64]
 
 _NO_ROLL = 0.05
-"""degrees: what four decimals may make of no roll"""
+"""degrees: rounding error of four decimals"""
 _ASTRAY = 2.0
-"""degrees: who looks further away from the target does not look at it"""
+"""degrees: a node that points further away from its target is not aimed at it"""
 _STEP = 2_000
-"""numbers that composing one matrix costs as much as"""
+"""cost of composing one matrix, in numbers"""
 
 
 class Motion:
-    """The tracks of a scene's first clip by node and kind; of several of a kind the first."""
+    """The tracks of a scene's first clip by node and kind; the first of several of a kind."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
         self._left = room("samples") // 4
-        """numbers that may still be sampled here: the rest of the budget is for what is made of the scene"""
+        """remaining budget of samples here: the rest is for later users of the scene"""
         self.tracks: dict[int, dict[str, Track]] = {}
         for channel in scene.clips[0].channels if scene.clips else ():
             self.tracks.setdefault(channel.node, {}).setdefault(channel.track.kind, channel.track)
 
     def world_at(self, number: int, times: Floats) -> Floats | None:
-        """(T, 4, 4) the place of a node at times of the clip, by way of its parents, of which none looks at a target;
-        None where that would cost too much."""
+        """Return (T, 4, 4) world matrices of a node at times of the clip, through parents without targets; None if the
+        budget does not suffice.
+        """
         world: Floats = np.broadcast_to(np.eye(4), (len(times), 4, 4))
         at: int | None = number
         while at is not None:
@@ -65,7 +65,7 @@ class Motion:
 
 
 def aim(scene: Scene, motion: Motion, rest: Floats) -> None:
-    """Give everything that looks at a target its roll; what turns otherwise keeps its turns and loses the target."""
+    """Set the roll of every node with a target; a node that points elsewhere keeps its rotation instead."""
     replaced: dict[int, Track | None] = {}
     for number, node in enumerate(scene.nodes):
         if node.target is None or node.kind not in (NodeKind.CAMERA, NodeKind.LIGHT):
@@ -96,7 +96,7 @@ def aim(scene: Scene, motion: Motion, rest: Floats) -> None:
 
 
 def _roll(scene: Scene, eye: Floats, goal: Floats) -> Floats | None:
-    """Degrees about the line of sight; None where it does not look at the goal."""
+    """Return degrees about the line of sight; None if the node does not point at the target."""
     level = look(scene, eye[:, :3, 3], goal, np.zeros(len(eye)))
     lengths = np.linalg.norm(eye[:, :3, :3], axis=-2, keepdims=True)
     axes = eye[:, :3, :3] / np.where(lengths > 0, lengths, 1.0)

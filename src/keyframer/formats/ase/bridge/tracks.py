@@ -1,4 +1,4 @@
-"""Controllers as authored tracks: sampled ones hold across gaps, all others keep their keys."""
+"""Read controllers as authored tracks: sampled values are repeated before gaps, all others keep their keys."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ TCB_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 
 
 def way_of(keys: Keys) -> Interpolation:
-    """How a controller interpolates, by the end of its keyword."""
+    """Return the interpolation of a controller from the end of its keyword."""
     return _WAYS[keys.keyword.rpartition(b"_")[2]]
 
 
 def sample_step(tables: list[Keys], ticks: float) -> float:
-    """The ticks between two samples: the exporter samples every so many frames, the same for all objects."""
+    """Return the ticks between two samples: the exporter uses one sampling step for all objects."""
     placing = [keys for keys in tables if keys.keyword.endswith(b"_TRACK")]
     gaps = [np.diff(keys.times) for keys in placing if len(keys.times) > 1]
     steps = [int(gap[gap > 0].min()) for gap in gaps if (gap > 0).any()]
@@ -37,7 +37,7 @@ def sample_step(tables: list[Keys], ticks: float) -> float:
 
 
 def read_tracks(reporter: Reporter, keys: Keys, options: Options, start: float, step: float) -> list[Track]:
-    """The tracks of one controller: none without keys, two for a scale whose axes are turned."""
+    """Return the tracks of one controller: none without keys, two for a scale with rotated axes."""
     if not len(keys.times):
         return []
     check_keys(reporter, keys, "values", keys.times, keys.values)
@@ -56,7 +56,7 @@ def read_tracks(reporter: Reporter, keys: Keys, options: Options, start: float, 
 
 
 def visibility(reporter: Reporter, keys: Keys) -> Track | None:
-    """Shown wherever its value is above 0; None for less than two keys: nothing changes."""
+    """Return a visibility track, visible if the value is above 0; None for fewer than two keys."""
     if len(keys.times) < 2 or not keys.values.shape[1]:
         return None
     check_keys(reporter, keys, "values", keys.times, keys.values)
@@ -67,14 +67,13 @@ def visibility(reporter: Reporter, keys: Keys) -> Track | None:
 
 
 def sampled(kind: str, times: Floats, values: Floats, step: float) -> Track:
-    """Samples that hold where the exporter left some out because nothing changed."""
+    """Return samples, constant where the exporter left out unchanged ones."""
     times, values = held(times, values, step)
     return Track(kind, times, values, _SAMPLED)
 
 
 def held(times: Floats, values: Floats, step: float, relative: bool = False) -> tuple[Floats, Floats]:
-    """Samples with one more before each that comes after a gap: the value from before the gap; for relative turns, no
-    turn."""
+    """Add a sample at the end of each gap: the value before the gap; for relative rotations, no rotation."""
     late = np.flatnonzero(np.diff(times) > 1.5 * step) + 1
     if not len(late):
         return times, values
@@ -85,12 +84,12 @@ def held(times: Floats, values: Floats, step: float, relative: bool = False) -> 
 
 
 def _track(keys: Keys, kind: str, width: int, step: float) -> Track:
-    """A track of vectors: the first ``width`` columns."""
+    """Return a track of vectors: the first ``width`` columns."""
     way, times = way_of(keys), np.asarray(keys.times, np.float64)
     values = np.array(keys.values[:, :width])
     if way is _SAMPLED:
         return sampled(kind, times, values, step)
-    start = 7 if kind == "scale" else width  # behind the axes of a scale
+    start = 7 if kind == "scale" else width  # after the axes of a scale
     if way is _BEZIER and keys.values.shape[1] >= start + 2 * width:
         # in tangent, out tangent, flags; tangents are per tick, and the in tangent points back
         incoming = -keys.values[:, start : start + width]
@@ -107,8 +106,11 @@ def _with_tcb(keys: Keys, track: Track) -> Track:
 
 
 def _rotation(reporter: Reporter, keys: Keys, options: Options, start: float, step: float) -> Track:
-    """Axis and angle; angles are left-handed. Sampled turns are increments, of at most half a circle each: 3ds Max
-    writes the same turn as one the other way round where its quaternion changes sign."""
+    """Return axis and angle; angles are left-handed.
+
+    Sampled rotations are increments of at most half a turn: 3ds Max writes the reverse rotation if its quaternion
+    changes sign.
+    """
     way, times = way_of(keys), np.asarray(keys.times, np.float64)
     turns = np.array(keys.values[:, :4])
     turns[:, 3] = 0.0 - turns[:, 3]
@@ -119,7 +121,7 @@ def _rotation(reporter: Reporter, keys: Keys, options: Options, start: float, st
         with np.errstate(invalid="ignore"):
             turns[:, 3] = np.remainder(turns[:, 3] + np.pi, 2 * np.pi) - np.pi
         times, turns = held(times, turns, step, relative=True)
-        if times[0] > start:  # no sample at the start: not turned there
+        if times[0] > start:  # no sample at the start: not rotated there
             before = max(start, times[0] - step)
             times, turns = np.insert(times, 0, before), np.insert(turns, 0, [0.0, 0.0, 1.0, 0.0], axis=0)
         return Track("rotation", times, turns, way, form=RotationForm.AXIS_ANGLE_RELATIVE)
@@ -129,7 +131,7 @@ def _rotation(reporter: Reporter, keys: Keys, options: Options, start: float, st
 
 
 def _scale(keys: Keys, step: float) -> list[Track]:
-    """Scale, and the turn of its axes where there is one."""
+    """Return scale, and the rotation of its axes, if any."""
     track = _track(keys, "scale", 3, step)
     width = keys.values.shape[1]
     if width < 7 or not np.any(keys.values[:, 6]):

@@ -1,4 +1,4 @@
-"""What writing shares: lines and blocks from plain values, and numbers as short as float32 allows."""
+"""Shared by the writers: lines and blocks from plain values, and numbers as short as float32 allows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from keyframer.wire.lossless_json import array_to_json
 
 _LARGEST = 3e38
 _FEW = 16
-"""numbers that are shortened one by one: most lines of a node have three"""
+"""up to this many numbers are shortened one by one: most lines of a node have three"""
 
 
 def short(values: npt.ArrayLike) -> Array:
-    """The same numbers with as few digits as float32 needs; what is not finite is 0."""
+    """Return the same numbers with as few digits as float32 needs; non-finite numbers become 0."""
     given = np.asarray(values, np.float64)
     if not (np.abs(given) <= _LARGEST).all():
         given = np.clip(np.nan_to_num(given, nan=0.0), -_LARGEST, _LARGEST)
@@ -28,18 +28,18 @@ def short(values: npt.ArrayLike) -> Array:
 
 
 def line(keyword: str, *values: Any) -> Line:
-    """A line with whole numbers, names (bytes) and floats."""
+    """Return a line with integers, names (bytes) and floats."""
     plain = (value if isinstance(value, (int, bytes)) else float(value) for value in values)
     return Line(keyword.encode(), tuple(plain))
 
 
 def floats(keyword: str, values: npt.ArrayLike) -> Line:
-    """A line of floats."""
+    """Return a line of floats."""
     return Line(keyword.encode(), tuple(short(np.asarray(values, np.float64).reshape(-1)).tolist()))
 
 
 def block(keyword: str, *inside: AseRecord | None, values: tuple[Any, ...] = ()) -> Block:
-    """A block with what stands inside, without what is None."""
+    """Return a block with its content, without items that are None."""
     record = BLOCK_TYPES[keyword.encode()](values)
     record.children = [one for one in inside if one is not None]
     return record

@@ -1,4 +1,4 @@
-"""Materials and their maps as blocks."""
+"""Write materials and their maps as blocks."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _SHADINGS = {shading: word for word, shading in reversed(SHADINGS.items())}
 
 
 def text(name: str) -> bytes:
-    """A name as it can stand in quotes."""
+    """Return a name without characters that are invalid in quotes."""
     return encode_name(name.replace('"', "'").replace("\n", " ").replace("\r", " "), "utf-8")
 
 
 class SurfaceWriter:
-    """The materials of a scene: one each, or the parts of one where a mesh has several."""
+    """Writes the materials of a scene: separately, or as sub-materials of one if a mesh has several."""
 
     def __init__(self, scene: Scene, report: LossReport, like: Mapping[int, tuple[int, int]] | None = None) -> None:
         self.scene = scene
         self.report = report
         self.like = like
-        """where a document has the materials: the number of an object's material, and the id of a face"""
+        """position of the materials in the document: the number of an object's material, and the id of a face"""
         used = [np.unique(mesh.face_materials) for mesh in scene.meshes if mesh.face_materials is not None]
         self.multi = like is None and any((numbers >= 0).sum() > 1 for numbers in used)
-        """whether all are parts of one"""
+        """whether all are sub-materials of one"""
         self.parts: dict[int, Hashable] = {}
 
     def material_list(self) -> Block:
@@ -47,7 +47,7 @@ class SurfaceWriter:
     def of_faces(
         self, path: str, numbers: npt.NDArray[np.integer] | None, count: int
     ) -> tuple[int | None, npt.NDArray[np.int64]]:
-        """The material of an object, and the id of each of its faces."""
+        """Return the material of an object, and the id of each of its faces."""
         given = np.full(count, -1) if numbers is None else np.asarray(numbers, np.int64)
         given = np.where((given >= 0) & (given < len(self.scene.materials)), given, -1)
         some = given[given >= 0]

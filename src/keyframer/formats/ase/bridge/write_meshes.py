@@ -1,4 +1,4 @@
-"""Meshes in world space, with morphs as meshes of several times and skins as weights."""
+"""Write meshes in world space, with morphs as meshes at several times and skins as weights."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class MeshWriter:
     def parts(
         self, number: int, node: Node, names: Sequence[bytes], animation: Sequence[AseRecord | None]
     ) -> Iterator[AseRecord | None]:
-        """What an object holds behind its place."""
+        """Return the blocks of an object after its transform."""
         if node.mesh is None:
             yield from animation
             return
@@ -73,7 +73,7 @@ class MeshWriter:
             yield line("MATERIAL_REF", reference)
 
     def _placed(self, number: int, node: Node, mesh: Mesh) -> Floats:
-        """The vertices in world space at rest."""
+        """Return the vertices in world space at rest."""
         positions = np.asarray(mesh.positions, np.float64)
         if node.skin is None:
             return affine.transform_points(self.rest[number], positions - np.asarray(node.pivot, np.float64))
@@ -130,7 +130,7 @@ class MeshWriter:
         return block("MESH", *parts, weights)
 
     def _morphs(self, number: int, node: Node, mesh: Mesh, mirrored: bool, ids: npt.NDArray[np.int64]) -> Block | None:
-        """The mesh at each key of its weights, or in each frame where it does not go straight from one to the next."""
+        """Return the mesh at each key of its weights, or at each frame if it does not change linearly between keys."""
         if node.morph is None:
             return None
         track = self.motion.tracks.get(number, {}).get("morph")
@@ -155,7 +155,7 @@ class MeshWriter:
         return block("MESH_ANIMATION", *meshes)
 
     def _worlds(self, number: int, moments: Floats) -> Floats:
-        """The place of a node at times of the clip."""
+        """Return the world matrices of a node at times of the clip."""
         above = self.scene.nodes[number].parent
         while above is not None and not looks(self.scene, self.scene.nodes[above]):
             above = self.scene.nodes[above].parent
@@ -179,7 +179,7 @@ class MeshWriter:
 
 
 def _weights(skin: Skin, positions: Floats, names: Sequence[bytes]) -> Block:
-    """Bones and weights."""
+    """Return bones and weights."""
     bones = [Line(b"MESH_BONE_NAME", (at, names[joint])) for at, joint in enumerate(skin.joints)]
     rows: list[list[float]] = [list(place) for place in short(positions).tolist()]
     weights = short(skin.weights).tolist()

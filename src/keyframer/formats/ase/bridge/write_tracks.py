@@ -1,4 +1,4 @@
-"""Tracks as controllers: samples stay samples, keys stay keys where ASE has such keys."""
+"""Write tracks as controllers: samples stay samples; keys stay keys if ASE supports them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TrackWriter:
         self.fitter = fitter
         self.step = step
         self.samples = samples or {}
-        """times of the samples of a document that the tracks came from, by where it has them"""
+        """sample times of the original document, by offset"""
 
     def controllers(self, node: Node, tracks: dict[str, Track]) -> list[Keys]:
         """Return the position, rotation and scale controllers of a node."""
@@ -87,8 +87,9 @@ class TrackWriter:
         return picked(track, np.flatnonzero(~outside))
 
     def _followed(self, track: Track) -> Track | None:
-        """Samples of the document that the scene came from, without those that readers add where some are left out
-        (`tracks.held`); None if they are not its samples."""
+        """Return the samples of the original document, without those that readers add in gaps (`tracks.held`); None if
+        the track does not have its samples.
+        """
         stored = self.samples.get(track.extras.get("ase", {}).get("offset", -1))
         if stored is None:
             return None
@@ -163,7 +164,7 @@ class TrackWriter:
 
 
 def _left_handed(turns: Floats) -> Floats:
-    """Axes and angles with the angle the other way round, as ASE has them; no turn has an axis too."""
+    """Return axes and angles with reversed angles, as in ASE; a rotation by 0 has an axis too."""
     out = np.array(turns)
     out[~out[:, :3].any(axis=1), 2] = 1.0
     out[:, 3] = 0.0 - out[:, 3]

@@ -1,4 +1,4 @@
-"""The whole way from a scene to an ASE document."""
+"""Write a scene as an ASE document."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Writer(SceneWriter[WriteOptions]):
     holdings = HOLDINGS
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
-        """A document of the scene, and what is not in it."""
+        """Write a scene as a document and report losses."""
         report = LossReport("ase")
         if not scene.nodes and not scene.materials:
             raise NothingToWrite("nothing to write: the scene has no objects or materials")
@@ -93,23 +93,24 @@ class Writer(SceneWriter[WriteOptions]):
 
 
 class Habits(NamedTuple):
-    """The choices of a document that the scene came from."""
+    """Conventions of the original document."""
 
     names: Mapping[int, bytes]
-    """of nodes that are called as before"""
+    """stored names of nodes that were not renamed"""
     surfaces: Mapping[int, tuple[int, int]]
-    """where it has the materials of the scene: the number of an object's material, and the id of a face"""
+    """position of the scene's materials: the number of an object's material, and the id of a face"""
     samples: Mapping[int, npt.NDArray[Any]]
-    """times of its sampled keys, by where it has them"""
+    """times of its sampled keys, by offset"""
     matrices: Mapping[int, tuple[Floats, Floats]]
-    """by node: the stored matrix, and the one that it has at rest in the scene as it was read: not quite the same, as
-    files have four decimals"""
+    """stored matrix of each node, and its rest matrix in the scene: they differ slightly, since files have four
+    decimals
+    """
 
     untouched: Collection[int]
-    """nodes that need no record"""
+    """unchanged nodes, for which no record is written"""
 
     def stored(self, rest: Floats) -> Floats:
-        """The matrices that nodes will have in the merged document: rows that do not change stay."""
+        """Return the matrices of nodes in the merged document: unchanged rows keep their stored values."""
         made = rest.copy()
         for number, (stored, was) in self.matrices.items():
             same = (rest[number].astype(np.float32) == was.astype(np.float32)).all(axis=0)
@@ -118,13 +119,13 @@ class Habits(NamedTuple):
 
 
 def rest_world(scene: Scene) -> Floats:
-    """(N, 4, 4) of all nodes at rest."""
+    """Return (N, 4, 4) world matrices of all nodes at rest."""
     still = Scene(nodes=scene.nodes, cameras=scene.cameras, lights=scene.lights, space=scene.space)
     return Rig(still).world({}, 1)[0] if scene.nodes else np.empty((0, 4, 4))
 
 
 def write_records(scene: Scene, like: Habits) -> Written:
-    """A document of a scene that is in the space of ASE files, to be merged into the one that it came from."""
+    """Write a scene in the space of ASE files, to be merged into its original document."""
     report = LossReport("ase")
     placed = with_still_shapes(scene, report)
     writer = _SceneWriter(placed, first_clip(placed, report), WriteOptions(), report, like)
@@ -155,7 +156,7 @@ class _SceneWriter:
         self.inner = self._inner_targets()
         self._moving: tuple[Floats, Floats] | None = None
         self.parts: dict[int, Hashable] = {}
-        """which records are nodes and materials"""
+        """node or material of each record"""
 
     def _claim_names(self) -> list[bytes]:
         known = {} if self.like is None else self.like.names
@@ -173,7 +174,9 @@ class _SceneWriter:
         return names
 
     def _inner_targets(self) -> dict[int, int]:
-        """Targets that stand inside what looks at them, and who that is: targets of one, without parent or children."""
+        """Return targets that are written inside the block of their camera or light, and that node: targets with one
+        user, without parent or children.
+        """
         users = Counter(node.target for node in self.scene.nodes if node.target is not None)
         parents = {node.parent for node in self.scene.nodes}
         return {
@@ -293,14 +296,14 @@ class _SceneWriter:
         exact = bool((times == self.fitter.times(track.times)[good]).all()) and bool(good.all())
         exact &= track.interpolation is Interpolation.STEP or len(times) < 2
         self.report.add(Outcome.EXACT if exact else Outcome.APPROXIMATED, path, f"{len(times)} step keys")
-        if len(times) == 1:  # one key would be read as the state at rest
+        if len(times) == 1:  # one key would be read as the rest state
             times, shown = np.array([times[0], times[0] + self.ticks]), np.repeat(shown, 2, axis=0)
         return block("NODE_VISIBILITY_TRACK", Keys(b"CONTROL_FLOAT_SAMPLE", times.astype(np.int64), shown))
 
     # Cameras and lights
 
     def _target_and_animation(self, number: int, node: Node) -> tuple[Block | None, list[AseRecord]]:
-        """The place of the target, and the animation of what looks and of the target."""
+        """Return the position of the target, and the animations of the camera or light and of the target."""
         if not looks(self.scene, node):
             return None, self._animation(number, node)
         target = node.target
@@ -339,7 +342,9 @@ class _SceneWriter:
         return (0.0, 0.0, 0.0) if owner is None or owner.target is None else owner.target
 
     def _sampled_look(self, number: int, node: Node) -> tuple[Keys | None, tuple[Floats, Floats] | None]:
-        """The way it looks in each frame, where that changes: 3ds Max writes that too, and roll is only there."""
+        """Return the sampled rotation at each frame, if it changes: 3ds Max writes it too, and only it contains the
+        roll.
+        """
         if not self.moves[number] and not (node.target is not None and self.moves[node.target]):
             return None, None
         times, world = self._frames()
@@ -353,7 +358,7 @@ class _SceneWriter:
         return self.tracks.sampled_turns(times, quat.to_matrix3(turns)), (times, world)
 
     def _moving_nodes(self) -> list[bool]:
-        """Which nodes are not always at the same place with the same turn, on account of their parents too."""
+        """Return the nodes that move or rotate, including those whose ancestors do."""
         order = placing_order(self.scene.nodes)
         moves = [bool(set(self.own.get(number, ())) & {*_PLACING, "roll"}) for number in range(len(self.scene.nodes))]
         for number in order.flat.tolist():
@@ -362,7 +367,7 @@ class _SceneWriter:
         return moves
 
     def _frames(self) -> tuple[Floats, Floats]:
-        """Ticks of all frames in which something moves, and the world matrices at these times."""
+        """Return the ticks of all frames with motion, and the world matrices at these times."""
         if self._moving is None:
             first, last = (float(value) for value in self.fitter.times(self._span()))
             count = math.ceil((last - first) / self.ticks - 1e-9) + 1
@@ -374,7 +379,7 @@ class _SceneWriter:
         return self._moving
 
     def _span(self) -> tuple[float, float]:
-        """First and last time at which the place of a node may change."""
+        """Return the first and last time at which a node may move."""
         tracks = [
             track for by_kind in self.own.values() for kind, track in by_kind.items() if kind in (*_PLACING, "roll")
         ]
@@ -386,7 +391,7 @@ class _SceneWriter:
     def _settings(
         self, number: int, node: Node, name: str, rest: list[AseRecord], kinds: dict[str, str]
     ) -> list[Block]:
-        """The settings at rest, and for each time at which one of them has a key."""
+        """Return the settings at rest, and at each time at which one of them has a key."""
         blocks = [block(name, line("TIMEVALUE", 0), *rest)]
         tracks: dict[str, Track] = {}
         for kind in kinds:

@@ -1,2 +1,5 @@
-"""From Hale3D documents to scenes: `skeleton` builds the frames, `surface` the skinned model, `scene` joins them.
-`writing` makes an animation of a scene, `write_model` its model."""
+"""The bridge between Hale3D documents and scenes.
+
+`skeleton` reads frames, `surface` reads the skinned model, and `scene` combines them. `writing` writes an animation,
+`write_model` its model.
+"""

@@ -1,6 +1,6 @@
-"""Writes a scene as its original has it: what joints, columns and meshes the files have is taken over from there.
+"""Write a scene with the joints, columns and meshes of its original files.
 
-What refers to joints (parents, weights) does so by `Matching.key`.
+Parents and weights refer to joints by `Matching.key`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from keyframer.wire.record import Record
 Floats = npt.NDArray[np.float64]
 
 _STILL = 1e-6
-"""so far from the base frame a component may be that the flags call still"""
+"""largest difference from the base frame of a component without a flag"""
 
 
 def material_of(mesh: SceneMesh) -> int | None:
@@ -48,7 +48,7 @@ def material_of(mesh: SceneMesh) -> int | None:
 
 
 class FollowingWriter:
-    """A scene on its way to a tree that follows the original."""
+    """Writes a scene as a tree with the layout of the original."""
 
     def __init__(self, scene: Scene, original: bridge.Original) -> None:
         self.scene, self.before, self.document = scene, original.scene, original.document
@@ -57,7 +57,7 @@ class FollowingWriter:
         had = len(self.pair.names)
         matching = original.matching
         self.joints = {new: old for new, old in matching.nodes.items() if old < had}
-        """joints that stay: number in the scene, to that in the original"""
+        """remaining joints: number in the scene to number in the original"""
         self.meshes = {new: old - had for new, old in matching.nodes.items() if old >= had}
         if bool(scene.clips) != bool(self.before.clips):
             raise CannotMerge("a model alone does not move" if scene.clips else "an animation without a clip")
@@ -68,7 +68,7 @@ class FollowingWriter:
         self.order = parents_first(above, [*sorted(self.joints, key=lambda new: self.joints[new]), *self.new])
         self.parents = places_above(self.order, above)
         self.keys = np.array([matching.key(i, self.before) for i in range(len(scene.nodes))], np.int64)
-        """of nodes, by which parents and weights refer to joints"""
+        """keys of nodes, by which parents and weights refer to joints"""
         self.tracks = by_kind(scene.clips[0]) or {} if scene.clips else {}
         self.known = by_kind(self.before.clips[0]) or {} if self.before.clips else {}
         self.parts: dict[int, tuple[str, int]] = {}
@@ -85,7 +85,7 @@ class FollowingWriter:
             self.sampled = joints_at(scene, self.order, self.parents, times)[0]
 
     def _origins(self) -> npt.NDArray[np.int64]:
-        """For each frame the one of the original that it was."""
+        """Return the original frame of each frame."""
         if len(self.pair.rows):
             return frame_origins(self.before, self.scene, self.joints, len(self.pair.rows))
         if any(kind in ("position", "rotation") for _, kind in self.tracks):
@@ -105,7 +105,7 @@ class FollowingWriter:
         return Written(replace(self.document, records=tops), self.report, parts=self.parts)
 
     def _new_names(self) -> dict[int, bytes]:
-        """Names of new joints, in quotes where all others are."""
+        """Return names of new joints, in quotes if all others are."""
         stored = self.pair.names
         quoted = bool(stored) and all(unquoted(name) != name for name in stored)
         names = NamesThatFit(reserved=[unquoted(name) for name in stored])
@@ -113,7 +113,7 @@ class FollowingWriter:
         return {node: b'"' + name + b'"' if quoted else name for node, name in names_claimed.items()}
 
     def _name(self, node: int, stored: bytes) -> bytes:
-        """The name of a joint that stays, in quotes where it was."""
+        """Return the name of a remaining joint, in quotes if it was before."""
         if self.scene.nodes[node].name == self.before.nodes[self.joints[node]].name:
             return stored
         name = encode_name(self.scene.nodes[node].name)
@@ -151,7 +151,7 @@ class FollowingWriter:
         return top
 
     def _joint(self, node: int, stored: Joint) -> Joint:
-        """A joint that stays. Its name is that of the model where there is one."""
+        """Return a remaining joint. Its name is that of the model, if any."""
         joint, given, was = copy.copy(stored), self.scene.nodes[node], self.before.nodes[self.joints[node]]
         if not np.array_equal(given.scale, was.scale) or (node, "scale") in self.tracks:
             raise CannotMerge("scale of joints")
@@ -164,7 +164,7 @@ class FollowingWriter:
         return joint
 
     def _columns(self, node: int, stored: Joint) -> dict[int, Floats]:
-        """The components of a joint that stays: those that have columns, and those that left the base frame."""
+        """Return the components of a remaining joint: those with columns, and those that differ from the base frame."""
         given, was = self.scene.nodes[node], self.before.nodes[self.joints[node]]
         columns: dict[int, Floats] = {}
         for kind, first, rest, rested in (
@@ -190,7 +190,7 @@ class FollowingWriter:
     # The model
 
     def _bound(self, names: Mapping[int, bytes]) -> list[ModelJoint]:
-        """Joints of the model; a new one is bound as a skin says, else as it hangs on its parent at the first frame."""
+        """Return the joints of the model. A new one has the bind pose of a skin, else that of the first frame."""
         inverse = self._inverse_bind()
         records: list[ModelJoint] = []
         binds: list[Floats] = []
@@ -218,14 +218,14 @@ class FollowingWriter:
         return records
 
     def _refuse_moves(self, node: int, old: int) -> None:
-        """A model says where joints are bound, not where they are."""
+        """Raise `CannotMerge` for moved joints: a model stores their bind pose, not their rest pose."""
         given, was = self.scene.nodes[node], self.before.nodes[old]
         for name in ("position", "rotation_xyzw", "scale"):
             if not np.array_equal(getattr(given, name), getattr(was, name)):
                 raise CannotMerge(f"{name} of joints")
 
     def _inverse_bind(self) -> dict[int, Floats]:
-        """Where joints are bound that skins list; `CannotMerge` where skins that stay disagree."""
+        """Return inverse bind matrices of joints in skins; `CannotMerge` if remaining skins disagree."""
         bound: dict[int, Floats] = {}
         for number, node in enumerate(self.scene.nodes):
             if node.skin is None:
@@ -240,7 +240,7 @@ class FollowingWriter:
         return bound
 
     def _new_bind(self, place: int, inverse: Floats | None, above: Floats | None) -> Floats:
-        """Where a joint stands in model space that no model had."""
+        """Return the bind matrix of a new joint in model space."""
         assert self.sampled is not None
         if inverse is not None:
             origin, turn, _ = affine.decompose(affine.inverse(inverse))
@@ -266,7 +266,7 @@ class FollowingWriter:
         return records
 
     def _mesh(self, number: int, stored: Mesh) -> Mesh:
-        """A mesh that stays: weights in the places where the file has them, if these still fit."""
+        """Return a remaining mesh: with its weights in the order of the file, if they still match."""
         node = self.scene.nodes[number]
         mesh, skin = self.scene.meshes[node.mesh or 0], self.scene.skins[node.skin or 0]
         if mesh.uv is None or len(mesh.uv) != len(mesh.positions) or mesh.uv_corners is not None:
@@ -288,7 +288,7 @@ class FollowingWriter:
             )
             in_place = np.array(stored.weights)
             in_place[places] = wanted
-            if np.array_equal(in_place[places], wanted):  # else vertices no longer share what they shared
+            if np.array_equal(in_place[places], wanted):  # otherwise vertices no longer share weights
                 vertices, weights = np.array(stored.vertices), in_place
         vertices["st"] = mesh.uv
         triangles = np.asarray(mesh.corners)[:, [0, 2, 1]].astype("<u4")  # clockwise
@@ -296,7 +296,7 @@ class FollowingWriter:
         return Mesh(len(vertices), len(weights), len(triangles), name, vertices, weights, triangles)
 
     def _material(self, mesh: SceneMesh, stored: bytes) -> bytes:
-        """The path of the texture, or the name: a mesh has nothing else."""
+        """Return the texture path, or the name: a mesh stores nothing else."""
         owner = material_of(mesh)
         if owner is None:
             return stored

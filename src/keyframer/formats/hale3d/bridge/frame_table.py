@@ -1,7 +1,7 @@
-"""The rows of an animation as named columns and back: which columns a joint has, and where they lie.
+"""Convert the rows of an animation to named columns and back.
 
-A column is named by its joint (a number) and one of the six components; ``"box"`` are the boxes, ``"unread"`` what no
-joint reads.
+A column is named by its joint (a number) and one of the six components; ``"box"`` has the boxes, ``"unread"`` the
+columns that no joint reads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Rows = npt.NDArray[np.float32]
 
 
 def named_columns(rows: Rows, joints: list[Joint]) -> FrameTable:
-    """The columns of the frames of an original."""
+    """Return the named columns of the original frames."""
     named: dict[object, Rows] = {"box": rows[:, :BOUNDS_FLOATS]}
     unread = np.arange(rows.shape[1]) >= BOUNDS_FLOATS
     for number, joint in enumerate(joints):
@@ -33,11 +33,11 @@ def named_columns(rows: Rows, joints: list[Joint]) -> FrameTable:
 def lay_out(
     rows: Rows, before: Mapping[int, Joint], merged: Mapping[int, Joint], table: FrameTable
 ) -> tuple[Rows, dict[int, Joint]]:
-    """The rows of a merged table, and its joints with the places of their columns.
+    """Return the rows of a merged table, and its joints with their column positions.
 
-    ``before`` are the joints that ``rows`` was read with, ``merged`` those that there are now. Columns of a joint stand
-    where they stood if no other joint reads them, else behind all others, as do those of new joints. Columns of joints
-    that are gone go with them unless others read them.
+    ``before`` are the joints of the original ``rows``, ``merged`` the current joints. Columns of a joint keep their
+    position if no other joint reads them; otherwise they are appended, like those of new joints. Columns of removed
+    joints are removed unless other joints read them.
     """
     components = rows[table.origins, BOUNDS_FLOATS:]
     readers = np.zeros(components.shape[1], np.int64)
@@ -47,7 +47,7 @@ def lay_out(
     for number in before.keys() - merged.keys():
         gone[_place(before[number])] = True
     pieces = [(column, column + 1, components[:, :0]) for column in np.flatnonzero(gone & (readers == 0)).tolist()]
-    """from which column to which, and what stands there instead"""
+    """first and last column, and the replacement"""
     joints = {number: copy.copy(joint) for number, joint in merged.items()}
     behind: list[tuple[Joint, Rows]] = []
     for number, joint in joints.items():
@@ -75,7 +75,7 @@ def _rows(
     joints: Mapping[int, Joint],
     behind: list[tuple[Joint, Rows]],
 ) -> Rows:
-    """Rows with the pieces in place of columns, and those of ``behind`` behind all; joints learn where theirs are."""
+    """Replace columns by the pieces and append ``behind``; set the column positions of the joints."""
     pieces.sort(key=lambda piece: piece[0])
     parts, done, growth = [boxes], 0, [0]
     for begin, end, columns in pieces:
@@ -96,5 +96,5 @@ def _rows(
 
 
 def _place(joint: Joint) -> slice:
-    """Its columns, behind the box."""
+    """Return the columns of a joint, after the box."""
     return slice(joint.start_index, joint.start_index + len(joint.moving))

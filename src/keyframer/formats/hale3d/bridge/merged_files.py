@@ -1,4 +1,4 @@
-"""A merged tree as the two files: joints in their order, with the numbers that they have there."""
+"""Convert a merged tree to the two files: order and number the joints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from keyframer.formats.merging import Tree
 
 
 class MergedFiles:
-    """A merged tree on its way to files. Joints and meshes are known by `Matching.key` until they have numbers."""
+    """Converts a merged tree to files. Joints and meshes are identified by `Matching.key` until they have numbers."""
 
     def __init__(self, merged: Tree, original: bridge.Original) -> None:
         self.original = original
@@ -30,7 +30,7 @@ class MergedFiles:
         self.model = next((top for top in tops if isinstance(top, Model)), None)
         before = len(original.scene.nodes)
         self.key: dict[int, int] = {}
-        """of joints and meshes, by the `id` of their records"""
+        """keys of joints and meshes, by the `id` of their records"""
         for record in (child for top in tops for child in top.children if id(child) in merged.parts):
             part: Any = merged.parts[id(record)]
             self.key[id(record)] = part[1] if part[1] >= 0 else before - 1 - part[1]
@@ -42,8 +42,10 @@ class MergedFiles:
         self.renumbers = self.order != list(range(len(self.pair.names)))
 
     def _ordered(self, parents: dict[int, int]) -> list[int]:
-        """Joints in the order of the original, new ones behind, and none before its parent; readers place joints one
-        after the other. An original that has them otherwise keeps its order if nothing comes or goes."""
+        """Return joints in the order of the original, new ones last, parents before children, as readers require.
+
+        An original with another order keeps it if no joint was added or removed.
+        """
         keys = list(parents)
         stored: Sequence[Joint | ModelJoint] = self.pair.joints or self.pair.bound
         if keys == list(range(len(stored))) and any(joint.parent > at for at, joint in enumerate(stored)):
@@ -67,7 +69,7 @@ class MergedFiles:
         return bridge.Merged(main, {**reading, "found": ""} if reading else {}, self._places(meshes))
 
     def _places(self, meshes: list[Mesh]) -> tuple[dict[int, int], dict[int, int]]:
-        """Where nodes and materials stand now: joints, then meshes, each with a material of its own."""
+        """Return the new numbers of nodes and materials: joints, then meshes, each with its own material."""
         matching, before = self.original.matching, self.original.scene
         place = dict(self.place)
         for at, mesh in enumerate(meshes, len(self.order)):
@@ -77,7 +79,7 @@ class MergedFiles:
         return dict(zip(matching.numbers_of(list(place), before), place.values(), strict=True)), materials
 
     def _numbered(self, record: Any) -> Any:
-        """A joint with the number that its parent has now."""
+        """Return a joint with the current number of its parent."""
         if self.renumbers:
             record = copy.copy(record)
             record.parent = self.place.get(record.parent, -1)
@@ -103,13 +105,16 @@ class MergedFiles:
         return model
 
     def _weighted(self, mesh: Mesh) -> Mesh:
-        """A mesh whose weights have the numbers of joints now. Those of joints that are gone go to their parents."""
+        """Return a mesh with the current joint numbers in its weights.
+
+        Weights of removed joints go to their parents.
+        """
         if not self.renumbers:
             return mesh
         numbers = dict(self.place)
         for key in range(len(self.pair.bound)):
             above, steps = key, 0
-            while above not in self.place and above >= 0 and steps < len(self.pair.bound):  # parents may be a circle
+            while above not in self.place and above >= 0 and steps < len(self.pair.bound):  # parents may form a cycle
                 above, steps = self.pair.bound[above].parent, steps + 1
             numbers.setdefault(key, self.place.get(above, 0))
         weighted, weights = copy.copy(mesh), np.array(mesh.weights)

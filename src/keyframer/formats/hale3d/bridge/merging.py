@@ -1,7 +1,7 @@
-"""How an edited scene gets back into its Hale3D pair: the animation and the model are merged as one tree.
+"""Merge an edited scene into its Hale3D pair: animation and model are merged as one tree.
 
-Joints and meshes are matched by the nodes that they are. Rows of frames are columns with names while they are merged
-(`frame_table`). `following_writer` makes the trees of the scene before and after, `merged_files` the merged files.
+Joints and meshes are matched by their nodes. Rows of frames are named columns during the merge (`frame_table`).
+`following_writer` makes the trees of the scene before and after the edit, `merged_files` the merged files.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Merger(bridge.Merger[Options]):
         return to_scene(document, options), Pair.of(*pair_of(document, options))
 
     def tree(self, document: Document, scene: Scene, links: Pair) -> Tree:
-        """Both files with the columns of the frames by name."""
+        """Return the tree of both files, with named columns of the frames."""
         parts = {id(record): ("nodes", number) for number, record in enumerate(links.joints)}
         parts |= {id(record): ("nodes", number) for number, record in enumerate(links.bound)}
         parts |= {id(record): ("nodes", number) for number, record in enumerate(links.meshes, len(links.names))}
@@ -48,7 +48,7 @@ class Merger(bridge.Merger[Options]):
         return FollowingWriter(scene, original).written()
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """The scene with a value and a box for every frame; an animation without frames stays so."""
+        """Return the scene with a value and a box for every frame; an animation without frames stays without."""
         boxes = before.clips[0].bounds if before.clips else None
         if not scene.clips or boxes is None or not len(boxes):
             return scene
@@ -61,7 +61,9 @@ class Merger(bridge.Merger[Options]):
         return replace(scene, clips=[replace(clip, bounds=bounds), *scene.clips[1:]])
 
     def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """The scene with a material for every mesh, and vertices that take the places of their influences along."""
+        """Return the scene with a material for every mesh, and with influence positions moved along with edited
+        vertices.
+        """
         meshes, materials = [], list(scene.materials)
         for mesh, was in zip(scene.meshes, before.meshes, strict=True):
             owner = material_of(mesh)
@@ -81,7 +83,7 @@ class Merger(bridge.Merger[Options]):
         return MergedFiles(merged, original).merged()
 
     def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
-        """Whether the layout stays, and the file of the pair that is asked for is there."""
+        """Return whether the layout stays and the requested file of the pair exists."""
         wanted = asked.get("file", _kind(original))
         if not set(asked) <= {"dialect", "file"} or (wanted != _kind(original) and options.get(wanted) is None):
             return False

@@ -1,4 +1,4 @@
-"""What a user may decide about a Hale3D file, and the file that belongs to it."""
+"""Options for reading Hale3D files, and their companions."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from keyframer.formats.kit.scene_reading import neighbours
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """An animation has no surface and a model does not move: together they are a scene."""
+    """Options. An animation has no meshes and a model has no motion: together they are a scene."""
 
     model: PathLike | Document | None = None
     """the ``.mdl`` that an animation moves"""
     animation: PathLike | Document | None = None
     """the ``.anim`` that moves a model"""
     found: str = ""
-    """the name of the companion where it was found beside the file: if it does not fit, it is left alone"""
+    """the name of an automatically detected companion: if it does not match, it is ignored"""
 
 
 def companions(document: Document, path: Path) -> dict[str, object]:
-    """The other half of the pair, if it stands beside the file under the same stem."""
+    """Return the other file of the pair, if it has the same stem and is in the same folder."""
     wanted, suffix = ("model", ".mdl") if document.first(Animation) is not None else ("animation", ".anim")
     for candidate in neighbours(path, suffix):
         try:

@@ -1,4 +1,4 @@
-"""The animation and the model that a scene came from, as one tree with two records at the top: what is merged."""
+"""The original animation and model as one tree with two top records, for merging."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from keyframer.wire.record import Record
 
 
 class Pair(NamedTuple):
-    """The two files of an original, None for the one that there is not, and their records."""
+    """The two files of an original, None for a missing one, and their records."""
 
     animation: Document | None
     model: Document | None
@@ -40,11 +40,11 @@ class Pair(NamedTuple):
 
     @property
     def names(self) -> list[bytes]:
-        """Those of joints; the real animation calls all of them "origin"."""
+        """Return the names of joints; the real animation names all of them "origin"."""
         return [joint.name for joint in (self.joints if self.model is None else self.bound)]
 
     def tops(self) -> list[Record]:
-        """The tree, with the columns of the frames by name."""
+        """Return the tree, with named columns of the frames."""
         tops: list[Record] = []
         if self.animation is not None:
             tops.append(with_children(self.animation, Animation, self.joints))
@@ -56,7 +56,7 @@ class Pair(NamedTuple):
 
 
 def with_children(document: Document, kind: type[Record], children: list[Any]) -> Record:
-    """The top record of a file with other records inside."""
+    """Return the top record of a file with other children."""
     top = copy.copy(document.first(kind))
     assert top is not None
     top.children = list(children)

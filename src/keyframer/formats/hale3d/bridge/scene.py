@@ -1,4 +1,4 @@
-"""An animation, a model, or both together as a scene."""
+"""Read a scene from an animation, a model, or both."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from keyframer.text import decode_name
 from keyframer.wire.record import Record
 
 _SPACE = Space("z", v_up=False)
-"""MD5 space: right-handed, Z up, textures run down from their upper left"""
+"""MD5 space: right-handed, Z up, texture origin at the upper left"""
 
 
 def to_scene(document: Document, options: Options | None = None) -> Scene:
-    """What the document means, with its companion where the options name one."""
+    """Return the scene of a document, with its companion if the options name one."""
     options = options or Options()
     scene = Scene(source_format="hale3d", space=_SPACE)
     is_model = document.first(Model) is not None
     if not is_model and document.first(Animation) is None:
-        return scene  # not even a header could be read
+        return scene  # the header could not be read
     other = _companion(scene, document, is_model, options)
     animation, model = (other, document) if is_model else (document, other)
     root = companion_path(options.found or (options.animation if is_model else options.model))
@@ -52,7 +52,7 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
 
 
 def _companion(scene: Scene, document: Document, is_model: bool, options: Options) -> Document | None:
-    """The other half of the pair, if there is one and it fits; else the scene's issues say why not."""
+    """Return the other file of the pair if it exists and matches; otherwise report an issue."""
     given, wrong = (options.animation, options.model) if is_model else (options.model, options.animation)
     if wrong is not None:
         ours, theirs = ("a model", "animation") if is_model else ("an animation", "model")
@@ -75,7 +75,7 @@ def _companion(scene: Scene, document: Document, is_model: bool, options: Option
 
 
 def pair_of(document: Document, options: Options) -> tuple[Document | None, Document | None]:
-    """The animation and the model that the scene is made of, None for the one that there is not."""
+    """Return the animation and the model of the scene, None for a missing one."""
     is_model = document.first(Model) is not None
     other = _companion(Scene(), document, is_model, options)
     return (other, document) if is_model else (document, other)
@@ -93,7 +93,7 @@ def read_other(source: object, what: str) -> Document:
 
 
 def misfit(animation: Document, model: Document) -> str | None:
-    """Why an animation cannot move a model: which joint, and what about it; None if it can."""
+    """Return the joint and the reason why an animation does not match a model; None if it matches."""
     if animation.first(Animation) is None:
         return "the file given as the animation is not a Hale3D animation"
     if model.first(Model) is None:
@@ -116,7 +116,7 @@ def _shown(name: bytes) -> str:
 
 
 def _report_misfit(scene: Scene, why: str, is_warning: bool) -> None:
-    """An error if the user asked for the companion; a warning if it only happened to lie there."""
+    """Report an error if the user named the companion; a warning if it was detected automatically."""
     severity = Severity.WARNING if is_warning else None
     scene.issues.add(LINK_SKELETON_MISMATCH, "/", 0, severity=severity, reason=why)
 
@@ -126,7 +126,7 @@ def _add_animation(scene: Scene, reporter: Reporter, animation: Document, model:
     assert top is not None
     joints = list(animation.find(Joint))
     names = UniqueNames()
-    # The real file calls all its joints "origin"; its model has the true names.
+    # The real file names all joints "origin"; its model has the actual names.
     stored = [joint.name for joint in (model.find(ModelJoint) if model is not None else joints)]
     shown = [names.claim(_shown(name)) for name in stored]
     parents = safe_parents(reporter, joints, [joint.parent for joint in joints])
@@ -142,7 +142,7 @@ def _add_animation(scene: Scene, reporter: Reporter, animation: Document, model:
 
 
 def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: bool) -> None:
-    """The surface; the joints as they were bound, where no animation has brought them."""
+    """Add the meshes, and the joints in bind pose if no animation has added them."""
     joints = list(model.find(ModelJoint))
     bind = bind_matrices(reporter, joints)
     taken = UniqueNames()
@@ -152,7 +152,7 @@ def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: b
         parents = safe_parents(reporter, joints, [joint.parent for joint in joints])
         positions, turns = bind_locals(bind, parents)
         if model.first(Mesh) is None:
-            bind = bind[:0].copy()  # nobody will ask for the matrices: half a dozen times what a joint has in the file
+            bind = bind[:0].copy()  # the matrices are not needed, and take six times the size of a joint in the file
         for joint, parent, position, turn in zip(joints, parents, positions, turns, strict=True):
             node = Node(taken.claim(_shown(joint.name)), NodeKind.BONE, parent, raw_name=joint.name)
             node.position, node.rotation_xyzw = position, turn
@@ -181,7 +181,7 @@ class Reader(SceneReader[Options]):
         return companions(document, path)
 
     def key_layout(self, record: Record, channel: Channel) -> KeyLayout | None:
-        """A frame holds a box, then for each joint those of Tx Ty Tz Qx Qy Qz that its flags announce."""
+        """Return the rows of keys. A frame has a box, then for each joint those of Tx Ty Tz Qx Qy Qz in its flags."""
         if not isinstance(record, Joint):
             return None
         moved, turned = (record.flags & 7).bit_count(), (record.flags >> 3 & 7).bit_count()

@@ -1,4 +1,4 @@
-"""Joints, and their frames built as MD5 does."""
+"""Read joints, and compute their frames as MD5 does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | None], names: list[str]) -> list[Node]:
-    """The joints at rest: the base frame. A base that is no number is no place: such a joint rests at its parent."""
+    """Return the joints in the base frame. A joint with non-finite numbers rests at its parent."""
     nodes = []
     for joint, parent, name in zip(joints, parents, names, strict=True):
         node = Node(name, NodeKind.BONE, parent, raw_name=joint.name)
@@ -43,7 +43,7 @@ def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | Non
 
 
 def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip, budget: Budget) -> None:
-    """A channel for everything that the flags say moves."""
+    """Add a channel for each component with a flag."""
     components = np.asarray(frames.components, np.float64)
     clip.bounds = np.asarray(frames.bounds, np.float64)
     clip.start, clip.end = 0.0, float(max(len(components) - 1, 0))

@@ -1,4 +1,4 @@
-"""The model: skinned, textured meshes on joints in their bind pose."""
+"""Read the model: skinned, textured meshes on joints in their bind pose."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _JOINTS_AT_ONCE = 8_192
-"""a megabyte of matrices, of which a handful is needed on the way"""
+"""batch size: a megabyte of matrices, since only a few are needed at a time"""
 _NUMBERS = 24
-"""what an influence takes: vertex, joint, weight and offset in the skin, and on the way a matrix for its place"""
+"""numbers for each influence: vertex, joint, weight and offset in the skin, and temporarily a matrix"""
 
 
 def bind_matrices(reporter: Reporter, joints: list[ModelJoint]) -> Floats:
-    """(J, 4, 4) of each joint in model space. A joint whose numbers are none stands at the origin."""
+    """Return (J, 4, 4) matrices of joints in model space. A joint with non-finite numbers is at the origin."""
     if not joints:
         return np.empty((0, 4, 4))
     numbers = (number for joint in joints for number in (*joint.position, *joint.orientation))
@@ -50,7 +50,7 @@ def bind_matrices(reporter: Reporter, joints: list[ModelJoint]) -> Floats:
 
 
 def bind_locals(world: Floats, parents: list[int | None]) -> tuple[Floats, Floats]:
-    """Positions and rotations of joints under their parents."""
+    """Return positions and rotations of joints relative to their parents."""
     above = np.array([-1 if parent is None else parent for parent in parents], np.int64).reshape(-1)
     positions, turns = np.empty((len(world), 3)), np.empty((len(world), 4))
     for begin in range(0, len(world), _JOINTS_AT_ONCE):
@@ -65,7 +65,7 @@ def bind_locals(world: Floats, parents: list[int | None]) -> tuple[Floats, Float
 def read_surface(
     reporter: Reporter, record: MeshRecord, bind: Floats, number: int, budget: Budget
 ) -> tuple[Mesh, Skin, Material]:
-    """One mesh in its bind pose, the skin that moves it, and its material. Unsafe faces and weights are left out."""
+    """Read one mesh in its bind pose, its skin and its material. Unsafe faces and weights are left out."""
     path = decode_name(unquoted(record.material))
     material = Material(path, raw_name=record.material, diffuse=(1.0, 1.0, 1.0))
     if path:
@@ -81,7 +81,7 @@ def read_surface(
     np.add.at(positions, owners, placed * bias[:, None])
     mesh = Mesh(f"mesh{number}", positions, _corners(reporter, record))
     mesh.uv = finite_rows(reporter, record, "vertices", record.vertices["st"])
-    mesh.smoothing = np.ones(len(mesh.corners), np.uint32)  # MD5 surfaces are smooth throughout
+    mesh.smoothing = np.ones(len(mesh.corners), np.uint32)  # MD5 surfaces are always smooth
     mesh.face_materials = np.full(len(mesh.corners), number, np.int32)
     inverse = affine.inverse(bind) if len(bind) else bind
     skin = Skin(mesh.name, list(range(len(bind))), inverse, owners, joints, bias, offsets)
@@ -91,9 +91,9 @@ def read_surface(
 
 
 def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, budget: Budget) -> tuple[Ints, Ints]:
-    """For every influence its vertex and its weight record, in the order of the vertices.
+    """Return the vertex and weight record of every influence, in the order of the vertices.
 
-    Vertices may share weights, but not so often that a small file becomes a huge scene.
+    Vertices may share weights, within a budget, so that a small file cannot become a huge scene.
     """
     first = record.vertices["first_weight"].astype(np.int64)
     counts = record.vertices["weight_count"].astype(np.int64)
@@ -119,7 +119,7 @@ def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, budget
 
 
 def _corners(reporter: Reporter, record: MeshRecord) -> npt.NDArray[np.int32]:
-    """Counter-clockwise corners; the file has them clockwise seen from outside."""
+    """Return corners in counter-clockwise order; the file has them clockwise seen from outside."""
     corners = record.triangles.astype(np.int64)
     good = np.asarray((corners < len(record.vertices)).all(axis=1))
     _complain(reporter, record, "triangles", "vertex", ~good, corners.max(axis=1, initial=0), len(record.vertices))

@@ -1,4 +1,4 @@
-"""The model: every mesh on joints in the pose of the first frame, a piece for each material."""
+"""Write the model: every mesh on joints in the pose of the first frame, one piece for each material."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(eq=False)
 class _Influences:
-    """Sorted by vertex: which joint, how much, and where in the joint's space."""
+    """Influences sorted by vertex: joint, weight, and position in the joint's space."""
 
     vertices: Ints
     joints: Ints
@@ -37,7 +37,7 @@ class _Influences:
 def write_model(
     scene: Scene, joints: Joints, names: list[bytes], dialect: Dialect, report: LossReport
 ) -> Document | None:
-    """The model of all meshes; None where there are none."""
+    """Write the model of all meshes; None without meshes."""
     meshes: list[Mesh] = []
     for number, node in enumerate(scene.nodes):
         if node.mesh is not None and len(scene.meshes[node.mesh].positions):
@@ -48,13 +48,13 @@ def write_model(
 
 
 def mesh_records(scene: Scene, number: int, joints: Joints, report: LossReport) -> list[Mesh]:
-    """The mesh of a node, a record for each of its materials."""
+    """Write the mesh of a node as one record for each of its materials."""
     node = scene.nodes[number]
     return _records(scene, node, _influences(scene, number, node, joints, joints.place_of), report)
 
 
 def has_free_vertices(scene: Scene, numbers: Iterable[int]) -> bool:
-    """Whether the skinned mesh of one of these nodes has vertices that no bone carries."""
+    """Return whether the skinned mesh of one of these nodes has vertices without a bone."""
     nodes = (scene.nodes[number] for number in numbers)
     carriers = [node for node in nodes if node.skin is not None and node.mesh is not None]
     return any(len(_free(scene, node)) for node in carriers)
@@ -66,19 +66,19 @@ def _free(scene: Scene, node: Node) -> Ints:
 
 
 def bind_joints(joints: Joints, names: list[bytes]) -> list[ModelJoint]:
-    """Joints in model space as they are at the first frame."""
+    """Return joints in model space at the first frame."""
     first = joints.rigid[0]
     return [bind_joint(matrix, parent, name) for matrix, parent, name in zip(first, joints.parents, names, strict=True)]
 
 
 def bind_joint(matrix: Floats, parent: int, name: bytes) -> ModelJoint:
-    """A joint that stands so in model space."""
+    """Return a joint with this matrix in model space."""
     turn = with_negative_w(quat.from_matrix3(matrix[:3, :3]))
     return ModelJoint(parent, tuple(map(float, matrix[:3, 3])), tuple(map(float, turn[:3])), name)
 
 
 def _influences(scene: Scene, number: int, node: Node, joints: Joints, place_of: dict[int, int]) -> _Influences:
-    """A skin's own influences, or the node itself for all vertices; what hangs on nothing stays at the anchor."""
+    """Return the influences of a skin, or the node itself for all vertices; the anchor for vertices without a joint."""
     assert node.mesh is not None
     positions = np.asarray(scene.meshes[node.mesh].positions, np.float64)
     if node.skin is None:
@@ -140,7 +140,7 @@ def _records(scene: Scene, node: Node, influences: _Influences, report: LossRepo
 
 
 def _material(scene: Scene, number: int, node: Node, report: LossReport) -> bytes:
-    """The path of the texture, or the name: a mesh has nothing else."""
+    """Return the texture path, or the name: a mesh stores nothing else."""
     if not 0 <= number < len(scene.materials):
         return b""
     material = scene.materials[number]

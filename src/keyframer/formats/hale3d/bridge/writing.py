@@ -1,4 +1,4 @@
-"""The whole way from a scene to a Hale3D animation and the model that it moves."""
+"""Write a scene as a Hale3D animation and its model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _BLOCK = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """An animation and its model are two files."""
+    """Options. An animation and its model are two files."""
 
     file: str = "animation"
     """which of the two is the document: ``animation`` or ``model``; the other comes as its companion"""
@@ -73,7 +73,7 @@ class Writer(SceneWriter[WriteOptions]):
 
 
 def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
-    """The animation (or the model) of a scene, what is not in it, and the other file."""
+    """Write the animation (or the model) of a scene, and the other file; report losses."""
     options = options or WriteOptions()
     report = LossReport("hale3d")
     placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit, v_up=False))
@@ -113,7 +113,7 @@ def _names(scene: Scene, joints: Joints) -> list[bytes]:
 def _animation(
     scene: Scene, clip: Clip, joints: Joints, names: list[bytes], fps: int, dialect: Dialect, report: LossReport
 ) -> Document:
-    """Components only for what moves: a bit for each of Tx Ty Tz Qx Qy Qz."""
+    """Write an animation with components only for values that change: a flag for each of Tx Ty Tz Qx Qy Qz."""
     rows = np.stack([components(joints, number) for number in range(len(names))], axis=1).astype(np.float32)
     records, columns = [], []
     start = 0
@@ -134,7 +134,7 @@ def _animation(
 
 
 def joint_record(joints: Joints, number: int, parent: int, name: bytes) -> Joint:
-    """A joint as it is at the first frame, without columns."""
+    """Return a joint at the first frame, without columns."""
     record = Joint(parent, 0, 0, name)
     record.position = tuple(float(np.float32(value)) for value in joints.positions[0, number])
     record.orientation = tuple(float(value) for value in with_negative_w(joints.rotations_xyzw[0, number]))
@@ -142,21 +142,21 @@ def joint_record(joints: Joints, number: int, parent: int, name: bytes) -> Joint
 
 
 def components(joints: Joints, number: int) -> Floats:
-    """(T, 6) places and the first three numbers of turns."""
+    """Return (T, 6) positions and the first three numbers of rotations."""
     return np.concatenate(
         [joints.positions[:, number], with_negative_w(joints.rotations_xyzw[:, number])[:, :3]], axis=1
     )
 
 
 def boxes_at(scene: Scene, times: Floats) -> Floats:
-    """(T, 2, 3) boxes at these times of the clip."""
+    """Return (T, 2, 3) boxes at these times of the clip."""
     wanted, above = wanted_joints(scene)
     nodes = parents_first(above, sorted(wanted))
     return boxes(scene, joints_at(scene, nodes, places_above(nodes, above), times)[0])
 
 
 def boxes(scene: Scene, joints: Joints) -> Floats:
-    """(T, 2, 3) boxes of the posed vertices; of the joints where there are none."""
+    """Return (T, 2, 3) boxes of the posed vertices; of the joints if there are no vertices."""
     origins = joints.rigid[..., :3, 3]
     low, high = origins.min(axis=1), origins.max(axis=1)
     carriers = [

@@ -1,1 +1,1 @@
-"""From Midtown Madness 2 clips to scenes: `rig` has the skeleton, `scene` the motion; `writing` is the way back."""
+"""The bridge between Midtown Madness 2 clips and scenes: `rig` has the skeleton, `scene` reads, `writing` writes."""

@@ -1,8 +1,8 @@
-"""How an edited scene gets back into its Midtown clip and the skeleton beside it.
+"""Merge an edited scene into its Midtown clip and its skeleton.
 
-The rows of the clip are columns with names while they are merged: the path of the first bone, and the angles of each
-bone by the number that it had in the original. Names, offsets and the tree of bones stand in the text of the skeleton,
-of which only the words change that have to (`skeleton_text`).
+The rows of the clip are named columns during the merge: the path of the first bone, and the angles of each bone by its
+number in the original. Names, offsets and the tree of bones are in the text of the skeleton; only the words that differ
+are changed (`skeleton_text`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ AnyChannel = r.Channel | r.OldChannel
 
 class ChannelRules(RecordRules):
     def key(self, record: Record) -> int | None:
-        """Channels are told apart by where the file has them."""
+        """Return the offset of a channel, which identifies it."""
         return record.offset
 
 
@@ -60,7 +60,7 @@ class Merger(bridge.Merger[Options]):
         return to_scene(document, options), [record for record in document.find(Record) if isinstance(record, kinds)]
 
     def tree(self, document: Document, scene: Scene, links: list[AnyChannel]) -> Tree:
-        """The clip with the columns of its frames by name."""
+        """Return the clip with named columns of its frames."""
         posed = posed_channel(links)
         tables = []
         for channel in links:
@@ -75,7 +75,7 @@ class Merger(bridge.Merger[Options]):
         return _Writing(scene, original).written()
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """The scene with a value for every frame, of the path of its first bone and of the turns of all."""
+        """Return the scene with a value for every frame: the path of its first bone and the rotations of all."""
         if not scene.clips or not scene.nodes:
             return scene
         scene = framed(scene, before.clips[0].rate, report)
@@ -93,7 +93,7 @@ class Merger(bridge.Merger[Options]):
         return replace(scene, clips=[clip, *scene.clips[1:]])
 
     def finish(self, merged: Tree, theirs: Written, original: bridge.Original) -> bridge.Merged:
-        """The rows of all channels, with the bones in the order of the skeleton."""
+        """Return the rows of all channels, with the bones in the order of the skeleton."""
         order = [bone for table in _tables(theirs.document).values() for bone in table.named if isinstance(bone, int)]
         rows = {}
         for channel, table in _tables(merged.document).items():
@@ -107,7 +107,7 @@ class Merger(bridge.Merger[Options]):
         return set(asked) <= {"dialect"} and asked.get("dialect", str(original.dialect)) == str(original.dialect)
 
     def companion_files(self, original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
-        """The skeleton, byte for byte."""
+        """Return the skeleton with its original bytes."""
         skeleton = skeleton_of(Options(**options))
         if skeleton is None:
             return ()
@@ -118,13 +118,13 @@ class Merger(bridge.Merger[Options]):
 
 
 def _tables(document: Document) -> dict[int, FrameTable]:
-    """The tables of channels that are merged, by the `id` of the channel."""
+    """Return the merged tables of channels, by the `id` of the channel."""
     channels: list[Any] = [channel for top in document.records for channel in top.children]
     return {id(channel): channel.rows for channel in channels}
 
 
 def _with_rows(document: Document, rows: Mapping[int, Any]) -> Document:
-    """A document whose channels have other rows, by their `id`; those that have none are left out."""
+    """Return a document with other rows in its channels, by their `id`; channels without rows are left out."""
     tops = []
     for top in document.records:
         clip = copy.copy(top)
@@ -139,7 +139,7 @@ def _with_rows(document: Document, rows: Mapping[int, Any]) -> Document:
 
 
 def _as_long(channel: RawChannel, count: int, report: LossReport) -> RawChannel:
-    """A channel with as many frames as the clip: the last one stays, or some at the end go."""
+    """Return a channel with the number of frames of the clip: repeat the last one, or remove some at the end."""
     if len(channel.values) in (0, count):
         return channel
     words = f"{len(channel.values)} frames became {count}, as many as the clip has"
@@ -154,7 +154,7 @@ def _still(kind: str, value: npt.ArrayLike, count: int) -> Track:
 
 
 class _Writing:
-    """A scene on its way to a clip that follows the original."""
+    """Writes a scene as a clip with the conventions of the original."""
 
     def __init__(self, scene: Scene, original: bridge.Original) -> None:
         self.scene, self.before, self.channels = scene, original.scene, original.links
@@ -171,7 +171,7 @@ class _Writing:
             raise CannotMerge("the root bone changed")
         self.parents = places_above(self.order, above)
         self.olds = [self.matching.nodes.get(node) for node in self.order]
-        """the bone of the original that each is, None for new ones"""
+        """original bone of each, None for new ones"""
         self.tracks = by_kind(scene.clips[0]) or {}
         self.origins = frame_origins(self.before, scene, self.matching.nodes, len(posed.rows))
         new = [node for node, old in zip(self.order, self.olds, strict=True) if old is None]
@@ -201,18 +201,18 @@ class _Writing:
         return np.asarray(track.values, np.float64)
 
     def _path(self) -> Floats:
-        """Positions of the first bone without what ``in_place`` added."""
+        """Return positions of the first bone without the motion that ``in_place`` added."""
         return stored_path(self._values(self.order[0], "position"), float(self.posed.distance), self.options.in_place)
 
     def _angles(self, node: int, old: int) -> Floats:
-        """Roll, pitch and heading of a bone that stays."""
+        """Return roll, pitch and heading of a remaining bone."""
         given, was = self.scene.nodes[node], self.before.nodes[old]
         if not np.array_equal(given.scale, was.scale) or (node, "scale") in self.tracks:
             raise CannotMerge(f"nodes/{node}/scale")
         return angles_of(self._values(node, "rotation"), self.options.euler_order)
 
     def _raw_rows(self) -> dict[int, FrameTable]:
-        """Channels that move no bones, by where the file has them."""
+        """Return channels that move no bones, by their offset in the file."""
         given = {_offset(raw_channel): raw_channel for raw_channel in self.scene.clips[0].raw_channels}
         known = [channel for channel in self.channels if channel is not self.posed]
         stored = {_offset(raw): channel for raw, channel in zip(self.before.clips[0].raw_channels, known, strict=True)}
@@ -224,8 +224,10 @@ class _Writing:
         }
 
     def _skeleton(self) -> dict[str, object]:
-        """Options for the skeleton with the bones of the scene, none where it stays. Without one the default rig
-        becomes one."""
+        """Return options for the skeleton with the bones of the scene; empty if it is unchanged.
+
+        Without a skeleton, the default rig is written as one.
+        """
         given = skeleton_of(self.options)
         count = len(self.before.nodes)
         skeleton = default_rig(count) if given is None or len(given.bones) != count else given
@@ -253,6 +255,6 @@ class _Writing:
 
 
 def _offset(channel: RawChannel) -> object:
-    """Where the file has it; its name, where it has been in no file."""
+    """Return the offset of a channel in the file; its name if it was not in a file."""
     said: Any = channel.extras.get("midtown", {})
     return said.get("offset") or channel.name

@@ -1,4 +1,4 @@
-"""What a user may decide about a Midtown clip, and the skeleton that belongs to it."""
+"""Options for reading Midtown clips, and their skeletons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from keyframer.formats.midtown.skeleton import Skeleton, read_skeleton
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Defaults follow the retail game."""
+    """Options; the defaults follow the retail game."""
 
     skeleton: PathLike | Skeleton | None = None
     """the ``.skel`` with the bones' names, offsets and tree"""
@@ -27,10 +27,10 @@ class Options:
     fps: float = 30.0
     """the format does not store it"""
     found: str = ""
-    """the name of the skeleton where it was found beside the file: if it does not fit, it is left alone"""
+    """the name of an automatically detected skeleton: if it does not match, it is ignored"""
 
     unread: str = ""
-    """why the skeleton beside the file cannot be read, where there is such a one"""
+    """the reason why the detected skeleton cannot be read, if so"""
 
     def __post_init__(self) -> None:
         if sorted(self.euler_order) != ["X", "Y", "Z"]:
@@ -40,7 +40,7 @@ class Options:
 
 
 def companions(document: Document, path: Path) -> dict[str, object]:
-    """A skeleton that stands beside the clip under the same stem, or why it cannot be read."""
+    """Return a skeleton of the same stem in the folder of the clip, or the reason why it cannot be read."""
     unread = ""
     for candidate in neighbours(path, ".skel"):
         try:

@@ -1,11 +1,11 @@
-"""The bones of a clip: from a skeleton file, or a default rig of our own measure."""
+"""The bones of a clip: from a skeleton file, or a default rig."""
 
 from __future__ import annotations
 
 from keyframer.formats.midtown.skeleton import Bone, Skeleton
 
-# Names and order are those of the game's 19-bone figures; the offsets (metres) are ours, for a figure of about 1.8 m
-# that faces -Z with its arms hanging: a clip has no offsets of its own.
+# Names and order are those of the game's 19-bone figures. The offsets (metres) are invented for a figure of about 1.8
+# m that faces -Z with its arms down, because a clip has no offsets.
 _DEFAULT: tuple[tuple[str, int, tuple[float, float, float]], ...] = (
     ("root", -1, (0.0, 1.0, 0.0)),
     ("spine", 0, (0.0, 0.15, 0.0)),
@@ -30,7 +30,7 @@ _DEFAULT: tuple[tuple[str, int, tuple[float, float, float]], ...] = (
 
 
 def default_rig(bones: int) -> Skeleton:
-    """The 19-bone figure; any other number of bones as a row of children of the first, told apart by number."""
+    """Return the 19-bone figure; for any other number of bones, numbered children of the first bone."""
     if bones == len(_DEFAULT):
         return Skeleton(tuple(Bone(name.encode(), parent, offset) for name, parent, offset in _DEFAULT))
     row = [Bone(f"bone_{n:02}".encode(), -1 if n == 0 else 0, (0.1 * n, 0.0, 0.0)) for n in range(bones)]

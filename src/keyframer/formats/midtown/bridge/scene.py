@@ -1,4 +1,4 @@
-"""A clip as a figure that moves."""
+"""Read a scene from a clip: a figure that moves."""
 
 from __future__ import annotations
 
@@ -35,13 +35,15 @@ from keyframer.wire.record import Record
 Floats = npt.NDArray[np.float64]
 
 _MOST_BONES = 4096
-"""of a figure (the game's have 19): a channel of more is a row of numbers, not a skeleton"""
+"""limit for a figure (the game's have 19): a channel with more is treated as raw numbers"""
 _SPACE = Space("y", metres_per_unit=1.0, unit_rule="the game uses metres")
 """metres, Y up, right-handed; figures face -Z"""
 
 
 def to_scene(document: Document, options: Options | None = None) -> Scene:
-    """The first channel of roll, pitch and heading moves a figure; all others are raw channels."""
+    """Return the scene of a clip: the first channel of roll, pitch and heading moves a figure; all others are raw
+    channels.
+    """
     options = options or Options()
     scene = Scene(source_format="midtown", space=_SPACE)
     reporter = Reporter(document, scene.issues)
@@ -63,7 +65,7 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
 
 
 def posed_channel(channels: Iterable[r.Channel | r.OldChannel]) -> r.Channel | r.OldChannel | None:
-    """The one that moves a figure: the first of roll, pitch and heading."""
+    """Return the channel that moves a figure: the first of roll, pitch and heading."""
     fitting = (channel for channel in channels if channel.bones and channel.bones <= _MOST_BONES and len(channel.rows))
     return next(fitting, None)
 
@@ -97,7 +99,7 @@ def _add_figure(scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChan
 
 
 def skeleton_of(options: Options) -> Skeleton | None:
-    """The skeleton that the options give, if they give one."""
+    """Return the skeleton in the options, if any."""
     given = options.skeleton
     return _read(given) if isinstance(given, (str, os.PathLike)) else given
 
@@ -143,6 +145,6 @@ class Reader(SceneReader[Options]):
         return companions(document, path)
 
     def key_layout(self, record: Record, channel: Channel) -> KeyLayout:
-        """A frame holds the place of the root, then three angles for each bone."""
+        """Return the rows of keys. A frame has the position of the root, then three angles for each bone."""
         first = 0 if channel.track.kind == "position" else 3 + 3 * channel.node
         return KeyLayout("rows", columns=(4 * first, 12))

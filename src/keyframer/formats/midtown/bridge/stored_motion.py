@@ -1,4 +1,4 @@
-"""The numbers of a frame and what they mean, in both directions: angles and quaternions, stored and shown paths."""
+"""Convert the numbers of a frame in both directions: angles and quaternions, stored and displayed paths."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from keyframer.maths import euler
 Floats = npt.NDArray[np.float64]
 
 _TURNS_PER_BLOCK = 8_192
-"""angles turned into quaternions at once: so many stay in the processor's cache"""
+"""batch size: angles that fit into the processor's cache"""
 
 
 def quaternions_of(rph: Floats, order: str) -> Floats:
-    """(N, 4) quaternions of roll (about X), pitch (about Y) and heading (about Z), multiplied in ``order``."""
+    """Return (N, 4) quaternions of roll (about X), pitch (about Y) and heading (about Z), multiplied in ``order``."""
     columns = ["XYZ".index(axis) for axis in order]
     turned = np.empty((len(rph), 4))
     with np.errstate(all="ignore"):
@@ -25,13 +25,16 @@ def quaternions_of(rph: Floats, order: str) -> Floats:
 
 
 def angles_of(turns_xyzw: Floats, order: str) -> Floats:
-    """(..., 3) roll, pitch and heading of quaternions."""
+    """Return (..., 3) roll, pitch and heading of quaternions."""
     by_order = euler.from_quaternion(turns_xyzw, order)
     return np.asarray(by_order[..., [order.index(axis) for axis in "XYZ"]], np.float64) + 0.0  # normalises -0.0
 
 
 def root_path(stored: Floats, distance: float, in_place: bool) -> Floats:
-    """The root's positions. The game adds ``i * distance / frames`` to z of frame i, so that a walk stays in place."""
+    """Return the positions of the root.
+
+    The game adds ``i * distance / frames`` to z of frame i, so that a walk stays in place.
+    """
     if not in_place or not np.isfinite(distance):
         return stored
     path = stored.copy()
@@ -40,5 +43,5 @@ def root_path(stored: Floats, distance: float, in_place: bool) -> Floats:
 
 
 def stored_path(path: Floats, distance: float, in_place: bool) -> Floats:
-    """The root's positions as the file has them."""
+    """Return the positions of the root as stored in the file."""
     return root_path(path, -distance, in_place)

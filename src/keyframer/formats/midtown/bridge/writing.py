@@ -1,4 +1,4 @@
-"""The whole way from a scene to a Midtown clip: the path of the first joint, the turns of all."""
+"""Write a scene as a Midtown clip: the path of the first joint, the rotations of all."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ Floats = npt.NDArray[np.float64]
 
 HOLDINGS = Holdings(("tree", "frames"))
 NOISE = 1e-9
-"""metres or radians: what is left of nothing on the way through matrices"""
+"""metres or radians: rounding errors of matrices below this are 0"""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Defaults follow the retail game."""
+    """Options; the defaults follow the retail game."""
 
     dialect: str = "retail"
     """``retail``, ``document`` or ``old``"""
@@ -75,7 +75,7 @@ class Writer(SceneWriter[WriteOptions]):
 
 
 def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
-    """A clip of the scene, what is not in it, and its skeleton."""
+    """Write a scene as a clip with its skeleton, and report losses."""
     options = options or WriteOptions()
     report = LossReport("midtown")
     placed = in_space(scene, Space("y", metres_per_unit=1.0, v_up=scene.space.v_up))
@@ -113,7 +113,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
 
 
 def angles(joints: Joints, order: str) -> Floats:
-    """(T, 3 J) roll, pitch and heading: angles about X, Y, Z, without jumps of whole turns."""
+    """Return (T, 3 J) roll, pitch and heading: angles about X, Y, Z, without jumps of full turns."""
     return np.unwrap(angles_of(joints.rotations_xyzw, order), axis=0).reshape(len(joints.times), -1)
 
 
@@ -128,7 +128,7 @@ def _distance(clip: Clip, options: WriteOptions) -> float:
 def tell_lost_motion(
     scene: Scene, joints: Joints, tolerance: Tolerance, report: LossReport, nodes: Collection[int]
 ) -> None:
-    """Bones other than the first only turn: how far each of these nodes would have moved."""
+    """Report the lost translation of bones: all but the first can only rotate."""
     away = np.sqrt(((joints.positions - joints.positions[:1]) ** 2).sum(axis=-1)).max(axis=0)
     for joint in np.flatnonzero(away > tolerance.length).tolist():
         if joint and joints.nodes[joint] in nodes:
@@ -155,14 +155,14 @@ def _skeleton(scene: Scene, joints: Joints, report: LossReport) -> Skeleton:
 
 
 class BoneNames:
-    """Makes bones for a skeleton, with names that no other has, without blanks and braces."""
+    """Makes bones for a skeleton, with unique names without blanks and braces."""
 
     def __init__(self, scene: Scene, report: LossReport, reserved: Iterable[bytes] = ()) -> None:
         self.scene, self.report = scene, report
         self.names = NamesThatFit(reserved=reserved)
 
     def bone(self, joints: Joints, place: int) -> Bone:
-        """A joint as it is at the first frame."""
+        """Return a joint at the first frame as a bone."""
         node = self.scene.nodes[joints.nodes[place]]
         x, y, z = (float(np.float32(value)) if abs(value) > NOISE else 0.0 for value in joints.positions[0, place])
         said: Any = node.extras.get("midtown", {})
@@ -174,7 +174,7 @@ class BoneNames:
         )
 
     def claim(self, number: int) -> bytes:
-        """The name of a node."""
+        """Return the unique name of a node."""
         given = self.scene.nodes[number].name
         one_word = "".join("_" if mark.isspace() or mark in "{}" else mark for mark in given)
         name = self.names.claim(one_word, fallback="bone")

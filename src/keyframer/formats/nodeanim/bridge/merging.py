@@ -1,4 +1,4 @@
-"""How an edited scene gets back into its node animation: nodes are matched, keys are written as the file has them."""
+"""Merge an edited scene into its node animation: nodes are matched, keys are written as in the file."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ class Merger(bridge.Merger[Options]):
         return holdings(_dialect(original))
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Times in the file's unit; one name for the scene and its clip; rights in the author's words or nowhere."""
+        """Return the scene with times in the file's unit, one name for scene and clip, and a copyright only in the
+        author's text.
+        """
         scene = counted_like(scene, before)
         rights = copyright_in(scene.author)
         if scene.copyright != rights:

@@ -1,4 +1,4 @@
-"""What the document of the format leaves open and a user may know better."""
+"""Options for values that the document of the format leaves open."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """``auto`` looks at the numbers (see `unit_detection`)."""
+    """Options; ``auto`` detects values from the numbers (see `unit_detection`)."""
 
     time_unit: str = "auto"
     """what key times count: ``seconds``, ``frames`` or ``ticks`` (4800 a second, as in 3ds Max)"""

@@ -1,4 +1,4 @@
-"""A node animation as a scene: nodes without a tree, and their keys."""
+"""Read a scene from a node animation: nodes without a tree, and their keys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from keyframer.wire.record import Record
 Floats = npt.NDArray[np.float64]
 
 _MOST_CHUNKS = 10_000
-"""unknown chunks that a scene carries along; the document has all of them"""
+"""limit for unknown chunks in the extras of a scene; the document has all of them"""
 KEY_FIELDS = {"position": "translation_keys", "rotation": "rotation_keys", "scale": "scale_keys"}
 """the keys of a record, by kind of track"""
 SHAPES = {
@@ -36,11 +36,11 @@ SHAPES = {
     "ease_to": "ease_in",
     "ease_from": "ease_out",
 }
-"""columns of tracks and those of stored keys; easeIn is how a key is approached (3ds Max), which others call ease to"""
+"""columns of tracks and of stored keys; easeIn is the approach to a key (3ds Max), which others name ease to"""
 
 
 def to_scene(document: Document, options: Options | None = None) -> Scene:
-    """What the document means, given what its numbers say (see `unit_detection`) or the options decide."""
+    """Return the scene of a document, with units from the options or from the numbers (see `unit_detection`)."""
     options = options or Options()
     scene = Scene(source_format="nodeanim", space=Space(options.up, Handedness(options.handedness)))
     reporter = Reporter(document, scene.issues)
@@ -68,7 +68,7 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
 
 
 def copyright_in(author: str) -> str:
-    """What the author's words say of rights; empty where they say nothing."""
+    """Return the copyright notice in the author's text; empty if it has none."""
     return author if any(mark in author.lower() for mark in ("(c)", "©", "copyright")) else ""
 
 
@@ -97,7 +97,7 @@ def _tracks(reporter: Reporter, record: Node, options: Options, radians: float) 
 
 
 def interpolation_of(record: Node) -> Interpolation:
-    """TCB wins over Bezier over linear."""
+    """Return the interpolation: TCB overrides Bezier, which overrides linear."""
     if record.flags & TCB:
         return Interpolation.TCB
     return Interpolation.BEZIER if record.flags & BEZIER else Interpolation.LINEAR
@@ -140,7 +140,7 @@ def _track(
 
 
 def _keep_the_rest(document: Document, scene: Scene) -> None:
-    """Chunks and bytes that the document of the format does not know."""
+    """Keep unknown chunks and bytes in the extras."""
     rest: dict[str, object] = {}
     chunks = [{"id": chunk.id, "data": chunk.data.hex()} for chunk in islice(document.find(RawChunk), _MOST_CHUNKS)]
     if chunks:
@@ -166,5 +166,5 @@ class Reader(SceneReader[Options]):
         return to_scene(document, options)
 
     def key_layout(self, record: Record, channel: Channel) -> KeyLayout:
-        """A node has three tables."""
+        """Return the rows of keys. A node has three tables."""
         return KeyLayout(KEY_FIELDS.get(channel.track.kind, "scale_keys"))

@@ -1,7 +1,7 @@
-"""What the numbers of a file say about what they are: time unit, angle unit, relative or absolute rotations.
+"""Detect time unit, angle unit, and relative or absolute rotations from the numbers of a file.
 
-The document says nothing on any of these, and no program or sample is known. The fields mirror the key structures of
-3ds Max, so its habits decide where the numbers allow them.
+The document does not specify any of these, and no program or sample is known. The fields are those of the key
+structures of 3ds Max, so its conventions are used if the numbers allow them.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ Floats = npt.NDArray[np.float64]
 
 _TICKS_PER_SECOND = 4800
 _TICK_GRIDS = (160, 200, 192)
-"""ticks of a frame at 30, 24 and 25 frames a second"""
+"""ticks per frame at 30, 24 and 25 frames per second"""
 MOST_RADIANS = 8 * math.pi
-"""where an angle is larger, all are degrees"""
+"""if an angle is larger, all angles are degrees"""
 _EQUAL = 1e-6
-"""radians between rotations that count as the same"""
+"""radians: rotations closer than this are equal"""
 _ALIKE = 0.01
-"""of the largest turn: keys that differ by no more are a pause or a steady spin"""
+"""fraction of the largest rotation: keys that differ by less are a pause or a steady spin"""
 _CLEAR = 1.5
-"""how many times farther one reading turns than the other where there is no doubt"""
+"""ratio of the rotations in two interpretations above which there is no doubt"""
 
 
 @dataclass(frozen=True)
 class TimeBase:
     unit: str
     rate: float
-    """units a second"""
+    """units per second"""
     units_per_frame: float
 
     def clip(self) -> Clip:
@@ -46,7 +46,7 @@ class TimeBase:
 
 
 def time_base(nodes: list[Node], options: Options) -> TimeBase:
-    """Ticks if all times lie on a grid of ticks, frames if all are whole and go beyond 60, else seconds."""
+    """Return ticks if all times are on a grid of ticks, frames if all are integers and exceed 60, else seconds."""
     times = _finite_times(nodes)
     grid = next((grid for grid in _TICK_GRIDS if len(times) and not np.mod(times, grid).any()), None)
     unit = options.time_unit
@@ -73,7 +73,7 @@ def _finite_times(nodes: list[Node]) -> Floats:
 
 
 def radians_per_unit(nodes: list[Node], options: Options) -> float:
-    """1, or that of degrees where any angle goes beyond four turns in radians."""
+    """Return 1, or the factor of degrees if any angle exceeds four turns in radians."""
     if options.angle_unit != "auto":
         return 1.0 if options.angle_unit == "radians" else math.pi / 180
     for node in nodes:
@@ -84,21 +84,22 @@ def radians_per_unit(nodes: list[Node], options: Options) -> float:
 
 
 class RotationReading(NamedTuple):
-    """How the rotation keys of a node are read."""
+    """How the rotation keys of a node are interpreted."""
 
     relative: bool
-    """each key turns from the one before"""
+    """whether each key is relative to the previous one"""
     sure: bool
-    """the numbers or the user say so; otherwise it is a guess, and the other reading is another motion"""
+    """whether the numbers or the user decide; otherwise it is a guess, and the other interpretation is another motion
+    """
 
 
 def rotation_reading(axes: Floats, angles: Floats, tcb: bool, options: Options) -> RotationReading:
-    """Whether rotation keys are increments.
+    """Decide whether rotation keys are increments.
 
-    A first key of a full turn or more begins increments: an orientation never needs so large an angle. Otherwise the
-    reading in which consecutive keys lie closer together is taken. Equal keys decide nothing: they are a pause
-    (absolute) or a steady spin (relative). Where all keys behind the first are alike, and where both readings turn
-    equally far, habit decides: 3ds Max hands out TCB keys as increments and all others as they are.
+    A first key of a full turn or more means increments: an orientation never needs so large an angle. Otherwise the
+    interpretation with smaller steps between keys is used. Equal keys decide nothing: they are a pause (absolute) or a
+    steady spin (relative). If all keys after the first are equal, or both interpretations rotate equally far, the
+    convention of 3ds Max decides: TCB keys are increments and all others absolute.
     """
     if options.rotation_keys != "auto":
         return RotationReading(options.rotation_keys == "relative", True)
@@ -111,7 +112,7 @@ def rotation_reading(axes: Floats, angles: Floats, tcb: bool, options: Options) 
     if not lengths[1:].size or (
         _apart(turns[:-1], np.array(quat.IDENTITY_XYZW)).max() < _EQUAL and lengths[-1] < math.pi
     ):
-        return RotationReading(tcb, True)  # both readings are the same motion
+        return RotationReading(tcb, True)  # both interpretations are the same motion
     as_relative, as_absolute = lengths[1:], _apart(turns[1:], turns[:-1])
     if _apart(turns[1:], turns[1]).max() <= _ALIKE * as_relative.max():
         return RotationReading(tcb, False)
@@ -123,7 +124,7 @@ def rotation_reading(axes: Floats, angles: Floats, tcb: bool, options: Options) 
 
 
 def _apart(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
-    """Angles between rotations, the shortest way."""
+    """Return the smallest angles between rotations."""
     between = quat.multiply(a_xyzw, quat.conjugate(b_xyzw))
     sines = np.sqrt((between[:, :3] * between[:, :3]).sum(axis=1))
     return np.asarray(2 * np.arctan2(sines, np.abs(between[:, 3])))

@@ -1,4 +1,4 @@
-"""A scene as a node animation: the keys of its nodes, each under its own parent."""
+"""Write a scene as a node animation: the keys of its nodes, each relative to its parent."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _TICKS_PER_SECOND = 4800.0
 _STRAIGHT = (0.0, 0.0, 0.0, 1.0)
 UNITS = {"frame": "frames", "tick": "ticks", "second": "seconds"}
 HOLDINGS = Holdings(("title", "author"), in_code={"clips": ("name",)})
-"""beside keys"""
+"""features in addition to keys"""
 _FORMS = {"relative": RotationForm.AXIS_ANGLE_RELATIVE, "absolute": RotationForm.AXIS_ANGLE_ABSOLUTE}
 _FLAGS = {Interpolation.TCB: TCB, Interpolation.BEZIER: BEZIER, Interpolation.LINEAR: LINEAR}
 
@@ -105,13 +105,13 @@ class Habits:
     """Conventions of the original document that the writer follows."""
 
     curves: Mapping[int, Interpolation] = field(default_factory=dict)
-    """of nodes, by their number in the scene that is written"""
+    """interpolations of nodes, by their number in the scene that is written"""
     forms: Mapping[int, RotationForm] = field(default_factory=dict)
-    """of their rotation keys"""
+    """rotation forms of their keys"""
     degrees: bool | None = None
-    """the unit of angles; None: what they need"""
+    """the unit of angles; None to choose it"""
     untouched: Collection[int] = ()
-    """nodes that need no record"""
+    """unchanged nodes, for which no record is written"""
 
 
 class NodeWriter:
@@ -133,9 +133,9 @@ class NodeWriter:
         self.dialect = dialect
         self.report = report
         self.reading: dict[str, object] = {}
-        """what readers must be told"""
+        """options that readers need"""
         self.rates = {"frames": frames_per_second(clip), "ticks": _TICKS_PER_SECOND, "seconds": 1.0}
-        """how many of each unit of time make a second"""
+        """units per second for each unit of time"""
         self.unit = self._time_unit()
         per_second = self.rates[self.unit]
         rules = KeyRules(per_second, per_second / frames_per_second(clip), whole=False)
@@ -175,13 +175,13 @@ class NodeWriter:
         )
 
     def _needs_degrees(self, rotations: list[Track]) -> bool:
-        """Whether an angle is so large that readers take it for degrees; absolute keys are 180 degrees at most."""
+        """Return whether an angle is so large that readers assume degrees; absolute keys have at most 180 degrees."""
         if self.options.rotation_keys == "absolute":
             return False
         return any((np.abs(increments(rotation)[1]) > unit_detection.MOST_RADIANS).any() for rotation in rotations)
 
     def _time_unit(self) -> str:
-        """The unit of times: one in which those of the clip are exact, and which readers recognise."""
+        """Return the unit of times: one in which those of the clip are exact, and which readers recognise."""
         if self.options.time_unit != "auto":
             return self.options.time_unit
         tables = [channel.track.times for channel in self.clip.channels if channel.track.kind in MOTION]
@@ -197,13 +197,13 @@ class NodeWriter:
         return "seconds"
 
     def _is_recognised(self, times: Floats, unit: str) -> bool:
-        """Whether readers see by themselves what these times count."""
+        """Return whether readers recognise the unit of these times."""
         keys = NodeKeys.make(times, np.zeros((len(times), 3)))
         base = unit_detection.time_base([Node(translation_keys=keys)], Options())
         return UNITS[base.unit] == unit and math.isclose(base.rate, self.rates[unit])
 
     def _in_a_unit_that_is_recognised(self, tracks: list[dict[str, Track]]) -> list[dict[str, Track]]:
-        """The tracks with times in another unit where keys that were made on the way hide which one it is."""
+        """Return the tracks in another time unit if added keys prevent readers from recognising the first one."""
         times = np.concatenate(
             [np.empty(0), *(track.times for tracks_of_node in tracks for track in tracks_of_node.values())]
         )
@@ -218,11 +218,13 @@ class NodeWriter:
         return tracks
 
     def _is_held(self, kind: str) -> bool:
-        """Whether there are keys for tracks of a kind."""
+        """Return whether the format has keys for tracks of a kind."""
         return kind in MOTION or (kind == "scale_axes" and self.dialect.scale_axis)
 
     def tracks(self, number: int, node: SceneNode) -> dict[str, Track]:
-        """What places the node, by kind, in the format's time unit; a rest place without keys becomes one key."""
+        """Return the tracks that position a node, by kind, in the format's time unit; a rest value without keys becomes
+        one key.
+        """
         tracks_by_kind: dict[str, Track] = {}
         for channel in self.scene.channels_of(number):
             kind = channel.track.kind
@@ -243,7 +245,7 @@ class NodeWriter:
         return tracks_by_kind
 
     def record(self, number: int, node: SceneNode, tracks: dict[str, Track], name: bytes, degrees: bool) -> Node:
-        """The record of one node with these tracks; ``degrees`` is the unit of angles in the whole file."""
+        """Return the record of one node with these tracks; ``degrees`` is the unit of angles in the whole file."""
         placing = {kind: track for kind, track in tracks.items() if kind in MOTION}
         kinds = {
             Interpolation.TCB if is_eased(track) else track.interpolation
@@ -289,13 +291,13 @@ class NodeWriter:
             self.report.add(Outcome.APPROXIMATED, path, "times are 32-bit floats", error=seconds, unit="second")
 
     def _rotations(self, number: int, node: SceneNode, track: Track, common: Interpolation, degrees: bool) -> Floats:
-        """Angle and axis of each key, in a form that readers take for what it is."""
+        """Return angle and axis of each key, in a form that readers recognise."""
         tcb = common is Interpolation.TCB
         unit = 180 / math.pi if degrees else 1.0
         if number in self.like.forms:
             values = with_form(track, self.like.forms[number]).values
             return np.column_stack([values[:, 3] * unit, values[:, :3]])
-        # Absolute keys mean the shortest way, and half a turn has two.
+        # Absolute keys mean the shortest rotation, which is ambiguous for half a turn.
         long_way = bool((np.abs(increments(track)[1][1:]) >= math.pi * (1 - 1e-6)).any())
         asked = self.options.rotation_keys
         if asked == "absolute" and long_way:

@@ -1,4 +1,4 @@
-"""Which chunk each part of a scene came from: what merging goes by."""
+"""Links from each part of a scene to its chunk, for merging."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(eq=False, repr=False)
 class Links:
-    """Lists parallel to those of the scene."""
+    """The chunks of a scene's parts, in lists parallel to those of the scene."""
 
     nodes: list[r.Node | None] = field(default_factory=list)
-    """None for objects that the keyframer does not know"""
+    """None for objects without a keyframer node"""
     materials: list[r.Material] = field(default_factory=list)
     meshes: list[r.NamedObject] = field(default_factory=list)
     to_mesh: list[Floats] = field(default_factory=list)
-    """(4, 4) for each mesh: stored vertices to the mesh's own"""
+    """(4, 4) for each mesh: from stored vertices to those of the mesh"""
     cameras: list[r.NamedObject | None] = field(default_factory=list)
     lights: list[r.NamedObject | None] = field(default_factory=list)
     """None for the ambient light"""
     surfaces: dict[bytes, tuple[r.NamedObject, Floats | None]] = field(default_factory=dict)
-    """objects with a mesh by their name, the first of each, and (4, 4) from their stored vertices to their own axes"""
+    """the first object with a mesh for each name, and (4, 4) from its stored vertices to its local axes"""
     rest_frame: float = 0.0
-    """where stored vertices and keyframer agree"""
+    """the frame at which stored vertices and keyframer agree"""

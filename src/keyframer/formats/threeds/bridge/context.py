@@ -1,4 +1,4 @@
-"""What all parts of the bridge share: the document, the options, where issues go, and reading helpers."""
+"""Shared state of the bridge modules (document, options, issues) and reading helpers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ C = TypeVar("C", bound=Chunk)
 
 
 class Context(Reporter):
-    """One conversion of one document."""
+    """State of the conversion of one document."""
 
     def __init__(self, document: Document, options: Options, issues: IssueLog) -> None:
         super().__init__(document, issues)
@@ -42,11 +42,11 @@ class Context(Reporter):
         return decode_name(raw, self.options.encoding)
 
     def shown(self, raw: bytes) -> str:
-        """A name for messages."""
+        """Return a name for messages."""
         return repr(safe_text(self.text(raw)))
 
     def finite(self, record: Record, field: str, values: Sequence[float], default: Sequence[float]) -> list[float]:
-        """Stored numbers, or the default (with a report) where one of them is none."""
+        """Return stored numbers, or the default (with a report) if one of them is non-finite."""
         odd = [index for index, value in enumerate(values) if not math.isfinite(value)]
         if not odd:
             return list(values)
@@ -55,7 +55,7 @@ class Context(Reporter):
 
 
 def child(parent: Chunk, kind: type[C]) -> C | None:
-    """The first sub-chunk of a kind."""
+    """Return the first sub-chunk of a kind; None if there is none."""
     for chunk in parent.children:
         if isinstance(chunk, kind):
             return chunk
@@ -63,7 +63,7 @@ def child(parent: Chunk, kind: type[C]) -> C | None:
 
 
 def children(parent: Chunk, kind: type[C]) -> Iterator[C]:
-    """The sub-chunks of a kind, in file order."""
+    """Yield the sub-chunks of a kind, in file order."""
     return (child for child in parent.children if isinstance(child, kind))
 
 
@@ -76,19 +76,19 @@ Firsts = dict[type[Record], Any]
 
 
 def firsts(parent: Chunk) -> Firsts:
-    """The first sub-chunk of each kind, for those who ask for many kinds: a search for each took a tenth of loading."""
+    """Return the first sub-chunk of each kind. One search for each kind took a tenth of the loading time."""
     backwards = parent.children[::-1]
     return dict(zip(map(type, backwards), backwards, strict=True))
 
 
 def color(parent: Chunk | None) -> Rgb | None:
-    """The colour inside a chunk, 0 to 1; where a gamma corrected copy stands beside it, that one wins."""
+    """Return the colour inside a chunk, 0 to 1; a gamma corrected copy has precedence."""
     chosen = None if parent is None else _color_chunk(parent)
     return None if chosen is None else rgb_of(chosen)
 
 
 _COLORS: tuple[type[AnyColor], ...] = (ColorFloatGamma, ColorByteGamma, ColorFloat, ColorByte)
-"""the first of them that a chunk holds is its colour"""
+"""kinds of colour chunks in order of precedence"""
 
 
 def _color_chunk(parent: Chunk) -> AnyColor | None:
@@ -100,13 +100,13 @@ def _color_chunk(parent: Chunk) -> AnyColor | None:
 
 
 def rgb_of(chunk: AnyColor) -> Rgb:
-    """The colour of one chunk, 0 to 1."""
+    """Return the colour of one chunk, 0 to 1."""
     full = 255.0 if isinstance(chunk, (ColorByte, ColorByteGamma)) else 1.0
     return (chunk.rgb[0] / full, chunk.rgb[1] / full, chunk.rgb[2] / full)
 
 
 def percent(parent: Chunk | None) -> float | None:
-    """The percentage inside a chunk, 0 to 1."""
+    """Return the percentage inside a chunk, 0 to 1."""
     chosen = None if parent is None else _percent_chunk(parent)
     if isinstance(chosen, PercentInt):
         return chosen.percent / 100
@@ -121,7 +121,7 @@ def _percent_chunk(parent: Chunk) -> PercentInt | PercentFloat | None:
 
 
 def leftover(record: Record) -> dict[str, Any]:
-    """A record that the model has no place for, whole, as plain values."""
+    """Return a record that has no field in the scene model as plain values."""
     plain: dict[str, Any] = {"chunk": record.segment}
     if isinstance(record, RawChunk):
         plain["reason"] = record.reason
@@ -143,7 +143,7 @@ def leftover(record: Record) -> dict[str, Any]:
 
 
 MOST_LEFTOVERS = 10_000
-"""of one chunk: no program writes as many, and what one of them takes here is fifty times what it took in the file"""
+"""limit for one chunk: no program writes as many, and each takes fifty times its size in the file"""
 
 
 Kinds = Set[type[Record]]
@@ -152,11 +152,11 @@ _TAIL = attrgetter("tail")
 
 
 def unread(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> list[dict[str, Any]]:
-    """The sub-chunks of ``parent`` that nobody reads, as plain values.
+    """Return the sub-chunks of ``parent`` that are not read, as plain values.
 
-    ``known`` are the kinds that are read: the first of each, all of those that normally come in numbers. ``inside``
-    are kinds of which only the colour or percentage inside is read; they are kept whole if they hold more than that.
-    Colours and percentages are known where they are chosen: one of each.
+    ``known`` are the kinds that are read: the first of each, or all of kinds that usually repeat. ``inside`` are kinds
+    of which only a colour or percentage inside is read; they are kept if they contain more. One colour and one
+    percentage of the parent are known.
     """
     kinds = set(map(type, parent.children))
     tails = any(map(_TAIL, parent.children))
@@ -165,7 +165,7 @@ def unread(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> list[dict[
     rest: list[dict[str, Any]] = []
     seen: set[type[Record]] = set()
     for number, chunk in enumerate(parent.children):
-        if len(rest) == MOST_LEFTOVERS:  # the document has them all
+        if len(rest) == MOST_LEFTOVERS:  # the document keeps all of them
             rest.append({"chunk": "more", "count": len(parent.children) - number})
             break
         kind = type(chunk)
@@ -185,12 +185,12 @@ def unread(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> list[dict[
 
 
 def leftovers(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> dict[str, dict[str, Any]]:
-    """What `unread` finds, as extras: ``{"3ds": {"chunks": [...]}}``, or nothing."""
+    """Return the result of `unread` as extras, ``{"3ds": {"chunks": [...]}}``; empty if all chunks are read."""
     rest = unread(parent, known, inside)
     return {"3ds": {"chunks": rest}} if rest else {}
 
 
 def own_value(parent: Chunk) -> set[type[Record]]:
-    """The kind of the colour that is read from a chunk and of the percentage: the others beside them are left over."""
+    """Return the kinds of the colour and the percentage that are read from a chunk; other kinds are kept as extras."""
     chosen = (_color_chunk(parent), _percent_chunk(parent))
     return {type(item) for item in chosen if item is not None}

@@ -1,7 +1,7 @@
-"""What single chunks mean in a scene, declared once: how a value is got from the chunks inside a parent, and put there.
+"""Declare how fields of a scene are stored in single chunks, for reading and writing.
 
-Reading, writing, the lists of chunks that are read, and loss reports follow from the tables below. What needs more than
-one value or the rest of the document (names, targets, maps, morphs, places) is code beside them.
+Reading, writing, the list of known chunks, and loss reports use the tables below. Fields that need several values or
+the rest of the document (names, targets, maps, morphs, positions) are read and written by code.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from keyframer.wire.record import Record
 
 @dataclass(eq=False, repr=False, slots=True)
 class ChunkField(Field[Firsts, Chunk]):
-    """An attribute that chunks inside that of the part say; it is got from the first of each kind."""
+    """An attribute that is stored in chunks inside the chunk of its part; the first of each kind is read."""
 
     kinds: tuple[type[Chunk], ...]
-    """those chunks"""
+    """the kinds of these chunks"""
     wraps: bool = False
-    """whether a colour or percentage inside the chunk is what is read of it"""
+    """whether the value is a colour or percentage inside the chunk"""
 
 
 def kinds_of(fields: Iterable[ChunkField], *, wraps: bool) -> frozenset[type[Record]]:
-    """The chunks that some fields are read from: those that wrap a colour or percentage, or the others."""
+    """Return the chunks that some fields are read from: those that contain a colour or percentage, or the others."""
     return frozenset(kind for field in fields if field.wraps is wraps for kind in field.kinds)
 
 
 def fields_by_kind(fields: Iterable[ChunkField]) -> dict[type[Record], ChunkField]:
-    """The field that each chunk says: for `get_stated_fields`."""
+    """Map each kind of chunk to its field, for `get_stated_fields`."""
     return {kind: field for field in fields for kind in field.kinds}
 
 
 def get_stated_fields(part: Any, chunks: Firsts, fields: Mapping[type[Record], ChunkField]) -> None:
-    """Set the attributes that chunks say; ``part`` is fresh, and its defaults are what a missing chunk means."""
+    """Set the attributes that have a chunk; ``part`` is new, and its defaults apply to missing chunks."""
     for kind in chunks:
         declared = fields.get(kind)
         if declared is not None:
@@ -53,7 +53,7 @@ def rgb(value: Sequence[float]) -> r.ColorFloat:
 def share(value: float) -> Chunk:
     """Return a percentage chunk: an integer if it is whole, as all readers know, else a float."""
     whole = value * 100
-    if abs(whole) < 1 << 15 and abs(whole - round(whole)) < 1e-4:  # neither for what an i16 cannot hold, nor NaN
+    if abs(whole) < 1 << 15 and abs(whole - round(whole)) < 1e-4:  # not for numbers outside i16, nor NaN
         return r.PercentInt(round(whole))
     return r.PercentFloat(value)
 
@@ -69,7 +69,7 @@ def _color(name: str, kind: type[Chunk]) -> ChunkField:
 
 
 def _share(name: str, kind: type[Chunk], *, least: float | None = None, says_least: bool = True) -> ChunkField:
-    """A percentage; ``least`` is what a part means that says none, which is written all the same or not."""
+    """Declare a percentage; ``least`` is the value of a part without the chunk, which is written or left out."""
 
     def get(chunks: Firsts) -> float | None:
         value = percent(chunks.get(kind))
@@ -89,7 +89,7 @@ def _flag(name: str, kind: type[Chunk], *, means: bool = True) -> ChunkField:
 
 
 def _number(name: str, kind: Any, field: str, usual: float | None = None, *, says_usual: bool = False) -> ChunkField:
-    """The only number of a chunk."""
+    """Declare the only number of a chunk."""
 
     def get(chunks: Firsts) -> Any:
         return getattr(chunks[kind], field) if kind in chunks else usual
@@ -101,7 +101,7 @@ def _number(name: str, kind: Any, field: str, usual: float | None = None, *, say
 
 
 def _pair(name: str, first: Any, second: Any, usual: float) -> ChunkField:
-    """Two chunks with a number each."""
+    """Declare two chunks with one number each."""
 
     def one(chunks: Firsts, kind: Any) -> float:
         return float(chunks[kind].value) if kind in chunks else usual
@@ -180,7 +180,7 @@ MATERIAL = (
 )
 
 MAP_AMOUNT: tuple[Field[Chunk, Chunk], ...] = (Field("amount", _amount, lambda value: [share(value)]),)
-"""got from the chunk of the map itself"""
+"""read from the chunk of the map itself"""
 
 MAP = (
     _number("blur", r.MapBlur, "value", 0.0),
@@ -193,7 +193,7 @@ MAP = (
 LIGHT_COLOR: tuple[Field[Chunk, Chunk], ...] = (
     Field("color", lambda chunk: color(chunk) or (1.0, 1.0, 1.0), lambda value: [rgb(value)]),
 )
-"""got from the chunk of the light itself"""
+"""read from the chunk of the light itself"""
 
 LIGHT = (
     _flag("on", r.LightOff, means=False),
@@ -221,14 +221,14 @@ MAP_FLAGS = {
     "alpha_source": (0x40, True),
     "ignore_alpha": (0x100, True),
 }
-"""bits of A351, and what a set bit means"""
+"""bits of A351 and their meaning"""
 
 
 def _fog(found: Firsts) -> Fog | None:
     chunk = found.get(r.Fog)
     if chunk is None:
         return None
-    background = has(chunk, r.FogBackground) or r.FogBackground in found  # some files have it beside the fog
+    background = has(chunk, r.FogBackground) or r.FogBackground in found  # some files have it next to the fog chunk
     return Fog(chunk.near, chunk.near_density, chunk.far, chunk.far_density, color(chunk), background)
 
 
@@ -268,7 +268,7 @@ def _put_layers(fog: LayeredFog | None) -> list[Chunk]:
 
 
 def gradient_colors(chunk: r.BackgroundGradient) -> type[r.ColorFloat | r.ColorByte]:
-    """The kind of those colours of a gradient that count: floats where there are any."""
+    """Return the kind of colours that a gradient uses: floats if present, else bytes."""
     return r.ColorFloat if has(chunk, r.ColorFloat) else r.ColorByte
 
 
@@ -294,7 +294,7 @@ USES: dict[type[Chunk], str] = {
     r.UseDistanceCue: "distance_cue",
     r.UseLayerFog: "layered_fog",
 }
-"""what is switched on"""
+"""chunks that switch a setting on"""
 
 ENVIRONMENT = (
     _color("background_color", r.BackgroundColor),
@@ -315,7 +315,7 @@ HOLDINGS = Holdings(
     (
         *("tree", "meshes", "materials", "textures", "other maps", "cameras", "lights", "smoothing", "hidden"),
         *("environment", "pivots", "cast shadows", "received shadows", "names"),
-        "scale axes",  # the vertices are placed by them
+        "scale axes",  # the vertices depend on them
         *("segment", "morphs", "fov", "roll", "color", "hotspot", "falloff", "visible", "kinds"),
     ),
     {

@@ -23,7 +23,7 @@ _COLORS = kinds_of(ENVIRONMENT, wraps=True)
 
 
 def read_editor(context: Context, editor: r.Editor, scene: Scene) -> None:
-    """Surroundings, unit, and what the model has no place for (views, shadow settings) as leftovers."""
+    """Read environment and unit; keep chunks without a field in the scene model (views, shadow settings) as extras."""
     scale = child(editor, r.MasterScale)
     metres, rule = None, "the file has no master scale; 3D Studio counts inches"
     if scale is not None:

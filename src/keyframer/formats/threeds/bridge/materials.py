@@ -55,7 +55,7 @@ _MAP_FIELDS = fields_by_kind(MAP)
 
 
 def read_material(context: Context, chunk: r.Material) -> Material:
-    """One material block."""
+    """Read one material block."""
     inside = firsts(chunk)
     name: r.MaterialName | None = inside.get(r.MaterialName)
     raw = name.name if name else None

@@ -1,4 +1,4 @@
-"""How an edited scene gets back into its 3D Studio document: which chunks are the same, and where new ones go."""
+"""Merge an edited scene into its 3D Studio document: matching of chunks, and positions of new ones."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class StudioRules(RecordRules):
         return record.material.lower() if isinstance(record, r.MaterialGroup) else None
 
     def adapt(self, theirs: Record, ours: Record) -> Record:
-        """A colour in the manner of the file; floats where bytes cannot say it."""
+        """Return a colour in the type that the file uses; as floats if bytes are not exact."""
         if not isinstance(ours, _COLORS) or not isinstance(theirs, r.ColorFloat):
             return theirs
         whole = [part * 255 for part in theirs.rgb]
@@ -67,8 +67,9 @@ class StudioRules(RecordRules):
         return r.ColorFloatGamma(theirs.rgb) if gamma else theirs
 
     def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
-        """Behind everything, but: what belongs to the whole editor stands before its objects, what is said of a node
-        behind its header, flags of an object before it, faces behind vertices."""
+        """Return the position of a new chunk: last, except that settings of the editor precede objects, chunks of a
+        node follow its header, flags of an object precede its body, and faces follow vertices.
+        """
         if isinstance(new, (r.Editor, r.Keyframer, r.KeyframerHeader, r.Frames, r.CurrentTime, r.MaterialName)):
             return None
         if isinstance(parent, r.Editor):
@@ -85,7 +86,7 @@ class StudioRules(RecordRules):
         return len(siblings)
 
     def settle(self, record: Record) -> None:
-        """Flags of vertices are as many as the vertices."""
+        """Adjust the number of vertex flags to the number of vertices."""
         if not isinstance(record, r.Mesh):
             return
         points, flags = child(record, r.PointArray), child(record, r.PointFlags)
@@ -103,9 +104,9 @@ def _behind(siblings: Sequence[Record], kinds: tuple[type[Record], ...]) -> int:
 class Merger(bridge.Merger[Options]):
     rules = StudioRules()
     stores_unit = True
-    """0100 is the unit of length"""
+    """chunk 0100 stores the unit of length"""
     equivalent_records = (*_COLORS, *_SHARES)
-    """colours and percentages, which a new file has as floats or whole numbers"""
+    """colours and percentages, which a new file stores as floats or integers"""
 
     def read(self, document: Document, options: Options) -> tuple[Scene, Links]:
         return to_linked_scene(document, options)
@@ -135,14 +136,15 @@ class Merger(bridge.Merger[Options]):
         return Written(document, report, parts=parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """The scene without skins, with times in frames as the file counts them: it does not say how many a second."""
+        """Return the scene without skins, with times in frames, since the file does not store a frame rate."""
         scene = without_skins(scene, Tolerance.of(scene, DEFAULT_MAX_ERROR), report)
         return super().normalise(scene, before, report)
 
 
 def _framed(written: Document, original: Document) -> list[Record]:
-    """The records of a new document in the frame that the original has: a project, a library of materials without an
-    editor, or an editor's section alone."""
+    """Wrap the records of a new document as in the original: a project, a material library without an editor, or only
+    an editor section.
+    """
     frame = next((top for top in original.records if not isinstance(top, Raw)), None)
     (top,) = written.records
     editor = written.first(r.Editor)
@@ -160,7 +162,7 @@ def _framed(written: Document, original: Document) -> list[Record]:
 
 
 def _with_known_shading(scene: Scene, original: bridge.Original) -> Scene:
-    """Ways of shading have a number each: a material with another one keeps what it had."""
+    """Restore the shading of materials whose new shading has no number in the format."""
     known = {new: original.scene.materials[old].shading for new, old in original.matching.materials.items()}
     materials = [
         material if material.shading in (None, *SHADINGS) else replace(material, shading=known.get(number))

@@ -1,4 +1,4 @@
-"""The keyframer's tree: nodes, their parents, their channels, and which object each carries."""
+"""Read the keyframer's tree: nodes, their parents, their channels, and the object of each."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _KNOWN = frozenset(
 
 @dataclass(eq=False, repr=False, slots=True)
 class KeyframerNode:
-    """A node on its way: what the scene shows, and what the file said."""
+    """A node under construction: the scene node and the values in the file."""
 
     chunk: r.Node
     node: Node
@@ -81,7 +81,7 @@ class KeyframerNode:
 
 @dataclass(frozen=True)
 class Writer:
-    """Who wrote the keyframer section: some programs mean other things by the same bytes."""
+    """The program that wrote the keyframer section, since programs interpret the same bytes differently."""
 
     revision: int | None
     name: bytes
@@ -92,12 +92,12 @@ class Writer:
 
     @property
     def is_blender(self) -> bool:
-        """Blender's exporter writes absolute rotation keys and the parent only by name."""
+        """Return whether the writer is Blender's exporter: absolute rotation keys, and parents only by name."""
         return self.revision == 5 and self.name in (b"Blender", b"NRGSille")
 
 
 def read_nodes(context: Context, keyframer: r.Keyframer, writer: Writer, names: UniqueNames) -> list[KeyframerNode]:
-    """All nodes with parents resolved; channels come later, when objects are known."""
+    """Read all nodes and resolve their parents; channels are read later, with the objects."""
     entries = [_read_node(context, chunk, writer, names) for chunk in keyframer.children if isinstance(chunk, r.Node)]
     _number(context, entries)
     _link(context, entries)
@@ -110,7 +110,7 @@ def read_nodes(context: Context, keyframer: r.Keyframer, writer: Writer, names: 
 
 _new_node = unchecked(Node)
 _EXTRAS = ("3ds", "flags1", "flags2", "parent", "offset")
-"""names of what a node keeps of its header, where there is nothing else to keep"""
+"""names of the header values that a node keeps in extras if it keeps nothing else"""
 
 
 def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNames) -> KeyframerNode:
@@ -130,7 +130,7 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
     node: Node = _new_node(names.claim(shown), kind, raw_name=name)
     flags1 = header.flags1 if header else 0
     if writer.revision is not None and writer.revision < 4:
-        flags1 &= 7  # the other bits are not valid in those revisions
+        flags1 &= 7  # the other bits are not valid in these revisions
     node.hidden = bool(flags1 & _HIDDEN)
     pivot, box, number = inside.get(r.Pivot), inside.get(r.BoundBox), inside.get(r.NodeId)
     if pivot is not None:
@@ -160,7 +160,7 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
 
 
 def _number(context: Context, entries: list[KeyframerNode]) -> None:
-    """Nodes without B030 (three old files) are numbered by their order, not counting the ambient light."""
+    """Number the nodes without B030 (three old files) in their order, without the ambient light."""
     count = 0
     for entry in entries:
         if entry.node.kind is NodeKind.AMBIENT:
@@ -171,7 +171,10 @@ def _number(context: Context, entries: list[KeyframerNode]) -> None:
 
 
 def _link(context: Context, entries: list[KeyframerNode]) -> None:
-    """Parents by id, in two passes because a parent may come after its child. The first of equal ids wins."""
+    """Resolve parents by id, in two passes because a parent may come after its child.
+
+    The first of equal ids is used.
+    """
     by_id: dict[int, int] = {}
     wanted = {entry.header.parent for entry in entries if entry.header}
     for index, entry in enumerate(entries):
@@ -179,7 +182,7 @@ def _link(context: Context, entries: list[KeyframerNode]) -> None:
         if number is None or entry.node.kind is NodeKind.AMBIENT:
             continue
         if number in by_id:
-            # which of the two is meant matters only if a child names the id
+            # duplicates matter only if a child refers to the id
             severity = Severity.ERROR if number in wanted and number != -1 else None
             name, other = context.shown(entry.object_name), context.shown(entries[by_id[number]].object_name)
             context.report(LINK_DUPLICATE_ID, entry.chunk, severity=severity, id=number, name=name, other=other)
@@ -197,7 +200,7 @@ def _link(context: Context, entries: list[KeyframerNode]) -> None:
 
 
 def _link_by_name(context: Context, entries: list[KeyframerNode]) -> None:
-    """80F0 names the parent: inside the header (Autodesk's toolkit) or beside it (Blender, which has nothing else)."""
+    """Resolve parents by name: 80F0 is inside the header (Autodesk's toolkit) or next to it (Blender)."""
     by_name: dict[bytes, int] = {}
     for index, entry in enumerate(entries):
         if entry.node.kind is not NodeKind.TARGET:
@@ -218,7 +221,7 @@ def _parent_name(entry: KeyframerNode) -> r.ParentName | None:
 
 
 def _link_targets(entries: list[KeyframerNode]) -> None:
-    """Cameras and spot lights look at the target node that carries their name."""
+    """Link cameras and spot lights to the target node with their name."""
     for looker, goal in ((r.CameraNode, r.CameraTargetNode), (r.SpotNode, r.SpotTargetNode)):
         waiting: dict[bytes, list[int]] = {}
         for index, entry in enumerate(entries):
@@ -246,9 +249,9 @@ def _cut_cycles(context: Context, entries: list[KeyframerNode]) -> None:
 
 
 class ChannelReader:
-    """Reads the channels of nodes; rest values of nodes become those of the first keys.
+    """Reads the channels of nodes, and sets the rest values of nodes from the first keys.
 
-    ``shape_of`` finds the vertices that a morph key names.
+    ``shape_of`` returns the vertices that a morph key names.
     """
 
     def __init__(
@@ -266,7 +269,7 @@ class ChannelReader:
         self._shape_of = shape_of
         self._turns: list[tuple[Node, Floats]] = []
         self._moving: list[tuple[int, Track]] = []
-        """tracks of several keys that place nodes"""
+        """tracks with several keys that position nodes"""
         self._repeated: set[int] = set()
         """nodes with two tracks of a kind"""
         self._tracks = [[chunk for chunk in entry.chunk.children if isinstance(chunk, r.Track)] for entry in entries]
@@ -275,7 +278,10 @@ class ChannelReader:
         )
 
     def read(self, index: int, node: Node, vertices: int) -> list[Channel]:
-        """The channels of one node, whose mesh has so many vertices. Its turn waits for `set_turns`."""
+        """Read the channels of one node; ``vertices`` is the number of vertices of its mesh.
+
+        `set_turns` sets its rotation later.
+        """
         channels: list[Channel] = []
         value: Floats | None
         for chunk in self._tracks[index]:
@@ -284,7 +290,7 @@ class ChannelReader:
                 track, value = usual
             else:
                 found = self._read_with_care(chunk, node, vertices)
-                if found is None:  # without keys, or morph keys that name no fitting mesh
+                if found is None:  # without keys, or with morph keys that name no matching mesh
                     node.extras["3ds"].setdefault("tracks", []).append(leftover(chunk))
                     continue
                 track, value = found, _first_usable(found) if found.kind in AT_REST else None
@@ -306,7 +312,7 @@ class ChannelReader:
         return channels
 
     def moving_part(self, channels: list[Channel]) -> list[Channel]:
-        """Those of the channels that say more than nodes at rest do: of one key are where nodes got their rest from."""
+        """Return the channels that add to the rest pose: the rest pose includes tracks with one key."""
         moving = {(index, track.kind) for index, track in self._moving}
         return [
             channel
@@ -315,7 +321,7 @@ class ChannelReader:
         ]
 
     def not_at_rest(self, moment: float) -> set[int]:
-        """Nodes that tracks place in another way at this moment than they rest; roughly: there may be too many."""
+        """Return nodes that may differ from their rest pose at this time; the result may include too many."""
         return self._repeated | {index for index, track in self._moving if not only_first_counts(track, moment)}
 
     def _read_with_care(self, chunk: r.Track, node: Node, vertices: int) -> Track | None:
@@ -331,7 +337,9 @@ class ChannelReader:
         return None
 
     def set_turns(self) -> None:
-        """Turn nodes as axes and angles say, all at once: one alone takes as long as fifty."""
+        """Set the rotations of all nodes from axes and angles at once: one call takes as long for fifty nodes as for
+        one.
+        """
         if self._turns:
             values = np.array([value for _, value in self._turns])
             rotations = quat.from_axis_angle(values[:, :3], values[:, 3])
@@ -340,11 +348,11 @@ class ChannelReader:
 
 
 AT_REST = ("position", "rotation", "scale")
-"""kinds of tracks whose first key is how a node rests"""
+"""kinds of tracks whose first key is the rest value of a node"""
 
 
 def _first_usable(track: Track) -> Floats | None:
-    """The value of the earliest usable key."""
+    """Return the value of the earliest usable key."""
     usable = np.flatnonzero(np.isfinite(track.values).all(axis=1))
     if not len(usable):
         return None

@@ -1,4 +1,4 @@
-"""Meshes, lights and cameras as the editor has them, before the keyframer says where they are."""
+"""Read meshes, lights and cameras of the editor, before the keyframer positions them."""
 
 from __future__ import annotations
 
@@ -49,26 +49,26 @@ Corner = list[float]
 
 @dataclass(eq=False, repr=False, slots=True)
 class MeshObject:
-    """A mesh with its stored vertices and the matrix that leads to its own axes."""
+    """A mesh with its stored vertices and the matrix to its local axes."""
 
     name: bytes
     chunk: r.NamedObject
     mesh: Mesh
-    """with the stored vertices as positions"""
+    """the mesh with stored vertices as positions"""
     stated: StatedMatrix | None
-    """what 4160 says; None where it is missing"""
+    """contents of 4160; None if it is missing"""
     matrix: Floats
-    """(4, 4) M = 4160, identity where it is missing; set by `find_axes`"""
+    """(4, 4) M = 4160, identity if it is missing; set by `find_axes`"""
     to_local: Floats | None
-    """(4, 4) stored vertices to local ones, F . M^-1; None where 4160 is singular; set by `find_axes`"""
+    """(4, 4) from stored to local vertices, F . M^-1; None if 4160 is singular; set by `find_axes`"""
     hidden: bool = False
     _box: tuple[Corner, Corner] | None = None
 
     @property
     def box(self) -> tuple[Corner, Corner] | None:
-        """Lower and upper corner of the stored vertices; None where there are none."""
+        """Return lower and upper corner of the stored vertices; None without vertices."""
         if self._box is None and len(self.mesh.positions):
-            columns = np.ascontiguousarray(self.mesh.positions.T)  # along rows numpy is ten times as fast
+            columns = np.ascontiguousarray(self.mesh.positions.T)  # numpy is ten times faster along rows
             self._box = columns.min(axis=1).tolist(), columns.max(axis=1).tolist()
         return self._box
 
@@ -95,7 +95,7 @@ _new_mesh = unchecked(Mesh)
 
 
 def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int]) -> MeshObject | None:
-    """The mesh of an object; None if it is no mesh. Faces that point outside the vertices are left out."""
+    """Read the mesh of an object; None if the object is not a mesh. Faces with invalid vertex indices are left out."""
     beside = firsts(chunk)
     body: r.Mesh | None = beside.get(r.Mesh)
     if body is None:
@@ -132,7 +132,7 @@ def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int
 def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, materials: dict[bytes, int]) -> None:
     faces = chunk.faces
     corners = faces[:, :3].astype(np.int32)
-    good: slice | npt.NDArray[np.bool_] = slice(None)  # all, without a copy
+    good: slice | npt.NDArray[np.bool_] = slice(None)  # all faces, without a copy
     if corners.max(initial=-1) >= len(mesh.positions):
         outside = (corners >= len(mesh.positions)).any(axis=1)
         good = np.asarray(~outside)
@@ -174,18 +174,18 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
             context.report(
                 LINK_COUNT_MISMATCH, smooth, claimed=len(faces), what="smoothing masks", found=len(smooth.groups)
             )
-    if flags.max(initial=0) > 7:  # wrap and selection bits: rubbish in many files, kept as they are
+    if flags.max(initial=0) > 7:  # wrap and selection bits contain garbage in many files; they are kept unchanged
         add_extras(mesh, "3ds", {"face_flags": flags[good]})
 
 
 TURNED_EDGES = np.array([0, 4, 2, 6, 1, 5, 3, 7], np.uint8)
-"""bits of AB, BC, CA by the lowest bits of stored flags, where they are CA, BC, AB; and the other way round"""
+"""edge bits in the order AB, BC, CA by the lowest bits of stored flags (CA, BC, AB), and the reverse"""
 
 
 def _assign(
     context: Context, group: r.MaterialGroup, owners: npt.NDArray[np.int32], materials: dict[bytes, int]
 ) -> bool:
-    """Give the faces of a group their material; False where there is no such material."""
+    """Set the material of the faces in a group; return False if the material does not exist."""
     number = materials.get(group.material, materials.get(group.material.lower()))
     if number is None:
         context.report(LINK_UNRESOLVED_NAME, group, "material", kind="material", name=context.shown(group.material))
@@ -217,7 +217,7 @@ def _read_uv(context: Context, chunk: r.TextureVertices | None, mesh: Mesh) -> N
     uv = np.zeros((len(mesh.positions), 2), np.float32)
     stored = chunk.uv[: len(uv)]
     # Uninitialised memory occurs (0xFEFEFEFE, NaN, 1e30): no texture is tiled a million times.
-    usable = np.abs(stored) < 1e6  # not where there is a NaN
+    usable = np.abs(stored) < 1e6  # false for NaN
     whole = bool(usable.all())
     uv[: len(stored)] = stored if whole else np.where(usable, stored, 0.0)
     mesh.uv = uv
@@ -229,7 +229,7 @@ def _read_uv(context: Context, chunk: r.TextureVertices | None, mesh: Mesh) -> N
 
 
 class StatedMatrix(NamedTuple):
-    """M as 4160 states it, with what must be known before it is inverted."""
+    """The matrix M of 4160, with the properties needed before it is inverted."""
 
     rows: tuple[tuple[float, float, float, float], ...]
     singular: bool
@@ -246,7 +246,7 @@ def _read_matrix(context: Context, chunk: r.MeshMatrix | None) -> StatedMatrix |
     x, y, z = chunk.origin
     determinant = ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx)
     numbers = (ax, ay, az, bx, by, bz, cx, cy, cz)
-    finite = math.isfinite(sum(numbers) + x + y + z)  # numbers of 32 bits do not overflow here
+    finite = math.isfinite(sum(numbers) + x + y + z)  # 32-bit numbers do not overflow here
     rows = ((ax, bx, cx, x), (ay, by, cy, y), (az, bz, cz, z), (0.0, 0.0, 0.0, 1.0))
     singular = not finite or abs(determinant) <= 1e-12 * max(map(abs, numbers)) ** 3
     if singular:
@@ -255,7 +255,10 @@ def _read_matrix(context: Context, chunk: r.MeshMatrix | None) -> StatedMatrix |
 
 
 def find_axes(items: Sequence[MeshObject]) -> None:
-    """Set M of all meshes, and F . M^-1 with F the mirror of X where M is mirrored: one alone takes as long as ten."""
+    """Set M of all meshes, and F .
+
+    M^-1 (F mirrors X if M is mirrored). One call takes as long for ten meshes as for one.
+    """
     stating = [item for item in items if item.stated is not None]
     if not stating:
         return
@@ -273,7 +276,7 @@ _MESH_KNOWN = frozenset((r.PointArray, r.FaceArray, r.MaterialGroup, r.SmoothGro
 _FACES_KNOWN = frozenset((r.MaterialGroup, r.SmoothGroups))
 _OBJECT_KNOWN = frozenset((r.Mesh, r.Light, r.Camera, r.ObjectDoesNotCast, r.ObjectReceivesNoShadow, *_FLAG_KEYS))
 _BESIDE_KNOWN = frozenset((r.Mesh, r.Light, r.Camera, r.ObjectHidden))
-"""what is read of an object that is a light or a camera"""
+"""chunks of a light or camera object that are read"""
 
 
 def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
@@ -298,18 +301,18 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
 
 
 def _unknown_siblings(chunk: r.NamedObject) -> list[dict[str, Any]]:
-    """What an object holds besides its light or camera; a mesh in the same object keeps it already."""
+    """Return other chunks of a light or camera object; if it also has a mesh, the mesh keeps them."""
     return [] if has(chunk, r.Mesh) else unread(chunk, _BESIDE_KNOWN)
 
 
 def fov_of_lens(lens: float) -> float:
-    """2400 / lens degrees (146 of 153 real cameras that have both agree); 48 where the lens is no lens."""
+    """Return 2400 / lens degrees (146 of 153 real cameras that have both agree); 48 if the lens is invalid."""
     fov = 2400.0 / lens if lens > 0 else 48.0
     return min(max(fov, 2400.0 / _LONGEST_LENS), 160.0)  # the range of Autodesk's toolkit
 
 
 def lens_of_fov(fov_degrees: float) -> float:
-    """The other way round."""
+    """Return the lens for a field of view, the inverse of `fov_of_lens`."""
     return min(2400.0 / max(fov_degrees, 2400.0 / _LONGEST_LENS), _LONGEST_LENS)
 
 

@@ -1,4 +1,4 @@
-"""What a user may decide about the meaning of a 3D Studio file."""
+"""Options for reading 3D Studio files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Defaults are what the original programs did."""
+    """Options; the defaults follow the original programs."""
 
     geometry: str = "auto"
     """what to do where stored vertices and keyframer disagree: ``auto`` decides for each node (see `vertex_space`),

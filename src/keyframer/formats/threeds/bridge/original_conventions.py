@@ -1,4 +1,4 @@
-"""What an original document has already, for a writer that follows it: names, numbers, pivots, where vertices stand."""
+"""Conventions of the original document that the writer follows: names, numbers, pivots, vertex space."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from keyframer.scene import Clip, Node, NodeKind, Scene
 Floats = npt.NDArray[np.float64]
 
 _AGREE = 0.01
-"""of the mesh's size: the rule by which readers decide whether vertices and keyframer agree"""
+"""fraction of the mesh's size: readers compare vertices and keyframer with this limit"""
 _HIDING_REVISION = 4
-"""of the keyframer: from here on the flags of a node say whether it is hidden"""
+"""from this keyframer revision on, the flags of a node say whether it is hidden"""
 _AT_REST = {"position": np.zeros(3), "rotation_xyzw": np.array([0.0, 0, 0, 1]), "scale": np.ones(3)}
-"""what the file means by a node without such a track"""
+"""values of a node without such a track"""
 
 
 def object_of(links: Links, node: Node) -> r.NamedObject | None:
-    """The object of the editor that a node shows."""
+    """Return the editor object that a node shows."""
     if node.mesh is not None:
         return links.meshes[node.mesh]
     if node.camera is not None:
@@ -39,30 +39,30 @@ def object_of(links: Links, node: Node) -> r.NamedObject | None:
 
 @dataclass(frozen=True, eq=False)
 class Habits:
-    """The choices of a document that a scene came from. Nodes are numbered as in the scene that is written."""
+    """Conventions of the original document. Node numbers are those of the scene that is written."""
 
     nodes: Mapping[int, int] = field(default_factory=dict)
-    """nodes that the document has: their numbers in its scene"""
+    """nodes that exist in the document: their numbers in its scene"""
     numbers: Mapping[int, int] = field(default_factory=dict)
-    """their numbers in the keyframer, and those of nodes that take the place of another"""
+    """keyframer numbers of these nodes, and of nodes that replace another"""
     first: int = 0
-    """the number of the first new node"""
+    """number of the first new node"""
     unplaced: frozenset[int] = frozenset()
-    """nodes that are objects of the editor and nothing else"""
+    """nodes that are objects of the editor without a keyframer node"""
     names: Mapping[int, bytes] = field(default_factory=dict)
-    """of nodes that are called as before"""
+    """stored names of nodes that were not renamed"""
     material_names: Mapping[int, bytes] = field(default_factory=dict)
     taken: frozenset[bytes] = frozenset()
-    """all names that new nodes cannot have"""
+    """names that new nodes cannot have"""
     links: Links = field(default_factory=Links)
     scene: Scene = field(default_factory=Scene)
-    """what the document means"""
+    """the scene of the document"""
     moved: Mapping[int, Floats] = field(default_factory=dict)
-    """(4, 4) for nodes that stand elsewhere at rest than before, and whose stored vertices stood where they did"""
+    """(4, 4) for nodes with another rest transform than before, whose stored vertices agreed with the keyframer"""
     shapes: Mapping[bytes, Floats] = field(default_factory=dict)
-    """stored vertices of the objects that are shapes of a morph, where the shape changed"""
+    """stored vertices of objects that are shapes of a morph, if the shape changed"""
     untouched: Collection[int] = ()
-    """nodes that need no chunks"""
+    """unchanged nodes, for which no chunks are written"""
     header: r.KeyframerHeader | None = None
     has_keyframer: bool = False
 
@@ -73,19 +73,19 @@ class Habits:
         return object_of(self.links, self.scene.nodes[self.nodes[number]]) if number in self.nodes else None
 
     def hides_object(self, number: int) -> bool:
-        """Whether the object of a hidden node is hidden, too: where it was, and where nothing else can say so."""
+        """Return whether the object of a hidden node is hidden too: if it was before, or if no track can hide it."""
         original_object = self.object(number)
         old = self.header is not None and self.header.revision < _HIDING_REVISION
         return number in self.unplaced or old or (original_object is not None and has(original_object, r.ObjectHidden))
 
     def is_absolute(self, number: int) -> bool:
-        """Whether rotation keys count from rest, as Blender writes them."""
+        """Return whether rotation keys are relative to the rest pose, as Blender writes them."""
         tracks = by_kind(self.scene.clips[0]) or {} if self.scene.clips else {}
         track = tracks.get((self.nodes.get(number, -1), "rotation"))
         return track is not None and track.form is RotationForm.AXIS_ANGLE_ABSOLUTE
 
     def says_rest(self, number: int, node: Node, name: str) -> bool:
-        """Whether the file says where a node rests without a track."""
+        """Return whether the file has the rest transform of a node without a track."""
         if number not in self.nodes or number in self.unplaced:
             return False
         before = self.scene.nodes[self.nodes[number]]
@@ -98,8 +98,10 @@ class Habits:
         return bool(np.array_equal(np.asarray(getattr(node, name)), said))
 
     def surface(self, number: int, *, roused: bool) -> tuple[Floats, Floats] | None:
-        """(4, 4) from the mesh of a node to its stored vertices, and its stored matrix; None for a new node. The matrix
-        of an object that the keyframer gets to know (``roused``) is that of its node."""
+        """Return (4, 4) from the mesh of a node to its stored vertices, and its stored matrix; None for a new node.
+
+        An object that gets a new keyframer node (``roused``) has the matrix of that node.
+        """
         if number not in self.nodes:
             return None
         mesh = self.scene.nodes[self.nodes[number]].mesh
@@ -111,7 +113,7 @@ class Habits:
 
 
 def stored_matrix(chunk: r.NamedObject) -> Floats:
-    """4160 as it is stored; the identity where it is missing."""
+    """Return the matrix of 4160; the identity if it is missing."""
     body = child(chunk, r.Mesh)
     matrix_chunk = None if body is None else child(body, r.MeshMatrix)
     matrix = np.eye(4)
@@ -121,7 +123,7 @@ def stored_matrix(chunk: r.NamedObject) -> Floats:
 
 
 def find_habits(scene: Scene, original: Original, *, edited: bool) -> Habits:
-    """What to follow when a scene is written that came from a document: as it was read, or ``edited``."""
+    """Return the conventions for writing a scene that was loaded from a document, unchanged or ``edited``."""
     document, before, links, matching = original.document, original.scene, original.links, original.matching
     unplaced = frozenset(new for new, old in matching.nodes.items() if links.nodes[old] is None)
     ids = {new: before.nodes[old].file_id for new, old in {**matching.nodes, **matching.instead}.items()}
@@ -180,7 +182,7 @@ def _taken(original: Original, links: Links, names: Mapping[int, bytes]) -> froz
 def _moved(
     scene: Scene, before: Scene, links: Links, nodes: Mapping[int, int], untouched: Collection[int]
 ) -> dict[int, Floats]:
-    """How far nodes stand elsewhere at rest than they did, where stored vertices stood with them."""
+    """Return the change of the rest transform of nodes whose stored vertices follow it."""
     if all(number in untouched for number in nodes):
         return {}
     clips = [state.clips[0] if state.clips else Clip() for state in (scene, before)]
@@ -215,7 +217,7 @@ def apply(matrix: Floats, points: npt.ArrayLike) -> Floats:
 
 
 def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[int, int]) -> dict[bytes, Floats]:
-    """Stored vertices of shapes that are objects of the file and were changed."""
+    """Return changed stored vertices of objects that are morph shapes."""
     changed: dict[bytes, Floats] = {}
     for new, old in nodes.items():
         morph, was, mesh = scene.nodes[new].morph, before.nodes[old].morph, before.nodes[old].mesh
@@ -237,7 +239,7 @@ def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[in
 
 
 def to_shape(links: Links, mesh: int, positions: Floats | None) -> Floats:
-    """(4, 4) from a shape in the space of the mesh to its stored vertices; ``own``: from those to the shape's axes."""
+    """Return (4, 4) from a shape in mesh space to its stored vertices; ``own``: from those to the axes of the shape."""
     whole = links.surfaces[links.meshes[mesh].name][1]
     if positions is None or whole is None:
         raise CannotMerge("a shape whose matrix is singular")

@@ -1,4 +1,4 @@
-"""A scene ready to be written: its tracks in frames, and where everything stands at frame 0."""
+"""A scene prepared for writing: tracks in frames, and transforms at frame 0."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ADVICE = "find_rate=true looks for a rate that would"
 
 
 class Stage:
-    """One scene in the axes of 3D Studio, without mirrored nodes."""
+    """A scene in the axes of 3D Studio, without mirrored nodes."""
 
     def __init__(
         self,
@@ -43,10 +43,10 @@ class Stage:
     ) -> None:
         self.like = like or Habits()
         self.announced = facts_of(scene.source_format).key_flags_are_tcb_bits
-        """key flags say which floats stand there, as they do here"""
+        """whether key flags say which floats are stored, as in this format"""
         self.original = scene
         self.scene, self.flipped = scene, np.zeros(len(scene.nodes), bool)
-        if like is None:  # a document that has mirrored nodes keeps them
+        if like is None:  # mirrored nodes of the original document are kept
             self.scene, self.flipped = without_mirrors(scene, report)
         rules = KeyRules(fps, 1.0, wraps=True, more_frames=_ADVICE, find_rate=find_rate)
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, max_error), report)
@@ -54,7 +54,7 @@ class Stage:
         self.world, self.points = self._at_rest()
 
     def _fit(self) -> dict[int, dict[str, Track]]:
-        """The tracks of every node, in frames."""
+        """Fit the tracks of every node to frames."""
         fitted_tracks: dict[int, dict[str, Track]] = {}
         known = {*PLACING, "fov", "roll", "color", "hotspot", "falloff", "morph"}
         clip = self.scene.clips[0] if self.scene.clips else Clip()
@@ -71,7 +71,7 @@ class Stage:
         return fitted_tracks
 
     def _out_of_sight(self) -> set[int]:
-        """Nodes of a document that are not written, nor is any node below them."""
+        """Return nodes of the document that are not written, with no written node below them."""
         still = set(self.like.untouched)
         for number in range(len(self.scene.nodes)):
             parent = self.scene.nodes[number].parent if number not in self.like.untouched else None
@@ -81,7 +81,7 @@ class Stage:
         return still
 
     def _at_rest(self) -> tuple[Floats, dict[int, Floats]]:
-        """Matrices at frame 0 as readers of the file will find them; of meshes the vertices as the scene has them."""
+        """Return the matrices at frame 0 as readers of the file compute them; for meshes, the vertices of the scene."""
         channels = [
             Channel(number, track)
             for number, tracks in self.fitted.items()
@@ -102,7 +102,7 @@ class Stage:
         return world, {number: posed_vertices(self.original, number, placed, None)[0] for number in new}
 
     def tracks(self, number: int, node: Node, kinds: tuple[str, ...]) -> list[Chunk]:
-        """Tracks in the format's order; those that place a node have a key at least."""
+        """Return tracks in the format's order; tracks that position a node have at least one key."""
         fitted = self.fitted.get(number, {})
         absolute = self.like.is_absolute(number)
         if number in self.like.nodes and number not in self.like.unplaced:
@@ -123,7 +123,7 @@ class Stage:
         return [write_track(track, self.announced) for track in chosen if track is not None]
 
     def _other_rest(self, number: int, node: Node) -> dict[str, Track]:
-        """Single keys for a node that rests elsewhere than the document says without them."""
+        """Return single keys for a node whose rest pose differs from that of the document without them."""
         names = [name for name in ("position", "rotation_xyzw", "scale") if not self.like.says_rest(number, node, name)]
         tracks = [
             still_turn(node.rotation_xyzw) if name == "rotation_xyzw" else still_key(name, getattr(node, name))
@@ -137,7 +137,10 @@ class Stage:
         return 0.0 if node.light is None else self.scene.lights[node.light].roll_degrees
 
     def matrix_and_points(self, number: int, *, roused: bool = False) -> tuple[Floats, Floats]:
-        """4160 and the vertices to store. A flattened node has no inverse: its vertices stay in its own space."""
+        """Return 4160 and the vertices to store.
+
+        A node with scale 0 has no inverse: its vertices stay in its local space.
+        """
         surface = self.like.surface(number, roused=roused)
         if surface is not None:
             node = self.original.nodes[number]
@@ -145,7 +148,7 @@ class Stage:
         matrix, points = self.world[number], self.points[number]
         determinant = float(np.linalg.det(matrix[:3, :3]))
         if abs(determinant) > 1e-9 * float(np.abs(matrix[:3, :3]).max()) ** 3:
-            if determinant < 0:  # a camera's child under a mirror: readers mirror X, and so do we
+            if determinant < 0:  # a camera's child under a mirror: readers mirror X, so the writer does too
                 local = (points - matrix[:3, 3]) @ np.linalg.inv(matrix[:3, :3]).T
                 points = (local * (-1.0, 1.0, 1.0)) @ matrix[:3, :3].T + matrix[:3, 3]
             return matrix, points

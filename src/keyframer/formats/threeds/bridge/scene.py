@@ -1,4 +1,4 @@
-"""The whole way from a 3D Studio document to a scene."""
+"""Read a scene from a 3D Studio document."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ Points = npt.NDArray[np.floating[Any]]
 Item = objects.MeshObject | objects.PlacedCamera | objects.PlacedLight
 
 _FULL_LOOKS = 8
-"""so many nodes may compare all vertices of a mesh with its stored picture; others that share it, a sample of them"""
+"""number of nodes that compare all vertices of a mesh with the stored ones; further users of it compare a sample"""
 _FEW_NODES = 1_000
-"""of which single ones are asked in plain floats where they stand; all of a larger tree are placed at once"""
+"""up to this many nodes, single transforms are computed in plain floats; larger trees are posed at once"""
 _AS_STORED = np.eye(4)
 _AS_STORED.flags.writeable = False
-"""the way of vertices that stay where the file has them: one for all"""
+"""transform of vertices that stay as stored, shared by all"""
 TICKS_PER_FRAME = 160
 """3ds Max counts 4800 ticks a second, 30 frames a second"""
 
 
 def to_scene(document: Document, options: Options | None = None) -> Scene:
-    """What the document means. Unsafe parts (a face, a link, a key) are left out and reported as errors."""
+    """Return the scene of a document. Unsafe parts (a face, a link, a key) are left out and reported as errors."""
     return to_linked_scene(document, options)[0]
 
 
 def to_linked_scene(document: Document, options: Options | None = None) -> tuple[Scene, Links]:
-    """The scene, and the chunk that each part of it came from."""
+    """Return the scene, and the chunk of each of its parts."""
     scene = Scene(source_format="3ds", issues=IssueLog())
     context = Context(document, options or Options(), scene.issues)
     builder = _Builder(context, scene)
@@ -68,7 +68,7 @@ def to_linked_scene(document: Document, options: Options | None = None) -> tuple
 
 
 class _Builder:
-    """Collects objects by name, then hangs them into the tree."""
+    """Collects objects by name, then attaches them to the tree."""
 
     def __init__(self, context: Context, scene: Scene) -> None:
         self.context = context
@@ -81,7 +81,7 @@ class _Builder:
         self.found: list[Item] = []
         """every mesh, camera and light of the editor, in file order"""
         self.placed: set[int] = set()
-        """id() of those that a node of the keyframer stands for"""
+        """id() of objects with a keyframer node"""
         self.shapes: dict[int, Floats] = {}
         """vertices of meshes that morph keys name, by the number of the mesh"""
         self.some_points: dict[int, Points] = {}
@@ -111,7 +111,10 @@ class _Builder:
         self._keep_the_rest(document, editor, keyframer)
 
     def _materials(self, blocks: list[r.Material]) -> dict[bytes, int]:
-        """Materials, and their numbers by name: as written, and in small letters for names that differ only so."""
+        """Read materials.
+
+        Return their numbers by name: as stored, and in lower case for names that differ only in case.
+        """
         numbers: dict[bytes, int] = {}
         for chunk in blocks:
             material = read_material(self.context, chunk)
@@ -145,7 +148,7 @@ class _Builder:
         objects.find_axes(self.meshes)
         for item in self.meshes:
             self.links.surfaces.setdefault(item.name, (item.chunk, item.to_local))
-        if empty > MOST_LEFTOVERS:  # the document has them all
+        if empty > MOST_LEFTOVERS:  # the document keeps all of them
             self.scene.extras["3ds"]["objects"].append({"chunk": "more", "count": empty - MOST_LEFTOVERS})
 
     def _keyframer(self, keyframer: r.Keyframer) -> None:
@@ -189,7 +192,7 @@ class _Builder:
         return self.meshes[self.mesh_by_name[entry.object_name]]
 
     def _shape(self, name: bytes) -> Floats | None:
-        """The vertices of a mesh in its own axes: what morph keys mix."""
+        """Return the vertices of a mesh in its local axes, which morph keys blend."""
         number = self.mesh_by_name.get(name)
         if number is None:
             return None
@@ -202,7 +205,7 @@ class _Builder:
         return self.shapes[number]
 
     def _carry(self, entry: KeyframerNode) -> None:
-        """Cameras and lights of the editor that the node stands for."""
+        """Attach the camera or light of the editor to a node."""
         node = entry.node
         if isinstance(entry.chunk, r.CameraNode) and entry.object_name in self.cameras:
             placed = self.cameras[entry.object_name]
@@ -229,7 +232,7 @@ class _Builder:
             self.links.lights.append(None)
 
     def _rest_target(self, entry: KeyframerNode, entries: list[KeyframerNode]) -> None:
-        """A target node without a position track is where the editor has the target."""
+        """Set the rest position of a target node without a position track to that of the editor."""
         node = entry.node
         if node.target is None or child(entries[node.target].chunk, r.PositionTrack) is not None:
             return
@@ -242,12 +245,12 @@ class _Builder:
             entries[node.target].node.position = np.array(stored)
 
     def _repair_spot_rolls(self) -> None:
-        """3ds Max writes 4656 in radians where 3D Studio has degrees (the roll track is right in both)."""
+        """Convert 4656 of 3ds Max from radians to degrees, as 3D Studio has it (the roll track is correct in both)."""
         for lamp in self.lights.values():
             lamp.light.roll_degrees = math.degrees(lamp.light.roll_degrees)
 
     def _place_meshes(self, entries: list[KeyframerNode], writer: Writer, clip: Clip, channels: ChannelReader) -> None:
-        """Give nodes their meshes, with vertices in the node's own space."""
+        """Attach meshes to nodes, with vertices in the local space of the node."""
         if all(self._mesh_of(mesh_object) is None for mesh_object in entries):
             return
         moment = clip.current if writer.is_max and clip.current is not None else 0.0
@@ -300,7 +303,7 @@ class _Builder:
             mesh = mesh_object.mesh
             if users[mesh_object.name] == 1:
                 mesh.positions = positions
-            else:  # others begin with the stored vertices again
+            else:  # other users start with the stored vertices again
                 mesh = replace(mesh, positions=positions)
             self.scene.meshes.append(mesh)
             self.links.meshes.append(mesh_object.chunk)
@@ -318,7 +321,7 @@ class _Builder:
         return self.some_points[id(item)]
 
     def _may_copy(self, entry: KeyframerNode, item: objects.MeshObject, *, first: bool) -> bool:
-        """Whether the node may have vertices of its own; from the first that may not, no node gets any."""
+        """Return whether the node may have its own copy of the vertices; after the first refusal, none may."""
         shapes = entry.node.morph.positions if entry.node.morph is not None else []
         count = sum(shape.size for shape in shapes) + (0 if first else item.mesh.positions.size)
         budget = self.context.budget
@@ -339,7 +342,7 @@ class _Builder:
             )
 
     def _place_without_node(self, item: Item) -> None:
-        """An object that the keyframer does not know stands where the editor has it."""
+        """Add a node for an object without a keyframer node, at its position in the editor."""
         node = Node(self.names.claim(self.context.text(item.name)), raw_name=item.name, hidden=item.hidden)
         self.context.mark(node, "3ds", item.chunk)
         if isinstance(item, objects.MeshObject):
@@ -361,7 +364,9 @@ class _Builder:
         self.links.nodes.append(None)
 
     def _keep_the_rest(self, document: Document, editor: r.Editor | None, keyframer: r.Keyframer | None) -> None:
-        """What stands beside editor, keyframer and materials, and what the keyframer holds besides nodes."""
+        """Keep chunks outside editor, keyframer and materials, and chunks of the keyframer that are not nodes, as
+        extras.
+        """
         kept = []
         for top in document.records:
             if top is not editor:
@@ -388,7 +393,10 @@ class Reader(SceneReader[Options]):
         return to_scene(document, options)
 
     def key_layout(self, record: Record, channel: Channel) -> KeyLayout | None:
-        """Visibility is sorted, and begins with a state before the first toggle, which is not stored."""
+        """Return the rows of keys.
+
+        Visibility is sorted, and begins with the state before the first toggle, which is not stored.
+        """
         layout = super().key_layout(record, channel)
         if layout is None or not isinstance(record, HideTrack):
             return layout

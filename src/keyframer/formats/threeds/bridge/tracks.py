@@ -1,4 +1,4 @@
-"""Keys of the keyframer as authored tracks."""
+"""Read keys of the keyframer as authored tracks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from keyframer.wire.key_table import EXTRAS, Keys, StoredRows, joined_rows
 
 Floats = npt.NDArray[np.float64]
 UsualTracks = dict[int, tuple[Track, Floats]]
-"""tracks and the values of their first keys, by `id` of the chunk that they were read from"""
+"""tracks and the values of their first keys, by `id` of their chunk"""
 
 WRAPS = {0: Wrap.SINGLE, 2: Wrap.REPEAT, 3: Wrap.LOOP}
 """bits 0 and 1; 1 alone is not defined and plays once"""
@@ -52,19 +52,21 @@ KINDS: dict[type[Chunk], str] = {
 _COLUMNS = ("times", "values", "flags", *EXTRAS)
 _new_track = unchecked(Track, without=_COLUMNS)
 _EXTRAS = ("3ds", "flags", "time_min", "time_max", "offset")
-"""names of what a track keeps of its head"""
+"""names of the header values that a track keeps in extras"""
 
 
 def _track_of(kind: str, chunk: r.Track, form: RotationForm) -> Track:
-    """A track whose columns are not set yet."""
+    """Make a track without columns."""
     track: Track = _new_track(kind, Interpolation.TCB, WRAPS.get(chunk.flags & 3, Wrap.SINGLE), form)
     set_extras(track, _EXTRAS, chunk.flags, chunk.time_min, chunk.time_max, chunk.offset)
     return track
 
 
 def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: bool, max_scene: bool) -> UsualTracks:
-    """The tracks of numbers about which nothing has to be reported, all at once: a call of numpy takes as long for one
-    key as for fifty. `read_track` reads the others one by one, and says what is odd about them."""
+    """Read all number tracks without issues at once: a call of numpy takes as long for fifty keys as for one.
+
+    `read_track` reads the others one by one, and reports their issues.
+    """
     found: UsualTracks = {}
     if not quick_readers.ON:
         return found
@@ -88,11 +90,11 @@ def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: 
 
 
 _KEYS_AT_ONCE = 20_000
-"""so many stay in the processor's cache; and whoever keeps one track keeps the columns of no more"""
+"""number of keys that fit into the processor's cache; a single kept track also keeps the columns of its batch"""
 
 
 class _Portion:
-    """Tracks whose rows have the same shape. Their columns are made when somebody asks one of them."""
+    """Tracks with rows of the same layout. Their columns are made on first use."""
 
     __slots__ = ("_columns", "chunks", "keys", "tables")
 
@@ -103,7 +105,7 @@ class _Portion:
         self._columns: tuple[Floats, Floats, npt.NDArray[np.int64] | None, Floats | None] | None = None
 
     def read(self, absolute: bool, flips: bool, found: UsualTracks) -> None:
-        """Add the usual tracks; ``flips``: turns may be changes of sign."""
+        """Add the usual tracks; ``flips``: rotations may be changes of sign."""
         rows = joined_rows(self.tables)
         ends = list(accumulate(table[2] for table in self.tables))
         starts = [0, *ends[:-1]]
@@ -120,7 +122,7 @@ class _Portion:
         self.chunks = []
 
     def columns(self, start: int, end: int) -> dict[str, Any]:
-        """The columns of a track: these keys of the portion."""
+        """Return the columns of one track, from key ``start`` to ``end`` of the batch."""
         if self._columns is None:
             rows, bits = joined_rows(self.tables), self.tables[0][4]
             flags = rows["flags"].astype(np.int64) if rows["flags"].any() else None
@@ -134,7 +136,10 @@ class _Portion:
 
 
 def _values(stored: npt.NDArray[np.float32]) -> Floats:
-    """Values of keys. Of rotations are stored: angle (clockwise) and axis; kept: axis and angle (counter-clockwise)."""
+    """Return the values of keys.
+
+    Rotations are stored as angle (clockwise) and axis, and returned as axis and angle (counter-clockwise).
+    """
     if stored.shape[1] == 4:
         values = np.empty(stored.shape)
         values[:, :3], values[:, 3] = stored[:, 1:], -stored[:, 0]
@@ -143,7 +148,7 @@ def _values(stored: npt.NDArray[np.float32]) -> Floats:
 
 
 def _extra_columns(rows: npt.NDArray[Any], bits: int) -> Floats:
-    """(5, keys) the optional floats, 0 where they are not stored."""
+    """Return (5, keys) optional floats, 0 if they are not stored."""
     columns = np.zeros((len(EXTRAS), len(rows)))
     for number, name in enumerate(EXTRAS):
         if bits >> number & 1:
@@ -152,9 +157,11 @@ def _extra_columns(rows: npt.NDArray[Any], bits: int) -> Floats:
 
 
 def _odd_tables(rows: npt.NDArray[Any], bits: int, starts: list[int], ends: list[int], flips: bool) -> set[int]:
-    """The numbers of tables of keys that may need a report (see `check_keys` and `_rotations`). Columns are asked as a
-    whole first, which nearly always is enough; NaN is larger than anything."""
-    times, values = rows["time"].copy(), rows["value"].copy()  # numpy is slow where numbers are not aligned
+    """Return the numbers of key tables that may need a report (see `check_keys` and `_rotations`).
+
+    Whole columns are tested first, which is nearly always enough; NaN is larger than anything.
+    """
+    times, values = rows["time"].copy(), rows["value"].copy()  # numpy is slow with unaligned numbers
     several = len(rows) > len(starts)
     doubts: list[npt.NDArray[Any]] = []
     if several:
@@ -183,11 +190,11 @@ def _odd_tables(rows: npt.NDArray[Any], bits: int, starts: list[int], ends: list
 
 
 _FLIP = 1.5 * math.pi
-"""from here to half a turn beyond it an increment may be a quaternion that changed its sign"""
+"""from this angle to half a turn more, an increment may be a quaternion that changed its sign"""
 
 
 def read_track(context: Context, chunk: r.Track, *, absolute: bool, max_scene: bool) -> Track | None:
-    """A track of numbers, with reports of what is odd about its keys; None for one without keys."""
+    """Read a number track and report issues of its keys; None without keys."""
     kind = KINDS[type(chunk)]
     keys: Keys = chunk.keys  # type: ignore[attr-defined]  # every concrete track has keys
     if len(keys) == 0:
@@ -220,8 +227,8 @@ def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max
     if still.any():
         context.report(DATA_ZERO_AXIS, chunk, f"keys[{int(still.argmax())}]", count=int(still.sum()))
     if max_scene and context.options.sign_flips == "auto" and len(keys) > 1:
-        # 12 of 16 increments above pi in real files of 3ds Max stand one frame apart, between neighbours below
-        # 0.14 pi: quaternions that changed their sign, not turns.
+        # 12 of 16 increments above pi in real files of 3ds Max are one frame apart, between neighbours below 0.14 pi:
+        # quaternions that changed their sign, not rotations.
         close = np.diff(keys.time.astype(np.int64), prepend=np.int64(-(1 << 40))) == 1
         flips = close & (np.abs(angles) > _FLIP) & (np.abs(angles) <= _FLIP + math.pi)
         if flips.any():
@@ -231,10 +238,10 @@ def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max
 
 
 _FEW_SHAPES = 8
-"""so many weights a key may hold without being counted"""
+"""number of weights in a key that needs no budget"""
 _HUGE_TIME = 10_000_000
 _HUGE_VALUE = 1e12
-"""float32 steps are 65536 wide here: no scene is that large, and no angle that exact"""
+"""steps of float32 are 65536 here: no scene is that large, and no angle that exact"""
 
 
 def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
@@ -273,7 +280,7 @@ def _check_size(context: Context, chunk: r.Track, keys: Keys) -> None:
 
 
 def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track | None:
-    """Each key toggles. The first key of the result is ours: it holds the state before the first toggle."""
+    """Read a hide track, whose keys toggle. The first key of the result is added: the state before the first toggle."""
     keys = chunk.keys
     if len(keys) == 0:
         return None
@@ -297,9 +304,10 @@ def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track
 def read_morph_track(
     context: Context, chunk: r.MorphTrack, vertices: int, shape_of: Callable[[bytes], Floats | None]
 ) -> tuple[Track, Morph] | None:
-    """Keys that name shapes, as weights of shapes: a curve through unit vectors mixes exactly as one through vertices.
+    """Read keys that name shapes as weights of shapes: a curve through unit vectors blends exactly as one through
+    vertices.
 
-    A name that is no mesh of ``vertices`` vertices holds the shape before it.
+    A name without a mesh of ``vertices`` vertices repeats the previous shape.
     """
     keys = chunk.keys
     if len(keys) == 0:

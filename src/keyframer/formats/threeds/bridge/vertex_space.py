@@ -1,9 +1,9 @@
-"""Which picture is right where stored vertices and keyframer disagree.
+"""Decide whether stored vertices or the keyframer are right if they disagree.
 
 3D Studio's editor and keyframer are independent states, and exporters fill them in different ways. The formula
-``N(rest) . T(-pivot) . F . M^-1`` should leave the stored vertices where they are; where it does not, clues decide.
-The rules and their order come from measuring 5,900 nodes of 624 real files; their thresholds lie in gaps of the data
-(formula cases move vertices by at most 2.5 % of the mesh's size, raw cases by at least 4.2 %).
+``N(rest) . T(-pivot) . F . M^-1`` should leave the stored vertices unchanged; if it does not, heuristics decide. The
+rules and their order are based on 5,900 nodes of 624 real files; their thresholds lie in gaps of the data (formula
+cases move vertices by at most 2.5 % of the mesh's size, raw cases by at least 4.2 %).
 """
 
 from __future__ import annotations
@@ -29,12 +29,15 @@ _SAME = 0.01
 _SURELY_SAME = 0.0099
 _NEAR = 0.03
 _SAMPLE = 250
-"""vertices"""
+"""number of vertices in a sample"""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """``formula``: vertices follow the keyframer; else the stored picture is kept. ``difference`` is relative."""
+    """Result for one node.
+
+    ``formula``: vertices follow the keyframer; else the stored vertices are kept. ``difference`` is relative.
+    """
 
     formula: bool
     rule: str
@@ -42,11 +45,11 @@ class Choice:
 
 
 AGREE = Choice(True, "both agree", 0.0)
-"""what `choose` says where stored vertices and keyframer agree; how well they do is of no interest then"""
+"""result of `choose` if stored vertices and keyframer agree; the difference is not computed"""
 
 
 def some_points(points: Points) -> Points:
-    """A sample of vertices: those furthest out along each axis, and some of all."""
+    """Return a sample of vertices: the extremes along each axis, and some of all."""
     if len(points) <= _SAMPLE:
         return points
     furthest = [*points.argmin(axis=0), *points.argmax(axis=0)]
@@ -54,8 +57,9 @@ def some_points(points: Points) -> Points:
 
 
 def agrees(item: MeshObject, node: Node, world_at_rest: Rows) -> bool:
-    """Whether the formula leaves the stored vertices where they are beyond any doubt: `choose` says so, too, and needs
-    all vertices for it. No vertex of a box moves further than its corners may."""
+    """Return whether the formula certainly leaves the stored vertices unchanged, so that `choose`, which needs all
+    vertices, would agree. Only the corners of the bounding box are tested.
+    """
     box = item.box
     if box is None or item.to_local is None:
         return False
@@ -76,7 +80,7 @@ def agrees(item: MeshObject, node: Node, world_at_rest: Rows) -> bool:
         shift = a * at + b * bt + c * ct + t
         lowest = min(x * low_x, x * high_x) + min(y * low_y, y * high_y) + min(z * low_z, z * high_z) + shift
         highest = max(x * low_x, x * high_x) + max(y * low_y, y * high_y) + max(z * low_z, z * high_z) + shift
-        if not (-most <= lowest <= most and -most <= highest <= most):  # also refuses NaN
+        if not (-most <= lowest <= most and -most <= highest <= most):  # also false for NaN
             return False
     return True
 
@@ -90,7 +94,7 @@ def choose(
     animated: bool,
     geometry: str,
 ) -> Choice:
-    """Decide for one node that carries a mesh; ``vertices`` are all that it has, or some of them."""
+    """Decide for one node with a mesh; ``vertices`` are all vertices or a sample."""
     points = np.asarray(vertices, np.float64)
     if item.to_local is None:
         return Choice(False, "the mesh's matrix is singular", 0.0)
@@ -119,14 +123,16 @@ def choose(
 
 
 def local_positions(item: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
-    """Vertices in the node's own space, before its pivot is taken off; None where the node cannot carry them."""
+    """Return vertices in the local space of the node, before the pivot is subtracted; None if the node's matrix is
+    singular.
+    """
     change = to_node(item, node, world_at_rest, choice)
     with np.errstate(all="ignore"):
         return None if change is None else _apply(change, np.asarray(item.mesh.positions, np.float64))
 
 
 def to_node(item: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
-    """(4, 4) from stored vertices to the node's own space; None where the node cannot carry them."""
+    """Return (4, 4) from stored vertices to the local space of the node; None if the node's matrix is singular."""
     if choice.formula and item.to_local is not None:
         return item.to_local
     with np.errstate(all="ignore"):
@@ -136,7 +142,7 @@ def to_node(item: MeshObject, node: Node, world_at_rest: Floats, choice: Choice)
 
 
 def local_change(item: MeshObject, node: Node, world_at_rest: Floats) -> Callable[[Points], Floats]:
-    """From the mesh's own axes, which morph shapes are in, to the space that keeps its stored picture."""
+    """Return the change from the mesh's local axes (of morph shapes) to the space that keeps the stored vertices."""
     stored = np.eye(4) if item.to_local is None else np.linalg.inv(item.to_local)
     change = np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest) @ stored, np.float64)
     return lambda shape: _apply(change, shape)

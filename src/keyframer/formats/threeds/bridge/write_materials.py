@@ -1,4 +1,4 @@
-"""Materials, their maps, and the surroundings as chunks."""
+"""Write materials, their maps, and the environment as chunks."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from keyframer.scene import Environment, Material, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
 
 _STEM, _SUFFIX = 8, 3
-"""DOS file names"""
+"""longest stem and suffix of DOS file names"""
 
 
 class MapNames:
-    """File names as 3D Studio has them: eight letters, a dot, three letters, all large; no two files share one."""
+    """Makes DOS file names: eight letters, a dot, three letters, upper case; unique for each file."""
 
     def __init__(self, report: LossReport, *, as_given: bool = False) -> None:
         self._report = report
         self._as_given = as_given
-        """names are those of a file that had others"""
+        """whether names are kept, because the original file has long names"""
         self._made: dict[str, bytes] = {}
         self._taken: set[bytes] = set()
 
@@ -59,7 +59,7 @@ def write_material(material: Material, name: bytes, maps: MapNames) -> r.Materia
 
 
 def write_map(kind: type[Chunk], texture: TextureMap, names: MapNames) -> Chunk:
-    """One map of a material, as a chunk of its slot."""
+    """Write one map of a material as a chunk of its slot."""
     flags = sum(bit for attribute, (bit, meaning) in MAP_FLAGS.items() if getattr(texture, attribute) is meaning)
     parts: list[Chunk] = [*put_fields(texture, MAP_AMOUNT), r.MapName(names.claim(texture.file_name))]
     parts += [r.MapParameters(flags), *put_fields(texture, MAP)]
@@ -67,7 +67,7 @@ def write_map(kind: type[Chunk], texture: TextureMap, names: MapNames) -> Chunk:
 
 
 def material_names(materials: Sequence[Material], report: LossReport, known: Mapping[int, bytes]) -> list[bytes]:
-    """The name of each material; ``known`` are those that a document has already, by number."""
+    """Return the stored name of each material; ``known`` are names in the original document, by number."""
     names = NamesThatFit(16, reserved=known.values())
     claimed = [
         known[number] if number in known else names.claim(material.name, material.raw_name, "material")
@@ -82,7 +82,7 @@ def material_names(materials: Sequence[Material], report: LossReport, known: Map
 
 
 def write_environment(environment: Environment, maps: MapNames) -> list[Chunk]:
-    """Background, fog and ambient light; what is switched on comes with its flag."""
+    """Write background, fog and ambient light, with the flags of those that are switched on."""
     image = environment.background_image
     parts: list[Chunk] = [] if image is None else [r.BackgroundBitmap(maps.claim(image))]
     return parts + put_fields(environment, ENVIRONMENT)

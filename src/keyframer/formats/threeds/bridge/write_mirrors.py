@@ -1,7 +1,8 @@
-"""Mirrored nodes made whole: the mirror goes from the node into what hangs on it.
+"""Remove mirrors from nodes: move them into children and meshes.
 
-3D Studio readers disagree about matrices of negative determinant (some flip X, some do not), so none is written: where
-a node's scale is negative, its frame is mirrored along X, ``W' = W . X``, and with it the frames of all below.
+Readers of 3D Studio files disagree about matrices with a negative determinant (some flip X, some do not), so none is
+written: the frame of a node with negative scale is mirrored along X, ``W' = W . X``, and with it the frames of all
+nodes below.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from keyframer.scene.loss_report import LossReport, Outcome
 
 _FLIP = np.array([-1.0, 1.0, 1.0])
 _TURN_FLIP = np.array([1.0, -1.0, -1.0, 1.0])
-"""of quaternions, and of axes with angles: a mirror turns the other way about what lies in it"""
+"""signs for quaternions, and for axes with angles: a mirror reverses rotations about axes in its plane"""
 
 
 def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, npt.NDArray[np.bool_]]:
-    """The scene with no node mirrored, and for which nodes the frame is mirrored instead (meshes are not touched)."""
+    """Return the scene without mirrored nodes, and which frames were mirrored (meshes are unchanged)."""
     signs = np.array([_sign(scene, number, node) for number, node in enumerate(scene.nodes)], np.float64)
     flipped = np.zeros(len(scene.nodes), bool)
     if not (signs < 0).any():
@@ -58,7 +59,7 @@ def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, npt.NDArra
 
 
 def _sign(scene: Scene, number: int, node: Node) -> float:
-    """-1 where a node mirrors, at rest and at every key; 1 where it does not, or not always."""
+    """Return -1 if a node mirrors, at rest and at every key; 1 if it does not, or not always."""
     for channel in scene.channels_of(number):
         if channel.track.kind == "scale" and channel.track.values.ndim == 2 and len(channel.track.times):
             return -1.0 if (np.prod(channel.track.values, axis=1) < 0).all() else 1.0

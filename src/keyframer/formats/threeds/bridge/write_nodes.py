@@ -1,4 +1,4 @@
-"""Nodes of the keyframer, and the objects of the editor that they stand for."""
+"""Write nodes of the keyframer, and the objects of the editor that they refer to."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ Floats = npt.NDArray[np.float64]
 RESERVED = (b"$$$DUMMY", b"DUMMY", b"$AMBIENT$", b"$_$_$_$")
 _PRIMARY, _HIDDEN = 1 << 14, 1 << 11
 _MOST = 65_535
-"""counts of vertices and faces are 16 bits wide"""
+"""counts of vertices and faces have 16 bits"""
 
 
 @dataclass(eq=False)
 class Placed:
-    """A node on its way into the keyframer."""
+    """A keyframer node under construction."""
 
     kind: type[r.Node]
     name: bytes
     parent: int | None
-    """number of another of these"""
+    """keyframer number of the parent"""
     tracks: list[Chunk] = field(default_factory=list)
     instance: bytes | None = None
     hidden: bool = False
@@ -47,10 +47,10 @@ class Placed:
     number: int = -1
     pivot: tuple[float, ...] = (0.0, 0.0, 0.0)
     node: int | None = None
-    """of the scene; None for a target that was made for what looks at it"""
+    """number in the scene; None for a target that was made for a camera or light"""
 
     def chunk(self) -> r.Node:
-        """B030 before B010: some readers number nodes by what they know when they meet the name."""
+        """Return the chunk of the node. B030 precedes B010, because some readers need the number before the name."""
         flags = _PRIMARY | (_HIDDEN if self.hidden else 0)
         ambient = self.kind is r.AmbientNode
         parent = -1 if self.parent is None else self.parent
@@ -73,11 +73,11 @@ _KINDS: dict[type[Chunk], tuple[str, ...]] = {
     r.SpotTargetNode: ("position",),
     r.AmbientNode: ("color",),
 }
-"""the tracks of nodes, in the order of the format; objects have those that place them"""
+"""tracks of nodes, in the order of the format; objects have those that position them"""
 
 
 class NodeWriter:
-    """Places the nodes of a stage one by one."""
+    """Writes the nodes of a prepared scene one by one."""
 
     def __init__(self, stage: Stage, materials: list[bytes], maps: MapNames, report: LossReport) -> None:
         self.stage = stage
@@ -90,22 +90,22 @@ class NodeWriter:
         self.objects: list[Chunk] = []
         self.placed: list[Placed] = []
         self.numbers: dict[int, int] = {}
-        """node of the scene to node of the keyframer"""
+        """scene node number to keyframer number"""
         self.free = self.like.first
-        """the number of the next new node"""
+        """number of the next new node"""
         self.parts: dict[int, tuple[str, int]] = {}
-        """by the `id` of objects and nodes: the node of the scene that they stand for"""
+        """scene node of each object and keyframer node, by the `id` of its chunk"""
         self.shared: set[int] = set()
-        """`id` of objects of the document that were written already"""
+        """`id` of objects of the document that are written already"""
         self.roused = self._roused()
         self.asleep = self.like.unplaced - self.roused
-        """nodes that stay objects of the editor alone"""
+        """nodes that stay editor objects without a keyframer node"""
         self.aims = find_aims(self.scene, stage.world, stage.fitter, set(self.like.nodes) - self.roused)
         self.lookers = {aim.node: number for number, aim in self.aims.items() if aim.node is not None}
         self.claimed = {number: self._claim(number, node) for number, node in enumerate(self.scene.nodes)}
 
     def _roused(self) -> frozenset[int]:
-        """Objects of the editor that a document's keyframer does not know, and now has to."""
+        """Return editor objects without a keyframer node in the document that now need one."""
         if not self.like.unplaced:
             return frozenset()
         parents = {node.parent for node in self.scene.nodes}
@@ -120,7 +120,7 @@ class NodeWriter:
         return frozenset(numbers)
 
     def place_all(self) -> None:
-        """Parents before children, and depth first: assimp finds parents in no other order."""
+        """Write all nodes depth first, parents before children: assimp finds parents only in this order."""
         above = placing_order(self.scene.nodes).parents.tolist()
         for number in nodes_depth_first(above, range(len(above))):
             if number in self.like.untouched:
@@ -141,7 +141,7 @@ class NodeWriter:
         return list(node_chunks)
 
     def _claim_number(self, number: int | None) -> int:
-        """The number of a node in the keyframer: that of the document, or the next free one."""
+        """Return the keyframer number of a node: that of the document, or the next free one."""
         known = None if number is None else self.like.numbers.get(number)
         if known is None:
             known, self.free = self.free, self.free + 1
@@ -189,7 +189,7 @@ class NodeWriter:
         self._hide(placed, number, node)
         if number in self.asleep:
             return
-        if placed.kind is r.AmbientNode:  # that has no number: nothing can hang on it
+        if placed.kind is r.AmbientNode:  # the ambient light has no number, so it cannot be a parent
             self.free += number not in self.like.nodes
         else:
             placed.number = self._claim_number(number)
@@ -197,7 +197,7 @@ class NodeWriter:
 
     def _dummy(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
         chunk = self.like.chunk(number)
-        if chunk is not None and node.kind is not NodeKind.DUMMY:  # it shows nothing in the document either
+        if chunk is not None and node.kind is not NodeKind.DUMMY:  # it has no mesh in the document either
             tracks = self.stage.tracks(number, node, _KINDS.get(type(chunk), PLACING))
             return Placed(type(chunk), name, parent, tracks, self._instance(number))
         if node.kind is not NodeKind.DUMMY:
@@ -209,7 +209,7 @@ class NodeWriter:
         return placed
 
     def _pivot(self, number: int, node: Node) -> tuple[float, ...]:
-        """The pivot of a node that the document has; those of new nodes are in their vertices."""
+        """Return the pivot of a node of the original document; pivots of new nodes are applied to their vertices."""
         return tuple(map(float, node.pivot)) if number in self.like.nodes else (0.0, 0.0, 0.0)
 
     def _camera(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
@@ -238,7 +238,7 @@ class NodeWriter:
         return Placed(kind, name, parent, self.stage.tracks(number, node, _KINDS[kind]))
 
     def _mesh(self, number: int, node: Node, name: bytes, parent: int | None) -> None:
-        """The mesh's pieces, each an object with its node; all but the first hang on the first."""
+        """Write the pieces of a mesh, each as an object with a node; the first piece is the parent of the others."""
         assert node.mesh is not None
         mesh, path = self.scene.meshes[node.mesh], plain_path("nodes", node.name)
         if mesh.axes is not None and number not in self.like.nodes:
@@ -276,7 +276,7 @@ class NodeWriter:
                 self.placed.append(placed)
 
     def _instance(self, number: int) -> bytes | None:
-        """What tells nodes of a document apart that show one mesh."""
+        """Return the instance name, which distinguishes nodes of a document that show one mesh."""
         chunk = self.like.chunk(number)
         instance = None if chunk is None else child(chunk, r.InstanceName)
         return None if instance is None else instance.name
@@ -285,13 +285,13 @@ class NodeWriter:
         return node.bounding_box if number in self.like.nodes else None
 
     def _add_object(self, number: int, node: Node, name: bytes, body: Chunk) -> None:
-        """The object of a camera or light."""
+        """Add the object of a camera or light."""
         hidden = node.hidden and number in self.like.nodes and self.like.hides_object(number)
         flags: list[Chunk] = [r.ObjectHidden()] if hidden else []
         self._keep_object(number, r.NamedObject(name, children=[*flags, body]))
 
     def _keep_object(self, number: int, written: r.NamedObject) -> None:
-        """Add an object, unless it is one of a document that another node stands for as well."""
+        """Add an object, unless another node has added this object of the document already."""
         original_object = self.like.object(number)
         if original_object is not None and id(original_object) in self.shared:
             return
@@ -302,7 +302,7 @@ class NodeWriter:
         self.objects.append(written)
 
     def _take_shape(self, original_object: r.NamedObject, written: r.NamedObject) -> None:
-        """Vertices of an object that is the shape of a morph."""
+        """Replace the vertices of an object that is a morph shape."""
         body = child(written, r.Mesh)
         points = None if body is None else child(body, r.PointArray)
         if original_object.name in self.like.shapes and points is not None:
@@ -316,7 +316,7 @@ class NodeWriter:
         return r.NamedObject(name, children=[*flags, body])
 
     def _morph(self, number: int, node: Node, name: bytes, matrix: Floats, parts: list[Piece]) -> list[Chunk]:
-        """The morph track; shapes that are not the mesh itself become hidden objects."""
+        """Write the morph track; shapes other than the mesh itself become hidden objects."""
         track = self.stage.fitted.get(number, {}).get("morph")
         path = f"{plain_path('nodes', node.name)}/morph"
         if track is None or node.morph is None or node.mesh is None:
@@ -326,7 +326,7 @@ class NodeWriter:
         names = [self._shape(word) or name for word in node.morph.names]
         morph_track = None if len(parts) > 1 else write_morph_track(track, names, self.stage.announced)
         if morph_track is None:
-            self.report.losses = [loss for loss in self.report if loss.path != path]  # what was said of its keys
+            self.report.losses = [loss for loss in self.report if loss.path != path]  # loss reports about its keys
             self.report.add(Outcome.DROPPED, path, "blended and split shapes cannot be stored")
             return []
         flip = (-1.0, 1.0, 1.0) if self.stage.flipped[number] else (1.0, 1.0, 1.0)
@@ -346,7 +346,7 @@ class NodeWriter:
         return [] if morph_track is None else [morph_track]
 
     def _shape(self, word: str) -> bytes | None:
-        """The object of the document that is called as a shape."""
+        """Return the object of the document that has the name of a shape."""
         return next((name for name in self.like.links.surfaces if self.names.shown(name) == word), None)
 
     def _hide(self, placed: Placed, number: int, node: Node) -> None:

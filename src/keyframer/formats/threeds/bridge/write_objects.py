@@ -23,7 +23,9 @@ Floats = npt.NDArray[np.float64]
 def write_mesh(
     mesh: Mesh, piece: Piece, points: Floats, matrix: Floats, materials: list[bytes], *, reverse: bool
 ) -> r.Mesh:
-    """One piece: ``points`` (V, 3) of the whole mesh in the scene, ``matrix`` the node's. ``reverse`` turns faces."""
+    """Write one piece: ``points`` (V, 3) are those of the whole mesh in scene space, ``matrix`` is that of the node.
+    ``reverse`` flips faces.
+    """
     order = [0, 2, 1] if reverse else [0, 1, 2]
     faces = np.zeros((len(piece.faces), 4), np.uint16)
     faces[:, :3] = piece.corners[:, order]
@@ -50,7 +52,7 @@ def _face_flags(mesh: Mesh, piece: Piece, reverse: bool) -> npt.NDArray[np.int64
     if mesh.edges is None:
         return np.full(len(piece.faces), 7)
     edges = np.asarray(mesh.edges, np.int64)[piece.faces] & 7
-    return edges if reverse else TURNED_EDGES[edges]  # A, C, B: the first edge is the last, as they are stored
+    return edges if reverse else TURNED_EDGES[edges]  # A, C, B: the first edge becomes the last, in stored order
 
 
 def write_camera(camera: Camera, position: Floats, target: Floats) -> r.Camera:

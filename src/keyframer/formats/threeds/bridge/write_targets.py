@@ -1,4 +1,4 @@
-"""What cameras and spot lights look at. 3D Studio has no free ones: each needs a target, and a track of roll."""
+"""Find targets for cameras and spot lights. 3D Studio requires a target and a roll track for each."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(eq=False)
 class Aim:
-    """A target: a node of the scene, or one made for the purpose; and where it is at frame 0."""
+    """A target: a node of the scene, or a new one; and its position at frame 0."""
 
     place: Floats
     node: int | None = None
-    """a target node that the scene has"""
+    """the target node in the scene"""
     parent: int | None = None
-    """of a new target: the node that it goes with"""
+    """the parent of a new target"""
     position: Track | None = None
-    """of a new target, in frames"""
+    """the position track of a new target, in frames"""
     roll: Track | None = None
-    """what a free camera's own turn becomes, in frames"""
+    """the roll track that replaces the rotation of a free camera, in frames"""
 
 
 def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, known: Collection[int] = frozenset()) -> dict[int, Aim]:
-    """For every camera and light that looks somewhere: at what. ``world`` (nodes, 4, 4) is frame 0.
+    """Return the target of every camera and spot light. ``world`` (nodes, 4, 4) is frame 0.
 
-    Those that are ``known`` have their targets already.
+    Nodes in ``known`` have a target in the document already.
     """
     aims: dict[int, Aim] = {}
     taken = {node.target for number, node in enumerate(scene.nodes) if number in known}
@@ -56,7 +56,7 @@ def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, known: Collection[
             if scene.nodes[node.target].kind is NodeKind.TARGET and node.target not in taken:
                 taken.add(node.target)
                 aims[number] = Aim(place, node=node.target)
-            else:  # an object that is looked at, or a target that another one looks at, too
+            else:  # an object, or a target that another node uses too
                 aims[number] = Aim(place, parent=node.target, position=still_key("position", np.zeros(3)))
                 fitter.report.add(Outcome.BAKED, path, "a target of its own goes with what it looks at")
             continue
@@ -83,7 +83,7 @@ def _stored(scene: Scene, node: Node) -> tuple[float, float, float] | None:
 
 
 def _free(scene: Scene, number: int, world: Floats, fitter: KeyFitter) -> Aim:
-    """A camera that is turned by its own rotation: the target stands before it, at every frame."""
+    """Return the target of a free camera: a point in front of it at every frame."""
     distance = 0.1 * scene_size(scene)
     first, last = (round(float(value)) for value in fitter.times(fitter.span))
     frames = np.arange(first, last + 1, dtype=np.float64)
@@ -92,7 +92,8 @@ def _free(scene: Scene, number: int, world: Floats, fitter: KeyFitter) -> Aim:
     goals = placed[:, :3, 3] - distance * _unit(placed[:, :3, 2])
     level = affine.look_at(placed[:, :3, 3], goals)
     side, up = _unit(placed[:, :3, 0]), _unit(level[:, :3, 1])
-    turned = np.arctan2(-(side * up).sum(axis=1), (side * _unit(level[:, :3, 0])).sum(axis=1))  # X down is positive
+    # positive if X points down
+    turned = np.arctan2(-(side * up).sum(axis=1), (side * _unit(level[:, :3, 0])).sum(axis=1))
     roll = np.degrees(np.unwrap(turned))
     none, tolerance = RotationForm.NONE, fitter.tolerance
     (position, _), (turn, _) = sample_together(

@@ -1,4 +1,4 @@
-"""Tracks as chunks: every curve as TCB keys, rotations as clockwise increments about unit axes."""
+"""Write tracks as chunks: curves as TCB keys, rotations as clockwise increments about unit axes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _CHUNKS = {kind: chunk for chunk, kind in KINDS.items()}
 
 
 def write_track(track: Track, announced: bool, *, absolute: bool = False) -> r.Track:
-    """A track of numbers, its times in frames; rotations ``absolute`` as Blender writes them."""
+    """Write a number track with times in frames; ``absolute``: rotations relative to the rest pose, as in Blender's
+    files.
+    """
     shaped = as_tcb(track)
     if absolute and shaped.is_rotation:
         values = with_form(shaped, RotationForm.AXIS_ANGLE_ABSOLUTE).values
@@ -36,7 +38,7 @@ def write_track(track: Track, announced: bool, *, absolute: bool = False) -> r.T
 
 
 def _rotations(track: Track) -> Floats:
-    """Angle and axis as stored: clockwise, not negative, the axis of length 1."""
+    """Return angle and axis as stored: clockwise, not negative, with an axis of length 1."""
     axes, angles = increments(track)
     lengths = np.sqrt((axes * axes).sum(axis=1))
     usable = lengths > 0
@@ -49,12 +51,12 @@ def _rotations(track: Track) -> Floats:
 
 
 def write_hide_track(track: Track, frames: Floats, hidden: bool) -> tuple[bool, r.HideTrack | None]:
-    """Whether the node is hidden before the first key (``hidden`` if there is none), and when that changes."""
+    """Write the state before the first key (``hidden`` if there is none) and the times at which it changes."""
     steps = usable_keys(replace(track, times=frames))
     if not len(steps.times):
         return hidden, None
     shown = steps.values.reshape(len(steps.times), -1)[:, 0] > 0.5
-    last = np.append(steps.times[1:] != steps.times[:-1], True)  # of keys at one frame the last holds
+    last = np.append(steps.times[1:] != steps.times[:-1], True)  # the last of several keys at one frame is used
     times, shown = steps.times[last], shown[last]
     changes = np.flatnonzero(shown[1:] != shown[:-1]) + 1
     if not len(changes):
@@ -64,14 +66,14 @@ def write_hide_track(track: Track, frames: Floats, hidden: bool) -> tuple[bool, 
 
 
 def names_shapes(track: Track) -> bool:
-    """Whether each key of a morph is one shape, as here: none can mix them."""
+    """Return whether each key of a morph is a single shape: the format cannot blend shapes."""
     weights = track.values.reshape(len(track.times), -1)
     chosen = weights.argmax(axis=1)
     return track.interpolation is Interpolation.TCB and np.array_equal(weights, np.eye(weights.shape[1])[chosen])
 
 
 def write_morph_track(track: Track, names: list[bytes], announced: bool) -> r.MorphTrack | None:
-    """Keys that name shapes; None where they cannot."""
+    """Write keys that name shapes; None if keys blend shapes."""
     if not names_shapes(track):
         return None
     weights = track.values.reshape(len(track.times), -1)

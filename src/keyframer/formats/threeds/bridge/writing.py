@@ -1,7 +1,7 @@
-"""The whole way from a scene to a 3D Studio document, so that all readers see the same.
+"""Write a scene as a 3D Studio document that all readers show alike.
 
-Vertices stand in the scene's own space as they are at frame 0, 4160 is the node's matrix there, and the keyframer
-says the same: readers that know no keyframer and readers that do show one picture.
+Vertices are stored in scene space at frame 0, 4160 is the matrix of the node there, and the keyframer has the same
+transform: readers with and without keyframer support show the same picture.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _MOST_NODES = 32_000
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Defaults are what the original programs read."""
+    """Options; the defaults suit the original programs."""
 
     fps: float = 30.0
     """frames a second; the format does not store it, 3D Studio played 30"""
@@ -76,7 +76,7 @@ class Writer(SceneWriter[WriteOptions]):
 
 
 def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
-    """A document of the scene, and what is not in it."""
+    """Write a scene as a document and report losses."""
     options = options or WriteOptions()
     report = LossReport("3ds")
     if not scene.nodes and not scene.materials:
@@ -102,7 +102,7 @@ def _document(scene: Scene, clip: Clip, options: WriteOptions, report: LossRepor
 
 
 def write_document(stage: Stage, clip: Clip, report: LossReport) -> tuple[Document, dict[int, tuple[str, int]]]:
-    """The document of a stage, and which parts of the scene its records stand for."""
+    """Return the document of a prepared scene, and the scene part of each record."""
     scene, like = stage.original, stage.like
     maps = MapNames(report, as_given=bool(like.nodes))
     names = material_names(scene.materials, report, like.material_names)
@@ -124,13 +124,13 @@ def write_document(stage: Stage, clip: Clip, report: LossReport) -> tuple[Docume
 
 
 def painted_groups(document: Document, numbers: Mapping[bytes, int]) -> dict[int, tuple[str, int]]:
-    """The materials that groups of faces name, by the `id` of the group; ``numbers`` by names in small letters."""
+    """Return the material number of each face group by the group's `id`; ``numbers`` has lower case names."""
     groups = [(id(group), group.material.lower()) for group in document.find(r.MaterialGroup)]
     return {group: ("materials", numbers[name]) for group, name in groups if name in numbers}
 
 
 def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, like: Habits) -> list[Chunk]:
-    """What stands before the nodes: the writer, the active segment, the time shown."""
+    """Return the chunks before the nodes: header, active segment, current time."""
     begin, end = (float(value) for value in fitter.times([clip.start, clip.end]))
     first, last = whole_frame(begin), whole_frame(end)
     if (first, last) != (begin, end):

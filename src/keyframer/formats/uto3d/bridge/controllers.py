@@ -1,4 +1,4 @@
-"""Controllers as authored tracks."""
+"""Read controllers as authored tracks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags")
 def read_controller(
     reporter: Reporter, record: r.AnyController, options: Options, position_scale: float
 ) -> list[Track]:
-    """The tracks of one controller: none if it has no keys, two for a scale whose axes are turned."""
+    """Return the tracks of one controller: none without keys, two for a scale with rotated axes."""
     if not isinstance(record, r.Controller) or record.scheme == r.BEZIER:
         if not isinstance(record, r.NoController):
             reporter.report(SCENE_NO_KEYS, record)
@@ -45,22 +45,22 @@ def _tracks(reporter: Reporter, record: r.Controller, options: Options, position
     if record.type == r.POSITION:
         return [_track(record, "position", values * position_scale)]
     if record.type == r.ROTATION:
-        # 3ds Max hands out TCB rotations as increments, linear ones as they are.
+        # 3ds Max returns TCB rotations as increments, linear ones as absolute values.
         form = RotationForm.QUATERNION_RELATIVE if tcb else RotationForm.QUATERNION_ABSOLUTE
         return [_track(record, "rotation", values, form)]
     if record.type == r.SCALE:
         tracks = [_track(record, "scale", values[:, :3])]
         axes = values[:, 3:]
-        if (axes != 0).any():  # the MAXScript exporter writes zeros, which mean none
+        if (axes != 0).any():  # the MAXScript exporter writes zeros, which mean no rotation
             tracks.append(_track(record, "scale_axes", axes, RotationForm.QUATERNION_ABSOLUTE))
         return tracks
     if record.type == r.FOV:
         return [_track(record, "fov", _degrees(values[:, 0], tcb, options))]
-    return [_track(record, "roll", 0.0 - np.degrees(values[:, 0]))]  # 3ds Max's own sign: X up is positive
+    return [_track(record, "roll", 0.0 - np.degrees(values[:, 0]))]  # the sign of 3ds Max: positive if X points up
 
 
 def _degrees(values: Floats, tcb: bool, options: Options) -> Floats:
-    """Fields of view: degrees, but radians in linear keys of the Flexporter (it alone writes linear keys)."""
+    """Convert fields of view to degrees; linear keys of the Flexporter are in radians (only it writes linear keys)."""
     unit = options.fov_keys
     if unit == "auto":
         usable = values[np.isfinite(values)]
@@ -82,7 +82,7 @@ def _track(record: r.Controller, kind: str, values: Floats, form: RotationForm =
 
 
 def plain_track(track: Track) -> dict[str, object]:
-    """Everything about a track that has no node to belong to, for the leftovers of its clip."""
+    """Return a track without a node as plain values, for the extras of its clip."""
     kept: dict[str, object] = {"kind": track.kind, "interpolation": track.interpolation.value, "form": track.form.value}
     kept |= {"times": track.times, "values": track.values}
     kept |= {name: column for name in _COLUMNS if (column := getattr(track, name)) is not None}

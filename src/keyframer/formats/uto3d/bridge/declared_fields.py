@@ -1,6 +1,7 @@
-"""What fields of records mean in a scene, declared once: reading, writing and loss reports follow from the table.
+"""Declare how fields of records map to a scene, for reading, writing and loss reports.
 
-What needs more than one field, or depends on the dialect (targets, near and far of cameras), is code.
+Fields that need several values, or depend on the dialect (targets, near and far of cameras), are read and written by
+code.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from keyframer.scene import Camera, LightType
 
 @dataclass(eq=False, repr=False, slots=True)
 class StoredField(Field[Any, tuple[str, Any]]):
-    """An attribute that is one field of a record."""
+    """An attribute that is stored in one field of a record."""
 
     stored: str
-    """the field; its numbers must be finite to be read"""
+    """the field of the record; only finite numbers are read"""
 
 
 def _same(name: str, stored: str) -> StoredField:
@@ -55,7 +56,7 @@ CONE = (
     ),
     _range("hotspot_degrees", "exponent"),
 )
-"""of spot lights, which the Flexporter does not store; the cut-off is half of the angle"""
+"""fields of spot lights, which the Flexporter does not store; the cut-off is half of the angle"""
 
 
 def _fov(record: r.Camera) -> float:
@@ -70,12 +71,12 @@ _LIGHT_WORDS = {"omni": LightType.OMNI, "directional": LightType.DIRECTIONAL, "s
 
 
 def light_type(record: r.AnyLight, number: int) -> LightType:
-    """What a stored number means; unknown ones are omni lights."""
+    """Return the light type of a stored number; unknown numbers are omni lights."""
     return _LIGHT_WORDS[record.types.get(number, "omni").split()[-1]]
 
 
 def light_number(kind: type[r.AnyLight], type: LightType, *, aims: bool) -> int:
-    """The number of a type in records of a kind; some have one for lights with a target and one for those without."""
+    """Return the number of a light type in records of a kind; some distinguish lights with and without a target."""
     word = next(word for word, known in _LIGHT_WORDS.items() if known is type)
     numbers = {words: number for number, words in kind.types.items()}
     return next(numbers[each] for each in (f"{'target' if aims else 'free'} {word}", word) if each in numbers)

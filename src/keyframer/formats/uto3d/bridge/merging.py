@@ -1,4 +1,4 @@
-"""Merging an edited scene into its U3D (UTO!) document: how records are matched, and how new ones are made."""
+"""Merge an edited scene into its U3D (UTO!) document: matching of records, and writing of new ones."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class SceneRules(RecordRules):
         return (record.owner_id, record.type) if known else None  # type: ignore[attr-defined]
 
     def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
-        """Before what could not be read, which has no end."""
+        """Return the position of a new record: before unreadable bytes, since their end is unknown."""
         rest = [place for place, sibling in enumerate(siblings) if isinstance(sibling, RawRest)]
         return rest[0] if rest else None
 
 
 class Records(NamedTuple):
-    """The records of a document that stand for parts of its scene."""
+    """The records of a document that belong to parts of its scene."""
 
     nodes: list[Any]
     materials: list[r.Material]
@@ -77,7 +77,7 @@ class Merger(bridge.Merger[Options]):
         return Written(document, report, parts=writer.parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """The scene with a rate, an active segment and ticks that are whole numbers of frames."""
+        """Return the scene with a frame rate, an active segment and ticks that are whole numbers of frames."""
         if not scene.clips or not before.clips:
             return scene
         given, like = scene.clips[0], before.clips[0]
@@ -87,7 +87,7 @@ class Merger(bridge.Merger[Options]):
             clip = given
         else:
             whole = max(round(fps), 1)
-            if like.rate % whole == 0:  # as many ticks a second: no time changes
+            if like.rate % whole == 0:  # the same number of ticks per second: no time changes
                 step = round(like.rate / whole)
             clip = counted(given, like.unit, whole * float(step), float(step))
             if round(fps) != fps:
@@ -102,7 +102,7 @@ class Merger(bridge.Merger[Options]):
         return _with_rolls(scene if clip is given else replace(scene, clips=[clip, *scene.clips[1:]]))
 
     def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """The scene with skins that follow their vertices."""
+        """Return the scene with skins that follow their vertices."""
         return with_moved_vertices(scene, before) if scene.skins else scene
 
     def finish(self, merged: Tree, theirs: Written, original: bridge.Original) -> bridge.Merged:
@@ -123,7 +123,7 @@ class Merger(bridge.Merger[Options]):
 
 
 def _manner(document: Document) -> str:
-    """Whose manner the records of a document are written in."""
+    """Return the writer whose layout the records of a document have."""
     layout = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
     if layout.lights is not None:
         return _MANNERS[layout.lights]
@@ -158,12 +158,12 @@ def _habits(scene: Scene, original: bridge.Original) -> Habits:
 
 
 def _named_materials(document: Document) -> Iterator[int]:
-    """The largest number of a material that each mesh has for its faces; some are those of no material."""
+    """Return the largest material number of the faces of each mesh; some are not the number of a material."""
     return (int(np.max(mesh.face_materials, initial=0)) for mesh in document.find(r.Mesh))
 
 
 def _with_rolls(scene: Scene) -> Scene:
-    """The scene with a key for each camera that is rolled at rest: its record cannot say so."""
+    """Return the scene with a roll key for each camera with a roll at rest, which its record cannot store."""
     clip = scene.clips[0]
     rolling = {channel.node for channel in clip.channels if channel.track.kind == "roll"}
     rolled = {

@@ -1,4 +1,4 @@
-"""Meshes, cameras, targets, lights and bones as nodes."""
+"""Read meshes, cameras, targets, lights and bones as nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Placed(Protocol):
-    """What all records of the tree have."""
+    """Fields that all records of the tree have."""
 
     name: bytes
     id: int
@@ -34,19 +34,19 @@ class Placed(Protocol):
 
 
 def place(reporter: Reporter, record: Record, thing: Placed, node: Node) -> None:
-    """The node's rest place. What is no number is no place: such a part stays at its default."""
+    """Set the rest transform of a node. Parts with non-finite numbers keep their default."""
     node.raw_name, node.file_id, node.hidden = thing.name, thing.id, bool(thing.hidden)
     for field, attribute in (("position", "position"), ("rotation", "rotation_xyzw"), ("scale", "scale")):
         values = _finite(reporter, record, field, getattr(thing, field))
-        if values is not None and (attribute != "rotation_xyzw" or any(values)):  # 0, 0, 0, 0 is no turn
+        if values is not None and (attribute != "rotation_xyzw" or any(values)):  # 0, 0, 0, 0 means no rotation
             setattr(node, attribute, np.array(values))
-    # In 3ds Max the pivot is where the node itself is, so it moves nothing; kept as stored.
+    # In 3ds Max the pivot is the origin of the node, so it moves nothing; it is kept as stored.
     pivot = tuple(float(number) for number in thing.pivot)
     reporter.mark(node, "uto3d", record, {"pivot": pivot, "parent_id": thing.parent_id})
 
 
 def _finite(reporter: Reporter, record: Record, field: str, stored: Sequence[float]) -> list[float] | None:
-    """Numbers of a field; None if one of them is none, which is reported."""
+    """Return the numbers of a field; None if one of them is non-finite, which is reported."""
     values = [float(number) for number in stored]
     odd = [not math.isfinite(number) for number in values]
     if not any(odd):
@@ -61,7 +61,7 @@ def _number(reporter: Reporter, record: Record, field: str) -> float | None:
 
 
 def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int, int], material_count: int) -> Mesh:
-    """The surface; corners that point nowhere make their face fall away."""
+    """Read a mesh; faces with invalid indices are left out."""
     vertices = finite_rows(reporter, record, "vertices", record.vertices)
     faces = np.asarray(record.faces, np.int64)
     found = _good(reporter, record, "faces", faces, len(vertices), "vertex")
@@ -96,7 +96,7 @@ def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int
 def _good(
     reporter: Reporter, record: Record, field: str, corners: Ints, count: int, kind: str
 ) -> npt.NDArray[np.bool_] | None:
-    """Which faces point to what is there; None for all."""
+    """Return which faces have valid indices; None for all."""
     if not len(corners) or (corners.min() >= 0 and corners.max() < count):
         return None
     good = np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
@@ -115,10 +115,10 @@ def _or_zero(corners: Ints, usable: npt.NDArray[np.bool_] | None) -> Ints:
 
 
 def _materials(reporter: Reporter, record: r.Mesh, materials: dict[int, int], count: int) -> npt.NDArray[np.int32]:
-    """Material numbers of faces: their ids; an id that no material has is taken as an index, as the importer does."""
+    """Return the material numbers of faces from their ids; an unknown id is used as an index, as the importer does."""
     stored, places = np.unique(np.asarray(record.face_materials, np.int64), return_inverse=True)
     numbers = np.array([materials.get(v, v if 0 <= v < count else -1) for v in stored.tolist()], np.int32)
-    lost = stored[(numbers < 0) & (stored > 0)]  # 0 and -1 are no material
+    lost = stored[(numbers < 0) & (stored > 0)]  # 0 and -1 mean no material
     if len(lost):
         at = int(np.flatnonzero(np.asarray(record.face_materials) == lost[0])[0])
         reporter.report(LINK_UNRESOLVED_ID, record, f"face_materials[{at}]", kind="material", id=int(lost[0]))
@@ -139,7 +139,7 @@ def read_camera(reporter: Reporter, record: r.Camera, name: str, flexporter: boo
 
 
 def _get_stored(reporter: Reporter, part: Any, record: Record, table: Iterable[StoredField]) -> None:
-    """Set attributes of a part from fields of its record, but not from numbers that are not finite."""
+    """Set attributes of a part from fields of its record, unless they are non-finite."""
     for field in table:
         stored = getattr(record, field.stored)
         if _finite(reporter, record, field.stored, stored if isinstance(stored, tuple) else (stored,)) is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Defaults are what the known exporters did."""
+    """Options; the defaults match the known exporters."""
 
     scale_position_keys: str = "auto"
     """the Flexporter applied the global scale to nodes and vertices but not to position keys: ``yes`` applies it to

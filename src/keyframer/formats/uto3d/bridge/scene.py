@@ -34,7 +34,7 @@ from keyframer.text import decode_name
 from keyframer.wire.record import Record
 
 _SPACE = Space("y", Handedness.LEFT)
-"""3ds Max x, z, y"""
+"""axes x, z, y of 3ds Max"""
 
 _KINDS: dict[type[Record], NodeKind] = {
     r.Mesh: NodeKind.OBJECT,
@@ -68,8 +68,9 @@ def position_scale(document: Document, options: Options) -> float:
 
 
 def segment_step(document: Document, last_frame: int, delta: int) -> int:
-    """How many ticks the numbers of MAIN's first and last frame count: the Flexporter writes frames; the other exporter
-    may mean ticks, which then still cover all keys."""
+    """Return the number of ticks in a unit of MAIN's first and last frame: the Flexporter writes frames; the other
+    exporter may write ticks, which is assumed if they cover all keys.
+    """
     keys = (controller.keys.time for controller in document.find(r.Controller) if controller.scheme != r.BEZIER)
     last_key = max((int(times.max()) for times in keys if len(times)), default=0)
     in_ticks = not is_flexporter(document) and last_frame % delta == 0 and last_frame >= last_key
@@ -91,7 +92,7 @@ class _Builder:
         """the record of each node"""
         self.by_id: dict[int, int] = {}
         self.doubled: dict[int, int] = {}
-        """ids that two records carry, and the second of them"""
+        """ids that two records have, and the second record"""
         self.flexporter = is_flexporter(document)
 
     def build(self) -> None:
@@ -135,7 +136,7 @@ class _Builder:
             self.by_id.setdefault(thing.id, number)
 
     def _link(self) -> None:
-        """Parents and targets by id, over all sections; 0 and -1 are none."""
+        """Resolve parents and targets by id, in all sections; 0 and -1 mean none."""
         used: set[int] = set()
         for record, node in zip(self.records, self.scene.nodes, strict=True):
             parent = cast(objects.Placed, record).parent_id
@@ -143,7 +144,7 @@ class _Builder:
                 continue
             used.add(parent)
             node.parent = self.by_id.get(parent)
-            if node.parent is None:  # a parent need not exist: exporters leave groups and helpers out
+            if node.parent is None:  # a parent may be missing: exporters leave out groups and helpers
                 args = {"parent": parent, "name": repr(node.name)}
                 self.reporter.report(LINK_PARENT_MISSING, record, "parent_id", severity=Severity.WARNING, **args)
         targets: dict[bytes, int] = {}
@@ -186,7 +187,7 @@ class _Builder:
             if node.target is None:
                 self.reporter.report(LINK_UNRESOLVED_ID, record, "target_id", kind="target", id=record.target_id)
         elif isinstance(record, r.FlexporterLight) and "target" in record.types.get(record.type, ""):
-            # It stores no target id; 3ds Max calls the target of Spot01 "Spot01.Target".
+            # It stores no target id; 3ds Max names the target of Spot01 "Spot01.Target".
             node.target = targets.get(record.name + b".Target")
             if node.target is None:
                 name = repr(self._text(record.name + b".Target"))

@@ -1,4 +1,4 @@
-"""Skins: rigid ones with vertices in the space of their bone, weighted ones with vertices in scene space."""
+"""Read skins: rigid ones with vertices in the space of their bone, weighted ones with vertices in scene space."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def rest_world(scene: Scene) -> Floats:
-    """(N, 4, 4) of all nodes at rest, without any clip."""
+    """Return (N, 4, 4) world matrices of all nodes at rest."""
     still = Scene(nodes=scene.nodes, cameras=scene.cameras, lights=scene.lights, space=scene.space)
     rig = Rig(still)
     world: Floats = rig.world({}, 1)[0]
@@ -26,12 +26,12 @@ def rest_world(scene: Scene) -> Floats:
 
 
 def bone_ids(record: r.Mesh) -> Ints:
-    """The bone of each influence of a skinned mesh."""
+    """Return the bone id of each influence of a skinned mesh."""
     return np.asarray(record.vertex_bones if record.skin_type == r.SIMPLE_SKIN else record.bone_ids, np.int64)
 
 
 def read_skin(reporter: Reporter, record: r.Mesh, mesh: Mesh, by_id: dict[int, int], world: Floats) -> Skin | None:
-    """The skin of a mesh, and the mesh's vertices in scene space. Vertices of missing bones stay where they are."""
+    """Read the skin of a mesh, and move the mesh's vertices to scene space. Vertices of missing bones do not move."""
     count = len(mesh.positions)
     simple = record.skin_type == r.SIMPLE_SKIN
     ids = bone_ids(record)

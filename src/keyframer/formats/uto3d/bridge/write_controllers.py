@@ -24,9 +24,11 @@ _TYPES = {kind: number for number, kind in r.CONTROLLED.items()}
 def write_controllers(
     scene: Scene, node: Node, tracks: dict[str, Track], bound: bool, announced: bool, report: LossReport
 ) -> list[r.Controller]:
-    """Controllers of one node, without ids. What a record cannot say at rest becomes a controller of one key.
+    """Return the controllers of one node, without ids.
 
-    A bone that is ``bound`` rests where it was bound, so its real place is said by keys.
+    A rest value that the record cannot store becomes a controller with one key.
+
+    A ``bound`` bone rests in its bind pose, so keys store its actual transform.
     """
     if bound:
         tracks.setdefault("position", still_key("position", node.position))
@@ -67,7 +69,7 @@ def _writable(track: Track) -> Track:
             if not (np.abs(increments(track)[1][1:]) > math.pi).any():
                 return track
         elif track.kind != "fov" or (np.abs(track.values) >= RADIANS_BELOW).any():
-            return track  # small linear fields of view would be taken for radians
+            return track  # small linear fields of view would be read as radians
     return as_tcb(track)
 
 

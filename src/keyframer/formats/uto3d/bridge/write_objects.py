@@ -1,4 +1,4 @@
-"""Records for the nodes of a scene: which kind each becomes, and what it holds besides its place."""
+"""Make records for the nodes of a scene: their kinds, and their fields other than the transform."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from keyframer.wire.record import Record
 
 
 class Sort(Enum):
-    """Whose manner a document is written in."""
+    """The program whose layout is written."""
 
     FLEXPORTER = "A"
     MAXSCRIPT = "B"
@@ -31,7 +31,7 @@ _LIGHTS = {Sort.FLEXPORTER: r.FlexporterLight, Sort.MAXSCRIPT: r.Light, Sort.LIT
 
 
 def record_of(scene: Scene, node: Node, sort: Sort, report: LossReport) -> Record:
-    """An empty record for a node; name, ids and place are still to be set."""
+    """Return a new record for a node, without name, ids and transform."""
     path = plain_path("nodes", node.name)
     if node.camera is not None:
         return _camera(scene.cameras[node.camera], sort, path, report)
@@ -70,7 +70,7 @@ def _light(light: Light, has_target: bool, sort: Sort, path: str, report: LossRe
 
 
 def write_surface(record: r.Mesh, mesh: Mesh, pivot: npt.ArrayLike, materials: list[int]) -> None:
-    """Vertices, faces and what belongs to them."""
+    """Write vertices, faces and their attributes."""
     faces = len(mesh.corners)
     spend("faces", faces)
     record.vertices = np.asarray(mesh.positions, np.float64) - np.asarray(pivot, np.float64)  # type: ignore[assignment]

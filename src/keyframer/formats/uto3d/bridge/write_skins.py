@@ -1,4 +1,4 @@
-"""Skins: bones rest where they were bound, because that is what readers bind by."""
+"""Write skins: bones rest in their bind pose, because readers use the rest pose as bind pose."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ _SAME = 1e-6
 
 
 def with_bones(scene: Scene) -> Scene:
-    """The scene with joints that the format can name: bones. A joint that is something to see, a camera, a light or a
-    target gets a bone that hangs on it."""
+    """Return the scene with bones as the only joints, as the format requires.
+
+    A joint that is a mesh, camera, light or target gets a bone as child.
+    """
     joints = {joint for skin in scene.skins for joint in skin.joints}
     others = sorted(joint for joint in joints if scene.nodes[joint].kind is not NodeKind.BONE)
     if not others:
@@ -46,9 +48,9 @@ def with_bones(scene: Scene) -> Scene:
 
 
 def bind_pose(scene: Scene, rest: Floats) -> dict[int, Place]:
-    """The places under their parents of bones that do not rest where they were bound: node number to place.
+    """Return local transforms of bones whose rest pose differs from the bind pose, by node number.
 
-    All bones of a skin are in it, or none: their descendants must not move because they do.
+    Either all bones of a skin are included or none: otherwise their descendants would move.
     """
     world = rest.copy()
     moved: set[int] = set()
@@ -76,7 +78,7 @@ def bind_pose(scene: Scene, rest: Floats) -> dict[int, Place]:
 def write_skin(
     record: r.Mesh, scene: Scene, node: Node, ids: dict[int, int], tolerance: Tolerance, report: LossReport
 ) -> None:
-    """Which bones move the vertices. Rigid skins keep their vertices in the space of their bone."""
+    """Write the bones of the vertices. Vertices of rigid skins are stored in the space of their bone."""
     assert node.skin is not None
     skin = scene.skins[node.skin]
     assert node.mesh is not None
@@ -100,7 +102,7 @@ def write_skin(
 
 
 def _offsets(skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats) -> Floats:
-    """The place of each influence in the space of its bone."""
+    """Return the position of each influence in the space of its bone."""
     if skin.positions is not None:
         return np.asarray(np.asarray(skin.positions, np.float64)[order])
     chosen = np.asarray(skin.inverse_bind, np.float64)[joints]
@@ -110,7 +112,7 @@ def _offsets(skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats
 def _compare(
     skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats, tolerance: Tolerance, path: str, report: Any
 ) -> None:
-    """Skins that store a position for each influence may not agree on where the vertex was when it was bound."""
+    """Report influences of one vertex that store different bind positions."""
     if skin.positions is None or skin.rigid or not len(owners):
         return
     bind = affine.inverse(skin.inverse_bind)[joints]

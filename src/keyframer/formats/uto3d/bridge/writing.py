@@ -59,13 +59,13 @@ HOLDINGS = Holdings(
 )
 
 CONTROLLED = (*r.CONTROLLED.values(), "scale_axes")
-"""tracks that controllers hold"""
+"""tracks that controllers can store"""
 DIALECTS = {"A": Sort.FLEXPORTER, "B": Sort.MAXSCRIPT, "literal": Sort.LITERAL}
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Defaults are what the engine itself reads."""
+    """Options; the defaults suit the engine."""
 
     dialect: str = "B"
     """``A`` as the Flexporter plug-in, ``B`` as the MAXScript exporter and the engine, ``literal`` as the document"""
@@ -88,7 +88,7 @@ class Writer(SceneWriter[WriteOptions]):
 
 
 def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
-    """A document of the scene, and what is not in it."""
+    """Write a scene as a document and report losses."""
     options = options or WriteOptions()
     report = LossReport("uto3d")
     if not scene.nodes and not scene.materials:
@@ -103,29 +103,29 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
 
 @dataclass(frozen=True, eq=False)
 class Habits:
-    """The choices of a document that the scene came from. Nodes are numbered as in the scene that is written."""
+    """Conventions of the original document. Node numbers are those of the scene that is written."""
 
     records: Mapping[int, Any] = field(default_factory=dict)
-    """of nodes that the document has"""
+    """records of nodes in the original document"""
     ids: Mapping[int, int] = field(default_factory=dict)
-    """of those, and of nodes that take the place of another"""
+    """object ids of these nodes, and of nodes that replace another"""
     controllers: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """ids of controllers by owner and type"""
     materials: Mapping[int, tuple[bytes, int]] = field(default_factory=dict)
-    """names and ids of materials that the document has"""
+    """names and ids of materials in the original document"""
     names: Mapping[int, bytes] = field(default_factory=dict)
-    """of nodes that are called as before"""
+    """stored names of nodes that were not renamed"""
     taken: tuple[bytes, ...] = ()
     """all names of nodes"""
     next_id: int = 1
     next_material: int = 1
     position_scale: float = 1.0
-    """what readers multiply position keys by"""
+    """factor of readers for position keys"""
     flexporter: bool = False
     untouched: Collection[int] = ()
-    """nodes that need no record"""
+    """unchanged nodes, for which no record is written"""
     step: int = 1
-    """ticks that the first and last frame are counted in"""
+    """ticks in a unit of the first and last frame"""
 
 
 class RecordWriter:
@@ -153,11 +153,11 @@ class RecordWriter:
         """node number to object id"""
         self.next_id = self.like.next_id
         self.parts: dict[int, tuple[str, int]] = {}
-        """by the `id` of a record: the node or material that it stands for"""
+        """node or material of each record, by the record's `id`"""
 
     @cached_property
     def rest(self) -> Floats:
-        """Where all nodes are at rest: what new nodes, targets and skins need."""
+        """Return the world matrices at rest, for new nodes, targets and skins."""
         return rest_world(self.scene)
 
     def document(self) -> Document:
@@ -190,7 +190,7 @@ class RecordWriter:
         return document
 
     def _materials(self) -> list[int]:
-        """Materials by name; the id of each number."""
+        """Write the materials. Return the id of each by number."""
         known = self.like.materials
         names = NamesThatFit(encoding=self.encoding, reserved=[name for name, _ in known.values()])
         next_id, ids = self.like.next_material, []
@@ -227,7 +227,7 @@ class RecordWriter:
         return record
 
     def _aim(self, records_by_node: dict[int, Record]) -> None:
-        """Targets of cameras and lights: by id, by name in the Flexporter's files, as a point where that is stored."""
+        """Set the targets of cameras and lights: by id, by name in the Flexporter layout, or as a stored point."""
         for number, record in records_by_node.items():
             node = self.scene.nodes[number]
             goal = None if node.target is None else records_by_node.get(node.target)
@@ -255,7 +255,7 @@ class RecordWriter:
             self.report.add(Outcome.BAKED, path, "its direction at rest became a target")
 
     def _target_place(self, number: int, node: Node) -> Floats | None:
-        """Where a camera or light looks at rest, in the scene; None for free cameras."""
+        """Return the target point of a camera or light at rest, in scene space; None for free cameras."""
         stored_aim = None if node.light is None else self.scene.lights[node.light].target
         if number in self.like.records and stored_aim is not None:
             return np.array(stored_aim)
@@ -308,7 +308,7 @@ class RecordWriter:
         return controllers
 
     def _segment(self, controllers: list[r.Controller]) -> tuple[int, int]:
-        """First and last frame, in the unit that readers will take them for."""
+        """Return the first and last frame in the unit that readers assume."""
         last_key = max(
             (int(controller.keys.time.max()) for controller in controllers if len(controller.keys)), default=0
         )
@@ -342,7 +342,7 @@ class RecordWriter:
 
 
 def _leave_out_empty(document: Document) -> None:
-    """The Flexporter leaves sections without records out, except that of the bones."""
+    """Remove sections without records, except that of the bones, as the Flexporter does."""
     header = document.first(FileHeader)
     assert header is not None
     header.children = [
