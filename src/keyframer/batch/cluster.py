@@ -32,7 +32,7 @@ def connect(
     key: str | None = None,
     seconds: float = 15.0,
 ) -> Iterator[Executor]:
-    """An executor for the scheduler at this address; with TLS where files for it are given."""
+    """Return an executor for the scheduler at this address, with TLS if its files are given."""
     try:
         distributed = import_module("distributed")
     except ImportError as error:
@@ -55,7 +55,7 @@ def connect(
 
 
 def isolated_task(seconds: float | None = SECONDS, memory: int | None = MEMORY) -> partial[list[Result]]:
-    """A task for `run`: the jobs of a chunk in processes of their own, so that a bad file does not take the worker."""
+    """Return a task for `run` that executes jobs in separate processes, so that a bad file does not kill the worker."""
     return partial(perform_isolated, seconds=seconds, memory=memory)
 
 
@@ -64,7 +64,7 @@ _MAKING = threading.Lock()
 
 
 def perform_isolated(jobs: Sequence[Job], seconds: float | None, memory: int | None) -> list[Result]:
-    """What a worker of the cluster does: its own processes do the work, kept from task to task."""
+    """Execute jobs on a worker of the cluster in its own processes, which are kept between tasks."""
     with _MAKING:
         executor = _EXECUTORS.get((seconds, memory))
         if executor is None:
@@ -73,7 +73,7 @@ def perform_isolated(jobs: Sequence[Job], seconds: float | None, memory: int | N
 
 
 def _threads() -> int:
-    """How many tasks the worker of the cluster runs at once."""
+    """Return how many tasks the worker of the cluster runs at once."""
     try:
         worker = import_module("distributed").get_worker()
     except (ImportError, ValueError):

@@ -1,10 +1,11 @@
-"""The files that a job searched for besides its input, found or not, so that a later run notices changes.
+"""The dependencies of a job: files that it searched for besides its input, found or not, so that a later run notices
+changes.
 
-The ledger keeps it as ``also``, a list of three values each: a file with its size and time, or with None twice if it
-was not there; or what was looked for, what for (`COMPANIONS`, `IMAGES` or `INSIDE`), and the names that would do. Of an
-image that is the folder and, behind ``//``, its name in the folder (`IMAGES`), or in the folders inside (`INSIDE`).
-Of a job that did not come back nobody knows what it looked for: it could be anything in a folder (`ANYTHING`, with a
-hash of what stands there), or the program itself (`PROGRAM`).
+The ledger stores them as ``also``, a list of three values each: a file with its size and time (None twice if it was
+missing); or the file that was searched for, its purpose (`COMPANIONS`, `IMAGES` or `INSIDE`), and the matching names.
+For an image that is the folder and, after ``//``, its name in the folder (`IMAGES`) or in subfolders (`INSIDE`). The
+dependencies of a job that never finished are unknown: they could be anything in a folder (`ANYTHING`, with a hash of
+its content) or the program itself (`PROGRAM`).
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ _NO_IMAGES = frozenset(
         *(".bin", ".json", ".sqlite"),
     )
 )
-"""what stands beside images and is none, our own outputs among it"""
+"""extensions of files next to images that are not images, our own outputs included"""
 
 
 class Names:
-    """Names, by what they could stand for."""
+    """Names, indexed by what they can match."""
 
     def __init__(self) -> None:
         self._by_short: dict[str, list[str]] = {}
@@ -47,7 +48,7 @@ class Names:
             self._sorted = None
 
     def like(self, name: str) -> list[str]:
-        """Those that an image of this name could be found under."""
+        """Return the names under which an image of this name could be found."""
         stem = os.path.splitext(name)[0].casefold()
         letters = dos_beginning(stem)
         if letters is None:
@@ -64,7 +65,7 @@ class Names:
 
 
 class Listing:
-    """One folder; empty if it cannot be read."""
+    """The names in one folder; empty if it cannot be read."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -85,13 +86,13 @@ class Listing:
                 self.images.add(name, name)
 
     def inner(self, name: str) -> str | None:
-        """The folder of this name in any case."""
+        """Return the subfolder of this name, ignoring case."""
         folder = self._folders.get(name.casefold())
         return None if folder is None else name if name in folder else folder[0]
 
 
 class Tree:
-    """All folders inside one, without what stands in it directly."""
+    """All subfolders of a folder, without its own files."""
 
     def __init__(self, folder: str) -> None:
         self.images = Names()
@@ -108,12 +109,12 @@ class Tree:
                     self.images.add(name, os.path.relpath(os.path.join(where, name), folder))
 
     def stands(self) -> bool:
-        """Whether no folder changed since."""
+        """Return whether no folder has changed since."""
         return all(changed(where) == time for where, time in self._seen)
 
 
 class Listings:
-    """Listings and trees, each made once; with ``fresh`` one that has changed since is made again."""
+    """Listings and trees, each made once; with ``fresh`` changed ones are made again."""
 
     def __init__(self, *, fresh: bool = False, most: int | None = None) -> None:
         self._fresh = fresh
@@ -138,7 +139,7 @@ class Listings:
         return kept
 
     def images(self, top: str, parts: Sequence[str]) -> list[str]:
-        """``MAPS\\WOOD.TGA`` below ``top``: what would do in the folder ``maps``, as paths below ``top``."""
+        """``MAPS\\WOOD.TGA`` below ``top``: return the matches in the folder ``maps``, as paths below ``top``."""
         listing = self.listing(top)
         below = ""
         for part in parts[:-1]:
@@ -150,12 +151,12 @@ class Listings:
         return [f"{below}{name}" for name in listing.images.like(parts[-1])]
 
     def images_inside(self, top: str, name: str) -> list[str]:
-        """What would do in any folder inside ``top``, as paths below it."""
+        """Return the matches in any subfolder of ``top``, as paths below it."""
         return self.tree(top).images.like(name)
 
 
 def changed(folder: str) -> int | None:
-    """When it last changed; None if it is not there."""
+    """Return the time of the last change; None if it does not exist."""
     try:
         return os.stat(folder).st_mtime_ns
     except OSError:
@@ -192,7 +193,7 @@ class Dependencies:
         return True
 
     def all_of(self, folders: Iterable[str]) -> list[list[Any]]:
-        """The entries of a job that did not come back: everything in these folders, and the program."""
+        """Return the entries of a job that never finished: everything in these folders, and the program."""
         tops = [(os.path.abspath(folder), ANYTHING) for folder in folders]
         return [[path, what, self._hash(path, what)] for path, what in [*tops, (PROGRAM, PROGRAM)]]
 
@@ -203,7 +204,7 @@ class Dependencies:
 
 
 def _hashed_folder(folder: str) -> str:
-    """Changes with the name, the size or the time of any file that stands there."""
+    """Return a hash that changes with the name, the size or the time of any file in a folder."""
     try:
         with os.scandir(folder) as entries:
             return _hashed(sorted([entry.name, *_seen(entry.path)] for entry in entries if not entry.is_dir()))
@@ -212,7 +213,9 @@ def _hashed_folder(folder: str) -> str:
 
 
 def hashed_program() -> str:
-    """Changes with Python, any installed package, and the files of this one (it may be worked on)."""
+    """Return a hash that changes with Python, any installed package, and the files of this one (it may be in
+    development).
+    """
     from importlib.metadata import distributions
 
     installed = sorted({(str(distribution.name), distribution.version) for distribution in distributions()})
@@ -234,38 +237,39 @@ def _seen(path: str) -> list[int | None]:
 
 
 def _companions(path: str, exists: Callable[[str], bool]) -> list[str]:
-    """The names beside a file that belong to it."""
+    """Return the names next to a file that belong to it."""
     return [name for name in companion_names(os.path.basename(path), COMPANION_ENDINGS) if exists(name)]
 
 
 def _companions_there(path: str) -> list[str]:
-    """As the disk has it: one that folds case knows a name in every spelling, its listing in one."""
+    """Return the companions on the disk: if it ignores case, a name exists in every spelling but is listed in one."""
     folder = os.path.dirname(path)
     return _companions(path, lambda name: os.path.lexists(os.path.join(folder, name)))
 
 
 def file_of(path: str | os.PathLike[str]) -> list[Any]:
-    """The entry of a file that was read, or looked for in vain."""
+    """Return the entry of a file that was read, or searched for without success."""
     place = os.path.abspath(path)
     return [place, *_seen(place)]
 
 
 def companions_of(path: str) -> list[list[Any]]:
-    """The entries for what may belong to a file and stand beside it under the same stem."""
+    """Return the entries for companions: files next to a file with the same stem."""
     folder = os.path.dirname(path)
     names = _companions_there(path)
     return [[path, COMPANIONS, names], *(file_of(os.path.join(folder, name)) for name in names)]
 
 
 _LISTED = Listings(fresh=True, most=8)
-"""of folders in which images were looked for: most files of a folder come one after the other"""
+"""listings of folders that were searched for images: most files of a folder are processed one after the other"""
 
 
 def images_of(
     folders: Iterable[str | os.PathLike[str]], names: Sequence[Sequence[str]], *, recursive: bool = False
 ) -> list[list[Any]]:
-    """Entries for images of these names in these folders, and in those inside if ``recursive``. Names are in parts:
-    ``MAPS\\WOOD.TGA`` is looked for in the folder ``MAPS`` and without it."""
+    """Return entries for images of these names in these folders, and in their subfolders if ``recursive``. Names are in
+    parts: ``MAPS\\WOOD.TGA`` is looked for in the folder ``MAPS`` and without it.
+    """
     wanted = dict.fromkeys(way for parts in names for way in ("/".join(parts), parts[-1]))
     lasts = dict.fromkeys(parts[-1] for parts in names)
     images: list[list[Any]] = []

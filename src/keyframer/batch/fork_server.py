@@ -1,7 +1,7 @@
-"""Starts worker processes: forked from a process that has loaded all modules, or spawned where fork is missing.
+"""Starts worker processes: forked from a process that has loaded all modules, or spawned if fork is not available.
 
-Loading takes half a second of a core. The nursery does it once, while the coordinator still looks for files, and forks
-a worker in milliseconds whenever one is wanted: also for each file that killed its own.
+Loading takes half a second of a core. The fork server does it once, while the coordinator still lists files, and then
+forks a worker in milliseconds, also after a file has killed one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import IO, Any, Protocol
 from keyframer.batch import worker
 
 CAN_FORK = sys.platform.startswith("linux")
-"""elsewhere processes are started: macOS has fork, but its own libraries do not survive it"""
+"""other systems spawn processes: macOS has fork, but its system libraries do not support it"""
 _NUMBER = struct.Struct("<q")
 
 
@@ -37,7 +37,7 @@ class Process(Protocol):
     def kill(self) -> None: ...
 
     def wait(self) -> int:
-        """Wait for the end of a process that was killed or is about to end; its exit code, -N for signal N."""
+        """Wait for the end of a process that was killed or is about to end; returns its exit code, -N for signal N."""
 
 
 class Spawned:
@@ -49,7 +49,7 @@ class Spawned:
         assert self._process.stdout is not None
         self.calls, self.answers = self._process.stdin, self._process.stdout
         self.pid = self._process.pid
-        with suppress(OSError):  # it is dead: reading its answer will tell
+        with suppress(OSError):  # it is dead: reading its answer will show that
             self.calls.write(pickle.dumps({"path": sys.path, "memory": memory}))
 
     def kill(self) -> None:
@@ -60,7 +60,7 @@ class Spawned:
 
 
 class Forked:
-    """A process forked by the nursery, which also knows how it ended: until it is asked, the number stays taken."""
+    """A process forked by the fork server, which also reports its end; until then its process id stays reserved."""
 
     def __init__(self, nursery: ForkServer, pid: int, calls: IO[bytes], answers: IO[bytes]) -> None:
         self._nursery = nursery
@@ -81,8 +81,11 @@ class Forked:
 
 
 class ForkServer:
-    """The process that forks. Everything is asked over a socket that only the two of us have: the number of a process
-    asks how it ended, 0 with the ends of two pipes for a new one."""
+    """The process that forks.
+
+    Requests go over a private socket: a process id asks for the exit code of that process, 0 with the ends of two pipes
+    asks for a new process.
+    """
 
     def __init__(self, memory: int | None, modules: Sequence[str] = ()) -> None:
         self._lock = threading.Lock()
@@ -95,7 +98,7 @@ class ForkServer:
         self._socket.sendall(_NUMBER.pack(len(setup)) + setup)
 
     def fork(self) -> Forked:
-        """A new worker; OSError where there can be none."""
+        """Fork a new worker; raises OSError if that is impossible."""
         call_end, calls = os.pipe()
         answers, answer_end = os.pipe()
         try:
@@ -118,7 +121,7 @@ class ForkServer:
             with self._lock:
                 self._socket.sendall(_NUMBER.pack(pid))
                 return self._number()
-        except OSError:  # the nursery is dead, and its workers with it
+        except OSError:  # the fork server is dead, and its workers with it
             return -signal.SIGKILL
 
     def _number(self) -> int:
@@ -128,7 +131,7 @@ class ForkServer:
         return int(_NUMBER.unpack(data)[0])
 
     def close(self) -> None:
-        """End it. Its workers end with it."""
+        """End the fork server and its workers."""
         self._socket.close()
         self._process.kill()
         self._process.wait()
@@ -148,7 +151,7 @@ def _start(code: str, *descriptors: int) -> subprocess.Popen[bytes]:
 
 
 def main(descriptor: int) -> None:
-    """The nursery itself."""
+    """Run the fork server."""
     worker.ignore_interrupts()
     requests = socket.socket(fileno=descriptor)
     setup = _setup(requests)
@@ -156,11 +159,11 @@ def main(descriptor: int) -> None:
         return
     worker.die_with_parent(setup["parent"])
     sys.path[:] = setup["path"]
-    gc.disable()  # looking for circles while modules are loaded took a tenth of the time
+    gc.disable()  # searching for cycles while modules are loaded took a tenth of the time
     for module in setup["modules"]:
-        with suppress(Exception):  # whoever needs it will say what is wrong with it
+        with suppress(Exception):  # the module reports its own problem when it is used
             importlib.import_module(module)
-    gc.freeze()  # what is shared stays shared
+    gc.freeze()  # shared memory stays shared
     gc.enable()
     while True:
         data, descriptors, _, _ = socket.recv_fds(requests, _NUMBER.size, 2, socket.MSG_CMSG_CLOEXEC)
@@ -196,7 +199,7 @@ def _fork(descriptors: list[int], requests: socket.socket, memory: int | None) -
     if pid == 0:
         try:
             worker.die_with_parent(parent)
-            os.setsid()  # Linux shares a busy processor among sessions, not among processes
+            os.setsid()  # Linux divides a busy processor among sessions, not among processes
             requests.close()
             calls, answers = descriptors
             worker.serve(os.fdopen(calls, "rb"), os.fdopen(answers, "wb"), memory)

@@ -14,7 +14,7 @@ from keyframer.errors import FormatError
 from keyframer.text import safe_text
 
 _LONGEST = 1_000
-"""characters of a message"""
+"""most characters of a message"""
 
 Result = dict[str, Any]
 
@@ -28,15 +28,17 @@ class Job:
     source: str
     """a path, a URL, or ``ARCHIVE!/MEMBER``"""
     output: str
-    """path or URL of the file to write; what belongs to it (a ``.bin``) is written beside it"""
+    """path or URL of the file to write; files that belong to it (a ``.bin``) are written next to it"""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """of the operation: values that JSON can hold"""
+    """options of the operation: JSON values"""
     occurrence: int = 0
-    """which of the members of an archive that have this very name"""
+    """index among the members of an archive with this name"""
     stamp: str = ""
-    """of the source before it was read, see `storage.local_stamp`; comes back with the result"""
+    """stamp of the source before it was read, see `storage.local_stamp`; returned with the result"""
     replaces: bool = True
-    """whether a file of other content may stand where the output goes; else that fails with RUN_OUTPUT_COLLISION"""
+    """whether a file with other content may be replaced by the output; otherwise the job fails with
+    RUN_OUTPUT_COLLISION
+    """
 
     @property
     def key(self) -> str:

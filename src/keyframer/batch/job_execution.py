@@ -1,6 +1,5 @@
-"""Executes jobs. A job never raises: its outcome, good or bad, is its result.
-
-What works on files is loaded with the first job: the coordinator, which only names these functions, does without.
+"""Executes jobs. A job never raises: its result describes success or failure. The modules that process files are loaded
+with the first job: the coordinator, which only refers to these functions, does not load them.
 """
 
 from __future__ import annotations
@@ -21,23 +20,25 @@ if TYPE_CHECKING:
 
 
 def perform(job: Job) -> Result:
-    """Do one job; the result is a plain dict."""
+    """Execute one job; returns a plain dict."""
     return _begun(job)()
 
 
 def perform_all(jobs: Sequence[Job]) -> list[Result]:
-    """Do a handful of jobs one after the other: what goes to an executor as one task."""
+    """Execute several jobs in order: one task of an executor."""
     return [perform(job) for job in jobs]
 
 
 def begin_all(jobs: Sequence[Job]) -> Later:
-    """As `perform_all`, for executors that can begin with the next task while outputs are on their way to the disk."""
+    """Execute jobs like `perform_all`, for executors that start the next task while outputs are written to the disk."""
     begun = [_begun(job) for job in jobs]
     return Later(lambda: [finish() for finish in begun])
 
 
 def _begun(job: Job) -> Callable[[], Result]:
-    """Do one job but for the waiting: the function returned gives outputs their names when they are on the disk."""
+    """Execute one job without waiting for the disk; the returned function renames the outputs when they are on the
+    disk.
+    """
     result = new_result(job)
     outputs: list[Output] = []
     start = time.perf_counter()

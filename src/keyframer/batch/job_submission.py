@@ -16,9 +16,9 @@ from keyframer.batch.local_executor import Stopped
 from keyframer.errors import FormatError
 
 _TASKS_AHEAD = 4
-"""tasks for each worker that are handed out, so that none has to wait"""
+"""tasks submitted in advance for each worker, so that none has to wait"""
 _LOOK = 0.5
-"""seconds between looks at ``stop`` when nothing finishes"""
+"""seconds between checks of ``stop`` while nothing finishes"""
 
 
 def run(
@@ -29,12 +29,12 @@ def run(
     stop: Callable[[], bool] = lambda: False,
     task: Callable[[Sequence[Job]], Any] | None = None,
 ) -> Iterator[Result]:
-    """Results in the order in which they finish: one for each job, whatever happens to it.
+    """Yield results in the order in which they finish: one for each job, also if it fails.
 
-    Jobs are taken from ``jobs`` as there is room, so it may be as long as it likes. Some ``files_per_task`` make one
-    task (default: up to 200, fewer where there are few jobs). A task that is lost because its process died is split in
-    halves until the file to blame is alone; it fails with RUN_WORKER_KILLED, as does all the rest where the executor
-    itself is broken. Once ``stop()`` is true nothing more is begun, and jobs that were not begun have no result.
+    Jobs are taken from ``jobs`` as needed, so it may have any length. ``files_per_task`` jobs make one task (default:
+    up to 200, fewer for few jobs). A task whose process died is split in halves until the responsible file is alone;
+    that one fails with RUN_WORKER_KILLED, and so do all others if the executor itself is broken. Once ``stop()`` is
+    true no job is started, and jobs that were not started have no result.
     """
     usual: Callable[[Sequence[Job]], Any] = begin_all if getattr(executor, "finishes_later", False) else perform_all
     workers = _workers_of(executor)

@@ -1,10 +1,10 @@
 """The ledger: one row per finished file in a SQLite file. Outputs are authoritative; the ledger is a cache.
 
 Write-ahead logging: a row is in the file when `record` returns, so that ``kill -9`` loses nothing that was recorded; a
-power cut may lose the last rows, never the ledger. Names that are not UTF-8 are kept as the bytes they are.
+power cut may lose the last rows, never the ledger. Names that are not UTF-8 are stored as bytes.
 
-A ledger is not trusted. One with foreign tables, views or triggers is refused as a whole. A row that could not be ours
-is refused alone: it is left out, and `Ledger.refused` says why.
+A ledger is not trusted. One with foreign tables, views or triggers is refused as a whole. A row that this program
+cannot have written is ignored, and `Ledger.refused` has the reason.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from keyframer.batch.ledger_rows import COLUMNS, JSON, TABLES, BadRow, Row, chec
 from keyframer.batch.output_names import Renamed, key_of
 
 LOCK = ".lock"
-"""the ending of the file that is held, beside the ledger"""
+"""extension of the lock file, which is next to the ledger"""
 
 
 class RunInProgress(Exception):
-    """Another run is at work."""
+    """Another run is writing to this folder."""
 
 
 def lock_folder(path: str) -> int | None:
-    """Hold the output folder for one run; the system lets go of it when the process ends, however it ends."""
+    """Lock the output folder for one run; the system unlocks it when the process ends for any reason."""
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     for name in (path, path + LOCK):
         if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):  # a link may lead to anything
             raise OSError(errno.EINVAL, f"{name} is not a regular file")
     try:
         import fcntl
-    except ImportError:  # Windows: SQLite's own locks keep the ledger whole
+    except ImportError:  # Windows: the locks of SQLite protect the ledger
         return None
     descriptor = os.open(path + LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
@@ -55,9 +55,9 @@ def lock_folder(path: str) -> int | None:
 
 
 def copy_to_read(path: str) -> tempfile.TemporaryDirectory[str] | None:
-    """A folder with a copy, called ``ledger``, where the disk is read-only; None where it is not.
+    """Return a folder with a copy, named ``ledger``, if the disk is read-only; otherwise None.
 
-    SQLite writes beside what it reads. The log of a run that was killed comes along: it has the last rows.
+    SQLite writes next to the file that it reads. The log of a killed run is copied, too: it has the last rows.
     """
     if os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
         return None
@@ -92,7 +92,7 @@ class Ledger:
     def __init__(self, path: str, out: str | None = None, *, read_only: bool = False) -> None:
         self.path = path
         self.refused: list[str] = []
-        """rows that are not used, and why"""
+        """rows that are not used, with the reason"""
         self._bad: list[int] = []
         self._prefix = "" if out is None else out.rstrip("/" + os.sep) + "/"
         self._lock: int | None = None
@@ -109,7 +109,7 @@ class Ledger:
         try:
             self._open(out, read_only)
         except (sqlite3.Error, OSError, LedgerError) as error:
-            if lock_is_new:  # what is no ledger gets nothing beside it
+            if lock_is_new:  # a file that is not a ledger gets no files next to it
                 with suppress(OSError):
                     os.unlink(path + LOCK)
             self.close()
@@ -137,7 +137,8 @@ class Ledger:
                 raise LedgerError(f"{self.path} is the ledger of another folder: {self.about('out')}")
 
     def _check_tables(self, complete: bool) -> None:
-        """Nothing but our tables, as we make them: a trigger or a view of somebody else would run with our queries.
+        """Raise unless there are only our tables, as we create them: a foreign trigger or view would run with our
+        queries.
 
         A run that was killed at once may have left some of them out, unless ``complete``.
         """
@@ -163,18 +164,18 @@ class Ledger:
     def _ask(self, text: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._base.execute(text, values)
-        except sqlite3.Error as error:  # damaged, as a rule
+        except sqlite3.Error as error:  # usually damaged
             raise LedgerError(f"the ledger {self.path} cannot be read: {error}") from None
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:  # the disk is full, as a rule
+        except sqlite3.Error as error:  # usually the disk is full
             raise LedgerError(f"the ledger {self.path} cannot be written: {error}") from None
 
     def _sound(self, names: tuple[str, ...], where: str, values: Sequence[Any] = ()) -> Iterator[list[Any]]:
-        """These columns of the rows that could be ours; the others are refused."""
+        """Return these columns of the valid rows; the others are refused."""
         text = f"SELECT rowid, source, {', '.join(names)} FROM files {where}"
         for number, source, *rest in self._ask(text, values):
             try:
@@ -187,19 +188,19 @@ class Ledger:
         self.refused.append(f"the row of {source} in the ledger is refused: {flaw}")
 
     def refuse(self, operation: str, source: str, flaw: str) -> None:
-        """Do not use the row of this source."""
+        """Ignore the row of this source."""
         where = "WHERE operation = ? AND source = CAST(? AS TEXT)"
         for (number,) in self._ask(f"SELECT rowid FROM files {where}", (operation, _raw(source))):
             self._refuse(number, source, flaw)
 
     def forget_refused(self) -> None:
-        """Remove the rows that were refused: their files are done as if they had none."""
+        """Remove the refused rows: their files are processed as if they had none."""
         with self._writing():
             self._base.executemany("DELETE FROM files WHERE rowid = ?", [(number,) for number in self._bad])
         self._bad.clear()
 
     def record(self, result: Result) -> None:
-        """Keep a result; it replaces what was known of the same source."""
+        """Store a result; it replaces the row of the same source."""
         output = str(result["output"]).removeprefix(self._prefix)
         values = {
             **result,
@@ -215,14 +216,14 @@ class Ledger:
             self._base.execute(_RECORD, values)
 
     def find(self, operation: str, sources: Sequence[str]) -> dict[str, Row]:
-        """The rows of some sources, a few hundred at most."""
+        """Return the rows of some sources, at most a few hundred."""
         marks = ", ".join(["CAST(? AS TEXT)"] * len(sources))
         where = f"WHERE operation = ? AND source IN ({marks})"
         rows = (Row(*values) for values in self._sound(Row._fields, where, (operation, *map(_raw, sources))))
         return {row.source: row for row in rows}
 
     def outputs_of(self, operation: str) -> dict[str, str]:
-        """Source -> output, of all rows of an operation; no two have the same output."""
+        """Return source -> output of all rows of an operation; no two have the same output."""
         outputs: dict[str, str] = {}
         taken: set[str] = set()
         for number, source, output in self._sound(("rowid", "source", "output"), "WHERE operation = ?", (operation,)):
@@ -235,7 +236,7 @@ class Ledger:
         return outputs
 
     def is_output(self, path: str) -> bool:
-        """Whether some run wrote this file."""
+        """Return whether an earlier run wrote this file."""
         if not path.startswith(self._prefix):
             return False
         key = key_of(path.removeprefix(self._prefix))
@@ -248,7 +249,7 @@ class Ledger:
         return self._known
 
     def touch(self, operation: str, source: str, stamp: str) -> None:
-        """The source has another time but the same content."""
+        """Store a new time of a source with unchanged content."""
         with self._writing():
             self._base.execute(
                 "UPDATE files SET stamp = ? WHERE operation = ? AND source = CAST(? AS TEXT)",
@@ -256,7 +257,7 @@ class Ledger:
             )
 
     def dead_ends(self, operation: str) -> list[str]:
-        """Sources that nothing could be read from: folders may be among them."""
+        """Return sources that could not be read: some may be folders."""
         text = "SELECT source FROM files WHERE operation = ? AND code = 'IO_READ_FAILED' AND sha256 IS NULL"
         return [source for (source,) in self._ask(text, (operation,)) if isinstance(source, str)]
 
@@ -280,7 +281,7 @@ class Ledger:
             self._base.execute("COMMIT")
 
     def rows(self, operation: str | None = None, status: str | None = None) -> Iterator[dict[str, Any]]:
-        """All rows in the order of their sources, one at a time."""
+        """Yield all rows, sorted by source."""
         wanted = [("operation", operation), ("status", status)]
         chosen = [(name, value) for name, value in wanted if value is not None]
         where = " AND ".join(f"{name} = ?" for name, _ in chosen)
@@ -295,7 +296,7 @@ class Ledger:
         ]
 
     def counts(self, operation: str | None = None) -> list[tuple[str, str, str | None, int]]:
-        """Operation, status, code of a failure, and how many files: failures last, the most frequent first."""
+        """Return operation, status, failure code and number of files: failures last, the most frequent first."""
         text = (
             "SELECT operation, status, code, COUNT(*) FROM files GROUP BY 1, 2, 3 "
             "ORDER BY 1, status = 'failed', 2, 4 DESC, 3"

@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS renamed (
 );
 """
 _DEEPEST = 20
-"""levels of nesting in what an operation notes as details"""
+"""deepest nesting of the details of an operation"""
 
 
 class BadRow(Exception):
@@ -153,9 +153,9 @@ COLUMNS: Mapping[str, Callable[[Any], bool]] = {
     "seconds": _is_number,
     "finished": _is_number,
 }
-"""the columns that are read, each with what its values must be like"""
+"""the columns that are read, each with the check of its values"""
 JSON = ("issues", "outputs", "also", "details")
-"""columns that hold JSON"""
+"""columns with JSON"""
 
 
 def checked(names: tuple[str, ...], values: tuple[Any, ...]) -> Iterator[Any]:

@@ -1,9 +1,9 @@
 """An executor for one machine: a call that crashes, hangs or uses too much memory fails alone.
 
 ``concurrent.futures.ProcessPoolExecutor`` loses the whole pool with one dead process. Here each worker process has a
-thread that feeds it a handful of calls at a time and collects answers one by one. When a process dies, what it had
-answered stays answered, the call it was at is tried once more alone in a fresh process, and the rest goes on elsewhere;
-a call that kills its process twice is the culprit.
+thread that sends it a few calls at a time and collects the answers one by one. When a process dies, its answers stay
+valid, the current call is repeated once, alone in a new process, and the others go to other workers; a call that kills
+its process twice fails.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from keyframer.errors import FormatError
 
 
 class WorkerHandle:
-    """A worker process seen from its thread: what it was last heard to begin, and when that has taken too long."""
+    """A worker process as seen by its thread: the calls it has started, and the time limit of the current one."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
         self.fresh = True
         self.begun = 0
-        """calls of the present handful that it began and has not answered"""
+        """calls of the current portion that were started but not answered"""
         self._lock = threading.Lock()
         self._serial = 0
         self._deadline: float | None = None
         self._expired = -1
 
     def send(self, value: object) -> None:
-        with suppress(OSError):  # it is dead: reading its answer will tell
+        with suppress(OSError):  # it is dead: reading its answer will show that
             self.process.calls.write(pickle.dumps(value))
             self.process.calls.flush()
 
     def answer(self, seconds: float | None) -> tuple[bool, Any, bool] | None:
-        """The next answer; None if the process has died."""
+        """Return the next answer; None if the process has died."""
         self._begin(seconds)
         try:
             while (message := pickle.load(self.process.answers)) is BEGUN:  # noqa: S301  # our own child
                 self.begun += 1
                 self._begin(seconds)
-        except Exception:  # half an answer can raise anything
+        except Exception:  # an incomplete answer can raise anything
             return None
         finally:
             with self._lock:
@@ -78,7 +78,7 @@ class WorkerHandle:
         return self._expired == self._serial
 
     def end(self) -> str:
-        """End it at once, if it has not ended; how it ended, in words."""
+        """End the process at once, if it is running; returns how it ended, in words."""
         self.process.kill()
         code = self.process.wait()
         for stream in (self.process.calls, self.process.answers):
@@ -92,9 +92,9 @@ class WorkerHandle:
 
 
 _MOST = 200
-"""calls given to a worker at once"""
+"""most calls sent to a worker at once"""
 _HANDFUL = 0.25
-"""seconds that these should last, so that little is lost when everything is killed"""
+"""seconds that these should take, so that little work is lost if everything is killed"""
 _TICK = 0.1
 
 
@@ -110,20 +110,20 @@ class _Call:
         self.future: Future[Any] = Future()
         self.started = False
         self.alone = False
-        """whether it is under suspicion: it gets a fresh process to itself"""
+        """whether it may have killed a process: it gets a new process of its own"""
 
 
 class LocalExecutor(Executor):
     """A ``concurrent.futures`` executor with a time limit for each call and a memory limit for each process.
 
-    A call that breaks the time limit ends with a `FormatError` LIMIT_TIME, one that kills its process with
-    RUN_WORKER_KILLED. Breaking the memory limit (address space, POSIX only) is a MemoryError inside the call.
+    A call that exceeds the time limit ends with a `FormatError` LIMIT_TIME, one that kills its process with
+    RUN_WORKER_KILLED. Exceeding the memory limit (address space, POSIX only) is a MemoryError inside the call.
     """
 
     files_per_task = 1
-    """tells `run` to submit file by file: this executor makes the handfuls itself"""
+    """tells `run` to submit file by file: this executor groups calls itself"""
     finishes_later = True
-    """tells `run` that a call may return a `Later`: the next file is worked on while outputs go to the disk"""
+    """tells `run` that a call may return a `Later`: the next file is processed while outputs are written to the disk"""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class LocalExecutor(Executor):
         memory: int | None = MEMORY,
         modules: Sequence[str] = (),
     ) -> None:
-        """``modules`` are loaded before the first call comes (`start` begins with it at once)."""
+        """``modules`` are loaded before the first call (`start` begins with it at once)."""
         self.workers = workers or available_cores()
         self._modules = modules
         self._nursery: ForkServer | None = None
@@ -152,7 +152,7 @@ class LocalExecutor(Executor):
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Let processes load what they need while the caller still prepares calls."""
+        """Let processes load modules while the caller still prepares calls."""
         with self._changed:
             if self._watcher is None and not self._closing:
                 self._watcher = threading.Thread(target=self._watch, name="keyframer-watch", daemon=True)
@@ -176,10 +176,10 @@ class LocalExecutor(Executor):
         thread.start()
 
     def _watch(self) -> None:
-        """Looks after time limits. The nursery is this thread's, because it ends with the thread that started it."""
+        """Enforce time limits. This thread owns the fork server, which ends with the thread that started it."""
         try:
             if CAN_FORK:
-                with suppress(OSError):  # each worker will say it again
+                with suppress(OSError):  # each worker will report it again
                     self._nursery = ForkServer(self.memory, self._modules)
             self._ready.set()
             while not (self._closing and not any(thread.is_alive() for thread in self._threads)):
@@ -192,7 +192,7 @@ class LocalExecutor(Executor):
                 self._nursery.close()
 
     def _take(self) -> list[_Call]:
-        """The next calls for one worker; none when all is done."""
+        """Return the next calls for one worker; empty when all are done."""
         with self._changed:
             while True:
                 while not self._calls:
@@ -205,7 +205,7 @@ class LocalExecutor(Executor):
                     return taken
 
     def _handful(self) -> list[_Call]:
-        """As many calls as take a moment, and not so many that others have nothing to do; a suspect comes alone."""
+        """Return as many calls as take a moment, but leave some for other workers; a suspected call is alone."""
         most = max(1, min(_MOST, int(_HANDFUL / self._pace), len(self._calls) // (2 * self.workers)))
         taken: list[_Call] = []
         while self._calls and len(taken) < most and not (taken and self._calls[0].alone):
@@ -218,7 +218,7 @@ class LocalExecutor(Executor):
         return taken
 
     def _done(self, left: Iterable[_Call]) -> None:
-        """A worker's handful is over; what is left of it comes first."""
+        """Finish a portion of a worker; unanswered calls are first in the queue again."""
         with self._changed:
             self._at_work -= 1
             self._calls.extendleft(reversed([*left]))
@@ -235,7 +235,7 @@ class LocalExecutor(Executor):
                 worker.end()
 
     def _process(self) -> Process:
-        """A new worker process; without a nursery, or with a dead one, it loads what it needs itself."""
+        """Return a new worker process; without a fork server, or with a dead one, it loads the modules itself."""
         self._ready.wait()
         if self._nursery is not None:
             with suppress(OSError):
@@ -259,7 +259,7 @@ class LocalExecutor(Executor):
                 worker = self._one(worker, left)
                 if worker is None:
                     break
-        except Exception as error:  # the process could not even be started
+        except Exception as error:  # the process could not be started
             while left:
                 left.popleft().future.set_exception(error)
             worker = None
@@ -267,7 +267,7 @@ class LocalExecutor(Executor):
         return worker
 
     def _one(self, worker: WorkerHandle, left: deque[_Call]) -> WorkerHandle | None:
-        """Wait for the answer to the first of these calls; None if the process is gone."""
+        """Wait for the answer to the first of these calls; returns None if the process has died."""
         start = time.monotonic()
         answer = worker.answer(self.seconds)
         if answer is None:
@@ -288,7 +288,7 @@ class LocalExecutor(Executor):
         return worker
 
     def _blame(self, worker: WorkerHandle, left: deque[_Call]) -> None:
-        """The process is dead: what it began last is to blame. What it began before only waited for the disk."""
+        """Handle a dead process: the call it started last is responsible; earlier ones only waited for the disk."""
         how = worker.end()
         if self._killed:
             while left:
@@ -306,7 +306,7 @@ class LocalExecutor(Executor):
             left.appendleft(call)
 
     def kill(self) -> None:
-        """End all processes at once; what is not answered ends with `Stopped`."""
+        """End all processes at once; unanswered calls end with `Stopped`."""
         with self._changed:
             self._killed = self._closing = True
             waiting, self._calls = [*self._calls], deque()
@@ -337,7 +337,7 @@ def _killed(how: str) -> FormatError:
 
 
 def available_cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) or 1
     return os.cpu_count() or 1

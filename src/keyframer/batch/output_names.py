@@ -1,6 +1,5 @@
-"""Names of outputs, assigned before any work starts so that no two files get the same one.
-
-Two names are the same if they differ only in case or in how Unicode composes their letters: disks may fold either.
+"""Assigns names of outputs before any work starts, so that no two files get the same one. Names that differ only in
+case or Unicode normalisation are the same: file systems may ignore either.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 LONGEST = 255
-"""bytes of one name on most disks"""
+"""most bytes of a name on most file systems"""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputRequest:
-    """One source and its place below the folder or archive it is from (``/`` between folders)."""
+    """One source and its path below its folder or archive (``/`` between folders)."""
 
     source: str
     relative: str
@@ -26,7 +25,7 @@ class OutputRequest:
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """An output that could not have the name it should have."""
+    """An output that could not get its usual name."""
 
     source: str
     wanted: str
@@ -38,21 +37,21 @@ class Renamed:
 
 
 def key_of(name: str) -> str:
-    """The same for names that some disk takes for the same."""
+    """Return a key that is equal for names that some file system treats as the same."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def safe_relative(name: str) -> str:
-    """A place below the output folder made of a name from an archive or a store: it never leads outside."""
+    """Return a path below the output folder for a name from an archive or a store: it never leads outside."""
     slashed = name.replace("\\", "/").replace("\0", "_")
     parts = [part for part in slashed.split("/") if part not in ("", ".", "..")]
-    if parts and parts[0][1:] == ":":  # C:\MODELS: a drive, which to some systems is not below anything
+    if parts and parts[0][1:] == ":":  # C:\MODELS: a drive, which some systems do not treat as a relative path
         parts[0] = parts[0][0]
     return "/".join(part.rstrip(" .") or "_" if part.strip(" .") == "" else part for part in parts) or "file"
 
 
 def is_below(name: str) -> bool:
-    """Whether this name of an output, as `assign` gives them, stays below the output folder."""
+    """Return whether the name of an output, as `assign` returns them, stays below the output folder."""
     parts = (name.replace(os.sep, "/") if os.sep != "/" else name).split("/")
     return not any(part in ("", ".", "..") for part in parts) and os.path.splitdrive(name)[0] == ""
 
@@ -66,11 +65,11 @@ def assign(
     kept: Callable[[str], str | None] = lambda source: None,
     owner: Callable[[str], str | None] = lambda key: None,
 ) -> tuple[list[str], list[Renamed]]:
-    """An output for each file, and what could not have the name it should have.
+    """Return an output for each file, and those that could not get their usual name.
 
-    ``replace`` puts the suffix in place of the extension, else it is added. ``kept(source)`` is the output that a
-    source had in an earlier run, ``owner(key)`` the source that has an output of this key since then: files keep their
-    outputs when others join them. The answer does not depend on the order of the files.
+    ``replace`` replaces the extension by the suffix, otherwise it is appended. ``kept(source)`` is the output of a
+    source in an earlier run, ``owner(key)`` the source of the output with this key: files keep their outputs when
+    others are added. The result does not depend on the order of the files.
     """
     plain = [_fitting(_plain(file.relative, suffix, replace), file.source, suffix) for file in files]
     full = [_fitting(file.relative + suffix, file.source, suffix) for file in files] if replace else plain
@@ -130,7 +129,7 @@ def _folders(names: Sequence[str]) -> set[str]:
 
 
 def _fitting(name: str, source: str, suffix: str) -> str:
-    """The name with every part short enough for a disk; what is cut is told apart by a hash."""
+    """Return the name with every part short enough for a file system; truncated parts get a hash."""
     if len(name) * 4 <= LONGEST:
         return name
     folder, slash, last = name.rpartition("/")
@@ -146,7 +145,7 @@ def _hashed(name: str, source: str, suffix: str) -> str:
 
 
 def _cut(stem: str, source: str, suffix: str) -> str:
-    """``stem~1a2b3c4d5e.glb``: as much of the stem as fits, cut between characters."""
+    """Return ``stem~1a2b3c4d5e.glb``: as much of the stem as fits, cut between characters."""
     mark = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     room = LONGEST - len(mark) - 1 - len(os.fsencode(suffix))
     while len(os.fsencode(stem)) > room:

@@ -62,11 +62,11 @@ class Summary:
 
     total: int = 0
     skipped: int = 0
-    """done by an earlier run, and unchanged"""
+    """finished by an earlier run, and unchanged"""
     counts: Counter[str] = field(default_factory=Counter)
-    """by status, those skipped included"""
+    """by status, including skipped ones"""
     codes: Counter[str] = field(default_factory=Counter)
-    """of failures"""
+    """codes of failures"""
     findings: Counter[str] = field(default_factory=Counter)
     """number of files with issues of each code"""
     renamed: list[output_names.Renamed] = field(default_factory=list)
@@ -111,7 +111,7 @@ class ResumableRun:
         self._surroundings = Dependencies()
 
     def plan(self, inputs: Iterable[InputFile]) -> None:
-        """Take in all files and settle the names of their outputs; a file that is named twice is taken once."""
+        """Register all files and assign their outputs; a file that is given twice is taken once."""
         seen: set[str] = set()
         for file in inputs:
             if file.key not in seen and not self.ledger.is_output(file.source):
@@ -141,7 +141,9 @@ class ResumableRun:
             self._there = storage.list_sizes(self.out)
 
     def _behind_a_link(self, output: str) -> str:
-        """Why nothing is written to this output: one of its folders below the output folder is a link. Empty if not."""
+        """Return why nothing is written to this output: one of its folders below the output folder is a link. Empty if
+        not.
+        """
         folder = "" if self._is_url else output.rpartition("/")[0]
         while folder:
             if folder not in self._links:
@@ -152,7 +154,7 @@ class ResumableRun:
         return ""
 
     def _forget_folders(self, folders: set[str]) -> None:
-        """A folder in which nothing could be found, and now something is, has failed no longer."""
+        """Remove failures of folders in which no file was found before and now some are."""
         dead = [source for source in self.ledger.dead_ends(self.operation.name) if source not in folders]
         around: set[str] = set()
         for file in self._files if dead else ():
@@ -165,7 +167,7 @@ class ResumableRun:
                 self.ledger.forget(self.operation.name, source)
 
     def _sources_below(self) -> Iterator[str]:
-        """Files to read that stand in the output folder, also by way of links: no output may take their place."""
+        """Return the inputs inside the output folder, also through links: no output may replace them."""
         if self._is_url:
             beginning = self._path("")
             yield from (
@@ -183,7 +185,7 @@ class ResumableRun:
                 yield source.removeprefix(beginning).replace(os.sep, "/")
 
     def sweep(self, *, older_than: float = 0.0) -> int:
-        """Remove what killed writers left behind in the folders of the outputs."""
+        """Remove the temporary files of killed writers in the folders of the outputs."""
         if self._is_url:
             return 0
         folders = {output.rpartition("/")[0] for output in self._outputs}
@@ -198,8 +200,10 @@ class ResumableRun:
         task: Callable[..., list[Result]] | None = None,
         files_per_task: int | None = None,
     ) -> Iterator[Result]:
-        """Do what is not done; results as they finish, each already in the ledger. Skipped files have none, but
-        ``skipped()`` is called for each."""
+        """Execute the unfinished jobs; yields results as they finish, each already in the ledger.
+
+        Skipped files have none, but ``skipped()`` is called for each.
+        """
         failed: list[Result] = []
         for result in run(
             self._jobs(failed, stop, skipped), executor, stop=stop, task=task, files_per_task=files_per_task
@@ -229,7 +233,7 @@ class ResumableRun:
             self.summary.findings.update(issues)
 
     def _jobs(self, failed: list[Result], stop: Callable[[], bool], skipped: Callable[[], None]) -> Iterator[Job]:
-        """What is to be done; inputs that lead nowhere fail at once."""
+        """Yield the jobs; inputs that cannot be read fail at once."""
         name = self.operation.name
         for begin in range(0, len(self._files), _ROWS):
             part = self._files[begin : begin + _ROWS]
@@ -259,8 +263,8 @@ class ResumableRun:
                 yield job
 
     def _replaced_source(self, path: str) -> str | None:
-        """A file that an output would replace and that is one of the sources, by way of a link or as half of a pair.
-        That sources below the output folder are not replaced by their names, planning sees to."""
+        """Return a source that an output would replace, through a link or as half of a pair.
+        Planning ensures that outputs never have the names of sources below the output folder."""
         stem, ending = os.path.splitext(path)
         pair = [stem + other for other in COMPANION_ENDINGS if ending in COMPANION_ENDINGS and other != ending]
         for place in () if self._is_url else (path, *pair):
@@ -277,7 +281,7 @@ class ResumableRun:
 
     @cached_property
     def _identities(self) -> set[tuple[int, int]]:
-        """Devices and numbers of all sources on disks, and of the archives that they are in."""
+        """Devices and inodes of all local sources and of the archives that contain them."""
         identities = set()
         for file in self._files:
             member = storage.split_member(file.source)
@@ -292,8 +296,8 @@ class ResumableRun:
         return os.path.join(self.out, *output.split("/"))
 
     def _is_done(self, row: Row, job: Job, output: str) -> bool:
-        """Whether an earlier run did this very job and everything is still as it was."""
-        # where nothing had to be left out, salvage makes no difference
+        """Return whether an earlier run finished the same job and nothing has changed since."""
+        # if nothing had to be left out, salvage makes no difference
         if row.options != self._hash and not (row.options == self._other_hash and row.status == DONE):
             return False
         if row.version != __version__:
@@ -315,7 +319,7 @@ class ResumableRun:
                 if self._there.get(below, -1) != output["size"]:
                     return False
                 continue
-            if output["path"] != path:  # the folder was moved, or this belongs beside the output
+            if output["path"] != path:  # the folder was moved, or this belongs next to the output
                 path = os.path.join(os.path.dirname(path), os.path.basename(output["path"]))
             try:
                 status = os.stat(path)
@@ -331,7 +335,7 @@ class ResumableRun:
     def _source_stands(self, row: Row, job: Job) -> bool:
         if job.stamp and job.stamp == row.stamp and not self._verify:
             return True
-        if row.sha256 is None:  # it killed its reader: nobody knows its hash, so only its time can speak for it
+        if row.sha256 is None:  # it killed its reader: its hash is unknown, so only its time counts
             return bool(job.stamp) and job.stamp == row.stamp
         try:
             data = storage.read(job.source, job.occurrence)
@@ -345,7 +349,7 @@ class ResumableRun:
 
 
 def _never_came_back(status: str, code: str | None, sha256: str | None) -> bool:
-    """Whether a file killed its worker, or took too long, so that nobody knows what else was read with it."""
+    """Return whether a file killed its worker or took too long, so that its dependencies are unknown."""
     return status == FAILED and sha256 is None and code not in _PASSING
 
 

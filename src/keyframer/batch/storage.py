@@ -19,18 +19,18 @@ from keyframer.files.zip_archives import Archive
 from keyframer.limits import DEFAULT_LIMITS
 
 MEMBER = "!/"
-"""between the name of an archive and that of its member"""
+"""separates the name of an archive from that of its member"""
 _YOUNG = 2_000_000_000
-"""nanoseconds: a file changed so recently may change again without a new time, so its time proves nothing"""
+"""nanoseconds: a file changed this recently may change again without a new time, so its time proves nothing"""
 
 
 def is_url(name: str) -> bool:
-    """Whether the name begins as a URL does; the member of an archive may hold ``://``, too."""
+    """Return whether a name is a URL; the name of an archive member may contain ``://``, too."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]*(::[A-Za-z][A-Za-z0-9+.-]*)*://", name) is not None
 
 
 def file_system(url: str) -> tuple[Any, str]:
-    """The fsspec file system of a URL, and the path in it."""
+    """Return the fsspec file system of a URL, and the path in it."""
     try:
         core = import_module("fsspec.core")
         system, path = core.url_to_fs(url)
@@ -46,7 +46,7 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def read(source: str, occurrence: int = 0) -> bytes:
-    """The whole content; OSError or `FormatError` where it cannot be had."""
+    """Return the whole content; raises OSError or `FormatError` if it cannot be read."""
     if is_url(source):
         return _read_url(source)
     member = split_member(source)
@@ -54,8 +54,9 @@ def read(source: str, occurrence: int = 0) -> bytes:
 
 
 def split_member(source: str) -> tuple[str, str] | None:
-    """Archive and member, if the name is that of a member. The archive comes first: the name of a member is not ours,
-    and with ``..`` in it, it could be the path of some other file."""
+    """Return archive and member, if the name is that of a member. The archive is searched from the left: the name of a
+    member is not trusted, and with ``..`` it could be the path of another file.
+    """
     at = -1 if is_url(source) else source.find(MEMBER)
     while at >= 0:
         if os.path.isfile(source[:at]):
@@ -74,7 +75,7 @@ def _read_url(url: str) -> bytes:
             return read_bytes(stream)
     except (FormatError, OSError):
         raise
-    except Exception as error:  # every store has exceptions of its own
+    except Exception as error:  # every store has its own exceptions
         raise OSError(f"{type(error).__name__}: {error}") from None
 
 
@@ -116,7 +117,7 @@ def _read_member(archive: str, member: str, occurrence: int) -> bytes:
 
 
 def write(url: str, data: bytes) -> dict[str, Any]:
-    """Put an object in its place, over what was there; what the ledger keeps of it."""
+    """Write an object, replacing an existing one; returns what the ledger stores about it."""
     system, inside = file_system(url)
     try:
         system.pipe_file(inside, data)
@@ -128,7 +129,7 @@ def write(url: str, data: bytes) -> dict[str, Any]:
 
 
 def local_stamp(path: str) -> str:
-    """Size and time of a file on a disk, or of the archive of a member; empty where these prove nothing."""
+    """Return size and time of a local file, or of the archive of a member; empty if these prove nothing."""
     try:
         member = split_member(path)
         status = os.stat(path if member is None else member[0])
@@ -138,7 +139,7 @@ def local_stamp(path: str) -> str:
 
 
 def stamp_of(status: os.stat_result | None) -> str:
-    """Size and time; empty where these prove nothing."""
+    """Return size and time; empty if these prove nothing."""
     if status is None or status.st_mtime_ns > time.time_ns() - _YOUNG:
         return ""
     return f"{status.st_size}:{status.st_mtime_ns}"
@@ -148,7 +149,7 @@ _MARKS = ("ETag", "etag", "md5", "md5Hash", "contentHash", "mtime", "LastModifie
 
 
 def url_stamp(info: dict[str, Any]) -> str:
-    """What the listing of a store says about the content: a tag or a time, and the size; empty if neither."""
+    """Return a tag or time and the size from the listing of a store; empty if it has neither."""
     for mark in _MARKS:
         if info.get(mark):
             return f"{info.get('size')}:{info[mark]}"
@@ -156,7 +157,7 @@ def url_stamp(info: dict[str, Any]) -> str:
 
 
 def list_urls(url: str) -> list[tuple[str, str, str]]:
-    """The files that a URL stands for: (URL, place below it, stamp). Folders are searched, globs work."""
+    """Yield the files of a URL: (URL, path below it, stamp). Folders are searched recursively; globs work."""
     system, path = file_system(url)
     protocol = url.partition("://")[0]
     try:
@@ -182,7 +183,7 @@ def list_urls(url: str) -> list[tuple[str, str, str]]:
 
 
 def list_sizes(url: str) -> dict[str, int | None]:
-    """What lies under the URL of an output folder: place below it -> size."""
+    """Return path -> size of all files below the URL of an output folder."""
     system, path = file_system(url)
     base = path.rstrip("/")
     try:

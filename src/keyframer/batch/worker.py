@@ -1,7 +1,7 @@
 """The worker process of `LocalExecutor`: reads calls from one pipe and answers on another.
 
-Its peer is the process that started it, through pipes nobody else can open; that is why unpickling is no danger here.
-Before each call it says that it begins, so that its peer knows which call killed it.
+The pipes are private to the process that started it, so unpickling is safe here. It announces each call before it
+starts, so that the other side knows which call killed it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from queue import SimpleQueue
 from typing import IO, Any
 
 BEGUN = None
-"""the message before each call; an answer is (good, value or exception, whether this was the last one)"""
+"""the message before each call; an answer is (success, value or exception, whether it is the last one)"""
 AHEAD = 8
-"""answers that may wait for the disk while the next calls are at work"""
+"""most answers that wait for the disk while further calls are executed"""
 _FINISHERS = 3
-"""threads that wait for it: 216 small files a second with one, 298 with two, 700 with four, on a disk with a journal"""
+"""threads that wait for the disk: 216 small files per second with one, 298 with two, 700 with four, on a journaling
+file system
+"""
 _SWITCH = 0.0005
 """seconds that a thread back from the disk waits for the interpreter, at most; Python's own 0.005 for each of the steps
 from synced to answered made workers wait for their outputs"""
@@ -31,9 +33,8 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 class Later:
-    """An answer that still waits for something that needs no processor: ``finish()`` gives it.
-
-    A call that returns one lets the worker begin the next call meanwhile.
+    """An answer that waits for something other than the processor: ``finish()`` returns it. The worker starts the next
+    call meanwhile.
     """
 
     __slots__ = ("finish",)
@@ -43,9 +44,9 @@ class Later:
 
 
 def main() -> None:
-    """A worker that was started as a program: calls come from stdin, answers go to what was its stdout."""
+    """Run a worker that was started as a program: calls come from stdin, answers go to the original stdout."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # a stray print must not look like an answer
+    os.dup2(2, 1)  # a stray print must not be taken for an answer
     ignore_interrupts()
     try:
         setup = pickle.load(sys.stdin.buffer)  # noqa: S301
@@ -53,17 +54,19 @@ def main() -> None:
         sys.path[:] = setup["path"]
         serve(sys.stdin.buffer, answers, setup["memory"])
     except EOFError:
-        pass  # the coordinator has gone
+        pass  # the coordinator has ended
     with suppress(OSError):
         answers.close()
 
 
 def serve(calls: IO[bytes], answers: IO[bytes], memory: int | None) -> None:
-    """Carry out calls until no more come."""
+    """Execute calls until there are no more."""
     limit_memory(memory)
     sys.setswitchinterval(_SWITCH)
-    gc.set_threshold(100_000, 50, 100)  # scenes are freed by counting; looking for circles took a tenth of the time
-    with suppress(EOFError, BrokenPipeError):  # the coordinator has gone
+    gc.set_threshold(
+        100_000, 50, 100
+    )  # scenes are freed by reference counting; searching for cycles took a tenth of the time
+    with suppress(EOFError, BrokenPipeError):  # the coordinator has ended
         _serve(calls, _Answers(answers), memory)
 
 
@@ -81,13 +84,13 @@ def _serve(calls: IO[bytes], answers: _Answers, memory: int | None) -> None:
             base = base or size
             retire = memory is not None and size - base > (memory - base) / 4
             answers.give(good, value, retire)
-            if retire:  # what a file left behind must not be taken from the next one's share
+            if retire:  # what a file left behind must not reduce the share of the next one
                 answers.wait()
                 return
 
 
 class _Answer:
-    """One that is on its way."""
+    """An answer that has not been sent."""
 
     __slots__ = ("good", "is_ready", "retire", "value")
 
@@ -105,8 +108,8 @@ class _Answer:
 
 
 class _Answers:
-    """Answers on their way out, in the order of the calls. Some wait for the disk at once: it does several in the time
-    of one."""
+    """Answers that have not been sent, in the order of the calls. Several wait for the disk at once, which is
+    faster."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -131,12 +134,12 @@ class _Answers:
         self._waiting.put(answer)
 
     def wait(self) -> None:
-        """Until everything is out."""
+        """Wait until all answers are sent."""
         for _ in range(AHEAD):
             self._room.acquire()
 
     def _finish(self) -> None:
-        with suppress(OSError):  # nobody listens any more
+        with suppress(OSError):  # the other side has ended
             while True:
                 answer = self._waiting.get()
                 answer.finish()
@@ -144,7 +147,7 @@ class _Answers:
                 self._move_on()
 
     def _move_on(self) -> None:
-        """Send what has nothing unfinished before it."""
+        """Send all answers that have no unfinished ones before them."""
         with self._moving:
             while self._order and self._order[0].is_ready:
                 answer = self._order.popleft()
@@ -170,14 +173,14 @@ def ignore_interrupts() -> None:
 def limit_memory(memory: int | None) -> None:
     if memory is None:
         return
-    with suppress(ImportError, ValueError, OSError):  # not POSIX, or a lower limit stands already
+    with suppress(ImportError, ValueError, OSError):  # not POSIX, or there is a lower limit already
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 def _address_space() -> int:
-    """Bytes of address space in use; 0 where the system does not say."""
+    """Return the bytes of address space in use; 0 if the system does not report it."""
     try:
         with open("/proc/self/statm", "rb", buffering=0) as stream:
             return int(stream.read().split()[0]) * _PAGE
@@ -186,10 +189,9 @@ def _address_space() -> int:
 
 
 def die_with_parent(parent: int | None = None) -> None:
-    """Linux only: be killed when the thread that started us ends, so that ``kill -9`` of it leaves nobody at work.
-
-    Elsewhere a worker ends after the file at hand, when its pipe is closed. ``parent`` is the process that started us,
-    where that is known: it may have gone already.
+    """On Linux, end this process when the thread that started it ends, so that ``kill -9`` leaves no workers. Elsewhere
+    a worker ends after the current file, when its pipe is closed. ``parent`` is the process that started this one, if
+    known: it may have ended already.
     """
     if not sys.platform.startswith("linux"):
         return

@@ -1,8 +1,7 @@
-"""What keys mean between keys: authored tracks, and curves compiled from them.
+"""Interpolation: authored tracks, and curves compiled from them.
 
 A `Track` holds keys as the file gives them. `compile_track` makes one callable; `CurveBank` compiles many
-and samples them together. What evaluation does with odd data, never raising, warning or letting it touch
-another track:
+and samples them together. Evaluation never raises or warns, and invalid data never affects another track:
 
 * Keys are sorted by time, stably; increments of relative rotations stay with their key.
 * A key whose time or value is not a number of at most 1e150 is left out; a track without usable keys has

@@ -1,6 +1,5 @@
-"""A scene at given times: local, then world, then vertices.
-
-`pose` is the whole way; `Rig` is a scene compiled once for many calls; `Playback` is for playing in real time.
+"""Poses: a scene at given times, as local matrices, world matrices and vertices. `pose` computes all of it; `Rig` is a
+scene compiled once for many calls; `Playback` is for playing in real time.
 """
 
 from keyframer.posing.playback import Direction, Playback

@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 _UP = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _VERTICAL = 1e-9
-"""closer to the up axis than float32 positions can say"""
+"""closer to the up axis than float32 positions can express"""
 _OTHER_UP = {"x": (0.0, 1.0, 0.0), "y": (0.0, 0.0, 1.0), "z": (0.0, 1.0, 0.0)}
 
 
@@ -49,12 +49,13 @@ def rest_roll(scene: Scene, node: Node) -> float:
 
 
 def look(scene: Scene, eye: Floats, goal: Floats, roll_degrees: Floats) -> Floats:
-    """(T, 4, 4) the frame at ``eye`` (T, 3): X right, Y up, along -Z to the goal (+Z in left-handed scenes).
+    """Return (T, 4, 4) the frame at ``eye`` (T, 3): X right, Y up, aimed along -Z at the goal (+Z in left-handed
+    scenes).
 
     A positive roll turns X down, away from Y: look-at · Rz(-roll), as 3ds Max plays 3DS files (docs/formats/3ds.md).
 
-    Written out by components, which is ten times faster than `affine.look_at`; that one is asked where the line of
-    sight vanishes or is vertical.
+    Written out by components, which is ten times faster than `affine.look_at`; that is used if the line of sight
+    vanishes or is vertical.
     """
     if scene.space.handedness is Handedness.LEFT:
         goal = 2 * eye - goal

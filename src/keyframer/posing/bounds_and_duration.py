@@ -1,7 +1,7 @@
-"""How long a clip plays and how large a scene is: measured here and nowhere else.
+"""The duration of a clip and the size of a scene, measured only here.
 
 The size of a scene is the diagonal of the box around all its vertices (morphed, skinned, placed) and the origins of all
-its nodes, over the first clip. The clip is looked at in up to `MOMENTS` moments: its first, its last, and moments that
+its nodes, over the first clip. The clip is sampled at up to `MOMENTS` times: its first, its last, and moments that
 divide it by the golden ratio, so that no regular motion falls in step with them.
 """
 
@@ -28,12 +28,12 @@ Floats = npt.NDArray[np.float64]
 LONGEST = 1e7
 """frames, 92 hours: segments and keys that claim more are ignored"""
 FARTHEST = 1e30
-"""places beyond are ignored"""
+"""positions beyond are ignored"""
 MOMENTS = 33
 LEAST_MOMENTS = 5
-"""of what changes, however large it is"""
+"""of animated parts, however large they are"""
 MOST_MATRICES = 100_000
-"""nodes x moments; larger scenes are looked at in fewer moments"""
+"""nodes x moments; larger scenes are sampled at fewer moments"""
 MOST_VERTICES = 1_000_000
 """moving vertices x moments, likewise"""
 _SHARE, _NUMBERS = 8, 64
@@ -45,10 +45,11 @@ _NO_PIVOT = (0.0, 0.0, 0.0)
 
 
 def clip_span(clip: Clip) -> tuple[float, float]:
-    """First and last time that is played, in the clip's unit: the active segment, and all keys if some stand outside.
+    """Return the first and the last played time, in the unit of the clip: the active segment, extended to keys outside
+    of it.
 
-    One key alone holds still whenever it stands. The first key of steps is no reason to begin earlier: its value holds
-    before it, too.
+    A single key is constant whenever it is. The first key of steps does not extend the segment: its value holds before
+    it, too.
     """
     longest = LONGEST * max(clip.units_per_frame, 1.0) if math.isfinite(clip.units_per_frame) else LONGEST
     begin, end = clip.start, clip.end
@@ -76,8 +77,10 @@ _MEASURED: ContextVar[list[float] | None] = ContextVar("_MEASURED", default=None
 
 @contextmanager
 def measured_once() -> Iterator[None]:
-    """Inside, one size holds for a scene and all that is made of it on the way to a file, and is measured when first
-    asked for. Turning the axes of a scene does not change its size."""
+    """Measure the size of a scene once for this block: it applies to all scenes derived from it on the way to a file.
+
+    Changing the axes of a scene does not change its size.
+    """
     if _MEASURED.get() is not None:
         yield
         return
@@ -168,7 +171,8 @@ def _vertex_count(scene: Scene, number: int) -> int:
 
 
 def _add_rigid(box: _Box, scene: Scene, numbers: list[int], world: Floats) -> None:
-    """Meshes of as many vertices are placed together: scenes of thousands of nodes draw the same few meshes."""
+    """Add rigid meshes; those with equal vertex counts together: scenes of thousands of nodes use the same few
+    meshes."""
     alike: dict[int, list[int]] = {}
     for number in numbers:
         alike.setdefault(_vertex_count(scene, number), []).append(number)
@@ -188,7 +192,7 @@ def _own_points(scene: Scene, number: int) -> Floats:
 
 
 def _corners(points: Floats) -> Floats:
-    """(8, 3) of the box around points."""
+    """Return (8, 3) corners of the box around points."""
     box = _Box()
     box.add(points)
     return np.asarray(box.low + _CORNERS * (box.high - box.low)) if np.isfinite(box.low).all() else np.empty((0, 3))

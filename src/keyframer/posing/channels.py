@@ -18,9 +18,9 @@ from keyframer.scene import Channel, Clip
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Samples = dict[str, Floats]
-"""values of the channels that move, as `CurveBank.evaluate_moving` gives them"""
+"""values of the animated channels, as `CurveBank.evaluate_moving` returns them"""
 CHANNELS_PER_BLOCK = 8_192
-"""compiled at once where only one moment is asked for"""
+"""channels compiled at once if only one moment is needed"""
 
 
 @dataclass(eq=False, repr=False)
@@ -32,12 +32,12 @@ class Movers:
     slots: Indices | slice
 
     def values(self, samples: Samples) -> Floats:
-        """(T, nodes, k)"""
+        """Return (T, nodes, k)."""
         return samples[self.family][:, self.slots]
 
 
 class StillValues(Mapping[int, Floats]):
-    """Node to the value (k,) of a channel that never changes: columns of nodes and values, for each width of values."""
+    """The values of constant channels by node: columns of nodes and values, for each width of values."""
 
     def __init__(self, parts: Iterable[tuple[Indices, Floats]]) -> None:
         self._parts = [_rising(nodes, values) for nodes, values in parts]
@@ -50,7 +50,7 @@ class StillValues(Mapping[int, Floats]):
 
     @cached_property
     def _value_of(self) -> dict[int, Floats]:
-        """For those who ask for single nodes: few kinds are, and an array each takes five times the columns."""
+        """Values of single nodes: few kinds need them, and an array for each takes five times the memory of columns."""
         return {
             node: value for nodes, values in self._parts for node, value in zip(nodes.tolist(), values, strict=True)
         }
@@ -67,7 +67,8 @@ class StillValues(Mapping[int, Floats]):
 
 class Channels:
     """All channels of a clip, compiled. Of two of a kind on one node the later counts; a channel without usable keys
-    leaves the node at rest; a channel of a node that does not exist is left out."""
+    leaves the node at rest; channels of missing nodes are ignored.
+    """
 
     def __init__(self, clip: Clip, node_count: int) -> None:
         channels = _of_nodes(clip, node_count)
@@ -76,9 +77,9 @@ class Channels:
         self.bank = CurveBank([channel.track for channel in others])
         """the tracks that may change"""
         self.still: dict[str, StillValues] = {}
-        """kind to node to the value (k,) that never changes"""
+        """kind to node to constant value (k,)"""
         self.movers: dict[str, list[Movers]] = {}
-        """kind to what does change"""
+        """kind to animated channels"""
         places = _places(others, self.bank)
         for kind in dict.fromkeys((*single, *places)):
             self._sort(kind, places.get(kind, {}), single.get(kind, []))
@@ -104,12 +105,12 @@ class Channels:
 
     @classmethod
     def at_moment(cls, clip: Clip, node_count: int, time: float) -> Channels:
-        """The channels as they are at one time, as if nothing ever changed: compiled and forgotten block by block."""
+        """Return the channels at one time as if they were constant: compiled and released block by block."""
         result = cls(Clip(), node_count)
         channels = _of_nodes(clip, node_count)
         taken: dict[str, npt.NDArray[np.bool_]] = {}
         parts: dict[str, list[tuple[Indices, Floats]]] = {}
-        for end in range(len(channels), 0, -CHANNELS_PER_BLOCK):  # backwards: the later of two counts
+        for end in range(len(channels), 0, -CHANNELS_PER_BLOCK):  # in reverse: the later of two counts
             some = channels[max(0, end - CHANNELS_PER_BLOCK) : end]
             bank = CurveBank([channel.track for channel in some], moment=time)
             values = bank.evaluate([time])
@@ -132,7 +133,7 @@ class Channels:
         return unique_values(np.concatenate(nodes)) if nodes else np.empty(0, np.int64)
 
     def set_still(self, kind: str, rows: Floats, first: int = 0) -> None:
-        """Put the values that never change into ``rows`` (nodes, k), those of the nodes from ``first`` on."""
+        """Set constant values in ``rows`` (nodes, k), those of the nodes from ``first`` on."""
         if kind in self.still:
             self.still[kind].put_into(rows, first)
 
@@ -177,7 +178,7 @@ def _of_nodes(clip: Clip, node_count: int) -> list[Channel]:
 
 
 def _places(channels: Sequence[Channel], bank: CurveBank) -> dict[str, dict[int, Place]]:
-    """Kind to node to where the bank has it; the bank holds the tracks of these channels in their order."""
+    """Return kind to node to the place in the bank, which has the tracks of these channels in their order."""
     places: dict[str, dict[int, Place]] = {}
     for number, channel in enumerate(channels):
         if number not in bank.empty:

@@ -1,7 +1,6 @@
-"""In which order nodes can be placed: parents first, and what is looked at before what looks.
-
-Everything is iterative and linear: a chain of 100,000 nodes is as good as a flat scene, and a circle, which a scene
-made by hand may contain, is cut instead of followed.
+"""The evaluation order of nodes: parents first, and targets before nodes aimed at them. Everything is iterative and
+linear: a chain of 100,000 nodes costs the same as a flat scene, and a cycle, which a scene built by hand may contain,
+is cut.
 """
 
 from __future__ import annotations
@@ -20,10 +19,11 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(eq=False, repr=False)
 class Order:
-    """``flat`` has the nodes so that each comes after all it needs; nodes of one level can be placed at once.
+    """An evaluation order: ``flat`` has each node after all that it depends on; nodes of one level can be placed at
+    once.
 
-    ``parents`` and ``targets`` have -1 for none. A parent or target that would close a circle is -1 here: ``cut`` names
-    the nodes that lost their parent, ``blind`` those that lost the target they look at.
+    ``parents`` and ``targets`` have -1 for none. A parent or target that would close a cycle is -1 here: ``cut`` has
+    the nodes that lost their parent, ``blind`` those that lost their target.
     """
 
     flat: Indices
@@ -40,11 +40,11 @@ def placing_order(nodes: Sequence[Node]) -> Order:
     count = len(nodes)
     parents = [_valid(node.parent, count) for node in nodes]
     targets = [_valid(node.target, count) for node in nodes]
-    if max(parents, default=-1) < 0 and max(targets, default=-1) < 0:  # as in most files: nobody waits for anybody
+    if max(parents, default=-1) < 0 and max(targets, default=-1) < 0:  # as in most files: no node depends on another
         nobody = np.full(count, -1, np.int64)
         return Order(np.arange(count), np.zeros(count, np.int64), nobody, nobody, [], [])
     cut = _cut_circles(parents)
-    # A node needs the place of its target only, not the way the target looks: that is, the target's parent.
+    # A node depends on the position of its target only, not on its rotation: that is, on the parent of the target.
     looks = [parents[target] if target >= 0 else -1 for target in targets]
     placed, sizes = _levels(parents, looks)
     blind: list[int] = []
@@ -94,14 +94,17 @@ def _cut_circles(parents: list[int]) -> list[int]:
 
 
 def _levels(parents: list[int], looks: list[int]) -> tuple[list[int], list[int]]:
-    """Nodes by the longest way from a root over both kinds of edge, and how many each level has; nodes in or behind a
-    circle are left out. A list for each node or level would take more than a small file's nodes themselves."""
+    """Return nodes by the longest path from a root over both kinds of edge, and the size of each level.
+
+    Nodes in or after a cycle are left out. A list for each node or level would take more memory than the nodes of a
+    small file.
+    """
     count = len(parents)
     waiting_for = bytearray((parent >= 0) + (look >= 0) for parent, look in zip(parents, looks, strict=True))
     placed = [node for node, needed in enumerate(waiting_for) if needed == 0]
     if len(placed) == count:
         return placed, [count] if count else []
-    # Who waits for a node: a chain of edges, of which edge 2 n + 1 is from node n to what it looks at.
+    # Dependents of a node: a chain of edges, of which edge 2 n + 1 is from node n to its aimed node.
     first, following = array("i", [-1]) * count, array("i", [-1]) * (2 * count)
     for node in range(count - 1, -1, -1):
         for edge, goal in ((2 * node + 1, looks[node]), (2 * node, parents[node])):
@@ -126,7 +129,7 @@ def _levels(parents: list[int], looks: list[int]) -> tuple[list[int], list[int]]
 
 
 def _circles(parents: list[int], looks: list[int]) -> list[int]:
-    """A number for each node, the same for nodes that reach each other (Tarjan's components, without recursion)."""
+    """Return a number for each node, equal for nodes that reach each other (Tarjan's components, without recursion)."""
     count = len(parents)
     circle = [-1] * count
     seen_at = [-1] * count

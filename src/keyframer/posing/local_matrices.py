@@ -18,9 +18,9 @@ _ORIGIN = (0.0, 0.0, 0.0)
 _IDENTITY_TURN = (0.0, 0.0, 0.0, 1.0)
 _FULL_SIZE = (1.0, 1.0, 1.0)
 _WILD = 1e150
-"""numbers beyond this count as unusable, as in curves: their products must stay finite"""
+"""larger numbers are unusable, as in curves: their products must stay finite"""
 _NODES_PER_BLOCK = 8_192
-"""matrices composed at once: what that needs on the way is twice as large as they are"""
+"""matrices composed at once: temporaries are twice as large"""
 
 
 class Locals:
@@ -89,14 +89,14 @@ class Locals:
 
 
 class _Part:
-    """One of rotation, scale, scale axes, for the nodes that turn: at rest, and what moves it."""
+    """Rotation, scale or scale axes of the rotating nodes: at rest, and their animated channels."""
 
     def __init__(self, rest: Floats, movers: Sequence[Movers], nodes: Indices) -> None:
         self._rest = rest
         self._movers = _rows_of(movers, nodes)
 
     def at(self, samples: Samples) -> Floats:
-        """(T, nodes, k), or (1, nodes, k) where nothing moves it."""
+        """Return (T, nodes, k), or (1, nodes, k) if nothing is animated."""
         if not self._movers:
             return self._rest[None]
         first = self._movers[0][0].values(samples)
@@ -110,7 +110,7 @@ class _Part:
 
 
 def _rows_of(movers: Sequence[Movers], nodes: Indices) -> list[tuple[Movers, Indices | slice]]:
-    """Movers with the places of their nodes among ``nodes`` (sorted)."""
+    """Return animated channels with the rows of their nodes among ``nodes`` (sorted)."""
     return [(mover, as_slice(np.searchsorted(nodes, mover.nodes))) for mover in movers]
 
 
@@ -124,7 +124,7 @@ def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float]) -> Floa
 
 
 def _stated_parts(nodes: Sequence[Node], has_axes: bool) -> dict[str, Floats]:
-    """(nodes, k) of position, rotation, scale and, where any node has them, scale axes, as nodes state them."""
+    """Return (nodes, k) position, rotation, scale and, if any node has them, scale axes, as stored in nodes."""
     parts = {
         "position": usable_rows([_stated(node, "position", _ORIGIN) for node in nodes], _ORIGIN),
         "rotation": usable_rows([_stated(node, "rotation_xyzw", _IDENTITY_TURN) for node in nodes], _IDENTITY_TURN),

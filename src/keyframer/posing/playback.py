@@ -15,10 +15,10 @@ class Direction(Enum):
 
 @dataclass
 class Playback:
-    """Time on a clip that runs from frame ``start`` to frame ``end`` at ``rate`` frames a second.
+    """The playback time of a clip from frame ``start`` to frame ``end`` at ``rate`` frames per second.
 
-    `advance` moves by seconds of real time; `current`, `following` and `blend` then say what to show: the frame
-    ``current`` mixed with ``following`` by ``blend`` (0 to 1). Without ``loop`` it stops at the end it runs into.
+    `advance` moves by seconds of real time; then show the frame `current` blended with `following` by `blend` (0 to 1).
+    Without ``loop`` it stops at the end.
     """
 
     start: float
@@ -26,8 +26,9 @@ class Playback:
     rate: float
     loop: bool = True
     seam: float = 0.0
-    """frames from the last one back to the first in a loop: 0 where both are the same moment, as in keyed loops,
-    1 where every frame counts, as in sampled clips; alternating playback has no seam"""
+    """frames from the last one back to the first in a loop: 0 if both are the same moment, as in keyed loops, 1 if they
+    are different frames, as in sampled clips; alternating playback has no seam
+    """
     direction: Direction = Direction.FORWARD
     speed: float = 1.0
     travelled: float = 0.0
@@ -71,7 +72,7 @@ class Playback:
         if length == 0:
             return self.start
         travelled = self.travelled
-        if not 0 <= travelled <= length:  # both ends themselves can be shown: a user may have sought them
+        if not 0 <= travelled <= length:  # both ends can be shown: a user may have jumped to them
             travelled %= length
         if self.direction is Direction.BACKWARD:
             return self.end - travelled if travelled <= self.span else self.start + length - travelled + self.span

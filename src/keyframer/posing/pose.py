@@ -67,7 +67,7 @@ def pose(
     clip: int = 0,
     rig: Rig | None = None,
 ) -> Pose:
-    """The scene at ``times`` (seconds) or at ``frames`` (the clip's own frames); exactly one of them is given.
+    """Return the pose at ``times`` (seconds) or ``frames`` (of the clip); exactly one of them must be given.
 
     For many calls, make a `Rig` once and pass it.
     """
@@ -76,7 +76,7 @@ def pose(
     rig = rig or Rig(scene, clip)
     seconds, whole = _both(rig.clip, times, frames)
     count = len(whole)
-    with np.errstate(over="ignore", invalid="ignore"):  # absurd rates
+    with np.errstate(over="ignore", invalid="ignore"):  # extreme rates
         moments = whole if rig.clip.units_per_frame == 1 else whole * rig.clip.units_per_frame
     samples = rig.sample(moments)
     states = rig.states
@@ -98,13 +98,15 @@ def pose(
 
 
 def _both(clip: Clip, times: npt.ArrayLike | None, frames: npt.ArrayLike | None) -> tuple[Floats, Floats]:
-    """Seconds and frames of the same moments. Seconds that mean a whole frame give that frame exactly: a jump or a
-    hide key stands on it."""
+    """Return seconds and frames of the same moments.
+
+    Seconds of a whole frame give exactly that frame: a jump or a visibility key may be there.
+    """
     rate = clip.frames_per_second
     timed = math.isfinite(rate) and rate > 0
     if frames is None and not timed:
         raise ValueError(f"the clip plays {rate} frames a second: give frames instead of times")
-    with np.errstate(over="ignore", invalid="ignore"):  # absurd rates
+    with np.errstate(over="ignore", invalid="ignore"):  # extreme rates
         if frames is not None:
             exact = np.atleast_1d(np.asarray(frames, np.float64))
             return exact / rate if timed else np.full(len(exact), np.nan), exact

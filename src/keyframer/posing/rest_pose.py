@@ -31,7 +31,7 @@ class Group:
     parents: Picks | None
     rows: Picks
     resting: bool
-    """``rows`` are those of the matrices at rest: the nodes are only carried along"""
+    """whether ``rows`` index the rest matrices: the nodes only move with their parents"""
 
 
 @dataclass(eq=False, repr=False)
@@ -43,10 +43,10 @@ class Level:
 
 
 class RestPose:
-    """Nodes with channels that never change. ``world_at_rest`` (1, nodes, 4, 4) is always finite: unusable rest values
-    count as identity, and a node whose place would overflow stands as if it had no parent.
+    """The scene with constant channels only. ``world_at_rest`` (1, nodes, 4, 4) is always finite: unusable rest values
+    are replaced by identity, and a node whose matrix would overflow is placed as if it had no parent.
 
-    Without ``keep_locals`` the places take the room of the local matrices, which are gone then.
+    Without ``keep_locals`` the world matrices overwrite the local ones.
     """
 
     def __init__(self, scene: Scene, channels: Channels, *, keep_locals: bool = True) -> None:
@@ -58,16 +58,17 @@ class RestPose:
             self._looking = np.array([looks(scene, node) for node in scene.nodes], bool)
             looking = bool(self._looking.any())
             self._goals = unique_values(self.order.targets) if looking else np.empty(0, np.int64)
-            """what is looked at (and -1), in rising order"""
+            """target nodes (and -1), in ascending order"""
             self._goal_places = self.locals.rest[self._goals, :3, 3]
             local = self.locals.rest[None]
             self.world_at_rest: Floats = local.copy() if keep_locals else local
-            if looking or (self.order.parents >= 0).any():  # else each stands where its own matrix says
+            if looking or (self.order.parents >= 0).any():  # otherwise the local matrix is the world matrix
                 everything = np.arange(len(scene.nodes))
                 self._place(self._plan(everything, everything), local, self.world_at_rest, None)
 
     def _place(self, levels: list[Level], local: Floats, world: Floats, samples: Samples | None) -> None:
-        """Fill ``world`` level by level. ``local`` are the matrices of moving nodes; of all, where samples is None."""
+        """Compute ``world`` level by level. ``local`` are the matrices of animated nodes, or of all if samples is
+        None."""
         for level in levels:
             for group in level.groups:
                 local_matrices = self.locals.rest[group.rows] if group.resting else local[:, group.rows]
@@ -113,7 +114,8 @@ class RestPose:
         return place if parent < 0 else affine.transform_points(world[:, parent], place[:, None])[:, 0]
 
     def _plan(self, nodes: Indices, row_of: Indices) -> list[Level]:
-        """How to place some nodes; ``row_of`` has the row of each node's local matrix, -1 for those at rest."""
+        """Plan the evaluation of some nodes; ``row_of`` has the row of each node's local matrix, -1 for those at
+        rest."""
         if not len(nodes):
             return []
         order = self.order
@@ -122,7 +124,7 @@ class RestPose:
         some = order.flat[chosen[order.flat]]
         level, parents, rows = order.level_of[some], order.parents[some], row_of[some]
         sort = np.where(parents < 0, 0, np.where(rows >= 0, 1, 2))
-        sort[(parents < 0) & (rows < 0)] = 3  # a root at rest that only looks about: it stands already
+        sort[(parents < 0) & (rows < 0)] = 3  # a root at rest that is only aimed: its position is known
         key = level * 4 + sort
         del level, sort
         if (np.diff(key) < 0).any():
@@ -144,7 +146,7 @@ class RestPose:
 
 
 def world_at(scene: Scene, clip: Clip, time: float) -> Floats:
-    """(nodes, 4, 4) in scene space at one moment: what a rig gives, for those who ask once and have no room for one."""
+    """Return (nodes, 4, 4) world matrices at one moment: as from a rig, without the memory of one."""
     channels = Channels.at_moment(clip, len(scene.nodes), time)
     world: Floats = RestPose(scene, channels, keep_locals=False).world_at_rest[0]
     return world
@@ -155,10 +157,10 @@ Rows = tuple[tuple[float, float, float, float], ...]
 
 
 class RoughPlaces:
-    """Where single nodes of a scene rest, in plain floats, for questions that a rounding error does not change.
+    """Rest positions of single nodes as plain floats, for decisions that do not depend on rounding.
 
-    For few nodes that is several times faster than arrays. None where a node, or what it stands in, looks at a target,
-    rests in no usable way, or is one of ``moved``: those do not stand where they rest.
+    For few nodes that is several times faster than arrays. The result is None if a node or an ancestor is aimed at a
+    target, has unusable rest values, or is one of ``moved``, which are not at their rest positions.
     """
 
     def __init__(self, nodes: Sequence[Node], moved: Set[int]) -> None:
@@ -166,7 +168,7 @@ class RoughPlaces:
         self._known: dict[int, Rows | None] = dict.fromkeys(moved)
 
     def world(self, number: int) -> Rows | None:
-        """The matrix of one node in scene space. Parents must not be in a circle."""
+        """Return the world matrix of one node. Parents must not form a cycle."""
         way: list[int] = []
         place: Rows | None = _SCENE
         at: int | None = number
@@ -216,7 +218,7 @@ def _plain_product(left: Rows, right: Rows) -> Rows:
 
 
 def _shared(parents: Indices) -> Picks:
-    """One parent of all is enough: numpy repeats it without a copy."""
+    """Return one parent matrix if all nodes share it: numpy repeats it without a copy."""
     if len(parents) == 1 or (parents == parents[0]).all():
         return slice(int(parents[0]), int(parents[0]) + 1)
     return as_slice(parents)

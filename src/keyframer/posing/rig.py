@@ -1,4 +1,4 @@
-"""A scene compiled for posing: what never changes is placed once, what moves level by level for blocks of times."""
+"""A scene compiled for posing: constant parts are placed once, animated ones level by level for blocks of times."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Floats = npt.NDArray[np.float64]
 
 
 class State:
-    """One quantity of many things: (things, k) at rest, and the channels that move it.
+    """One property of many things: (things, k) at rest, and its animated channels.
 
-    ``carriers`` says which thing a node stands for; None: the node itself.
+    ``carriers`` maps nodes to things; None: the node itself.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class State:
                 self._moved.append((movers.family, things, as_slice(slots)))
 
     def at(self, samples: Samples, count: int) -> Floats:
-        """(T, things, k)"""
+        """Return (T, things, k)."""
         out = np.empty((count, *self._rest.shape))
         out[:] = self._rest
         for family, things, slots in self._moved:
@@ -71,7 +71,7 @@ class States:
         self._morphing = sorted({*channels.still.get("morph", {}), *channels.moving_nodes(("morph",)).tolist()})
 
     def morph_weights(self, samples: Samples, count: int) -> dict[int, Floats]:
-        """Node to (T, shapes), for nodes whose channel has usable keys."""
+        """Return node to (T, shapes), for nodes whose channel has usable keys."""
         by_node: dict[int, Floats] = {}
         for node in self._morphing:
             weights = self._channels.one(samples, "morph", node)
@@ -83,16 +83,15 @@ class States:
 Flags = npt.NDArray[np.bool_]
 
 MATRICES_PER_BLOCK = 8_192
-"""matrices placed at once: 1 MB, so that a block and its products stay in the processor's cache"""
+"""matrices placed at once: 1 MB, so that a block and its products stay in the cache of the processor"""
 _LOOK = 1_500
-"""numbers of the budget of samples that turning one node towards its target costs, beside those of its matrices"""
+"""cost of aiming one node at its target in the budget of samples, besides its matrices"""
 
 
 class Rig(RestPose):
-    """One clip of a scene, ready to be placed at any times. The scene must not change meanwhile.
-
-    Every matrix it gives is finite: unusable keys are left out, unusable rest values count as identity, and a node
-    whose place would overflow stands as if it had no parent.
+    """One clip of a scene, compiled for evaluation at any times. The scene must not change meanwhile. All matrices are
+    finite: unusable keys are ignored, unusable rest values are replaced by identity, and a node whose matrix would
+    overflow is placed as if it had no parent.
     """
 
     def __init__(self, scene: Scene, clip: int = 0) -> None:
@@ -135,7 +134,7 @@ class Rig(RestPose):
         if not self._moving_levels:
             return out
         step = self._times_per_block
-        with np.errstate(all="ignore"):  # absurd but finite keys may overflow; the nodes beside them must not notice
+        with np.errstate(all="ignore"):  # extreme but finite keys may overflow; other nodes must not be affected
             for begin in range(0, count, step):
                 part = out[begin : begin + step]
                 some = samples if step >= count else {k: v[begin : begin + step] for k, v in samples.items()}

@@ -13,16 +13,17 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 BLOCKS = (128, 16)
-"""vertices that are carried at once: neighbours in a mesh follow the same few bones; fewer where they do not"""
+"""vertices processed at once: neighbours in a mesh follow the same few bones; fewer if they do not"""
 BONES_PER_BLOCK = 64
-"""more would mostly be multiplied by zero"""
+"""with more bones, most products would be zero"""
 TIMES_PER_BLOCK = 128
-"""times at once: what a block needs and makes then stays in the processor's cache"""
+"""times at once, so that the data of a block stays in the cache of the processor"""
 SHAPES_PER_SAMPLE = 32
-"""shapes that are mixed into a vertex in the time that sampling a number takes"""
+"""shapes blended into a vertex in the time of sampling a number"""
 PRODUCTS_AT_ONCE = 1 << 18
-"""multiplications in one matrix product: beyond this OpenBLAS takes several threads, which costs more than it gives on
-matrices this thin, and ten times the time where other programs use the processor too"""
+"""multiplications in one matrix product: beyond this OpenBLAS uses several threads, which is slower for matrices this
+thin, and ten times slower if other programs use the processor, too
+"""
 
 
 def posed_vertices(scene: Scene, number: int, world: Floats, weights: Floats | None) -> Floats:
@@ -43,7 +44,7 @@ def posed_vertices(scene: Scene, number: int, world: Floats, weights: Floats | N
 
 
 def _mixed(weights: Floats, shapes: Floats) -> Floats:
-    """(T, V, 3) from weights (T, S) and shapes (S, V, 3)."""
+    """Return (T, V, 3) from weights (T, S) and shapes (S, V, 3)."""
     flat = shapes.reshape(len(shapes), -1)
     out = np.empty((len(weights), flat.shape[1]))
     step = max(1, PRODUCTS_AT_ONCE // max(flat.size, 1))
@@ -53,9 +54,9 @@ def _mixed(weights: Floats, shapes: Floats) -> Floats:
 
 
 def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
-    """(T, V, 3): each vertex where its bones carry it. Weights are normalised here and nowhere else.
+    """Return (T, V, 3): vertices moved by their bones. Weights are normalised only here.
 
-    ``shaped`` is (1, V, 3), or (T, V, 3) where the mesh changes its shape. Vertices that nothing moves stay there.
+    ``shaped`` is (1, V, 3), or (T, V, 3) if the mesh is morphed. Vertices without weights stay there.
     """
     bound = Bound(skin, shaped.shape[1])
     bones = world[:, np.asarray(skin.joints, np.int64)]
@@ -74,7 +75,7 @@ def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
 
 
 class Bound:
-    """Influences in the order of their vertices, with weights that sum to 1 for each vertex."""
+    """Influences sorted by vertex, with weights that sum to 1 for each vertex."""
 
     def __init__(self, skin: Skin, vertices: int) -> None:
         owners = np.asarray(skin.vertices, np.int64)
@@ -88,7 +89,7 @@ class Bound:
         self.shares: Floats = weights / np.where(self.free, 1.0, total)[self.owners]
 
     def carry(self, bones: Floats, positions: Floats) -> Floats:
-        """(T, V, 3) from bones (T, J, 4, 4) and a position for each influence.
+        """Return (T, V, 3) from bones (T, J, 4, 4) and a position for each influence.
 
         A vertex is the sum of ``bone . (share . position, share)`` over its influences, and only the bones change with
         time. So a block of vertices is one matrix, and all its times are one product.
@@ -116,7 +117,7 @@ class Bound:
 
 
 def _multiply(rows: Floats, used: Indices, block: Floats, out: Floats) -> None:
-    """Carry one block of vertices (4 x bones, vertices) by the bones it uses, at all times."""
+    """Multiply one block of vertices (4 x bones, vertices) by the bones it uses, at all times."""
     height, width = block.shape
     step = max(1, PRODUCTS_AT_ONCE // max(3 * block.size, 1))
     for start in range(0, len(rows), TIMES_PER_BLOCK):

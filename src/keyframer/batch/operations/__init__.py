@@ -1,4 +1,4 @@
-"""The registry of batch operations. Without Pillow there are no thumbnails."""
+"""The registry of batch operations. Thumbnails need Pillow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Operation:
-    """The module of its name has ``carry_out(subject, result)``, which fills the result and may raise."""
+    """An operation. The module of its name has ``carry_out(subject, result)``, which fills the result and may raise."""
 
     __slots__ = ("loads", "module", "name", "replaces_extension", "suffix", "words")
 
@@ -34,12 +34,12 @@ class Operation:
         self.name = name
         self.words = words
         self.suffix = suffix
-        """how the names of outputs end, from the options; ValueError for options that make no sense"""
+        """returns the suffix of output names for the options; raises ValueError for invalid options"""
         self.module = f"{__name__}.{name}"
         self.loads = (f"{__name__}.job_input", self.module, *loads)
-        """modules that most files will need: workers load them while files are still looked for"""
+        """modules that most files need: workers load them while files are still listed"""
         self.replaces_extension = replaces_extension
-        """``a.3ds`` becomes ``a.glb``; else the suffix is added: ``a.3ds.check.json``"""
+        """whether ``a.3ds`` becomes ``a.glb``; otherwise the suffix is added: ``a.3ds.check.json``"""
 
     def function(self) -> Callable[[JobInput, Result], None]:
         function: Callable[[JobInput, Result], None] = import_module(self.module).carry_out
@@ -47,7 +47,7 @@ class Operation:
 
 
 def _export_suffix(options: Mapping[str, Any]) -> str:
-    """Loads no format: the coordinator needs none."""
+    """Return the suffix without loading a format, which the coordinator does not need."""
     exporter, dialect = exporter_for("", options.get("to", "gltf")), options.get("dialect")
     extension = exporter.extension(None if dialect is None else str(dialect))
     exporter.options_from_text(options.get("write") or {})

@@ -16,7 +16,7 @@ from keyframer.issues import Severity
 
 def carry_out(subject: JobInput, result: Result) -> None:
     options = subject.options
-    with suppress(FormatError):  # nobody reads it: said in the report
+    with suppress(FormatError):  # no reader recognises it: the report says so
         subject.note_beside(result)
     report = check_opened(subject.opened).restricted(options.get("only") or (), options.get("ignore") or ())
     subject.write(subject.job.output, json_file(SCHEMA, SCHEMA_VERSION, report_record(report, subject.job.source)))

@@ -42,7 +42,7 @@ def carry_out(subject: JobInput, result: Result) -> None:
 
 
 def _changed(scene: Scene, options: Mapping[str, Any], exporter: Exporter, result: Result) -> Scene:
-    """The scene after what is to be done on the way."""
+    """Return the scene after the chosen operations."""
     steps, fps = options.get("steps", {}), None if exporter.name == "gltf" else options.get("fps")
     if not steps and fps is None:
         return scene
@@ -66,7 +66,9 @@ def _write(scene: Scene, subject: JobInput, chosen: dict[str, Any]) -> LossRepor
 
 
 def _upload(scene: Scene, subject: JobInput, chosen: dict[str, Any]) -> LossReport:
-    """Files for a store are made in a folder of this job alone; the main one goes last: where it is, all is."""
+    """Write files to a store: made in a temporary folder of this job and uploaded, the main one last, so that it is
+    complete.
+    """
     place, _, name = subject.job.output.rpartition("/")
     with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
         report = save(scene, os.path.join(folder, name), **chosen)

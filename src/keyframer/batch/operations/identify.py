@@ -18,5 +18,5 @@ def carry_out(subject: JobInput, result: Result) -> None:
     subject.write(subject.job.output, json_file(SCHEMA, SCHEMA_VERSION, record))
     result["format"] = identity.format
     result["details"] = {"certainty": identity.certainty, "pronom": identity.pronom, "version": identity.version}
-    if identity.format is None:  # its record is written all the same, as `keyframer identify` prints one
+    if identity.format is None:  # its record is written anyway, as `keyframer identify` prints one
         raise IO_UNRECOGNISED.failure(0, "/", reason=str(identity))

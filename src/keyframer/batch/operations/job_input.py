@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class JobInput:
-    """One job at work."""
+    """The input of one running job."""
 
     def __init__(self, job: Job, outputs: list[Output]) -> None:
         self.job = job
@@ -49,12 +49,12 @@ class JobInput:
 
     @property
     def format_name(self) -> str | None:
-        """As far as it is known by now."""
+        """The format, as far as it is known by now."""
         reader = self.opened.known_reader
         return None if reader is None else reader.name
 
     def scene(self, result: Result) -> Scene:
-        """The scene; what was read or looked for besides is noted in the result."""
+        """The scene; other files that were read or searched for are recorded in the result."""
         self.note_beside(result)
         salvage = bool(self.options.get("salvage"))
         scene = self.opened.scene(salvage=salvage)
@@ -63,7 +63,7 @@ class JobInput:
         return scene
 
     def note_beside(self, result: Result) -> None:
-        """Remember the files that belong to the file: companions, named or beside it, or the parts that it names."""
+        """Record the files that belong to the input: its companions, or the parts that it names."""
         reader, folder = self.opened.reader, self.opened.folder
         if isinstance(reader, Importer):
             if folder is not None:
@@ -75,7 +75,7 @@ class JobInput:
             result["also"] += dependencies.companions_of(self.job.source)
 
     def finder(self) -> TextureFinder | None:
-        """Looks beside the file, then in the folders given; None if no image is wanted."""
+        """Return a finder for the folder of the file and the given folders; None if no images are wanted."""
         if self.options.get("no_textures"):
             return None
         folder = self.opened.folder
@@ -83,7 +83,7 @@ class JobInput:
         return TextureFinder(folders, recursive=bool(self.options.get("texture_recursive")))
 
     def note_images(self, result: Result, finder: TextureFinder | None) -> None:
-        """Remember which images were looked for, and which were found."""
+        """Record which images were searched for, and which were found."""
         if finder is None:
             return
         matches = finder.matches
@@ -92,12 +92,12 @@ class JobInput:
         result["also"] += [dependencies.file_of(match.path) for match in matches if match.path is not None]
 
     def write(self, path: str, data: bytes) -> None:
-        """Write an output; `FormatError` where that is refused."""
+        """Write an output; raises `FormatError` if that is refused."""
         self.outputs.append(write(path, data, replaces=self.job.replaces))
 
 
 def note_issues(result: Result, issues: Any) -> None:
-    """Counts of an `IssueLog`."""
+    """Record the counts of an `IssueLog`."""
     worst = issues.worst()
     result["issues"] = dict(sorted(issues.counts.items()))
     result["worst"] = None if worst is None else worst.label
@@ -105,11 +105,11 @@ def note_issues(result: Result, issues: Any) -> None:
 
 _URI = re.compile(rb'"uri"\s{0,100}:\s{0,100}"(?!data:)([^"\\]{1,1000})"')
 _HEAD = 20
-"""bytes of a .glb before its text"""
+"""bytes of a .glb before its JSON text"""
 
 
 def named_files(data: bytes) -> list[str]:
-    """Paths below the folder of the file; those that lead elsewhere are left out, as they are when it is read."""
+    """Return paths below the folder of the file; those that lead elsewhere are left out, as in reading."""
     text = data[_HEAD : _HEAD + int.from_bytes(data[12:16], "little")] if data[:4] == b"glTF" else data
     names = dict.fromkeys(unquote(uri.decode("utf-8", "replace")) for uri in _URI.findall(text))
     apart = [split_name(name) for name in names]

@@ -17,7 +17,7 @@ from keyframer.files import OutputExists, OutputRefused, OutputSet, named_later,
 
 
 class Output:
-    """Files of a job that wait for `finish`, which tells what the ledger keeps of each."""
+    """Files of a job that wait for `finish`, which returns what the ledger stores about each."""
 
     __slots__ = ("_finish", "_path", "discard")
 
@@ -34,7 +34,7 @@ class Output:
 
 
 def finish_all(outputs: list[Output]) -> list[dict[str, Any]]:
-    """Name them one after the other; where one is refused, those behind it are gone."""
+    """Rename all outputs in order; if one is refused, the following ones are discarded."""
     written: list[dict[str, Any]] = []
     for number, output in enumerate(outputs):
         try:
@@ -48,7 +48,7 @@ def finish_all(outputs: list[Output]) -> list[dict[str, Any]]:
 
 @contextmanager
 def refusing(path: str) -> Iterator[None]:
-    """What the system says against an output is a `FormatError`: the source is not to blame."""
+    """Turn failures of the system to write an output into a `FormatError`: the source is not the cause."""
     try:
         yield
     except OutputRefused as error:
@@ -59,7 +59,7 @@ def refusing(path: str) -> Iterator[None]:
 
 
 def write(path: str, data: bytes, *, replaces: bool) -> Output:
-    """A file or an object of a store; `FormatError` where that is refused."""
+    """Write a file or an object of a store; raises `FormatError` if that is refused."""
     with refusing(path):
         if storage.is_url(path):
             written = {**storage.write(path, data), "sha256": hashlib.sha256(data).hexdigest()}
@@ -71,8 +71,10 @@ def write(path: str, data: bytes, *, replaces: bool) -> Output:
 
 @contextmanager
 def drafted(path: str, *, replaces: bool) -> Iterator[list[Output]]:
-    """What is written inside, in the folder of ``path``, which is made, becomes an output. Files of other content are
-    replaced only if ``replaces``; images never, because they may belong to the output of another file."""
+    """Make the files written inside this block, in the folder of ``path``, outputs of the job; the folder is created.
+    Files of other content are replaced only if ``replaces``; images never, because they may belong to the output of
+    another file.
+    """
     outputs: list[Output] = []
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
@@ -88,7 +90,7 @@ def drafted(path: str, *, replaces: bool) -> Iterator[list[Output]]:
 
 def _finish(outputs: OutputSet) -> list[dict[str, Any]]:
     try:
-        outputs.finish(durable=False)  # a name that is lost in a power cut is missed by the next run
+        outputs.finish(durable=False)  # if a power cut loses a name, the next run notices that it is missing
     except OutputExists as error:
         reason = f"{error.target} exists and was not written by an earlier run (--force replaces it)"
         raise RUN_OUTPUT_COLLISION.failure(0, "/", reason=reason) from None
@@ -96,13 +98,13 @@ def _finish(outputs: OutputSet) -> list[dict[str, Any]]:
 
 
 def _noted(path: str, digest: str) -> dict[str, Any]:
-    """Size, time and hash of a file that is there."""
+    """Return size, time and hash of an existing file."""
     status = os.stat(path)
     return {"path": path, "size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": digest}
 
 
 def json_file(schema: str, version: int, record: object) -> bytes:
-    """One document with one record, as the commands print it with ``--format json``: the very same bytes."""
+    """Return one record as the commands print it with ``--format json``: exactly the same bytes."""
     head = json.dumps({"schema": schema, "schema_version": version})[1:-1]
     return f'{{{head}, "files": [\n  {_indented(record, chr(10) + "  ")}\n]}}\n'.encode("ascii")
 

@@ -19,7 +19,7 @@ def suffix(options: Mapping[str, Any]) -> str:
 
 
 def settings_of(options: Mapping[str, Any]) -> Settings:
-    """ValueError for a size that no picture has."""
+    """Return the settings; raises ValueError for an invalid size."""
     given = dict(options.get("settings") or {})
     if isinstance(given.get("background"), list):
         given["background"] = tuple(given["background"])
@@ -44,7 +44,7 @@ def carry_out(subject: JobInput, result: Result) -> None:
     renderer = Renderer(scene, settings_of(subject.options), textures=source)
     try:
         data = showing_of(subject.options).data(renderer)
-    except LookupError as error:  # a camera of this name is not in every file
+    except LookupError as error:  # not every file has a camera of this name
         raise ValueError(str(error.args[0] if error.args else error)) from None
     subject.write(subject.job.output, data)
     subject.note_images(result, finder)
