@@ -1,8 +1,8 @@
-"""Cubic keys for functions that no cubic holds exactly: keys are added where they are needed and nowhere else.
+"""Fits cubic keys to any functions; keys are added only where they are needed.
 
-Between two keys stands the cubic with the function's own values and slopes at both ends, whose error falls with the
-fourth power of the distance; where it is still too large the interval is halved. All intervals of all functions that
-need it are sampled together, so the number of calls is that of the halvings.
+Between two keys the cubic has the values and slopes of the function at both ends; its error falls with the fourth power
+of the distance. An interval with too large an error is halved. Intervals of all functions are sampled together, so the
+number of calls is the number of halvings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Function = Callable[[Floats], Floats]
 Distance = Callable[[Floats, Floats], Floats]
 """two arrays (..., k) to differences (...)"""
 
-# Where the error is looked for: uneven, so that nothing periodic hides between.
+# Where the error is measured: unevenly spaced, so that no periodic error is missed.
 _PROBES = np.array((0.09, 0.22, 0.37, 0.5, 0.66, 0.81, 0.93))
 _STEP = 1e-4  # of an interval, for slopes
 BEFORE = 1e-9  # of an interval: just before a jump
@@ -33,53 +33,57 @@ MOST_KEYS = 1_000_000
 
 @dataclass(eq=False, repr=False, frozen=True)
 class Functions:
-    """n functions of time that get keys together: their breaks stand in columns, one function behind the other."""
+    """n functions of time that get keys together; their breaks are concatenated in columns."""
 
     at: Callable[[Indices, Floats], Floats]
-    """numbers of functions (P,) and a time for each (P,) to values (P, k)"""
+    """function indices (P,) and a time for each (P,) to values (P, k)"""
     breaks: Floats
-    """(B,) times that get a key each: where authored keys stand, where slopes may break; rising in each function"""
+    """(B,) times that get a key each: authored keys, and possible breaks of the slope; ascending in each function"""
     jumps: Flags
-    """(B,) whether the function has another value just before than at the break"""
+    """(B,) whether the function jumps at the break"""
     counts: Indices
-    """(n,) breaks of each function, at least one"""
+    """(n,) number of breaks of each function, at least one"""
     tolerances: Floats
-    """(n,) how far the curve through the keys may be off"""
+    """(n,) allowed error of the curve through the keys"""
     shortest: Floats
-    """(n,) no interval between keys becomes shorter"""
+    """(n,) shortest allowed interval between keys"""
 
     @classmethod
     def one(cls, function: Function, breaks: Floats, jumps: Flags, tolerance: float, shortest: float) -> Functions:
-        """A single function."""
+        """Return a single function."""
         numbers = np.array([tolerance]), np.array([shortest])
         return cls(lambda _, times: function(times), breaks, jumps, np.array([len(breaks)]), *numbers)
 
     @property
     def owner(self) -> Indices:
-        """(B,) the function that a break belongs to."""
+        """(B,) the function of each break."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def intervals(self) -> tuple[Indices, Floats, Floats, Flags]:
-        """From break to break: function, begin, end, and whether there is a jump at the end, all (I,)."""
+        """Return the intervals between breaks: function, start, end, and whether there is a jump at the end, all
+        (I,)."""
         owner = self.owner
         inner = owner[1:] == owner[:-1]
         return owner[1:][inner], self.breaks[:-1][inner], self.breaks[1:][inner], self.jumps[1:][inner]
 
     def values(self, owner: Indices, times: list[Floats]) -> list[Floats]:
-        """(I, k) at each of some lists of times (I,) of the functions ``owner`` (I,), in one call: a call costs more
-        than the points of a short track."""
+        """Return (I, k) values for each of several lists of times (I,) of the functions ``owner`` (I,), in one call.
+
+        A call costs more than the points of a short track.
+        """
         if not len(owner):
             return [self.at(np.zeros(1, np.intp), self.breaks[:1])[:0]] * len(times)
         return np.split(self.at(np.tile(owner, len(times)), np.concatenate(times)), len(times))
 
     def ends(self) -> tuple[Indices, Indices]:
-        """(n,) each function's first and last break."""
+        """(n,) first and last break of each function."""
         stop = np.cumsum(self.counts)
         return stop - self.counts, stop - 1
 
 
 class Allowance:
-    """How many keys functions may have, each of them and all together; who wants too many gets none any more."""
+    """The number of keys that functions may have, each and all together; a function that needs too many gets no
+    more."""
 
     def __init__(self, functions: Functions, most_keys: int, room: int) -> None:
         count = len(functions.counts)
@@ -87,10 +91,10 @@ class Allowance:
         self._most_keys = most_keys
         self._room = room
         self.complete = np.ones(count, np.bool_)
-        """(n,) whether a function got all the keys it wanted"""
+        """(n,) whether a function got all the keys it needed"""
 
     def grants(self, owner: Indices, more: Indices) -> Flags:
-        """Whether the intervals of the functions ``owner`` (I,) get so many ``more`` keys (I,)."""
+        """Return whether the intervals of the functions ``owner`` (I,) get so many ``more`` keys (I,)."""
         wanted = np.bincount(owner, more, len(self._counts)).astype(np.intp)
         refused = (self._counts + wanted > self._most_keys) | ~self.complete
         total = np.cumsum(np.where(refused, 0, wanted))
@@ -103,21 +107,21 @@ class Allowance:
 
 @dataclass(eq=False, repr=False, frozen=True)
 class Fit:
-    """The keys found, and the largest error that the probes met."""
+    """The keys found, and the largest error at the probes."""
 
     keys: Hermite
     error: float
     complete: bool = True
-    """whether more keys than were allowed would not have been closer"""
+    """whether more keys than allowed would not reduce the error"""
 
 
 def largest_difference(a: Floats, b: Floats) -> Floats:
-    """The distance of vectors."""
+    """Return the distance of vectors."""
     return quat.length_of(a - b)
 
 
 def turn_degrees(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
-    """The angle between rotations; neither needs unit length, and the sign of a quaternion does not matter."""
+    """Return the angle between rotations; they need not have unit length, and the sign of a quaternion is ignored."""
     a = a_xyzw / quat.length_of(a_xyzw)[..., None]
     b = b_xyzw / quat.length_of(b_xyzw)[..., None]
     near, far = quat.length_of(a - b), quat.length_of(a + b)
@@ -127,9 +131,9 @@ def turn_degrees(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
 def fit_cubic(
     functions: Functions, distance: Distance, *, most_keys: int = MOST_KEYS, room: int = MOST_KEYS
 ) -> list[Fit]:
-    """Keys of cubic splines that are nowhere farther off than the functions' tolerances, as the probes see it.
+    """Return keys of cubic splines within the tolerances of the functions, as measured at the probes.
 
-    A function gets at most ``most_keys``, all together ``room``. Quaternions must come with continuous signs.
+    A function gets at most ``most_keys``, all together ``room``. Quaternions must have continuous signs.
     """
     count = len(functions.counts)
     allowance = Allowance(functions, most_keys, room)
@@ -154,7 +158,7 @@ def fit_cubic(
 
 
 class _Intervals(NamedTuple):
-    """Cubics by their ends: function (n,), times (n,), values and slopes (n, k)."""
+    """Cubics given by their ends: function (n,), times (n,), values and slopes (n, k)."""
 
     owner: Indices
     begin: Floats
@@ -168,7 +172,7 @@ class _Intervals(NamedTuple):
         return _Intervals._make(column[which] for column in self)
 
     def at(self, u: Floats) -> Floats:
-        """(n, m, k) values at shares u (m,) of each interval."""
+        """Return (n, m, k) values at fractions u (m,) of each interval."""
         span = (self.end - self.begin)[:, None, None]
         x = u[None, :, None]
         rest = 1.0 - x
@@ -181,7 +185,7 @@ class _Intervals(NamedTuple):
 
 
 def _first_intervals(functions: Functions) -> tuple[_Intervals, Floats]:
-    """One interval from break to break, and the functions at the probes of each."""
+    """Return one interval from break to break, and the functions at its probes."""
     owner, begin, end, jump = functions.intervals()
     span = end - begin
     step = _STEP * span
@@ -194,7 +198,7 @@ def _first_intervals(functions: Functions) -> tuple[_Intervals, Floats]:
 
 
 def _halved(functions: Functions, whole: _Intervals) -> tuple[_Intervals, Floats]:
-    """Two intervals for each, and the functions at their probes."""
+    """Return two intervals for each, and the functions at their probes."""
     middle = 0.5 * (whole.begin + whole.end)
     step = _STEP * (whole.end - whole.begin)
     sides = [*_probes(whole.begin, middle), *_probes(middle, whole.end)]
@@ -218,19 +222,18 @@ def _probes(begin: Floats, end: Floats) -> list[Floats]:
 
 
 def _split(parts: list[_Intervals], functions: Functions) -> list[Hermite]:
-    """The intervals of each function as keys; where one ends and the next begins with different values, the time
-    stands twice."""
+    """Return the intervals of each function as keys; at a jump the time occurs twice."""
     owner, begin, end, first, last, leaving, arriving = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((begin, owner))
     joined = _Intervals(owner, begin, end, first, last, leaving, arriving).select(order)
-    # BEFORE moves values by a billionth of what they change in the interval; a jump is more than that.
+    # BEFORE changes values by a billionth of their change in the interval; a jump is larger.
     change = np.abs(joined.last - joined.first).max(axis=1) + 1e-300
     change += np.abs(joined.arriving).max(axis=1) * (joined.end - joined.begin)
     limit = 1e-6 * np.maximum(change[:-1], change[1:])[:, None]
     apart = np.any(np.abs(joined.first[1:] - joined.last[:-1]) > limit, axis=1)
     apart |= joined.owner[1:] != joined.owner[:-1]
     count = len(joined.begin)
-    place = np.arange(count)  # of the key that each interval begins with
+    place = np.arange(count)  # slope at the first key of each interval
     place[1:] += np.cumsum(apart)
     total = count + int(np.count_nonzero(apart)) + 1 if count else 0
     width = joined.first.shape[1]
@@ -268,7 +271,7 @@ def _add_ends(curves: list[Hermite], functions: Functions) -> None:
 
 
 def _with_still_key(keys: Hermite, time: float, value: Floats, place: int) -> Hermite:
-    """A key without slopes before the key ``place``."""
+    """Insert a key without slopes before the key ``place``."""
     nothing = np.zeros_like(value)
     return Hermite(
         np.insert(keys.times, place, time),

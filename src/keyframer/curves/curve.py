@@ -11,7 +11,7 @@ from .vector_curves import Hermite, hermite_keys
 
 
 class Curve:
-    """A track ready for sampling: a CurveBank of one."""
+    """A track compiled for sampling: a CurveBank of one."""
 
     def __init__(self, track: Track, default: ArrayLike | None = None) -> None:
         self.track = track
@@ -19,7 +19,7 @@ class Curve:
         self._is_scalar = track.values.ndim == 1
 
     def __call__(self, times: ArrayLike) -> Floats:
-        """Values at times (T,): (T,) for scalars, (T, k) for vectors, rotation_xyzw (T, 4) for rotations.
+        """Return values at times (T,): (T,) for scalars, (T, k) for vectors, rotation_xyzw (T, 4) for rotations.
 
         Quaternions of relative rotations are continuous: their sign changes with every full turn.
         """
@@ -27,14 +27,16 @@ class Curve:
         return values[:, 0] if self._is_scalar else values
 
     def at(self, time: float) -> Floats:
-        """The value at one time: () for scalars, else (k,)."""
+        """Return the value at one time: () for scalars, else (k,)."""
         return np.asarray(self(time)[0])
 
     def hermite(self) -> Hermite | None:
-        """The usable keys with exact tangents, or None where no cubic is exact (steps, ease, rotations)."""
+        """Return the usable keys with exact tangents, or None if no cubic is exact (steps, ease, rotations)."""
         return hermite_keys(self.track)
 
 
 def compile_track(track: Track, default: ArrayLike | None = None) -> Curve:
-    """The track as a function of time; `default` is its value without usable keys (None: zeros, no turn)."""
+    """Return the track as a function of time; `default` is its value without usable keys (None: zeros, or the
+    identity).
+    """
     return Curve(track, default)

@@ -30,7 +30,7 @@ from .vector_curves import CubicTable, still_tracks
 # times as long to compile as 50,000.)
 KEYS_PER_GROUP = 50_000
 POINTS_PER_BLOCK = 8_192
-_CALL = 2_000  # numbers that take as long as a call of numpy functions for a few
+_CALL = 2_000  # numbers that take as long as one numpy call
 
 _SHAPES = {
     Interpolation.STEP: "straight",
@@ -43,14 +43,14 @@ _SHAPES = {
 
 
 class Place(NamedTuple):
-    """Where a track's samples are: `result[family][:, slot]`."""
+    """The place of the samples of a track: `result[family][:, slot]`."""
 
     family: str
     slot: int
 
 
 class Table(Protocol):
-    """A compiled group's formula."""
+    """The formula of a compiled group."""
 
     def sample(self, rows: Indices, u: Floats, out: Floats) -> None:
         """Write values at u (P,) of the segments `rows` (P,) into out (P, k)."""
@@ -65,7 +65,7 @@ class _Group:
     is_quaternion_spline: bool  # Hermite on components: normalise afterwards
 
     def sample(self, rows: Indices, u: Floats) -> Floats:
-        """(P, width) at u (P,) of the segments `rows` (P,)."""
+        """Return (P, width) values at u (P,) of the segments `rows` (P,)."""
         values = np.empty((len(rows), self.width))
         self.table.sample(rows, u, values)
         return quat.normalise(values) if self.is_quaternion_spline else values
@@ -80,17 +80,16 @@ class _Family:
 
     @property
     def moving(self) -> int:
-        """How many tracks do change; theirs are the first slots."""
+        """Number of tracks that change; they have the first slots."""
         return self.count - len(self.still_values)
 
 
 class CurveBank:
     """Compiled tracks.
 
-    `places[i]` says where track i is found in what `evaluate` returns. `defaults[i]` is the value of track
-    i if it has no usable key (rotations: x, y, z, w); None means zeros, for rotations the identity. `empty`
-    are the numbers of those tracks. With a `moment` the bank is good for that time alone, and most tracks
-    need not be compiled at all.
+    `places[i]` is the place of track i in the result of `evaluate`. `defaults[i]` is the value of track i if it has no
+    usable key (rotations: x, y, z, w); None means zeros, for rotations the identity. `empty` are the indices of those
+    tracks. With a `moment` the bank is valid for that time only, and most tracks need not be compiled.
     """
 
     def __init__(
@@ -123,7 +122,7 @@ class CurveBank:
         self.empty: frozenset[int] = frozenset(empty)
 
     def evaluate_pairs(self, tracks: Indices, times: Floats, block: int = POINTS_PER_BLOCK) -> Floats:
-        """(P, components) the values of one track (P,) at one time (P,) each; all tracks are of one family."""
+        """Return (P, components) the values of a track (P,) at a time (P,) each; all tracks are of one family."""
         family = self._families[self.places[tracks[0]].family]
         spend("samples", _CALL + len(times) * family.width)
         clean, slots = clean_times(times), self._slots[tracks]
@@ -148,12 +147,12 @@ class CurveBank:
         return {name: (family.count, family.width) for name, family in self._families.items()}
 
     def still_value(self, place: Place) -> Floats | None:
-        """The value of a track that never changes; None for one that does."""
+        """Return the value of a constant track; None for others."""
         family = self._families[place.family]
         return None if place.slot < family.moving else family.still_values[place.slot - family.moving]
 
     def evaluate(self, times: ArrayLike, block: int = POINTS_PER_BLOCK) -> dict[str, Floats]:
-        """For each family its values at times (T,): an array (T, tracks, components).
+        """Return for each family an array (T, tracks, components) of its values at times (T,).
 
         Works through `block` points (times x tracks) at once; more only for a single time of more tracks.
         """
@@ -162,7 +161,7 @@ class CurveBank:
             return {name: _evaluate(family, clean, block, family.count) for name, family in self._families.items()}
 
     def evaluate_moving(self, times: ArrayLike, block: int = POINTS_PER_BLOCK) -> dict[str, Floats]:
-        """As `evaluate`, without the tracks that never change: their slots come last and are left out."""
+        """Return the same as `evaluate`, without constant tracks, whose slots come last."""
         moving = [(name, family) for name, family in self._families.items() if family.moving]
         if not moving:
             return {}
@@ -172,14 +171,14 @@ class CurveBank:
 
 
 def family_of(track: Track) -> str:
-    """ "rotation", "scalar", or "vector" and the number of components."""
+    """Return "rotation", "scalar", or "vector" and the number of components."""
     if track.is_rotation:
         return "rotation"
     return "scalar" if track.values.ndim == 1 else f"vector{track.values.shape[1]}"
 
 
 def _evaluate(family: _Family, times: Floats, block: int, count: int) -> Floats:
-    """The first `count` slots of a family: all, or those that change."""
+    """Evaluate the first `count` slots of a family: all, or those that change."""
     spend("samples", _CALL + len(times) * count * family.width)
     out = np.empty((len(times), count, family.width))
     if count > family.moving:
@@ -198,7 +197,7 @@ def _evaluate(family: _Family, times: Floats, block: int, count: int) -> Floats:
 def _compile_family(
     tracks: list[Track], defaults: list[ArrayLike | None], is_rotation: bool, moment: float | None
 ) -> tuple[_Family, list[int], list[int]]:
-    """The family, which of its tracks each slot holds, and the tracks without a usable key."""
+    """Return the family, the track of each slot, and the tracks without a usable key."""
     width = 1 if tracks[0].values.ndim == 1 else tracks[0].values.shape[1]
     spend("samples", _CALL + width * sum(len(track.times) for track in tracks))
     groups: list[_Group] = []
@@ -229,8 +228,10 @@ def _compile_family(
 
 
 def _first_keys(tracks: list[Track], width: int, moment: float | None) -> tuple[list[int], Floats]:
-    """The tracks of which only the first key counts, and its value (n, width): most tracks of most files are a single
-    key, and need no curve."""
+    """Return the tracks of which only the first key counts, and its value (n, width).
+
+    Most tracks of most files have a single key and need no curve.
+    """
     forms: dict[RotationForm, list[int]] = {}
     for number, track in enumerate(tracks):
         if only_first_counts(track, moment):
@@ -249,7 +250,8 @@ def _first_keys(tracks: list[Track], width: int, moment: float | None) -> tuple[
 
 
 def only_first_counts(track: Track, moment: float | None) -> bool:
-    """Whether there is no other key, or `moment` is not after the first and that one stands before all others."""
+    """Return whether there is no other key, or `moment` is not after the first key and that one is before all
+    others."""
     if len(track.times) < 2:
         return len(track.times) == 1
     if moment is None or not moment <= track.times[0] < track.times[1:].min():
@@ -258,7 +260,7 @@ def only_first_counts(track: Track, moment: float | None) -> bool:
 
 
 def _portions(tracks: list[Track], chosen: Iterable[int]) -> Iterator[tuple[str, RotationForm, list[int]]]:
-    """Tracks of one shape and form, at most KEYS_PER_GROUP keys at a time."""
+    """Yield tracks of one shape and form, at most KEYS_PER_GROUP keys at a time."""
     pending: dict[tuple[str, RotationForm], tuple[list[int], int]] = {}
     for number in chosen:
         track = tracks[number]
@@ -275,9 +277,9 @@ def _portions(tracks: list[Track], chosen: Iterable[int]) -> Iterator[tuple[str,
 
 @dataclass(eq=False, repr=False)
 class _Compiled:
-    resting: Flags  # (n,) tracks that never change, or are asked at a key
-    resting_values: Floats  # (n, k) the value of a resting track with keys
-    timeline: Timeline | None = None  # of the tracks that do change
+    resting: Flags  # (n,) tracks that are constant, or are evaluated at a key
+    resting_values: Floats  # (n, k) the value of a constant track with keys
+    timeline: Timeline | None = None  # of the tracks that change
     table: Table | None = None
 
 
@@ -301,7 +303,7 @@ def _compile_group(columns: KeyColumns, shape: str, form: RotationForm, moment: 
     resting_values[filled] = values[asked[filled]]
     if resting.all():
         return _Compiled(resting, resting_values)
-    keep: Flags | slice = slice(None)  # the whole without a copy, in scenes where everything moves
+    keep: Flags | slice = slice(None)  # no copy in scenes where everything moves
     moving = columns
     if resting.any():
         keep = ~resting[columns.track]
@@ -318,8 +320,9 @@ def _compile_group(columns: KeyColumns, shape: str, form: RotationForm, moment: 
 
 
 def _keys_at(columns: KeyColumns, moment: float) -> tuple[Indices, Flags]:
-    """(n,) the last key of each track at or before a moment, and whether the track has its value then: the moment is
-    that of the key, or behind the last one of a track that plays once."""
+    """Return (n,) the last key of each track at or before a moment, and whether the track has its value then: the
+    moment is that of the key, or after the last one of a track that plays once.
+    """
     passed = np.bincount(columns.track[columns.times <= moment], minlength=len(columns.counts))
     rows = columns.starts + np.maximum(passed - 1, 0)
     once = np.array([wrap is Wrap.SINGLE for wrap in columns.wraps], dtype=np.bool_)

@@ -1,7 +1,7 @@
-"""The usable keys of many tracks in common columns: cleaned, sorted, one track after the other.
+"""The usable keys of many tracks in common columns: cleaned, sorted, track by track.
 
-Numpy costs a microsecond or so per call, so 6,000 short tracks are compiled as one long one. Everything
-after this module works on all keys at once and finds a track's end by index, never by a loop over tracks.
+Numpy costs a microsecond or so per call, so 6,000 short tracks are compiled as one long one. All later code works on
+all keys at once and finds the end of a track by index, never by a loop over tracks.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .track import Floats, Interpolation, Track, Wrap
 Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
-# Numbers beyond this are left out like infinities: their squares and the sums of a spline must stay finite.
+# Larger numbers are ignored like infinities: their squares and the sums of a spline must stay finite.
 # float32 ends at 3.4e38, so no number of a 32-bit format is lost.
 WILD = 1e150
 
 
 @dataclass(eq=False, repr=False)
 class KeyColumns:
-    """Keys of n tracks, K in all, each track's keys contiguous and in order of time."""
+    """Keys of n tracks, K in all; the keys of each track are contiguous and sorted by time."""
 
     times: Floats  # (K,)
     values: Floats  # (K, k)
@@ -36,26 +36,26 @@ class KeyColumns:
     ease_from: Floats
     tangents_in: Floats  # (K, k) per unit of time; (K, 0) unless the tracks are CUBIC
     tangents_out: Floats
-    track: Indices  # (K,) which track a key belongs to
+    track: Indices  # (K,) the track of each key
     counts: Indices  # (n,) keys per track
     interpolations: tuple[Interpolation, ...]  # n
     wraps: tuple[Wrap, ...]  # n
 
     @cached_property
     def starts(self) -> Indices:
-        """(n,) where each track's keys begin."""
+        """(n,) the first key of each track."""
         return np.cumsum(self.counts) - self.counts
 
     @cached_property
     def is_first(self) -> Flags:
-        """(K,) true at each track's first key."""
+        """(K,) true at the first key of each track."""
         mask = np.zeros(len(self.times), dtype=np.bool_)
         mask[self.starts[self.counts > 0]] = True
         return mask
 
     @cached_property
     def periodic(self) -> Flags:
-        """(n,) true where time repeats: the last key must be later than 0, else there is no period."""
+        """(n,) true if time repeats: the last key must be later than 0, otherwise there is no period."""
         wanted = np.array([wrap is not Wrap.SINGLE for wrap in self.wraps], dtype=np.bool_)
         lasts = np.full(len(self.counts), -1.0)
         filled = self.counts > 0
@@ -63,11 +63,11 @@ class KeyColumns:
         return wanted & (lasts > 0)
 
     def where(self, per_track: Sequence[bool] | Flags) -> Flags:
-        """(K,) the keys of the tracks marked true."""
+        """Return (K,) the keys of the tracks marked true."""
         return np.asarray(np.asarray(per_track, dtype=np.bool_)[self.track])
 
     def select(self, tracks: Flags) -> KeyColumns:
-        """The columns of some tracks only."""
+        """Return the columns of some tracks only."""
         keys = tracks[self.track]
         new_number = np.cumsum(tracks) - 1
         chosen = np.flatnonzero(tracks)
@@ -89,7 +89,7 @@ class KeyColumns:
 
 
 def gather(tracks: Sequence[Track], width: int) -> KeyColumns:
-    """The usable keys of tracks whose values all have `width` components."""
+    """Return the usable keys of tracks whose values all have `width` components."""
     lengths = np.array([len(track.times) for track in tracks], dtype=np.intp)
     number = np.repeat(np.arange(len(tracks)), lengths)
     times = _joined([track.times for track in tracks])
@@ -106,7 +106,7 @@ def gather(tracks: Sequence[Track], width: int) -> KeyColumns:
 
     def column(name: str, users: tuple[Interpolation, ...], low: float, high: float) -> Floats:
         full = np.zeros(len(times))
-        if all(getattr(track, name) is None for track in tracks):  # most files: no need to look further
+        if all(getattr(track, name) is None for track in tracks):  # most files: nothing else to check
             return full[pick]
         end = 0
         for track in tracks:
@@ -114,7 +114,7 @@ def gather(tracks: Sequence[Track], width: int) -> KeyColumns:
             given = getattr(track, name)
             if given is not None and track.interpolation in users:
                 full[begin:end] = given
-        if not full.any():  # written out, and nothing in it: nearly as common
+        if not full.any():  # stored, but all zero: nearly as common
             return full[pick]
         return np.clip(np.nan_to_num(full[pick], nan=0.0, posinf=high, neginf=low), low, high)
 
@@ -143,7 +143,7 @@ def _joined(arrays: list[Floats]) -> Floats:
 
 
 def _tangents(given: Sequence[Floats | None], lengths: Indices, width: int) -> Floats:
-    """One column, 0 where a track has none or a number is not usable; (K, 0) if no track has any."""
+    """Return one column, 0 if a track has none or a number is unusable; (K, 0) if no track has any."""
     if all(tangents is None for tangents in given):
         return np.empty((int(lengths.sum()), 0))
     parts = [

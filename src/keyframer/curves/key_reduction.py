@@ -1,13 +1,13 @@
-"""From one value a frame to few keys: those that a curve needs to stay within a tolerance, at frames and between them.
+"""Reduces one value per frame to few keys, within a tolerance at frames and between them.
 
-Keys are put where the curve through the keys so far is farthest off, one in every stretch between two keys that needs
-it, until nothing is off by more than the tolerance. That is tried with smooth keys and with straight ones; the fewer
-keys win, straight ones where both need as many. Where what stands between two neighbouring frames is known, it counts,
-too: a smooth curve that bulges there gets a straight piece (continuity -1 at both keys), if that is nearer.
+Keys are added where the error of the curve so far is largest, one in each interval that needs it, until all errors are
+within the tolerance. This is tried with smooth and with linear keys; the fewer keys are used, linear ones if both need
+as many. If the values between neighbouring frames are known, they count, too: a smooth curve that deviates there gets a
+linear piece (continuity -1 at both keys), if that is nearer.
 
-Smooth keys have the slope of the parabola through each key and its neighbours. Plain TCB keys have that only where they
-stand evenly: else their slope is that of the chord, and many more are needed. With r the ratio of the spans behind and
-before a key, tension 1 - (r + 1/r)/2 and bias (r - 1/r)/(r + 1/r) give the parabola's, up to r = 3.7.
+Smooth keys have the slope of the parabola through each key and its neighbours. Plain TCB keys have that only if they
+are evenly spaced: otherwise their slope is that of the chord, and many more are needed. With r the ratio of the spans
+behind and before a key, tension 1 - (r + 1/r)/2 and bias (r - 1/r)/(r + 1/r) give the parabola's, up to r = 3.7.
 """
 
 from __future__ import annotations
@@ -31,35 +31,38 @@ Sampling = Generator[tuple[Track, Floats], Floats, Result]
 """A computation that needs tracks sampled: it yields a track and times, and is sent the values (T, components)."""
 
 Between = Callable[[Floats], Sampling[Floats]]
-"""what is meant at any time"""
+"""returns the exact values at any times"""
 
 Indices = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
 _STRIDES = (16, 8, 6, 4, 3, 2)
-"""frames between the keys that smooth curves begin with: keys that stand evenly do with fewer"""
+"""frames between the first keys of smooth curves: evenly spaced keys need fewer"""
 _WIDEST = 2 + 3**0.5
 _WIDEST_INVERSE = 2 - 3**0.5
 """the ratio at which the tension is -1"""
 _QUESTION = 1_500
-"""numbers that are sampled in the time that a computation needs around one question"""
+"""numbers that are sampled in the time that a computation needs for one request"""
 MOST_POINTS = 50_000
-"""values that are asked for at once, up to which another computation joins in: what each of them keeps is a few times
-as much"""
+"""values requested at once, up to which another computation joins: each keeps a few times as much"""
 PROBES = np.array((0.21, 0.5, 0.79))
-"""where a cubic is farthest from the straight line between two frames: in the middle, or where an S has its bellies"""
+"""where the difference of a cubic from the line between two frames is largest: in the middle, or at the two extremes of
+an S
+"""
 
 
 def sample_together(computations: Iterable[Sampling[Result]]) -> list[Result]:
-    """The results of computations that run side by side. What they ask for is compiled and sampled together: for a
-    hundred short tracks that takes little longer than for one."""
+    """Return the results of concurrent computations; their requests are compiled and sampled together.
+
+    For a hundred short tracks that takes little longer than for one.
+    """
     results: dict[int, Result] = {}
     waiting = enumerate(computations)
     running: list[tuple[int, Sampling[Result]]] = []
     asked: list[tuple[Track, Floats]] = []
 
     def advance(number: int, computation: Sampling[Result], values: Floats | None) -> int:
-        """Let one go on; how many values it asks for."""
+        """Continue one computation; returns how many values it requests."""
         try:
             question = next(computation) if values is None else computation.send(values)
         except StopIteration as ended:
@@ -83,7 +86,7 @@ def sample_together(computations: Iterable[Sampling[Result]]) -> list[Result]:
 
 
 def _sample(asked: list[tuple[Track, Floats]]) -> list[Floats]:
-    """(T, components) for each track and its times."""
+    """Return (T, components) for each track and its times."""
     spend("samples", _QUESTION * len(asked))
     bank = CurveBank([track for track, _ in asked])
     members: dict[str, list[int]] = {}
@@ -114,11 +117,11 @@ def fewest_keys(
     widest: float = np.inf,
     between: Between | None = None,
 ) -> Sampling[tuple[Track, float]]:
-    """A track through some of the frames, and how far it is off at the others.
+    """Return a track through some of the frames, and its largest error at the others.
 
-    ``times`` (n,) rise; ``values`` (n,) or (n, k); rotations are absolute quaternions. From one key to the next the way
-    is not longer than ``widest``, frames permitting. ``between`` is what is meant at any time; without it nothing is
-    measured between frames.
+    ``times`` (n,) rise; ``values`` (n,) or (n, k); rotations are absolute quaternions. The distance between keys is at
+    most ``widest``, if frames permit. ``between`` returns the exact values at any time; without it nothing is measured
+    between frames.
     """
     frames = values.reshape(len(times), -1)
     if len(times) < 2 or float(distance(frames, frames[:1]).max()) <= tolerance:
@@ -150,13 +153,13 @@ def fewest_keys(
 
 
 def subframes(times: Floats, probes: Floats) -> Floats:
-    """Times between neighbours, (n - 1) * len(probes) of them, in rising order."""
+    """Return times between neighbours, (n - 1) * len(probes) of them, in ascending order."""
     return np.asarray((times[:-1, None] + np.diff(times)[:, None] * probes).reshape(-1))
 
 
 @dataclass(eq=False, repr=False)
 class _Task:
-    """What is to be met, and how near."""
+    """The values to approximate, and the tolerance."""
 
     kind: str
     times: Floats
@@ -167,7 +170,7 @@ class _Task:
     between: Between | None
 
     def prepare(self) -> Sampling[None]:
-        """All times that count: a row from each frame to the next, its frame first; and what is meant there."""
+        """Compute all times that count, one row from each frame to the next, and the exact values there."""
         checks, wanted = self.times[:-1, None], self.values.reshape(len(self.times), -1)[:-1, None]
         if self.between is not None:
             inner = subframes(self.times, PROBES)
@@ -177,7 +180,7 @@ class _Task:
         self.checks, self.wanted = checks, wanted
 
     def is_possible(self) -> Sampling[bool]:
-        """Whether keys at all frames, smooth or straight, stay within the tolerance everywhere between them."""
+        """Return whether keys at all frames, smooth or linear, are within the tolerance everywhere."""
         every = np.arange(len(self.times))
         errors = []
         for kind in (Interpolation.LINEAR, Interpolation.TCB):
@@ -188,11 +191,12 @@ class _Task:
     def insert(
         self, interpolation: Interpolation, chosen: Indices, most: float = np.inf
     ) -> Sampling[tuple[Track, float] | None]:
-        """Keys at the chosen frames and as many more as it takes, and how far the track is off in the end; None where
-        it takes ``most`` keys or more."""
+        """Return keys at the chosen frames and as many more as needed, and the final error; None for ``most`` keys or
+        more.
+        """
         corners = np.zeros(len(self.times), bool)
         settled = np.zeros(len(self.times) - 1, bool)
-        """intervals between two frames that are both keys, and no better for anything that could be done"""
+        """intervals between two adjacent frames that are both keys and cannot be improved"""
         while len(chosen) < most:
             track = self._track(interpolation, chosen, corners)
             error = yield from self._errors(track, chosen)
@@ -220,7 +224,7 @@ class _Task:
 
     @staticmethod
     def _worst_frame(error: Floats, begin: int, end: int) -> int:
-        """The frame between two keys that the next key is put on: where, or beside where, the error is largest."""
+        """Return the frame for the next key between two keys: at or next to the largest error."""
         at = begin + int(np.argmax(error[begin:end].max(axis=1)))
         before, behind = max(at, begin + 1), min(at + 1, end - 1)
         return before if error[before, 0] >= error[behind, 0] else behind
@@ -228,7 +232,7 @@ class _Task:
     def _straighten(
         self, interpolation: Interpolation, starts: Indices, worst: Floats, corners: Flags, settled: Flags
     ) -> Sampling[None]:
-        """Straight pieces for intervals that no key can come between, where that is nearer than the curve."""
+        """Make linear pieces of intervals that no key can divide, if that reduces the error."""
         settled[starts] = True
         if not len(starts) or interpolation is not Interpolation.TCB or self.between is None:
             return
@@ -251,7 +255,7 @@ class _Task:
 
 
 def _parabolic(times: Floats) -> dict[str, Floats]:
-    """Tension and bias of keys at these times; none where they stand evenly."""
+    """Return tension and bias of keys at these times; zero if they are evenly spaced."""
     spans = np.diff(times)
     if len(spans) < 2 or np.ptp(spans) == 0:
         return {}

@@ -1,8 +1,8 @@
-"""Fields of parts of which a file may hold a hundred thousand: a default is made when somebody asks for it.
+"""Lazy fields: defaults that are created on first use, for classes with hundreds of thousands of instances.
 
-An empty dictionary, three zeros or a note of the place in the file take several times the bytes that such a part has
-in its file. `lazy` is a ``default_factory`` that is called when the field is first read; what it made is the part's
-own and may be changed like any other. How much that saves: docs/decisions/0010-lazy-fields-and-garbage-collection.md.
+An empty dictionary, three zeros or a record of the location in the file take several times the bytes of such a part in
+its file. `lazy` is a ``default_factory`` that is called when the field is first read; its result belongs to the part
+and may be changed like any other value. The savings: docs/decisions/0010-lazy-fields-and-garbage-collection.md.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 
 class Lazy:
-    """The default of a field that is made when it is first read."""
+    """The default of a field that is created when it is first read."""
 
     __slots__ = ("make",)
 
@@ -21,18 +21,18 @@ class Lazy:
         self.make = make
 
     def __repr__(self) -> str:
-        return "<factory>"  # what `dataclasses` shows in signatures for any default that is made
+        return "<factory>"  # what `dataclasses` shows in signatures for any default factory
 
 
 def lazy(make: Callable[[], object]) -> Any:
-    """The default of a field of `LazyFields`: ``make()``, when the field is first read."""
+    """Declare a field of `LazyFields` with the default ``make()``, created when it is first read."""
     return Lazy(make)
 
 
 _NAMES: dict[type, tuple[str, ...]] = {}
 """the lazy fields of each class"""
 _SHARED: dict[tuple[str, ...], tuple[str, ...]] = {}
-"""names of extras, which the code that makes scenes decides, not a file"""
+"""names of extras, decided by the code that makes scenes, not by a file"""
 
 
 class LazyFields:
@@ -42,7 +42,7 @@ class LazyFields:
     if TYPE_CHECKING:
         extras: dict[str, Any]
         _noted: tuple[Any, ...] | None
-        """extras of one format in short: its id and their names as one tuple, which parts share, and the values"""
+        """extras of one format in compact form: its id and their names as one shared tuple, and the values"""
         _later: tuple[Any, ...]
         """how to make the fields that were left out: see `leave_out`"""
 
@@ -56,7 +56,7 @@ class LazyFields:
             if type(getattr(self, name)) is Lazy:
                 delattr(self, name)
 
-    if not TYPE_CHECKING:  # only what is declared may be asked for
+    if not TYPE_CHECKING:  # only declared fields can be created
 
         def __getattr__(self, name: str) -> Any:
             declared = type(self).__dataclass_fields__.get(name)
@@ -87,7 +87,7 @@ def _is_set(part: LazyFields, name: str) -> bool:
 
 
 def stored(part: LazyFields, name: str) -> Any:
-    """A field as far as it was set, without making its default: None if it was left out."""
+    """Return a field if it was set, without creating its default; otherwise None."""
     try:
         return object.__getattribute__(part, name)
     except AttributeError:
@@ -121,13 +121,14 @@ def leave_out(part: LazyFields, make: Callable[..., dict[str, Any]], *known: obj
 
 
 def set_extras(part: LazyFields, names: tuple[str, ...], *values: object) -> None:
-    """Give a fresh part its extras in short: ``names`` are the id of the format and a name for each value, the same
-    tuple for all parts of a kind."""
+    """Set the extras of a new part in compact form: ``names`` are the id of the format and a name for each value, the
+    same tuple for all parts of a kind.
+    """
     part._noted = (names, *values)
 
 
 def add_extras(part: LazyFields, format: str, said: Mapping[str, object]) -> None:
-    """Add to the extras of a format: in short, as long as nobody has asked for them."""
+    """Add to the extras of a format, in compact form unless they were already read."""
     noted = part._noted
     if stored(part, "extras") is not None or (noted is not None and noted[0][0] != format):
         part.extras.setdefault(format, {}).update(said)

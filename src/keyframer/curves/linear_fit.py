@@ -1,8 +1,8 @@
-"""Straight keys for any functions: on whole frames first, and between frames where that is not enough.
+"""Fits linear keys to any functions: on whole frames first, and between frames if that is not enough.
 
-Every interval between two keys is probed. One that is too far off is cut into as many pieces as its error asks for
-(the error of a line falls with the square of its length). All intervals of all functions are cut and probed together,
-so the number of calls is that of the rounds.
+Every interval between two keys is probed. One with too large an error is cut into as many pieces as its error requires
+(the error of a line falls with the square of its length). Intervals of all functions are processed together, so the
+number of calls is the number of rounds.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from .key_columns import Flags, Indices
 from .track import Floats
 
 Between = Callable[[Floats, Floats, Floats], Floats]
-"""what a player shows at u (n,) on the way from values (n, k) to values (n, k)"""
+"""what a player shows at u (n,) between values (n, k) and values (n, k)"""
 
-# Where the error is looked for: the middle, where a bend is farthest off, and uneven places around it.
+# Where the error is measured: the middle, where a curve deviates most, and uneven places around it.
 _PROBES = np.array((0.11, 0.29, 0.5, 0.73, 0.91))
-_MOST_PIECES = 4  # of an interval in one round: its pieces may differ in what they need
+_MOST_PIECES = 4  # pieces of an interval in one round: they may need different numbers of keys
 _ROUNDS = 40
-FRAMES_PROBED = 20_000  # of a function, at most
-_PROBED_AT_ONCE = 8_192  # what comparing takes on the way stays in the processor's cache
+FRAMES_PROBED = 20_000  # most whole frames of a function that are tested
+_PROBED_AT_ONCE = 8_192  # temporaries of the comparison stay in the cache of the processor
 
 
 @dataclass(frozen=True)
 class Measure:
-    """How far values of one kind are apart, and what players make of two straight keys: the worst of them counts."""
+    """The error of values of one kind between linear keys, for all kinds of players: the worst of them counts."""
 
     distance: Distance
     between: tuple[Between, ...]
 
     def error(self, first: Floats, last: Floats, u: Floats, wanted: Floats) -> Floats:
-        """(n,) the largest error of any player."""
+        """Return (n,) the largest error of any player."""
         distances = [self.distance(show(first, last, u), wanted) for show in self.between]
         return np.asarray(np.nan_to_num(np.maximum.reduce(distances)))
 
@@ -47,7 +47,8 @@ def straight(first: Floats, last: Floats, u: Floats) -> Floats:
 
 
 def straight_components(first_xyzw: Floats, last_xyzw: Floats, u: Floats) -> Floats:
-    """Blender's way: every component of a quaternion by itself, the shorter way around, made a unit at the end."""
+    """Interpolate as Blender does: each component of a quaternion separately, the shorter way, normalised at the
+    end."""
     sign = np.where(np.sum(first_xyzw * last_xyzw, axis=1) < 0, -1.0, 1.0)[:, None]
     return quat.normalise(straight(first_xyzw, sign * last_xyzw, u))
 
@@ -58,22 +59,22 @@ ROTATIONS = Measure(turn_degrees, (quat.slerp, straight_components))
 
 
 class Lines(NamedTuple):
-    """Rising times (n,) and values (n, k) of keys."""
+    """Ascending times (n,) and values (n, k) of keys."""
 
     times: Floats
     values: Floats
     complete: bool = True
-    """whether more keys than were allowed would not have been closer"""
+    """whether more keys than allowed would not reduce the error"""
     too_fast: bool = False
-    """whether some keys are as close together as they may be, and still not close enough"""
+    """whether some keys are as close as allowed, and the error is still too large"""
 
 
 def place_keys(
     functions: Functions, measure: Measure, *, frame: float, most_keys: int, room: int | None = None
 ) -> list[Lines]:
-    """Keys between which straight lines are nowhere farther from the functions than their tolerances.
+    """Return keys such that linear interpolation is within the tolerances of the functions.
 
-    Keys stand on multiples of ``frame`` as long as that is enough. A jump takes the shortest interval of its function.
+    Keys are on multiples of ``frame`` if that is enough. A jump takes the shortest interval of its function.
     A function gets at most ``most_keys``, all together ``room``.
     """
     allowance = Allowance(functions, most_keys, most_keys if room is None else room)
@@ -87,7 +88,7 @@ def place_keys(
         tolerance = functions.tolerances[open_.owner]
         most = np.minimum((open_.end - open_.begin) / functions.shortest[open_.owner], _MOST_PIECES)
         wrong = error > tolerance
-        if number:  # in the first round an interval is as short as the function says itself
+        if number:  # in the first round the functions set the shortest interval
             too_fast[open_.owner[wrong & (most < 2)]] = True
         wrong &= most >= 2
         pieces = np.minimum(np.ceil(np.sqrt(error[wrong] / tolerance[wrong])), most[wrong]).astype(np.intp)
@@ -116,7 +117,7 @@ class _Points(NamedTuple):
 
 
 class _Intervals(NamedTuple):
-    """Lines by their ends: function (n,), times (n,), values (n, k); those of a function in order of time."""
+    """Lines given by their ends: function (n,), times (n,), values (n, k); those of a function are sorted by time."""
 
     owner: Indices
     begin: Floats
@@ -128,7 +129,7 @@ class _Intervals(NamedTuple):
         return _Intervals._make(column[which] for column in self)
 
     def holders(self, points: _Points) -> Indices:
-        """(m,) the interval in which a point lies, -1 for none."""
+        """Return (m,) the interval that contains each point, -1 for none."""
         if not len(points.times):
             return np.empty(0, np.intp)
         ranks, rank = np.unique(points.times, return_inverse=True)
@@ -139,7 +140,7 @@ class _Intervals(NamedTuple):
         return np.where(inside & (points.times < self.end[segments]), segments, -1)
 
     def errors(self, measure: Measure, wanted: Floats, frames: _Points, holder: Indices) -> Floats:
-        """(n,) the largest error at the probes, where (n, probes, k) is ``wanted``, and at the frames inside."""
+        """Return (n,) the largest error at the probes, where (n, probes, k) is ``wanted``, and at the frames inside."""
         largest = np.zeros(len(self.begin))
         step = max(1, _PROBED_AT_ONCE // len(_PROBES))
         for begin in range(0, len(largest), step):
@@ -160,7 +161,7 @@ class _Intervals(NamedTuple):
 
 
 def _at_frames(functions: Functions, frame: float) -> _Points:
-    """Functions with a long stretch at every frame, so that nothing hides between its probes."""
+    """Return functions with a long interval at every frame, so that nothing between its probes is missed."""
     owner, begin, end, _ = functions.intervals()
     long = np.zeros(len(functions.counts), np.bool_)
     long[owner[end - begin > len(_PROBES) * frame]] = True
@@ -175,7 +176,7 @@ def _at_frames(functions: Functions, frame: float) -> _Points:
 
 
 def _first_intervals(functions: Functions) -> tuple[_Intervals, Floats]:
-    """One interval from break to break, or to a jump's beginning; what is meant at their probes."""
+    """Return one interval from break to break, or to the start of a jump; and the exact values at their probes."""
     owner, begin, end, jump = functions.intervals()
     end = np.where(jump, end - np.minimum(functions.shortest[owner], 0.25 * (end - begin)), end)
     first, last, *probes = functions.values(owner, [begin, end, *_probes(begin, end)])
@@ -187,13 +188,13 @@ def _probes(begin: Floats, end: Floats) -> list[Floats]:
 
 
 def whole_frames(begin: float, end: float, frame: float, most: int) -> Floats:
-    """The multiples of ``frame`` between two times; none if there are more than ``most``."""
+    """Return the multiples of ``frame`` between two times; none if there are more than ``most``."""
     first, last = np.floor(begin / frame) + 1, np.ceil(end / frame) - 1
     return np.arange(first, last + 1) * frame if 0 <= last - first < most else np.empty(0)
 
 
 class _Cuts(NamedTuple):
-    """Where intervals (n,) are cut: how often, and the whole frames before and inside each."""
+    """Where intervals (n,) are cut: the number of pieces, and the whole frames before and inside each."""
 
     counts: Indices
     before: Floats
@@ -211,14 +212,16 @@ class _Cuts(NamedTuple):
 
 
 def _cut(functions: Functions, whole: _Intervals, cuts: _Cuts, frame: float) -> tuple[_Intervals, Floats]:
-    """Intervals in pieces, at whole frames where there are any inside; what is meant at the probes of the pieces."""
+    """Return intervals in pieces, cut at whole frames inside if there are any; and the exact values at the probes of
+    the pieces.
+    """
     place = np.repeat(np.arange(len(whole.begin)), cuts.counts)
     number = np.arange(len(place)) - np.repeat(np.cumsum(cuts.counts) - cuts.counts, cuts.counts) + 1
     share = number / (cuts.counts[place] + 1)
     on_frames = (cuts.before[place] + np.rint(share * (cuts.inside[place] + 1))) * frame
     between = whole.begin[place] + share * (whole.end - whole.begin)[place]
     times = np.where(cuts.inside[place] > 0, on_frames, between)
-    # piece j of interval i stands at i + the cuts before it + j
+    # piece j of interval i is at i + the cuts before it + j
     head = np.arange(len(whole.begin)) + np.cumsum(cuts.counts) - cuts.counts
     later = head[place] + number
     owner = np.repeat(whole.owner, cuts.counts + 1)
@@ -237,7 +240,7 @@ def _cut(functions: Functions, whole: _Intervals, cuts: _Cuts, frame: float) -> 
 
 
 def _joined(functions: Functions, parts: list[_Intervals], complete: Flags, too_fast: Flags) -> list[Lines]:
-    """The intervals of each function as keys in order: their ends, each once."""
+    """Return the intervals of each function as keys: their ends, each once."""
     owner, begin, end, first, last = (np.concatenate(column) for column in zip(*parts, strict=True))
     owners, times, values = [owner, owner], [begin, end], [first, last]
     firsts, lasts = functions.ends()

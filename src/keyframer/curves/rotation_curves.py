@@ -1,4 +1,4 @@
-"""Rotations between keys: turning at constant speed, and squad in log space with TCB weights.
+"""Interpolation of rotations: at constant speed, and squad in log space with TCB weights.
 
 With L the turn of a segment seen from its first key, a_0 = q_0 exp(A) and b_1 = q_1 exp(B), the squad
 slerp(slerp(q_0, q_1, u), slerp(a_0, b_1, u), 2u(1-u)) is computed as q_0 exp(uL) exp(2u(1-u) N) with
@@ -28,11 +28,11 @@ _VANISHED = 1e-6
 
 
 def log_near(v: Parts, w: Floats, predicted: Parts) -> tuple[Parts, Floats]:
-    """Unit axis and half angle of quaternions (v, w), components apart, nearest the predicted vectors.
+    """Return unit axis and half angle of quaternions (v, w), in separate components, nearest to the predicted vectors.
 
-    A quaternion's logarithm is known up to 2 pi k along its axis. The spline formulas predict what it must be near;
-    that picks k, so that whole turns are not lost. Where the quaternion is almost 1 or -1 its axis is noise and the
-    predicted axis serves.
+    The logarithm of a quaternion is defined up to 2 pi k along its axis. The spline formulas predict an approximate
+    value; that decides k, so that whole turns are not lost. If the quaternion is almost 1 or -1, its axis is noise and
+    the predicted axis is used.
     """
     length = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     vanished = np.flatnonzero(length <= _VANISHED)
@@ -59,7 +59,7 @@ def _use_prediction(rows: Indices, v: Parts, w: Floats, predicted: Parts, axis: 
     base = np.where(front, along, np.pi - along)
     whole = np.rint((expected - base) * (0.5 / np.pi))
     turned = base + 2 * np.pi * whole
-    # No whole turn, or nothing to go by: the vector part is the logarithm (of -q, if q is near -1).
+    # No whole turn, or no prediction: the vector part is the logarithm (of -q, if q is near -1).
     plain = (front & (whole == 0)) | ~known
     length = np.sqrt(np.sum(short * short, axis=0))
     own_axis = short / np.where(length > 0, length, 1.0) * np.where(front, 1.0, -1.0)
@@ -124,7 +124,7 @@ class SquadTable:
 
 
 def _ways(segments: Segments, rotations: Floats, turns: Floats) -> Floats:
-    """(K, 3) L of each segment: the next key's turn seen from the key it starts at, 0 where none starts."""
+    """Return (K, 3) L of each segment: the rotation of the next key relative to its first key, 0 where none starts."""
     ahead = np.zeros_like(turns)
     ahead[:-1] = turns[1:]
     ahead[~segments.lasting] = 0.0
@@ -132,7 +132,7 @@ def _ways(segments: Segments, rotations: Floats, turns: Floats) -> Floats:
 
 
 def _half_exponents(columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> tuple[Floats, Floats]:
-    """(K, 3) A at the start and B at the end of each segment, 0 where none starts."""
+    """Return (K, 3) A at the start and B at the end of each segment, 0 where none starts."""
     before, after = segments.before, segments.after
     # an end of a piece uses the one existing difference twice
     back = turns[np.where(before < 0, after, before) + 1]

@@ -1,7 +1,7 @@
-"""Rotation keys in another form: increments or absolute turns, axis and angle or quaternions.
+"""Converts rotation keys between forms: increments or absolute rotations, axis and angle or quaternions.
 
-Increments keep their own angle, however many turns it is, as long as the form can say it: a quaternion cannot say
-360 degrees and more (see `has_full_turns`). Absolute keys mean the shortest way, so their increments are that.
+Increments keep their angle, also of several turns, if the form supports it: a quaternion cannot express 360 degrees and
+more (see `has_full_turns`). Absolute keys imply the shortest way, so their increments are the shortest.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FULL_TURN = 2 * np.pi * (1 - 1e-6)
 
 
 def usable_keys(track: Track) -> Track:
-    """The track without keys that are no numbers, in order of time; the same track where nothing is wrong with it."""
+    """Return the track without non-finite keys, sorted by time; the same track if all keys are valid."""
     if not len(track.times):
         return track
     numbers = track.values.reshape(len(track.times), -1)
@@ -31,19 +31,19 @@ def usable_keys(track: Track) -> Track:
 
 
 def picked(track: Track, keys: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Track:
-    """The track with these keys only, in this order."""
+    """Return the track with only these keys, in this order."""
     columns = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags", "tangents_in", "tangents_out")
     chosen = {name: column[keys] for name in columns if (column := getattr(track, name)) is not None}
     return replace(track, times=track.times[keys], values=track.values[keys], **chosen)
 
 
 def absolute(track: Track) -> Floats:
-    """rotation_xyzw (n, 4) of every key of a track with usable keys."""
+    """Return rotation_xyzw (n, 4) of every key of a track with usable keys."""
     return absolute_rotations(gather([track], 4), track.form)[0]
 
 
 def increments(track: Track) -> tuple[Floats, Floats]:
-    """Axis (n, 3) and angle (n,) of each key relative to the one before; the first is absolute."""
+    """Return axis (n, 3) and angle (n,) of each key relative to the one before; the first is absolute."""
     if track.form is RotationForm.AXIS_ANGLE_RELATIVE:
         return track.values[:, :3], track.values[:, 3]
     if track.form is RotationForm.QUATERNION_RELATIVE:
@@ -53,12 +53,12 @@ def increments(track: Track) -> tuple[Floats, Floats]:
     steps[1:] = quat.multiply(turns[1:], quat.conjugate(turns[:-1]))
     same = np.all(turns[1:] == turns[:-1], axis=1)
     steps[1:][same] = quat.IDENTITY_XYZW  # rounding would leave 1e-17
-    steps[steps[:, 3] < 0] *= -1  # absolute keys mean the shortest way
+    steps[steps[:, 3] < 0] *= -1  # absolute keys imply the shortest way
     return quat.to_axis_angle(steps)
 
 
 def has_full_turns(track: Track) -> bool:
-    """Whether an increment behind the first key turns by 360 degrees or more."""
+    """Return whether an increment after the first key rotates by 360 degrees or more."""
     if track.form is not RotationForm.AXIS_ANGLE_RELATIVE:
         return False
     turning = (track.values[1:, :3] != 0).any(axis=1)
@@ -66,7 +66,7 @@ def has_full_turns(track: Track) -> bool:
 
 
 def with_form(track: Track, form: RotationForm) -> Track:
-    """The track with its keys in another form; the same track where they have it already."""
+    """Return the track with its keys in another form; the same track if they have it already."""
     if track.form is form:
         return track
     if form in (RotationForm.AXIS_ANGLE_RELATIVE, RotationForm.QUATERNION_RELATIVE):
@@ -83,7 +83,7 @@ def with_form(track: Track, form: RotationForm) -> Track:
 
 
 def _shortest(rotations: Floats) -> tuple[Floats, Floats]:
-    """Axes and angles up to 180 degrees."""
+    """Return axes and angles up to 180 degrees."""
     return quat.to_axis_angle(np.where(rotations[:, 3:] < 0, -rotations, rotations))
 
 
@@ -92,7 +92,7 @@ _RELATIVE = (RotationForm.AXIS_ANGLE_RELATIVE, RotationForm.QUATERNION_RELATIVE)
 
 
 def absolute_rotations(columns: KeyColumns, form: RotationForm) -> tuple[Floats, Floats]:
-    """rotation_xyzw (K, 4) of every key and the turn (K, 3) from the key before it.
+    """Return rotation_xyzw (K, 4) of every key and the rotation (K, 3) from the key before it.
 
     A turn is the half-angle vector of the increment in front of the rotation before it, q_j = exp(turn_j) · q_(j-1),
     taken from the key itself where keys are increments: direction and number of turns are the key's own and never the
@@ -117,7 +117,7 @@ def absolute_rotations(columns: KeyColumns, form: RotationForm) -> tuple[Floats,
 
 
 def single_rotations(values: Floats, form: RotationForm) -> Floats:
-    """rotation_xyzw (n, 4) of n tracks of one key each (n, 4): what `absolute_rotations` makes of first keys."""
+    """Return rotation_xyzw (n, 4) of n tracks of one key each (n, 4), as `absolute_rotations` does for first keys."""
     if form in _AXIS_ANGLE:
         keys = quat.exp(quat.half_turn(values[:, :3], values[:, 3]))
         return quat.normalise(keys) if form in _RELATIVE else keys
@@ -126,8 +126,8 @@ def single_rotations(values: Floats, form: RotationForm) -> Floats:
 
 
 def _running_product(increments: Floats, columns: KeyColumns) -> Floats:
-    """q_j = r_j r_(j-1) ... r_0 within each track, in log2(longest track) passes over all keys."""
-    product = np.ascontiguousarray(increments.T)  # components apart: the passes read memory in order
+    """Return q_j = r_j r_(j-1) ... r_0 within each track, in log2(longest track) passes over all keys."""
+    product = np.ascontiguousarray(increments.T)  # separate components: the passes read memory in order
     place = np.arange(len(increments)) - columns.starts[columns.track]
     step, longest = 1, int(columns.counts.max(initial=0))
     while step < longest:
@@ -138,7 +138,7 @@ def _running_product(increments: Floats, columns: KeyColumns) -> Floats:
 
 
 def _sign_continuous(rotations: Floats, columns: KeyColumns) -> Floats:
-    """Each quaternion or its negative, whichever is nearer to the one before; the first keeps its sign."""
+    """Return each quaternion or its negative, whichever is nearer to the one before; the first keeps its sign."""
     flip = np.ones(len(rotations))
     flip[1:] = np.where(np.sum(rotations[1:] * rotations[:-1], axis=1) < 0, -1.0, 1.0)
     running = np.cumprod(flip)

@@ -1,9 +1,8 @@
-"""Where a time falls: for n tracks at once, the key before it and the way u to the next one, eased.
+"""Locates times in n tracks at once: the key before each time and the eased fraction u to the next key.
 
-Key times are replaced by their rank among all key times of the group. Files keep keys on few distinct
-frames, so one table (rank x track -> key) usually answers with a row copy; where it would be too big, one
-searchsorted over (track, rank) pairs does. Either costs a few numpy calls for all tracks and times
-together.
+Key times are replaced by their rank among all key times of the group. Files have keys on few distinct frames, so one
+table (rank x track -> key) usually suffices; if it would be too large, one searchsorted over (track, rank) pairs is
+used. Either costs a few numpy calls for all tracks and times together.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from numpy.typing import ArrayLike
 from .key_columns import Flags, Indices, KeyColumns
 from .track import Floats, Wrap
 
-# Stands for infinity: beyond any usable key (1e150), and differences with it stay finite.
+# Represents infinity: beyond any usable key (1e150), with finite differences.
 FAR = 1e300
 
 
 def clean_times(times: ArrayLike) -> Floats:
-    """Times (T,) fit for arithmetic: NaN counts as long before the first key."""
+    """Return times (T,) that are safe for arithmetic: NaN is treated as long before the first key."""
     given = np.atleast_1d(np.asarray(times, dtype=np.float64))
     return np.clip(np.where(np.isnan(given), -FAR, given), -FAR, FAR)  # np.nan_to_num takes ten times as long
 
 
 class TimeWrap:
-    """The wrap of n tracks: time is held at the ends, or taken modulo the last key's time.
+    """The wrap of n tracks: time is clamped to the ends, or taken modulo the time of the last key.
 
     Repeat and loop run from time 0 to the last key, both ways in time: -1 is one before the last key. A track whose
     first key lies before 0 has a lead-in instead: times below 0 are played as authored, and the cycle starts at 0. At a
@@ -43,7 +42,7 @@ class TimeWrap:
         self._lead_in = columns.times[starts[periodic]] < 0
 
     def local(self, times: Floats) -> Floats:
-        """Clean times (T,) as each track sees them: (T, n), or (T, 1) if all tracks see the same."""
+        """Return clean times (T,) as seen by each track: (T, n), or (T, 1) if all tracks see the same."""
         if not len(self._tracks):
             return times[:, None]
         column = times[:, None]
@@ -53,7 +52,7 @@ class TimeWrap:
         return out
 
     def local_pairs(self, tracks: Indices, times: Floats) -> Floats:
-        """(P,) one clean time each as one track (P,) each sees it."""
+        """Return (P,) one clean time each, as seen by one track (P,) each."""
         if not len(self._tracks):
             return times
         place = np.searchsorted(self._tracks, tracks)
@@ -64,10 +63,10 @@ class TimeWrap:
 
 @dataclass(eq=False, repr=False)
 class Segments:
-    """Which segments meet at each of K keys: pieces between jumps, and the seam of a loop.
+    """The segments that meet at each of K keys: pieces between jumps, and the seam of a loop.
 
-    A segment is named by the key it starts at and exists only if it lasts: two keys at one time are a jump that ends a
-    piece. In a loop the last segment comes before the first key and the first one after the last key.
+    A segment is identified by its first key and exists only if it has a duration: two keys at one time are a jump that
+    ends a piece. In a loop the last segment comes before the first key and the first one after the last key.
     """
 
     lengths: Floats  # (K,) time to the next key; 0 where no segment starts
@@ -76,17 +75,17 @@ class Segments:
 
     @property
     def lasting(self) -> Flags:
-        """(K,) true where a segment starts."""
+        """(K,) true if a segment starts here."""
         return np.asarray(self.lengths > 0)
 
     @property
     def interior(self) -> Flags:
-        """(K,) true where a key has segments on both sides, perhaps across the seam."""
+        """(K,) true if a key has segments on both sides, possibly across the seam."""
         return np.asarray((self.before >= 0) & (self.after >= 0))
 
 
 def find_segments(columns: KeyColumns) -> Segments:
-    """The segments of all tracks."""
+    """Return the segments of all tracks."""
     count = len(columns.times)
     keys = np.arange(count)
     lengths = np.zeros(count)
@@ -107,7 +106,7 @@ def find_segments(columns: KeyColumns) -> Segments:
 
 
 def segment_ease(columns: KeyColumns, segments: Segments) -> tuple[Floats, Floats] | None:
-    """Ease out of the left and into the right key of every segment, together at most 1; None if all are 0."""
+    """Return ease out of the left and into the right key of every segment, together at most 1; None if all are 0."""
     leaving = np.where(segments.lasting, columns.ease_from, 0.0)
     arriving = np.zeros(len(leaving))
     arriving[:-1] = columns.ease_to[1:]
@@ -119,8 +118,9 @@ def segment_ease(columns: KeyColumns, segments: Segments) -> tuple[Floats, Float
 
 
 def warp(u: Floats, leaving: Floats, arriving: Floats) -> Floats:
-    """u before any interpolation, with a slow start that takes `leaving` and a slow stop that takes `arriving` of the
-    segment."""
+    """Return u before interpolation, with a slow start of the fraction `leaving` and a slow stop of the fraction
+    `arriving`.
+    """
     speed = 1 / (2 - leaving - arriving)
     start = speed * u * u / np.where(leaving > 0, leaving, 1.0)
     stop = 1 - speed * (1 - u) ** 2 / np.where(arriving > 0, arriving, 1.0)
@@ -128,18 +128,18 @@ def warp(u: Floats, leaving: Floats, arriving: Floats) -> Floats:
     return np.where(u < leaving, start, np.where(u <= 1 - arriving, cruise, stop))
 
 
-# 1 M entries are 8 MB; beyond that a table may not outgrow the keys it indexes by much.
+# 1 M entries are 8 MB; a larger table may not be much larger than the keys it indexes.
 SMALL_TABLE = 1_000_000
 ENTRIES_PER_KEY = 4
 
 
 class Timeline:
-    """The time side of n tracks with at least one key each."""
+    """The key times of n tracks with at least one key each."""
 
     def __init__(self, columns: KeyColumns, segments: Segments) -> None:
         self._wrap = TimeWrap(columns)
         self._key_times = columns.times
-        self._lengths = np.where(segments.lasting, segments.lengths, np.inf)  # u stays 0 where no segment starts
+        self._lengths = np.where(segments.lasting, segments.lengths, np.inf)  # u stays 0 if no segment starts
         self._ease = segment_ease(columns, segments)
         self._starts = columns.starts
         count = len(self._starts)
@@ -156,7 +156,7 @@ class Timeline:
             self._offsets = np.arange(count) * height
 
     def locate(self, times: Floats) -> tuple[Indices, Floats]:
-        """The keys at or before clean times (T,), and u in 0..1 from there to the next key, both (T, n)."""
+        """Return the keys at or before clean times (T,), and u in 0..1 from there to the next key, both (T, n)."""
         local = self._wrap.local(times)
         rank = np.searchsorted(self._ranks, local, side="right")
         if self._table is None:
@@ -169,7 +169,7 @@ class Timeline:
         return rows, self._shares(local, rows)
 
     def locate_pairs(self, tracks: Indices, times: Floats) -> tuple[Indices, Floats]:
-        """As `locate`, for one track (P,) and one clean time (P,) each; both results are (P,)."""
+        """Return the same as `locate`, for one track (P,) and one clean time (P,) each; both results are (P,)."""
         local = self._wrap.local_pairs(tracks, times)
         rank = np.searchsorted(self._ranks, local, side="right")
         if self._table is None:
@@ -180,7 +180,7 @@ class Timeline:
         return rows, self._shares(local, rows)
 
     def _shares(self, local: Floats, rows: Indices) -> Floats:
-        """The eased way u from the keys ``rows`` to the next ones at local times."""
+        """Return the eased fraction u from the keys ``rows`` to the next ones at local times."""
         u = local - self._key_times[rows]
         u /= self._lengths[rows]
         np.clip(u, 0.0, 1.0, out=u)

@@ -1,7 +1,7 @@
-"""Authored keys of one animated property, as columns: what the file says, nothing sampled or compiled.
+"""Tracks: the authored keys of one animated property as columns, neither sampled nor compiled.
 
-A track may be empty, unsorted or hold NaN: only wrong shapes are refused. What evaluation makes of odd keys
-is written in the package's docstring.
+A track may be empty, unsorted or hold NaN: only wrong shapes are refused. The docstring of the package describes the
+evaluation of invalid keys.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Floats = NDArray[np.float64]
 
 
 class Interpolation(Enum):
-    """How a value gets from one key to the next."""
+    """How values are interpolated between keys."""
 
-    STEP = "step"  # holds until the next key
-    LINEAR = "linear"  # straight line; rotations turn at constant speed
+    STEP = "step"  # constant until the next key
+    LINEAR = "linear"  # linear; rotations at constant speed
     TCB = "tcb"  # Kochanek-Bartels with ease
     BEZIER = "bezier"  # without handles: TCB with zeros, ease ignored
     SAMPLED = "sampled"  # one value per frame, linear between frames
@@ -35,13 +35,13 @@ class Interpolation(Enum):
 class Wrap(Enum):
     """What happens outside the keys."""
 
-    SINGLE = "single"  # the end keys' values hold
-    REPEAT = "repeat"  # time modulo the last key's time
-    LOOP = "loop"  # as REPEAT, and tangents run across the seam
+    SINGLE = "single"  # the values of the first and the last key hold
+    REPEAT = "repeat"  # time modulo the time of the last key
+    LOOP = "loop"  # like REPEAT, with tangents across the seam
 
 
 class RotationForm(Enum):
-    """What the four numbers of a rotation key are; angles in radians, right-handed."""
+    """The meaning of the four numbers of a rotation key; angles in radians, right-handed."""
 
     NONE = "none"  # not a rotation
     AXIS_ANGLE_RELATIVE = "axis_angle_relative"  # x, y, z, angle: A_k = R(axis_k, angle_k) · A_(k-1)
@@ -66,7 +66,7 @@ KINDS = {
     "color": 3,
     "multiplier": 1,
 }
-"""what a track may animate, and how many numbers a key of it has; None: one for each shape"""
+"""kinds of tracks, and numbers per key; None: one for each shape"""
 
 
 @documented
@@ -75,17 +75,17 @@ class Track(LazyFields):
     """The keys of one property of one object, as columns."""
 
     kind: str
-    """what is animated: ``position``, ``rotation``, ``scale``, ``fov`` … (see `KINDS`)"""
+    """the animated property: ``position``, ``rotation``, ``scale``, ``fov`` … (see `KINDS`)"""
     times: Floats
-    """(n,) in the clip's unit of time"""
+    """(n,) in the time unit of the clip"""
     values: Floats
     """(n,) or (n, k); (n, 4) for every rotation form"""
     interpolation: Interpolation = Interpolation.LINEAR
-    """how a value gets from one key to the next"""
+    """interpolation between keys"""
     wrap: Wrap = Wrap.SINGLE
     """what happens outside the keys"""
     form: RotationForm = RotationForm.NONE
-    """what the four numbers of a rotation key are"""
+    """meaning of the four numbers of a rotation key"""
     tension: Floats | None = None
     """(n,) of TCB keys; None means zeros, here and in the next four"""
     continuity: Floats | None = None
@@ -97,13 +97,13 @@ class Track(LazyFields):
     ease_from: Floats | None = None
     """(n,)"""
     flags: NDArray[np.int64] | None = None
-    """(n,) as stored in the file, if it stores any"""
+    """(n,) flags as stored in the file, if it has any"""
     tangents_in: Floats | None = None
     """shape of values, per unit of time; CUBIC only"""
     tangents_out: Floats | None = None
     """shape of values, per unit of time; CUBIC only"""
     extras: dict[str, Any] = lazy(dict)
-    """leftovers of the format"""
+    """further data of the file, under the id of its format"""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -167,7 +167,7 @@ class Track(LazyFields):
 
     @property
     def is_rotation(self) -> bool:
-        """True if the values are turns, and sampling gives quaternions."""
+        """Whether the values are rotations; sampling then returns quaternions."""
         return self.form is not RotationForm.NONE
 
     @classmethod
@@ -180,7 +180,7 @@ class Track(LazyFields):
         wrap: Wrap = Wrap.SINGLE,
         form: RotationForm = RotationForm.NONE,
     ) -> Track:
-        """One value per frame: key i is at start + i * step."""
+        """Return a track with one value per frame: key i is at start + i * step."""
         frames = np.asarray(values, dtype=np.float64)
         times = start + step * np.arange(len(frames), dtype=np.float64)
         return cls(kind, times, frames, Interpolation.SAMPLED, wrap, form)
