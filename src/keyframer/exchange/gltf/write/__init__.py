@@ -1,4 +1,4 @@
-"""glTF 2.0 written from scenes: right in any viewer without extensions, and everything else in extras.
+"""Writes glTF 2.0 from scenes: correct in any viewer without extensions, with all other data in extras.
 
 `export` builds the whole asset in memory as parts; `save` writes it as ``.glb``, or as ``.gltf`` with a ``.bin``.
 """

@@ -1,6 +1,5 @@
-"""Animations: every clip of the scene, exact where a cubic is exact, fitted elsewhere, measured as written.
-
-The authored keys and clips go to extras, and the report says what became of each track.
+"""Writes animations: every clip of the scene, exact if possible, otherwise fitted, with the error measured in the
+written form. The authored keys and clips go to extras, and the report has the outcome of each track.
 """
 
 from __future__ import annotations
@@ -40,11 +39,12 @@ Floats32 = npt.NDArray[np.float32]
 _NO_SIGNS = np.ones(3, np.float32)
 _PLACING = ("position", "rotation", "scale", "scale_axes")
 _ROUNDS = 5
-"""how often fits are tightened until the world agrees: turns add up along a chain, and long arms magnify them"""
+"""most rounds of tighter fits until world positions agree: rotations add up along a chain, and long arms magnify them
+"""
 
 
 class ClipWriter:
-    """One clip on its way into an animation."""
+    """Writes one clip as an animation."""
 
     def __init__(
         self, context: Context, tree: Tree, looks: dict[int, Look], lights: Lights, number: int, rig: Rig
@@ -69,7 +69,7 @@ class ClipWriter:
         }
         numbers = {id(track): number for number, track in enumerate(rig.channels.bank.tracks)}
         self._tracks: dict[int, dict[str, int]] = {}
-        """those that change, as numbers of the rig's bank, by node and kind"""
+        """the animated tracks, as indices in the bank of the rig, by node and kind"""
         for channel in self.clip.channels:
             if (channel.track.kind, channel.node) in moving:
                 self._tracks.setdefault(channel.node, {})[channel.track.kind] = numbers[id(channel.track)]
@@ -79,7 +79,7 @@ class ClipWriter:
         self._motions: dict[tuple[int, str], Motion] = {}
 
     def write(self) -> Json:
-        """Write the animation, if anything moves; returns what the scene's extras say about the clip."""
+        """Write the animation, if anything moves; returns the data of the clip for the extras of the scene."""
         self._make_motions(1.0)
         samplers = self._samplers()
         if samplers:
@@ -123,7 +123,7 @@ class ClipWriter:
             self._make_gaze(node, look, tightness)
 
     def _make_gaze(self, node: int, look: Look, tightness: float) -> None:
-        """The baked turn of what looks at something, and its place where it had to leave its parent."""
+        """Bake the rotation of an aimed node, and its position if it had to leave its parent."""
         involved = [
             self._motions[other, kind] for other in look.involved for kind in _PLACING if (other, kind) in self._motions
         ]
@@ -147,7 +147,7 @@ class ClipWriter:
             )
 
     def _targets(self, node: int, kind: str) -> list[tuple[int, str, Floats32]]:
-        """Which properties of which glTF nodes a motion moves, and the signs that its values get."""
+        """Return which properties of which glTF nodes a motion animates, and the signs of its values."""
         placed = self._tree.placed[node]
         looking = self._looks.get(node)
         if looking is not None:
@@ -166,7 +166,7 @@ class ClipWriter:
         return []
 
     def _samplers(self) -> dict[tuple[int, str], Sampler]:
-        """What moves nodes, as it will be written."""
+        """Return the samplers that animate nodes, as they will be written."""
         samplers: dict[tuple[int, str], Sampler] = {}
         for (node, kind), motion in self._motions.items():
             if not motion.keys.is_still:
@@ -177,8 +177,9 @@ class ClipWriter:
         return samplers
 
     def _add_still_values(self, samplers: dict[tuple[int, str], Sampler]) -> None:
-        """Clips after the first state what differs from the first one's beginning, even if it does not move: also nodes
-        that only the first one moves."""
+        """Add constant values that differ from the start of the first clip, to clips after the first; also for nodes
+        that only the first one animates.
+        """
         begin, written = BaseValues(self._context, self._rig, self._rig.sample([self.span.begin])), self._tree.base
         for kind, values, usual, signs_of_axes in (
             ("position", begin.position, written.position, self._mirror),
@@ -194,7 +195,7 @@ class ClipWriter:
                         samplers[target, path] = Sampler.of(LINEAR, np.zeros(1, np.float32), still)
 
     def _tighten(self, samplers: dict[tuple[int, str], Sampler]) -> None:
-        """Fit more closely until the world agrees; fills ``samplers`` anew."""
+        """Fit more closely until world positions agree; replaces ``samplers``."""
         context = self._context
         allowed = context.options.max_error * context.size
         tightness = 1.0
@@ -211,14 +212,14 @@ class ClipWriter:
             samplers.update(self._samplers())
             before, error = error, world_error(context, self._rig, self.span, self._tree.placed, samplers)
             if error > 0.9 * before:
-                break  # what is left is rounding
+                break  # the remaining error is rounding
         measured = context.report.measured
         measured["size"] = context.size
         measured["world_error"] = max(error, measured.get("world_error", 0.0))
         measured["world_error_allowed"] = allowed
 
     def _lengthen(self, samplers: dict[tuple[int, str], Sampler]) -> None:
-        """Let the animation last as long as the clip: one property keeps its value until the end."""
+        """Extend the animation to the duration of the clip: one property keeps its value until the end."""
         if not samplers:
             return
         last = max(samplers, key=lambda place: float(samplers[place].times[-1]))
@@ -227,7 +228,7 @@ class ClipWriter:
             samplers[last] = samplers[last].lengthened(end)
 
     def _other_channels(self, channels: Channels) -> None:
-        """Visibility, morphs, cameras and lights."""
+        """Write visibility, morphs, cameras and lights."""
         properties = Properties(self._context, self._lights, channels, self._maker)
         for node, tracks in self._tracks.items():
             placed = self._tree.placed[node]
@@ -247,7 +248,7 @@ class ClipWriter:
 def write_animations(
     context: Context, tree: Tree, looks: dict[int, Look], lights: Lights, first_rig: Rig
 ) -> list[Json]:
-    """All clips; returns what the scene's extras say about them. ``first_rig`` is that of the first clip."""
+    """Write all clips; returns their data for the extras of the scene. ``first_rig`` is that of the first clip."""
     clips: list[Json] = []
     for number in range(len(context.scene.clips)):
         rig = Rig(context.scene, number) if number else first_rig
@@ -260,14 +261,14 @@ def write_animations(
 
 
 _WHOLE = ("position", "rotation", "scale")
-"""kinds whose samplers are written wherever they move, as they are"""
+"""kinds whose samplers are written unchanged wherever they are animated"""
 
 Motions = Mapping[tuple[int, str], Motion]
-"""by node and kind; ``gaze`` and ``place`` are those of what looks at a target"""
+"""by node and kind; ``gaze`` and ``place`` are those of aimed nodes"""
 
 
 def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
-    """The clip as authored; ``origin`` is its time at second 0 of the animation."""
+    """Return the authored clip for extras; ``origin`` is its time at second 0 of the animation."""
     content: Json = {
         "name": clip.name,
         "start": plain(float(clip.start)),
@@ -296,7 +297,7 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
 def keep_tracks(
     context: Context, number: int, placed: list[Placed], motions: Motions, looking: set[int], span: Span
 ) -> None:
-    """Put the authored keys of a clip onto their nodes, and say what became of those that change."""
+    """Store the authored keys of a clip in the extras of nodes, and report the outcome of the animated ones."""
     channels = context.scene.clips[number].channels
     if channels and not context.options.authored_keys:
         words = f"authored keys of {counted(len(channels), 'track')} are not stored in extras, as requested"
@@ -322,7 +323,7 @@ def keep_tracks(
             head: Json = context.asset.nodes[placed[channel.node].head]
             repeated = motion is not None and motion.repeats_keys and not motion.keys.is_still
             repeated &= track.kind in _WHOLE and channel.node not in looking and not context.axes.mirrored
-            if repeated and motion is not None:  # keys closer than single precision fall together in seconds
+            if repeated and motion is not None:  # keys closer than single precision have the same time in seconds
                 repeated = len(motion.sampler.times) == len(track.times)
             kept: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
             kept.append(track_extras(track, number, repeated))
@@ -340,7 +341,7 @@ def _report(
     looking: set[int],
     span: Span,
 ) -> None:
-    """``off``: the errors of motions that are not exact."""
+    """Report the outcome of tracks; ``off`` has the errors of motions that are not exact."""
     path = f"/nodes/{context.scene.nodes[node].name}/{track.kind}"
 
     def say(outcome: Outcome, detail: str, error: float | None = None, unit: str | None = None) -> None:

@@ -1,7 +1,6 @@
-"""Channels of one glTF animation: samplers, visibility, and animated properties of cameras and lights.
-
-Samplers that are alike are written once. Hidden geometry is said by KHR_node_visibility and by a scale of 0, which
-every viewer understands; properties need KHR_animation_pointer.
+"""Writes the channels of one glTF animation: samplers, visibility, and animated properties of cameras and lights. Equal
+samplers are written once. Hidden geometry has KHR_node_visibility and a scale of 0, which every viewer supports;
+animated properties need KHR_animation_pointer.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ class Properties:
             self._cones(node, number, tracks, base, degrees)
 
     def _cones(self, node: int, number: int, tracks: dict[str, int], base: str, degrees: float) -> None:
-        """Both cones from both tracks: the inner one stays inside the outer one."""
+        """Write both cones from both tracks: the inner one stays inside the outer one."""
         motions = dict(zip(tracks, self._maker.outlines(list(tracks.values())), strict=True))
         begins = self._lights.beginnings[number]
         rests = {"hotspot": begins.hotspot_degrees, "falloff": begins.falloff_degrees or 45.0}
@@ -135,7 +134,7 @@ class Properties:
             self._put(node, kind, f"{base}/spot/{name}", moved, np.degrees(1.0), "degree")
 
     def _resampled(self, track: int, tolerance: float, change: Function, measure: Measure = VECTORS) -> Motion | None:
-        """A track whose values are changed by a function that is not linear."""
+        """Return a track whose values are changed by a non-linear function."""
         (motion,) = self._maker.outlines([track])
         if motion is None:
             return None
@@ -181,7 +180,7 @@ def hide_node(context: Context, number: int, placed: Placed, visible: bool) -> N
 
 
 def animate_visibility(context: Context, number: int, placed: Placed, motion: Motion, channels: Channels) -> None:
-    """Write a visible track: steps of 0 and 1."""
+    """Write a visibility track: steps of 0 and 1."""
     if placed.geometry is None:
         return
     steps = motion.sampler

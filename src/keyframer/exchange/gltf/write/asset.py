@@ -1,8 +1,7 @@
-"""A glTF asset while it is written: its JSON lists, its binary buffer, and the files that hold both.
+"""A glTF asset under construction: its JSON lists, its binary buffer, and the files of both.
 
-Arrays of equal layout stand behind each other in a common buffer view (a pool), so that thousands of meshes cost a
-handful of views. An array that is there already is not written again. Arrays are kept as they come and never joined:
-the file is written part by part, whole or not at all.
+Arrays of equal layout share a buffer view (a pool), so that thousands of meshes need only a few views. Equal arrays are
+written once. Arrays are not concatenated in memory: the file is written part by part, atomically.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class _Pool:
     size: int = 0
 
     def add(self, array: Array) -> int:
-        """Append; returns the offset. The next part starts at a multiple of four."""
+        """Append data; returns its offset. The next part starts at a multiple of four."""
         offset = self.size
         self.parts.append(array)
         self.size += array.nbytes
@@ -68,31 +67,31 @@ class Buffers:
         self._blob_sizes: dict[int, int] = {}
 
     def vertices(self, array: Array, *, normalized: bool = False, bounds: bool = False) -> int:
-        """A vertex attribute (V, k)."""
+        """Add a vertex attribute (V, k)."""
         extra: dict[str, Any] = {"normalized": True} if normalized else {}
         if bounds:
             extra["min"], extra["max"] = column_bounds(array)
         return self._add(array, VERTICES, extra)
 
     def indices(self, array: Array) -> int:
-        """Triangle corners (n,), in the smallest type that holds them; the largest number of a type is reserved."""
+        """Add triangle corners (n,), in the smallest type that fits; the largest number of a type is reserved."""
         highest = int(array.max(initial=0))
         return self._add(array.astype("<u2" if highest < 0xFFFF else "<u4"), INDICES, {})
 
     def times(self, array: Array) -> int:
-        """Key times, which rise: their first and last are stated."""
+        """Add ascending key times; their first and last are stored as minimum and maximum."""
         return self._add(array, None, {"min": [float(array[0])], "max": [float(array[-1])]})
 
     def values(self, array: Array) -> int:
-        """Key values."""
+        """Add key values."""
         return self._add(array, None, {})
 
     def matrices(self, array: Array) -> int:
-        """Inverse bind matrices (n, 16), column by column: a view may not hold other things beside them."""
+        """Add inverse bind matrices (n, 16), column by column, in a view of their own."""
         return self._add(array, None, {}, "matrices")
 
     def blob(self, data: bytes) -> int:
-        """Bytes of another format, such as an image; returns the number of a buffer view."""
+        """Add bytes of another format, such as an image; returns the index of a buffer view."""
         pool = _Pool(None, None)
         pool.add(np.frombuffer(data, np.uint8))
         self._blobs.append(pool)
@@ -124,14 +123,14 @@ class Buffers:
         return len(self.accessors) - 1
 
     def finish(self) -> tuple[list[dict[str, Any]], int]:
-        """The buffer views, and the length of the buffer; accessors learn their view."""
+        """Return the buffer views and the length of the buffer; sets the views of accessors."""
         views: list[dict[str, Any]] = []
         number: dict[int, int] = {}
         offset = 0
         for pool in self._all():
             number[id(pool)] = len(views)
             view: dict[str, Any] = {"buffer": 0, "byteOffset": offset, "byteLength": pool.size}
-            if id(pool) in self._blob_sizes:  # without what fills it up to the next one
+            if id(pool) in self._blob_sizes:  # without padding to the next one
                 view["byteLength"] = self._blob_sizes[id(pool)]
             if pool.stride is not None:
                 view["byteStride"] = pool.stride
@@ -146,7 +145,7 @@ class Buffers:
         return views, offset
 
     def blob_view(self, ticket: int) -> int:
-        """The buffer view of a `blob`: they stand behind the pools."""
+        """Return the buffer view of a `blob`: they follow the pools."""
         return len(self._pools) - ticket - 1
 
     def _all(self) -> Iterator[_Pool]:
@@ -154,7 +153,7 @@ class Buffers:
         yield from self._blobs
 
     def parts(self) -> Iterator[memoryview]:
-        """The buffer, piece by piece."""
+        """Yield the parts of the buffer."""
         for pool in self._all():
             for part in pool.parts:
                 yield part.reshape(-1).view(np.uint8).data
@@ -171,7 +170,7 @@ _LISTS = ("nodes", "meshes", "materials", "textures", "images", "samplers", "cam
 
 
 class Asset:
-    """Parts refer to each other by number, so each list only grows."""
+    """The lists of a glTF asset. Parts refer to each other by index, so each list only grows."""
 
     def __init__(self) -> None:
         self.buffers = Buffers()
@@ -187,7 +186,7 @@ class Asset:
         self.lights: list[Json] = []
         """of KHR_lights_punctual"""
         self.extensions: set[str] = set()
-        """those in use; none is ever required"""
+        """used extensions; none is ever required"""
         self.roots: list[int] = []
         """the nodes of the scene"""
         self.about: Json = {"version": "2.0", "generator": f"keyframer {__version__}"}
@@ -196,7 +195,7 @@ class Asset:
         self._finished: tuple[list[Json], int] | None = None
 
     def add_node(self, node: Json, parent: int | None = None) -> int:
-        """Append a node below a parent, or to the scene; returns its number."""
+        """Append a node below a parent, or to the scene; returns its index."""
         number = len(self.nodes)
         self.nodes.append(node)
         if parent is None:
@@ -217,7 +216,7 @@ class Asset:
         return self._finish()[1]
 
     def root(self, buffers: list[Json]) -> Json:
-        """The whole JSON; empty lists are left out, as glTF wants."""
+        """Return the whole JSON; empty lists are left out, as glTF requires."""
         views, _ = self._finish()
         plain: Json = {"asset": self.about}
         if self.extensions:
@@ -243,7 +242,7 @@ _LARGEST_GLB = 0xFFFFFFFF
 
 
 def glb_parts(asset: Asset) -> Iterator[bytes | memoryview]:
-    """The pieces of a binary glTF file; ValueError if it would pass the 4 GiB that its header can say."""
+    """Yield the parts of a binary glTF file; raises ValueError if it would exceed the 4 GiB of its header."""
     size = asset.buffer_size
     text = _json(asset.root([{"byteLength": size}] if size else []))
     text += b" " * (-len(text) % 4)
@@ -264,8 +263,11 @@ def write_glb(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
 
 
 def write_gltf(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
-    """The text and the file with its numbers. That has a hash of its content in its name, so that no text ever names
-    numbers of another one, whenever writing is cut short."""
+    """Write the JSON text and the buffer file.
+
+    The buffer file has a hash of its content in its name, so that a text never refers to another buffer, even if
+    writing is interrupted.
+    """
     size = asset.buffer_size
     named: list[tuple[Path, Iterator[bytes | memoryview]]] = []
     buffers: list[dict[str, Any]] = []

@@ -1,9 +1,9 @@
 """Cameras, and lights as KHR_lights_punctual; without extensions lights are in extras only.
 
-The old programs give the horizontal field of view, glTF wants the vertical one. The old lights do not weaken with
-distance. glTF's do, by its square, so that their strength is chosen to be the old one at the middle of what is shown at
-the beginning (and pi times it, because a white surface gives back the pi-th part). Reading divides by the same numbers:
-all that they depend on is in core glTF.
+The original programs have the horizontal field of view, glTF the vertical one. The original lights do not decrease with
+distance, those of glTF do, by its square; so their intensity is that of the original at the centre of the visible scene
+at the start (times pi, because a white surface reflects 1 / pi). Reading divides by the same numbers: all that they
+depend on is in core glTF.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _KEPT = (
 )
 _UNSAID = ("rectangular", "casts_shadows", "projector", "excludes", "inner_range")
 _GAP = math.radians(0.25)
-"""between the cones: glTF wants the inner one smaller"""
+"""difference between the cones: in glTF the inner one must be smaller"""
 
 
 def cone_angles(hotspot_degrees: npt.ArrayLike, falloff_degrees: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -62,8 +62,9 @@ def cone_angles(hotspot_degrees: npt.ArrayLike, falloff_degrees: npt.ArrayLike) 
 
 
 def strengths(scene: Scene, world: Floats, shown: list[bool], unit: float = 1.0) -> list[float]:
-    """What a multiplier of 1 of each light is in glTF's units, where ``world`` (nodes, 4, 4) puts the nodes. A light
-    that is nearer to the middle than a hundredth of the scene's size counts as that far away."""
+    """Return the glTF intensity for a multiplier of 1 of each light, for nodes at ``world`` (nodes, 4, 4). The distance
+    to the centre is at least a hundredth of the size of the scene.
+    """
     result = [math.pi] * len(scene.lights)
     shining = [
         (number, node.light)
@@ -112,7 +113,7 @@ class Lights:
             context.asset.extensions.add("KHR_lights_punctual")
 
     def brightest(self, number: int) -> float:
-        """What the colours of a light are divided by, so that none is above 1, and its intensity multiplied with."""
+        """Return the divisor of the colours of a light, so that none is above 1; its intensity is multiplied by it."""
         return max(float(np.nan_to_num(np.asarray(self.beginnings[number].color)).max()), 1.0)
 
     def _light(self, number: int, light: Light, path: str) -> Json:
@@ -154,7 +155,7 @@ def light_extras(light: Light) -> Json:
 
 
 ASPECT_RATIO = 4.0 / 3.0
-"""of the picture: no format stores it, and this was the screen of the time"""
+"""aspect ratio of the picture: no format stores it, and this was the screen of the time"""
 _WIDEST = 179.0
 _NARROWEST = 1e-4
 
@@ -167,7 +168,7 @@ def vertical_fov(horizontal_degrees: npt.ArrayLike) -> Floats:
 
 
 def _straight_lens(first: Floats, last: Floats, u: Floats) -> Floats:
-    """Blender's way between two vertical fields of view: straight in focal lengths."""
+    """Interpolate between two vertical fields of view as Blender does: linear in focal length."""
     with np.errstate(all="ignore"):
         return np.asarray(2 * np.arctan(1 / straight(1 / np.tan(first / 2), 1 / np.tan(last / 2), u)))
 
@@ -177,7 +178,7 @@ FIELDS_OF_VIEW = Measure(largest_difference, (straight, _straight_lens))
 
 
 def write_cameras(context: Context, fov_degrees: Floats) -> None:
-    """All cameras of the scene, in its order, with the fields of view (C,) they begin with."""
+    """Write all cameras of the scene in order, with the fields of view (C,) at the start."""
     for camera, fov in zip(context.scene.cameras, fov_degrees.tolist(), strict=True):
         context.asset.cameras.append(_camera(context, camera, fov))
 

@@ -24,7 +24,7 @@ Samplers = Mapping[tuple[int, str], Sampler]
 _MOST_MATRICES = 100_000
 _MOST_TIMES = 1_000
 _NUMBERS = 64
-"""of the budget of samples that a matrix takes at most, so that something is left for the next round"""
+"""most of the budget of samples that a matrix uses, so that some is left for the next round"""
 _SHARES = np.array((0.05, 0.5, 0.95))
 _REST = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}
 
@@ -55,8 +55,11 @@ def world_error(context: Context, rig: Rig, span: Span, placed: list[Placed], sa
 
 
 def _largest_distance(measured: Floats, wanted: Floats, boxes: list[tuple[Floats, Floats]]) -> float:
-    """Along an axis, of origins and corners of boxes (their centres and half sizes, (nodes, 3) each) under two lists of
-    matrices (T, nodes, 4, 4). The farthest corner is as much farther off than the centre as each axis adds."""
+    """Return the largest distance along an axis, of origins and corners of boxes (their centres and half sizes, (nodes,
+    3) each) under two lists of matrices (T, nodes, 4, 4).
+
+    The distance of the farthest corner is that of the centre plus the contribution of each axis.
+    """
     difference = measured - wanted
     columns, origins = np.abs(difference[..., :3, :3]), difference[..., :3, 3]
     worst = [np.fmax.reduce(np.abs(origins), axis=None, initial=0.0)]  # NaN does not count
@@ -94,7 +97,7 @@ class _Tree:
                 self.moving[node] = node in animated or (self._parents[node] >= 0 and self.moving[self._parents[node]])
 
     def worlds(self, seconds: Floats, player: int, wanted: list[int]) -> Floats:
-        """(T, wanted, 4, 4) as a player of `ROTATIONS` turns them."""
+        """Return (T, wanted, 4, 4) world matrices for a player of `ROTATIONS`."""
         needed = set(wanted)
         for level in reversed(self._levels):
             needed.update(self._parents[node] for node in level if node in needed)
@@ -142,8 +145,9 @@ def _levels(parents: list[int]) -> list[list[int]]:
 
 
 def _boxes(context: Context, numbers: list[int]) -> list[tuple[Floats, Floats]]:
-    """Centres and half sizes (nodes, 3) of boxes around what nodes draw and move as joints, in their own space; who has
-    less than others has a box of no size at its origin."""
+    """Return centres and half sizes (nodes, 3) of boxes around the geometry and skin vertices of nodes, in their own
+    space; empty boxes are at the origin.
+    """
     boxes = [_boxes_of(context, number) for number in numbers]
     corners = []
     for slot in range(max(map(len, boxes))):

@@ -1,4 +1,4 @@
-"""From a scene to a glTF asset, and to the file that holds it."""
+"""Exports a scene as a glTF asset, and saves the file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, LossReport]:
-    """A glTF asset of a scene, and what was lost on the way. The scene is not changed."""
+    """Return a glTF asset of a scene, and its loss report. The scene is not changed."""
     with GcPaused():
         return _export(scene, options or GltfOptions())
 
@@ -83,7 +83,7 @@ def _carry(
     visible: list[bool],
     weights: dict[int, Floats],
 ) -> None:
-    """Hang meshes, cameras and lights into the tree."""
+    """Add meshes, cameras and lights to the nodes."""
     meshes = Meshes(context, materials)
     skins = None if tree.root is None else Skins(context, [placed.tail for placed in tree.placed], tree.root)
     for number, (node, placed) in enumerate(zip(context.scene.nodes, tree.placed, strict=True)):
@@ -111,7 +111,7 @@ def _carry(
 
 
 def _about(context: Context, clips: list[Json]) -> None:
-    """Who made it of what, and what belongs to the scene as a whole."""
+    """Set generator, source and the extras of the whole scene."""
     scene, asset = context.scene, context.asset
     if scene.copyright:
         asset.about["copyright"] = scene.copyright
@@ -150,9 +150,9 @@ def _about(context: Context, clips: list[Json]) -> None:
 
 
 TEXT_OPTIONS = {"core_only": "bool", "fps": "float", "keys": "str", "max_error": "float", "smooth": "bool"}
-"""options that can be given as text, and the type of each"""
+"""options that can be given as text, with their types"""
 _TEXTURES = ("texture_path", "texture_recursive", "textures")
-"""options that decide where images are looked for"""
+"""options for the search for images"""
 
 
 def _images(
@@ -161,7 +161,7 @@ def _images(
     texture_recursive: bool = False,
     textures: bool = True,
 ) -> ImageSource:
-    """Looks beside the file that the scene was loaded from, then in the folders given, nowhere else."""
+    """Return a source of images from the folder of the scene, then the given folders, and nowhere else."""
     if not textures:
         return no_images
     given = [texture_path] if isinstance(texture_path, (str, os.PathLike)) else list(texture_path)
@@ -174,7 +174,7 @@ def _images(
 
 
 def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, Any]) -> LossReport:
-    """``dialect`` is ``binary`` or ``text``; None: as the extension says, binary where it says nothing."""
+    """Write a scene; ``dialect`` is ``binary`` or ``text``; None: from the extension, binary by default."""
     refuse_unknown("gltf", [*(item.name for item in fields(GltfOptions)), *_TEXTURES], options)
     looked = {name: options[name] for name in _TEXTURES if name in options}
     chosen = GltfOptions(**{name: value for name, value in options.items() if name not in _TEXTURES})

@@ -1,6 +1,5 @@
-"""Images for the exporter: the function that supplies them, and the one that reads image files.
-
-JPEG and PNG files are copied, all others become PNG; maps are merged where glTF has no slot for them.
+"""Images for the exporter: the interface that supplies them, and the implementation for image files. JPEG and PNG files
+are copied, all others become PNG; maps without a glTF slot are merged into others.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 
 FROM_GLTF_ONLY = ("metallic_roughness", "occlusion")
-"""slots for images that only glTF files have: they go on as they are"""
+"""slots for images that only glTF files have: they are copied unchanged"""
 SLOTS = {
     "base_color": "texture1",
     "alpha": "opacity",
@@ -36,7 +35,7 @@ SLOTS = {
     "emissive": "self_illumination",
     **{name: name for name in FROM_GLTF_ONLY},
 }
-"""glTF's slots and the maps they are made of; ``alpha`` only where no image is the base colour"""
+"""glTF slots and the maps they are made from; ``alpha`` only if no image is the base colour"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +47,9 @@ class Image:
     mime_type: str
     """``image/png`` or ``image/jpeg``"""
     alpha: str = "opaque"
-    """what its alpha channel wants: ``opaque``, ``mask`` or ``blend``"""
+    """use of its alpha channel: ``opaque``, ``mask`` or ``blend``"""
     notes: dict[str, tuple[Outcome, str]] = field(default_factory=dict)
-    """what became of the maps it was made of, by their slots in the material: the outcome, and how"""
+    """outcome and description for the maps it was made from, by their slots in the material"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +82,17 @@ Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
 
 _NEARLY = 8
-"""levels of alpha that pass for none or full"""
+"""levels of alpha that are treated as 0 or full"""
 _CLEAR_CUT = 0.98
-"""the share of pixels that are none or full where an image is a stencil, not a veil: edges are blurred a little"""
+"""fraction of pixels with no or full alpha from which on an image is a mask: edges are slightly blurred"""
 _MOST_COMPUTED = 2048 * 2048
-"""pixels of an image that is merged or made anew: what passes as it is may be larger, but computing takes a hundred
-bytes a pixel, and a few kilobytes of PNG can hold 67 million"""
+"""most pixels of an image that is merged or computed: computing takes a hundred bytes per pixel, and a few kilobytes of
+PNG can have 67 million; copied images may be larger
+"""
 
 
 class Pictures:
-    """An `ImageSource` that opens what a `TextureSource` finds. Each image is made and encoded once."""
+    """An `ImageSource` that opens the images of a `TextureSource`. Each image is made and encoded once."""
 
     def __init__(self, source: TextureSource) -> None:
         self._source = source
@@ -164,7 +164,7 @@ class Pictures:
     def _covering(
         self, material: Material, under: TextureMap, notes: dict[str, tuple[Outcome, str]], texture: Texture
     ) -> Floats | None:
-        """What the opacity map leaves, at the size of the image it is merged with."""
+        """Return the opacity map at the size of the image it is merged with."""
         map = material.maps.get("opacity")
         if map is None or not map.file_name:
             return None
@@ -198,7 +198,7 @@ class Pictures:
         return self._png(texture, np.asarray(np.round(glow * color), np.uint8), notes, "_glow")
 
     def _finished(self, material: Material, map: TextureMap, slot: str, opened: Opened, texture: Texture) -> Image:
-        """An image that was made for glTF already: its pixels are what they should be."""
+        """Return an image that was made for glTF: its pixels are already right."""
         notes = {SLOTS[slot]: _note(opened, "")}
         makes_holes = map.embedded.makes_holes if map.embedded is not None else not map.ignore_alpha
         alpha = "opaque"
@@ -234,7 +234,7 @@ class Pictures:
         return Image(safe_text(texture.name) + ending, data, "image/png", alpha, notes)
 
     def _encoded(self, image: Picture) -> bytes:
-        """The picture as PNG: the same pixels are encoded once, whatever they are called and whoever uses them."""
+        """Return the picture as PNG: equal pixels are encoded once, for all names and users."""
         key = (image.mode, image.size, hashlib.blake2b(image.tobytes()).digest())
         if key not in self._pngs:
             self._pngs[key] = as_png(image)
@@ -242,7 +242,7 @@ class Pictures:
 
 
 _MERGED = {"base_color": ("opacity",), "emissive": ("texture1",)}
-"""maps that are merged with that of a slot"""
+"""maps that are merged into that of a slot"""
 
 
 _ROLES = {
@@ -252,7 +252,7 @@ _ROLES = {
     "emissive": "emission",
     **{name: name for name in FROM_GLTF_ONLY},
 }
-"""what the pixels of an image are that needs nothing done to it"""
+"""roles of images that are copied unchanged"""
 
 
 def _key(map: TextureMap) -> tuple[object, ...]:
@@ -266,7 +266,7 @@ def _laid(map: TextureMap) -> tuple[object, ...]:
 
 
 def _levels(texture: Texture, map: TextureMap, size: tuple[int, int] | None = None) -> Floats:
-    """(height, width) 0 to 1: grey, or alpha where the map says so; turned round where it is a negative."""
+    """Return (height, width) levels 0 to 1: grey, or alpha if the map uses it; inverted for a negative."""
     channel = texture.image.getchannel("A") if map.alpha_source and texture.has_alpha else texture.image.convert("L")
     if size is not None and channel.size != size:
         channel = channel.resize(size)
@@ -281,7 +281,7 @@ def _kept(levels: Floats, map: TextureMap) -> Floats:
 
 
 def _alpha_kind(alpha: Bytes) -> str:
-    """By content: a stencil is a mask, everything softer is blended."""
+    """Return the alpha mode from the content: a stencil is a mask, everything softer is blended."""
     if not alpha.size or alpha.min() >= 255 - _NEARLY:
         return "opaque"
     sure = (alpha <= _NEARLY) | (alpha >= 255 - _NEARLY)
@@ -293,7 +293,7 @@ def _alpha_of(texture: Texture) -> Bytes:
 
 
 def _workable(texture: Texture, opened: Opened) -> tuple[Texture, Opened]:
-    """An image to compute with: one that is too large for that is made smaller, which is then said."""
+    """Return an image for computations; a large one is reduced, which is reported."""
     width, height = texture.image.size
     if width * height <= _MOST_COMPUTED:
         return texture, opened
@@ -309,14 +309,14 @@ def _said(opened: Opened) -> str:
 
 
 def _note(opened: Opened, how: str, outcome: Outcome = Outcome.EXACT) -> tuple[Outcome, str]:
-    """The outcome of an image that was found; one that was guessed, or is only the first of a list, is not exact."""
+    """Return the outcome of an image that was found; a guessed one, or only the first of a list, is not exact."""
     if outcome is Outcome.EXACT and (opened.match.is_guess or opened.reason):
         outcome = Outcome.APPROXIMATED
     return outcome, f"{how}; {_said(opened)}" if how else _said(opened)
 
 
 def _is_plain_jpeg(data: bytes) -> bool:
-    """Not the four inks of print, which viewers of glTF do not know."""
+    """Return whether a JPEG is not CMYK, which glTF viewers do not support."""
     from keyframer.textures.pillow import Image as Pillow
 
     with Pillow.open(io.BytesIO(data), formats=("JPEG",)) as opened:
@@ -328,9 +328,9 @@ _UPRIGHT = 1
 
 
 def upright_jpeg(data: bytes) -> bytes:
-    """The same file with the Exif orientation 1; the very same bytes where it says nothing else.
+    """Return the same file with Exif orientation 1; unchanged if it has no other orientation.
 
-    The programs that made the old files knew no Exif, and neither does glTF, but browsers turn images by it.
+    Neither the original programs nor glTF use Exif, but browsers rotate images by it.
     """
     place = _orientation_at(data)
     if place is None:
@@ -340,7 +340,7 @@ def upright_jpeg(data: bytes) -> bytes:
 
 
 def _orientation_at(data: bytes) -> tuple[int, str] | None:
-    """Where the orientation stands, and the order of its bytes; None where there is none to change."""
+    """Return offset and byte order of the orientation; None if there is none to change."""
     at = 2
     while at + 4 <= len(data) and data[at] == 0xFF and 0xE0 <= data[at + 1] <= 0xEF:
         size = int.from_bytes(data[at + 2 : at + 4], "big")
@@ -368,12 +368,15 @@ def _in_tags(data: bytes, begin: int, end: int) -> tuple[int, str] | None:
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _KEPT = {b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS"}
-"""glTF takes images as sRGB with square pixels; Khronos' validator warns of profiles, gammas, sizes and animation"""
+"""chunks that are kept: images of glTF are sRGB with square pixels; the Khronos validator warns of profiles, gammas,
+sizes and animation
+"""
 
 
 def bare_png(data: bytes) -> bytes | None:
-    """The same compressed pixels without the other chunks; the very same bytes where there are none. None where the
-    file does not reach its end mark: some decoders still show it, others do not."""
+    """Return the same compressed pixels without other chunks; unchanged if there are none. Returns None if the end
+    chunk is missing: not all decoders show such a file.
+    """
     parts, at, ended = [_SIGNATURE], len(_SIGNATURE), False
     while at + 12 <= len(data):
         end = at + 12 + int.from_bytes(data[at : at + 4], "big")
@@ -391,15 +394,16 @@ def bare_png(data: bytes) -> bytes | None:
 
 
 STEEPNESS = 4.0
-"""how high white is above black, in pixels, for a map of full amount: a bump of 30 %, which is usual, leans up to about
-50 degrees where black meets white. The old programs bent normals by an amount that glTF has no word for."""
+"""height of white above black, in pixels, for a map of full amount: the usual bump of 30 % gives slopes up to about 50
+degrees between black and white. The original programs bent normals by an amount that glTF cannot express.
+"""
 
 _ROWS = 16
-"""of a normal map computed at once: what that takes on the way stays in the processor's cache"""
+"""rows of a normal map computed at once, so that temporaries stay in the cache of the processor"""
 
 
 def normal_map(heights: npt.NDArray[np.float64], amount: float, *, tiled: bool) -> npt.NDArray[np.uint8]:
-    """(height, width, 3) with green upwards, as glTF has it; ``heights`` are 0 to 1, the first row is the top."""
+    """Return (height, width, 3) with green up, as in glTF; ``heights`` are 0 to 1, the first row is the top."""
     padded = np.pad(heights, 1, "wrap" if tiled else "edge")
     slope = STEEPNESS * amount
     out = np.empty((*heights.shape, 3), np.uint8)

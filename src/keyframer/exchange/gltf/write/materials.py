@@ -1,4 +1,6 @@
-"""Materials of the old programs as metallic-roughness ones that look alike, and textures; old values go to extras."""
+"""Writes materials of the original programs as metallic-roughness ones that look similar, and textures; the original
+values go to extras.
+"""
 
 from __future__ import annotations
 
@@ -53,20 +55,20 @@ _UNSAID = (
     "reflection_blur",
     "ambient",
 )
-"""what glTF has no word for, and the picture may miss"""
+"""properties that glTF cannot express and that affect the picture"""
 
 
 class Materials:
-    """Every material of the scene, in its order; one more where faces have none."""
+    """Writes every material of the scene in order, and one for faces without a material."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._textures = Textures(context.asset, context.extensions)
         self._default: int | None = None
         self._plain: dict[int, int] = {}
-        """materials without their images, for meshes that say nowhere how to lay them on"""
+        """materials without images, for meshes without texture coordinates"""
         self._missing: dict[int, dict[str, str]] = {}
-        """by id() of the material: maps whose image is not there, and why"""
+        """by id() of the material: maps without an image, with the reason"""
         self._images = [self._find_images(material) for material in context.scene.materials]
         for material, images in zip(context.scene.materials, self._images, strict=True):
             context.asset.materials.append(self._material(material, images))
@@ -76,12 +78,13 @@ class Materials:
         return any("normal" in images for images in self._images)
 
     def needs_tangents(self, number: int) -> bool:
-        """Whether a material of the scene has a normal map."""
+        """Return whether a material of the scene has a normal map."""
         return 0 <= number < len(self._images) and "normal" in self._images[number]
 
     def write(self, number: int, *, mapped: bool = True) -> int:
-        """The glTF material for a number of the scene. glTF's own default is metal, so faces without a material get one
-        that is not. Vertex colours are multiplied with the material's, which is what the old engines did."""
+        """Return the glTF material for an index of the scene. glTF's own default is metal, so faces without a material
+        get one that is not. Vertex colours are multiplied by that of the material, as in the original engines.
+        """
         if 0 <= number < len(self._images):
             return number if mapped or not self._images[number] else self._without_images(number)
         if self._default is None:
@@ -123,7 +126,7 @@ class Materials:
         written = self._surface(material, images)
         attach(written, self._extras(material))
         if "alpha" in images and "texture1" in material.maps:
-            attach(written, {"base_color_of": "opacity"})  # the image of texture1 is not there
+            attach(written, {"base_color_of": "opacity"})  # the image of texture1 is missing
         self._report(material, images)
         return written
 
@@ -140,7 +143,9 @@ class Materials:
         if "base_color" in images:
             texture = material.maps["texture1"]
             surface["baseColorTexture"] = self._textures.write(images["base_color"], texture)
-            if "gltf" not in texture.extras:  # there the colour tints the image; of old a full map replaced the colour
+            if (
+                "gltf" not in texture.extras
+            ):  # in glTF the colour tints the image; originally a full map replaced the colour
                 amount = fraction(texture.amount, 1.0)
                 factor = [level + (1.0 - level) * amount for level in color]
         elif "alpha" in images:
@@ -150,7 +155,7 @@ class Materials:
         self._alpha(written, alpha, images)
         if "normal" in images:
             written["normalTexture"] = self._textures.write(images["normal"], material.maps["bump"])
-            if "gltf" in material.maps["bump"].extras:  # in a map that was made of heights the amount is in the pixels
+            if "gltf" in material.maps["bump"].extras:  # in a map made from heights the amount is in the pixels
                 _state(written["normalTexture"], "scale", material.maps["bump"].amount)
         if "metallic_roughness" in images:
             texture = material.maps["metallic_roughness"]
@@ -173,7 +178,7 @@ class Materials:
         return written
 
     def _as_it_was(self, material: Material, written: Json, surface: Json) -> None:
-        """What a glTF file said of a surface, which the old terms only come near to."""
+        """Restore the values that a glTF file had for a surface, which the original parameters only approximate."""
         stated = original_gltf_values(material.extras)
         for name, factor in (("metallic", "metallicFactor"), ("roughness", "roughnessFactor")):
             if type(stated.get(name)) is float:
@@ -188,7 +193,7 @@ class Materials:
         self._extend(written, stated)
 
     def _extend(self, written: Json, stated: Json) -> None:
-        """The extensions for surfaces that are read and written."""
+        """Add the extensions for surfaces that are read and written."""
         strength = stated.get("emissive_strength")
         if not self._context.extensions:
             return
@@ -242,7 +247,7 @@ class Materials:
                 report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", f"{why}; the name is kept", extras=where)
 
     def _report_laying(self, path: str, texture: TextureMap) -> None:
-        """What glTF cannot say about an image that is there."""
+        """Report texture transforms that glTF cannot express."""
         report = self._context.report
         if texture.decal:
             detail = "outside the image its border pixels are repeated"
@@ -255,19 +260,20 @@ class Materials:
 
 
 def _rounded(levels: Iterable[float]) -> list[float]:
-    """To six decimals, as numpy rounds."""
+    """Round to six decimals, like numpy."""
     return [round(level * 1e6) / 1e6 for level in levels]
 
 
 def _state(target: Json, name: str, amount: float, default: float = 1.0) -> None:
-    """A number that glTF takes for granted where nothing is said."""
+    """Store a number unless it is the default of glTF."""
     if math.isfinite(amount) and amount != default:
         target[name] = float(amount)
 
 
 def roughness(material: Material) -> float:
-    """Phong highlights by their width: 0..1 of shininess is an exponent of 1 to 1024, as the programs of the time had
-    it; a highlight of no strength is none."""
+    """Return roughness from the width of Phong highlights: shininess 0..1 is an exponent of 1 to 1024, as in the
+    programs of the time; without strength there is no highlight.
+    """
     shininess = fraction(material.shininess)
     exponent = 2.0 ** (10.0 * shininess)
     narrow = 1.0 - math.sqrt(2.0 / (exponent + 2.0))
@@ -275,7 +281,7 @@ def roughness(material: Material) -> float:
 
 
 REPEAT, MIRRORED, CLAMP = 10497, 33648, 33071
-"""how an image goes on beyond its edges, in the numbers of samplers"""
+"""wrap modes of samplers"""
 _LINEAR, _LINEAR_MIPMAPS = 9729, 9987
 _WRAPS = (REPEAT, MIRRORED, CLAMP)
 _ALLOWED: dict[str, tuple[int, ...]] = {
@@ -295,7 +301,7 @@ class Textures:
         self._textures: dict[tuple[int, int], int] = {}
 
     def write(self, image: Image, texture: TextureMap) -> Json:
-        """The reference that a material holds."""
+        """Return the texture reference for a material."""
         key = (self._image(image), self._sampler(_sampling(texture)))
         if key not in self._textures:
             self._textures[key] = len(self._asset.textures)
@@ -323,7 +329,7 @@ class Textures:
 
 
 def _sampling(texture: TextureMap) -> Json:
-    """How an image repeats and is filtered; what a glTF file said of it where it still repeats so."""
+    """Return wrap mode and filters of an image; those of the glTF file if the wrap mode is still the same."""
     wrap = MIRRORED if texture.mirror else REPEAT if texture.tiled and not texture.decal else CLAMP
     stated = original_gltf_values(texture.extras).get("sampler")
     if type(stated) is dict:
@@ -334,10 +340,11 @@ def _sampling(texture: TextureMap) -> Json:
 
 
 def transform(texture: TextureMap) -> Json:
-    """Offset, rotation and scale for KHR_texture_transform; empty where the image lies as it is.
+    """Return offset, rotation and scale for KHR_texture_transform; empty for the identity.
 
-    The old programs tile and turn about the middle of the image, w' = R S (w - 1/2 - offset) + 1/2 with v running down
-    and R = [c -s; s c] (`scene.TextureMap`). The extension does T R S about the corner, with [c s; -s c] as the turn.
+    The original programs tile and rotate about the centre of the image, w' = R S (w - 1/2 - offset) + 1/2 with v
+    running down and R = [c -s; s c] (`scene.TextureMap`). The extension does T R S about the corner, with [c s; -s c]
+    as the turn.
     """
     (su, sv), (ou, ov) = texture.scale, texture.offset
     numbers = (su, sv, ou, ov, texture.rotation_degrees)

@@ -1,4 +1,4 @@
-"""Meshes and skins: positions, normals, texture coordinates, colours, morph targets, joints and weights."""
+"""Writes meshes and skins: positions, normals, texture coordinates, colours, morph targets, joints and weights."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from keyframer.text import counted
 Indices = npt.NDArray[np.int64]
 
 _FACES_SPLIT = 20_000
-"""of small meshes that are split together: some megabytes on the way"""
+"""most faces of small meshes that are split together: some megabytes of temporaries"""
 
 
 class Meshes:
-    """Writes the meshes of a scene, each once for every way it is used."""
+    """Writes the meshes of a scene, each once for each kind of use."""
 
     def __init__(self, context: Context, materials: Materials) -> None:
         self._context = context
@@ -54,18 +54,18 @@ class Meshes:
         usual = facts_of(context.scene.source_format).smooth_without_groups
         self._smooth = usual if wanted is None else wanted
         self._waiting = deque(dict.fromkeys(node.mesh for node in context.scene.nodes if node.mesh is not None))
-        """numbers of the meshes that nobody has asked for yet, in the order in which they will be"""
+        """indices of the meshes that have not been requested yet, in the expected order"""
         self._drawn: dict[int, _Drawn] = {}
 
     def write(self, number: int, morph: Morph | None = None, skin: int | None = None) -> int | None:
-        """The glTF mesh for a mesh of the scene; None if it has nothing to draw."""
+        """Return the glTF mesh for a mesh of the scene; None if it has nothing to draw."""
         key = (number, None if morph is None else id(morph), skin)
         if key not in self._written:
             self._written[key] = self._write(number, morph, skin)
         return self._written[key]
 
     def _draw(self, number: int) -> _Drawn:
-        """A mesh with its vertices split. Small meshes that will be asked for next are split along with it."""
+        """Return a mesh with split vertices. Small meshes that are expected next are split together with it."""
         if number not in self._drawn:
             meshes, wanted, faces = self._context.scene.meshes, [number], 0
             if self._waiting and self._waiting[0] == number:
@@ -86,7 +86,7 @@ class Meshes:
         if not len(corners):
             return _Drawn(corners, None)
         given = np.asarray(mesh.positions)
-        # Finite, and rounded as they will be read: normals belong to what is written.
+        # Finite, and rounded as they will be read: normals must match the written positions.
         positions = single(self._context.axes.vectors(given) if self._context.axes.mirrored else given)
         mapped = self._materials.any_normal_map and any(map(self._materials.needs_tangents, corners.kinds()))
         others = self._others(mesh, corners, mapped)
@@ -135,7 +135,7 @@ class Meshes:
         good = _inside(faces, len(mesh.positions), 0)
         for table, numbers in ((mesh.uv, mesh.uv_corners), (mesh.colors, mesh.color_corners)):
             if table is not None and numbers is not None:
-                inside = _inside(np.asarray(numbers), len(table), -1)  # -1: a face without a place on the image
+                inside = _inside(np.asarray(numbers), len(table), -1)  # -1: a face without texture coordinates
                 good = inside if good is None else good if inside is None else good & inside
         if good is None:
             return _Corners(faces, mesh, None, len(self._context.scene.materials))
@@ -153,7 +153,7 @@ class Meshes:
         return others
 
     def _attributes(self, mesh: Mesh, corners: _Corners, parted: Split) -> dict[str, npt.NDArray[Any]]:
-        """Arrays over all vertices, by glTF's names."""
+        """Return arrays over all vertices, by glTF names."""
         vertex = parted.vertex
         attributes: dict[str, npt.NDArray[Any]] = {"POSITION": parted.positions, "NORMAL": parted.normals}
         if mesh.uv is not None and len(mesh.uv):
@@ -168,7 +168,7 @@ class Meshes:
         return attributes
 
     def _targets(self, mesh: Mesh, morph: Morph, surface: Surface, parted: Split) -> list[dict[str, npt.NDArray[Any]]]:
-        """Differences to the mesh, for each shape."""
+        """Return the differences from the mesh, for each shape."""
         cluster = parted.clusters[parted.corner]
         counts, corner_counts = np.array([parted.cluster_count]), np.array([len(parted.clusters)])
         targets = []
@@ -224,7 +224,7 @@ class Meshes:
         return written
 
     def _extras(self, mesh: Mesh, corners: _Corners, parted: Split, target: Json) -> None:
-        """What glTF has no place for; arrays of faces are in the order of the triangles written."""
+        """Return data that glTF cannot store; arrays of faces are in the order of the written triangles."""
         content = stated(mesh, "axes", "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
         content.update(raw_name(mesh.raw_name, mesh.name))
         whole = slice(None)
@@ -241,14 +241,14 @@ class Meshes:
 
 
 def _inside(numbers: npt.NDArray[Any], count: int, least: int) -> npt.NDArray[np.bool_] | None:
-    """(F,) the faces all of whose numbers exist; None if that is every face."""
+    """Return (F,) the faces with valid indices; None if all are valid."""
     if not numbers.size or (int(numbers.min()) >= least and int(numbers.max()) < count):
         return None
     return np.asarray(((numbers >= least) & (numbers < count)).all(axis=1))
 
 
 class _Corners:
-    """The faces that can be drawn, with what belongs to them."""
+    """The faces that can be drawn, with their data."""
 
     def __init__(self, faces: Indices, mesh: Mesh, good: npt.NDArray[np.bool_] | None, materials: int) -> None:
         def kept(column: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
@@ -256,7 +256,7 @@ class _Corners:
 
         self.faces = faces
         self.dropped = 0 if good is None else len(good) - len(faces)
-        """faces that point outside"""
+        """faces with invalid indices"""
         self.uv = None if mesh.uv_corners is None else np.asarray(kept(mesh.uv_corners)).astype(np.int64)
         self.colors = None if mesh.color_corners is None else np.asarray(kept(mesh.color_corners)).astype(np.int64)
         self.masks = kept(mesh.smoothing)
@@ -271,29 +271,29 @@ class _Corners:
         return len(self.faces)
 
     def kinds(self) -> list[int]:
-        """The numbers of the materials in use."""
+        """Return the indices of the used materials."""
         return [-1] if self.materials is None else unique_values(self.materials).tolist()
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class _Drawn:
-    """A mesh on its way: what can be drawn of it, and the vertices that makes."""
+    """A mesh under construction: its drawable faces and the resulting vertices."""
 
     corners: _Corners
     surface: Surface | None
-    """None where there is no face"""
+    """None without faces"""
     parted: Split = field(init=False)
 
 
 Floats = npt.NDArray[np.float64]
 MOST = 8
-"""influences of a vertex that are written: two sets of four"""
+"""most influences of a vertex that are written: two sets of four"""
 
 
 def influences(context: Context, number: int, vertices: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32]]:
-    """(V, 4 or 8) joint numbers and weights that sum to 1, heaviest first; a joint of no weight is 0.
+    """Return (V, 4 or 8) joint indices and weights that sum to 1, heaviest first; joints without weight are 0.
 
-    Vertices that nothing moves follow the joint behind the skin's own, which stands still (see `Skins`).
+    Vertices without influences follow an additional static joint after those of the skin (see `Skins`).
     """
     skin = context.scene.skins[number]
     owner, joint, weight = _summed(skin, vertices)
@@ -313,13 +313,13 @@ def influences(context: Context, number: int, vertices: int) -> tuple[npt.NDArra
     free = total == 0
     joints[free, 0], weights[free, 0], total[free] = len(skin.joints), 1.0, 1.0
     written = single(weights / total[:, None])
-    written[:, 0] += np.float32(1.0) - written.sum(axis=1, dtype=np.float32)  # the heaviest takes the rounding
+    written[:, 0] += np.float32(1.0) - written.sum(axis=1, dtype=np.float32)  # the heaviest absorbs rounding
     joints[written == 0] = 0
     return joints, written
 
 
 def _summed(skin: Skin, vertices: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
-    """Influences by vertex, heaviest first; one joint counts once, and only with weight."""
+    """Return the influences by vertex, heaviest first; each joint once, and only with weight."""
     owner = np.asarray(skin.vertices).astype(np.int64)
     joint = np.asarray(skin.influences).astype(np.int64)
     weight = np.nan_to_num(np.asarray(skin.weights, np.float64))
@@ -333,7 +333,9 @@ def _summed(skin: Skin, vertices: int) -> tuple[npt.NDArray[np.int64], npt.NDArr
 
 
 def bind_error(skin: Skin, positions: npt.ArrayLike) -> float:
-    """How far positions given for each influence are from what the inverse bind matrices make of the mesh."""
+    """Return the largest distance between positions given for each influence and the mesh moved by the inverse bind
+    matrices.
+    """
     if skin.positions is None or not len(skin.vertices):
         return 0.0
     joint = np.asarray(skin.influences).astype(np.int64)
@@ -345,7 +347,7 @@ def bind_error(skin: Skin, positions: npt.ArrayLike) -> float:
 
 
 class Skins:
-    """Writes skins; the joints are nodes of the tree, whose numbers are known by then."""
+    """Writes skins; the joints are nodes of the tree, which are written before."""
 
     def __init__(self, context: Context, joint_nodes: list[int], root: int) -> None:
         self._context = context
@@ -354,7 +356,7 @@ class Skins:
         self._written: dict[int, int] = {}
 
     def write(self, number: int, mesh: int) -> int:
-        """The glTF skin for one of the scene; ``mesh`` is the mesh of the scene it moves."""
+        """Return the glTF skin for one of the scene; ``mesh`` is the mesh of the scene that it moves."""
         if number not in self._written:
             self._written[number] = self._write(self._context.scene.skins[number], mesh)
         return self._written[number]
@@ -388,7 +390,7 @@ class Skins:
 
 
 def _has_free_vertices(skin: Skin, vertices: int) -> bool:
-    """Whether some vertex follows no joint."""
+    """Return whether some vertex follows no joint."""
     weight = np.asarray(skin.weights, np.float64)
     owner = np.asarray(skin.vertices).astype(np.int64)[weight > 0]
     return len(unique_values(owner)) < vertices

@@ -1,4 +1,4 @@
-"""One moving property: a track, or any function of time, as keys that glTF can hold."""
+"""Converts one animated property, a track or any function of time, to keys that glTF can store."""
 
 from __future__ import annotations
 
@@ -27,50 +27,52 @@ Indices = npt.NDArray[np.intp]
 Function = Callable[[Floats], Floats]
 
 _MOTIONS = 10
-"""that may use up the budget of keys together"""
+"""number of motions that may use up the budget of keys"""
 
 _SAMPLES_PER_KEY = 50
-"""numbers that are sampled until a key is placed, about"""
+"""numbers sampled for each key, approximately"""
 
 _MARGIN = 0.8
-"""of the error allowed: the largest error may stand between the places where it is looked for"""
+"""fraction of the allowed error: the largest error may be between the probes"""
 
 _CLOSEST = 5e-4
-"""seconds between two straight keys: Blender, at 24 frames a second, makes one key of two within 0.01 frames"""
+"""seconds between two linear keys: Blender, at 24 frames per second, joins keys within 0.01 frames"""
 
 _SINGLE = 5e-7
-"""of a number: what single precision and some arithmetic leave of it"""
+"""relative error of single precision and some arithmetic"""
 
 _WORST_SHARE = 0.2113
-"""of the way between two rotations: where components that run straight are farthest from a steady turn"""
+"""fraction between two rotations at which component-wise interpolation differs most from constant speed"""
 
 _SHARES = np.array((0.03, 0.31, 0.5, 0.69, 0.97))
-"""of the way between two keys: where errors are measured"""
+"""fractions between two keys at which errors are measured"""
 
 _POINTS_FITTED = 30_000
-"""breaks and frames of motions whose keys are found together: some 100 numbers each on the way"""
+"""breaks and frames of motions that are fitted together: some 100 numbers of temporaries each"""
 
 _KEYS_MEASURED = 8_000
-"""of motions that are measured together"""
+"""keys of motions that are measured together"""
 
 _STRAIGHT = (Interpolation.LINEAR, Interpolation.SAMPLED)
 
 
 def _all_keys() -> int:
-    """How many keys motions may get from now on: what is left of the budget, as far as the samples last that it takes
-    to find them; half of the samples are for measuring."""
+    """Return how many keys motions may still get: the rest of the budget, limited by the samples needed to find them.
+
+    Half of the samples are reserved for measuring.
+    """
     samples = left("samples") - room("samples") // 2
     return max(0, min(left("keys"), samples // _SAMPLES_PER_KEY))
 
 
 def _most_keys() -> int:
-    """How many keys one motion may have: a share of the budget."""
+    """Return how many keys one motion may have: a share of the budget."""
     return min(room("keys") // _MOTIONS, _all_keys())
 
 
 @dataclass(frozen=True)
 class Span:
-    """The stretch of a clip that is written, in its own unit; ``rate`` units make a second, ``frame`` a frame."""
+    """The written time range of a clip, in its unit; ``rate`` units make a second, ``frame`` units a frame."""
 
     begin: float
     end: float
@@ -81,21 +83,25 @@ class Span:
         return np.asarray((np.asarray(times, np.float64) - self.begin) / self.rate)
 
     def shortest(self, last: npt.ArrayLike) -> Floats:
-        """Intervals below this are lost in the rounding of seconds to single precision, up to the time ``last``."""
+        """Return the shortest interval that survives rounding of seconds to single precision, up to the time
+        ``last``."""
         return np.asarray(4e-7 * np.maximum(np.asarray(last) - self.begin, 1e-30))
 
     def closest(self, last: npt.ArrayLike) -> Floats:
-        """How near two straight keys may come, up to the time ``last``: what a jump takes."""
+        """Return the shortest distance of two linear keys, up to the time ``last``: the duration of a jump."""
         return np.maximum(self.shortest(last), _CLOSEST * self.rate)
 
     def wide_gaps(self, seconds: Floats, lasts: Floats | float) -> Indices:
-        """The keys (m,) of rising seconds (n,) that a gap follows: not a jump, where the difference of a rounded time
-        is the whole jump. ``lasts`` are the last seconds of the motions they belong to."""
+        """Return the keys (m,) of ascending seconds (n,) before a gap that is not a jump, whose duration is mostly
+        rounding.
+
+        ``lasts`` are the last seconds of their motions.
+        """
         closest = self.closest(np.asarray(lasts) * self.rate + self.begin)
         return np.flatnonzero(np.diff(seconds) > 1.1 * closest / self.rate)
 
     def frames(self) -> Floats | None:
-        """All whole frames, and the two ends; None if there are more than a channel may have."""
+        """Return all whole frames, and the two ends; None if there are more than a channel may have."""
         inner = whole_frames(self.begin, self.end, self.frame, _most_keys())
         if not len(inner) and self.end - self.begin > 2 * self.frame:
             return None
@@ -104,7 +110,7 @@ class Span:
 
 @dataclass(eq=False, repr=False, frozen=True)
 class TrackFunction:
-    """A track of a compiled bank as a function of time, held from the time ``until`` on."""
+    """A track of a compiled bank as a function of time, constant from the time ``until`` on."""
 
     bank: CurveBank
     number: int
@@ -116,27 +122,27 @@ class TrackFunction:
 
 @dataclass(eq=False, repr=False)
 class Motion:
-    """Keys, and the function they stand for; both take the clip's own times."""
+    """Keys, and the function they represent; both use the time unit of the clip."""
 
     keys: Keys
     truth: Function
     outcome: Outcome
     measure: Measure
     breaks: Floats
-    """(n,) rising times between which the function is smooth"""
+    """(n,) ascending times between which the function is smooth"""
     jumps: Flags
     """(n,) whether it jumps there"""
     repeats_keys: bool = False
-    """whether keys are those of the track, one for one, and need not be kept elsewhere"""
+    """whether the keys are those of the track, one for one, and need not be stored elsewhere"""
     complete: bool = True
-    """whether they are as many as the motion wants: not where the budget ends it early, or leaves it rough"""
+    """whether all necessary keys exist: false if the budget cut it short or made it less exact"""
     too_fast: bool = False
-    """whether the motion changes faster than keys can stand"""
+    """whether the motion changes faster than the closest keys"""
     sampler: Sampler = field(init=False)
     """the keys as they are written"""
 
     def shortcoming(self, span: Span) -> str:
-        """What is missing where it was cut short, and the limit that did it; nothing where it was not."""
+        """Return what is missing if a limit cut it short, and that limit; empty otherwise."""
         last = float(self.keys.times[-1])
         if not self.complete:
             early = f"repeated only up to {last:g} of {span.end:g}"
@@ -152,8 +158,7 @@ class Motion:
 
 
 def errors(motions: Sequence[Motion], span: Span) -> list[float]:
-    """The largest difference of each between what is written and what was meant, between and at keys, for any player;
-    degrees for turns."""
+    """Return the largest error of each written motion at and between keys, for any player; degrees for rotations."""
     alike: dict[tuple[object, ...], list[int]] = {}
     for number, motion in enumerate(motions):
         bank = motion.truth.bank if isinstance(motion.truth, TrackFunction) else number
@@ -209,7 +214,7 @@ def _errors_in(gaps: Indices, motions: list[Motion], playing: Playing, span: Spa
 
 
 def _function_of(functions: list[Function]) -> Callable[[Indices, Floats], Floats]:
-    """Tracks of one bank, or one function of any kind: by their numbers (P,) and a time for each (P,)."""
+    """Return a function of indices (P,) and times (P,): tracks of one bank, or one function of any kind."""
     tracks = [function for function in functions if isinstance(function, TrackFunction)]
     if len(tracks) < len(functions):
         (only,) = functions
@@ -221,7 +226,7 @@ def _function_of(functions: list[Function]) -> Callable[[Indices, Floats], Float
 
 
 def _portions(sizes: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Numbers of parts in order, as many at a time as have ``most`` in all; at least one."""
+    """Yield consecutive parts with at most ``most`` in total; at least one."""
     numbers: list[int] = []
     total = 0
     for number, size in enumerate(sizes):
@@ -247,11 +252,11 @@ class _Wanted:
 
 @dataclass(eq=False, repr=False)
 class _Draft:
-    """A motion of a track whose keys may have to be found first."""
+    """A motion of a track whose keys may have to be fitted."""
 
     motion: Motion
     style: str
-    """of the keys to be found"""
+    """style of the fitted keys"""
     wanted: _Wanted | None = None
 
 
@@ -264,15 +269,17 @@ class MotionMaker:
     bank: CurveBank
 
     def tracks(self, numbers: Sequence[int], tolerances: Sequence[float]) -> list[Motion | None]:
-        """Tracks of the bank over the span, all together; None for those without a usable key. Tolerances are in
-        degrees for rotations."""
+        """Return motions of tracks of the bank over the span; None for those without a usable key.
+
+        Tolerances are in degrees for rotations.
+        """
         drafts = self._all_drafts(numbers, tolerances)
         self._fit([draft for draft in drafts if draft is not None])
         self._write([draft.motion for draft in drafts if draft is not None])
         return [None if draft is None else draft.motion for draft in drafts]
 
     def outlines(self, numbers: Sequence[int]) -> list[Motion | None]:
-        """Tracks of the bank as functions with their breaks, for what is made of them: their keys are not found."""
+        """Return tracks of the bank as functions with their breaks, without fitting keys."""
         drafts = self._all_drafts(numbers, [np.inf] * len(numbers))
         return [None if draft is None else draft.motion for draft in drafts]
 
@@ -291,7 +298,7 @@ class MotionMaker:
     def function(
         self, truth: Function, breaks: Floats, jumps: Flags, tolerance: float, measure: Measure, outcome: Outcome
     ) -> Motion:
-        """Any function, fitted between breaks."""
+        """Return a motion of any function, fitted between breaks."""
         ((keys, complete, too_fast),) = self._fitted([_Wanted(truth, breaks, jumps, tolerance, measure)], self.style)
         motion = Motion(keys, truth, outcome, measure, breaks, jumps, complete=complete, too_fast=too_fast)
         self._write([motion])
@@ -303,7 +310,7 @@ class MotionMaker:
             motion.sampler = sampler
 
     def _drafts(self, numbers: list[int], tolerances: list[float]) -> Iterator[_Draft | None]:
-        """Tracks of one family, form and interpolation."""
+        """Return drafts of tracks of one family, form and interpolation."""
         tracks = [self.bank.tracks[number] for number in numbers]
         first = tracks[0]
         columns = gather(tracks, 1 if first.values.ndim == 1 else first.values.shape[1])
@@ -342,17 +349,17 @@ class MotionMaker:
             same = track.interpolation is Interpolation.CUBIC and len(exact.keys.times) == len(track.times)
             exact.repeats_keys = same and not periodic
             return draft
-        if periodic:  # time may begin again at the end, so the last value is only ever approached
+        if periodic:  # time may start again at the end, so the last value is only approached
             truth = replace(truth, until=float(breaks[-1] - BEFORE * (breaks[-1] - breaks[-2])))
         if self.style == "cubic" and track.interpolation in _STRAIGHT and not authored.eased[place]:
-            draft.style = "linear"  # more keys on the same way
+            draft.style = "linear"  # more keys on the same path
         else:
             exact.outcome = Outcome.APPROXIMATED
         draft.wanted = _Wanted(truth, breaks, jumps, tolerance, measure)
         return draft
 
     def _fit(self, drafts: list[_Draft]) -> None:
-        """Find the keys of those that want some, in groups of one style and width."""
+        """Fit the keys of those that need some, in groups of one style and width."""
         alike: dict[tuple[str, Measure, int], list[_Draft]] = {}
         for draft in drafts:
             if draft.wanted is not None:
@@ -366,7 +373,7 @@ class MotionMaker:
                 draft.motion.too_fast = too_fast
 
     def _fitted(self, wanted: list[_Wanted], style: str) -> Iterator[tuple[Keys, bool, bool]]:
-        """Keys of tracks of one family, or of one function of any kind; whether they are complete, and too fast."""
+        """Return fitted keys of tracks of one family, or of one function; whether they are complete, and too fast."""
         frames = self.span.frames() if style == "frames" else None
         lengths = [(request.breaks[-1] - request.breaks[0]) / self.span.frame for request in wanted]
         sizes = [
@@ -384,7 +391,7 @@ class MotionMaker:
         at = _function_of([request.truth for request in wanted])
         tolerances = np.array([request.tolerance for request in wanted])
         lasts = np.array([request.breaks[-1] for request in wanted])
-        if not turning:  # closer than single precision is in vain
+        if not turning:  # closer than single precision is useless
             owner = np.repeat(np.arange(len(wanted)), [len(request.breaks) for request in wanted])
             largest = np.zeros(len(wanted))
             values = at(owner, np.concatenate([request.breaks for request in wanted]))
@@ -408,7 +415,7 @@ class MotionMaker:
         return [(Keys.of(LINEAR, line.times, line.values, turning), line.complete, line.too_fast) for line in lines]
 
     def _over_span(self, keys: Keys, periodic: bool) -> Keys:
-        """One pass over a track's own keys, repeated or cut as the span wants it."""
+        """Return the keys of a track, repeated or cut to the span."""
         begin, end = self.span.begin, self.span.end
         if periodic:
             unrolled = keys.repeated(begin, end, _most_keys())
@@ -420,7 +427,7 @@ class MotionMaker:
 
 
 def breaks_of(motions: list[Motion], span: Span) -> tuple[Floats, Flags]:
-    """The times at which some motion has a break, and whether one jumps there."""
+    """Return the times at which any motion has a break, and whether one jumps there."""
     if not motions:
         return np.array([span.begin]), np.zeros(1, np.bool_)
     times = unique_values(np.concatenate([motion.breaks for motion in motions]))
@@ -428,7 +435,7 @@ def breaks_of(motions: list[Motion], span: Span) -> tuple[Floats, Flags]:
 
 
 class _Authored:
-    """The own keys of tracks of one form and interpolation, with absolute rotations."""
+    """The authored keys of tracks of one form and interpolation, with absolute rotations."""
 
     def __init__(self, sort: Track, columns: KeyColumns, tolerances: Floats, with_cubics: bool) -> None:
         self._mode = STEP if sort.interpolation is Interpolation.STEP else LINEAR
@@ -444,15 +451,15 @@ class _Authored:
             self._values = quat.normalise(columns.values)
         elif sort.is_rotation:
             self._values, turns = absolute_rotations(columns, sort.form)
-            angles = np.sqrt(np.sum(turns * turns, axis=1))  # half the angle of the turn that leads to each key
+            angles = np.sqrt(np.sum(turns * turns, axis=1))  # half the angle of the rotation to each key
             u = _WORST_SHARE
             off = np.arctan2(u * np.sin(angles), 1 - u + u * np.cos(angles)) - u * angles
             far = np.degrees(2 * np.abs(off)) > (_MARGIN * tolerances)[columns.track]
-            # players take the shortest way: a turn of 180 degrees or more needs keys between
+            # players use the shortest way: a rotation of 180 degrees or more needs keys between
             far |= angles >= 0.5 * np.pi - 1e-6
             straight &= ~_any_key(columns, far & ~columns.is_first)
         self.straight: list[bool] = straight.tolist()
-        """whether steps or straight lines between the keys are all there is to it, for any player within tolerances"""
+        """whether steps or linear keys are exact, for any player within tolerances"""
 
         self._cubics: Hermite | None = None
         if with_cubics and sort.is_rotation and sort.interpolation is Interpolation.CUBIC:
@@ -464,12 +471,12 @@ class _Authored:
         return Keys.of(self._mode, self._times[rows], self._values[rows], self._turning)
 
     def cubic(self, place: int, rows: slice) -> Keys | None:
-        """The cubic spline that a track is; None if it is none."""
+        """Return the track as a cubic spline; None if it is not one."""
         if self._cubics is None or self.eased[place]:
             return None
         return Keys.cubic(Hermite(*(column[rows] for column in self._cubics)), self._turning)
 
 
 def _any_key(columns: KeyColumns, keys: Flags) -> Flags:
-    """(n,) tracks with such a key."""
+    """Return (n,) tracks with such a key."""
     return np.asarray(np.bincount(columns.track[keys], minlength=len(columns.counts)) > 0)

@@ -1,12 +1,12 @@
-"""The tree: every node of the scene, and helper nodes where glTF's nodes say less.
+"""Writes the node tree: every node of the scene, and helper nodes for properties that glTF nodes do not have.
 
 N           moved, turned, scaled; holds the children, the camera, the light and the mesh, unless …
   N_scale   … the scale acts along axes of its own: turned to them and scaled there
     N_shape turned back; holds what N would
   N_geo     … the geometry is shifted by a pivot, or is hidden: neither concerns children
 
-glTF has no targets, so the turn of cameras and lights that look at something is baked. It stays below the node's parent
-if that is only moved, turned and scaled evenly; else the node moves to the root, with its place baked too.
+glTF has no targets, so the rotation of aimed cameras and lights is baked. The node stays below its parent if that has
+only translation, rotation and uniform scale; otherwise it moves to the root, with its position baked too.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
 Flags = npt.NDArray[np.bool_]
 
 _SHARES = np.arange(16) / 16
-"""how closely the signs of quaternions are followed between breaks"""
+"""fractions between breaks at which the signs of quaternions are followed"""
 
 
 @dataclass(eq=False, repr=False)
 class Look:
-    """How one node looks."""
+    """The aim constraint of one node."""
 
     node: int
     involved: tuple[int, ...]
-    """the nodes whose motion decides it: itself, its target, and what they hang on"""
+    """the nodes that determine it: itself, its target, and their ancestors"""
     detached: bool
     """whether it must leave its parent"""
     scale: float
-    """what undoes the parent's scale"""
+    """inverse of the scale of the parent"""
 
 
 def find_looks(scene: Scene, order: Order) -> dict[int, Look]:
-    """Every node that looks at something."""
+    """Return the aim constraint of every aimed node."""
     scaled = {channel.node for clip in scene.clips for channel in clip.channels if channel.track.kind == "scale"}
     lookers = [number for number in range(len(scene.nodes)) if _looks(scene, number, order)]
     looking = set(lookers)
@@ -56,7 +56,7 @@ def find_looks(scene: Scene, order: Order) -> dict[int, Look]:
 
 
 def _looks(scene: Scene, number: int, order: Order) -> bool:
-    """Whether it looks, and there is something to look at: a circle may have cost it its target."""
+    """Return whether a node is aimed and has a target: it may have lost it in a cycle."""
     node = scene.nodes[number]
     return looks(scene, node) and (bool(order.targets[number] >= 0) or stored_target(scene, node) is not None)
 
@@ -74,7 +74,7 @@ def _look(scene: Scene, number: int, order: Order, looking: set[int], scaled: se
                 waiting.append(other)
     factor, detached = 1.0, False
     parent = int(order.parents[number])
-    while parent >= 0 and parent not in looking:  # what looks is never scaled
+    while parent >= 0 and parent not in looking:  # aimed nodes are never scaled
         scale = np.asarray(scene.nodes[parent].scale, np.float64)
         if parent in scaled:
             tracks = [
@@ -93,7 +93,7 @@ def _look(scene: Scene, number: int, order: Order, looking: set[int], scaled: se
 
 
 class Gaze:
-    """Place and turn of a looking node, in the space of its glTF parent (still with the scene's axes)."""
+    """Position and rotation of an aimed node, in the space of its glTF parent (still in the axes of the scene)."""
 
     def __init__(self, scene: Scene, order: Order, clip: Clip, look: Look) -> None:
         part = _part(scene, order, clip, look.involved)
@@ -104,7 +104,7 @@ class Gaze:
         self._reference: tuple[Floats, Floats] | None = None
 
     def frames(self, times: Floats) -> Floats:
-        """(T, 4, 4) below the parent; the linear part is a rotation."""
+        """Return (T, 4, 4) matrices below the parent; the linear part is a rotation."""
         world = self._rig.world(self._rig.sample(times), len(times))
         return frames_below(world[:, self._place], None if self._parent is None else world[:, self._parent])
 
@@ -112,14 +112,14 @@ class Gaze:
         return self.frames(times)[:, :3, 3]
 
     def follow_signs(self, breaks: Floats) -> None:
-        """Choose the signs of quaternions so that they run on between breaks."""
+        """Choose the signs of quaternions so that they are continuous between breaks."""
         times = np.append((breaks[:-1, None] + np.diff(breaks)[:, None] * _SHARES).reshape(-1), breaks[-1:])
         turns = quat.from_matrix3(self.frames(times)[:, :3, :3])
         flip = np.where(np.sum(turns[1:] * turns[:-1], axis=1) < 0, -1.0, 1.0)
         self._reference = times, turns * np.concatenate([[1.0], np.cumprod(flip)])[:, None]
 
     def turns(self, times: Floats) -> Floats:
-        """rotation_xyzw (T, 4)."""
+        """Return rotation_xyzw (T, 4)."""
         rotations = quat.from_matrix3(self.frames(times)[:, :3, :3])
         if self._reference is None:
             return rotations
@@ -129,7 +129,7 @@ class Gaze:
 
 
 def frames_below(local: Floats, above: Floats | None) -> Floats:
-    """World frames (T, 4, 4) in the space of a parent; the linear part stays a rotation."""
+    """Return world frames (T, 4, 4) in the space of a parent; the linear part stays a rotation."""
     if above is None:
         return local
     with np.errstate(all="ignore"):
@@ -142,7 +142,7 @@ def frames_below(local: Floats, above: Floats | None) -> Floats:
 
 
 def _part(scene: Scene, order: Order, clip: Clip, involved: tuple[int, ...]) -> Scene:
-    """A scene of some nodes only, without anything that is drawn."""
+    """Return a scene with only some nodes, without geometry."""
     new = {old: place for place, old in enumerate(involved)}
 
     def link(old: int) -> int | None:
@@ -179,22 +179,22 @@ class Placed:
     """The glTF nodes of one node of the scene."""
 
     head: int
-    """moved and turned"""
+    """has position and rotation"""
     scaled: int
-    """scaled: the head, or N_scale"""
+    """has the scale: the head, or N_scale"""
     tail: int
-    """where children hang: the head, or N_shape"""
+    """parent of the children: the head, or N_shape"""
     geometry: int | None = None
-    """where the mesh hangs, if there is one"""
+    """has the mesh, if there is one"""
     turned_back: int | None = None
     """N_shape"""
 
 
 class Tree:
-    """Builds the nodes at the beginning of the first clip."""
+    """Builds the nodes at the start of the first clip."""
 
     def __init__(self, context: Context, rig: Rig, looks: dict[int, Look], samples: Samples, world: Floats) -> None:
-        """``samples`` and ``world`` (nodes, 4, 4) are those of the beginning."""
+        """``samples`` and ``world`` (nodes, 4, 4) are those of the start."""
         self._context = context
         self._rig = rig
         self._looks = looks
@@ -218,7 +218,7 @@ class Tree:
 
     def _place_all(self) -> None:
         asset, nodes = self._context.asset, self._context.scene.nodes
-        for node in nodes:  # heads first, so that they stand in the order of the scene
+        for node in nodes:  # heads first, so that they are in the order of the scene
             name = self._context.names.claim(node.name, node.kind.value)
             self.placed.append(Placed(*[len(asset.nodes)] * 3))
             asset.nodes.append({"name": name})
@@ -237,7 +237,7 @@ class Tree:
         self._geometry_nodes()
 
     def _fill_all(self) -> None:
-        """Place, turn and scale the nodes, with helpers for scale axes."""
+        """Set position, rotation and scale of the nodes, with helpers for scale axes."""
         base = self.base
         rows = zip(*(listed(values) for values in (base.position, base.rotation, base.scale)), strict=True)
         for number, (position, rotation, scale) in enumerate(rows):
@@ -254,7 +254,7 @@ class Tree:
             attach(head, _node_extras(self._context, number, self.placed))
 
     def _add_axes(self, placed: Placed, axes: Floats) -> None:
-        """N_scale and N_shape."""
+        """Add N_scale and N_shape."""
         asset, names = self._context.asset, self._context.names
         name = asset.nodes[placed.head]["name"]
         placed.scaled = asset.add_node({"name": names.claim(f"{name}_scale")}, placed.head)
@@ -276,7 +276,7 @@ class Tree:
             _put(head, "scale", listed(np.full(3, look.scale)), _FULL_SIZE)
 
     def _geometry_nodes(self) -> None:
-        """A node for the geometry where it is shifted, hidden or skinned; skinned meshes stand at the root."""
+        """Add a node for geometry that is shifted, hidden or skinned; skinned meshes are at the root."""
         asset, axes = self._context.asset, self._context.axes
         hideable = self._rig_driven("visible")
         for number, node in enumerate(self._context.scene.nodes):
@@ -303,7 +303,7 @@ class Tree:
 
 
 class BaseValues:
-    """What every node has at the beginning, with glTF's axes: arrays over nodes."""
+    """The values of all nodes at the start, in the axes of glTF: arrays over nodes."""
 
     def __init__(self, context: Context, rig: Rig, samples: Samples) -> None:
         nodes, axes = context.scene.nodes, context.axes
@@ -331,7 +331,7 @@ class BaseValues:
 
 
 def _has_axes(context: Context, axes: Floats, scale: Floats) -> npt.NDArray[np.bool_]:
-    """Where scale axes matter: they turn, and the scale is not even all the time."""
+    """Return whether scale axes have an effect: they are rotated, and the scale is not always uniform."""
     turned = np.asarray(np.any(np.abs(axes[:, :3]) > 1e-9, axis=1))
     channels = [channel for clip in context.scene.clips for channel in clip.channels if 0 <= channel.node < len(axes)]
     for channel in channels:
@@ -347,7 +347,7 @@ def _has_axes(context: Context, axes: Floats, scale: Floats) -> npt.NDArray[np.b
 
 
 def _put(node: Json, name: str, numbers: list[Any], usual: list[float]) -> None:
-    """Write a property unless it is what glTF assumes anyway."""
+    """Write a property unless it is the default of glTF."""
     if numbers != usual:
         node[name] = numbers
 

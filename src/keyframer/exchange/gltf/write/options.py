@@ -1,4 +1,4 @@
-"""The options of a glTF export, and what all its parts share: boxes around meshes and joints, and the time range."""
+"""The options of a glTF export, and data shared by its parts: boxes around meshes and joints, and the time range."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ Box = tuple[Floats, Floats]
 
 
 def mesh_boxes(scene: Scene) -> list[Box]:
-    """Lower and upper corner of each mesh, in its own space; non-finite numbers are ignored."""
+    """Return lower and upper corner of each mesh, in its own space; non-finite numbers are ignored."""
     boxes: list[Box] = []
     for mesh in scene.meshes:
         points = np.asarray(mesh.positions)
         if not len(points):
             boxes.append((np.zeros(3), np.zeros(3)))
             continue
-        with np.errstate(invalid="ignore"):  # of signalling NaNs, which a file may hold
+        with np.errstate(invalid="ignore"):  # for signalling NaNs in files
             low, high = map(np.array, bounds(points))
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             clean = points[np.isfinite(points).all(axis=1)]
@@ -47,7 +47,7 @@ def mesh_boxes(scene: Scene) -> list[Box]:
 
 
 def joint_boxes(scene: Scene) -> dict[int, Box]:
-    """Lower and upper corner of what each joint moves, in the joint's own space, by its node."""
+    """Return lower and upper corner of the vertices of each joint, in the space of the joint, by its node."""
     boxes: dict[int, Box] = {}
     for node in scene.nodes:
         if node.mesh is None or node.skin is None:
@@ -71,8 +71,10 @@ def joint_boxes(scene: Scene) -> dict[int, Box]:
 
 
 def shown_extent(scene: Scene, world: Floats, shown: list[bool]) -> tuple[float, Floats]:
-    """Diagonal and middle of the box around the faces of the nodes that are ``shown``, where ``world`` (nodes, 4, 4)
-    puts them; 1 and the origin where there is none. Meshes that are scaled to nothing do not count."""
+    """Return diagonal and centre of the box around the faces of the ``shown`` nodes at ``world`` (nodes, 4, 4).
+
+    The result is 1 and the origin without any. Meshes with a scale of 0 do not count.
+    """
     visible_points: list[Floats] = []
     with np.errstate(all="ignore"):
         scales = np.abs(np.linalg.det(world[:, :3, :3]))
@@ -99,8 +101,9 @@ def _usable(points: Floats) -> Floats:
 
 
 def written_span(clip: Clip, fps: float | None) -> Span:
-    """What is written of a clip, at ``fps`` frames a second (None: its own): who opens the file expects the whole
-    animation."""
+    """Return the time range of a clip that is written, at ``fps`` frames per second (None: its own): the whole
+    animation.
+    """
     rate = clip.rate if fps is None else fps * clip.units_per_frame
     if not (np.isfinite(rate) and rate > 0):
         rate = 30.0 * clip.units_per_frame
@@ -113,7 +116,7 @@ def _frame(clip: Clip) -> float:
 
 
 UNITS = {"mm": 0.001, "cm": 0.01, "m": 1.0, "km": 1000.0, "inch": 0.0254, "foot": 0.3048}
-"""metres"""
+"""lengths in metres"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,25 +126,27 @@ class GltfOptions:
     core_only: bool = False
     """leave out all extensions"""
     max_error: float = DEFAULT_MAX_ERROR
-    """how far motion may be off where keys cannot hold it exactly: a fraction of the scene's size"""
+    """allowed error of motion that keys cannot store exactly: a fraction of the size of the scene"""
     keys: str = KEY_STYLES[0]
-    """how curves are written: ``linear`` puts LINEAR keys where ``max_error`` needs them, which every player shows
-    alike; ``cubic`` writes CUBICSPLINE with the fewest keys (Blender drops the tangents); ``frames`` writes one LINEAR
-    key for each frame"""
+    """how curves are written: ``linear`` writes LINEAR keys as ``max_error`` requires, which look the same in every
+    player; ``cubic`` writes CUBICSPLINE with the fewest keys (Blender drops the tangents); ``frames`` writes one LINEAR
+    key for each frame
+    """
     unit: str | float | None = None
-    """how long a unit of the scene is: metres, a name of `UNITS`, ``file`` for what the file says; None keeps the
-    numbers as they are"""
+    """length of a unit of the scene: metres, a name of `UNITS`, ``file`` for that of the file; None keeps the numbers
+    unchanged
+    """
     fps: float | None = None
-    """frames a second; None takes what the clip says"""
+    """frames per second; None uses that of the clip"""
     smooth: bool | None = None
     """normals of meshes without smoothing groups: smooth or flat; None: flat for formats that have smoothing groups
     (3D Studio renders such meshes flat), smooth for the others"""
     authored_keys: bool = True
-    """keep the keys of the scene in extras, beside the samplers made from them"""
+    """store the keys of the scene in extras, in addition to the samplers made from them"""
     images: ImageSource = no_images
-    """where the images of materials come from; `save` looks for them beside the model unless this says otherwise"""
+    """source of the images of materials; by default `save` searches next to the model"""
     source: Mapping[str, Any] = field(default_factory=dict)
-    """what is known about the file: ``name``, ``sha256``, ``dialect``, ``version`` …; goes into the asset's extras"""
+    """properties of the file: ``name``, ``sha256``, ``dialect``, ``version`` …; stored in the extras of the asset"""
 
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
@@ -160,7 +165,7 @@ class GltfOptions:
         return self.max_error / DEFAULT_MAX_ERROR * DEGREES_AT_DEFAULT
 
     def metres_per_unit(self, scene: Scene) -> float:
-        """Factor by which the scene is scaled."""
+        """Factor from scene units to metres."""
         if self.unit is None:
             return 1.0
         if self.unit == "file":
@@ -168,7 +173,7 @@ class GltfOptions:
         return UNITS[self.unit] if isinstance(self.unit, str) else float(self.unit)
 
     def stated(self) -> dict[str, Any]:
-        """The options that change the result, for the provenance."""
+        """Return the options that change the result, for the provenance."""
         plain: dict[str, Any] = {"core_only": self.core_only, "max_error": self.max_error, "keys": self.keys}
         if not self.authored_keys:
             plain["authored_keys"] = False
@@ -189,21 +194,21 @@ class Context:
     report: LossReport
     names: Names
     rig: Rig
-    """of the first clip"""
+    """rig of the first clip"""
 
     @cached_property
     def size(self) -> float:
-        """Of the scene (`posing.bounds_and_duration`), in its own unit."""
+        """Size of the scene (`posing.bounds_and_duration`), in its own unit."""
         return scene_size(self.scene, self.rig)
 
     @cached_property
     def boxes(self) -> list[Box]:
-        """Around each mesh, in its own space."""
+        """Boxes around the meshes, in their own space."""
         return mesh_boxes(self.scene)
 
     @cached_property
     def joint_boxes(self) -> dict[int, Box]:
-        """Around what each joint moves, in the joint's space, by its node."""
+        """Boxes around the vertices of each joint, in the space of the joint, by its node."""
         return joint_boxes(self.scene)
 
     @property

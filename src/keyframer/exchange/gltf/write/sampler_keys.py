@@ -1,4 +1,4 @@
-"""Keys as glTF samplers have them, still in the clip's unit of time: cutting, repeating, and rounding to seconds."""
+"""Keys in the form of glTF samplers, in the time unit of the clip: cutting, repeating, and rounding to seconds."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ STEP, LINEAR, CUBIC = "STEP", "LINEAR", "CUBICSPLINE"
 
 @dataclass(eq=False, repr=False)
 class Keys:
-    """Times (n,) that never fall, equal ones are a jump; values (n, k), and tangents (n, k) per unit of time, (0, k)
-    where there are none."""
+    """Times (n,) that never decrease, equal ones are a jump; values (n, k), and tangents (n, k) per unit of time, (0,
+    k) without tangents.
+    """
 
     mode: str
     times: Floats
@@ -36,7 +37,7 @@ class Keys:
 
     @classmethod
     def of(cls, mode: str, times: Floats, values: Floats, is_rotation: bool = False) -> Keys:
-        """Keys without tangents."""
+        """Return keys without tangents."""
         return cls(mode, times, values, values[:0], values[:0], is_rotation)
 
     @classmethod
@@ -47,21 +48,21 @@ class Keys:
 
     @cached_property
     def is_still(self) -> bool:
-        """Whether nothing ever changes."""
+        """Return whether all values are equal."""
         if len(self.times) < 2:
             return True
         alike = bool((self.values == self.values[0]).all())
         return alike and not (self.tangents_in.any() or self.tangents_out.any())
 
     def breaks(self) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """The times (n,), each once, and whether the value jumps there."""
+        """Return the distinct times (n,), and whether the value jumps there."""
         if self.mode != STEP and not (self.times[1:] == self.times[:-1]).any():
             return self.times, np.zeros(len(self.times), np.bool_)
         times, counts = np.unique(self.times, return_counts=True)
         return times, np.full(len(times), True) if self.mode == STEP else counts > 1
 
     def _changed(self, times: Floats, change: Callable[[Floats], Floats]) -> Keys:
-        """Other times, and every column changed in the same way."""
+        """Return keys with other times, and every column changed in the same way."""
         values, into, out = (change(column) if len(column) else column for column in self._columns())
         return Keys(self.mode, times, values, into, out, self.is_rotation)
 
@@ -72,7 +73,7 @@ class Keys:
         return self._changed(self.times[which], lambda column: column[which])
 
     def _with_key_at(self, time: float) -> Keys:
-        """A key added where there is none, changing nothing."""
+        """Return the keys with an additional one, if there is none, that changes nothing."""
         place = int(np.searchsorted(self.times, time, side="right"))
         if place and self.times[place - 1] == time:
             return self
@@ -84,7 +85,7 @@ class Keys:
         return Keys(self.mode, np.insert(self.times, place, time), values, into, out, self.is_rotation)
 
     def _at(self, place: int, time: float) -> tuple[Floats, Floats]:
-        """Value and slope before the key ``place``."""
+        """Return value and slope before the key ``place``."""
         nothing = np.zeros(self.values.shape[1])
         if place == 0 or place == len(self.times):
             return self.values[min(place, len(self.times) - 1)], nothing
@@ -102,15 +103,17 @@ class Keys:
         return value, slope / span
 
     def cut(self, begin: float, end: float) -> Keys:
-        """The part between two times, with a key at both; a jump at the end is left out."""
+        """Return the part between two times, with a key at both; a jump at the end is left out."""
         whole = self._with_key_at(begin)._with_key_at(end)
         first = int(np.searchsorted(whole.times, begin, side="right")) - 1
         last = int(np.searchsorted(whole.times, end, side="left")) if end > begin else first
         return whole._take(slice(first, last + 1))
 
     def repeated(self, begin: float, end: float, most_keys: int) -> Keys:
-        """From ``begin`` to ``end`` with time modulo the last key's, as far as ``most_keys`` last; where keys begin
-        before 0, those come first and are not repeated (see `keyframer.curves.timeline`)."""
+        """Return the keys from ``begin`` to ``end`` with time modulo that of the last key, at most ``most_keys``.
+
+        Keys before 0 come first and are not repeated (see `keyframer.curves.timeline`).
+        """
         period = float(self.times[-1])
         first = math.floor(begin / period)
         leads_in = self.times[0] < 0 and begin < 0
@@ -124,15 +127,15 @@ class Keys:
         return whole.cut(begin, min(end, last * period))
 
     def _seam(self, later: Keys) -> tuple[float, bool]:
-        """Which sign the values of keys get that follow, and whether these begin with the value that ends here."""
+        """Return the sign of the following keys, and whether they begin with the last value."""
         ours, theirs = self.values[-1], later.values[0]
         sign = -1.0 if self.is_rotation and float(np.dot(ours, theirs)) < 0 else 1.0
         near = np.abs(ours - sign * theirs) <= 1e-9 * max(1.0, float(np.abs(ours).max()))
         return sign, bool(near.all())
 
     def _tiled(self, first: int, last: int, period: float) -> Keys:
-        """One period after the other, from number ``first`` to before ``last``; where one ends as the next begins, one
-        key serves both."""
+        """Return periods ``first`` to before ``last``; if one ends with the first value of the next, they share a
+        key."""
         sign, closed = self._seam(self)
         count = last - first
         times = (self.times + np.arange(first, last)[:, None] * period).reshape(-1)
@@ -154,7 +157,7 @@ class Keys:
 
 
 def _joined(first: Keys, later: Keys) -> Keys:
-    """Keys behind each other; where one ends as the other begins, one key serves both."""
+    """Return concatenated keys; if one ends with the first value of the next, they share a key."""
     sign, closed = first._seam(later)
     skip = int(closed)
     values, into, out = (
@@ -169,8 +172,9 @@ def _joined(first: Keys, later: Keys) -> Keys:
 
 @dataclass(eq=False, repr=False)
 class Sampler:
-    """What is written: rising seconds (n,), values (n, k) and tangents per second, (n, k) or (0, k), all of single
-    precision."""
+    """A sampler as written: ascending seconds (n,), values (n, k) and tangents per second, (n, k) or (0, k), in single
+    precision.
+    """
 
     mode: str
     times: Floats32
@@ -180,15 +184,15 @@ class Sampler:
 
     @classmethod
     def of(cls, mode: str, times: Floats32, values: Floats32) -> Sampler:
-        """Without tangents."""
+        """Return a sampler without tangents."""
         return cls(mode, times, values, values[:0], values[:0])
 
     def mirrored(self, signs: Floats32) -> Sampler:
-        """Every component multiplied by 1 or -1."""
+        """Return the sampler with every component multiplied by 1 or -1."""
         return Sampler(self.mode, self.times, self.values * signs, self.tangents_in * signs, self.tangents_out * signs)
 
     def lengthened(self, end: Floats32) -> Sampler:
-        """The last value kept until ``end`` (1,)."""
+        """Return the sampler with its last value kept until ``end`` (1,)."""
         times, values = np.concatenate([self.times, end]), np.concatenate([self.values, self.values[-1:]])
         if not len(self.tangents_in):
             return Sampler.of(self.mode, times, values)
@@ -197,14 +201,14 @@ class Sampler:
         return Sampler(self.mode, times, values, *tangents)
 
     def output(self) -> Floats32:
-        """As glTF stores it: tangent, value, tangent for each key of a cubic."""
+        """Return the values as glTF stores them: tangent, value, tangent for each key of a cubic."""
         if self.mode != CUBIC:
             return self.values
         return np.stack([self.tangents_in, self.values, self.tangents_out], axis=1).reshape(-1, self.values.shape[1])
 
 
 def in_seconds(keys: Sequence[Keys], origin: float, rate: float) -> list[Sampler]:
-    """Keys of any motions, rounded to what a file holds, all together."""
+    """Return samplers of any motions, rounded to the precision of files, all together."""
     alike: dict[tuple[str, int, bool], list[int]] = {}
     for number, key in enumerate(keys):
         alike.setdefault((key.mode, key.values.shape[1], key.is_rotation), []).append(number)
@@ -215,9 +219,8 @@ def in_seconds(keys: Sequence[Keys], origin: float, rate: float) -> list[Sampler
 
 
 def _rounded(keys: list[Keys], origin: float, rate: float) -> Iterator[Sampler]:
-    """Keys of one mode and width. Tangents belong to the rounded distances, so that curves keep their shape.
-
-    A jump becomes two keys as close as single precision allows; the later value stands at the time itself.
+    """Return rounded keys of one mode and width. Tangents are for the rounded distances, so that curves keep their
+    shape. A jump becomes two keys as close as single precision allows; the later value is at the time itself.
     """
     counts = np.array([len(key.times) for key in keys])
     owner = np.repeat(np.arange(len(keys)), counts)
@@ -257,7 +260,7 @@ def _rounded(keys: list[Keys], origin: float, rate: float) -> Iterator[Sampler]:
 
 
 class Playing:
-    """Samplers of one mode and width, played together."""
+    """Samplers of one mode and width, evaluated together."""
 
     def __init__(self, samplers: Sequence[Sampler]) -> None:
         self.mode = samplers[0].mode
@@ -272,7 +275,7 @@ class Playing:
         self._out: Floats = np.concatenate([sampler.tangents_out for sampler in samplers]).astype(np.float64)
 
     def find(self, seconds: Floats) -> Indices:
-        """(samplers, T) the key at or before each of common seconds (T,); the first key for what is before it."""
+        """Return (samplers, T) the key at or before each of common seconds (T,); the first key for earlier times."""
         ranks, rank = np.unique(self.times, return_inverse=True)
         height = len(ranks) + 1
         pairs = self.owner * height + rank
@@ -281,8 +284,9 @@ class Playing:
         return np.asarray(np.maximum(segments, self.starts[:, None]))
 
     def shown(self, place: Indices, seconds: Floats, measure: Measure, player: int) -> Floats:
-        """(P, k) at seconds (P,) after the keys ``place`` (P,) by the player that goes by
-        ``measure.between[player]`` from key to key."""
+        """Return (P, k) values at seconds (P,) after the keys ``place`` (P,), for a player with the interpolation
+        ``measure.between[player]``.
+        """
         after = np.minimum(place + 1, self._lasts[place])
         begin = self.times[place]
         span = self.times[after] - begin

@@ -1,6 +1,5 @@
-"""Vertices for a viewer: corners that differ are split, and get normals and tangents.
-
-A smooth normal is the plain sum of the unit normals of its faces, as 3D Studio took it, whatever their size.
+"""Splits vertices with different corners, and computes normals and tangents. A smooth normal is the sum of the unit
+normals of its faces, independent of their size, as in 3D Studio.
 """
 
 from __future__ import annotations
@@ -21,7 +20,9 @@ Indices = npt.NDArray[np.int64]
 
 
 def face_normals(positions: npt.NDArray[Any], corners: Indices) -> Floats:
-    """(3, F) unit normals, components apart (which numpy does several times faster); zero for a face without area."""
+    """Return (3, F) unit normals, in separate components (which is several times faster in numpy); zero for a face
+    without area.
+    """
     points = np.ascontiguousarray(positions.T, np.float64)
     out = np.empty((3, len(corners)))
     with np.errstate(all="ignore"):
@@ -42,7 +43,7 @@ def cluster_normals(faces: Floats, clusters: Indices, counts: Indices, corner_co
     per_corner = np.repeat(faces, 3, axis=1)
     count = int(counts.sum())
     alone = counts == corner_counts
-    """meshes without a shared normal: those of their faces are unit vectors already"""
+    """meshes without shared normals: those of their faces are unit vectors already"""
     some_alone = bool(alone.any())
     if some_alone:
         alone &= np.logical_and.reduceat(
@@ -57,14 +58,14 @@ def cluster_normals(faces: Floats, clusters: Indices, counts: Indices, corner_co
         sums[axis] = np.bincount(clusters, per_corner[axis], count)
     squares = np.einsum("ij,ij->j", sums, sums)
     strong = squares > 1e-12
-    if some_alone:  # as they are: no rounding, and zeros keep their sign
+    if some_alone:  # unchanged: no rounding, and zeros keep their sign
         as_they_are = np.repeat(alone, corner_counts)
         sums[:, clusters[as_they_are]] = per_corner[:, as_they_are]
         squares[np.repeat(alone, counts) & strong] = 1.0
     if strong.all():
         sums /= np.sqrt(squares)
         return np.ascontiguousarray(sums.T, np.float32)
-    weak = np.flatnonzero(~strong)  # faces back to back: their sum is rounding
+    weak = np.flatnonzero(~strong)  # faces back to back: their sum is rounding noise
     sums[:, weak] = 0.0
     among = np.flatnonzero(~strong.take(clusters))
     real = among[per_corner[:, among].any(axis=0)]
@@ -75,7 +76,7 @@ def cluster_normals(faces: Floats, clusters: Indices, counts: Indices, corner_co
 
 
 def _never_zero(normals: Floats) -> Floats32:
-    """(n, 3) of (3, n) components."""
+    """Return (n, 3) of (3, n) components."""
     rows = np.ascontiguousarray(normals.T, np.float32)
     nothing = ~(np.einsum("ij,ij->j", normals, normals) > 0.5)
     if nothing.any():
@@ -84,7 +85,9 @@ def _never_zero(normals: Floats) -> Floats32:
 
 
 def _unit(vectors: Floats) -> Floats:
-    """Unit vectors (3, n); zero for what has no direction. Where squares vanish or overflow they are scaled first."""
+    """Return unit vectors (3, n); zero for those without a direction. If squares would underflow or overflow, they are
+    scaled first.
+    """
     squares = np.einsum("ij,ij->j", vectors, vectors)
     usual = (squares > 1e-280) & (squares < 1e280)
     if usual.all():
@@ -101,20 +104,20 @@ def _unit(vectors: Floats) -> Floats:
 
 @dataclass(eq=False, repr=False)
 class Primitive:
-    """The triangles of one material; their vertices stand together."""
+    """The triangles of one material; their vertices are contiguous."""
 
     material: int
-    """number in the scene, -1 for none"""
+    """index in the scene, -1 for none"""
     vertices: slice
     triangles: Indices
-    """(T, 3) numbers within ``vertices``"""
+    """(T, 3) indices within ``vertices``"""
     faces: Indices | slice
-    """(T,) the faces of the mesh they were"""
+    """(T,) the source faces of the mesh"""
 
 
 @dataclass(eq=False, repr=False)
 class Surface:
-    """What the vertices of one mesh are made of: V positions and F > 0 faces."""
+    """The source data of the vertices of one mesh: V positions and F > 0 faces."""
 
     faces: Indices
     """(F, 3)"""
@@ -123,9 +126,9 @@ class Surface:
     masks: npt.NDArray[Any] | None
     """(F,) smoothing groups"""
     materials: Indices | None
-    """(F,) numbers in the scene, -1 for none"""
+    """(F,) indices in the scene, -1 for none"""
     others: list[Indices]
-    """(3 F,) each: numbers of further things that corners have"""
+    """(3 F,) each: indices of further attributes of corners"""
 
 
 @dataclass(eq=False, repr=False)
@@ -133,23 +136,23 @@ class Split:
     """N vertices made of 3 F corners."""
 
     corner: Indices
-    """(N,) a corner that the vertex stands for"""
+    """(N,) one corner of each vertex"""
     vertex: Indices
-    """(N,) the vertex of the mesh it was"""
+    """(N,) the source vertex of the mesh"""
     positions: Floats32
     """(N, 3)"""
     normals: Floats32
     """(N, 3)"""
     clusters: Indices
-    """(3 F,) for each corner the number of its normal"""
+    """(3 F,) the normal index of each corner"""
     cluster_count: int
     used_vertices: int
-    """how many vertices of the mesh some face has"""
+    """number of used vertices of the mesh"""
     primitives: list[Primitive]
 
 
 def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
-    """Split many meshes at once, mesh after mesh in common arrays: calling numpy for each costs more than the work.
+    """Split many meshes at once, concatenated in common arrays: calling numpy for each would cost more than the work.
 
     Vertices come in the order of their materials, normals and other things; ``smooth`` is for meshes without masks.
     """
@@ -159,7 +162,7 @@ def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
     corner_starts, vertex_starts = starts(corner_counts), starts(vertex_counts)
 
     def spread(numbers: Indices) -> Any:
-        """A number of each mesh for all its corners."""
+        """Return a value of each mesh repeated for all its corners."""
         return numbers[0] if len(surfaces) == 1 else np.repeat(numbers, corner_counts)
 
     vertex = joined([surface.faces.reshape(-1) for surface in surfaces])
@@ -217,12 +220,12 @@ def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
 
 
 def _other(surface: Surface, place: int) -> Indices:
-    """The numbers of a further thing; none, where a mesh has fewer than others."""
+    """Return the indices of a further attribute; zeros if a mesh has fewer than others."""
     return surface.others[place] if place < len(surface.others) else np.zeros(3 * len(surface.faces), np.int64)
 
 
 def _material_ranks(surfaces: Sequence[Surface], face_counts: Indices) -> tuple[list[list[int]], Indices | None]:
-    """The materials of each mesh, and for each face which of them it has; None where no mesh has several."""
+    """Return the materials of each mesh, and for each face the index of its material; None if no mesh has several."""
     kinds: list[list[int]] = []
     ranks: list[Indices] = []
     several = False
@@ -240,7 +243,7 @@ def _material_ranks(surfaces: Sequence[Surface], face_counts: Indices) -> tuple[
 
 
 def _primitives(kinds: list[int], ranks: Indices | None, triangles: Indices, corner: Indices) -> list[Primitive]:
-    """The triangles of one mesh by their materials: ``ranks`` (F,) are numbers among its ``kinds``."""
+    """Return the triangles of one mesh by material: ``ranks`` (F,) are indices into its ``kinds``."""
     if ranks is None or len(kinds) == 1:
         return [Primitive(kinds[0], slice(0, len(corner)), triangles, slice(None))]
     order = np.argsort(ranks, kind="stable")
@@ -256,7 +259,7 @@ def _primitives(kinds: list[int], ranks: Indices | None, triangles: Indices, cor
 
 
 def same_values(values: npt.NDArray[Any]) -> Indices:
-    """(U,) for each row the number of its value: rows that are alike get the same."""
+    """Return (U,) an index for each row, equal for equal rows."""
     rows = np.ascontiguousarray(values, np.float32) + np.float32(0.0)  # -0 is 0
     keys = rows.view(np.uint32).astype(np.int64)
     number = dense(keys[:, 0])[0]
@@ -266,14 +269,14 @@ def same_values(values: npt.NDArray[Any]) -> Indices:
 
 
 def corner_sides(uv: Floats, uv_corners: Indices) -> Indices:
-    """(3 F,) 1 where a face lies mirrored on the image: such corners do not share a vertex with others."""
+    """Return (3 F,) 1 for faces that are mirrored on the image: their corners do not share a vertex with others."""
     a, b, c = (uv[uv_corners[:, i]] for i in range(3))
     area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
     return np.repeat((area < 0).astype(np.int64), 3)
 
 
 def vertex_tangents(positions: Floats, normals: Floats, uv: Floats, triangles: Indices) -> Floats:
-    """(N, 4) unit tangents with the sign of the bitangent; ``uv`` as glTF has it, v running down."""
+    """Return (N, 4) unit tangents with the sign of the bitangent; ``uv`` as in glTF, v running down."""
     a, b, c = (triangles[:, i] for i in range(3))
     edge_b, edge_c = positions[b] - positions[a], positions[c] - positions[a]
     uv_b, uv_c = uv[b] - uv[a], uv[c] - uv[a]
