@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyframer.posing.evaluation_order import Order, placing_order
+from keyframer.posing.evaluation_order import Order, evaluation_order
 from keyframer.scene import Node
 from tests.slow import SLOW
 
@@ -14,7 +14,7 @@ def order_of(parents: list[int | None], targets: dict[int, int] | None = None) -
     nodes = [Node(str(i), parent=parent) for i, parent in enumerate(parents)]
     for node, target in (targets or {}).items():
         nodes[node].target = target
-    return placing_order(nodes)
+    return evaluation_order(nodes)
 
 
 def test_parents_come_first_wherever_they_stand() -> None:
@@ -72,7 +72,7 @@ def test_any_graph_can_be_ordered(data: st.DataObject) -> None:
     count = data.draw(st.integers(0, 12))
     number = st.one_of(st.none(), st.integers(-2, count + 1))
     nodes = [Node(str(i), parent=data.draw(number), target=data.draw(number)) for i in range(count)]
-    order = placing_order(nodes)
+    order = evaluation_order(nodes)
     assert sorted(order.flat.tolist()) == list(range(count))
     done: set[int] = set()
     for node in order.flat.tolist():

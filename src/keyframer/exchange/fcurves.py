@@ -17,7 +17,7 @@ import numpy.typing as npt
 from keyframer.curves.cubic_fit import Distance
 from keyframer.curves.linear_fit import ROTATIONS, VECTORS, Measure
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of
-from keyframer.exchange.gltf.write.nodes import Gaze, Look, find_looks, frames_below
+from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, find_aim_constraints, frames_below
 from keyframer.exchange.gltf.write.options import written_span
 from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, STEP, Keys
 from keyframer.limits import Limits, budgeted
@@ -126,7 +126,7 @@ def first_places(scene: Scene, clip: int = 0) -> list[Place]:
     rig = Rig(scene, clip)
     samples = rig.sample([written_span(rig.clip, None).begin])
     world = rig.world(samples, 1)[0]
-    looks = find_looks(scene, rig.order)
+    aims = find_aim_constraints(scene, rig.order)
     shaped = _shaped_nodes(scene)
 
     def stated(number: int, kind: str, rest: npt.ArrayLike | None, usual: tuple[float, ...]) -> Floats:
@@ -136,13 +136,13 @@ def first_places(scene: Scene, clip: int = 0) -> list[Place]:
     places: list[Place] = []
     for number, node in enumerate(scene.nodes):
         parent = int(rig.order.parents[number])
-        look = looks.get(number)
-        if look is not None:
-            above = None if look.detached or parent < 0 else world[None, parent]
+        aim = aims.get(number)
+        if aim is not None:
+            above = None if aim.detached or parent < 0 else world[None, parent]
             frame = frames_below(world[None, number], above)[0]
             turn = quat.from_matrix3(frame[:3, :3])
-            parent = -1 if look.detached else parent
-            places.append(Place(_number(parent), frame[:3, 3], turn, np.full(3, look.scale), None))
+            parent = -1 if aim.detached else parent
+            places.append(Place(_number(parent), frame[:3, 3], turn, np.full(3, aim.scale), None))
             continue
         axes = stated(number, "scale_axes", node.scale_axes_xyzw, (0.0, 0.0, 0.0, 1.0))
         places.append(
@@ -214,14 +214,17 @@ class _Maker:
         self._motions = MotionMaker(self._span, "cubic", self._rig.channels.bank)
         first, last = math.floor(self._span.begin * self._pace + 1e-6), math.ceil(self._span.end * self._pace - 1e-6)
         self._whole: Floats | None = np.arange(first, last + 1.0) if last - first < _MOST_FRAMES else None
-        self._looks = find_looks(scene, self._rig.order)
+        self._aims = find_aim_constraints(scene, self._rig.order)
         self._tracks = self._moving_tracks()
 
     def _moving_tracks(self) -> dict[tuple[int, str], int]:
         """Return the animated tracks by node and kind, as indices in the bank of the rig; the later of two counts."""
         channels = self._rig.channels
         moving = {
-            (kind, node) for kind, movers in channels.movers.items() for some in movers for node in some.nodes.tolist()
+            (kind, node)
+            for kind, animated in channels.animated.items()
+            for some in animated
+            for node in some.nodes.tolist()
         }
         numbers = {id(track): number for number, track in enumerate(channels.bank.tracks)}
         return {
@@ -238,10 +241,10 @@ class _Maker:
         curves = [
             self._curves(node, kind, motion, self._tolerance(node, kind))
             for (node, kind), motion in motions.items()
-            if kind != "roll" and (node not in self._looks or kind == "morph" or self._is_placed_by(node, kind))
+            if kind != "roll" and (node not in self._aims or kind == "morph" or self._is_placed_by(node, kind))
         ]
-        for look in self._looks.values():
-            curves += self._gaze(look, motions)
+        for aim in self._aims.values():
+            curves += self._aim_curves(aim, motions)
         curves += [self._visible(node) for node, kind in self._tracks if kind == "visible"]
         for rule in derived:
             curves += self._derived(rule)
@@ -251,7 +254,7 @@ class _Maker:
 
     def _is_placed_by(self, node: int, kind: str) -> bool:
         """Return whether an aimed node keeps a track: its position, if it stays below its parent."""
-        return kind == "position" and not self._looks[node].detached
+        return kind == "position" and not self._aims[node].detached
 
     def _tolerance(self, node: int, kind: str) -> float:
         if kind in ("rotation", "scale_axes"):
@@ -328,21 +331,21 @@ class _Maker:
     def _ends(self) -> tuple[float, float]:
         return self._span.begin * self._pace, self._span.end * self._pace
 
-    def _gaze(self, look: Look, motions: Mapping[tuple[int, str], Motion]) -> list[FCurves]:
+    def _aim_curves(self, aim: AimConstraint, motions: Mapping[tuple[int, str], Motion]) -> list[FCurves]:
         """Return the rotation of an aimed node, and its position if it had to leave its parent."""
-        kinds = [(other, kind) for other in look.involved for kind in _PLACING] + [(look.node, "roll")]
+        kinds = [(other, kind) for other in aim.involved for kind in _PLACING] + [(aim.node, "roll")]
         involved = [
             motion for place in kinds if (motion := motions.get(place)) is not None and not motion.keys.is_still
         ]
         if not involved:
             return []
         breaks, jumps = breaks_of(involved, self._span)
-        gaze = Gaze(self._scene, self._rig.order, self._clip, look)
-        gaze.follow_signs(breaks)
-        wanted = [("rotation", gaze.turns, ROTATIONS)]
-        wanted += [("position", gaze.positions, VECTORS)] if look.detached else []
+        aim_motion = AimMotion(self._scene, self._rig.order, self._clip, aim)
+        aim_motion.follow_signs(breaks)
+        wanted = [("rotation", aim_motion.turns, ROTATIONS)]
+        wanted += [("position", aim_motion.positions, VECTORS)] if aim.detached else []
         return [
-            self._fitted(look.node, name, truth, breaks, jumps, self._tolerance(look.node, name), measure)
+            self._fitted(aim.node, name, truth, breaks, jumps, self._tolerance(aim.node, name), measure)
             for name, truth, measure in wanted
         ]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.posing.evaluation_order import placing_order
+from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, Node, NodeKind, Scene, Skin
 
 
@@ -19,7 +19,7 @@ def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = Tr
     Their ancestors stay as dummies, so that the motion is unchanged; their targets and the bones of their skins stay,
     too. Meshes, cameras, lights and skins that are no longer used are removed. Raises LookupError for an unknown name.
     """
-    parents = placing_order(scene.nodes).parents.tolist()
+    parents = evaluation_order(scene.nodes).parents.tolist()
     chosen = {number for name in names for number in scene.find_all(name)}
     if with_children:
         chosen |= _below(parents, chosen)

@@ -17,7 +17,7 @@ _VERTICAL = 1e-9
 _OTHER_UP = {"x": (0.0, 1.0, 0.0), "y": (0.0, 0.0, 1.0), "z": (0.0, 1.0, 0.0)}
 
 
-def looks(scene: Scene, node: Node) -> bool:
+def is_aimed(scene: Scene, node: Node) -> bool:
     """Return whether a node is aimed at a target: a camera, spot or directional light that has one."""
     if node.camera is not None:
         return node.target is not None or scene.cameras[node.camera].target is not None
@@ -48,7 +48,7 @@ def rest_roll(scene: Scene, node: Node) -> float:
     return degrees if np.isfinite(degrees) else 0.0
 
 
-def look(scene: Scene, eye: Floats, goal: Floats, roll_degrees: Floats) -> Floats:
+def aim_matrices(scene: Scene, eye: Floats, goal: Floats, roll_degrees: Floats) -> Floats:
     """Return (T, 4, 4) the frame at ``eye`` (T, 3): X right, Y up, aimed along -Z at the goal (+Z in left-handed
     scenes).
 

@@ -103,7 +103,7 @@ def scene_size(scene: Scene, rig: Rig | None = None) -> float:
 
 
 def _diagonal(scene: Scene, rig: Rig) -> float:
-    moments = _moments(rig.clip, max(len(scene.nodes), 1)) if rig.channels.movers else np.zeros(1)
+    moments = _moments(rig.clip, max(len(scene.nodes), 1)) if rig.channels.animated else np.zeros(1)
     samples = rig.sample(moments)
     world = rig.world(samples, len(moments))
     box = _Box()

@@ -24,7 +24,7 @@ CHANNELS_PER_BLOCK = 8_192
 
 
 @dataclass(eq=False, repr=False)
-class Movers:
+class AnimatedChannels:
     """Animated channels of one kind and family, and their nodes (in ascending order)."""
 
     nodes: Indices
@@ -78,7 +78,7 @@ class Channels:
         """the tracks that may change"""
         self.still: dict[str, StillValues] = {}
         """kind to node to constant value (k,)"""
-        self.movers: dict[str, list[Movers]] = {}
+        self.animated: dict[str, list[AnimatedChannels]] = {}
         """kind to animated channels"""
         places = _places(others, self.bank)
         for kind in dict.fromkeys((*single, *places)):
@@ -101,7 +101,7 @@ class Channels:
         for family, pairs in moving.items():
             pairs.sort()
             nodes, slots = np.array(pairs, np.int64).T
-            self.movers.setdefault(kind, []).append(Movers(nodes, family, as_slice(slots)))
+            self.animated.setdefault(kind, []).append(AnimatedChannels(nodes, family, as_slice(slots)))
 
     @classmethod
     def at_moment(cls, clip: Clip, node_count: int, time: float) -> Channels:
@@ -129,7 +129,7 @@ class Channels:
 
     def moving_nodes(self, kinds: Iterable[str]) -> Indices:
         """Return the nodes with an animated channel of one of these kinds, in ascending order."""
-        nodes = [movers.nodes for kind in kinds for movers in self.movers.get(kind, ())]
+        nodes = [animated.nodes for kind in kinds for animated in self.animated.get(kind, ())]
         return unique_values(np.concatenate(nodes)) if nodes else np.empty(0, np.int64)
 
     def set_still(self, kind: str, rows: Floats, first: int = 0) -> None:
@@ -139,10 +139,10 @@ class Channels:
 
     def one(self, samples: Samples, kind: str, node: int) -> Floats | None:
         """Return (T, k) for one node, (1, k) if it is constant, None if it has no channel."""
-        for movers in self.movers.get(kind, ()):
-            rows = np.flatnonzero(movers.nodes == node)
+        for animated in self.animated.get(kind, ()):
+            rows = np.flatnonzero(animated.nodes == node)
             if len(rows):
-                return movers.values(samples)[:, rows[0]]
+                return animated.values(samples)[:, rows[0]]
         value = self.still[kind].get(node) if kind in self.still else None
         return None if value is None else value[None]
 

@@ -35,7 +35,7 @@ class Order:
     blind: list[int]
 
 
-def placing_order(nodes: Sequence[Node]) -> Order:
+def evaluation_order(nodes: Sequence[Node]) -> Order:
     """Return the evaluation order of nodes. Invalid indices count as none."""
     count = len(nodes)
     parents = [_valid(node.parent, count) for node in nodes]
@@ -45,16 +45,16 @@ def placing_order(nodes: Sequence[Node]) -> Order:
         return Order(np.arange(count), np.zeros(count, np.int64), nobody, nobody, [], [])
     cut = _cut_circles(parents)
     # A node depends on the position of its target only, not on its rotation: that is, on the parent of the target.
-    looks = [parents[target] if target >= 0 else -1 for target in targets]
-    placed, sizes = _levels(parents, looks)
+    aims = [parents[target] if target >= 0 else -1 for target in targets]
+    placed, sizes = _levels(parents, aims)
     blind: list[int] = []
     if len(placed) < count:
-        circle_of = _circles(parents, looks)
+        circle_of = _circles(parents, aims)
         for node in range(count):
-            if looks[node] >= 0 and circle_of[node] == circle_of[looks[node]]:
-                targets[node] = looks[node] = -1
+            if aims[node] >= 0 and circle_of[node] == circle_of[aims[node]]:
+                targets[node] = aims[node] = -1
                 blind.append(node)
-        placed, sizes = _levels(parents, looks)
+        placed, sizes = _levels(parents, aims)
     flat = np.array(placed, np.int64).reshape(count)
     level_of = np.empty(count, np.int64)
     level_of[flat] = np.repeat(np.arange(len(sizes)), np.array(sizes, np.int64))
@@ -93,21 +93,21 @@ def _cut_circles(parents: list[int]) -> list[int]:
     return cut
 
 
-def _levels(parents: list[int], looks: list[int]) -> tuple[list[int], list[int]]:
+def _levels(parents: list[int], aims: list[int]) -> tuple[list[int], list[int]]:
     """Return nodes by the longest path from a root over both kinds of edge, and the size of each level.
 
     Nodes in or after a cycle are left out. A list for each node or level would take more memory than the nodes of a
     small file.
     """
     count = len(parents)
-    waiting_for = bytearray((parent >= 0) + (look >= 0) for parent, look in zip(parents, looks, strict=True))
+    waiting_for = bytearray((parent >= 0) + (aim >= 0) for parent, aim in zip(parents, aims, strict=True))
     placed = [node for node, needed in enumerate(waiting_for) if needed == 0]
     if len(placed) == count:
         return placed, [count] if count else []
     # Dependents of a node: a chain of edges, of which edge 2 n + 1 is from node n to its aimed node.
     first, following = array("i", [-1]) * count, array("i", [-1]) * (2 * count)
     for node in range(count - 1, -1, -1):
-        for edge, goal in ((2 * node + 1, looks[node]), (2 * node, parents[node])):
+        for edge, goal in ((2 * node + 1, aims[node]), (2 * node, parents[node])):
             if goal >= 0:
                 following[edge] = first[goal]
                 first[goal] = edge
@@ -128,7 +128,7 @@ def _levels(parents: list[int], looks: list[int]) -> tuple[list[int], list[int]]
     return placed, sizes
 
 
-def _circles(parents: list[int], looks: list[int]) -> list[int]:
+def _circles(parents: list[int], aims: list[int]) -> list[int]:
     """Return a number for each node, equal for nodes that reach each other (Tarjan's components, without recursion)."""
     count = len(parents)
     circle = [-1] * count
@@ -148,7 +148,7 @@ def _circles(parents: list[int], looks: list[int]) -> list[int]:
                 open_nodes.append(node)
             if edge < 2:
                 way.append((node, edge + 1))
-                goal = looks[node] if edge else parents[node]
+                goal = aims[node] if edge else parents[node]
                 if goal < 0:
                     continue
                 if seen_at[goal] < 0:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from keyframer.curves.lazy_fields import stored
 from keyframer.maths import affine, quat
-from keyframer.posing.channels import Channels, Indices, Movers, Samples, as_slice
+from keyframer.posing.channels import AnimatedChannels, Channels, Indices, Samples, as_slice
 from keyframer.scene import Node
 
 Floats = npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ class Locals:
         turning = channels.moving_nodes(("rotation", "scale", "scale_axes"))
         has_axes = (
             "scale_axes" in channels.still
-            or "scale_axes" in channels.movers
+            or "scale_axes" in channels.animated
             or any(node.scale_axes_xyzw is not None for node in nodes)
         )
         self.rest: Floats = np.empty((len(nodes), 4, 4))
@@ -54,13 +54,13 @@ class Locals:
         self.moving = channels.moving_nodes(("position", "rotation", "scale", "scale_axes"))
         """the nodes with an animated local matrix, in ascending order"""
         self._moving_rest = self.rest[self.moving]
-        self._slides = _rows_of(channels.movers.get("position", []), self.moving)
+        self._slides = _rows_of(channels.animated.get("position", []), self.moving)
         self._turning = as_slice(np.searchsorted(self.moving, turning))
         self._turns = bool(len(turning))
-        self._rotation = _Part(rotation, channels.movers.get("rotation", []), turning)
-        self._scale = _Part(scale, channels.movers.get("scale", []), turning)
-        self._axes = _Part(axes, channels.movers.get("scale_axes", []), turning) if has_axes else None
-        self._keeps_size = not has_axes and "scale" not in channels.movers and bool((scale == 1).all())
+        self._rotation = _Part(rotation, channels.animated.get("rotation", []), turning)
+        self._scale = _Part(scale, channels.animated.get("scale", []), turning)
+        self._axes = _Part(axes, channels.animated.get("scale_axes", []), turning) if has_axes else None
+        self._keeps_size = not has_axes and "scale" not in channels.animated and bool((scale == 1).all())
 
     def at(self, samples: Samples, count: int) -> Floats:
         """Return (T, moving, 4, 4) for the animated nodes."""
@@ -69,8 +69,8 @@ class Locals:
         if self._turns:
             self._write_turns(samples, out)
         places = out[:, :, :3, 3]
-        for movers, rows in self._slides:
-            places[:, rows] = movers.values(samples)
+        for animated, rows in self._slides:
+            places[:, rows] = animated.values(samples)
         return out
 
     def _write_turns(self, samples: Samples, out: Floats) -> None:
@@ -91,27 +91,27 @@ class Locals:
 class _Part:
     """Rotation, scale or scale axes of the rotating nodes: at rest, and their animated channels."""
 
-    def __init__(self, rest: Floats, movers: Sequence[Movers], nodes: Indices) -> None:
+    def __init__(self, rest: Floats, animated: Sequence[AnimatedChannels], nodes: Indices) -> None:
         self._rest = rest
-        self._movers = _rows_of(movers, nodes)
+        self._animated = _rows_of(animated, nodes)
 
     def at(self, samples: Samples) -> Floats:
         """Return (T, nodes, k), or (1, nodes, k) if nothing is animated."""
-        if not self._movers:
+        if not self._animated:
             return self._rest[None]
-        first = self._movers[0][0].values(samples)
+        first = self._animated[0][0].values(samples)
         if first.shape[1:] == self._rest.shape:
             return first
         out = np.empty((len(first), *self._rest.shape))
         out[:] = self._rest
-        for movers, rows in self._movers:
-            out[:, rows] = movers.values(samples)
+        for animated, rows in self._animated:
+            out[:, rows] = animated.values(samples)
         return out
 
 
-def _rows_of(movers: Sequence[Movers], nodes: Indices) -> list[tuple[Movers, Indices | slice]]:
+def _rows_of(animated: Sequence[AnimatedChannels], nodes: Indices) -> list[tuple[AnimatedChannels, Indices | slice]]:
     """Return animated channels with the rows of their nodes among ``nodes`` (sorted)."""
-    return [(mover, as_slice(np.searchsorted(nodes, mover.nodes))) for mover in movers]
+    return [(channels, as_slice(np.searchsorted(nodes, channels.nodes))) for channels in animated]
 
 
 def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float]) -> Floats:

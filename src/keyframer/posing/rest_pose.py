@@ -12,9 +12,9 @@ import numpy.typing as npt
 from keyframer.curves.lazy_fields import stored
 from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
-from keyframer.posing.aim_constraints import look, looks, rest_roll, stored_target
+from keyframer.posing.aim_constraints import aim_matrices, is_aimed, rest_roll, stored_target
 from keyframer.posing.channels import Channels, Samples, as_slice
-from keyframer.posing.evaluation_order import Order, placing_order
+from keyframer.posing.evaluation_order import Order, evaluation_order
 from keyframer.posing.local_matrices import Locals
 from keyframer.scene import Clip, Node, Scene
 
@@ -39,7 +39,7 @@ class Level:
     """Nodes that can be placed together, and those of them that are aimed at a target."""
 
     groups: list[Group]
-    looking: list[int]
+    aimed: list[int]
 
 
 class RestPose:
@@ -52,17 +52,17 @@ class RestPose:
     def __init__(self, scene: Scene, channels: Channels, *, keep_locals: bool = True) -> None:
         self.scene = scene
         self.channels = channels
-        self.order: Order = placing_order(scene.nodes)
+        self.order: Order = evaluation_order(scene.nodes)
         with np.errstate(all="ignore"):
             self.locals = Locals(scene.nodes, channels)
-            self._looking = np.array([looks(scene, node) for node in scene.nodes], bool)
-            looking = bool(self._looking.any())
-            self._goals = unique_values(self.order.targets) if looking else np.empty(0, np.int64)
+            self._aimed = np.array([is_aimed(scene, node) for node in scene.nodes], bool)
+            aimed = bool(self._aimed.any())
+            self._goals = unique_values(self.order.targets) if aimed else np.empty(0, np.int64)
             """target nodes (and -1), in ascending order"""
             self._goal_places = self.locals.rest[self._goals, :3, 3]
             local = self.locals.rest[None]
             self.world_at_rest: Floats = local.copy() if keep_locals else local
-            if looking or (self.order.parents >= 0).any():  # otherwise the local matrix is the world matrix
+            if aimed or (self.order.parents >= 0).any():  # otherwise the local matrix is the world matrix
                 everything = np.arange(len(scene.nodes))
                 self._place(self._plan(everything, everything), local, self.world_at_rest, None)
 
@@ -81,7 +81,7 @@ class RestPose:
                     broken = ~np.isfinite(placed).all(axis=(-2, -1))
                     placed[broken] = local_matrices[broken]
                 world[:, group.nodes] = placed
-            for node in level.looking:
+            for node in level.aimed:
                 self._turn(node, local, world, samples)
 
     def _turn(self, number: int, local: Floats, world: Floats, samples: Samples | None) -> None:
@@ -94,7 +94,7 @@ class RestPose:
         if samples is not None or number in self.channels.still.get("roll", {}):
             roll = self.channels.one(samples or {}, "roll", number)
         degrees = np.array([rest_roll(self.scene, node)]) if roll is None else roll[:, 0]
-        turned = look(self.scene, world[:, number, :3, 3], goal, degrees)
+        turned = aim_matrices(self.scene, world[:, number, :3, 3], goal, degrees)
         if np.isfinite(turned).all():
             world[:, number] = turned
         else:
@@ -140,9 +140,9 @@ class RestPose:
                 plan[what // 4].groups.append(
                     Group(numbers, over, numbers if carried else as_slice(rows[start:end]), carried)
                 )
-        for node in some[self._looking[some]].tolist():
-            plan[int(order.level_of[node])].looking.append(node)
-        return [step for step in plan if step.groups or step.looking]
+        for node in some[self._aimed[some]].tolist():
+            plan[int(order.level_of[node])].aimed.append(node)
+        return [step for step in plan if step.groups or step.aimed]
 
 
 def world_at(scene: Scene, clip: Clip, time: float) -> Floats:

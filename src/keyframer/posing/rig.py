@@ -32,17 +32,19 @@ class State:
                 if node in carriers:
                     self._rest[carriers[node]] = value
         self._moved: list[tuple[str, Indices, Indices | slice]] = []
-        for movers in channels.movers.get(kind, ()):
-            things = movers.nodes
+        for animated in channels.animated.get(kind, ()):
+            things = animated.nodes
             slots = (
-                np.arange(movers.slots.start, movers.slots.stop) if isinstance(movers.slots, slice) else movers.slots
+                np.arange(animated.slots.start, animated.slots.stop)
+                if isinstance(animated.slots, slice)
+                else animated.slots
             )
             if carriers is not None:
                 carrying = np.array([node in carriers for node in things.tolist()], bool)
                 slots = slots[carrying]
                 things = np.array([carriers[node] for node in things[carrying].tolist()], np.int64)
             if len(things):
-                self._moved.append((movers.family, things, as_slice(slots)))
+                self._moved.append((animated.family, things, as_slice(slots)))
 
     def at(self, samples: Samples, count: int) -> Floats:
         """Return (T, things, k)."""
@@ -100,7 +102,7 @@ class Rig(RestPose):
         self.states = States(scene, self.channels)
         self._moving_levels: list[Level] = []
         self._times_per_block = MATRICES_PER_BLOCK
-        if not self.channels.movers:
+        if not self.channels.animated:
             return
         rows = np.full(len(scene.nodes), -1, np.int64)
         rows[self.locals.moving] = np.arange(len(self.locals.moving))
@@ -126,9 +128,9 @@ class Rig(RestPose):
 
     def world(self, samples: Samples, count: int) -> Floats:
         """Return the matrices (T, nodes, 4, 4) in scene space, with cameras and lights aimed at their targets."""
-        looks = sum(len(level.looking) for level in self._moving_levels)
+        aims = sum(len(level.aimed) for level in self._moving_levels)
         blocks = -(-count // self._times_per_block)
-        spend("samples", count * self.locals.rest.size + blocks * looks * _LOOK)
+        spend("samples", count * self.locals.rest.size + blocks * aims * _LOOK)
         out = np.empty((count, *self.locals.rest.shape))
         out[:] = self.world_at_rest
         if not self._moving_levels:
@@ -147,12 +149,12 @@ class Rig(RestPose):
         moving = list(moves)
         for node in self.channels.moving_nodes(("roll",)).tolist():
             moving[node] = True
-        parents, targets, looking = self.order.parents.tolist(), self.order.targets.tolist(), self._looking.tolist()
+        parents, targets, aimed = self.order.parents.tolist(), self.order.targets.tolist(), self._aimed.tolist()
         for node in self.order.flat.tolist():
             parent, target = parents[node], targets[node]
             if parent >= 0 and moving[parent]:
                 moving[node] = True
-            elif looking[node] and target >= 0:
+            elif aimed[node] and target >= 0:
                 above = parents[target]
                 moving[node] = moving[node] or moves[target] or (above >= 0 and moving[above])
         return np.array(moving, bool)

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from keyframer.curves import RotationForm, Track
 from keyframer.maths import quat
-from keyframer.posing.aim_constraints import looks, stored_target
-from keyframer.posing.evaluation_order import placing_order
+from keyframer.posing.aim_constraints import is_aimed, stored_target
+from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Camera, Channel, Clip, Fog, Handedness, Light, Mesh, Morph, Node, Scene, Skin, Space
 
 Floats = npt.NDArray[np.float64]
@@ -112,11 +112,13 @@ class _Change:
         """matrix that the transform of each node is multiplied by on the left"""
         # The pose computes the rotation of a node that is aimed at a target: the stored rotation is overridden.
         blind = {
-            number for number in placing_order(scene.nodes).blind if stored_target(scene, scene.nodes[number]) is None
+            number
+            for number in evaluation_order(scene.nodes).blind
+            if stored_target(scene, scene.nodes[number]) is None
         }
         self.extra = [
             None
-            if (looks(scene, node) and number not in blind) or np.array_equal(front.matrix @ behind, np.eye(3))
+            if (is_aimed(scene, node) and number not in blind) or np.array_equal(front.matrix @ behind, np.eye(3))
             else quat.from_matrix3(front.matrix @ behind)
             for number, (node, front, behind) in enumerate(zip(scene.nodes, self.before, self.frames, strict=True))
         ]

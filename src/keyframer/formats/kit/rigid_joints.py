@@ -20,7 +20,7 @@ from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import clip_span
-from keyframer.posing.evaluation_order import placing_order
+from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import plural
@@ -122,7 +122,7 @@ def wanted_joints(scene: Scene) -> tuple[set[int], list[int]]:
     """Return the nodes that become joints (objects, dummies, bones and their ancestors) and the parent of each node, -1
     for none.
     """
-    above = placing_order(scene.nodes).parents.tolist()
+    above = evaluation_order(scene.nodes).parents.tolist()
     has_children = set(above)
     bones = {joint for skin in scene.skins for joint in skin.joints}
     wanted: set[int] = set()

@@ -16,7 +16,7 @@ from keyframer.curves import Track
 from keyframer.curves.cubic_fit import Distance, largest_difference, turn_degrees
 from keyframer.formats.document import Document
 from keyframer.posing.bounds_and_duration import scene_size
-from keyframer.posing.evaluation_order import placing_order
+from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Clip, Node, Scene
 from keyframer.scene.clip import FASTEST, SLOWEST
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -174,7 +174,7 @@ def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
     path and reason of each removed link. The scene is the same object if all links are valid.
     """
     count = len(scene.nodes)
-    cut = set(placing_order(scene.nodes).cut)
+    cut = set(evaluation_order(scene.nodes).cut)
     nodes = [_with_known(node, count, number in cut) for number, node in enumerate(scene.nodes)]
     ghosts = [channel for clip in scene.clips for channel in clip.channels if not 0 <= channel.node < count]
     lost = [(f"/clips/channels/{ghost.node}/{ghost.track.kind}", "no such node") for ghost in ghosts]

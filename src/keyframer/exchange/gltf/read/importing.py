@@ -133,7 +133,7 @@ class Importer:
                 kept = self.hierarchy.items[number].kept
                 if kept is None:
                     continue
-                for clip, track in clips.tracks(kept, nodes.movers(number)):
+                for clip, track in clips.tracks(kept, nodes.animated_nodes(number)):
                     self.issues.attempt(_add_track, scene, scene.clips[clip], place, track, kept)
             scene.clips = [clip for place, clip in enumerate(clips.clips) if place not in clips.lost]
         reader = AnimationReader(scene, self.hierarchy, self.accessors, self.budget, self.issues, aspects, strengths)

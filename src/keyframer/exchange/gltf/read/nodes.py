@@ -229,7 +229,7 @@ class NodeReader:
         else:
             self._hide(scene)
 
-    def movers(self, number: int) -> dict[str, int]:
+    def animated_nodes(self, number: int) -> dict[str, int]:
         """Return the node of the file that each kind of motion animates."""
         helpers = self._hierarchy.helpers.get(number, {})
         return {"position": number, "rotation": number, "scale": helpers.get("scale", number)}

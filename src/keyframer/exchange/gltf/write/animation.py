@@ -25,7 +25,7 @@ from keyframer.exchange.gltf.write.animation_channels import KINDS, Channels, Pr
 from keyframer.exchange.gltf.write.cameras_lights import Lights
 from keyframer.exchange.gltf.write.error_measurement import world_error
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of, errors
-from keyframer.exchange.gltf.write.nodes import BaseValues, Gaze, Look, Placed, Tree
+from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, BaseValues, Placed, Tree
 from keyframer.exchange.gltf.write.options import Context, written_span
 from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, Sampler
 from keyframer.limits import left, room
@@ -47,11 +47,11 @@ class ClipWriter:
     """Writes one clip as an animation."""
 
     def __init__(
-        self, context: Context, tree: Tree, looks: dict[int, Look], lights: Lights, number: int, rig: Rig
+        self, context: Context, tree: Tree, aims: dict[int, AimConstraint], lights: Lights, number: int, rig: Rig
     ) -> None:
         self._context = context
         self._tree = tree
-        self._looks = looks
+        self._aims = aims
         self._lights = lights
         self._number = number
         self.clip: Clip = context.scene.clips[number]
@@ -63,8 +63,8 @@ class ClipWriter:
         self._rig = rig
         moving = {
             (kind, node)
-            for kind, movers in self._rig.channels.movers.items()
-            for some in movers
+            for kind, animated in self._rig.channels.animated.items()
+            for some in animated
             for node in some.nodes.tolist()
         }
         numbers = {id(track): number for number, track in enumerate(rig.channels.bank.tracks)}
@@ -92,7 +92,7 @@ class ClipWriter:
         content = clip_extras(self._context, self.clip, self.span)
         if len(channels):
             content["animation"] = channels.finish(shown_name(self.clip.name))
-        keep_tracks(self._context, self._number, self._tree.placed, self._motions, set(self._looks), self.span)
+        keep_tracks(self._context, self._number, self._tree.placed, self._motions, set(self._aims), self.span)
         for (node, kind), motion in self._motions.items():
             if shortcoming := motion.shortcoming(self.span):
                 path = f"/nodes/{self._context.scene.nodes[node].name}/{kind}"
@@ -119,41 +119,41 @@ class ClipWriter:
         for place, motion in zip(chosen, self._maker.tracks(numbers, tolerances), strict=True):
             if motion is not None:
                 self._motions[place] = motion
-        for node, look in self._looks.items():
-            self._make_gaze(node, look, tightness)
+        for node, aim in self._aims.items():
+            self._bake_aim(node, aim, tightness)
 
-    def _make_gaze(self, node: int, look: Look, tightness: float) -> None:
+    def _bake_aim(self, node: int, aim: AimConstraint, tightness: float) -> None:
         """Bake the rotation of an aimed node, and its position if it had to leave its parent."""
         involved = [
-            self._motions[other, kind] for other in look.involved for kind in _PLACING if (other, kind) in self._motions
+            self._motions[other, kind] for other in aim.involved for kind in _PLACING if (other, kind) in self._motions
         ]
         if (node, "roll") in self._motions:
             involved.append(self._motions[node, "roll"])
         involved = [motion for motion in involved if not motion.keys.is_still]
-        self._motions.pop((node, "gaze"), None)
+        self._motions.pop((node, "aim"), None)
         if not involved:
             return
         breaks, jumps = breaks_of(involved, self.span)
-        gaze = Gaze(self._context.scene, self._rig.order, self.clip, look)
-        gaze.follow_signs(breaks)
+        aim_motion = AimMotion(self._context.scene, self._rig.order, self.clip, aim)
+        aim_motion.follow_signs(breaks)
         options = self._context.options
-        self._motions[node, "gaze"] = self._maker.function(
-            gaze.turns, breaks, jumps, options.max_degrees * tightness, ROTATIONS, Outcome.BAKED
+        self._motions[node, "aim"] = self._maker.function(
+            aim_motion.turns, breaks, jumps, options.max_degrees * tightness, ROTATIONS, Outcome.BAKED
         )
-        if look.detached:
+        if aim.detached:
             allowed = options.max_error * self._context.size * tightness
             self._motions[node, "place"] = self._maker.function(
-                gaze.positions, breaks, jumps, allowed, VECTORS, Outcome.BAKED
+                aim_motion.positions, breaks, jumps, allowed, VECTORS, Outcome.BAKED
             )
 
     def _targets(self, node: int, kind: str) -> list[tuple[int, str, Floats32]]:
         """Return which properties of which glTF nodes a motion animates, and the signs of its values."""
         placed = self._tree.placed[node]
-        looking = self._looks.get(node)
-        if looking is not None:
-            if kind == "gaze":
+        aimed = self._aims.get(node)
+        if aimed is not None:
+            if kind == "aim":
                 return [(placed.head, "rotation", self._turn)]
-            wanted = "place" if looking.detached else "position"
+            wanted = "place" if aimed.detached else "position"
             return [(placed.head, "translation", self._mirror)] if kind == wanted else []
         if kind == "position":
             return [(placed.head, "translation", self._mirror)]
@@ -246,14 +246,14 @@ class ClipWriter:
 
 
 def write_animations(
-    context: Context, tree: Tree, looks: dict[int, Look], lights: Lights, first_rig: Rig
+    context: Context, tree: Tree, aims: dict[int, AimConstraint], lights: Lights, first_rig: Rig
 ) -> list[Json]:
     """Write all clips; returns their data for the extras of the scene. ``first_rig`` is that of the first clip."""
     clips: list[Json] = []
     for number in range(len(context.scene.clips)):
         rig = Rig(context.scene, number) if number else first_rig
-        clips.append(ClipWriter(context, tree, looks, lights, number, rig).write())
-    for number in looks:
+        clips.append(ClipWriter(context, tree, aims, lights, number, rig).write())
+    for number in aims:
         node = context.scene.nodes[number]
         detail = "aimed by its rotation; the target is kept as a separate node"
         context.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
@@ -264,7 +264,7 @@ _WHOLE = ("position", "rotation", "scale")
 """kinds whose samplers are written unchanged wherever they are animated"""
 
 Motions = Mapping[tuple[int, str], Motion]
-"""by node and kind; ``gaze`` and ``place`` are those of aimed nodes"""
+"""by node and kind; ``motion`` and ``place`` are those of aimed nodes"""
 
 
 def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
@@ -295,7 +295,7 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
 
 
 def keep_tracks(
-    context: Context, number: int, placed: list[Placed], motions: Motions, looking: set[int], span: Span
+    context: Context, number: int, placed: list[Placed], motions: Motions, aimed: set[int], span: Span
 ) -> None:
     """Store the authored keys of a clip in the extras of nodes, and report the outcome of the animated ones."""
     channels = context.scene.clips[number].channels
@@ -322,14 +322,14 @@ def keep_tracks(
         if context.options.authored_keys:
             head: Json = context.asset.nodes[placed[channel.node].head]
             repeated = motion is not None and motion.repeats_keys and not motion.keys.is_still
-            repeated &= track.kind in _WHOLE and channel.node not in looking and not context.axes.mirrored
+            repeated &= track.kind in _WHOLE and channel.node not in aimed and not context.axes.mirrored
             if repeated and motion is not None:  # keys closer than single precision have the same time in seconds
                 repeated = len(motion.sampler.times) == len(track.times)
             kept: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
             kept.append(track_extras(track, number, repeated))
             attach(head, {"tracks": kept})
         if len(track.times) > 1 and track.kind not in (*KINDS, "visible"):
-            _report(context, channel.node, track, motion, off, looking, span)
+            _report(context, channel.node, track, motion, off, aimed, span)
 
 
 def _report(
@@ -338,7 +338,7 @@ def _report(
     track: Track,
     motion: Motion | None,
     off: Mapping[tuple[int, str], float],
-    looking: set[int],
+    aimed: set[int],
     span: Span,
 ) -> None:
     """Report the outcome of tracks; ``off`` has the errors of motions that are not exact."""
@@ -357,11 +357,11 @@ def _report(
         say(Outcome.DROPPED, f"keys after {span.end:g}, up to {last:g}")
     if motion is None or motion.keys.is_still:
         say(Outcome.EXACT, "does not move")
-    elif node in looking and track.kind in ("rotation", "scale"):
+    elif node in aimed and track.kind in ("rotation", "scale"):
         say(Outcome.EXTRAS, "overridden by the target")
     elif track.kind == "roll":
-        if (node, "gaze") in off:
-            say(Outcome.BAKED, "applied to the rotation", off[node, "gaze"], "degree")
+        if (node, "aim") in off:
+            say(Outcome.BAKED, "applied to the rotation", off[node, "aim"], "degree")
         else:
             say(Outcome.EXTRAS, "a roll has no effect without a target")
     elif motion.outcome is Outcome.EXACT:

@@ -20,7 +20,7 @@ from keyframer.exchange.gltf.write.cameras_lights import Beginning, Lights, ligh
 from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.meshes import Meshes, Skins
-from keyframer.exchange.gltf.write.nodes import Tree, find_looks
+from keyframer.exchange.gltf.write.nodes import Tree, find_aim_constraints
 from keyframer.exchange.gltf.write.options import Context, GltfOptions, written_span
 from keyframer.files import check_output
 from keyframer.formats.contract import refuse_unknown
@@ -50,20 +50,20 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     rig = Rig(scene)
     axes = Axes(scene.space, options.metres_per_unit(scene))
     context = Context(scene, options, Asset(), axes, report, Names(), rig)
-    looks = find_looks(scene, rig.order)
+    aims = find_aim_constraints(scene, rig.order)
     samples: Samples = {}
     world = rig.world_at_rest[0]
-    if rig.channels.movers:
+    if rig.channels.animated:
         samples = rig.sample([written_span(scene.clips[0], options.fps).begin])
         world = rig.world(samples, 1)[0]
     materials = Materials(context)
-    tree = Tree(context, rig, looks, samples, world)
+    tree = Tree(context, rig, aims, samples, world)
     write_cameras(context, rig.states.fov.at(samples, 1)[0, :, 0])
     visible = (rig.states.visible.at(samples, 1)[0, :, 0] > 0.5).tolist()
     lights = Lights(context, strengths(scene, world, visible, axes.unit), _light_beginnings(rig.states, samples))
     weights = {number: rows[0] for number, rows in rig.states.morph_weights(samples, 1).items()}
     _carry(context, tree, materials, lights, visible, weights)
-    clips = write_animations(context, tree, looks, lights, rig)
+    clips = write_animations(context, tree, aims, lights, rig)
     _about(context, clips)
     return context.asset, report
 

@@ -22,7 +22,7 @@ from keyframer.exchange.gltf.conventions import Json, attach, listed, raw_name, 
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
-from keyframer.posing.aim_constraints import looks, stored_target
+from keyframer.posing.aim_constraints import is_aimed, stored_target
 from keyframer.posing.channels import Samples
 from keyframer.posing.evaluation_order import Order
 from keyframer.posing.local_matrices import usable_rows
@@ -35,7 +35,7 @@ _SHARES = np.arange(16) / 16
 
 
 @dataclass(eq=False, repr=False)
-class Look:
+class AimConstraint:
     """The aim constraint of one node."""
 
     node: int
@@ -47,21 +47,21 @@ class Look:
     """inverse of the scale of the parent"""
 
 
-def find_looks(scene: Scene, order: Order) -> dict[int, Look]:
+def find_aim_constraints(scene: Scene, order: Order) -> dict[int, AimConstraint]:
     """Return the aim constraint of every aimed node."""
     scaled = {channel.node for clip in scene.clips for channel in clip.channels if channel.track.kind == "scale"}
-    lookers = [number for number in range(len(scene.nodes)) if _looks(scene, number, order)]
-    looking = set(lookers)
-    return {number: _look(scene, number, order, looking, scaled) for number in lookers}
+    numbers = [number for number in range(len(scene.nodes)) if _has_aim(scene, number, order)]
+    aimed = set(numbers)
+    return {number: _aim_constraint(scene, number, order, aimed, scaled) for number in numbers}
 
 
-def _looks(scene: Scene, number: int, order: Order) -> bool:
+def _has_aim(scene: Scene, number: int, order: Order) -> bool:
     """Return whether a node is aimed and has a target: it may have lost it in a cycle."""
     node = scene.nodes[number]
-    return looks(scene, node) and (bool(order.targets[number] >= 0) or stored_target(scene, node) is not None)
+    return is_aimed(scene, node) and (bool(order.targets[number] >= 0) or stored_target(scene, node) is not None)
 
 
-def _look(scene: Scene, number: int, order: Order, looking: set[int], scaled: set[int]) -> Look:
+def _aim_constraint(scene: Scene, number: int, order: Order, aimed: set[int], scaled: set[int]) -> AimConstraint:
     involved: list[int] = []
     waiting = [number]
     seen = {number}
@@ -74,7 +74,7 @@ def _look(scene: Scene, number: int, order: Order, looking: set[int], scaled: se
                 waiting.append(other)
     factor, detached = 1.0, False
     parent = int(order.parents[number])
-    while parent >= 0 and parent not in looking:  # aimed nodes are never scaled
+    while parent >= 0 and parent not in aimed:  # aimed nodes are never scaled
         scale = np.asarray(scene.nodes[parent].scale, np.float64)
         if parent in scaled:
             tracks = [
@@ -89,18 +89,18 @@ def _look(scene: Scene, number: int, order: Order, looking: set[int], scaled: se
         detached |= not (np.isfinite(scale).all() and scale.min() > 0 and np.ptp(scale) <= 1e-6 * scale.max())
         factor *= float(scale[0]) or 1.0
         parent = int(order.parents[parent])
-    return Look(number, tuple(sorted(involved)), detached, 1.0 if detached else 1.0 / factor)
+    return AimConstraint(number, tuple(sorted(involved)), detached, 1.0 if detached else 1.0 / factor)
 
 
-class Gaze:
+class AimMotion:
     """Position and rotation of an aimed node, in the space of its glTF parent (still in the axes of the scene)."""
 
-    def __init__(self, scene: Scene, order: Order, clip: Clip, look: Look) -> None:
-        part = _part(scene, order, clip, look.involved)
+    def __init__(self, scene: Scene, order: Order, clip: Clip, aim: AimConstraint) -> None:
+        part = _part(scene, order, clip, aim.involved)
         self._rig = Rig(part)
-        self._place = look.involved.index(look.node)
+        self._place = aim.involved.index(aim.node)
         parent = part.nodes[self._place].parent
-        self._parent = None if look.detached else parent
+        self._parent = None if aim.detached else parent
         self._reference: tuple[Floats, Floats] | None = None
 
     def frames(self, times: Floats) -> Floats:
@@ -193,11 +193,13 @@ class Placed:
 class Tree:
     """Builds the nodes at the start of the first clip."""
 
-    def __init__(self, context: Context, rig: Rig, looks: dict[int, Look], samples: Samples, world: Floats) -> None:
+    def __init__(
+        self, context: Context, rig: Rig, aims: dict[int, AimConstraint], samples: Samples, world: Floats
+    ) -> None:
         """``samples`` and ``world`` (nodes, 4, 4) are those of the start."""
         self._context = context
         self._rig = rig
-        self._looks = looks
+        self._aims = aims
         self.root: int | None = None
         self.placed: list[Placed] = []
         self.base = BaseValues(context, rig, samples)
@@ -224,10 +226,10 @@ class Tree:
             asset.nodes.append({"name": name})
         self._fill_all()
         for number, parent in enumerate(self._rig.order.parents.tolist()):
-            look = self._looks.get(number)
-            above = self.placed[parent].tail if parent >= 0 and not (look and look.detached) else self.root
+            aim = self._aims.get(number)
+            above = self.placed[parent].tail if parent >= 0 and not (aim and aim.detached) else self.root
             head = self.placed[number].head
-            if parent >= 0 and look and look.detached:
+            if parent >= 0 and aim and aim.detached:
                 place = np.asarray(nodes[number].position, np.float64)
                 attach(asset.nodes[head], {"parent": asset.nodes[self.placed[parent].head]["name"], "position": place})
             if above is None:
@@ -243,8 +245,8 @@ class Tree:
         for number, (position, rotation, scale) in enumerate(rows):
             placed = self.placed[number]
             head = self._context.asset.nodes[placed.head]
-            if number in self._looks:
-                self._fill_looking(number, head)
+            if number in self._aims:
+                self._fill_aimed(number, head)
             else:
                 _put(head, "translation", position, _ORIGIN)
                 _put(head, "rotation", rotation, _NO_TURN)
@@ -265,15 +267,15 @@ class Tree:
         _put(asset.nodes[placed.scaled], "rotation", listed(axes), _NO_TURN)
         _put(asset.nodes[placed.tail], "rotation", listed(quat.conjugate(axes)), _NO_TURN)
 
-    def _fill_looking(self, number: int, head: Json) -> None:
-        look = self._looks[number]
-        parent = -1 if look.detached else int(self._rig.order.parents[number])
+    def _fill_aimed(self, number: int, head: Json) -> None:
+        aim = self._aims[number]
+        parent = -1 if aim.detached else int(self._rig.order.parents[number])
         frames = frames_below(self._world[None, number], None if parent < 0 else self._world[None, parent])
         axes = self._context.axes
         _put(head, "translation", listed(axes.vectors(frames[0, :3, 3])), _ORIGIN)
         _put(head, "rotation", listed(axes.turns(quat.from_matrix3(frames[:, :3, :3])[0])), _NO_TURN)
-        if abs(look.scale - 1.0) > 1e-9:
-            _put(head, "scale", listed(np.full(3, look.scale)), _FULL_SIZE)
+        if abs(aim.scale - 1.0) > 1e-9:
+            _put(head, "scale", listed(np.full(3, aim.scale)), _FULL_SIZE)
 
     def _geometry_nodes(self) -> None:
         """Add a node for geometry that is shifted, hidden or skinned; skinned meshes are at the root."""
@@ -312,15 +314,15 @@ class BaseValues:
             values = [stored(node, field) for node in nodes]
             rows = usable_rows([usual if item is None else item for item in values], usual)
             rig.channels.set_still(kind, rows)
-            for movers in rig.channels.movers.get(kind, ()):
-                rows[movers.nodes] = movers.values(samples)[0]
+            for animated in rig.channels.animated.get(kind, ()):
+                rows[animated.nodes] = animated.values(samples)[0]
             return rows
 
         self.position = axes.vectors(at("position", "position", _ORIGIN))
         self.rotation = axes.turns(quat.normalise(at("rotation", "rotation_xyzw", _NO_TURN)))
         self.scale = at("scale", "scale", _FULL_SIZE)
         channels = rig.channels
-        if "scale_axes" in {*channels.still, *channels.movers} or any(
+        if "scale_axes" in {*channels.still, *channels.animated} or any(
             node.scale_axes_xyzw is not None for node in nodes
         ):
             self.axes = axes.turns(quat.normalise(at("scale_axes", "scale_axes_xyzw", _NO_TURN)))

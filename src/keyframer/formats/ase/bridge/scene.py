@@ -28,7 +28,7 @@ from keyframer.formats.scene_reader import SceneReader
 from keyframer.issues import Severity
 from keyframer.limits import spend
 from keyframer.maths import affine
-from keyframer.posing.evaluation_order import placing_order
+from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, Clip, LightType, Morph, Node, NodeKind, Scene
 from keyframer.text import decode_name
 
@@ -140,7 +140,7 @@ class _Builder:
             if node.parent is None:
                 args = {"parent": repr(self._text(raw)), "name": repr(node.name)}
                 self.reporter.report(LINK_PARENT_MISSING, block, "node_parent", severity=Severity.WARNING, **args)
-        for number in placing_order([Node(node.name, parent=node.parent) for node in nodes]).cut:
+        for number in evaluation_order([Node(node.name, parent=node.parent) for node in nodes]).cut:
             self.reporter.report(LINK_PARENT_CYCLE, self.blocks[number], "node_parent", name=repr(nodes[number].name))
             nodes[number].parent = None
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
 from keyframer.limits import room
 from keyframer.maths import affine, quat
-from keyframer.posing.aim_constraints import look
+from keyframer.posing.aim_constraints import aim_matrices
 from keyframer.scene import Channel, Node, NodeKind, Scene
 
 Floats = npt.NDArray[np.float64]
@@ -97,7 +97,7 @@ def aim(scene: Scene, motion: Motion, rest: Floats) -> None:
 
 def _roll(scene: Scene, eye: Floats, goal: Floats) -> Floats | None:
     """Return degrees about the line of sight; None if the node does not point at the target."""
-    level = look(scene, eye[:, :3, 3], goal, np.zeros(len(eye)))
+    level = aim_matrices(scene, eye[:, :3, 3], goal, np.zeros(len(eye)))
     lengths = np.linalg.norm(eye[:, :3, :3], axis=-2, keepdims=True)
     axes = eye[:, :3, :3] / np.where(lengths > 0, lengths, 1.0)
     turned = np.matmul(np.swapaxes(level[:, :3, :3], -1, -2), axes)

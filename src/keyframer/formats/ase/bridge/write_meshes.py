@@ -28,7 +28,7 @@ from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.limits import expect, spend
 from keyframer.maths import affine
 from keyframer.posing import Rig
-from keyframer.posing.aim_constraints import looks
+from keyframer.posing.aim_constraints import is_aimed
 from keyframer.posing.vertices import skinned
 from keyframer.scene import Mesh, Node, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -157,7 +157,7 @@ class MeshWriter:
     def _worlds(self, number: int, moments: Floats) -> Floats:
         """Return the world matrices of a node at times of the clip."""
         above = self.scene.nodes[number].parent
-        while above is not None and not looks(self.scene, self.scene.nodes[above]):
+        while above is not None and not is_aimed(self.scene, self.scene.nodes[above]):
             above = self.scene.nodes[above].parent
         world = self.motion.world_at(number, moments) if above is None else None
         if world is None:

@@ -52,8 +52,8 @@ from keyframer.formats.kit.unsupported_features import tell_dropped
 from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
-from keyframer.posing.aim_constraints import looks
-from keyframer.posing.evaluation_order import placing_order
+from keyframer.posing.aim_constraints import is_aimed
+from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Camera, Clip, Handedness, Light, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 
@@ -183,7 +183,7 @@ class _SceneWriter:
             node.target: number
             for number, node in enumerate(self.scene.nodes)
             if node.target is not None
-            and looks(self.scene, node)
+            and is_aimed(self.scene, node)
             and users[node.target] == 1
             and (goal := self.scene.nodes[node.target]).kind is NodeKind.TARGET
             and goal.parent is None
@@ -270,7 +270,7 @@ class _SceneWriter:
 
     def _animation(self, number: int, node: Node, turns: Keys | None = None) -> list[AseRecord]:
         tracks = {kind: track for kind, track in self.own.get(number, {}).items() if kind in _PLACING}
-        if looks(self.scene, node):
+        if is_aimed(self.scene, node):
             tracks.pop("rotation", None)
         controllers = self.tracks.controllers(node, tracks)
         if turns is not None:
@@ -304,7 +304,7 @@ class _SceneWriter:
 
     def _target_and_animation(self, number: int, node: Node) -> tuple[Block | None, list[AseRecord]]:
         """Return the position of the target, and the animations of the camera or light and of the target."""
-        if not looks(self.scene, node):
+        if not is_aimed(self.scene, node):
             return None, self._animation(number, node)
         target = node.target
         inner = target is not None and self.inner.get(target) == number
@@ -359,7 +359,7 @@ class _SceneWriter:
 
     def _moving_nodes(self) -> list[bool]:
         """Return the nodes that move or rotate, including those whose ancestors do."""
-        order = placing_order(self.scene.nodes)
+        order = evaluation_order(self.scene.nodes)
         moves = [bool(set(self.own.get(number, ())) & {*_PLACING, "roll"}) for number in range(len(self.scene.nodes))]
         for number in order.flat.tolist():
             above = int(order.parents[number])

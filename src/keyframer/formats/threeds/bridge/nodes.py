@@ -32,7 +32,7 @@ from keyframer.formats.threeds.bridge.tracks import (
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.issues import Severity
 from keyframer.maths import quat
-from keyframer.posing.evaluation_order import placing_order
+from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, Node, NodeKind
 
 Floats = npt.NDArray[np.float64]
@@ -237,7 +237,7 @@ def _link_targets(entries: list[KeyframerNode]) -> None:
 
 
 def _cut_cycles(context: Context, entries: list[KeyframerNode]) -> None:
-    order = placing_order([entry.node for entry in entries])
+    order = evaluation_order([entry.node for entry in entries])
     for index in order.cut:
         entry = entries[index]
         context.report(LINK_PARENT_CYCLE, entry.header or entry.chunk, name=context.shown(entry.object_name))

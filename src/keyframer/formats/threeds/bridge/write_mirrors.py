@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from keyframer.curves import Track
 from keyframer.formats.kit.scene_writing import plain_path
-from keyframer.posing.evaluation_order import placing_order
+from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, Node, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 
@@ -29,7 +29,7 @@ def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, npt.NDArra
     flipped = np.zeros(len(scene.nodes), bool)
     if not (signs < 0).any():
         return scene, flipped
-    order = placing_order(scene.nodes)
+    order = evaluation_order(scene.nodes)
     for number in order.flat.tolist():
         node, parent = scene.nodes[number], int(order.parents[number])
         above = bool(parent >= 0 and flipped[parent])

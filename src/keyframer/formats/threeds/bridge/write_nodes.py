@@ -20,7 +20,7 @@ from keyframer.formats.threeds.bridge.write_objects import write_camera, write_l
 from keyframer.formats.threeds.bridge.write_targets import Aim, find_aims
 from keyframer.formats.threeds.bridge.write_tracks import write_hide_track, write_morph_track, write_track
 from keyframer.formats.threeds.chunk import Chunk
-from keyframer.posing.evaluation_order import placing_order
+from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import LightType, Mesh, Node, NodeKind
 from keyframer.scene.loss_report import LossReport, Outcome
 
@@ -121,7 +121,7 @@ class NodeWriter:
 
     def place_all(self) -> None:
         """Write all nodes depth first, parents before children: assimp finds parents only in this order."""
-        above = placing_order(self.scene.nodes).parents.tolist()
+        above = evaluation_order(self.scene.nodes).parents.tolist()
         for number in nodes_depth_first(above, range(len(above))):
             if number in self.like.untouched:
                 self.numbers |= {number: self.like.numbers[number]} if number in self.like.numbers else {}

@@ -28,7 +28,7 @@ from keyframer.formats.uto3d.bridge.skins import bone_ids, read_skin, rest_world
 from keyframer.formats.uto3d.dialect import Dialect, LightLayout
 from keyframer.formats.uto3d.sections import FileHeader, Main
 from keyframer.issues import Severity
-from keyframer.posing.evaluation_order import placing_order
+from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, Clip, Handedness, LightType, Material, Node, NodeKind, Scene, Space
 from keyframer.text import decode_name
 from keyframer.wire.record import Record
@@ -153,7 +153,7 @@ class _Builder:
                 targets.setdefault(record.name, number)
         for record, node in zip(self.records, self.scene.nodes, strict=True):
             self._aim(record, node, used, targets)
-        order = placing_order(self.scene.nodes)
+        order = evaluation_order(self.scene.nodes)
         for number in order.cut:
             node = self.scene.nodes[number]
             self.reporter.report(LINK_PARENT_CYCLE, self.records[number], "parent_id", name=repr(node.name))
