@@ -18,7 +18,7 @@ from keyframer.exchange import Exporter
 from keyframer.exchange.gltf.conventions import shown_color
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.maths import affine
-from keyframer.posing.aim_constraints import look
+from keyframer.posing.aim_constraints import aim_matrices
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.scene import (
     Camera,
@@ -205,7 +205,7 @@ class _Reader:
         number, target = self.numbers[thing.name, ""], self.numbers.get((goal.name, ""))
         if target is None:
             return
-        aimed = look(self.scene, world[:, number, :3, 3], world[:, target, :3, 3], np.zeros(len(world)))
+        aimed = aim_matrices(self.scene, world[:, number, :3, 3], world[:, target, :3, 3], np.zeros(len(world)))
         seen = world[:, number, :3, :3] / np.linalg.norm(world[:, number, :3, :3], axis=1, keepdims=True)
         if not np.abs(seen[:, :, 2] - aimed[:, :3, 2]).max() < _AIMED:  # false for NaN, too
             return
