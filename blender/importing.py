@@ -18,8 +18,8 @@ from keyframer.exchange.fcurves import ClipCurves, Derived, FCurves, Place, clip
 from keyframer.exchange.gltf.conventions import linear_color
 from keyframer.exchange.gltf.write.cameras_lights import strengths
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.declared_fields import Holdings
-from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.kit.declared_fields import Capabilities
+from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.scene import Clip, Environment, Handedness, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -36,7 +36,7 @@ WATTS = "keyframer_watts"
 """custom property of lights: the power for a multiplier of 1, in Blender's unit"""
 TARGET = "keyframer_target"
 """custom property of cameras and lights: their target object in the file"""
-HOLDS = Holdings(
+HOLDS = Capabilities(
     features=(
         *(
             "tree",
@@ -483,7 +483,7 @@ class _Builder:
         lines = set()
         for each in self.scene.clips or [Clip()]:
             dropped = LossReport("blender")
-            tell_dropped(self.scene, each, dropped, HOLDS.silent, "Blender")
+            report_dropped(self.scene, each, dropped, HOLDS.handled, "Blender")
             self.report.losses += [loss for loss in dropped if loss not in lines]
             lines |= set(dropped)
         for number, node in enumerate(self.scene.nodes):

@@ -76,13 +76,15 @@ def with_holdings(page: str, formats: Iterable[Format]) -> str:
     fields.
     """
     writers = {known.name: known.writer() for known in formats}
-    held = {name: writer.holdings.held for name, writer in writers.items() if writer is not None}
-    rows = [[words, *("yes" if word in each else "" for each in held.values())] for word, words in FEATURES.items()]
+    supported = {name: writer.capabilities.supported for name, writer in writers.items() if writer is not None}
+    rows = [
+        [words, *("yes" if word in each else "" for each in supported.values())] for word, words in FEATURES.items()
+    ]
     for part in REPORTED_PARTS:
         for word in every(part):
-            rows.append([f"`{word}`", *("yes" if word in each else "" for each in held.values())])
+            rows.append([f"`{word}`", *("yes" if word in each else "" for each in supported.values())])
     begin, end = page.index(_BEGIN) + len(_BEGIN), page.index(_END)
-    return "\n".join([page[:begin], "", *markdown(("", *held), rows), "", page[end:]])
+    return "\n".join([page[:begin], "", *markdown(("", *supported), rows), "", page[end:]])
 
 
 def _index(known: Format, types: list[type[Any]]) -> Iterator[str]:

@@ -23,9 +23,9 @@ KNOWN = {*FEATURES, *(word for part in REPORTED_PARTS for word in every(part))}
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
 def test_every_word_is_a_feature_or_a_field_of_the_model(known: Format) -> None:
-    holdings = known.scene_writer().holdings
-    assert holdings.silent <= KNOWN
-    assert not holdings.held & set(holdings.reported), "held, and reported as lost"
+    capabilities = known.scene_writer().capabilities
+    assert capabilities.handled <= KNOWN
+    assert not capabilities.supported & set(capabilities.reported), "held, and reported as lost"
 
 
 PARTS: dict[str, tuple[Any, tuple[ase.LineField, ...]]] = {

@@ -19,7 +19,7 @@ import pytest
 
 import keyframer
 from keyframer.formats import format_by_name
-from keyframer.formats._merge_check import misread
+from keyframer.formats._merge_check import misread_fields
 from keyframer.formats._scene_differences import Comparison
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import NodeKind, Scene
@@ -151,5 +151,5 @@ def test_edits_that_are_taken_back_leave_nothing(format: str) -> None:
         if len(edited) == len(data):
             assert last == data
         else:
-            assert misread(pristine, loaded(last, format), set()) == []
+            assert misread_fields(pristine, loaded(last, format), set()) == []
     assert exact, "some edits change numbers in place"

@@ -7,7 +7,7 @@ import pytest
 
 from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError
-from keyframer.formats.kit.frame_times import frame_count, framed, frames_kept
+from keyframer.formats.kit.frame_times import at_whole_frames, frame_count, match_frames
 from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.scene.loss_report import LossReport
@@ -39,20 +39,20 @@ def test_what_cannot_be_frames(clip: Clip, why: str) -> None:
 
 def test_keys_that_are_not_believed_are_reported() -> None:
     report = LossReport("hale3d")
-    framed(Scene([Node("a")], clips=[late(1e9)]), 30.0, report)
+    at_whole_frames(Scene([Node("a")], clips=[late(1e9)]), 30.0, report)
     assert "keys after frame 10,000,000 are ignored" in [loss.detail for loss in report]
 
 
 def test_a_scene_without_clips_has_no_frames() -> None:
     scene = Scene([Node("a")])
-    assert framed(scene, 30.0, LossReport("hale3d")) is scene
+    assert at_whole_frames(scene, 30.0, LossReport("hale3d")) is scene
 
 
 def test_keys_become_a_value_for_every_frame() -> None:
     track = Track("position", np.array([0.0, 4.0]), np.array([[0.0, 0, 0], [8, 0, 0]]), Interpolation.LINEAR)
     scene = Scene([Node("a")], clips=[Clip(channels=[Channel(0, track)], end=4.0, rate=30.0)])
     report = LossReport("hale3d")
-    (channel,) = framed(scene, 30.0, report).clips[0].channels
+    (channel,) = at_whole_frames(scene, 30.0, report).clips[0].channels
     assert channel.track.values[:, 0].tolist() == [0, 2, 4, 6, 8]
     assert [loss.path for loss in report] == ["/nodes/a/position"]
 
@@ -69,7 +69,7 @@ def test_keys_become_a_value_for_every_frame() -> None:
 )
 def test_frames_that_say_the_same_are_found_again(before: dict, after: dict, kept: list[int]) -> None:
     count = len(after[0, "position"].times)
-    assert frames_kept(before, after, 3, count).tolist() == kept
+    assert match_frames(before, after, 3, count).tolist() == kept
 
 
 @pytest.mark.parametrize(("factor", "told"), [(2.0, []), (0.5, ["/nodes/a/position"])])
@@ -78,7 +78,7 @@ def test_values_between_frames_are_told(factor: float, told: list[str]) -> None:
     track.times = track.times * factor
     scene = Scene([Node("a")], clips=[Clip(channels=[Channel(0, track)], end=4.0 * factor, rate=30.0)])
     report = LossReport("hale3d")
-    framed(scene, 30.0, report)
+    at_whole_frames(scene, 30.0, report)
     assert [loss.path for loss in report] == told
 
 
@@ -86,5 +86,5 @@ def test_values_between_frames_are_told(factor: float, told: list[str]) -> None:
 def test_a_clip_that_ends_before_its_frames_do(end: float, told: list[str]) -> None:
     scene = Scene([Node("a")], clips=[Clip(channels=[Channel(0, places(0, 1, 2, 3, 4))], end=end, rate=30.0)])
     report = LossReport("hale3d")
-    assert framed(scene, 30.0, report).clips[0].end == 4.0
+    assert at_whole_frames(scene, 30.0, report).clips[0].end == 4.0
     assert [loss.path for loss in report] == told

@@ -10,7 +10,7 @@ import pytest
 
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
 from keyframer.errors import FormatError
-from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, as_tcb, is_eased, still_key, tcb_keys
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, as_tcb, is_eased, single_key, tcb_keys
 from keyframer.formats.kit.scene_writing import Tolerance
 from keyframer.scene import Channel, Clip
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
@@ -274,8 +274,8 @@ def test_announced_floats_stand_there_even_if_they_are_zero() -> None:
     assert keys.extras.tolist() == [[0.0] * 5, [0.0] * 5]
     plain = tcb_keys(track, track.values, announced=False)
     assert plain.flags.tolist() == [0, 0]
-    silent = tcb_keys(line(0.0, 10.0, flags=np.array([0x8000, 0])), track.values, announced=True)
-    assert (silent.flags.tolist(), silent.extras) == ([0, 0], None)
+    handled = tcb_keys(line(0.0, 10.0, flags=np.array([0x8000, 0])), track.values, announced=True)
+    assert (handled.flags.tolist(), handled.extras) == ([0, 0], None)
 
 
 def test_announced_floats_beside_those_that_are_not_zero() -> None:
@@ -287,7 +287,7 @@ def test_announced_floats_beside_those_that_are_not_zero() -> None:
 
 
 def test_still_keys() -> None:
-    vector, number = still_key("position", [1.0, 2.0, 3.0]), still_key("roll", 5.0)
+    vector, number = single_key("position", [1.0, 2.0, 3.0]), single_key("roll", 5.0)
     assert (vector.times.tolist(), vector.values.tolist()) == ([0], [[1, 2, 3]])
     assert number.values.tolist() == [5]
 

@@ -132,15 +132,15 @@ def _name_of_new(part: Node | Material) -> object:
     return part.name if _place(part) is None else None
 
 
-def arranged(scene: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> Scene:
+def arrange_like(scene: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> Scene:
     """Return the scene with its parts in the order of ``like``; missing parts are taken from ``like``.
 
     ``nodes`` and ``materials`` map numbers in ``like`` to numbers in the scene.
     """
-    if _stands_as(scene, like, nodes, materials):
+    if _has_same_numbers(scene, like, nodes, materials):
         return scene
-    back = {there: here for here, there in nodes.items()}
-    paint = {there: here for here, there in materials.items()}
+    back = {other: number for number, other in nodes.items()}
+    paint = {other: number for number, other in materials.items()}
     parts: dict[str, Any] = {name: list(getattr(like, name)) for name in _LISTS.values()}
     channels = []
     for number, mine in enumerate(like.nodes):
@@ -166,15 +166,15 @@ def arranged(scene: Scene, like: Scene, nodes: Mapping[int, int], materials: Map
     return replace(scene, nodes=channels, materials=paints, clips=clips, **parts)
 
 
-def _stands_as(found: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> bool:
+def _has_same_numbers(scene: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> bool:
     """Return whether all parts have the same numbers in both scenes."""
     return (
-        len(nodes) == len(found.nodes) == len(like.nodes)
-        and len(materials) == len(found.materials) == len(like.materials)
-        and all(here == there for pairs in (nodes, materials) for here, there in pairs.items())
+        len(nodes) == len(scene.nodes) == len(like.nodes)
+        and len(materials) == len(scene.materials) == len(like.materials)
+        and all(number == other for pairs in (nodes, materials) for number, other in pairs.items())
         and all(
             getattr(mine, name) == getattr(node, name)
-            for mine, node in zip(like.nodes, found.nodes, strict=True)
+            for mine, node in zip(like.nodes, scene.nodes, strict=True)
             for name in CARRIED
         )
     )
@@ -200,13 +200,15 @@ def _renumbered(part: Any, back: Mapping[int, int], paint: Mapping[int, int]) ->
 def new_parts(after: Scene, matching: Matching) -> tuple[Scene, Clip]:
     """Return new nodes and materials, with the meshes, cameras, lights and channels of the nodes, for reports."""
     chosen = set(matching.new_nodes(after))
-    made = Scene(materials=[each for number, each in enumerate(after.materials) if number not in matching.materials])
-    made.nodes = [replace(node) for number, node in enumerate(after.nodes) if number in chosen]
+    additions = Scene(
+        materials=[material for number, material in enumerate(after.materials) if number not in matching.materials]
+    )
+    additions.nodes = [replace(node) for number, node in enumerate(after.nodes) if number in chosen]
     for name, kind in _LISTS.items():
-        used = sorted({getattr(node, name) for node in made.nodes} - {None})
-        setattr(made, kind, [getattr(after, kind)[number] for number in used])
-        for node in made.nodes:
+        used = sorted({getattr(node, name) for node in additions.nodes} - {None})
+        setattr(additions, kind, [getattr(after, kind)[number] for number in used])
+        for node in additions.nodes:
             if getattr(node, name) is not None:
                 setattr(node, name, used.index(getattr(node, name)))
     channels = after.clips[0].channels if after.clips else []
-    return made, Clip(channels=[each for each in channels if each.node in chosen])
+    return additions, Clip(channels=[channel for channel in channels if channel.node in chosen])

@@ -27,7 +27,7 @@ _PLACED = 1e-3
 """tolerance for new nodes, as a fraction of the scene's size, and of 1 for their axes"""
 
 
-def misread(goal: Scene, again: Scene, new: Collection[int]) -> list[Path]:
+def misread_fields(goal: Scene, again: Scene, new: Collection[int]) -> list[Path]:
     """Return the fields that read back differently; ``new`` nodes are compared by world transform."""
     exempt: set[Path] = {("nodes", number) for number in new}
     exempt |= {("clips", 0, "channels", number) for number in new}

@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.formats._matching import Matching, arranged, match, new_parts
-from keyframer.formats._merge_check import displaced, is_overridden, misread, read_again
+from keyframer.formats._matching import Matching, arrange_like, match, new_parts
+from keyframer.formats._merge_check import displaced, is_overridden, misread_fields, read_again
 from keyframer.formats._rewrite_report import report_nodes, report_rewrite
 from keyframer.formats._scene_differences import Comparison, Path, by_kind, shown
 from keyframer.formats.bridge import Merger, Original
 from keyframer.formats.contract import Format, make_options
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.frame_times import counted_like
+from keyframer.formats.kit.frame_times import in_time_unit_of
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, plain_path, without_invalid_links
-from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.merging import Parts, Tree, merge
 from keyframer.limits import budgeted
 from keyframer.posing.bounds_and_duration import measured_once
@@ -119,7 +119,7 @@ class _Merging:
         document, before, matching = self.original.document, self.original.scene, self.original.matching
         if self.after.clips and by_kind(self.after.clips[0]) is None:
             raise CannotMerge("clips/0/channels")
-        start = before if matching.plain else arranged(before, self.after, matching.nodes, matching.materials)
+        start = before if matching.plain else arrange_like(before, self.after, matching.nodes, matching.materials)
         given = self.after
         after = self.after = self.merger.align(given, start, self.report)
         changed = comparison.scenes(start, after) if known is None or after is not given else known
@@ -138,16 +138,18 @@ class _Merging:
         missing = set(range(len(after.nodes))) - set(nodes)
         if missing - new:
             raise CannotMerge("nodes would be lost")
-        read_scene = arranged(again, after, nodes, materials)
-        apart = misread(after, read_scene, new)
+        read_scene = arrange_like(again, after, nodes, materials)
+        apart = misread_fields(after, read_scene, new)
         wrong = [path for path in apart if not is_overridden(after, path)]
         elsewhere = set() if matching.plain else displaced(after, again, nodes)
         if wrong or missing or elsewhere:
             self._excuse(wrong, missing, elsewhere, start, read_scene, theirs)
-        self._tell_unknown(merged_document, ours)
+        self._report_unknown(merged_document, ours)
         dropped = [path for path in apart if path in changed or path in (("clips", 0, "start"), ("clips", 0, "end"))]
-        self._tell_new(materials, again, theirs.report)
-        self._tell(base.report, theirs.report, [path for path in changed if path not in dropped], dropped, nodes)
+        self._report_new(materials, again, theirs.report)
+        self._report_edits(
+            base.report, theirs.report, [path for path in changed if path not in dropped], dropped, nodes
+        )
         return Written(merged_document, self.report, self.merger.companion_files(merged_document, options), data=data)
 
     def _places(self, tree: Tree, read: Document, again: Scene) -> tuple[Mapping[int, int], Mapping[int, int]]:
@@ -184,13 +186,13 @@ class _Merging:
             return
         options = {**written.reading, **self.merger.companion_options(written)}
         _, read, fresh = read_again(written.document, options)
-        fresh = counted_like(replace(in_space(fresh, start.space), space=fresh.space), start)
+        fresh = in_time_unit_of(replace(in_space(fresh, start.space), space=fresh.space), start)
         moved = _moved(written.document, read)
         nodes = _pairs("nodes", self.after.nodes, fresh.nodes, moved, written.parts)
         materials = _pairs("materials", self.after.materials, fresh.materials, moved, written.parts)
-        new = arranged(fresh, self.after, nodes, materials)
-        never = set(misread(self.after, new, set()))
-        other = set(misread(new, read_scene, set())) & set(misread(start, read_scene, set()))
+        new = arrange_like(fresh, self.after, nodes, materials)
+        never = set(misread_fields(self.after, new, set()))
+        other = set(misread_fields(new, read_scene, set())) & set(misread_fields(start, read_scene, set()))
         told = {loss.path for loss in theirs.report if loss.outcome is Outcome.BAKED}
         for path in apart:
             if path[-1] == "name" and plain_path(str(path[0]), _part_name(self.after, path) or "") in told:
@@ -203,7 +205,7 @@ class _Merging:
         for number in set(elsewhere) - (displaced(self.after, fresh, nodes) if elsewhere else set()):
             raise CannotMerge(f"{self.after.nodes[number].name!r} would be misplaced")
 
-    def _tell_new(self, materials: Mapping[int, int], again: Scene, report: LossReport) -> None:
+    def _report_new(self, materials: Mapping[int, int], again: Scene, report: LossReport) -> None:
         """Report data of new nodes and materials that the format cannot store, and added and removed materials.
 
         ``materials`` are numbers in the scene that was read ``again``.
@@ -211,8 +213,8 @@ class _Merging:
         matching, before, after = self.original.matching, self.original.scene, self.after
         new = new_parts(after, matching)
         if new[0].nodes or new[0].materials:
-            tell_dropped(*new, report, self.merger.holdings(self.original.document).silent | {"segment"})
-        left = {each.name for place, each in enumerate(again.materials) if place not in materials.values()}
+            report_dropped(*new, report, self.merger.capabilities(self.original.document).handled | {"segment"})
+        left = {material.name for place, material in enumerate(again.materials) if place not in materials.values()}
         for number in sorted(set(range(len(before.materials))) - set(matching.materials.values())):
             name = before.materials[number].name
             if name in left:
@@ -226,7 +228,7 @@ class _Merging:
             elif number in materials and number not in matching.materials:
                 self.report.add(Outcome.EXACT, path, "added to the original")
 
-    def _tell_unknown(self, document: Document, ours: Tree) -> None:
+    def _report_unknown(self, document: Document, ours: Tree) -> None:
         """Report unknown records that were removed with their nodes."""
         gone = set(self.original.matching.gone_nodes(self.original.scene))
         if not gone:
@@ -243,7 +245,7 @@ class _Merging:
                 words = f"{count} unknown record{'s' if count > 1 else ''} inside it went with it"
                 self.report.add(Outcome.DROPPED, plain_path("nodes", self.original.scene.nodes[number].name), words)
 
-    def _tell(
+    def _report_edits(
         self, base: LossReport, theirs: LossReport, changed: list[Path], dropped: list[Path], places: Mapping[int, int]
     ) -> None:
         matching, before, after = self.original.matching, self.original.scene, self.after

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from keyframer.formats._matching import Matching
 from keyframer.formats.document import Document
-from keyframer.formats.kit.declared_fields import Holdings
-from keyframer.formats.kit.frame_times import counted_like
+from keyframer.formats.kit.declared_fields import Capabilities
+from keyframer.formats.kit.frame_times import in_time_unit_of
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.kit.scene_writing import CannotMerge, Written
-from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.scene import Scene
@@ -21,7 +21,7 @@ from keyframer.wire.record import Record
 
 __all__ = [
     "CannotMerge",
-    "Holdings",
+    "Capabilities",
     "KeyLayout",
     "Merged",
     "Merger",
@@ -31,7 +31,7 @@ __all__ = [
     "SceneWriter",
     "UniqueNames",
     "Written",
-    "tell_dropped",
+    "report_dropped",
 ]
 
 O = TypeVar("O")  # noqa: E741  # a dataclass of options
@@ -42,7 +42,7 @@ class SceneWriter(ABC, Generic[O]):
 
     options: type[O]
     """a dataclass; all its fields have defaults"""
-    holdings: ClassVar[Holdings] = Holdings(())
+    capabilities: ClassVar[Capabilities] = Capabilities(())
     """the features and fields that its documents can store"""
 
     @abstractmethod
@@ -102,13 +102,13 @@ class Merger(ABC, Generic[O]):
     def write(self, scene: Scene, original: Original) -> Written:
         """Write the scene with the conventions of the original, with ``parts``: base and theirs of a merge."""
 
-    def holdings(self, original: Document) -> Holdings:
+    def capabilities(self, original: Document) -> Capabilities:
         """Return the features and fields that documents like the original can store."""
-        return original.format.scene_writer().holdings
+        return original.format.scene_writer().capabilities
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with values that the format can store."""
-        return counted_like(scene, before)
+        return in_time_unit_of(scene, before)
 
     def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with values that depend on the original; ``before`` has its parts in the same order."""

@@ -159,9 +159,9 @@ def _single_keys(channels: Sequence[Channel]) -> dict[str, list[tuple[Indices, F
             nodes, tracks = groups.setdefault((track.kind, track.form, track.values.size), ([], []))
             nodes.append(node)
             tracks.append(track)
-    found: dict[str, list[tuple[Indices, Floats]]] = {}
+    keys_by_kind: dict[str, list[tuple[Indices, Floats]]] = {}
     if len(seen) < len(channels):
-        return found
+        return keys_by_kind
     with np.errstate(all="ignore"):
         for (kind, form, width), (nodes, tracks) in groups.items():
             times = np.concatenate([track.times for track in tracks])
@@ -169,8 +169,8 @@ def _single_keys(channels: Sequence[Channel]) -> dict[str, list[tuple[Indices, F
             if not (np.abs(times).max() <= WILD and np.abs(values).max() <= WILD):  # NaN is not, either
                 return {}
             turned = values if form is RotationForm.NONE else single_rotations(values, form)
-            found.setdefault(kind, []).append((np.array(nodes, np.int64), turned))
-    return found
+            keys_by_kind.setdefault(kind, []).append((np.array(nodes, np.int64), turned))
+    return keys_by_kind
 
 
 def _of_nodes(clip: Clip, node_count: int) -> list[Channel]:

@@ -1,8 +1,8 @@
 """Declare once which fields of a scene a format stores, and how its records store them.
 
-A table of `Field` is used for reading (`get_fields`) and writing (`put_fields`). `Holdings` combines these tables with
-the fields that are read and written by code. Loss reports (`unsupported_features`) and a table in docs/converting.md
-are made from it.
+A table of `Field` is used for reading (`get_fields`) and writing (`put_fields`). `Capabilities` combines these
+tables with the fields that are read and written by code. Loss reports (`unsupported_features`) and a table in
+docs/converting.md are made from it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FEATURES = {
     "hotspot": "tracks of the bright cone",
     "falloff": "tracks of the outer cone",
 }
-"""kinds of features that a format may store: the words of `Holdings.features` and their meaning"""
+"""kinds of features that a format may store: the words of `Capabilities.features` and their meaning"""
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -77,7 +77,7 @@ def put_fields(part: Any, fields: Iterable[Field[R, S]]) -> list[S]:
 
 
 @dataclass(frozen=True)
-class Holdings:
+class Capabilities:
     """The features and fields that files of a format store.
 
     All others are reported as dropped, including fields that are added to the model later.
@@ -93,17 +93,17 @@ class Holdings:
     """fields that files do not store and that the writer reports itself: ``lights.projector``"""
 
     @cached_property
-    def held(self) -> frozenset[str]:
+    def supported(self) -> frozenset[str]:
         """Return the stored features, and the stored fields as ``materials.shininess``."""
         fields = {f"{part}.{row.name}" for part, table in self.declared.items() for row in table}
         fields |= {f"{part}.{name}" for part, names in self.in_code.items() for name in names}
         return frozenset({*self.features, *fields})
 
     @cached_property
-    def silent(self) -> frozenset[str]:
-        """Return the features and fields that `unsupported_features.tell_dropped` does not report."""
-        return self.held | set(self.reported)
+    def handled(self) -> frozenset[str]:
+        """Return the features and fields that `unsupported_features.report_dropped` does not report."""
+        return self.supported | set(self.reported)
 
-    def with_features(self, *features: str) -> Holdings:
+    def with_features(self, *features: str) -> Capabilities:
         """Return a copy with more features."""
-        return Holdings((*self.features, *features), self.declared, self.in_code, self.reported)
+        return Capabilities((*self.features, *features), self.declared, self.in_code, self.reported)

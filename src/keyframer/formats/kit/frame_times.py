@@ -34,14 +34,14 @@ def frame_count(clip: Clip) -> int:
     return int(np.ceil(end - 1e-6)) + 1
 
 
-def framed(scene: Scene, fps: float, report: LossReport) -> Scene:
+def at_whole_frames(scene: Scene, fps: float, report: LossReport) -> Scene:
     """Return the scene with position and rotation values at frames 0, 1, 2 … to the end of its clip, at ``fps`` frames
     per second; the same object if it has them already.
     """
     if not scene.clips:
         return scene
     given = scene.clips[0]
-    clip = counted(given, "frame", fps, 1.0)
+    clip = in_time_unit(given, "frame", fps, 1.0)
     if not math.isclose(fps, frames_per_second(given)):
         words = f"sampled at {fps:g} frames a second; the clip has {frames_per_second(given):g}"
         report.add(Outcome.APPROXIMATED, "/clips/rate", words)
@@ -69,8 +69,8 @@ def _at_frames(scene: Scene, channel: Channel, frames: npt.NDArray[np.float64], 
     return Channel(channel.node, Track.sampled(track.kind, compile_track(track)(frames), form=form))
 
 
-def frame_origins(before: Scene, after: Scene, nodes: Mapping[int, int], had: int) -> Indices:
-    """Call `frames_kept` for the clips of two scenes; ``nodes`` maps node numbers from ``after`` to ``before``."""
+def original_frames(before: Scene, after: Scene, nodes: Mapping[int, int], had: int) -> Indices:
+    """Call `match_frames` for the clips of two scenes; ``nodes`` maps node numbers from ``after`` to ``before``."""
     tracks = {(channel.node, channel.track.kind): channel.track for channel in after.clips[0].channels}
     new = {old: number for number, old in nodes.items()}
     known = {
@@ -78,10 +78,10 @@ def frame_origins(before: Scene, after: Scene, nodes: Mapping[int, int], had: in
         for channel in before.clips[0].channels
         if channel.node in new
     }
-    return frames_kept(known, tracks, had, frame_count(after.clips[0]))
+    return match_frames(known, tracks, had, frame_count(after.clips[0]))
 
 
-def frames_kept(before: Tracks, after: Tracks, had: int, count: int) -> Indices:
+def match_frames(before: Tracks, after: Tracks, had: int, count: int) -> Indices:
     """Return for each of ``count`` frames the frame of the original with the same values, else the one nearest in time.
 
     ``had`` is the number of frames in the original.
@@ -119,7 +119,7 @@ _SNAP = 1e-9
 """a time closer than this to a whole number is rounded to it"""
 
 
-def counted(clip: Clip, unit: str, rate: float, units_per_frame: float) -> Clip:
+def in_time_unit(clip: Clip, unit: str, rate: float, units_per_frame: float) -> Clip:
     """Return the clip with times in another unit, ``rate`` of them per second; the same object if nothing changes."""
     factor = rate / units_per_second(clip)
     if factor == 1.0 and (clip.unit, clip.units_per_frame) == (unit, units_per_frame):
@@ -131,14 +131,14 @@ def counted(clip: Clip, unit: str, rate: float, units_per_frame: float) -> Clip:
     return converted
 
 
-def counted_like(scene: Scene, other: Scene) -> Scene:
+def in_time_unit_of(scene: Scene, other: Scene) -> Scene:
     """Return the scene with clip times in the unit of the other scene's clip; the same object if they match or a clip
     is missing.
     """
     if not scene.clips or not other.clips:
         return scene
     like = other.clips[0]
-    clip = counted(scene.clips[0], like.unit, like.rate, like.units_per_frame)
+    clip = in_time_unit(scene.clips[0], like.unit, like.rate, like.units_per_frame)
     return scene if clip is scene.clips[0] else replace(scene, clips=[clip, *scene.clips[1:]])
 
 

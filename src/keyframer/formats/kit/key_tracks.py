@@ -274,7 +274,7 @@ def as_tcb(track: Track) -> Track:
     return replace(track, interpolation=Interpolation.TCB, **plain)
 
 
-def still_key(kind: str, value: npt.ArrayLike, form: RotationForm = RotationForm.NONE) -> Track:
+def single_key(kind: str, value: npt.ArrayLike, form: RotationForm = RotationForm.NONE) -> Track:
     """Return a track with one key at time 0."""
     values = np.asarray(value, np.float64)
     return Track(kind, np.zeros(1), values[None] if values.ndim else values.reshape(1), Interpolation.LINEAR, form=form)
@@ -295,7 +295,7 @@ def is_eased(track: Track) -> bool:
     return bool(np.any(track.ease_to) or np.any(track.ease_from))
 
 
-def steady_axes(node: Node, scale: Track) -> Track:
+def constant_axes(node: Node, scale: Track) -> Track:
     """Return the scale axes at rest, once for each key of the scale."""
     values = np.tile(np.asarray(node.scale_axes_xyzw, np.float64), (len(scale.times), 1))
     return Track("scale_axes", scale.times, values, Interpolation.LINEAR, form=RotationForm.QUATERNION_ABSOLUTE)

@@ -34,7 +34,7 @@ class Piece:
     """(V, 2)"""
 
 
-def with_still_shapes(scene: Scene, report: LossReport, keeps: Callable[[Track], bool] | None = None) -> Scene:
+def with_constant_shapes(scene: Scene, report: LossReport, keeps: Callable[[Track], bool] | None = None) -> Scene:
     """Return the scene with constant morphs of its first clip replaced by their shapes; ``keeps`` selects morphs that
     stay.
     """
@@ -77,13 +77,13 @@ def pieces(mesh: Mesh, most: int) -> list[Piece]:
     vertices, corners, uv = _unseamed(mesh, corners)
     if len(vertices) <= most and len(corners) <= most:
         return [Piece(vertices, np.arange(len(corners)), corners, uv)]
-    result = []
+    split = []
     begin = 0
     while begin < len(corners):
         end = _end(corners, begin, most)
-        result.append(_part(vertices, np.arange(begin, end), corners, uv))
+        split.append(_part(vertices, np.arange(begin, end), corners, uv))
         begin = end
-    return result
+    return split
 
 
 def pieces_by_material(mesh: Mesh) -> list[tuple[int, Piece]]:

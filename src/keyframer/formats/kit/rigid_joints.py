@@ -85,10 +85,10 @@ class Joints:
 def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, depth_first: bool) -> Joints:
     """Sample the joints of a scene at ``fps`` frames per second from time 0, or from an earlier first key."""
     nodes, parents = _choose(scene, depth_first)
-    _tell_left_out(scene, set(nodes), report)
+    _report_left_out(scene, set(nodes), report)
     times = _frames(clip, fps, len(nodes), report)
     matrices, sizes = joints_at(scene, nodes, parents, times)
-    _tell_scales(scene, nodes, sizes, report)
+    _report_scales(scene, nodes, sizes, report)
     return matrices
 
 
@@ -115,7 +115,7 @@ def _choose(scene: Scene, depth_first: bool) -> tuple[list[int], list[int]]:
     """Return the nodes that become joints, parents first, and the parent joint of each."""
     wanted, above = wanted_joints(scene)
     order = nodes_depth_first(above, sorted(wanted)) if depth_first else parents_first(above, sorted(wanted))
-    return order, places_above(order, above)
+    return order, parent_places(order, above)
 
 
 def wanted_joints(scene: Scene) -> tuple[set[int], list[int]]:
@@ -137,7 +137,7 @@ def wanted_joints(scene: Scene) -> tuple[set[int], list[int]]:
     return wanted, above
 
 
-def places_above(order: list[int], above: list[int]) -> list[int]:
+def parent_places(order: list[int], above: list[int]) -> list[int]:
     """Return for nodes in some order the index of each parent in that order, -1 for none."""
     place = {node: joint for joint, node in enumerate(order)}
     return [place.get(above[node], -1) for node in order]
@@ -186,7 +186,7 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
     return np.asarray(first + step * np.arange(count), np.float64)
 
 
-def tell_frames(clip: Clip, fps: float, count: int, joints: str, report: LossReport) -> None:
+def report_frames(clip: Clip, fps: float, count: int, joints: str, report: LossReport) -> None:
     """Report the number of frames written: exact if the clip has these frames already, not if keys were sampled."""
     moving = [channel.track for channel in clip.channels if len(channel.track.times) > 1]
     same = math.isclose(frames_per_second(clip), fps)
@@ -197,7 +197,7 @@ def tell_frames(clip: Clip, fps: float, count: int, joints: str, report: LossRep
         report.add(Outcome.BAKED, "/clips/frames", f"{count} frames of {joints}, sampled from keys")
 
 
-def _tell_left_out(scene: Scene, kept: set[int], report: LossReport) -> None:
+def _report_left_out(scene: Scene, kept: set[int], report: LossReport) -> None:
     for number, node in enumerate(scene.nodes):
         if number not in kept:
             words = f"{plural(node.kind.value)} cannot be stored in this format"
@@ -206,7 +206,7 @@ def _tell_left_out(scene: Scene, kept: set[int], report: LossReport) -> None:
             report.add(Outcome.DROPPED, plain_path("nodes", node.name), words, extras=node.extras)
 
 
-def _tell_scales(scene: Scene, nodes: list[int], sizes: Floats, report: LossReport) -> None:
+def _report_scales(scene: Scene, nodes: list[int], sizes: Floats, report: LossReport) -> None:
     """Report scale: animated scale is lost, constant scale is applied to the positions of joints and vertices."""
     for joint, number in enumerate(nodes):
         scales = sizes[:, joint]

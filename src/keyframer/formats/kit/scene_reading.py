@@ -135,7 +135,7 @@ def check_weights(
         reporter.report(DATA_WEIGHT_SUM, record, field, count=len(odd), index=index, total=float(total[index]))
 
 
-def neighbours(path: Path, suffix: str) -> list[Path]:
+def companion_paths(path: Path, suffix: str) -> list[Path]:
     """Return files with the stem of ``path`` and this suffix, in the usual spellings, without listing the folder."""
     return [neighbour for name in companion_names(path.name, (suffix,)) if (neighbour := path.parent / name).is_file()]
 
@@ -145,10 +145,10 @@ def read_companion(source: PathLike, what: str) -> bytes:
     try:
         return read_bytes(source)
     except FormatError as error:
-        raise in_companion(error, what) from None
+        raise companion_error(error, what) from None
 
 
-def in_companion(error: FormatError, what: str) -> FormatError:
+def companion_error(error: FormatError, what: str) -> FormatError:
     """Return an error about a companion, so that the main file is not blamed."""
     path = f"{COMPANION}{error.path}"
     return FormatError(error.code, error.offset, path, f"{what}: {error.message}", error.details)

@@ -88,46 +88,48 @@ def every(part: str) -> tuple[str, ...]:
     return tuple(f"{part}.{name}" for name in names if name not in _NEVER or (part, name) == ("clips", "name"))
 
 
-def tell_dropped(
-    scene: Scene, clip: Clip, report: LossReport, holds: Collection[str], target: str = "this format"
+def report_dropped(
+    scene: Scene, clip: Clip, report: LossReport, supported: Collection[str], target: str = "this format"
 ) -> None:
     """Report what the scene has and the format cannot store: features, single fields, and extras of another format.
 
-    ``holds`` names what the format can store: the words of `declared_fields.FEATURES`, and fields (``meshes.edges``);
-    see `declared_fields.Holdings`. ``target`` is the name of the format in the report.
+    ``supported`` names what the format can store: the words of `declared_fields.FEATURES`, and fields
+    (``meshes.edges``); see `declared_fields.Capabilities`. ``target`` is the name of the format in the report.
     """
     for what, detail in _present(scene, clip):
         inside = _INSIDE.get(what)  # reported with the whole part
-        if what not in holds and (inside is None or inside in holds):
+        if what not in supported and (inside is None or inside in supported):
             report.add(Outcome.DROPPED, f"/{what.replace(' ', '_')}", f"{target} cannot store {detail}")
     kinds = Counter(channel.track.kind for channel in clip.channels)
-    for kind in sorted(set(kinds) - set(MOTION) - {"morph"} - set(holds)):
+    for kind in sorted(set(kinds) - set(MOTION) - {"morph"} - set(supported)):
         words = f"{target} cannot store {counted(kinds[kind], f'{kind} track')}"
         report.add(Outcome.DROPPED, f"/channels/{kind}", words)
     for part, item, count in _stated_fields(scene, clip):
         inside = _FIELDS_INSIDE.get(part, part)
-        if f"{part}.{item}" not in holds and (inside is None or inside in holds):
+        if f"{part}.{item}" not in supported and (inside is None or inside in supported):
             words = f"{target} cannot store {item.replace('_', ' ')} of {_counted(count, part)}"
             report.add(Outcome.DROPPED, f"/{part}/{item}", words)
-    for part, count in _lost_names(scene, holds):
-        words = "meshes, cameras and lights are named as their node" if "names" in holds else "only nodes have names"
+    for part, count in _lost_names(scene, supported):
+        words = (
+            "meshes, cameras and lights are named as their node" if "names" in supported else "only nodes have names"
+        )
         report.add(Outcome.DROPPED, f"/{part}/name", f"{words}: lost with {_counted(count, part)}")
     for part, name, count in leftovers(scene, clip, report.target):
         words = f"{target} cannot store {name} of {_counted(count, part)}"
         report.add(Outcome.DROPPED, f"/{part}/{name}", words)
-    _tell_segment(clip, report, holds, target)
+    _report_segment(clip, report, supported, target)
 
 
 _CARRIED = {"meshes": "mesh", "cameras": "camera", "lights": "light", "skins": "skin"}
 """parts that nodes refer to, and the field of the node that does"""
 
 
-def _lost_names(scene: Scene, holds: Collection[str]) -> Iterator[tuple[str, int]]:
+def _lost_names(scene: Scene, supported: Collection[str]) -> Iterator[tuple[str, int]]:
     """Yield the parts that the format stores and how many of them lose a name that differs from their node's."""
     for part, field in _CARRIED.items():
-        if part in holds and f"{part}.name" not in holds:
+        if part in supported and f"{part}.name" not in supported:
             carriers: dict[int, set[str]] = {}
-            for node in scene.nodes if "names" in holds else ():
+            for node in scene.nodes if "names" in supported else ():
                 carriers.setdefault(getattr(node, field), set()).add(node.name)
             names = {number: item.name for number, item in enumerate(getattr(scene, part)) if item.name}
             used = {getattr(node, field) for node in scene.nodes} & names.keys()
@@ -200,12 +202,12 @@ def _is_stated(value: Any, item: Field[Any]) -> bool:
     return bool(value != item.default)
 
 
-def _tell_segment(clip: Clip, report: LossReport, holds: Collection[str], target: str) -> None:
+def _report_segment(clip: Clip, report: LossReport, supported: Collection[str], target: str) -> None:
     """Report an active segment that the format cannot store: it plays the whole clip instead."""
-    if "segment" in holds:
+    if "segment" in supported:
         return
     first, last = clip_span(clip)
-    if "frames" not in holds:
+    if "frames" not in supported:
         ends = [
             float(end) for channel in clip.channels if len(channel.track.times) for end in channel.track.times[[0, -1]]
         ]

@@ -35,12 +35,12 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
         raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
     document = Document(FORMAT, dialect=finding.dialect, issues=IssueLog(limits.issues_per_code, limits.issues))
     if finding.others:
-        _tell_ambiguity(document.issues, finding)
+        _report_ambiguity(document.issues, finding)
     Reader(data, limits, document, finding.dialect).read(finding.start)
     return document
 
 
-def _tell_ambiguity(issues: IssueLog, finding: Finding) -> None:
+def _report_ambiguity(issues: IssueLog, finding: Finding) -> None:
     named = [f"({dialect})" for dialect in finding.others[:_OTHERS_NAMED]]
     more = len(finding.others) - len(named)
     others = ", ".join(named) + (f" and {more} more" if more else "")

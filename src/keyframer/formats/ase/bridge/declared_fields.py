@@ -12,7 +12,7 @@ from typing import Any
 
 from keyframer.formats.ase.bridge.write_lines import floats, line
 from keyframer.formats.ase.records import AseRecord, Block
-from keyframer.formats.kit.declared_fields import Field, Holdings
+from keyframer.formats.kit.declared_fields import Capabilities, Field
 from keyframer.scene import Camera, LightType
 
 LineField = Field[Block, AseRecord]
@@ -172,7 +172,7 @@ SHADINGS = {b"Constant": "flat", b"Phong": "phong", b"Blinn": "phong", b"Metal":
 
 ENVIRONMENT = (_color("background_color", "SCENE_BACKGROUND_STATIC"), _color("ambient", "SCENE_AMBIENT_STATIC"))
 
-HOLDINGS = Holdings(
+CAPABILITIES = Capabilities(
     (
         *("tree", "meshes", "materials", "cameras", "lights", "skins", "morphs", "pivots", "scale axes", "hidden"),
         *("smoothing", "vertex colours", "cast shadows", "received shadows", "textures", "other maps", "kinds"),

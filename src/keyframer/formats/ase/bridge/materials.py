@@ -64,11 +64,11 @@ class Palette:
 
     def places(self) -> dict[int, tuple[int, int]]:
         """Return for each material that faces can have: the material of the object, and the id of the face."""
-        found: dict[int, tuple[int, int]] = {}
+        material_places: dict[int, tuple[int, int]] = {}
         for reference, block in self._top.items():
             for face_id in range(max(len(block.blocks(b"SUBMATERIAL")), 1)):
-                found.setdefault(self.number(reference, face_id), (reference, face_id))
-        return found
+                material_places.setdefault(self.number(reference, face_id), (reference, face_id))
+        return material_places
 
     def _material(self, block: Block, owner: Block | None) -> Material:
         raw = block.name(b"MATERIAL_NAME") or b""

@@ -17,9 +17,9 @@ from keyframer.curves import Interpolation
 from keyframer.formats import bridge
 from keyframer.formats.ase.bridge.options import Options
 from keyframer.formats.ase.bridge.scene import Links, read_scene
-from keyframer.formats.ase.bridge.tracks import way_of
+from keyframer.formats.ase.bridge.tracks import interpolation_of
 from keyframer.formats.ase.bridge.write_lines import line
-from keyframer.formats.ase.bridge.writing import Habits, rest_world, write_records
+from keyframer.formats.ase.bridge.writing import OriginalConventions, rest_world, write_records
 from keyframer.formats.ase.records import Block, Keys, Line, Table
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_writing import Written
@@ -75,12 +75,12 @@ class Merger(bridge.Merger[Options]):
             number: links.surfaces.get(known[number], (new, 0)) if number in known else (new + number, 0)
             for number in range(len(scene.materials))
         }
-        sampled = (keys for keys in document.find(Keys) if way_of(keys) is Interpolation.SAMPLED)
+        sampled = (keys for keys in document.find(Keys) if interpolation_of(keys) is Interpolation.SAMPLED)
         samples = {keys.offset: keys.times for keys in sampled if keys.offset is not None}
         rest = rest_world(original.scene)
         matrices = {new: (links.world[old], rest[old]) for new, old in matching.nodes.items()}
         return _Nesting(original).nested(
-            write_records(scene, Habits(names, surfaces, samples, matrices, original.untouched))
+            write_records(scene, OriginalConventions(names, surfaces, samples, matrices, original.untouched))
         )
 
 
@@ -92,13 +92,13 @@ class _Nesting:
         self.parents: dict[int, Block] = {}
         records: dict[Any, Block] = {}
         for record in original.document.find(Block):
-            self.parents |= {id(each): record for each in record.children}
+            self.parents |= {id(child): record for child in record.children}
             records[parts.get(id(record))] = record
         self.homes: dict[Hashable, Block] = {}
         """record in the document of each node or material of the scene that is written"""
         for kind, numbers in (("nodes", matching.nodes), ("materials", matching.materials)):
             self.homes |= {(kind, new): records[kind, old] for new, old in numbers.items() if (kind, old) in records}
-        self.made: dict[int, Block] = {}
+        self.containers: dict[int, Block] = {}
         """new block for each block of the document that contains others, by its `id`"""
         self.parts: dict[int, Hashable] = {}
 
@@ -108,29 +108,29 @@ class _Nesting:
         return written._replace(document=replace(written.document, records=records), parts=self.parts)
 
     def _placed(self, records: list[Record]) -> list[Record]:
-        found: list[Record] = []
+        nested: list[Record] = []
         for record in records:
             home = self.homes.get(self.parts.get(id(record)))
             if home is not None and type(home) is not type(record):
-                made = type(home)(home.values)
-                made.children = record.children
-                self.parts[id(made)] = self.parts.pop(id(record))
-                record = made
+                copied = type(home)(home.values)
+                copied.children = record.children
+                self.parts[id(copied)] = self.parts.pop(id(record))
+                record = copied
             if isinstance(record, Block) and record.keyword == b"MATERIAL_LIST":
-                materials = self._placed([each for each in record.children if isinstance(each, Block)])
+                materials = self._placed([child for child in record.children if isinstance(child, Block)])
                 record.children = [line("MATERIAL_COUNT", len(materials)), *materials]
             place = self._container(home, record)
-            if not any(each is place for each in found):
-                found.append(place)
-        return found
+            if not any(known is place for known in nested):
+                nested.append(place)
+        return nested
 
     def _container(self, home: Block | None, record: Record) -> Record:
         """Return a record inside new blocks for all blocks that contain it in the document."""
         parent = None if home is None else self.parents.get(id(home))
         while parent is not None and parent.keyword in _CONTAINERS:
-            known = self.made.setdefault(id(parent), type(parent)(parent.values))
-            if not any(each is record for each in known.children):
-                inside = [*(each for each in known.children if not isinstance(each, Line)), record]
+            known = self.containers.setdefault(id(parent), type(parent)(parent.values))
+            if not any(child is record for child in known.children):
+                inside = [*(child for child in known.children if not isinstance(child, Line)), record]
                 word = _CONTAINERS[parent.keyword]
                 known.children = [*([] if word is None else [line(word, len(inside))]), *inside]
             record, parent = known, self.parents.get(id(parent))

@@ -23,7 +23,7 @@ _WAYS = {b"TRACK": _SAMPLED, b"SAMPLE": _SAMPLED, b"LINEAR": _LINEAR, b"TCB": _T
 TCB_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 
 
-def way_of(keys: Keys) -> Interpolation:
+def interpolation_of(keys: Keys) -> Interpolation:
     """Return the interpolation of a controller from the end of its keyword."""
     return _WAYS[keys.keyword.rpartition(b"_")[2]]
 
@@ -68,11 +68,11 @@ def visibility(reporter: Reporter, keys: Keys) -> Track | None:
 
 def sampled(kind: str, times: Floats, values: Floats, step: float) -> Track:
     """Return samples, constant where the exporter left out unchanged ones."""
-    times, values = held(times, values, step)
+    times, values = fill_gaps(times, values, step)
     return Track(kind, times, values, _SAMPLED)
 
 
-def held(times: Floats, values: Floats, step: float, relative: bool = False) -> tuple[Floats, Floats]:
+def fill_gaps(times: Floats, values: Floats, step: float, relative: bool = False) -> tuple[Floats, Floats]:
     """Add a sample at the end of each gap: the value before the gap; for relative rotations, no rotation."""
     late = np.flatnonzero(np.diff(times) > 1.5 * step) + 1
     if not len(late):
@@ -85,7 +85,7 @@ def held(times: Floats, values: Floats, step: float, relative: bool = False) -> 
 
 def _track(keys: Keys, kind: str, width: int, step: float) -> Track:
     """Return a track of vectors: the first ``width`` columns."""
-    way, times = way_of(keys), np.asarray(keys.times, np.float64)
+    way, times = interpolation_of(keys), np.asarray(keys.times, np.float64)
     values = np.array(keys.values[:, :width])
     if way is _SAMPLED:
         return sampled(kind, times, values, step)
@@ -99,7 +99,7 @@ def _track(keys: Keys, kind: str, width: int, step: float) -> Track:
 
 
 def _with_tcb(keys: Keys, track: Track) -> Track:
-    if way_of(keys) is _TCB and keys.values.shape[1] >= 5:
+    if interpolation_of(keys) is _TCB and keys.values.shape[1] >= 5:
         for name, column in zip(TCB_COLUMNS, keys.values[:, -5:].T, strict=True):
             setattr(track, name, np.array(column))
     return track
@@ -111,7 +111,7 @@ def _rotation(reporter: Reporter, keys: Keys, options: Options, start: float, st
     Sampled rotations are increments of at most half a turn: 3ds Max writes the reverse rotation if its quaternion
     changes sign.
     """
-    way, times = way_of(keys), np.asarray(keys.times, np.float64)
+    way, times = interpolation_of(keys), np.asarray(keys.times, np.float64)
     turns = np.array(keys.values[:, :4])
     turns[:, 3] = 0.0 - turns[:, 3]
     lost = ~turns[:, :3].any(axis=1) & (turns[:, 3] != 0)
@@ -120,7 +120,7 @@ def _rotation(reporter: Reporter, keys: Keys, options: Options, start: float, st
     if way is _SAMPLED:
         with np.errstate(invalid="ignore"):
             turns[:, 3] = np.remainder(turns[:, 3] + np.pi, 2 * np.pi) - np.pi
-        times, turns = held(times, turns, step, relative=True)
+        times, turns = fill_gaps(times, turns, step, relative=True)
         if times[0] > start:  # no sample at the start: not rotated there
             before = max(start, times[0] - step)
             times, turns = np.insert(times, 0, before), np.insert(turns, 0, [0.0, 0.0, 1.0, 0.0], axis=0)
@@ -139,8 +139,8 @@ def _scale(keys: Keys, step: float) -> list[Track]:
     turns = np.array(keys.values[:, 3:7])
     turns[:, 3] = 0.0 - turns[:, 3]
     times = np.asarray(keys.times, np.float64)
-    way = way_of(keys)
+    way = interpolation_of(keys)
     if way is _SAMPLED:
-        times, turns = held(times, turns, step)
+        times, turns = fill_gaps(times, turns, step)
     way = way if way in (_SAMPLED, _LINEAR) else _LINEAR
     return [track, Track("scale_axes", times, turns, way, form=RotationForm.AXIS_ANGLE_ABSOLUTE)]

@@ -67,9 +67,9 @@ class SurfaceWriter:
     def _material(self, number: int, material: Material) -> Block:
         keyword = "SUBMATERIAL" if self.multi else "MATERIAL"
         reference = number if self.like is None else self.like[number][0]
-        made = block(keyword, *self._lines(material), *self._maps(material), values=(reference,))
-        self.parts[id(made)] = ("materials", number)
-        return made
+        material_block = block(keyword, *self._lines(material), *self._maps(material), values=(reference,))
+        self.parts[id(material_block)] = ("materials", number)
+        return material_block
 
     def _lines(self, material: Material) -> Iterator[AseRecord]:
         path = plain_path("materials", material.name)

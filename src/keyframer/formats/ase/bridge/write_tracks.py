@@ -15,7 +15,7 @@ from keyframer.curves.rotation_forms import increments, picked, usable_keys, wit
 from keyframer.formats.ase.bridge.tracks import TCB_COLUMNS
 from keyframer.formats.ase.bridge.write_lines import short
 from keyframer.formats.ase.records import Keys
-from keyframer.formats.kit.key_tracks import KeyFitter, as_tcb, axes_of_keys, is_eased, steady_axes, still_key
+from keyframer.formats.kit.key_tracks import KeyFitter, as_tcb, axes_of_keys, constant_axes, is_eased, single_key
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.limits import expect
 from keyframer.maths import quat
@@ -45,7 +45,7 @@ class TrackWriter:
             if (fitted_track := self._fit(node, kind, track)) is not None
         }
         if node.scale_axes_xyzw is not None and "scale_axes" not in fitted and "scale" in fitted:
-            fitted["scale_axes"] = steady_axes(node, fitted["scale"])
+            fitted["scale_axes"] = constant_axes(node, fitted["scale"])
         elif "scale_axes" in fitted and "scale" not in fitted:
             times = fitted["scale_axes"].times
             fitted["scale"] = Track("scale", times, np.tile(np.asarray(node.scale), (len(times), 1)))
@@ -159,7 +159,7 @@ class TrackWriter:
         values = compile_track(track)(frames)
         sampled = Track(kind, np.unique(frames), values[: len(np.unique(frames))], Interpolation.SAMPLED)
         if len(sampled.times) < 2:
-            return still_key(kind, values[0])
+            return single_key(kind, values[0])
         return self.fitter.fit(sampled, path)
 
 

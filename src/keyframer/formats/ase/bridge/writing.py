@@ -16,9 +16,9 @@ from keyframer.formats.ase import FORMAT
 from keyframer.formats.ase.bridge.declared_fields import (
     CAMERA,
     CAMERA_TRACKS,
+    CAPABILITIES,
     CONE,
     ENVIRONMENT,
-    HOLDINGS,
     LIGHT,
     LIGHT_SETTINGS,
     LIGHT_TRACKS,
@@ -36,7 +36,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
-from keyframer.formats.kit.mesh_writing import with_still_shapes
+from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     NamesThatFit,
@@ -48,7 +48,7 @@ from keyframer.formats.kit.scene_writing import (
     plain_path,
     whole_frame,
 )
-from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
@@ -77,7 +77,7 @@ class WriteOptions:
 
 class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
-    holdings = HOLDINGS
+    capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
         """Write a scene as a document and report losses."""
@@ -85,14 +85,14 @@ class Writer(SceneWriter[WriteOptions]):
         if not scene.nodes and not scene.materials:
             raise NothingToWrite("nothing to write: the scene has no objects or materials")
         placed = in_space(scene, Space("z", Handedness.RIGHT, scene.space.metres_per_unit))
-        placed = with_still_shapes(placed, report)
+        placed = with_constant_shapes(placed, report)
         clip = first_clip(placed, report)
-        tell_dropped(placed, clip, report, HOLDINGS.silent)
+        report_dropped(placed, clip, report, CAPABILITIES.handled)
         writer = _SceneWriter(placed, clip, options, report)
         return Written(writer.document(), report, parts=writer.parts)
 
 
-class Habits(NamedTuple):
+class OriginalConventions(NamedTuple):
     """Conventions of the original document."""
 
     names: Mapping[int, bytes]
@@ -111,11 +111,11 @@ class Habits(NamedTuple):
 
     def stored(self, rest: Floats) -> Floats:
         """Return the matrices of nodes in the merged document: unchanged rows keep their stored values."""
-        made = rest.copy()
+        stored_matrices = rest.copy()
         for number, (stored, was) in self.matrices.items():
             same = (rest[number].astype(np.float32) == was.astype(np.float32)).all(axis=0)
-            made[number][:, same] = stored[:, same]
-        return made
+            stored_matrices[number][:, same] = stored[:, same]
+        return stored_matrices
 
 
 def rest_world(scene: Scene) -> Floats:
@@ -124,17 +124,22 @@ def rest_world(scene: Scene) -> Floats:
     return Rig(still).world({}, 1)[0] if scene.nodes else np.empty((0, 4, 4))
 
 
-def write_records(scene: Scene, like: Habits) -> Written:
+def write_records(scene: Scene, like: OriginalConventions) -> Written:
     """Write a scene in the space of ASE files, to be merged into its original document."""
     report = LossReport("ase")
-    placed = with_still_shapes(scene, report)
+    placed = with_constant_shapes(scene, report)
     writer = _SceneWriter(placed, first_clip(placed, report), WriteOptions(), report, like)
     return Written(writer.document(), report, parts=writer.parts)
 
 
 class _SceneWriter:
     def __init__(
-        self, scene: Scene, clip: Clip, options: WriteOptions, report: LossReport, like: Habits | None = None
+        self,
+        scene: Scene,
+        clip: Clip,
+        options: WriteOptions,
+        report: LossReport,
+        like: OriginalConventions | None = None,
     ) -> None:
         self.scene = scene
         self.clip = clip
@@ -148,7 +153,7 @@ class _SceneWriter:
         self.surfaces = SurfaceWriter(scene, report, None if like is None else like.surfaces)
         self.rest = rest_world(scene)
         motion = Motion(scene)
-        self.own = motion.tracks
+        self.tracks_by_node = motion.tracks
         stored = self.rest if like is None else like.stored(self.rest)
         self.meshes = MeshWriter(motion, stored, self.surfaces, self.fitter, report)
         self.names = self._claim_names()
@@ -200,9 +205,9 @@ class _SceneWriter:
         ]
         for number, node in enumerate(self.scene.nodes):
             if number not in self.inner and (self.like is None or number not in self.like.untouched):
-                made = self._node(number, node)
-                self.parts[id(made)] = ("nodes", number)
-                records.append(made)
+                record = self._node(number, node)
+                self.parts[id(record)] = ("nodes", number)
+                records.append(record)
         self.parts |= self.surfaces.parts
         return Document(FORMAT, list(records), dialect=Dialect())
 
@@ -242,14 +247,14 @@ class _SceneWriter:
         place = self._transform(name, self.rest[number])
         if node.mesh is not None or node.kind is NodeKind.OBJECT:
             if node.kind is not NodeKind.OBJECT:
-                self._tell_kind(node, "an object")
+                self._report_kind(node, "an object")
             return block("GEOMOBJECT", *head, place, *self.meshes.parts(number, node, self.names, tail))
         if node.kind not in (NodeKind.DUMMY, NodeKind.BONE):
-            self._tell_kind(node, "a dummy")
+            self._report_kind(node, "a dummy")
         kind = b"Bone" if node.kind is NodeKind.BONE else b"Dummy"
         return block("HELPEROBJECT", *head, line("HELPER_CLASS", kind), place, *tail)
 
-    def _tell_kind(self, node: Node, what: str) -> None:
+    def _report_kind(self, node: Node, what: str) -> None:
         words = f"the {node.kind.value} is written as {what}"
         self.report.add(Outcome.BAKED, plain_path("nodes", node.name), words, extras=node.extras)
 
@@ -269,7 +274,7 @@ class _SceneWriter:
         return block("NODE_TM", *parts)
 
     def _animation(self, number: int, node: Node, turns: Keys | None = None) -> list[AseRecord]:
-        tracks = {kind: track for kind, track in self.own.get(number, {}).items() if kind in _PLACING}
+        tracks = {kind: track for kind, track in self.tracks_by_node.get(number, {}).items() if kind in _PLACING}
         if is_aimed(self.scene, node):
             tracks.pop("rotation", None)
         controllers = self.tracks.controllers(node, tracks)
@@ -282,7 +287,7 @@ class _SceneWriter:
         return [animation]
 
     def _visibility(self, number: int, node: Node) -> Block | None:
-        track = self.own.get(number, {}).get("visible")
+        track = self.tracks_by_node.get(number, {}).get("visible")
         if track is None or not len(track.times):
             if not node.hidden:
                 return None
@@ -318,7 +323,7 @@ class _SceneWriter:
             place = self.rest[target]
             aim = self.scene.nodes[target]
             animation += self._animation(target, aim)
-            if aim.hidden or "visible" in self.own.get(target, {}):
+            if aim.hidden or "visible" in self.tracks_by_node.get(target, {}):
                 words = "targets cannot be hidden in this format"
                 self.report.add(Outcome.DROPPED, f"{plain_path('nodes', aim.name)}/hidden", words)
         else:
@@ -352,7 +357,7 @@ class _SceneWriter:
         above = np.eye(4) if node.parent is None else world[:, node.parent]
         local = affine.multiply(affine.inverse(above), world[:, number])
         turns = affine.decompose(local)[1]
-        if "roll" in self.own.get(number, {}):
+        if "roll" in self.tracks_by_node.get(number, {}):
             words = f"sampled with its aim, in {len(times)} frames"
             self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/roll", words)
         return self.tracks.sampled_turns(times, quat.to_matrix3(turns)), (times, world)
@@ -360,7 +365,10 @@ class _SceneWriter:
     def _moving_nodes(self) -> list[bool]:
         """Return the nodes that move or rotate, including those whose ancestors do."""
         order = evaluation_order(self.scene.nodes)
-        moves = [bool(set(self.own.get(number, ())) & {*_PLACING, "roll"}) for number in range(len(self.scene.nodes))]
+        moves = [
+            bool(set(self.tracks_by_node.get(number, ())) & {*_PLACING, "roll"})
+            for number in range(len(self.scene.nodes))
+        ]
         for number in order.flat.tolist():
             above = int(order.parents[number])
             moves[number] = moves[number] or (above >= 0 and moves[above])
@@ -381,7 +389,10 @@ class _SceneWriter:
     def _span(self) -> tuple[float, float]:
         """Return the first and last time at which a node may move."""
         tracks = [
-            track for by_kind in self.own.values() for kind, track in by_kind.items() if kind in (*_PLACING, "roll")
+            track
+            for by_kind in self.tracks_by_node.values()
+            for kind, track in by_kind.items()
+            if kind in (*_PLACING, "roll")
         ]
         times = np.concatenate([track.times[np.isfinite(track.times)] for track in tracks])
         if any(track.wrap is not Wrap.SINGLE for track in tracks) or not len(times):
@@ -395,7 +406,7 @@ class _SceneWriter:
         blocks = [block(name, line("TIMEVALUE", 0), *rest)]
         tracks: dict[str, Track] = {}
         for kind in kinds:
-            track = self.own.get(number, {}).get(kind)
+            track = self.tracks_by_node.get(number, {}).get(kind)
             fitted = None if track is None else self.tracks.straight(node, kind, track)
             if fitted is not None:
                 tracks[kind] = fitted

@@ -21,8 +21,8 @@ from keyframer.formats.hale3d.bridge.write_model import bind_joint, has_free_ver
 from keyframer.formats.hale3d.bridge.writing import components, joint_record
 from keyframer.formats.hale3d.model import VERTEX, Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import Animation, Joint, unquoted
-from keyframer.formats.kit.frame_times import frame_origins
-from keyframer.formats.kit.rigid_joints import Joints, joints_at, parents_first, places_above, wanted_joints
+from keyframer.formats.kit.frame_times import original_frames
+from keyframer.formats.kit.rigid_joints import Joints, joints_at, parent_places, parents_first, wanted_joints
 from keyframer.formats.kit.scene_writing import CannotMerge, NamesThatFit, Written, encode_name
 from keyframer.formats.merging import FrameTable
 from keyframer.maths import affine, quat
@@ -66,7 +66,7 @@ class FollowingWriter:
             raise CannotMerge("joints below a mesh")
         self.new = sorted(wanted - set(self.joints))
         self.order = parents_first(above, [*sorted(self.joints, key=lambda new: self.joints[new]), *self.new])
-        self.parents = places_above(self.order, above)
+        self.parents = parent_places(self.order, above)
         self.keys = np.array([matching.key(i, self.before) for i in range(len(scene.nodes))], np.int64)
         """keys of nodes, by which parents and weights refer to joints"""
         self.tracks = by_kind(scene.clips[0]) or {} if scene.clips else {}
@@ -87,7 +87,7 @@ class FollowingWriter:
     def _origins(self) -> npt.NDArray[np.int64]:
         """Return the original frame of each frame."""
         if len(self.pair.rows):
-            return frame_origins(self.before, self.scene, self.joints, len(self.pair.rows))
+            return original_frames(self.before, self.scene, self.joints, len(self.pair.rows))
         if any(kind in ("position", "rotation") for _, kind in self.tracks):
             raise CannotMerge("there are no frames")
         return np.zeros(0, np.int64)

@@ -23,7 +23,7 @@ from keyframer.formats.hale3d.bridge.writing import boxes_at
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import decode, encode
 from keyframer.formats.hale3d.model import Model
-from keyframer.formats.kit.frame_times import framed
+from keyframer.formats.kit.frame_times import at_whole_frames
 from keyframer.formats.kit.scene_writing import Written, frames_per_second, plain_path
 from keyframer.formats.kit.skin_writing import with_moved_vertices
 from keyframer.formats.merging import Tree
@@ -52,7 +52,7 @@ class Merger(bridge.Merger[Options]):
         boxes = before.clips[0].bounds if before.clips else None
         if not scene.clips or boxes is None or not len(boxes):
             return scene
-        scene = framed(scene, max(round(frames_per_second(scene.clips[0])), 1), report)
+        scene = at_whole_frames(scene, max(round(frames_per_second(scene.clips[0])), 1), report)
         clip, frames = scene.clips[0], int(scene.clips[0].end) + 1
         if clip.bounds is not None and len(clip.bounds) == frames:
             return scene

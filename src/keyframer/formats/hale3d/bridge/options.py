@@ -11,7 +11,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.hale3d.document import decode
 from keyframer.formats.hale3d.model import Model
 from keyframer.formats.hale3d.records import Animation
-from keyframer.formats.kit.scene_reading import neighbours
+from keyframer.formats.kit.scene_reading import companion_paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Options:
 def companions(document: Document, path: Path) -> dict[str, object]:
     """Return the other file of the pair, if it has the same stem and is in the same folder."""
     wanted, suffix = ("model", ".mdl") if document.first(Animation) is not None else ("animation", ".anim")
-    for candidate in neighbours(path, suffix):
+    for candidate in companion_paths(path, suffix):
         try:
             other = decode(read_bytes(candidate))
         except (OSError, FormatError):

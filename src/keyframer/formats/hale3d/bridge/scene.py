@@ -18,8 +18,8 @@ from keyframer.formats.kit.scene_reading import (
     COMPANION,
     Reporter,
     UniqueNames,
+    companion_error,
     companion_path,
-    in_companion,
     read_companion,
     safe_parents,
 )
@@ -88,7 +88,7 @@ def read_other(source: object, what: str) -> Document:
         try:
             return decode(read_companion(source, what))
         except FormatError as error:
-            raise error if error.path.startswith(COMPANION) else in_companion(error, what) from None
+            raise error if error.path.startswith(COMPANION) else companion_error(error, what) from None
     raise ValueError(f"the companion must be a path or a document, not {source!r}")
 
 

@@ -16,19 +16,19 @@ from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import encode, new_animation
 from keyframer.formats.hale3d.records import Joint
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.declared_fields import Holdings
-from keyframer.formats.kit.mesh_writing import with_still_shapes
+from keyframer.formats.kit.declared_fields import Capabilities
+from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.rigid_joints import (
     Joints,
     joints_at,
+    parent_places,
     parents_first,
-    places_above,
+    report_frames,
     sample_joints,
-    tell_frames,
     wanted_joints,
 )
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, NamesThatFit, Written, first_clip, frames_per_second
-from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.clip import FASTEST
@@ -36,7 +36,7 @@ from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 
 Floats = npt.NDArray[np.float64]
 
-HOLDINGS = Holdings(("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames"))
+CAPABILITIES = Capabilities(("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames"))
 _BLOCK = 4_000_000
 """vertices times frames that are posed at once"""
 
@@ -66,7 +66,7 @@ class WriteOptions:
 
 class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
-    holdings = HOLDINGS
+    capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
         return from_scene(scene, options)
@@ -77,9 +77,9 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     options = options or WriteOptions()
     report = LossReport("hale3d")
     placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit, v_up=False))
-    placed = with_still_shapes(placed, report)
+    placed = with_constant_shapes(placed, report)
     clip = first_clip(placed, report)
-    tell_dropped(placed, clip, report, HOLDINGS.silent)
+    report_dropped(placed, clip, report, CAPABILITIES.handled)
     fps = options.fps or max(round(frames_per_second(clip)), 1)
     if not math.isclose(fps, clip.frames_per_second):
         words = f"sampled at {fps} frames a second; the clip has {clip.frames_per_second:g}"
@@ -125,7 +125,7 @@ def _animation(
         columns.append(rows[:, number][:, bits])
         records.append(record)
         start += len(bits)
-    tell_frames(clip, fps, len(rows), f"{len(names)} joints", report)
+    report_frames(clip, fps, len(rows), f"{len(names)} joints", report)
     moving_columns = np.concatenate(columns, axis=1)
     bounds = boxes(scene, joints)
     if clip.bounds is not None:
@@ -152,7 +152,7 @@ def boxes_at(scene: Scene, times: Floats) -> Floats:
     """Return (T, 2, 3) boxes at these times of the clip."""
     wanted, above = wanted_joints(scene)
     nodes = parents_first(above, sorted(wanted))
-    return boxes(scene, joints_at(scene, nodes, places_above(nodes, above), times)[0])
+    return boxes(scene, joints_at(scene, nodes, parent_places(nodes, above), times)[0])
 
 
 def boxes(scene: Scene, joints: Joints) -> Floats:

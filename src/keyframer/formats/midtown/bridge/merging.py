@@ -20,8 +20,8 @@ from keyframer.curves import RotationForm, Track
 from keyframer.formats import bridge
 from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.document import Document
-from keyframer.formats.kit.frame_times import frame_origins, framed
-from keyframer.formats.kit.rigid_joints import joints_at, nodes_depth_first, places_above, wanted_joints
+from keyframer.formats.kit.frame_times import at_whole_frames, original_frames
+from keyframer.formats.kit.rigid_joints import joints_at, nodes_depth_first, parent_places, wanted_joints
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     CannotMerge,
@@ -35,7 +35,7 @@ from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.rig import default_rig
 from keyframer.formats.midtown.bridge.scene import posed_channel, skeleton_of, to_scene
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, stored_path
-from keyframer.formats.midtown.bridge.writing import NOISE, BoneNames, angles, tell_lost_motion
+from keyframer.formats.midtown.bridge.writing import NOISE, BoneNames, angles, report_lost_motion
 from keyframer.formats.midtown.skeleton import Bone, read_skeleton, write_skeleton
 from keyframer.formats.midtown.skeleton_text import with_bones
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
@@ -78,7 +78,7 @@ class Merger(bridge.Merger[Options]):
         """Return the scene with a value for every frame: the path of its first bone and the rotations of all."""
         if not scene.clips or not scene.nodes:
             return scene
-        scene = framed(scene, before.clips[0].rate, report)
+        scene = at_whole_frames(scene, before.clips[0].rate, report)
         clip = scene.clips[0]
         count = int(clip.end) + 1
         raw = [_as_long(raw_channel, count, report) for raw_channel in clip.raw_channels]
@@ -169,16 +169,16 @@ class _Writing:
         self.order = nodes_depth_first(above, [*kept, *sorted(wanted - set(kept))])
         if set(kept) - set(self.order) or self.matching.nodes.get(self.order[0]) != 0:
             raise CannotMerge("the root bone changed")
-        self.parents = places_above(self.order, above)
+        self.parents = parent_places(self.order, above)
         self.olds = [self.matching.nodes.get(node) for node in self.order]
         """original bone of each, None for new ones"""
         self.tracks = by_kind(scene.clips[0]) or {}
-        self.origins = frame_origins(self.before, scene, self.matching.nodes, len(posed.rows))
+        self.origins = original_frames(self.before, scene, self.matching.nodes, len(posed.rows))
         new = [node for node, old in zip(self.order, self.olds, strict=True) if old is None]
         frames = np.arange(len(self.origins), dtype=np.float64)
         self.sampled = joints_at(scene, self.order, self.parents, frames)[0] if new else None
         if self.sampled is not None:
-            tell_lost_motion(scene, self.sampled, Tolerance.of(scene, DEFAULT_MAX_ERROR), self.report, set(new))
+            report_lost_motion(scene, self.sampled, Tolerance.of(scene, DEFAULT_MAX_ERROR), self.report, set(new))
 
     def written(self) -> Written:
         order = [self.matching.key(node, self.before) for node in self.order]

@@ -9,7 +9,7 @@ from pathlib import Path
 from keyframer.errors import FormatError
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_reading import neighbours
+from keyframer.formats.kit.scene_reading import companion_paths
 from keyframer.formats.midtown.skeleton import Skeleton, read_skeleton
 
 
@@ -42,7 +42,7 @@ class Options:
 def companions(document: Document, path: Path) -> dict[str, object]:
     """Return a skeleton of the same stem in the folder of the clip, or the reason why it cannot be read."""
     unread = ""
-    for candidate in neighbours(path, ".skel"):
+    for candidate in companion_paths(path, ".skel"):
         try:
             return {"skeleton": read_skeleton(read_bytes(candidate)), "found": candidate.name}
         except OSError as error:

@@ -20,7 +20,7 @@ from keyframer.curves import RotationForm, Track
 from keyframer.errors import FormatError
 from keyframer.files import PathLike
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, companion_path, in_companion, read_companion
+from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, companion_error, companion_path, read_companion
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options, companions
 from keyframer.formats.midtown.bridge.rig import default_rig
@@ -132,7 +132,7 @@ def _read(path: PathLike) -> Skeleton:
     try:
         return read_skeleton(data)
     except FormatError as error:
-        raise in_companion(error, what) from None
+        raise companion_error(error, what) from None
 
 
 class Reader(SceneReader[Options]):

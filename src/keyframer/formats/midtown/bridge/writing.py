@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.declared_fields import Holdings
-from keyframer.formats.kit.rigid_joints import Joints, sample_joints, tell_frames
+from keyframer.formats.kit.declared_fields import Capabilities
+from keyframer.formats.kit.rigid_joints import Joints, report_frames, sample_joints
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     NamesThatFit,
@@ -24,7 +24,7 @@ from keyframer.formats.kit.scene_writing import (
     first_clip,
     plain_path,
 )
-from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.stored_motion import angles_of
 from keyframer.formats.midtown.dialect import Dialect
@@ -37,7 +37,7 @@ from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 
 Floats = npt.NDArray[np.float64]
 
-HOLDINGS = Holdings(("tree", "frames"))
+CAPABILITIES = Capabilities(("tree", "frames"))
 NOISE = 1e-9
 """metres or radians: rounding errors of matrices below this are 0"""
 
@@ -68,7 +68,7 @@ class WriteOptions:
 
 class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
-    holdings = HOLDINGS
+    capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
         return from_scene(scene, options)
@@ -83,7 +83,9 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
         report.add(Outcome.BAKED, "/space", "the format uses metres: the numbers were not converted")
     clip = first_clip(placed, report)
     layout = Dialect(options.dialect)
-    tell_dropped(placed, clip, report, HOLDINGS.silent | ({"raw channels"} if layout is Dialect.DOCUMENT else set()))
+    report_dropped(
+        placed, clip, report, CAPABILITIES.handled | ({"raw channels"} if layout is Dialect.DOCUMENT else set())
+    )
     joints = sample_joints(placed, clip, options.fps, report, depth_first=True)
     if not joints.nodes:
         raise NothingToWrite("nothing to write: the scene has no bones or objects")
@@ -93,11 +95,11 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
         raise NothingToWrite(f"a Midtown clip counts metres, and {np.abs(rows).max():g} are too far")
     if not (rows != rows[:1]).any() and scene.source_format != "midtown":
         raise NothingToWrite("nothing to write: nothing in the scene is animated")
-    tell_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report, set(joints.nodes))
+    report_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report, set(joints.nodes))
     channels = [make_channel(rows, _distance(clip, options))]
     if layout is Dialect.DOCUMENT:
         channels += _raw_channels(clip, len(rows), report)
-    tell_frames(clip, options.fps, len(rows), f"{len(joints.nodes)} bones", report)
+    report_frames(clip, options.fps, len(rows), f"{len(joints.nodes)} bones", report)
     beside = ((".skel", write_skeleton(_skeleton(placed, joints, report))),) if options.skeleton else ()
     if not options.skeleton:
         report.add(Outcome.DROPPED, "/tree", "names, offsets and parents of bones need a skeleton file")
@@ -125,7 +127,7 @@ def _distance(clip: Clip, options: WriteOptions) -> float:
     return float(known) if math.isfinite(known) and not said.get("in_place") else 0.0
 
 
-def tell_lost_motion(
+def report_lost_motion(
     scene: Scene, joints: Joints, tolerance: Tolerance, report: LossReport, nodes: Collection[int]
 ) -> None:
     """Report the lost translation of bones: all but the first can only rotate."""

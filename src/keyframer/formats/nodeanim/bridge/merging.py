@@ -10,13 +10,13 @@ from keyframer.curves import Interpolation
 from keyframer.formats import bridge
 from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.document import Document
-from keyframer.formats.kit.frame_times import counted_like
+from keyframer.formats.kit.frame_times import in_time_unit_of
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.nodeanim.bridge import unit_detection
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.bridge.scene import copyright_in, interpolation_of, to_scene
-from keyframer.formats.nodeanim.bridge.writing import UNITS, Habits, NodeWriter, WriteOptions, holdings
+from keyframer.formats.nodeanim.bridge.writing import UNITS, NodeWriter, OriginalConventions, WriteOptions, capabilities
 from keyframer.formats.nodeanim.dialect import Dialect
 from keyframer.formats.nodeanim.records import Node
 from keyframer.scene import Scene
@@ -53,21 +53,23 @@ class Merger(bridge.Merger[Options]):
         tracks = by_kind(before.clips[0]) or {}
         turned = {new: tracks.get((old, "rotation")) for new, old in matching.nodes.items()}
         forms = {new: track.form for new, track in turned.items() if track is not None}
-        habits = Habits(curves, forms, unit_detection.radians_per_unit(records, options) != 1.0, original.untouched)
-        writer = NodeWriter(scene, first_clip(scene, report), choice, dialect, report, habits)
+        conventions = OriginalConventions(
+            curves, forms, unit_detection.radians_per_unit(records, options) != 1.0, original.untouched
+        )
+        writer = NodeWriter(scene, first_clip(scene, report), choice, dialect, report, conventions)
         written_document = writer.document()
         if "rotation_keys" in writer.reading:
             raise CannotMerge("readers would need options for the new keys")
         return Written(written_document, report, parts=writer.parts)
 
-    def holdings(self, original: Document) -> bridge.Holdings:
-        return holdings(_dialect(original))
+    def capabilities(self, original: Document) -> bridge.Capabilities:
+        return capabilities(_dialect(original))
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with times in the file's unit, one name for scene and clip, and a copyright only in the
         author's text.
         """
-        scene = counted_like(scene, before)
+        scene = in_time_unit_of(scene, before)
         rights = copyright_in(scene.author)
         if scene.copyright != rights:
             if scene.copyright != before.copyright:

@@ -14,8 +14,16 @@ from keyframer.curves.rotation_forms import increments, with_form
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.declared_fields import Holdings
-from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, as_tcb, axes_of_keys, is_eased, steady_axes, still_key
+from keyframer.formats.kit.declared_fields import Capabilities
+from keyframer.formats.kit.key_tracks import (
+    KeyFitter,
+    KeyRules,
+    as_tcb,
+    axes_of_keys,
+    constant_axes,
+    is_eased,
+    single_key,
+)
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     NamesThatFit,
@@ -28,7 +36,7 @@ from keyframer.formats.kit.scene_writing import (
     plain_path,
     units_per_second,
 )
-from keyframer.formats.kit.unsupported_features import MOTION, tell_dropped
+from keyframer.formats.kit.unsupported_features import MOTION, report_dropped
 from keyframer.formats.nodeanim.bridge import unit_detection
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.bridge.scene import KEY_FIELDS, SHAPES
@@ -45,7 +53,7 @@ Floats = npt.NDArray[np.float64]
 _TICKS_PER_SECOND = 4800.0
 _STRAIGHT = (0.0, 0.0, 0.0, 1.0)
 UNITS = {"frame": "frames", "tick": "ticks", "second": "seconds"}
-HOLDINGS = Holdings(("title", "author"), in_code={"clips": ("name",)})
+CAPABILITIES = Capabilities(("title", "author"), in_code={"clips": ("name",)})
 """features in addition to keys"""
 _FORMS = {"relative": RotationForm.AXIS_ANGLE_RELATIVE, "absolute": RotationForm.AXIS_ANGLE_ABSOLUTE}
 _FLAGS = {Interpolation.TCB: TCB, Interpolation.BEZIER: BEZIER, Interpolation.LINEAR: LINEAR}
@@ -74,7 +82,7 @@ class WriteOptions:
 
 class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
-    holdings = HOLDINGS
+    capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
         return from_scene(scene, options)
@@ -89,19 +97,19 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if not any(channel.track.kind in MOTION and len(channel.track.times) for channel in clip.channels):
         raise NothingToWrite("nothing to write: the scene has no keys")
     dialect = Dialect.parse(options.dialect) if isinstance(options.dialect, str) else options.dialect
-    tell_dropped(placed, clip, report, holdings(dialect).silent)
+    report_dropped(placed, clip, report, capabilities(dialect).handled)
     writer = NodeWriter(placed, clip, options, dialect, report)
     document = writer.document()
     return Written(document, report, reading=writer.reading, parts=writer.parts)
 
 
-def holdings(dialect: Dialect) -> Holdings:
+def capabilities(dialect: Dialect) -> Capabilities:
     """Return what files of a dialect can store."""
-    return HOLDINGS.with_features("scale_axes", "scale axes") if dialect.scale_axis else HOLDINGS
+    return CAPABILITIES.with_features("scale_axes", "scale axes") if dialect.scale_axis else CAPABILITIES
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
+class OriginalConventions:
     """Conventions of the original document that the writer follows."""
 
     curves: Mapping[int, Interpolation] = field(default_factory=dict)
@@ -124,10 +132,10 @@ class NodeWriter:
         options: WriteOptions,
         dialect: Dialect,
         report: LossReport,
-        like: Habits | None = None,
+        like: OriginalConventions | None = None,
     ) -> None:
         self.scene = scene
-        self.like = like or Habits()
+        self.like = like or OriginalConventions()
         self.clip = clip
         self.options = options
         self.dialect = dialect
@@ -164,7 +172,7 @@ class NodeWriter:
             for (number, node), track, name in zip(nodes, tracks, claimed, strict=True)
         ]
         self.parts = {id(record): ("nodes", number) for record, (number, _) in zip(records, nodes, strict=True)}
-        self._tell_readers(records)
+        self._set_reader_options(records)
         title = self.scene.title or self.clip.name
         encoding = self.options.encoding
         return new_document(
@@ -233,15 +241,15 @@ class NodeWriter:
                 if fitted is not None:
                     tracks_by_kind[kind] = fitted
         if "position" not in tracks_by_kind and _is_stated(node.position, np.zeros(3)):
-            tracks_by_kind["position"] = still_key("position", node.position)
+            tracks_by_kind["position"] = single_key("position", node.position)
         turn = np.asarray(node.rotation_xyzw)
         if "rotation" not in tracks_by_kind and np.isfinite(turn).all() and np.any(turn[:3]):
-            tracks_by_kind["rotation"] = still_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
+            tracks_by_kind["rotation"] = single_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
         if "scale" not in tracks_by_kind and (_is_stated(node.scale, np.ones(3)) or "scale_axes" in tracks_by_kind):
-            tracks_by_kind["scale"] = still_key("scale", node.scale)
+            tracks_by_kind["scale"] = single_key("scale", node.scale)
         if self.dialect.scale_axis and node.scale_axes_xyzw is not None and "scale_axes" not in tracks_by_kind:
-            scale = tracks_by_kind.setdefault("scale", still_key("scale", node.scale))
-            tracks_by_kind["scale_axes"] = steady_axes(node, scale)
+            scale = tracks_by_kind.setdefault("scale", single_key("scale", node.scale))
+            tracks_by_kind["scale_axes"] = constant_axes(node, scale)
         return tracks_by_kind
 
     def record(self, number: int, node: SceneNode, tracks: dict[str, Track], name: bytes, degrees: bool) -> Node:
@@ -329,7 +337,7 @@ class NodeWriter:
             rows[0] = math.tau * unit, 0.0, 0.0, 1.0
         return rows
 
-    def _tell_readers(self, records: list[Node]) -> None:
+    def _set_reader_options(self, records: list[Node]) -> None:
         base = unit_detection.time_base(records, Options())
         rate = self.rates[self.unit]
         if UNITS[base.unit] != self.unit or not math.isclose(base.rate, rate):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from keyframer.formats.kit.declared_fields import Field, Holdings
+from keyframer.formats.kit.declared_fields import Capabilities, Field
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Firsts, color, has, percent, rgb_of
 from keyframer.formats.threeds.chunk import Chunk
@@ -121,16 +121,16 @@ def _amount(chunk: Chunk) -> float:
     return 1.0 if value is None else value
 
 
-def _ranges(found: Firsts) -> tuple[float, float] | None:
-    ranges = found.get(r.CameraRanges)
+def _ranges(firsts: Firsts) -> tuple[float, float] | None:
+    ranges = firsts.get(r.CameraRanges)
     return None if ranges is None else (ranges.near, ranges.far)
 
 
 SHADINGS = ("wire", "flat", "gouraud", "phong", "metal")
 
 
-def _shading(found: Firsts) -> str | None:
-    chunk = found.get(r.MaterialShading)
+def _shading(firsts: Firsts) -> str | None:
+    chunk = firsts.get(r.MaterialShading)
     return SHADINGS[chunk.shading] if chunk is not None and 0 <= chunk.shading < len(SHADINGS) else None
 
 
@@ -143,8 +143,8 @@ TINTS: dict[Any, str] = {
 }
 
 
-def _tints(found: Firsts) -> dict[str, tuple[float, ...]]:
-    return {tint: tuple(part / 255 for part in found[kind].rgb) for kind, tint in TINTS.items() if kind in found}
+def _tints(firsts: Firsts) -> dict[str, tuple[float, ...]]:
+    return {tint: tuple(part / 255 for part in firsts[kind].rgb) for kind, tint in TINTS.items() if kind in firsts}
 
 
 def _put_tints(tints: dict[str, tuple[float, ...]]) -> list[Chunk]:
@@ -224,11 +224,11 @@ MAP_FLAGS = {
 """bits of A351 and their meaning"""
 
 
-def _fog(found: Firsts) -> Fog | None:
-    chunk = found.get(r.Fog)
+def _fog(firsts: Firsts) -> Fog | None:
+    chunk = firsts.get(r.Fog)
     if chunk is None:
         return None
-    background = has(chunk, r.FogBackground) or r.FogBackground in found  # some files have it next to the fog chunk
+    background = has(chunk, r.FogBackground) or r.FogBackground in firsts  # some files have it next to the fog chunk
     return Fog(chunk.near, chunk.near_density, chunk.far, chunk.far_density, color(chunk), background)
 
 
@@ -240,11 +240,11 @@ def _put_fog(fog: Fog | None) -> list[Chunk]:
     return [r.Fog(fog.near, fog.near_density, fog.far, fog.far_density, children=list(inside))]
 
 
-def _cue(found: Firsts) -> Fog | None:
-    chunk = found.get(r.DistanceCue)
+def _cue(firsts: Firsts) -> Fog | None:
+    chunk = firsts.get(r.DistanceCue)
     if chunk is None:
         return None
-    background = has(chunk, r.DimBackground) or r.DimBackground in found
+    background = has(chunk, r.DimBackground) or r.DimBackground in firsts
     return Fog(chunk.near, chunk.near_dimming, chunk.far, chunk.far_dimming, affects_background=background)
 
 
@@ -255,8 +255,8 @@ def _put_cue(cue: Fog | None) -> list[Chunk]:
     return [r.DistanceCue(cue.near, cue.near_density, cue.far, cue.far_density, children=inside)]
 
 
-def _layers(found: Firsts) -> LayeredFog | None:
-    chunk = found.get(r.LayerFog)
+def _layers(firsts: Firsts) -> LayeredFog | None:
+    chunk = firsts.get(r.LayerFog)
     return None if chunk is None else LayeredFog(chunk.z_min, chunk.z_max, chunk.density, chunk.flags, color(chunk))
 
 
@@ -272,18 +272,18 @@ def gradient_colors(chunk: r.BackgroundGradient) -> type[r.ColorFloat | r.ColorB
     return r.ColorFloat if has(chunk, r.ColorFloat) else r.ColorByte
 
 
-def _gradient(found: Firsts) -> Gradient | None:
-    chunk = found.get(r.BackgroundGradient)
+def _gradient(firsts: Firsts) -> Gradient | None:
+    chunk = firsts.get(r.BackgroundGradient)
     if chunk is None:
         return None
     kind = gradient_colors(chunk)
-    return Gradient(chunk.midpoint, [rgb_of(each) for each in chunk.children if isinstance(each, kind)])
+    return Gradient(chunk.midpoint, [rgb_of(color) for color in chunk.children if isinstance(color, kind)])
 
 
 def _put_gradient(gradient: Gradient | None) -> list[Chunk]:
     if gradient is None:
         return []
-    return [r.BackgroundGradient(gradient.midpoint, children=[rgb(each) for each in gradient.colors])]
+    return [r.BackgroundGradient(gradient.midpoint, children=[rgb(color) for color in gradient.colors])]
 
 
 USES: dict[type[Chunk], str] = {
@@ -305,13 +305,13 @@ ENVIRONMENT = (
     ChunkField("layered_fog", _layers, _put_layers, (r.LayerFog,)),
     ChunkField(
         "uses",
-        lambda found: {name for kind, name in USES.items() if kind in found},
+        lambda firsts: {name for kind, name in USES.items() if kind in firsts},
         lambda uses: [kind() for kind, name in USES.items() if name in uses],
         tuple(USES),
     ),
 )
 
-HOLDINGS = Holdings(
+CAPABILITIES = Capabilities(
     (
         *("tree", "meshes", "materials", "textures", "other maps", "cameras", "lights", "smoothing", "hidden"),
         *("environment", "pivots", "cast shadows", "received shadows", "names"),

@@ -45,7 +45,7 @@ def _environment(context: Context, editor: r.Editor) -> Environment:
     if r.BackgroundGradient in inside:
         chunk = inside[r.BackgroundGradient]
         kind = gradient_colors(chunk)
-        kept += [leftover(each) for each in chunk.children if not isinstance(each, kind)]
+        kept += [leftover(child) for child in chunk.children if not isinstance(child, kind)]
     if r.Fog in inside:
         kept += unread(inside[r.Fog], {r.FogBackground, *own_value(inside[r.Fog])})
     if r.DistanceCue in inside:

@@ -77,13 +77,13 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
     inside = firsts(chunk)
     name: r.MapName | None = inside.get(r.MapName)
     raw = name.name if name else b""
-    found = TextureMap(context.text(raw), raw)
-    get_fields(found, chunk, MAP_AMOUNT)
+    texture = TextureMap(context.text(raw), raw)
+    get_fields(texture, chunk, MAP_AMOUNT)
     parameters = inside.get(r.MapParameters)
     if parameters is not None:
         for attribute, (bit, meaning) in MAP_FLAGS.items():
-            setattr(found, attribute, bool(parameters.flags & bit) is meaning)
-        add_extras(found, "3ds", {"flags": parameters.flags})
-    get_stated_fields(found, inside, _MAP_FIELDS)
-    context.mark(found, "3ds", chunk, leftovers(chunk, _MAP_KNOWN | own_value(chunk)).get("3ds"))
-    return found
+            setattr(texture, attribute, bool(parameters.flags & bit) is meaning)
+        add_extras(texture, "3ds", {"flags": parameters.flags})
+    get_stated_fields(texture, inside, _MAP_FIELDS)
+    context.mark(texture, "3ds", chunk, leftovers(chunk, _MAP_KNOWN | own_value(chunk)).get("3ds"))
+    return texture

@@ -10,7 +10,7 @@ import numpy as np
 
 from keyframer.formats import bridge
 from keyframer.formats.document import Document
-from keyframer.formats.kit.mesh_writing import with_still_shapes
+from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, Written, first_clip, units_per_second
 from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.merging import RecordRules, Tree
@@ -19,8 +19,8 @@ from keyframer.formats.threeds.bridge.chunk_links import Links
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.declared_fields import SHADINGS
 from keyframer.formats.threeds.bridge.options import Options
-from keyframer.formats.threeds.bridge.original_conventions import find_habits, object_of
-from keyframer.formats.threeds.bridge.prepared_scene import Stage
+from keyframer.formats.threeds.bridge.original_conventions import find_conventions, object_of
+from keyframer.formats.threeds.bridge.prepared_scene import PreparedScene
 from keyframer.formats.threeds.bridge.scene import to_linked_scene
 from keyframer.formats.threeds.bridge.write_tracks import names_shapes
 from keyframer.formats.threeds.bridge.writing import painted_groups, write_document
@@ -127,11 +127,11 @@ class Merger(bridge.Merger[Options]):
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         report = LossReport("3ds")
         edited = scene is not original.scene
-        scene = _with_known_shading(with_still_shapes(scene, report, names_shapes), original)
+        scene = _with_known_shading(with_constant_shapes(scene, report, names_shapes), original)
         clip = first_clip(scene, report)
-        like = find_habits(scene, original, edited=edited)
-        stage = Stage(scene, clip, units_per_second(clip), DEFAULT_MAX_ERROR, report, like=like)
-        document, parts = write_document(stage, clip, report)
+        like = find_conventions(scene, original, edited=edited)
+        prepared = PreparedScene(scene, clip, units_per_second(clip), DEFAULT_MAX_ERROR, report, like=like)
+        document, parts = write_document(prepared, clip, report)
         document.records = _framed(document, original.document)
         return Written(document, report, parts=parts)
 

@@ -289,11 +289,11 @@ class ChannelReader:
             if usual is not None:
                 track, value = usual
             else:
-                found = self._read_with_care(chunk, node, vertices)
-                if found is None:  # without keys, or with morph keys that name no matching mesh
+                checked = self._read_with_care(chunk, node, vertices)
+                if checked is None:  # without keys, or with morph keys that name no matching mesh
                     node.extras["3ds"].setdefault("tracks", []).append(leftover(chunk))
                     continue
-                track, value = found, _first_usable(found) if found.kind in AT_REST else None
+                track, value = checked, _first_usable(checked) if checked.kind in AT_REST else None
             kind = track.kind
             if kind in AT_REST:
                 if len(chunk.keys) > 1:  # type: ignore[attr-defined]  # every concrete track has keys

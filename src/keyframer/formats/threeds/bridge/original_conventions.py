@@ -38,7 +38,7 @@ def object_of(links: Links, node: Node) -> r.NamedObject | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Habits:
+class OriginalConventions:
     """Conventions of the original document. Node numbers are those of the scene that is written."""
 
     nodes: Mapping[int, int] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Habits:
     """keyframer numbers of these nodes, and of nodes that replace another"""
     first: int = 0
     """number of the first new node"""
-    unplaced: frozenset[int] = frozenset()
+    editor_only: frozenset[int] = frozenset()
     """nodes that are objects of the editor without a keyframer node"""
     names: Mapping[int, bytes] = field(default_factory=dict)
     """stored names of nodes that were not renamed"""
@@ -76,7 +76,9 @@ class Habits:
         """Return whether the object of a hidden node is hidden too: if it was before, or if no track can hide it."""
         original_object = self.object(number)
         old = self.header is not None and self.header.revision < _HIDING_REVISION
-        return number in self.unplaced or old or (original_object is not None and has(original_object, r.ObjectHidden))
+        return (
+            number in self.editor_only or old or (original_object is not None and has(original_object, r.ObjectHidden))
+        )
 
     def is_absolute(self, number: int) -> bool:
         """Return whether rotation keys are relative to the rest pose, as Blender writes them."""
@@ -84,9 +86,9 @@ class Habits:
         track = tracks.get((self.nodes.get(number, -1), "rotation"))
         return track is not None and track.form is RotationForm.AXIS_ANGLE_ABSOLUTE
 
-    def says_rest(self, number: int, node: Node, name: str) -> bool:
+    def stores_rest(self, number: int, node: Node, name: str) -> bool:
         """Return whether the file has the rest transform of a node without a track."""
-        if number not in self.nodes or number in self.unplaced:
+        if number not in self.nodes or number in self.editor_only:
             return False
         before = self.scene.nodes[self.nodes[number]]
         kind = "rotation" if name == "rotation_xyzw" else name
@@ -97,10 +99,10 @@ class Habits:
             said = np.asarray(getattr(before, name))
         return bool(np.array_equal(np.asarray(getattr(node, name)), said))
 
-    def surface(self, number: int, *, roused: bool) -> tuple[Floats, Floats] | None:
+    def surface(self, number: int, *, needs_node: bool) -> tuple[Floats, Floats] | None:
         """Return (4, 4) from the mesh of a node to its stored vertices, and its stored matrix; None for a new node.
 
-        An object that gets a new keyframer node (``roused``) has the matrix of that node.
+        An object that gets a new keyframer node (``needs_node``) has the matrix of that node.
         """
         if number not in self.nodes:
             return None
@@ -108,7 +110,7 @@ class Habits:
         if mesh is None:
             return None
         settle = self.moved.get(number, np.eye(4))
-        matrix = np.eye(4) if roused else stored_matrix(self.links.meshes[mesh])
+        matrix = np.eye(4) if needs_node else stored_matrix(self.links.meshes[mesh])
         return settle @ np.linalg.inv(self.links.to_mesh[mesh]), settle @ matrix
 
 
@@ -122,10 +124,10 @@ def stored_matrix(chunk: r.NamedObject) -> Floats:
     return matrix
 
 
-def find_habits(scene: Scene, original: Original, *, edited: bool) -> Habits:
+def find_conventions(scene: Scene, original: Original, *, edited: bool) -> OriginalConventions:
     """Return the conventions for writing a scene that was loaded from a document, unchanged or ``edited``."""
     document, before, links, matching = original.document, original.scene, original.links, original.matching
-    unplaced = frozenset(new for new, old in matching.nodes.items() if links.nodes[old] is None)
+    editor_only = frozenset(new for new, old in matching.nodes.items() if links.nodes[old] is None)
     ids = {new: before.nodes[old].file_id for new, old in {**matching.nodes, **matching.instead}.items()}
     numbers = {new: number for new, number in ids.items() if number is not None}
     known = [node.file_id for node in before.nodes if node.file_id is not None]
@@ -143,11 +145,11 @@ def find_habits(scene: Scene, original: Original, *, edited: bool) -> Habits:
         if scene.nodes[new].scale_axes_xyzw is not None:
             raise CannotMerge("scale_axes_xyzw of nodes")
     keyframer = document.first(r.Keyframer)
-    return Habits(
+    return OriginalConventions(
         matching.nodes,
         numbers,
         max(known, default=-1) + 1,
-        unplaced,
+        editor_only,
         names,
         paints,
         _taken(original, links, names),

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from keyframer.curves import Track
 from keyframer.formats import facts_of
-from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, still_key
+from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, single_key
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path
-from keyframer.formats.threeds.bridge.original_conventions import Habits, apply
+from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions, apply
 from keyframer.formats.threeds.bridge.write_mirrors import without_mirrors
 from keyframer.formats.threeds.bridge.write_objects import cones
 from keyframer.formats.threeds.bridge.write_tracks import still_turn, write_track
@@ -28,7 +28,7 @@ PLACING = ("position", "rotation", "scale")
 _ADVICE = "find_rate=true looks for a rate that would"
 
 
-class Stage:
+class PreparedScene:
     """A scene in the axes of 3D Studio, without mirrored nodes."""
 
     def __init__(
@@ -39,9 +39,9 @@ class Stage:
         max_error: float,
         report: LossReport,
         find_rate: bool = False,
-        like: Habits | None = None,
+        like: OriginalConventions | None = None,
     ) -> None:
-        self.like = like or Habits()
+        self.like = like or OriginalConventions()
         self.announced = facts_of(scene.source_format).key_flags_are_tcb_bits
         """whether key flags say which floats are stored, as in this format"""
         self.original = scene
@@ -105,28 +105,30 @@ class Stage:
         """Return tracks in the format's order; tracks that position a node have at least one key."""
         fitted = self.fitted.get(number, {})
         absolute = self.like.is_absolute(number)
-        if number in self.like.nodes and number not in self.like.unplaced:
+        if number in self.like.nodes and number not in self.like.editor_only:
             rest = self._other_rest(number, node)
             chosen = [fitted.get(kind) or rest.get(kind) for kind in kinds]
             return [write_track(track, self.announced, absolute=absolute) for track in chosen if track is not None]
-        rest = {"position": still_key("position", node.position), "scale": still_key("scale", node.scale)}
+        rest = {"position": single_key("position", node.position), "scale": single_key("scale", node.scale)}
         rest["rotation"] = still_turn(node.rotation_xyzw)
-        rest["roll"] = still_key("roll", self._still_roll(node))
+        rest["roll"] = single_key("roll", self._still_roll(node))
         if node.camera is not None:
-            rest["fov"] = still_key("fov", self.scene.cameras[node.camera].fov_degrees)
+            rest["fov"] = single_key("fov", self.scene.cameras[node.camera].fov_degrees)
         if node.light is not None:
             light = self.scene.lights[node.light]
-            rest["color"] = still_key("color", light.color)
+            rest["color"] = single_key("color", light.color)
             for kind, angle in zip(("hotspot", "falloff"), cones(light), strict=True):
-                rest[kind] = still_key(kind, angle)
+                rest[kind] = single_key(kind, angle)
         chosen = [fitted.get(kind) or rest.get(kind) for kind in kinds]
         return [write_track(track, self.announced) for track in chosen if track is not None]
 
     def _other_rest(self, number: int, node: Node) -> dict[str, Track]:
         """Return single keys for a node whose rest pose differs from that of the document without them."""
-        names = [name for name in ("position", "rotation_xyzw", "scale") if not self.like.says_rest(number, node, name)]
+        names = [
+            name for name in ("position", "rotation_xyzw", "scale") if not self.like.stores_rest(number, node, name)
+        ]
         tracks = [
-            still_turn(node.rotation_xyzw) if name == "rotation_xyzw" else still_key(name, getattr(node, name))
+            still_turn(node.rotation_xyzw) if name == "rotation_xyzw" else single_key(name, getattr(node, name))
             for name in names
         ]
         return {track.kind: track for track in tracks}
@@ -136,12 +138,12 @@ class Stage:
             return self.scene.cameras[node.camera].roll_degrees
         return 0.0 if node.light is None else self.scene.lights[node.light].roll_degrees
 
-    def matrix_and_points(self, number: int, *, roused: bool = False) -> tuple[Floats, Floats]:
+    def matrix_and_points(self, number: int, *, needs_node: bool = False) -> tuple[Floats, Floats]:
         """Return 4160 and the vertices to store.
 
         A node with scale 0 has no inverse: its vertices stay in its local space.
         """
-        surface = self.like.surface(number, roused=roused)
+        surface = self.like.surface(number, needs_node=needs_node)
         if surface is not None:
             node = self.original.nodes[number]
             return surface[1], apply(surface[0], self.original.meshes[node.mesh or 0].positions)

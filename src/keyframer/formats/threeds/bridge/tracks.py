@@ -67,9 +67,9 @@ def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: 
 
     `read_track` reads the others one by one, and reports their issues.
     """
-    found: UsualTracks = {}
+    usual_tracks: UsualTracks = {}
     if not quick_readers.ON:
-        return found
+        return usual_tracks
     flips = max_scene and context.options.sign_flips == "auto"
     shapes: dict[tuple[int, int], _Portion] = {}
     for chunk in chunks:
@@ -79,14 +79,14 @@ def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: 
             portion = shapes.get(shape)
             if portion is None or portion.keys > _KEYS_AT_ONCE:
                 if portion is not None:
-                    portion.read(absolute, flips, found)
+                    portion.read(absolute, flips, usual_tracks)
                 portion = shapes[shape] = _Portion()
             portion.chunks.append(chunk)
             portion.tables.append(rows)
             portion.keys += rows[2]
     for portion in shapes.values():
-        portion.read(absolute, flips, found)
-    return found
+        portion.read(absolute, flips, usual_tracks)
+    return usual_tracks
 
 
 _KEYS_AT_ONCE = 20_000
@@ -104,7 +104,7 @@ class _Portion:
         self.keys = 0
         self._columns: tuple[Floats, Floats, npt.NDArray[np.int64] | None, Floats | None] | None = None
 
-    def read(self, absolute: bool, flips: bool, found: UsualTracks) -> None:
+    def read(self, absolute: bool, flips: bool, usual_tracks: UsualTracks) -> None:
         """Add the usual tracks; ``flips``: rotations may be changes of sign."""
         rows = joined_rows(self.tables)
         ends = list(accumulate(table[2] for table in self.tables))
@@ -118,7 +118,7 @@ class _Portion:
             if number not in odd:
                 track = _track_of(KINDS[type(chunk)], chunk, form)
                 leave_out(track, self.columns, start, end)
-                found[id(chunk)] = track, firsts[number]
+                usual_tracks[id(chunk)] = track, firsts[number]
         self.chunks = []
 
     def columns(self, start: int, end: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from keyframer.formats.kit.scene_writing import NamesThatFit, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.original_conventions import apply
-from keyframer.formats.threeds.bridge.prepared_scene import PLACING, Stage
+from keyframer.formats.threeds.bridge.prepared_scene import PLACING, PreparedScene
 from keyframer.formats.threeds.bridge.write_materials import MapNames
 from keyframer.formats.threeds.bridge.write_objects import write_camera, write_light, write_mesh
 from keyframer.formats.threeds.bridge.write_targets import Aim, find_aims
@@ -79,10 +79,10 @@ _KINDS: dict[type[Chunk], tuple[str, ...]] = {
 class NodeWriter:
     """Writes the nodes of a prepared scene one by one."""
 
-    def __init__(self, stage: Stage, materials: list[bytes], maps: MapNames, report: LossReport) -> None:
-        self.stage = stage
-        self.like = stage.like
-        self.scene = stage.scene
+    def __init__(self, prepared: PreparedScene, materials: list[bytes], maps: MapNames, report: LossReport) -> None:
+        self.prepared = prepared
+        self.like = prepared.like
+        self.scene = prepared.scene
         self.materials = materials
         self.maps = maps
         self.report = report
@@ -97,21 +97,21 @@ class NodeWriter:
         """scene node of each object and keyframer node, by the `id` of its chunk"""
         self.shared: set[int] = set()
         """`id` of objects of the document that are written already"""
-        self.roused = self._roused()
-        self.asleep = self.like.unplaced - self.roused
+        self.needs_node = self._objects_that_need_nodes()
+        self.without_node = self.like.editor_only - self.needs_node
         """nodes that stay editor objects without a keyframer node"""
-        self.aims = find_aims(self.scene, stage.world, stage.fitter, set(self.like.nodes) - self.roused)
+        self.aims = find_aims(self.scene, prepared.world, prepared.fitter, set(self.like.nodes) - self.needs_node)
         self.lookers = {aim.node: number for number, aim in self.aims.items() if aim.node is not None}
         self.claimed = {number: self._claim(number, node) for number, node in enumerate(self.scene.nodes)}
 
-    def _roused(self) -> frozenset[int]:
+    def _objects_that_need_nodes(self) -> frozenset[int]:
         """Return editor objects without a keyframer node in the document that now need one."""
-        if not self.like.unplaced:
+        if not self.like.editor_only:
             return frozenset()
         parents = {node.parent for node in self.scene.nodes}
         moved = {channel.node for channel in (self.scene.clips[0].channels if self.scene.clips else [])}
         numbers = set()
-        for number in self.like.unplaced:
+        for number in self.like.editor_only:
             node = self.scene.nodes[number]
             placed = np.any(node.position) or np.any(np.asarray(node.scale) != 1) or np.any(node.rotation_xyzw[:3])
             hangs = node.parent is not None or number in parents or number in moved or node.morph is not None
@@ -173,9 +173,9 @@ class NodeWriter:
             is_camera = self.scene.nodes[looker].camera is not None
             name = self.claimed[looker]
             kind = r.CameraTargetNode if is_camera else r.SpotTargetNode
-            placed = Placed(kind, name, parent, self.stage.tracks(number, node, _KINDS[kind]))
+            placed = Placed(kind, name, parent, self.prepared.tracks(number, node, _KINDS[kind]))
         elif node.light is not None and self.scene.lights[node.light].type is LightType.AMBIENT:
-            tracks = self.stage.tracks(number, node, _KINDS[r.AmbientNode])
+            tracks = self.prepared.tracks(number, node, _KINDS[r.AmbientNode])
             placed = Placed(r.AmbientNode, b"$AMBIENT$", None, tracks)
         elif node.camera is not None:
             placed = self._camera(number, node, name, parent)
@@ -187,7 +187,7 @@ class NodeWriter:
         else:
             placed = self._dummy(number, node, name, parent)
         self._hide(placed, number, node)
-        if number in self.asleep:
+        if number in self.without_node:
             return
         if placed.kind is r.AmbientNode:  # the ambient light has no number, so it cannot be a parent
             self.free += number not in self.like.nodes
@@ -198,12 +198,12 @@ class NodeWriter:
     def _dummy(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
         chunk = self.like.chunk(number)
         if chunk is not None and node.kind is not NodeKind.DUMMY:  # it has no mesh in the document either
-            tracks = self.stage.tracks(number, node, _KINDS.get(type(chunk), PLACING))
+            tracks = self.prepared.tracks(number, node, _KINDS.get(type(chunk), PLACING))
             return Placed(type(chunk), name, parent, tracks, self._instance(number))
         if node.kind is not NodeKind.DUMMY:
             words = f"written as a dummy: the {node.kind.value} has nothing visible"
             self.report.add(Outcome.BAKED, plain_path("nodes", node.name), words, extras=node.extras)
-        tracks = self.stage.tracks(number, node, PLACING)
+        tracks = self.prepared.tracks(number, node, PLACING)
         placed = Placed(r.ObjectNode, b"$$$DUMMY", parent, tracks, name, box=node.bounding_box)
         placed.pivot = self._pivot(number, node)
         return placed
@@ -218,9 +218,9 @@ class NodeWriter:
         if camera.clip is not None and number not in self.like.nodes:
             self.report.add(Outcome.DROPPED, plain_path("cameras", camera.name), "clip planes cannot be stored")
         aim = self.aims[number]
-        body = write_camera(camera, self.stage.world[number, :3, 3], aim.place)
+        body = write_camera(camera, self.prepared.world[number, :3, 3], aim.place)
         self._add_object(number, node, name, body)
-        tracks = self.stage.tracks(number, node, _KINDS[r.CameraNode])
+        tracks = self.prepared.tracks(number, node, _KINDS[r.CameraNode])
         if aim.roll is not None:
             tracks[-1] = write_track(aim.roll, False)
         return Placed(r.CameraNode, name, parent, tracks)
@@ -232,10 +232,10 @@ class NodeWriter:
         if light.type is LightType.DIRECTIONAL:
             path = plain_path("lights", light.name or node.name)
             self.report.add(Outcome.BAKED, path, "written as a spot light (the format has no directional lights)")
-        body = write_light(light, self.stage.world[number, :3, 3], None if aim is None else aim.place, self.maps)
+        body = write_light(light, self.prepared.world[number, :3, 3], None if aim is None else aim.place, self.maps)
         self._add_object(number, node, name, body)
         kind = r.OmniNode if aim is None else r.SpotNode
-        return Placed(kind, name, parent, self.stage.tracks(number, node, _KINDS[kind]))
+        return Placed(kind, name, parent, self.prepared.tracks(number, node, _KINDS[kind]))
 
     def _mesh(self, number: int, node: Node, name: bytes, parent: int | None) -> None:
         """Write the pieces of a mesh, each as an object with a node; the first piece is the parent of the others."""
@@ -245,7 +245,7 @@ class NodeWriter:
             self.report.add(Outcome.BAKED, f"{path}/axes", "the mesh axes were replaced by those of its node")
         if np.any(node.pivot) and number not in self.like.nodes:
             self.report.add(Outcome.BAKED, f"{path}/pivot", "the vertices were moved instead", extras=node.extras)
-        matrix, points = self.stage.matrix_and_points(number, roused=number in self.roused)
+        matrix, points = self.prepared.matrix_and_points(number, needs_node=number in self.needs_node)
         parts = pieces(mesh, _MOST)
         if len(parts) > 1:
             words = f"{len(mesh.positions)} vertices and {len(mesh.corners)} faces are too many for one mesh"
@@ -253,26 +253,26 @@ class NodeWriter:
         elif len(parts[0].vertices) > len(mesh.positions):
             doubled = len(parts[0].vertices) - len(mesh.positions)
             self.report.add(Outcome.BAKED, path, f"{doubled} vertices were duplicated at texture seams")
-        reverse = bool(self.stage.flipped[number])
+        reverse = bool(self.prepared.flipped[number])
         for place, piece in enumerate(parts):
             object_name = name if place == 0 else self.names.claim(self.names.shown(name))
             body = write_mesh(mesh, piece, points, matrix, self.materials, reverse=reverse)
             if place == 0:
-                placed = Placed(r.ObjectNode, object_name, parent, self.stage.tracks(number, node, PLACING))
+                placed = Placed(r.ObjectNode, object_name, parent, self.prepared.tracks(number, node, PLACING))
                 placed.pivot = self._pivot(number, node)
                 placed.instance, placed.box = self._instance(number), self._box(number, node)
-                first = placed.number = -1 if number in self.asleep else self._claim_number(number)
+                first = placed.number = -1 if number in self.without_node else self._claim_number(number)
                 if node.morph is not None:
                     placed.tracks += self._morph(number, node, object_name, matrix, parts)
             else:
-                placed = Placed(r.ObjectNode, object_name, first, self.stage.tracks(-1, Node(""), PLACING))
+                placed = Placed(r.ObjectNode, object_name, first, self.prepared.tracks(-1, Node(""), PLACING))
                 placed.number = self._claim_number(None)
             self._hide(placed, number, node)
             hidden = placed.hidden and not _has_hide(placed)
             if number in self.like.nodes:
                 hidden = placed.hidden and self.like.hides_object(number)
             self._keep_object(number, self._object(object_name, mesh, body, hidden=hidden))
-            if number not in self.asleep:
+            if number not in self.without_node:
                 self.placed.append(placed)
 
     def _instance(self, number: int) -> bytes | None:
@@ -317,32 +317,32 @@ class NodeWriter:
 
     def _morph(self, number: int, node: Node, name: bytes, matrix: Floats, parts: list[Piece]) -> list[Chunk]:
         """Write the morph track; shapes other than the mesh itself become hidden objects."""
-        track = self.stage.fitted.get(number, {}).get("morph")
+        track = self.prepared.fitted.get(number, {}).get("morph")
         path = f"{plain_path('nodes', node.name)}/morph"
         if track is None or node.morph is None or node.mesh is None:
             self.report.add(Outcome.DROPPED, path, "unused shapes cannot be stored in this format")
             return []
         mesh = self.scene.meshes[node.mesh]
         names = [self._shape(word) or name for word in node.morph.names]
-        morph_track = None if len(parts) > 1 else write_morph_track(track, names, self.stage.announced)
+        morph_track = None if len(parts) > 1 else write_morph_track(track, names, self.prepared.announced)
         if morph_track is None:
             self.report.losses = [loss for loss in self.report if loss.path != path]  # loss reports about its keys
             self.report.add(Outcome.DROPPED, path, "blended and split shapes cannot be stored")
             return []
-        flip = (-1.0, 1.0, 1.0) if self.stage.flipped[number] else (1.0, 1.0, 1.0)
-        pivot = self.stage.original.nodes[number].pivot
+        flip = (-1.0, 1.0, 1.0) if self.prepared.flipped[number] else (1.0, 1.0, 1.0)
+        pivot = self.prepared.original.nodes[number].pivot
         for place, (word, shape) in enumerate(zip(node.morph.names, node.morph.positions, strict=True)):
             if self._shape(word) is not None or np.allclose(shape, mesh.positions, rtol=1e-6, atol=1e-9):
                 continue
             names[place] = self.names.claim(word)
             local = (np.asarray(shape, np.float64) - pivot) * flip
             points = local @ matrix[:3, :3].T + matrix[:3, 3]
-            surface = self.like.surface(number, roused=number in self.roused)
+            surface = self.like.surface(number, needs_node=number in self.needs_node)
             if surface is not None:
                 points = apply(surface[0], shape)
-            body = write_mesh(mesh, parts[0], points, matrix, [], reverse=bool(self.stage.flipped[number]))
+            body = write_mesh(mesh, parts[0], points, matrix, [], reverse=bool(self.prepared.flipped[number]))
             self.objects.append(self._object(names[place], mesh, body, hidden=True))
-        morph_track = write_morph_track(track, names, self.stage.announced)
+        morph_track = write_morph_track(track, names, self.prepared.announced)
         return [] if morph_track is None else [morph_track]
 
     def _shape(self, word: str) -> bytes | None:
@@ -353,9 +353,9 @@ class NodeWriter:
         placed.hidden = node.hidden
         for channel in self.scene.channels_of(number):
             if channel.track.kind == "visible":
-                times = self.stage.fitter.times(channel.track.times)
+                times = self.prepared.fitter.times(channel.track.times)
                 frames = np.rint(times)
-                late = np.nan_to_num(np.abs(frames - times)).max(initial=0.0) / self.stage.fitter.rules.per_second
+                late = np.nan_to_num(np.abs(frames - times)).max(initial=0.0) / self.prepared.fitter.rules.per_second
                 if late:
                     path = f"{plain_path('nodes', node.name)}/visible"
                     self.report.add(Outcome.APPROXIMATED, path, "times were rounded", error=float(late), unit="second")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from keyframer.curves import RotationForm, Track
 from keyframer.curves.cubic_fit import largest_difference
 from keyframer.curves.key_reduction import fewest_keys, sample_together
-from keyframer.formats.kit.key_tracks import KeyFitter, still_key
+from keyframer.formats.kit.key_tracks import KeyFitter, single_key
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.maths import affine
 from keyframer.posing import Rig
@@ -57,12 +57,12 @@ def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, known: Collection[
                 taken.add(node.target)
                 aims[number] = Aim(place, node=node.target)
             else:  # an object, or a target that another node uses too
-                aims[number] = Aim(place, parent=node.target, position=still_key("position", np.zeros(3)))
+                aims[number] = Aim(place, parent=node.target, position=single_key("position", np.zeros(3)))
                 fitter.report.add(Outcome.BAKED, path, "a target of its own goes with what it looks at")
             continue
         stored = _stored(scene, node)
         if stored is not None:
-            aims[number] = Aim(np.array(stored), position=still_key("position", stored))
+            aims[number] = Aim(np.array(stored), position=single_key("position", stored))
             fitter.report.add(Outcome.BAKED, path, "the stored target became a node")
         else:
             aims[number] = _free(scene, number, world, fitter)

@@ -14,7 +14,7 @@ from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.key_tracks import KeyFitter
-from keyframer.formats.kit.mesh_writing import with_still_shapes
+from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     Tolerance,
@@ -25,13 +25,13 @@ from keyframer.formats.kit.scene_writing import (
     whole_frame,
 )
 from keyframer.formats.kit.skin_writing import without_skins
-from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.declared_fields import HOLDINGS
+from keyframer.formats.threeds.bridge.declared_fields import CAPABILITIES
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
 from keyframer.formats.threeds.bridge.nodes import Writer as NodeProgram
-from keyframer.formats.threeds.bridge.original_conventions import Habits
-from keyframer.formats.threeds.bridge.prepared_scene import Stage
+from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions
+from keyframer.formats.threeds.bridge.prepared_scene import PreparedScene
 from keyframer.formats.threeds.bridge.scene import TICKS_PER_FRAME
 from keyframer.formats.threeds.bridge.write_materials import (
     MapNames,
@@ -69,7 +69,7 @@ class WriteOptions:
 
 class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
-    holdings = HOLDINGS
+    capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
         return from_scene(scene, options)
@@ -82,12 +82,12 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if not scene.nodes and not scene.materials:
         raise NothingToWrite("nothing to write: the scene has no objects or materials")
     placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit))
-    placed = with_still_shapes(placed, report, names_shapes)
+    placed = with_constant_shapes(placed, report, names_shapes)
     placed = without_skins(placed, Tolerance.of(placed, options.max_error), report)
     if len(placed.nodes) > _MOST_NODES:
         raise NothingToWrite(f"a 3D Studio file numbers its nodes in 16 bits; {len(placed.nodes)} are too many")
     clip = first_clip(placed, report)
-    tell_dropped(placed, clip, report, HOLDINGS.silent)
+    report_dropped(placed, clip, report, CAPABILITIES.handled)
     reading: dict[str, object] = {} if options.fps == 30.0 else {"fps": options.fps}
     if reading:
         detail = f"readers need the option fps={options.fps:g}, which the file does not store"
@@ -96,17 +96,19 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
 
 
 def _document(scene: Scene, clip: Clip, options: WriteOptions, report: LossReport) -> Document:
-    return write_document(Stage(scene, clip, options.fps, options.max_error, report, options.find_rate), clip, report)[
-        0
-    ]
+    return write_document(
+        PreparedScene(scene, clip, options.fps, options.max_error, report, options.find_rate), clip, report
+    )[0]
 
 
-def write_document(stage: Stage, clip: Clip, report: LossReport) -> tuple[Document, dict[int, tuple[str, int]]]:
+def write_document(
+    prepared: PreparedScene, clip: Clip, report: LossReport
+) -> tuple[Document, dict[int, tuple[str, int]]]:
     """Return the document of a prepared scene, and the scene part of each record."""
-    scene, like = stage.original, stage.like
+    scene, like = prepared.original, prepared.like
     maps = MapNames(report, as_given=bool(like.nodes))
     names = material_names(scene.materials, report, like.material_names)
-    nodes = NodeWriter(stage, names, maps, report)
+    nodes = NodeWriter(prepared, names, maps, report)
     nodes.place_all()
     materials = [write_material(material, name, maps) for material, name in zip(scene.materials, names, strict=True)]
     metres = scene.space.metres_per_unit
@@ -116,7 +118,7 @@ def write_document(stage: Stage, clip: Clip, report: LossReport) -> tuple[Docume
     parts: list[Chunk] = [r.Version(3), r.Editor(children=list(editor))]
     chunks = nodes.chunks()
     if chunks or like.has_keyframer:
-        parts.append(r.Keyframer(children=[*keyframer_head(stage.fitter, clip, report, like), *chunks]))
+        parts.append(r.Keyframer(children=[*keyframer_head(prepared.fitter, clip, report, like), *chunks]))
     painted = {id(chunk): ("materials", number) for number, chunk in enumerate(materials)}
     numbers = {name.lower(): number for number, name in reversed(list(enumerate(names)))}
     document = new_document(*parts)
@@ -129,7 +131,7 @@ def painted_groups(document: Document, numbers: Mapping[bytes, int]) -> dict[int
     return {group: ("materials", numbers[name]) for group, name in groups if name in numbers}
 
 
-def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, like: Habits) -> list[Chunk]:
+def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, like: OriginalConventions) -> list[Chunk]:
     """Return the chunks before the nodes: header, active segment, current time."""
     begin, end = (float(value) for value in fitter.times([clip.start, clip.end]))
     first, last = whole_frame(begin), whole_frame(end)

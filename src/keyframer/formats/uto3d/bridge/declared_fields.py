@@ -79,4 +79,4 @@ def light_number(kind: type[r.AnyLight], type: LightType, *, aims: bool) -> int:
     """Return the number of a light type in records of a kind; some distinguish lights with and without a target."""
     word = next(word for word, known in _LIGHT_WORDS.items() if known is type)
     numbers = {words: number for number, words in kind.types.items()}
-    return next(numbers[each] for each in (f"{'target' if aims else 'free'} {word}", word) if each in numbers)
+    return next(numbers[name] for name in (f"{'target' if aims else 'free'} {word}", word) if name in numbers)

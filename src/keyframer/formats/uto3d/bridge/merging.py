@@ -10,22 +10,22 @@ import numpy as np
 
 from keyframer.formats import bridge
 from keyframer.formats.document import Document
-from keyframer.formats.kit.frame_times import counted
-from keyframer.formats.kit.key_tracks import still_key
+from keyframer.formats.kit.frame_times import in_time_unit
+from keyframer.formats.kit.key_tracks import single_key
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second
 from keyframer.formats.kit.skin_writing import with_moved_vertices
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.formats.uto3d.bridge.scene import is_flexporter, node_records, position_scale, segment_step, to_scene
-from keyframer.formats.uto3d.bridge.writing import DIALECTS, Habits, RecordWriter, WriteOptions
+from keyframer.formats.uto3d.bridge.writing import DIALECTS, OriginalConventions, RecordWriter, WriteOptions
 from keyframer.formats.uto3d.dialect import Dialect, LightLayout, dialect_of
 from keyframer.formats.uto3d.sections import Main, RawRest
 from keyframer.scene import Channel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
 
-_MANNERS = {LightLayout.FLEXPORTER: "A", LightLayout.MAXSCRIPT: "B", LightLayout.LITERAL: "literal"}
+_WRITER_LAYOUTS = {LightLayout.FLEXPORTER: "A", LightLayout.MAXSCRIPT: "B", LightLayout.LITERAL: "literal"}
 
 
 class SceneRules(RecordRules):
@@ -71,8 +71,8 @@ class Merger(bridge.Merger[Options]):
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         report = LossReport("uto3d")
-        choice = WriteOptions(dialect=_manner(original.document), encoding=original.options.encoding or "cp1252")
-        writer = RecordWriter(scene, first_clip(scene, report), choice, report, _habits(scene, original))
+        choice = WriteOptions(dialect=_writer_layout(original.document), encoding=original.options.encoding or "cp1252")
+        writer = RecordWriter(scene, first_clip(scene, report), choice, report, _conventions(scene, original))
         document = writer.document()
         return Written(document, report, parts=writer.parts)
 
@@ -89,7 +89,7 @@ class Merger(bridge.Merger[Options]):
             whole = max(round(fps), 1)
             if like.rate % whole == 0:  # the same number of ticks per second: no time changes
                 step = round(like.rate / whole)
-            clip = counted(given, like.unit, whole * float(step), float(step))
+            clip = in_time_unit(given, like.unit, whole * float(step), float(step))
             if round(fps) != fps:
                 words = f"{max(round(fps), 1)} frames a second; the clip has {fps:g}"
                 report.add(Outcome.APPROXIMATED, "/clips/rate", words)
@@ -119,22 +119,22 @@ class Merger(bridge.Merger[Options]):
             return False
         lights = original.dialect.lights if isinstance(original.dialect, Dialect) else None
         wanted = DIALECTS[asked["dialect"]] if "dialect" in asked else None
-        return wanted is None or (lights is not None and DIALECTS[_MANNERS[lights]] is wanted)
+        return wanted is None or (lights is not None and DIALECTS[_WRITER_LAYOUTS[lights]] is wanted)
 
 
-def _manner(document: Document) -> str:
+def _writer_layout(document: Document) -> str:
     """Return the writer whose layout the records of a document have."""
     layout = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
     if layout.lights is not None:
-        return _MANNERS[layout.lights]
+        return _WRITER_LAYOUTS[layout.lights]
     return "A" if is_flexporter(document) else "B"
 
 
-def _habits(scene: Scene, original: bridge.Original) -> Habits:
+def _conventions(scene: Scene, original: bridge.Original) -> OriginalConventions:
     document, before, options, matching = original.document, original.scene, original.options, original.matching
     records, paints, controllers = original.links
     main = document.first(Main)
-    return Habits(
+    return OriginalConventions(
         records={new: records[old] for new, old in matching.nodes.items()},
         ids={new: records[old].id for new, old in {**matching.nodes, **matching.instead}.items()},
         controllers={(controller.owner_id, controller.type): controller.id for controller in reversed(controllers)},
@@ -148,8 +148,8 @@ def _habits(scene: Scene, original: bridge.Original) -> Habits:
             if scene.nodes[new].name == before.nodes[old].name
         },
         taken=tuple(records[old].name for old in matching.nodes.values()),
-        next_id=max((each.id for each in [*records, *controllers]), default=0) + 1,
-        next_material=max((*(each.id for each in paints), *_named_materials(document)), default=0) + 1,
+        next_id=max((record.id for record in [*records, *controllers]), default=0) + 1,
+        next_material=max((*(material.id for material in paints), *_named_materials(document)), default=0) + 1,
         position_scale=position_scale(document, options),
         flexporter=is_flexporter(document),
         untouched=original.untouched,
@@ -174,7 +174,7 @@ def _with_rolls(scene: Scene) -> Scene:
     if not rolled:
         return scene
     keys = [
-        Channel(number, still_key("roll", scene.cameras[camera].roll_degrees))
+        Channel(number, single_key("roll", scene.cameras[camera].roll_degrees))
         for camera, number in rolled.items()
         if number not in rolling
     ]

@@ -64,8 +64,8 @@ def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int
     """Read a mesh; faces with invalid indices are left out."""
     vertices = finite_rows(reporter, record, "vertices", record.vertices)
     faces = np.asarray(record.faces, np.int64)
-    found = _good(reporter, record, "faces", faces, len(vertices), "vertex")
-    good = slice(None) if found is None else found
+    good_faces = _good(reporter, record, "faces", faces, len(vertices), "vertex")
+    good = slice(None) if good_faces is None else good_faces
     mesh = Mesh(name, vertices, faces[good].astype(np.int32), raw_name=record.name)
     uvs = finite_rows(reporter, record, "uvs", record.uvs)
     if len(uvs) and len(record.uv_faces):

@@ -160,9 +160,9 @@ class _Builder:
             node.parent = None
         for number in order.blind:
             self.reporter.report(LINK_TARGET_CYCLE, self.records[number], name=repr(self.scene.nodes[number].name))
-        self._tell_doubled_ids(used)
+        self._report_duplicate_ids(used)
 
-    def _tell_doubled_ids(self, used: set[int]) -> None:
+    def _report_duplicate_ids(self, used: set[int]) -> None:
         """Report duplicate ids that something refers to; the first record is used."""
         if not self.doubled:
             return

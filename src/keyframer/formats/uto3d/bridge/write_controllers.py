@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.rotation_forms import increments, with_form
-from keyframer.formats.kit.key_tracks import as_tcb, axes_of_keys, is_eased, steady_axes, still_key, tcb_keys
+from keyframer.formats.kit.key_tracks import as_tcb, axes_of_keys, constant_axes, is_eased, single_key, tcb_keys
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.controllers import RADIANS_BELOW
 from keyframer.scene import Node, Scene
@@ -31,15 +31,15 @@ def write_controllers(
     A ``bound`` bone rests in its bind pose, so keys store its actual transform.
     """
     if bound:
-        tracks.setdefault("position", still_key("position", node.position))
-        turn = still_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
+        tracks.setdefault("position", single_key("position", node.position))
+        turn = single_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
         tracks.setdefault("rotation", turn)
-        tracks.setdefault("scale", still_key("scale", node.scale))
+        tracks.setdefault("scale", single_key("scale", node.scale))
     if node.camera is not None and scene.cameras[node.camera].roll_degrees and "roll" not in tracks:
-        tracks["roll"] = still_key("roll", scene.cameras[node.camera].roll_degrees)
+        tracks["roll"] = single_key("roll", scene.cameras[node.camera].roll_degrees)
     if node.scale_axes_xyzw is not None and "scale_axes" not in tracks:
-        scale = tracks.setdefault("scale", still_key("scale", node.scale))
-        tracks["scale_axes"] = steady_axes(node, scale)
+        scale = tracks.setdefault("scale", single_key("scale", node.scale))
+        tracks["scale_axes"] = constant_axes(node, scale)
     elif "scale_axes" in tracks and "scale" not in tracks:
         times = tracks["scale_axes"].times
         values = np.tile(np.asarray(node.scale, np.float64), (len(times), 1))

@@ -16,9 +16,9 @@ from keyframer.formats import facts_of
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.declared_fields import Holdings
+from keyframer.formats.kit.declared_fields import Capabilities
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
-from keyframer.formats.kit.mesh_writing import with_still_shapes
+from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     NamesThatFit,
@@ -30,12 +30,12 @@ from keyframer.formats.kit.scene_writing import (
     plain_path,
     whole_frame,
 )
-from keyframer.formats.kit.unsupported_features import tell_dropped
+from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.declared_fields import CAMERA, CONE, LIGHT
 from keyframer.formats.uto3d.bridge.skins import rest_world
 from keyframer.formats.uto3d.bridge.write_controllers import write_controllers
-from keyframer.formats.uto3d.bridge.write_objects import Sort, record_of, write_surface
+from keyframer.formats.uto3d.bridge.write_objects import WriterLayout, record_of, write_surface
 from keyframer.formats.uto3d.bridge.write_skins import bind_pose, with_bones, write_skin
 from keyframer.formats.uto3d.document import TICKS_PER_SECOND, new_document
 from keyframer.formats.uto3d.sections import BoneSection, FileHeader, Section
@@ -45,7 +45,7 @@ from keyframer.wire.record import Record
 
 Floats = npt.NDArray[np.float64]
 
-HOLDINGS = Holdings(
+CAPABILITIES = Capabilities(
     (
         *("tree", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden", "segment", "pivots"),
         *("fov", "roll", "scale_axes", "scale axes", "cast shadows", "names"),
@@ -60,7 +60,7 @@ HOLDINGS = Holdings(
 
 CONTROLLED = (*r.CONTROLLED.values(), "scale_axes")
 """tracks that controllers can store"""
-DIALECTS = {"A": Sort.FLEXPORTER, "B": Sort.MAXSCRIPT, "literal": Sort.LITERAL}
+DIALECTS = {"A": WriterLayout.FLEXPORTER, "B": WriterLayout.MAXSCRIPT, "literal": WriterLayout.LITERAL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class WriteOptions:
 
 class Writer(SceneWriter[WriteOptions]):
     options = WriteOptions
-    holdings = HOLDINGS
+    capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
         return from_scene(scene, options)
@@ -94,15 +94,15 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if not scene.nodes and not scene.materials:
         raise NothingToWrite("nothing to write: the scene has no objects or materials")
     placed = in_space(scene, Space("y", Handedness.LEFT, scene.space.metres_per_unit))
-    placed = with_bones(with_still_shapes(placed, report))
+    placed = with_bones(with_constant_shapes(placed, report))
     clip = first_clip(placed, report)
-    tell_dropped(placed, clip, report, HOLDINGS.silent)
+    report_dropped(placed, clip, report, CAPABILITIES.handled)
     writer = RecordWriter(placed, clip, options, report)
     return Written(writer.document(), report, parts=writer.parts)
 
 
 @dataclass(frozen=True, eq=False)
-class Habits:
+class OriginalConventions:
     """Conventions of the original document. Node numbers are those of the scene that is written."""
 
     records: Mapping[int, Any] = field(default_factory=dict)
@@ -132,14 +132,19 @@ class RecordWriter:
     """Writes records for the nodes of a scene."""
 
     def __init__(
-        self, scene: Scene, clip: Clip, options: WriteOptions, report: LossReport, like: Habits | None = None
+        self,
+        scene: Scene,
+        clip: Clip,
+        options: WriteOptions,
+        report: LossReport,
+        like: OriginalConventions | None = None,
     ) -> None:
         self.scene = scene
         self.clip = clip
         self.sort = DIALECTS[options.dialect]
         self.report = report
         self.follows = like is not None
-        self.like = like or Habits()
+        self.like = like or OriginalConventions()
         self.names = NamesThatFit(encoding=options.encoding, reserved=self.like.taken)
         self.encoding = options.encoding
         self.frame_rate = max(round(frames_per_second(clip)), 1)
@@ -185,7 +190,7 @@ class RecordWriter:
             frame_rate=self.frame_rate,
             delta_time=self.delta,
         )
-        if self.sort is Sort.FLEXPORTER:
+        if self.sort is WriterLayout.FLEXPORTER:
             _leave_out_empty(document)
         return document
 
@@ -236,7 +241,7 @@ class RecordWriter:
             if isinstance(record, r.Light):
                 thing.target_id = -1 if goal is None else self.ids[node.target or 0]
                 if record.type and place is not None:
-                    self._tell_if_free(node)
+                    self._report_if_free(node)
                     record.target_position = _tuple(place)  # type: ignore[assignment]
             elif isinstance(record, (r.Camera, r.FlexporterLight)):
                 if isinstance(record, r.FlexporterLight) and record.type not in (1, 4):
@@ -248,7 +253,7 @@ class RecordWriter:
                 elif goal is not None:
                     goal.name = record.name + b".Target"  # type: ignore[attr-defined]
 
-    def _tell_if_free(self, node: Node) -> None:
+    def _report_if_free(self, node: Node) -> None:
         light = self.scene.lights[node.light or 0]
         if node.target is None and light.target is None:
             path = f"{plain_path('nodes', node.name)}/target"
@@ -332,7 +337,7 @@ class RecordWriter:
 
     def _looks_like_flexporter(self) -> bool:
         if any(isinstance(record, r.AnyLight) for record in self.records):
-            return self.sort is Sort.FLEXPORTER
+            return self.sort is WriterLayout.FLEXPORTER
         without_uvs = [
             record
             for record in self.records
