@@ -28,13 +28,22 @@ PHRASES = {
     r"(bytes|numbers?|rows?|text|list|array) (is|are) wanted": "expected …",
     r"bytes wanted, \d+ left": "expected 2 bytes, 1 remaining",
     r"no place for (it|them|a|the)\b": "cannot be stored",
+    r"only where it is none": "raises … if the data is not …",
+    r"ha(s|ve) the say\b": "overrides",
+    r"wins over": "overrides",
+    r"everything that is odd": "report issues",
+    r"what is checked of": "checks of …",
+    r"in the manner of": "as …",
+    r"the whole way from": "read …, write …",
+    r"to the letter\b": "exactly, literally",
+    r"looked into": "kept as bytes",
     r"\b1 (cameras|lights|meshes|nodes|keys|turns|tracks|files|bytes|frames|faces)\b": "singular",
 }
 """phrases that have to be read twice, as regular expressions, and what to write instead"""
 
 NAMES = {
     *("strangers", "unheld", "lean", "nursery", "relief", "laying", "standing", "uncollected", "dangling", "looking"),
-    *("in_its_terms", "in_its_order", "beside"),
+    *("in_its_terms", "in_its_order", "beside", "habits", "holdings", "tell_dropped", "framed", "roused", "arranged"),
 }
 """names that a newcomer would not search for"""
 

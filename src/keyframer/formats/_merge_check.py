@@ -56,8 +56,9 @@ def _is_usual(goal: Scene, again: Scene, path: Path) -> bool:
 
 
 def _same_motion(goal: Scene, again: Scene, path: Path) -> bool:
-    """Return whether two tracks give the same motion, whatever their keys: formats have other forms of rotations, and
-    linear keys as curves. The report has the losses of keys.
+    """Return whether two tracks give the same motion, whatever their keys.
+
+    Formats have other forms of rotations, and linear keys as curves. The report has the losses of keys.
     """
     if len(path) != 5 or path[:3] != ("clips", 0, "channels") or path[4] == "morph":
         return False
@@ -146,8 +147,9 @@ def _says_the_rest(after: Scene, again: Scene, path: Path) -> bool:
 
 
 def displaced(wanted: Scene, read: Scene, places: Mapping[int, int]) -> set[int]:
-    """Return the nodes with another world transform than intended at some time; ``places`` maps numbers between the
-    scenes.
+    """Return the nodes with another world transform than intended at some time.
+
+    ``places`` maps numbers between the scenes.
     """
     clip = wanted.clips[0] if wanted.clips else None
     times = np.linspace(*clip_span(clip), 5) if clip is not None else np.zeros(1)

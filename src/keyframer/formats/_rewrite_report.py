@@ -38,8 +38,9 @@ def report_nodes(
 
 
 def report_rewrite(original: Document, written: Written, why: str, otherwise: tuple[type[Record], ...] = ()) -> None:
-    """Report that the whole document was rewritten, and which data of the original is lost; ``otherwise`` are kinds of
-    records that equivalent ones replace.
+    """Report that the whole document was rewritten, and which data of the original is lost.
+
+    ``otherwise`` are kinds of records that equivalent ones replace.
     """
     report = written.report
     report.add(Outcome.BAKED, "/", f"the original could not be edited in place ({why}): a new file was written")

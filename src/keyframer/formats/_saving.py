@@ -176,8 +176,9 @@ class _Merging:
         read_scene: Scene,
         theirs: Written,
     ) -> None:
-        """Raise `CannotMerge` for fields that read back differently, for ``missing`` new nodes and for nodes
-        ``elsewhere``, unless a new file has the same loss.
+        """Raise `CannotMerge` for differences after reading, unless a new file has the same loss.
+
+        Differences are fields that read back differently, ``missing`` new nodes and nodes ``elsewhere``.
         """
         writer = self.format.scene_writer()
         try:
@@ -266,8 +267,9 @@ class _Merging:
 
 
 def _untouched(after: Scene, before: Scene, changed: list[Path]) -> frozenset[int]:
-    """Return nodes that an edit does not affect, of two scenes with the same nodes: they, their meshes, ancestors,
-    targets and joints did not change. Empty if the edit affects more than single nodes.
+    """Return nodes that an edit does not affect, of two scenes with the same nodes.
+
+    They, their meshes, ancestors, targets and joints did not change. Empty if the edit affects more than single nodes.
     """
     touched: set[int] = set()
     for path in changed:
@@ -341,8 +343,9 @@ def _moved(written: Document, read: Document) -> list[tuple[Record, int | None]]
 def _pairs(
     kind: str, after: Sequence[Any], again: Sequence[Any], moved: list[tuple[Record, int | None]], parts: Parts
 ) -> dict[int, int]:
-    """Map numbers of parts in the intended scene to those in the scene that was read: by the new offsets of their
-    records, then by name, then by kind in order.
+    """Map numbers of parts in the intended scene to those in the scene that was read.
+
+    They are matched by the new offsets of their records, then by name, then by kind in order.
     """
     numbers = {_offset(part): number for number, part in enumerate(again)}
     pairs: dict[int, int] = {}

@@ -295,8 +295,9 @@ _WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def options_from_text(types: Mapping[str, str], given: Mapping[str, object]) -> dict[str, object]:
-    """Convert text values of options to numbers and booleans as ``types`` (see `Format.option_types`) require;
-    ValueError names an option with an invalid value.
+    """Convert text values of options to numbers and booleans.
+
+    ``types`` (see `Format.option_types`) has their types. ValueError names an option with an invalid value.
     """
     return {name: _value(name, value, types.get(name, "")) for name, value in given.items()}
 

@@ -95,8 +95,9 @@ class RecordRules:
         """Update fields that depend on changed fields or children of a record."""
 
     def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
-        """Return the index for a new record without siblings of its kind; None to insert it after the record that it
-        follows in theirs.
+        """Return the index for a new record without siblings of its kind.
+
+        The result None means to insert it after the record that it follows in theirs.
         """
         return None
 
@@ -109,8 +110,9 @@ class Tree(NamedTuple):
 
 
 def merge(ours: Tree, base: Tree, theirs: Tree, rules: RecordRules) -> Tree:
-    """Return the document of ``ours`` with the differences between ``base`` and ``theirs``; unchanged records are
-    shared.
+    """Return the document of ``ours`` with the differences between ``base`` and ``theirs``.
+
+    Unchanged records are shared.
     """
     work = _Merge(rules, {**ours.parts, **base.parts, **theirs.parts})
     records = work.children(None, ours.document.records, base.document.records, theirs.document.records, [])
@@ -193,8 +195,10 @@ class _Merge:
         new: Record,
         theirs: Sequence[Record],
     ) -> None:
-        """Insert a new record after the last of its kind (removed ones count too), else at the position of the format's
-        rules, else after the records that it follows in theirs.
+        """Insert a new record after the last of its kind (removed ones count too).
+
+        Without one, use the position of the format's rules, else the position after the records that it follows in
+        theirs.
         """
         kind = self.rules.kind(new)
         place = max((i + 1 for i, (other, _) in enumerate(merged) if other == kind), default=None)
@@ -288,8 +292,9 @@ def _differs(a: Array, b: Array) -> npt.NDArray[np.bool_]:
 
 
 def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None = None) -> Array:
-    """Return an array with rows of ours if base and theirs agree; rows after the shorter of the two are those of
-    theirs.
+    """Return an array with rows of ours if base and theirs agree.
+
+    Rows after the shorter of the two are those of theirs.
     """
     if ours.shape != base.shape or ours.shape[1:] != theirs.shape[1:]:
         return theirs

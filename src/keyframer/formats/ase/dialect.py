@@ -34,9 +34,7 @@ class Dialect:
 
 
 def read_text(data: bytes) -> tuple[bytes, Dialect, bytes]:
-    """Return the text of a file in the form of the records, its dialect, and the last byte of UTF-16 with an odd
-    length.
-    """
+    """Return the text of a file as records store it, its dialect, and an odd last byte of UTF-16."""
     detected, start = find_encoding(data)
     text, rest = data[start:], b""
     encoding: Encoding = "utf-8"

@@ -10,8 +10,9 @@ _USUAL = (b"*COMMENT", b"*SCENE", b"*MATERIAL_LIST", b"*GEOMOBJECT", b"*HELPEROB
 
 
 def find_encoding(head: bytes) -> tuple[str, int]:
-    """Return the encoding of a text that begins with an ASCII character, and the size of its byte order mark; 8-bit
-    text is "utf-8".
+    """Return the encoding of a text and the size of its byte order mark.
+
+    The text must begin with an ASCII character; 8-bit text is "utf-8".
     """
     for mark, encoding in MARKS:
         if head.startswith(mark):

@@ -38,8 +38,9 @@ def read_number(word: bytes) -> float | None:
 
 
 def write_number(value: float) -> str:
-    """Write a number with four decimals if these are exact, else with as many as necessary; non-finite numbers as
-    Windows prints them.
+    """Write a number with four decimals if these are exact, else with as many as necessary.
+
+    Non-finite numbers are written as Windows prints them.
     """
     if math.isfinite(value):
         usual = f"{value:.4f}"

@@ -141,8 +141,9 @@ def _depths(parents: Sequence[int | None]) -> list[int]:
 
 
 def check_numbers(reporter: Reporter, document: Document, covered: Container[tuple[type[Record], str]]) -> None:
-    """Report NaN and infinity in every field of every record, except the fields in ``covered``, which the bridge
-    checks.
+    """Report NaN and infinity in every field of every record.
+
+    The fields in ``covered`` are skipped, because the bridge checks them.
     """
     fields: dict[type[Record], list[str]] = {}
     for record in document.find(Record):

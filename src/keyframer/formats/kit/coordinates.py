@@ -54,8 +54,10 @@ def _mirror(space: Space) -> Floats:
 
 
 def upright(space: Space) -> tuple[Floats, Floats]:
-    """Return two (4, 4) matrices: ``turn @ world @ own`` is the world matrix of a node in right-handed Y up. The local
-    frame of a node is mirrored with the scene and otherwise unchanged.
+    """Return two (4, 4) matrices to right-handed Y up.
+
+    ``turn @ world @ own`` is the world matrix of a node there. The local frame of a node is mirrored with the scene and
+    otherwise unchanged.
     """
     turn, mirror = np.eye(4), np.diag([*_mirror(space), 1.0])
     turn[:3, :3] = _to_common(space)
@@ -80,8 +82,9 @@ class _Signed:
         return np.asarray(np.asarray(values, np.float64)[..., self.picks])
 
     def turns(self, values: Any) -> Floats:
-        """Return ``G R G^-1`` for quaternions or for axes with angles: the axis is permuted, and the angle mirrored if
-        needed.
+        """Return ``G R G^-1`` for quaternions or for axes with angles.
+
+        The axis is permuted, and the angle mirrored if needed.
         """
         given = np.asarray(values, np.float64)
         out = given.copy()

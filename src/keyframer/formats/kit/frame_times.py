@@ -35,8 +35,9 @@ def frame_count(clip: Clip) -> int:
 
 
 def at_whole_frames(scene: Scene, fps: float, report: LossReport) -> Scene:
-    """Return the scene with position and rotation values at frames 0, 1, 2 … to the end of its clip, at ``fps`` frames
-    per second; the same object if it has them already.
+    """Return the scene with position and rotation values at whole frames, at ``fps`` frames per second.
+
+    The frames are 0, 1, 2 … to the end of its clip. The scene is the same object if it has them already.
     """
     if not scene.clips:
         return scene
@@ -132,8 +133,9 @@ def in_time_unit(clip: Clip, unit: str, rate: float, units_per_frame: float) -> 
 
 
 def in_time_unit_of(scene: Scene, other: Scene) -> Scene:
-    """Return the scene with clip times in the unit of the other scene's clip; the same object if they match or a clip
-    is missing.
+    """Return the scene with clip times in the unit of the other scene's clip.
+
+    It is the same object if they match or a clip is missing.
     """
     if not scene.clips or not other.clips:
         return scene

@@ -87,8 +87,9 @@ class KeyFitter:
             self._ahead[id(track)] = track, fitted
 
     def fit(self, track: Track, path: str) -> Track | None:
-        """Return the track in the format's time unit, with interpolation TCB, LINEAR or BEZIER; None if no key is
-        usable.
+        """Return the track in the format's time unit, with interpolation TCB, LINEAR or BEZIER.
+
+        The result is None if no key is usable.
         """
         if id(track) not in self._ahead:
             self.fit_ahead([track])
@@ -228,8 +229,10 @@ class KeyFitter:
         return lambda times: values_of(track, times / self.factor)
 
     def _grid(self, track: Track, begin: float, end: float, parts: int = 1) -> Floats:
-        """Return the times at which the track is sampled: its own frames if they are on the grid, else the frames of
-        the format, divided into ``parts``. Empty if whole times are too coarse for that.
+        """Return the times at which the track is sampled.
+
+        These are its own frames if they are on the grid, else the frames of the format, divided into ``parts``. The
+        result is empty if whole times are too coarse for that.
         """
         key_times = np.unique(self.times(track.times))
         if track.interpolation is Interpolation.SAMPLED and (not self.rules.whole or not np.mod(key_times, 1).any()):

@@ -1,5 +1,6 @@
-"""Convert meshes to what a format can store: one texture vertex for each vertex, limited counts, one material, no
-morphs with constant weights.
+"""Convert meshes to what a format can store.
+
+That is one texture vertex for each vertex, limited counts, one material, no morphs with constant weights.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ class Piece:
 
 
 def with_constant_shapes(scene: Scene, report: LossReport, keeps: Callable[[Track], bool] | None = None) -> Scene:
-    """Return the scene with constant morphs of its first clip replaced by their shapes; ``keeps`` selects morphs that
-    stay.
+    """Return the scene with constant morphs of its first clip replaced by their shapes.
+
+    ``keeps`` selects morphs that stay.
     """
     meshes, nodes, done = list(scene.meshes), list(scene.nodes), set()
     users = Counter(node.mesh for node in nodes)
@@ -87,8 +89,9 @@ def pieces(mesh: Mesh, most: int) -> list[Piece]:
 
 
 def pieces_by_material(mesh: Mesh) -> list[tuple[int, Piece]]:
-    """Return one piece for each material of the mesh (-1 for none), with the material's number; one piece if it has no
-    faces.
+    """Return one piece for each material of the mesh (-1 for none), with the material's number.
+
+    A mesh without faces is one piece.
     """
     spend("faces", len(mesh.corners))
     corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
@@ -101,8 +104,9 @@ def pieces_by_material(mesh: Mesh) -> list[tuple[int, Piece]]:
 
 
 def mesh_part(mesh: Mesh, faces: Ints, vertices: Ints, positions: Floats) -> Mesh:
-    """Return a mesh with some of the faces; ``vertices`` (V,) are the vertices it keeps, in rising order, ``positions``
-    (V, 3) theirs.
+    """Return a mesh with some of the faces.
+
+    ``vertices`` (V,) are the vertices that it keeps, in rising order, ``positions`` (V, 3) theirs.
     """
     corners = np.asarray(mesh.corners, np.int64)[faces]
     part = replace(mesh, positions=positions, corners=np.searchsorted(vertices, corners))

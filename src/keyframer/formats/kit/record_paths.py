@@ -66,8 +66,9 @@ class Places:
         return "/" + "/".join(reversed(names))
 
     def _descend(self, record: Record) -> str | None:
-        """Search for a record among the records that begin before or at its offset, without a walk through the whole
-        document; None if offsets do not lead to it.
+        """Search for a record without a walk through the whole document; None if offsets do not lead to it.
+
+        Only records that begin before or at its offset are visited.
         """
         path = ""
         inside = self._document.records

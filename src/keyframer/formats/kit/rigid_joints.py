@@ -119,8 +119,9 @@ def _choose(scene: Scene, depth_first: bool) -> tuple[list[int], list[int]]:
 
 
 def wanted_joints(scene: Scene) -> tuple[set[int], list[int]]:
-    """Return the nodes that become joints (objects, dummies, bones and their ancestors) and the parent of each node, -1
-    for none.
+    """Return the nodes that become joints, and the parent of each node (-1 for none).
+
+    Joints are objects, dummies, bones and their ancestors.
     """
     above = evaluation_order(scene.nodes).parents.tolist()
     has_children = set(above)

@@ -139,8 +139,9 @@ class NamesThatFit:
         self._next: dict[bytes, int] = {}
 
     def claim(self, name: str, raw: bytes | None = None, fallback: str = "unnamed") -> bytes:
-        """Return a name for a part called ``name``; ``raw`` is its name in the source file, used if it decodes to the
-        same.
+        """Return a name for a part called ``name``.
+
+        ``raw`` is its name in the source file, used if it decodes to the same.
         """
         text = name or fallback
         usable = raw and b"\0" not in raw and decode_name(raw, self._encoding) == name
@@ -170,8 +171,10 @@ def plain_path(kind: str, name: str) -> str:
 
 
 def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
-    """Return the scene without links (parents, targets, channels) to missing nodes and without parent cycles, and the
-    path and reason of each removed link. The scene is the same object if all links are valid.
+    """Return the scene without invalid links, and the path and reason of each removed link.
+
+    Links are parents, targets and channels; those to missing nodes and parent cycles are removed. The scene is the same
+    object if all links are valid.
     """
     count = len(scene.nodes)
     cut = set(evaluation_order(scene.nodes).cut)

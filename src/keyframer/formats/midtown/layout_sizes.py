@@ -49,8 +49,9 @@ def fit_retail(data: bytes) -> Fit | None:
 
 
 def fit_document(data: bytes, size: int) -> Fit | None:
-    """Match the document layout: u32 channels, u32 frames, then one channel after the other; ``data`` must be the whole
-    file.
+    """Match the document layout.
+
+    The layout is u32 channels, u32 frames, then one channel after the other; ``data`` must be the whole file.
     """
     if len(data) < CLIP_HEADER_SIZE + CHANNEL_HEADER_SIZE:
         return None

@@ -137,10 +137,10 @@ def _chunk(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[int, int
 
 
 def find_animations(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[tuple[int, int] | None, bool]:
-    """Return the content of chunk 2 after chunk 1, and whether all chunks, with each of the two once, lead to the end
-    of the file.
+    """Return the content of chunk 2 after chunk 1, and whether all chunks lead to the end of the file.
 
-    A chunk 2 that is larger than the rest of the file is accepted, truncated at the end of the file.
+    Each of the two must occur once for that. A chunk 2 that is larger than the rest of the file is accepted, truncated
+    at the end of the file.
     """
     header_size, unpack = dialect.header_size, dialect.header.unpack_from
     inside = 0 if dialect.length_counts_header else header_size

@@ -142,8 +142,9 @@ class _Reader:
         self.stack.append(_Open(chunk, usual_inside(type(chunk)), window.pos, window.end, claimed_end, window.place))
 
     def _read_usual(self) -> None:
-        """Read valid chunks without cursors and paths, up to the end of the file or the first problem; `_step`
-        continues there.
+        """Read valid chunks without cursors and paths, up to the end of the file or the first problem.
+
+        `_step` continues there.
         """
         data, stack, longest = self.data, self.stack, self.limits.name
         room = self.limits.records - self.records

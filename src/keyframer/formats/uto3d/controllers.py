@@ -81,8 +81,9 @@ class _Search:
         self.budget = budget
 
     def may_be_sampled(self, pos: int, usual_is_possible: bool) -> bool:
-        """Return whether a short controller may be here: its owner exists or the usual layout is impossible, and a
-        controller or the end of the file follows.
+        """Return whether a short controller may be here.
+
+        It may if its owner exists or the usual layout is impossible, and a controller or the end of the file follows.
         """
         end = pos + _SAMPLED_SIZE
         if end > len(self.data) or self.data[pos] not in CONTROLLED:

@@ -23,8 +23,9 @@ _UNIT_ERROR = 0.01
 
 
 def is_plausible(record: Record) -> bool:
-    """Return whether a record is plausible: its name is text, its switches are 0 or 1, its rotation is valid, and its
-    faces refer to existing vertices.
+    """Return whether a record is plausible.
+
+    Its name is text, its switches are 0 or 1, its rotation is valid, and its faces refer to existing vertices.
     """
     fields: Any = record
     if any(byte < 0x20 for byte in fields.name):
@@ -97,10 +98,10 @@ class SectionReader:
         return pos == len(self.data) or self.section_at(pos, expected) is not None
 
     def best_attempt(self, kind: type[Section], start: int, count: int, expected: int, fewer: bool) -> Attempt:
-        """Read a section in the first layout that is followed by a tag; else in the one with the most plausible
-        records.
+        """Read a section in the first layout that is followed by a tag.
 
-        The end of the file is weaker evidence than a tag: in a truncated file any layout may reach it.
+        Without one, the layout with the most plausible records is used. The end of the file is weaker evidence than a
+        tag: in a truncated file any layout may reach it.
         """
         best = Attempt([], start)
         best_score = (-1, False)
@@ -117,8 +118,9 @@ class SectionReader:
     def _attempt(
         self, kind: type[Section], layout: type[Record], start: int, count: int, expected: int, fewer: bool
     ) -> Attempt:
-        """Read a section by the count in MAIN, or by the tags if that count does not fit and is known or certain to be
-        wrong.
+        """Read a section by the count in MAIN.
+
+        The tags are used if that count does not fit and is known or certain to be wrong.
         """
         attempt = Attempt([], start)
         self._read_records(attempt, layout, kind, count, -1)
@@ -190,8 +192,9 @@ class SectionReader:
         return may_begin(self.data, pos) if issubclass(section, ControllerSection) else self.begins(section, pos)
 
     def begins(self, section: type[Section], pos: int, *, cut_short: bool = True) -> bool:
-        """Return whether a record of the section begins here, or (``cut_short``) one that is truncated by the end of
-        the file.
+        """Return whether a record of the section begins here.
+
+        With ``cut_short``, a record that is truncated by the end of the file counts too.
         """
         before = self.cursor.pos
         try:

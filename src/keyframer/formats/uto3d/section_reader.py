@@ -216,8 +216,10 @@ class Reader:
         return True
 
     def _report_mismatches(self) -> None:
-        """Report sections whose number of records differs from MAIN, unless the cause is known: targets have no count,
-        those of lights are stored with those of cameras, and free cameras have none.
+        """Report sections whose number of records differs from MAIN, unless the cause is known.
+
+        Known causes: targets have no count, those of lights are stored with those of cameras, and free cameras have
+        none.
         """
         for kind, count, start in self.mismatches:
             if not (issubclass(kind, CameraTargetSection) and self._all_looked_at()):

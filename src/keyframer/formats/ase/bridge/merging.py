@@ -42,8 +42,9 @@ class LineRules(RecordRules):
         return record.values if isinstance(record, Block) and record.keyword in _CONTAINERS else None
 
     def corresponds(self, ours: Record, base: Record) -> bool:
-        """Return whether tables correspond: keys if they have the same times, other tables if they have the same
-        length.
+        """Return whether tables correspond.
+
+        Keys do if they have the same times, other tables if they have the same length.
         """
         if isinstance(ours, Keys) and isinstance(base, Keys):
             return ours.keyword == base.keyword and equal(ours.times, base.times)

@@ -33,8 +33,9 @@ class Motion:
             self.tracks.setdefault(channel.node, {}).setdefault(channel.track.kind, channel.track)
 
     def world_at(self, number: int, times: Floats) -> Floats | None:
-        """Return (T, 4, 4) world matrices of a node at times of the clip, through parents without targets; None if the
-        budget does not suffice.
+        """Return (T, 4, 4) world matrices of a node at times of the clip; None if the budget does not suffice.
+
+        No ancestor of the node may have a target.
         """
         world: Floats = np.broadcast_to(np.eye(4), (len(times), 4, 4))
         at: int | None = number

@@ -87,8 +87,9 @@ class TrackWriter:
         return picked(track, np.flatnonzero(~outside))
 
     def _followed(self, track: Track) -> Track | None:
-        """Return the samples of the original document, without those that readers add in gaps (`tracks.held`); None if
-        the track does not have its samples.
+        """Return the samples of the original document; None if the track does not have its samples.
+
+        Samples that readers add in gaps (`tracks.fill_gaps`) are left out.
         """
         stored = self.samples.get(track.extras.get("ase", {}).get("offset", -1))
         if stored is None:

@@ -179,8 +179,9 @@ class _SceneWriter:
         return names
 
     def _inner_targets(self) -> dict[int, int]:
-        """Return targets that are written inside the block of their camera or light, and that node: targets with one
-        user, without parent or children.
+        """Return targets that are written inside the block of their camera or light, and that node.
+
+        These targets have one user, and no parent or children.
         """
         users = Counter(node.target for node in self.scene.nodes if node.target is not None)
         parents = {node.parent for node in self.scene.nodes}
@@ -347,8 +348,9 @@ class _SceneWriter:
         return (0.0, 0.0, 0.0) if owner is None or owner.target is None else owner.target
 
     def _sampled_look(self, number: int, node: Node) -> tuple[Keys | None, tuple[Floats, Floats] | None]:
-        """Return the sampled rotation at each frame, if it changes: 3ds Max writes it too, and only it contains the
-        roll.
+        """Return the sampled rotation at each frame, if it changes.
+
+        3ds Max writes it too, and only it contains the roll.
         """
         if not self.moves[number] and not (node.target is not None and self.moves[node.target]):
             return None, None

@@ -61,9 +61,7 @@ class Merger(bridge.Merger[Options]):
         return replace(scene, clips=[replace(clip, bounds=bounds), *scene.clips[1:]])
 
     def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with a material for every mesh, and with influence positions moved along with edited
-        vertices.
-        """
+        """Return the scene with a material for every mesh, and with influence positions that follow edited vertices."""
         meshes, materials = [], list(scene.materials)
         for mesh, was in zip(scene.meshes, before.meshes, strict=True):
             owner = material_of(mesh)

@@ -41,8 +41,9 @@ _SPACE = Space("y", metres_per_unit=1.0, unit_rule="the game uses metres")
 
 
 def to_scene(document: Document, options: Options | None = None) -> Scene:
-    """Return the scene of a clip: the first channel of roll, pitch and heading moves a figure; all others are raw
-    channels.
+    """Return the scene of a clip.
+
+    The first channel of roll, pitch and heading moves a figure; all others are raw channels.
     """
     options = options or Options()
     scene = Scene(source_format="midtown", space=_SPACE)

@@ -66,9 +66,7 @@ class Merger(bridge.Merger[Options]):
         return capabilities(_dialect(original))
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with times in the file's unit, one name for scene and clip, and a copyright only in the
-        author's text.
-        """
+        """Return the scene with times in the file's unit, one name with its clip, and rights in the author's text."""
         scene = in_time_unit_of(scene, before)
         rights = copyright_in(scene.author)
         if scene.copyright != rights:

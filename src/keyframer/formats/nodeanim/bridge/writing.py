@@ -230,8 +230,9 @@ class NodeWriter:
         return kind in MOTION or (kind == "scale_axes" and self.dialect.scale_axis)
 
     def tracks(self, number: int, node: SceneNode) -> dict[str, Track]:
-        """Return the tracks that position a node, by kind, in the format's time unit; a rest value without keys becomes
-        one key.
+        """Return the tracks that position a node, by kind, in the format's time unit.
+
+        A rest value without keys becomes one key.
         """
         tracks_by_kind: dict[str, Track] = {}
         for channel in self.scene.channels_of(number):

@@ -67,8 +67,10 @@ class StudioRules(RecordRules):
         return r.ColorFloatGamma(theirs.rgb) if gamma else theirs
 
     def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
-        """Return the position of a new chunk: last, except that settings of the editor precede objects, chunks of a
-        node follow its header, flags of an object precede its body, and faces follow vertices.
+        """Return the position of a new chunk.
+
+        That is the last position, except that settings of the editor precede objects, chunks of a node follow its
+        header, flags of an object precede its body, and faces follow vertices.
         """
         if isinstance(new, (r.Editor, r.Keyframer, r.KeyframerHeader, r.Frames, r.CurrentTime, r.MaterialName)):
             return None
@@ -142,8 +144,9 @@ class Merger(bridge.Merger[Options]):
 
 
 def _framed(written: Document, original: Document) -> list[Record]:
-    """Wrap the records of a new document as in the original: a project, a material library without an editor, or only
-    an editor section.
+    """Wrap the records of a new document as in the original.
+
+    The original may be a project, a material library without an editor, or only an editor section.
     """
     frame = next((top for top in original.records if not isinstance(top, Raw)), None)
     (top,) = written.records

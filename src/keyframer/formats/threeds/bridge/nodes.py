@@ -337,8 +337,9 @@ class ChannelReader:
         return None
 
     def set_turns(self) -> None:
-        """Set the rotations of all nodes from axes and angles at once: one call takes as long for fifty nodes as for
-        one.
+        """Set the rotations of all nodes from axes and angles at once.
+
+        One call takes as long for fifty nodes as for one.
         """
         if self._turns:
             values = np.array([value for _, value in self._turns])

@@ -364,8 +364,9 @@ class _Builder:
         self.links.nodes.append(None)
 
     def _keep_the_rest(self, document: Document, editor: r.Editor | None, keyframer: r.Keyframer | None) -> None:
-        """Keep chunks outside editor, keyframer and materials, and chunks of the keyframer that are not nodes, as
-        extras.
+        """Keep other chunks of the document as extras.
+
+        These are chunks outside editor, keyframer and materials, and chunks of the keyframer that are not nodes.
         """
         kept = []
         for top in document.records:

@@ -304,8 +304,9 @@ def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track
 def read_morph_track(
     context: Context, chunk: r.MorphTrack, vertices: int, shape_of: Callable[[bytes], Floats | None]
 ) -> tuple[Track, Morph] | None:
-    """Read keys that name shapes as weights of shapes: a curve through unit vectors blends exactly as one through
-    vertices.
+    """Read keys that name shapes as weights of shapes.
+
+    A curve through unit vectors blends exactly as one through vertices.
 
     A name without a mesh of ``vertices`` vertices repeats the previous shape.
     """

@@ -57,8 +57,9 @@ def some_points(points: Points) -> Points:
 
 
 def agrees(item: MeshObject, node: Node, world_at_rest: Rows) -> bool:
-    """Return whether the formula certainly leaves the stored vertices unchanged, so that `choose`, which needs all
-    vertices, would agree. Only the corners of the bounding box are tested.
+    """Return whether the formula certainly leaves the stored vertices unchanged.
+
+    `choose`, which needs all vertices, would then agree. Only the corners of the bounding box are tested.
     """
     box = item.box
     if box is None or item.to_local is None:
@@ -123,8 +124,9 @@ def choose(
 
 
 def local_positions(item: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
-    """Return vertices in the local space of the node, before the pivot is subtracted; None if the node's matrix is
-    singular.
+    """Return vertices in the local space of the node, before the pivot is subtracted.
+
+    The result is None if the node's matrix is singular.
     """
     change = to_node(item, node, world_at_rest, choice)
     with np.errstate(all="ignore"):

@@ -23,8 +23,10 @@ Floats = npt.NDArray[np.float64]
 def write_mesh(
     mesh: Mesh, piece: Piece, points: Floats, matrix: Floats, materials: list[bytes], *, reverse: bool
 ) -> r.Mesh:
-    """Write one piece: ``points`` (V, 3) are those of the whole mesh in scene space, ``matrix`` is that of the node.
-    ``reverse`` flips faces.
+    """Write one piece of a mesh.
+
+    ``points`` (V, 3) are those of the whole mesh in scene space, ``matrix`` is that of the node. ``reverse`` flips
+    faces.
     """
     order = [0, 2, 1] if reverse else [0, 1, 2]
     faces = np.zeros((len(piece.faces), 4), np.uint16)

@@ -22,8 +22,9 @@ _CHUNKS = {kind: chunk for chunk, kind in KINDS.items()}
 
 
 def write_track(track: Track, announced: bool, *, absolute: bool = False) -> r.Track:
-    """Write a number track with times in frames; ``absolute``: rotations relative to the rest pose, as in Blender's
-    files.
+    """Write a number track with times in frames.
+
+    With ``absolute``, rotations are relative to the rest pose, as in Blender's files.
     """
     shaped = as_tcb(track)
     if absolute and shaped.is_rotation:

@@ -68,8 +68,9 @@ def position_scale(document: Document, options: Options) -> float:
 
 
 def segment_step(document: Document, last_frame: int, delta: int) -> int:
-    """Return the number of ticks in a unit of MAIN's first and last frame: the Flexporter writes frames; the other
-    exporter may write ticks, which is assumed if they cover all keys.
+    """Return the number of ticks in a unit of MAIN's first and last frame.
+
+    The Flexporter writes frames; the other exporter may write ticks, which is assumed if they cover all keys.
     """
     keys = (controller.keys.time for controller in document.find(r.Controller) if controller.scheme != r.BEZIER)
     last_key = max((int(times.max()) for times in keys if len(times)), default=0)
