@@ -134,7 +134,7 @@ class Merger(bridge.Merger[Options]):
         like = find_conventions(scene, original, edited=edited)
         prepared = PreparedScene(scene, clip, units_per_second(clip), DEFAULT_MAX_ERROR, report, like=like)
         document, parts = write_document(prepared, clip, report)
-        document.records = _framed(document, original.document)
+        document.records = _wrapped_as_original(document, original.document)
         return Written(document, report, parts=parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
@@ -143,7 +143,7 @@ class Merger(bridge.Merger[Options]):
         return super().normalise(scene, before, report)
 
 
-def _framed(written: Document, original: Document) -> list[Record]:
+def _wrapped_as_original(written: Document, original: Document) -> list[Record]:
     """Wrap the records of a new document as in the original.
 
     The original may be a project, a material library without an editor, or only an editor section.
