@@ -37,6 +37,10 @@ PHRASES = {
     r"the whole way from": "read …, write …",
     r"to the letter\b": "exactly, literally",
     r"looked into": "kept as bytes",
+    r"that is no (number|file|node|image|track|clip|name|scene)\b": "not a …",
+    r"\b(no|of) somebody\b|\bnobody'?s?\b": "name who, or use the passive",
+    r"\bnursery\b": "fork server",
+    r"looking nodes?\b|what looks at": "aimed node",
     r"\b1 (cameras|lights|meshes|nodes|keys|turns|tracks|files|bytes|frames|faces)\b": "singular",
 }
 """phrases that have to be read twice, as regular expressions, and what to write instead"""
@@ -44,6 +48,8 @@ PHRASES = {
 NAMES = {
     *("strangers", "unheld", "lean", "nursery", "relief", "laying", "standing", "uncollected", "dangling", "looking"),
     *("in_its_terms", "in_its_order", "beside", "habits", "holdings", "tell_dropped", "framed", "roused", "arranged"),
+    *("look", "looks", "find_looks", "gaze", "movers", "told", "blame"),
+    *("take_steps", "ensure_sound", "placing_order", "said_in_gltf", "take_apart"),
 }
 """names that a newcomer would not search for"""
 

@@ -35,7 +35,7 @@ export async function start(place: HTMLElement, data: Data): Promise<App> {
   const stage = makeStage(canvas, message);
   let opening = Promise.resolve();
   let wanted = 0;
-  const open = (file: number): Promise<void> => { // one after the other, without those that nobody waits for any more
+  const open = (file: number): Promise<void> => { // one after the other, without those that are no longer needed
     wanted = file;
     opening = opening.then(() => wanted === file ? openFile(store, data, stage, file, message, bar.refresh) : undefined);
     return opening;

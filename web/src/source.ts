@@ -3,7 +3,7 @@ import type { ClipInfo, FileList, Lamps, Losses, Opened, RecordOverview, RecordP
 
 export interface Source {
   get(path: string): Promise<ArrayBuffer | null>;
-  /** Sends something to be opened; null where nobody could open it. */
+  /** Sends something to be opened; null if it could not be opened. */
   post: ((path: string, body: Blob) => Promise<ArrayBuffer>) | null;
 }
 
@@ -16,7 +16,7 @@ export async function liveSource(): Promise<Source> {
   if (/^[0-9a-f]{32}$/.test(token)) {
     const answer = await fetch("/session", { headers: { [TOKEN_HEADER]: token } });
     if (!answer.ok) throw new Error("The address is from an earlier run: open the one that was printed last.");
-    await answer.arrayBuffer(); // an answer that nobody reads is cancelled when the page goes
+    await answer.arrayBuffer(); // an unread answer is cancelled when the page is closed
     history.replaceState(null, "", location.pathname);
   }
   return {

@@ -33,7 +33,7 @@ export interface TrackInfo {
   number: number;
   /** whether it ever changes anything */
   moves: boolean;
-  /** null: numbers of which nobody knows what they move */
+  /** null: numbers with unknown meaning */
   node: number | null;
   kind: string;
   interpolation: string;

@@ -62,8 +62,8 @@ class Spawned:
 class Forked:
     """A process forked by the fork server, which also reports its end; until then its process id stays reserved."""
 
-    def __init__(self, nursery: ForkServer, pid: int, calls: IO[bytes], answers: IO[bytes]) -> None:
-        self._nursery = nursery
+    def __init__(self, server: ForkServer, pid: int, calls: IO[bytes], answers: IO[bytes]) -> None:
+        self._server = server
         self._code: int | None = None
         self.pid = pid
         self.calls = calls
@@ -76,7 +76,7 @@ class Forked:
 
     def wait(self) -> int:
         if self._code is None:
-            self._code = self._nursery.end_of(self.pid)
+            self._code = self._server.end_of(self.pid)
         return self._code
 
 

@@ -136,7 +136,7 @@ class LocalExecutor(Executor):
         """``modules`` are loaded before the first call (`start` begins with it at once)."""
         self.workers = workers or available_cores()
         self._modules = modules
-        self._nursery: ForkServer | None = None
+        self._fork_server: ForkServer | None = None
         self._ready = threading.Event()
         self._ended = threading.Event()
         self._watcher: threading.Thread | None = None
@@ -180,7 +180,7 @@ class LocalExecutor(Executor):
         try:
             if CAN_FORK:
                 with suppress(OSError):  # each worker will report it again
-                    self._nursery = ForkServer(self.memory, self._modules)
+                    self._fork_server = ForkServer(self.memory, self._modules)
             self._ready.set()
             while not (self._closing and not any(thread.is_alive() for thread in self._threads)):
                 for worker in tuple(self._alive):
@@ -188,8 +188,8 @@ class LocalExecutor(Executor):
                 self._ended.wait(_TICK)
         finally:
             self._ready.set()
-            if self._nursery is not None:
-                self._nursery.close()
+            if self._fork_server is not None:
+                self._fork_server.close()
 
     def _take(self) -> list[_Call]:
         """Return the next calls for one worker; empty when all are done."""
@@ -237,9 +237,9 @@ class LocalExecutor(Executor):
     def _process(self) -> Process:
         """Return a new worker process; without a fork server, or with a dead one, it loads the modules itself."""
         self._ready.wait()
-        if self._nursery is not None:
+        if self._fork_server is not None:
             with suppress(OSError):
-                return self._nursery.fork()
+                return self._fork_server.fork()
         return Spawned(self.memory)
 
     def _feed(self, worker: WorkerHandle | None, calls: list[_Call]) -> WorkerHandle | None:
@@ -272,7 +272,7 @@ class LocalExecutor(Executor):
         answer = worker.answer(self.seconds)
         if answer is None:
             self._alive.discard(worker)
-            self._blame(worker, left)
+            self._handle_dead_process(worker, left)
             return None
         call = left.popleft()
         self._pace = 0.9 * self._pace + 0.1 * (time.monotonic() - start)
@@ -287,7 +287,7 @@ class LocalExecutor(Executor):
             return None
         return worker
 
-    def _blame(self, worker: WorkerHandle, left: deque[_Call]) -> None:
+    def _handle_dead_process(self, worker: WorkerHandle, left: deque[_Call]) -> None:
         """Handle a dead process: the call it started last is responsible; earlier ones only waited for the disk."""
         how = worker.end()
         if self._killed:

@@ -41,8 +41,8 @@ def evaluation_order(nodes: Sequence[Node]) -> Order:
     parents = [_valid(node.parent, count) for node in nodes]
     targets = [_valid(node.target, count) for node in nodes]
     if max(parents, default=-1) < 0 and max(targets, default=-1) < 0:  # as in most files: no node depends on another
-        nobody = np.full(count, -1, np.int64)
-        return Order(np.arange(count), np.zeros(count, np.int64), nobody, nobody, [], [])
+        none = np.full(count, -1, np.int64)
+        return Order(np.arange(count), np.zeros(count, np.int64), none, none, [], [])
     cut = _cut_circles(parents)
     # A node depends on the position of its target only, not on its rotation: that is, on the parent of the target.
     aims = [parents[target] if target >= 0 else -1 for target in targets]

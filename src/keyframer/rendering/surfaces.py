@@ -144,7 +144,7 @@ class Layer:
         inside = (u >= 0) & (u <= 1) & (v >= 0) & (v <= 1) if self.once else np.ones(len(u), np.bool_)
         if not self.tiled:
             width, height = self.pyramid.size
-            u, v = (_held(value, pixels) for value, pixels in ((u, width), (v, height)))
+            u, v = (_clamped(value, pixels) for value, pixels in ((u, width), (v, height)))
         if self.mirror:
             u, v = (np.abs((value + 1) % 2 - 1).astype(np.float32) * np.float32(0.99999) for value in (u, v))
         colors = self.pyramid.lookup(u, v, level)
@@ -261,7 +261,7 @@ class Surfaces:
         return self._pyramids[name]
 
 
-def _held(value: Singles, pixels: int) -> Singles:
+def _clamped(value: Singles, pixels: int) -> Singles:
     """Clamp coordinates to half a pixel inside the image, so that the opposite edge is not mixed in."""
     half = np.float32(0.5 / pixels)
     return np.clip(value, half, np.float32(1) - half)

@@ -100,10 +100,10 @@ class TextureFinder:
     def find(self, name: str) -> TextureMatch:
         """Return the image of this name, or the reason why there is none; never raises."""
         if name not in self._matches:
-            self._matches[name] = self._look(name)
+            self._matches[name] = self._search(name)
         return self._matches[name]
 
-    def _look(self, text: str) -> TextureMatch:
+    def _search(self, text: str) -> TextureMatch:
         name = split_name(text)
         how = "missing"
         for top, folder, place, names, fit in self._ways(name):

@@ -139,13 +139,13 @@ def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUs
                 use.image = describe_embedded_image(use.embedded.data, use.embedded.name)
             elif finder is not None and finder.folders:
                 use.match = finder.find(use.name)
-                use.image = None if use.match.path is None else _look(finder, use.match.path)
+                use.image = None if use.match.path is None else _describe_match(finder, use.match.path)
         except ImageRefused as refused:
             use.problem = refused.reason
     return list(uses.values())
 
 
-def _look(finder: TextureFinder, path: Path) -> str:
+def _describe_match(finder: TextureFinder, path: Path) -> str:
     """Return kind and size of an image; for an image list, those of its first image."""
     if not is_list(path):
         return describe_image(path)

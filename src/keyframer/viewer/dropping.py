@@ -63,9 +63,9 @@ def dropped_files(body: bytes) -> list[DroppedFile]:
                 files.append(DroppedFile(name.replace("\\", "/").strip("/"), body[at : at + size]))
                 at += size
             case _:
-                raise BadDrop("the list of files does not fit what follows")
+                raise BadDrop("the list of files does not match the data")
     if at != len(body):
-        raise BadDrop("the list of files does not fit what follows")
+        raise BadDrop("the list of files does not match the data")
     return files
 
 

@@ -116,7 +116,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
       for (const [key, time] of keysBetween(each, from - 10 * here.perPixel, to + 10 * here.perPixel)) {
         const x = here.x(time);
         const chosen = number === state.track && key === state.key && track !== null;
-        if (Math.abs(x - lastX) < 0.7 && !chosen) continue; // nobody could tell the two apart
+        if (Math.abs(x - lastX) < 0.7 && !chosen) continue; // the two would look the same
         lastX = x;
         diamond(context, x, y + ROW / 2, track ? (chosen ? 6 : 4.2) : 2.4);
         if (chosen) {

@@ -97,7 +97,7 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
       const time = track.keys.times[key];
       if (value === null || time === null || time === undefined || time < here.window.from || time > here.window.to) return;
       const [x, selected] = [here.x(time), key === store.state.key];
-      if (Math.abs(x - lastX) < 0.7 && !selected) return; // nobody could tell the two apart
+      if (Math.abs(x - lastX) < 0.7 && !selected) return; // the two would look the same
       lastX = x;
       context.fillStyle = selected ? chosen : plain;
       context.beginPath();

@@ -223,7 +223,7 @@ class FixtureBuilder:
                     entered.discard(left)
                 waiting.pop()
                 continue
-            held = self._held(element)
+            held = self._referenced(element)
             if held is not element:
                 if held in entered:
                     name = element.get("Name") or element.tag
@@ -232,7 +232,7 @@ class FixtureBuilder:
             number = self._add_geometry(element, held, above, turning)
             waiting.append((held.all(*GEOMETRIES), number, held if held is not element else None))
 
-    def _held(self, element: Element) -> Element:
+    def _referenced(self, element: Element) -> Element:
         """Return the geometry that a reference refers to; otherwise the geometry itself."""
         if element.tag != "GeometryReference":
             return element

@@ -35,7 +35,7 @@ class Midtown(Format):
 
     def name_relative(self, head: bytes, size: int) -> str | None:
         if head.startswith(b"cmp\x00"):
-            return "a compressed animation of Smuggler's Run 2, whose layout nobody has documented"
+            return "a compressed animation of Smuggler's Run 2, whose layout is not documented"
         return None
 
     def codec(self) -> Codec:

@@ -60,7 +60,7 @@ def choose_layout(data: bytes) -> Dialect:
 def _refuse_impostors(data: bytes) -> None:
     """Reject a text file of the game: ``pedanim_manantrnch.anim`` is 104 bytes of ASCII text."""
     if data[:4] == COMPRESSED:
-        reason = "a compressed animation of Smuggler's Run 2 (cmp), whose layout nobody has documented"
+        reason = "a compressed animation of Smuggler's Run 2 (cmp), whose layout is not documented"
         raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
     if is_text(data):
         raise IO_UNRECOGNISED.failure(0, "/", reason="this is text, not an animation")
