@@ -167,11 +167,11 @@ def test_what_is_loaded_once_is_there_in_every_worker() -> None:
 
 
 @linux
-def test_without_the_nursery_it_goes_on() -> None:
+def test_it_continues_without_the_fork_server() -> None:
     """Somebody, or the system for want of memory, kills the process that forks workers: they die with it."""
     with LocalExecutor(2) as executor:
-        nursery = executor.submit(parent).result()
-        os.kill(nursery, signal.SIGKILL)
+        server = executor.submit(parent).result()
+        os.kill(server, signal.SIGKILL)
         assert list(executor.map(double, range(50))) == [2 * number for number in range(50)]
 
 
