@@ -1,4 +1,4 @@
-"""What the benchmarks share: best-of-N timing, a table of ratios, the machine in one line, and where the corpus is."""
+"""Shared code of the benchmarks: best-of-N timing, a table of ratios, the machine in one line, and the corpus."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from pathlib import Path
 import numpy
 
 CORPUS_3DS = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "3ds"
-"""The real files stand beside a checkout on the project's own machines, as in tests/corpus.py."""
+"""the folder of real files next to a checkout, as in tests/corpus.py"""
 
 
 def best_of(work: Callable[[], object], *, runs: int = 5, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Seconds of the fastest run: other work on the machine only ever adds time."""
-    gc.collect()  # nobody pays for what came before
+    """Return the seconds of the fastest run: other work on the machine only adds time."""
+    gc.collect()  # collect garbage of earlier work first
     best = float("inf")
     for _ in range(runs):
         begin = clock()
         result = work()
         best = min(best, clock() - begin)
-        del result  # freeing it is not reading
+        del result  # freeing the result is not part of the time
     return best
 
 
 def corpus_files() -> list[Path]:
-    """The real 3D Studio files; none where there is no corpus."""
+    """Return the real 3D Studio files; empty without a corpus."""
     return sorted(path for path in CORPUS_3DS.glob("*") if path.suffix.lower() == ".3ds")
 
 
 def machine() -> str:
-    """The machine in one line, without its name."""
+    """Return the machine in one line, without its name."""
     return (
         f"{os.cpu_count()} cores ({_processor()}), {platform.system()} {platform.machine()}, "
         f"Python {platform.python_version()}, numpy {numpy.__version__}"
@@ -56,12 +56,12 @@ def headline(title: str) -> None:
 
 
 def row(what: str, seconds: float, *notes: str) -> None:
-    """One measured line: milliseconds, then ratios and remarks."""
+    """Return one line of results: milliseconds, then ratios and remarks."""
     print(f"  {what:<54} {seconds * 1e3:10.3f} ms   {'; '.join(notes)}".rstrip())
 
 
 def against_goal(ratio: float, goal: float, *, at_most: bool = False) -> str:
-    """A ratio beside its goal, and whether the goal is met."""
+    """Return a ratio with its goal, and whether the goal is met."""
     met = ratio <= goal if at_most else ratio >= goal
     return f"{ratio:.2f} x, goal {'at most' if at_most else 'at least'} {goal:g} x: {'met' if met else 'MISSED'}"
 
@@ -73,7 +73,7 @@ def best_of_each(
     repeats: int = 1,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
-    """Seconds of the fastest run of each, taken in turns so that a busy minute hits all of them alike.
+    """Return the seconds of the fastest run of each function; runs alternate, so that other work affects all equally.
 
     ``repeats`` runs follow each other in every turn: the first after a change finds nothing in the processor's caches.
     """
@@ -85,12 +85,12 @@ def best_of_each(
 
 
 def machine_load() -> str:
-    """How busy the machine is while this runs."""
+    """Return how busy the machine is."""
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 
 class Contestant:
-    """A process of its own that repeats some work with the sources of one checkout.
+    """A separate process that repeats some work with the sources of one checkout.
 
     ``program`` defines ``work()``. Each `round` is one call of it, measured in time of that process: rounds of several
     contestants alternate, and what else the machine does hardly counts.
@@ -110,7 +110,7 @@ class Contestant:
         )
 
     def round(self) -> float:
-        """Seconds of one more call."""
+        """Return the seconds of one more call."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write("go\n")

@@ -49,17 +49,17 @@ def read_into_memory(paths: list[Path]) -> None:
 
 
 SMALL = 100_000
-"""bytes of what counts as a small file"""
+"""most bytes of a small file"""
 
 
 def against_base(paths: list[Path], base: Path, rounds: int) -> None:
-    """The same reading by the sources of an earlier commit."""
+    """Measure the same reading with the sources of an earlier commit."""
     small = [str(path) for path in paths if path.stat().st_size <= SMALL]
     program = f"import keyframer\npaths = {small!r}\ndef work():\n    for path in paths: keyframer.read(path)"
     here = Path(__file__).resolve().parents[1]
     contestants = {"base": Contestant(base, program), "ours": Contestant(here, program)}
     best = dict.fromkeys(contestants, float("inf"))
-    for _ in range(rounds + 1):  # the first is the slowest, so it never counts
+    for _ in range(rounds + 1):  # the first round is the slowest and never counts
         for name, contestant in contestants.items():
             best[name] = min(best[name], contestant.round())
     for contestant in contestants.values():
@@ -69,7 +69,7 @@ def against_base(paths: list[Path], base: Path, rounds: int) -> None:
 
 
 def against_assimp(paths: list[Path], rounds: int) -> None:
-    """The peer with a goal: be faster."""
+    """Measure assimp, the peer with a goal: be faster."""
     try:
         import impasse
         from impasse.errors import AssimpError
@@ -99,7 +99,7 @@ def against_assimp(paths: list[Path], rounds: int) -> None:
 
 
 def by_file(paths: list[Path], load: Callable[[Path], object]) -> None:
-    """The sum is ruled by large files; most files are small."""
+    """Print results by file: large files dominate the sum, but most files are small."""
     ratios = []
     for path in paths:
         works = {"assimp": partial(load, path), "ours": partial(keyframer.read, path)}
@@ -115,7 +115,7 @@ def by_file(paths: list[Path], load: Callable[[Path], object]) -> None:
 
 
 def against_lib3ds(paths: list[Path], rounds: int) -> None:
-    """A C library that reads into C structures."""
+    """Measure lib3ds, a C library that reads into C structures."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
         print("  lib3ds: not compared (no C compiler)")

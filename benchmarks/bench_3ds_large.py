@@ -49,7 +49,7 @@ _OUR_WORK = "document = keyframer.read(sys.argv[1])"
 
 
 def make(path: Path, megabytes: int) -> int:
-    """Write the file; how many meshes it has."""
+    """Write the file; returns its number of meshes."""
     count = max(1, round(megabytes * 1e6 / MESH_BYTES))
     rng = np.random.default_rng(3)
     points = rng.normal(size=(VERTICES, 3)).astype(np.float32)
@@ -72,7 +72,7 @@ def read_into_memory(path: Path) -> bytes:
 
 
 def peak_megabytes(path: Path, work: str, setup: str = "") -> float:
-    """What a fresh process adds to its peak while it does the work (the imports are done before)."""
+    """Return how much a new process adds to its peak memory during the work (imports are done before)."""
     program = setup + _PEAK.format(work=work)
     done = subprocess.run([sys.executable, "-c", program, os.fspath(path)], capture_output=True, text=True, check=True)
     return int(done.stdout) * 1024 / 1e6

@@ -29,8 +29,9 @@ PARTS = ("all", "many", "cores", "assimp", "check")
 
 
 def batch(operation: str, source: Path | None, out: Path, *options: str) -> tuple[float, float, int]:
-    """Seconds, seconds of the processor in the coordinator and the workers it waited for, and the largest resident size
-    of any of these processes in bytes."""
+    """Return seconds, processor seconds of the coordinator and its workers, and the largest resident size of these
+    processes in bytes.
+    """
     inputs = [] if source is None else [str(source)]
     start = time.perf_counter()
     process = subprocess.Popen(
@@ -47,7 +48,9 @@ def batch(operation: str, source: Path | None, out: Path, *options: str) -> tupl
 
 
 def _as_installed(place: Path) -> dict[str, str]:
-    """What is installed is compiled once; an environment that forbids that makes every start half as long again."""
+    """Return an environment in which modules are compiled once, as when installed; otherwise every start takes half as
+    long again.
+    """
     if not os.environ.get("PYTHONDONTWRITEBYTECODE"):
         return {}
     return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(place / "bytecode")}
@@ -92,7 +95,7 @@ def cores(place: Path, count: int) -> None:
 
 
 def checked(place: Path, count: int) -> None:
-    """`check` of small files with two workers, ledger and syncing included."""
+    """Measure `check` of small files with two workers, ledger and syncing included."""
     source = place / "in"
     make_tree(source, count)
     best = worked = float("inf")
@@ -109,7 +112,7 @@ def checked(place: Path, count: int) -> None:
 
 
 def made_static(place: Path, count: int) -> list[Path]:
-    """Copies of a sample without its keyframer section: meshes that both can read, nothing that moves."""
+    """Return copies of a sample without its keyframer section: meshes that both can read, without motion."""
     document = keyframer.read(ROOT / "tests" / "samples" / "3ds" / "windmill.3ds")
     main = document.records[0]
     main.children = [chunk for chunk in main.children if type(chunk).__name__ != "Keyframer"]
@@ -122,7 +125,7 @@ def made_static(place: Path, count: int) -> list[Path]:
 
 
 def real_static(count: int) -> list[Path]:
-    """Real files without motion that assimp can read, up to 100 KB; none where there is no corpus."""
+    """Return real files without motion that assimp can read, up to 100 KB; empty without a corpus."""
     found = []
     for path in corpus_files():
         if len(found) < count and path.stat().st_size <= 100_000:

@@ -19,7 +19,7 @@ from keyframer.curves import CurveBank, Interpolation, RotationForm, Track, Wrap
 
 
 def seconds(work: Callable[[], object], at_least: float = 0.3) -> float:
-    """The best of repeated runs."""
+    """Return the best of repeated runs."""
     best, spent = np.inf, 0.0
     while spent < at_least:
         begin = time.perf_counter()
@@ -30,7 +30,7 @@ def seconds(work: Callable[[], object], at_least: float = 0.3) -> float:
 
 
 def tracks_of(kind: str, count: int, keys: int, seed: int = 0) -> list[Track]:
-    """Random tracks on whole frames."""
+    """Return random tracks on whole frames."""
     rng = np.random.default_rng(seed)
     tracks = []
     for _ in range(count):
@@ -45,7 +45,7 @@ def tracks_of(kind: str, count: int, keys: int, seed: int = 0) -> list[Track]:
 
 
 def memory_pass(outputs: dict[str, np.ndarray]) -> float:
-    """Writing outputs of this size once."""
+    """Measure writing outputs of this size once."""
     sources = [values.copy() for values in outputs.values()]
     targets = [np.empty_like(values) for values in sources]
 
@@ -57,12 +57,12 @@ def memory_pass(outputs: dict[str, np.ndarray]) -> float:
 
 
 def line(title: str, took: float, points: int, *ratios: str) -> None:
-    """One row of the report."""
+    """Return one row of the report."""
     print(f"{title:<48} {took * 1e3:9.3f} ms {took / points * 1e9:8.1f} ns/value  {'; '.join(ratios)}")
 
 
 def report(title: str, tracks: list[Track], times: np.ndarray, with_loop: bool = True) -> None:
-    """Compile and sample, with ratios to the floors."""
+    """Measure compiling and sampling, with ratios to the floors."""
     bank = CurveBank(tracks)
     points = len(tracks) * len(times)
     compiling = seconds(lambda: CurveBank(tracks))
@@ -78,7 +78,7 @@ def report(title: str, tracks: list[Track], times: np.ndarray, with_loop: bool =
 
 
 def against_slow(kind: str) -> None:
-    """One track of 20 keys at 200 times."""
+    """Measure one track of 20 keys at 200 times."""
     track = tracks_of(kind, 1, 20)[0]
     slow = SlowTrack(track.times.tolist(), track.values.tolist(), form=track.form.name)
     times = np.linspace(-1, 80, 200)
@@ -89,7 +89,7 @@ def against_slow(kind: str) -> None:
 
 
 def large() -> None:
-    """The size limit that matters: blocks of times keep temporaries small."""
+    """Measure a large case: blocks of times keep temporaries small."""
     for kind in ("position", "rotation"):
         tracks = tracks_of(kind, 6000, 500)
         times = np.linspace(0, 2000, 1000)

@@ -27,13 +27,13 @@ import keyframer
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("examples/windmill.3ds", "tests/samples/uto3d/maxscript.u3d", "tests/samples/hale3d/arm-nul-ended.mdl")
-"""sound files with meshes, as 3D Studio files: every reader here accepts them"""
+"""valid 3D Studio files with meshes, accepted by every reader here"""
 SECONDS = 2
 MEMORY = 2 << 30
 BLOW_UP = 300 << 20
 
 SILENT, TOLD, REFUSED, PLACED, NO_MEMORY = 0, 10, 11, 12, 13
-"""how a child ends that ends by itself"""
+"""exit codes of children that end by themselves"""
 COLUMNS = (
     "crashed",
     "hung",
@@ -44,7 +44,7 @@ COLUMNS = (
     "refused with location",
 )
 COUNTS = {0x4110: (6, "<H"), 0x4120: (6, "<H"), 0x4140: (6, "<H"), 0x4111: (6, "<H")}
-"""chunks that begin with a count: where it lies and how"""
+"""chunks that begin with a count, with its offset and type"""
 COUNTS |= dict.fromkeys(range(0xB020, 0xB02A), (16, "<I"))
 
 
@@ -52,7 +52,7 @@ COUNTS |= dict.fromkeys(range(0xB020, 0xB02A), (16, "<I"))
 
 
 def chunks(data: bytes) -> list[int]:
-    """Where every chunk begins that Keyframer knows."""
+    """Return the start of every chunk that Keyframer knows."""
     todo, found = list(keyframer.decode(data, format="3ds").records), []
     while todo:
         record = todo.pop()
@@ -95,7 +95,7 @@ def wrong_length(data: bytes, places: list[int], random: Random) -> bytes:
 
 
 def nested(data: bytes, places: list[int], random: Random) -> bytes:
-    """Chunks in chunks: of the editor in itself, of objects in objects, of materials, of unknown ids."""
+    """Return chunks nested in chunks: the editor in itself, objects in objects, materials, unknown ids."""
     depth = random.choice((20, 100, 1_000, 10_000))
     name = b"x\0" if random.random() < 0.5 else b""
     identity = random.choice((0x3D3D, 0x4000, 0xAFFF, 0xB002, 0x4D4D, 0x4100, 0x7777))
@@ -133,7 +133,7 @@ def sound_files(folder: Path) -> list[Path]:
 
 
 def make_files(folder: Path, sound: list[Path], count: int, seed: str) -> list[Damaged]:
-    """As many files of each damage, all different from their source."""
+    """Return the same number of files for each damage, all different from their source."""
     sources = [path.read_bytes() for path in sound]
     places = [chunks(data) for data in sources]
     made: list[Damaged] = []
@@ -154,7 +154,7 @@ def make_files(folder: Path, sound: list[Path], count: int, seed: str) -> list[D
 
 
 Load = Callable[[Path], tuple[int, set[str]]]
-"""how it ended, and what was said about an accepted file"""
+"""how it ended, and the messages about an accepted file"""
 
 
 def ours(path: Path) -> tuple[int, set[str]]:
@@ -172,7 +172,7 @@ class LogStream(ctypes.Structure):
 
 
 def assimp() -> Load | None:
-    """Assimp's log holds its warnings; a refusal has a text, which names no place in the file."""
+    """Load with assimp: its log has warnings; a refusal has a text without a location in the file."""
     name = ctypes.util.find_library("assimp")
     if name is None:
         return None
@@ -196,7 +196,7 @@ def assimp() -> Load | None:
 
 
 def lib3ds() -> Load | None:
-    """It has no messages."""
+    """Load with lib3ds, which has no messages."""
     name = ctypes.util.find_library("3ds-1") or ctypes.util.find_library("3ds")
     if name is None:
         return None
@@ -215,7 +215,7 @@ def lib3ds() -> Load | None:
 
 
 def outcome(load: Load, path: Path, sound: Path) -> str:
-    """Load in a child; how that ended."""
+    """Load in a child process; returns how it ended."""
     before = _resident()
     child = os.fork()
     if child == 0:

@@ -20,7 +20,7 @@ FRAME_SIZE = 24 + 4 * COMPONENTS
 
 
 def animation(frames: int, joints: int, components: int) -> bytes:
-    """A plausible file without the library's help."""
+    """Return a plausible file, made without the library."""
     head = b"H3DA" + struct.pack("<5I", 1, frames, 24, joints, components)
     names = b"".join(
         struct.pack("<iII", index - 1, 0b111111, 0) + b"\0" + struct.pack("<7f", 0, 0, 0, 0, 0, 0, 1)

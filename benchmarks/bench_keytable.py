@@ -16,7 +16,7 @@ from keyframer.wire.key_table import EXTRAS, KeyLayout, Keys, read_keys, write_k
 from keyframer.wire.sink import Sink
 
 LAYOUT = KeyLayout(width=3)
-"""A position track of a 3D Studio file: i32 frame, u16 flags, up to five floats, three floats."""
+"""a position track of a 3D Studio file: i32 frame, u16 flags, up to five floats, three floats"""
 
 _HEAD = struct.Struct("<iH")
 _FLOAT = struct.Struct("<f")
@@ -27,7 +27,7 @@ Columns = tuple[list[int], list[int], list[tuple[float, ...]], list[tuple[float,
 
 
 def struct_loop(data: bytes, count: int) -> Columns:
-    """The same columns, read the obvious way: row by row, float by float as the flags announce them."""
+    """Read the same columns in the obvious way: row by row, float by float as the flags announce them."""
     frames: list[int] = []
     all_flags: list[int] = []
     extras: list[tuple[float, ...]] = []
@@ -53,7 +53,7 @@ def struct_loop(data: bytes, count: int) -> Columns:
 
 
 def struct_write_loop(columns: Columns) -> bytes:
-    """The rows back, the obvious way."""
+    """Write the rows in the obvious way."""
     parts = []
     for frame, flags, extras, value in zip(*columns, strict=True):
         parts.append(_HEAD.pack(frame, flags))
@@ -64,7 +64,7 @@ def struct_write_loop(columns: Columns) -> bytes:
 
 
 def table(count: int, bits: np.ndarray) -> bytes:
-    """The bytes of ``count`` keys with these flag bits."""
+    """Return the bytes of ``count`` keys with these flag bits."""
     rng = np.random.default_rng(7)
     announced = (bits[:, None] >> np.arange(5)) & 1
     extras = (rng.uniform(-1, 1, (count, 5)) * announced).astype(np.float32)
@@ -84,14 +84,14 @@ def read(data: bytes, count: int) -> Keys:
 
 
 def agree(keys: Keys, columns: Columns) -> bool:
-    """Both ways must say the same, or comparing them means nothing."""
+    """Check that both ways give the same result."""
     extras = keys.extras if keys.extras is not None else np.zeros((len(keys), len(EXTRAS)))
     ours = (keys.time, keys.flags, extras, keys.value)
     return all(np.array_equal(mine, np.array(theirs)) for mine, theirs in zip(ours, columns, strict=True))
 
 
 def compare(title: str, data: bytes, count: int, goal: float) -> None:
-    """Read and write one table both ways."""
+    """Measure reading and writing one table both ways."""
     keys, columns = read(data, count), struct_loop(data, count)
     if not agree(keys, columns) or written(keys) != data or struct_write_loop(columns) != data:
         raise SystemExit(f"{title}: the two ways disagree")

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks._timing import Contestant, against_goal, best_of_each, corpus_files, headline, machine_load, row
 
 SMALL = 100_000
-"""bytes of what counts as a small file"""
+"""most bytes of a small file"""
 
 _HEAD = """
 import json, sys, tempfile, time
@@ -47,7 +47,7 @@ _GOALS = {"load": 2.0, "make a rig": 2.0}
 
 
 def animated(paths: list[Path]) -> list[Path]:
-    """Those of 20 to 60 nodes, of which some move: rigs of trees and characters."""
+    """Return the files with 20 to 60 nodes, some of them animated: rigs of trees and characters."""
     import keyframer
 
     found = []
@@ -60,7 +60,7 @@ def animated(paths: list[Path]) -> list[Path]:
 
 
 def loadable(paths: list[Path]) -> list[Path]:
-    """Files that both sides load and export."""
+    """Return the files that both sides load and export."""
     import keyframer
 
     found = []
@@ -75,7 +75,7 @@ def loadable(paths: list[Path]) -> list[Path]:
 
 
 def compare(words: str, paths: list[Path], works: list[str], base: Path | None, rounds: int) -> None:
-    """The works on some files, by both checkouts in turns."""
+    """Measure the work on some files with both checkouts in turns."""
     print(f"{words}: {len(paths)} files, {machine_load()}")
     here = Path(__file__).resolve().parents[1]
     head = _HEAD.format(paths=json.dumps([str(path) for path in paths]))

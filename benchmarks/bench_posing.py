@@ -35,7 +35,7 @@ LARGEST_GB = 3.0
 
 
 def animated_files(least_nodes: int = 20) -> list[Path]:
-    """Real files with a track of two keys or more, and this many nodes."""
+    """Return real files with a track of two keys or more, and this many nodes."""
     found = []
     for path in sorted(CORPUS_3DS.glob("*")):
         if path.suffix.lower() == ".3ds":
@@ -47,7 +47,7 @@ def animated_files(least_nodes: int = 20) -> list[Path]:
 
 
 def made_file(nodes: int, keys: int, seed: int = 3) -> bytes:
-    """Nodes in a shallow tree, each with position, rotation and scale keys on every second frame."""
+    """Make nodes in a shallow tree, each with position, rotation and scale keys on every second frame."""
     rng = np.random.default_rng(seed)
     times = 2 * np.arange(keys)
     children: list[r.Chunk] = [r.KeyframerHeader(5, b"", int(times[-1])), r.Frames(0, int(times[-1]))]
@@ -68,7 +68,7 @@ def made_file(nodes: int, keys: int, seed: int = 3) -> bytes:
 
 
 def frames_of(scene: Scene) -> tuple[int, int]:
-    """The active segment, or where the keys are if that is longer."""
+    """Return the active segment, or the range of the keys if that is longer."""
     times = np.concatenate([channel.track.times for channel in scene.clips[0].channels])
     return int(min(scene.clips[0].start, times.min())), int(max(scene.clips[0].end, times.max()))
 
@@ -79,7 +79,7 @@ def lib3ds_seconds(program: Path, path: Path, first: int, last: int, rounds: int
 
 
 def compare(program: Path, path: Path, goal: float, rounds: int = 20) -> tuple[float, float]:
-    """Print one file; returns both ratios."""
+    """Print the results of one file; returns both ratios."""
     scene = keyframer.load(path, salvage=True)
     first, last = frames_of(scene)
     frames = np.arange(first, last + 1)
@@ -87,7 +87,9 @@ def compare(program: Path, path: Path, goal: float, rounds: int = 20) -> tuple[f
     theirs = lib3ds_seconds(program, path, first, last, rounds)
     compiled = best_of(lambda: keyframer.pose(scene, frames=frames, rig=rig), runs=rounds)
     whole = best_of(lambda: keyframer.pose(scene, frames=frames), runs=rounds)
-    theirs = min(theirs, lib3ds_seconds(program, path, first, last, rounds))  # a busy minute hits both alike
+    theirs = min(
+        theirs, lib3ds_seconds(program, path, first, last, rounds)
+    )  # alternating: other work affects both equally
     title = f"{path.name.rpartition('__')[2][:24]} ({len(scene.nodes)} nodes, {len(frames)} frames)"
     row(f"{title}: lib3ds", theirs)
     row("    pose, compiled before", compiled, against_goal(theirs / compiled, goal))
@@ -96,7 +98,7 @@ def compare(program: Path, path: Path, goal: float, rounds: int = 20) -> tuple[f
 
 
 def linearity() -> None:
-    """Time per node and time, which should not grow."""
+    """Print the time per node and time, which should be constant."""
     print("\nLinear in nodes x times (microseconds per node and time, compiled before):")
     for nodes, times in ((100, 250), (100, 1_000), (400, 250), (400, 1_000), (1_600, 250)):
         scene = keyframer.load(BytesIO(made_file(nodes, 50)))
@@ -107,7 +109,7 @@ def linearity() -> None:
 
 
 def largest() -> None:
-    """In a process of its own: the peak is that of the whole way from bytes to matrices."""
+    """Measure in a separate process: the peak memory is that of all steps from bytes to matrices."""
     code = (
         "import numpy as np, keyframer, resource, time; from io import BytesIO;"
         "from benchmarks.bench_posing import made_file;"

@@ -26,7 +26,7 @@ ROUNDS = 7
 
 
 def made(nodes: int) -> Scene:
-    """Moving nodes that each show a mesh of 150 vertices."""
+    """Return animated nodes that each have a mesh of 150 vertices."""
     chance = np.random.default_rng(20)
     scene = Scene(space=Space("z"), clips=[Clip(end=59.0)])
     for number in range(nodes):
@@ -41,7 +41,7 @@ def made(nodes: int) -> Scene:
 
 
 def of_size(format: Format) -> Scene:
-    """A scene of this format with an original of about `SIZE` bytes."""
+    """Return a scene of this format with an original of about `SIZE` bytes."""
     nodes = 4
     while True:
         written = format.from_scene(made(nodes))
@@ -60,7 +60,7 @@ def change_a_number(scene: Scene) -> None:
 
 
 def saved(format: Format, scene: Scene) -> bytes:
-    """As `keyframer.save` does it, without the file."""
+    """Save as `keyframer.save` does, without the file."""
     written = format.from_scene(scene)
     return keyframer.encode(written.document) if written.data is None else written.data
 

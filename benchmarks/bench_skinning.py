@@ -21,7 +21,7 @@ VERTICES, TIMES, BONES, INFLUENCES = 100_000, 100, 60, 4
 
 
 def made(local: bool) -> tuple[Skin, np.ndarray, np.ndarray]:
-    """A skin, its mesh (1, V, 3) and the bones (T, J, 4, 4)."""
+    """Return a skin, its mesh (1, V, 3) and the bones (T, J, 4, 4)."""
     dice = np.random.default_rng(7)
     if local:
         first = np.sort(dice.integers(0, BONES, VERTICES))
@@ -42,7 +42,7 @@ def _placed(dice: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def reference(skin: Skin, mesh: np.ndarray, world: np.ndarray) -> np.ndarray:
-    """The formula, influence by influence: too slow for more than a few times."""
+    """Evaluate the formula influence by influence: too slow for more than a few times."""
     share = skin.weights / np.bincount(skin.vertices, skin.weights)[skin.vertices]
     matrices = (world[:, skin.joints] @ skin.inverse_bind)[:, skin.influences]
     moved = np.einsum("tnij,nj->tni", matrices[..., :3, :3], mesh[0, skin.vertices]) + matrices[..., :3, 3]

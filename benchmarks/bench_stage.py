@@ -49,7 +49,7 @@ def load(path: Path) -> Material:
 
 
 def viewed(path: Path) -> None:
-    """Everything that the page asks for first: the tree with all issues, and the model."""
+    """Compute everything that the page requests first: the tree with all issues, and the model."""
     file = ViewedFile(path.name, lambda: load(path), Budget(size=path.stat().st_size))
     file.scene()
     file.model()

@@ -29,14 +29,14 @@ GOALS = {"identify": (BARE, 1.5), **dict.fromkeys(("info", "dump", "check", "con
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
-    """What is run, by the name that the table shows."""
+    """Return the commands by their names in the table."""
     started = {name: ["-c", START, name, str(EXAMPLE)] for name in GOALS}
     started["convert"] += ["-f", "-o", str(folder / "windmill.glb")]
     return {BARE: ["-c", "pass"], NUMPY: ["-c", "import numpy"], "--version": ["-c", START, "--version"], **started}
 
 
 def processor_time(arguments: list[str], environment: dict[str, str]) -> float:
-    """Seconds of the processor that one process takes, in the system included."""
+    """Return the processor seconds of one process, including system time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         [sys.executable, *arguments],
@@ -50,7 +50,7 @@ def processor_time(arguments: list[str], environment: dict[str, str]) -> float:
 
 
 def measure(checkouts: list[Path], rounds: int) -> list[dict[str, float]]:
-    """The median of each command for each checkout; a first round that compiles does not count."""
+    """Return the median of each command for each checkout; the first round, which compiles, does not count."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPYCACHEPREFIX"] = folder

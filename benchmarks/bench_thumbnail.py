@@ -29,7 +29,7 @@ GOAL_SECONDS = 0.2
 
 
 def bumpy_ball(rings: int = 25, sides: int = 40) -> Scene:
-    """2,000 triangles, smooth, with ten materials."""
+    """Return a smooth mesh of 2,000 triangles with ten materials."""
     high, around = np.meshgrid(np.linspace(0, np.pi, rings + 1), np.arange(sides) * 2 * np.pi / sides, indexing="ij")
     size = 1 + 0.1 * np.sin(5 * around) * np.sin(high) ** 2
     points = np.stack(
@@ -58,7 +58,7 @@ def from_file(path: Path) -> bytes:
 
 
 def processor_seconds(work: Callable[[], object], runs: int = 7) -> float:
-    """The least of several runs: what the work costs, whatever else the machine does."""
+    """Return the least processor time of several runs."""
     best = float("inf")
     for _ in range(runs):
         begin = time.process_time()
@@ -101,7 +101,7 @@ print(time.process_time() - begin)
 
 
 def against(base: str, rounds: int = 3) -> None:
-    """Processor time of both versions for the windmill and every 25th real file up to 100 KB."""
+    """Measure the processor time of both versions for the windmill and every 25th real file up to 100 KB."""
     root = Path(__file__).resolve().parents[1]
     small = [path for path in corpus_files() if path.stat().st_size <= 100_000][::25]
     paths = [str(path) for path in (root / "examples" / "windmill.3ds", *small)]

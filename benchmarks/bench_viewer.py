@@ -46,7 +46,7 @@ KEYS = 100
 
 
 def five_megabytes() -> bytes:
-    """Sheets of 100 x 100 vertices that wander and turn."""
+    """Make sheets of 100 x 100 vertices that move and rotate."""
     rng = np.random.default_rng(1)
     x, y = np.meshgrid(np.arange(SIDE, dtype="<f4"), np.arange(SIDE, dtype="<f4"))
     corner = (np.arange(SIDE - 1)[:, None] * SIDE + np.arange(SIDE - 1)).reshape(-1)
@@ -77,7 +77,7 @@ class Work:
     described: float
     exported: float
     page: float | None
-    """of the page's main thread; None where there is no browser"""
+    """seconds of the main thread of the page; None without a browser"""
     scripts: float = 0.0
 
     @property
@@ -86,7 +86,7 @@ class Work:
 
 
 def measure(file: ViewedFile, browser: Browser | None) -> Work:
-    """What it takes until a file that nobody has looked at yet is up."""
+    """Measure the work until a new file is shown."""
     begin = time.process_time()
     file.scene()
     described = time.process_time()
@@ -108,7 +108,7 @@ def measure(file: ViewedFile, browser: Browser | None) -> Work:
 
 
 def many_tracks(count: int, keys: int = 5) -> bytes:
-    """Nodes in chains of ten, each with keys of place, turn and size, that show one shape."""
+    """Make nodes in chains of ten, with keys of position, rotation and scale, that show one shape."""
     rng = np.random.default_rng(2)
     points = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], "<f4")
     faces = np.array([(0, 1, 2, 7), (0, 1, 3, 7), (0, 2, 3, 7), (1, 2, 3, 7)], "<u2")
@@ -129,7 +129,7 @@ def many_tracks(count: int, keys: int = 5) -> bytes:
 
 
 def page_of_many_tracks(folder: Path, count: int) -> None:
-    """`view --export` of many animated nodes."""
+    """Measure `view --export` of many animated nodes."""
     path = folder / "many.3ds"
     path.write_bytes(many_tracks(count))
     run(["view", str(EXAMPLE), "--export", str(folder / "warm.html"), "-f"])  # imports are paid
