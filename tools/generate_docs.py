@@ -23,7 +23,7 @@ from keyframer.cli.parser import ABOUT, COMMANDS, build_parser, command_module
 from keyframer.fields import field_meanings
 from keyframer.formats import FORMATS, Format
 from keyframer.formats.kit.declared_fields import FEATURES
-from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, every
+from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_fields
 from keyframer.inspecting.format_support import supported_features
 from keyframer.inspecting.tables import markdown
 from keyframer.issues import ISSUES_PER_CODE, ISSUES_PER_FILE, IssueType
@@ -81,7 +81,7 @@ def with_holdings(page: str, formats: Iterable[Format]) -> str:
         [words, *("yes" if word in each else "" for each in supported.values())] for word, words in FEATURES.items()
     ]
     for part in REPORTED_PARTS:
-        for word in every(part):
+        for word in all_fields(part):
             rows.append([f"`{word}`", *("yes" if word in each else "" for each in supported.values())])
     begin, end = page.index(_BEGIN) + len(_BEGIN), page.index(_END)
     return "\n".join([page[:begin], "", *markdown(("", *supported), rows), "", page[end:]])

@@ -13,12 +13,12 @@ from keyframer.formats.ase.bridge import declared_fields as ase
 from keyframer.formats.ase.records import Block
 from keyframer.formats.contract import Format
 from keyframer.formats.kit.declared_fields import FEATURES
-from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, every
+from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_fields
 from keyframer.formats.uto3d import records as uto3d_records
 from keyframer.formats.uto3d.bridge import declared_fields as uto3d
 from keyframer.scene import Camera, Environment, Light, LightType, Material, TextureMap
 
-KNOWN = {*FEATURES, *(word for part in REPORTED_PARTS for word in every(part))}
+KNOWN = {*FEATURES, *(word for part in REPORTED_PARTS for word in all_fields(part))}
 
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)

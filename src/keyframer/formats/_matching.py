@@ -56,7 +56,7 @@ def match(before: Scene, after: Scene) -> Matching:
     matching = Matching(_pairs(before.nodes, after.nodes), _pairs(before.materials, after.materials))
     links: dict[str, tuple[dict[int, int], dict[int, int]]] = {name: ({}, {}) for name in CARRIED}
     for new, old in list(matching.nodes.items()):
-        if not _goes_on(after.nodes[new], before.nodes[old], links):
+        if not _is_same_node(after.nodes[new], before.nodes[old], links):
             matching.instead[new] = matching.nodes.pop(new)
     lists = [("nodes", matching.nodes), ("materials", matching.materials)]
     lists += [(_LISTS[name], forth) for name, (forth, _) in links.items()]
@@ -77,7 +77,7 @@ def match(before: Scene, after: Scene) -> Matching:
     return matching
 
 
-def _goes_on(new: Node, old: Node, links: dict[str, tuple[dict[int, int], dict[int, int]]]) -> bool:
+def _is_same_node(new: Node, old: Node, links: dict[str, tuple[dict[int, int], dict[int, int]]]) -> bool:
     """Return whether a node has the same kind as before, and shows the same mesh, camera or light."""
     pairs = {name: (getattr(new, name), getattr(old, name)) for name in CARRIED}
     if new.kind is not old.kind or any((a is None) != (b is None) for a, b in pairs.values()):

@@ -38,7 +38,7 @@ def misread_fields(goal: Scene, again: Scene, new: Collection[int]) -> list[Path
         for path in _NEAR.scenes(goal, again)
         if path[:2] not in exempt
         and path[:4] not in exempt
-        and not _says_the_rest(goal, again, path)
+        and not _repeats_rest_pose(goal, again, path)
         and not _is_usual(goal, again, path)
         and not _same_shapes(goal, again, path)
         and not _same_motion(goal, again, path)
@@ -134,7 +134,7 @@ def is_overridden(scene: Scene, path: Path) -> bool:
     return kind is not None and (int(path[1]), kind) in tracks
 
 
-def _says_the_rest(after: Scene, again: Scene, path: Path) -> bool:
+def _repeats_rest_pose(after: Scene, again: Scene, path: Path) -> bool:
     """Return whether a new track only repeats the rest transform, which some formats store as a track."""
     if len(path) != 5 or path[:3] != ("clips", 0, "channels"):
         return False

@@ -143,7 +143,7 @@ class _Merging:
         wrong = [path for path in apart if not is_overridden(after, path)]
         elsewhere = set() if matching.plain else displaced(after, again, nodes)
         if wrong or missing or elsewhere:
-            self._excuse(wrong, missing, elsewhere, start, read_scene, theirs)
+            self._check_differences(wrong, missing, elsewhere, start, read_scene, theirs)
         self._report_unknown(merged_document, ours)
         dropped = [path for path in apart if path in changed or path in (("clips", 0, "start"), ("clips", 0, "end"))]
         self._report_new(materials, again, theirs.report)
@@ -167,7 +167,7 @@ class _Merging:
             raise CannotMerge("removed materials would remain")
         return nodes, materials
 
-    def _excuse(
+    def _check_differences(
         self,
         apart: list[Path],
         missing: Collection[int],

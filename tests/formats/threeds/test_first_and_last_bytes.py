@@ -11,7 +11,7 @@ from keyframer.formats.threeds import FORMAT
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.summary import describe
-from keyframer.formats.threeds.text_mode_damage import derails
+from keyframer.formats.threeds.text_mode_damage import find_invalid_chunk
 from tests.formats.threeds.bridge import make
 
 
@@ -47,9 +47,9 @@ def test_a_section_may_end_early_but_not_in_the_middle_of_nowhere() -> None:
     inside = chunk(0x0100, bytes(4)) + chunk(0x3D3E, bytes(4))
     keyframer_section = chunk(0xB000, chunk(0xB00A, bytes(10)))
     whole = chunk(0x4D4D, chunk(0x3D3D, inside) + keyframer_section)
-    assert derails(whole) is None
+    assert find_invalid_chunk(whole) is None
     nowhere = chunk(0x4D4D, chunk(0x3D3D, inside + b"\x55\x55" + bytes(8)) + keyframer_section)
-    assert derails(nowhere) == 6 + 6 + len(inside)
+    assert find_invalid_chunk(nowhere) == 6 + 6 + len(inside)
 
 
 @pytest.mark.parametrize(

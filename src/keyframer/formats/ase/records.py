@@ -178,7 +178,7 @@ class Table(AseRecord):
         """Return the text in braces, made from the columns."""
         return f"{self.rows(chr(10) + chr(9) * (depth + 1))}\n{chr(9) * depth}".encode("latin-1")
 
-    def written_anew(self) -> bytes:
+    def rewritten(self) -> bytes:
         return self.write(getattr(self, "depth", 0))
 
     def same(self, other: Table) -> bool:

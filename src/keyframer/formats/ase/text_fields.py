@@ -142,7 +142,7 @@ class _AsWritten(_Text):
             raise ValueError("expected text as bytes")
 
     def dump(self, value: bytes, record: Any) -> object:
-        if not value or value == record.written_anew():
+        if not value or value == record.rewritten():
             return None
         return bytes_to_ascii(value)
 

@@ -81,7 +81,7 @@ _USUAL: dict[str, Any] = {"alpha_mode": "OPAQUE", "metallic": 0.0, "emissive": [
 """values that are the implicit default of other formats"""
 
 
-def every(part: str) -> tuple[str, ...]:
+def all_fields(part: str) -> tuple[str, ...]:
     """Return the names of all fields of a part that are reported one by one: ``materials.shininess`` …"""
     kind, elsewhere = _FIELDS[part]
     names = (item.name for item in fields(kind) if item.name not in elsewhere)
@@ -254,7 +254,7 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         ("unused lights", _unused(scene, "lights"), "light", " without a node"),
     )
     features = [(what, f"{counted(count, noun)}{words}") for what, count, noun, words in kinds if count]
-    around = [words for words, is_present in _surroundings(environment) if is_present]
+    around = [words for words, is_present in _environment_kinds(environment) if is_present]
     if around:
         features.append(("environment", ", ".join(around)))
     if clip.bounds is not None:
@@ -274,7 +274,7 @@ def _unused(scene: Scene, part: str) -> int:
     return len(set(range(len(getattr(scene, part)))) - used)
 
 
-def _surroundings(given: Environment) -> tuple[tuple[str, bool], ...]:
+def _environment_kinds(given: Environment) -> tuple[tuple[str, bool], ...]:
     background = (given.background_color, given.background_image, given.gradient)
     fog = (given.fog, given.distance_cue, given.layered_fog)
     stated = any(part is not None for part in (*background, *fog))

@@ -39,7 +39,7 @@ def choose_layout(data: bytes) -> Dialect:
     truncated file is still accepted as a clip if its head describes roll, pitch and heading; that is more likely than
     another layout of an unknown type with bytes left over.
     """
-    _refuse_impostors(data)
+    _reject_text_file(data)
     size = len(data)
     candidates = [fit for fit in (fit_retail(data), fit_document(data, size), fit_old(data)) if fit is not None]
     fits = [fit for fit in candidates if fit.end <= size and fit.zero_width_at is None]
@@ -57,7 +57,7 @@ def choose_layout(data: bytes) -> Dialect:
     raise IO_UNRECOGNISED.failure(0, "/", reason=_why_not(candidates, size))
 
 
-def _refuse_impostors(data: bytes) -> None:
+def _reject_text_file(data: bytes) -> None:
     """Reject a text file of the game: ``pedanim_manantrnch.anim`` is 104 bytes of ASCII text."""
     if data[:4] == COMPRESSED:
         reason = "a compressed animation of Smuggler's Run 2 (cmp), whose layout is not documented"

@@ -1,4 +1,4 @@
-"""The companion skeleton (``.skel``): text that names the bones of a clip and says where they are.
+"""The companion skeleton (``.skel``): text with the names and offsets of the bones of a clip.
 
     NumBones 2
     bone root {
@@ -6,7 +6,7 @@
         bone spine { offset 0.0 0.05 0.02 }
     }
 
-Bones stand in pre-order, which is also the order of a clip's angles. Keywords are known in any case; words that are
+Bones are in pre-order, which is also the order of a clip's angles. Keywords are known in any case; words that are
 neither are kept with their bone.
 """
 

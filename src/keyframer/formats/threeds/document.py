@@ -231,7 +231,7 @@ class _Reader:
             self.issues.add(STRUCT_CHUNK_OVERRUN, str(place), at + 2, size=size, left=left)
         chunk: Chunk
         if cls is None:
-            chunk = self._read_stranger(parent, chunk_id, cursor.take(actual), place)
+            chunk = self._read_unknown(parent, chunk_id, cursor.take(actual), place)
         else:
             if cls.once and index:
                 self._add_named(STRUCT_DUPLICATE_CHUNK, parent, chunk_id, place, at)
@@ -268,7 +268,7 @@ class _Reader:
             chunk.tail = window.rest()
         return chunk
 
-    def _read_stranger(self, parent: _Open, chunk_id: int, whole: bytes, place: Place) -> RawChunk:
+    def _read_unknown(self, parent: _Open, chunk_id: int, whole: bytes, place: Place) -> RawChunk:
         """Read a chunk that is unknown, or not valid here, as bytes without sub-chunks."""
         at, data = parent.at, whole[HEADER_SIZE:]
         if chunk_id in CHUNKS:

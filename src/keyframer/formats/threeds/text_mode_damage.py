@@ -29,7 +29,7 @@ def diagnose(data: bytes) -> str | None:
         return None
     missing = _HEADER.unpack_from(data)[1] - len(data)
     lines = data.count(b"\n")
-    if 0 < missing <= lines and b"\r\n" not in data and (lost := derails(data)) is not None:
+    if 0 < missing <= lines and b"\r\n" not in data and (lost := find_invalid_chunk(data)) is not None:
         return (
             f"damaged by a transfer in text mode: {missing} bytes are missing, there are {lines} LF and not one CR LF, "
             f"and the chunks lose their way at {lost:#x}"
@@ -37,7 +37,7 @@ def diagnose(data: bytes) -> str | None:
     return None
 
 
-def derails(data: bytes) -> int | None:
+def find_invalid_chunk(data: bytes) -> int | None:
     """Return the offset at which a walk over the chunks meets an invalid one before the end of the data."""
     stack = [(_HEADER.unpack_from(data)[0], 6)]
     size = len(data)

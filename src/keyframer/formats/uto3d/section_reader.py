@@ -172,14 +172,14 @@ class Reader:
         """Handle bytes that are not the tag of a section: trailing bytes after the last section, an error before it."""
         later = SECTIONS[expected:]
         owed = any(self.sections.count(section) > 0 and not section.fewer for section in later)
-        if owed or any(self.data.find(section.TAG, pos) >= 0 for section in later) or self._goes_on(pos, expected):
+        if owed or any(self.data.find(section.TAG, pos) >= 0 for section in later) or self._continues(pos, expected):
             self._report_tag(pos, [section.TAG for section in later], self.place)
             self._keep_rest(self.header, pos, STRUCT_TAG_MISMATCH.code)
             return
         self.document.trailing = self.data[pos:]
         self.issues.add(STRUCT_TRAILING_DATA, "/", pos, size=len(self.data) - pos)
 
-    def _goes_on(self, pos: int, expected: int) -> bool:
+    def _continues(self, pos: int, expected: int) -> bool:
         """Return whether another record of the previous section follows: its count is too small."""
         return 0 < expected < len(SECTIONS) and self.sections.begins(SECTIONS[expected - 1], pos, cut_short=False)
 
@@ -222,10 +222,10 @@ class Reader:
         none.
         """
         for kind, count, start in self.mismatches:
-            if not (issubclass(kind, CameraTargetSection) and self._all_looked_at()):
+            if not (issubclass(kind, CameraTargetSection) and self._targets_match()):
                 self._report_mismatch(kind, count, start)
 
-    def _all_looked_at(self) -> bool:
+    def _targets_match(self) -> bool:
         """Return whether every target belongs to a camera or light, and every camera has the target that it names."""
         records = [child for part in self.header.children for child in part.children]
         targets = [record for record in records if isinstance(record, CameraTarget)]

@@ -101,7 +101,7 @@ class _Builder:
         self._carry(motion)
         aim(self.scene, motion, self.world)
         skins.read_skins(self.reporter, self.document, self.scene, self.blocks, self.world)
-        self._surroundings()
+        self._read_environment()
 
     def _text(self, raw: bytes) -> str:
         return decode_name(raw, self.options.encoding)
@@ -254,7 +254,7 @@ class _Builder:
         self.reporter.mark(track, "ase", animation)
         self.scene.clips[0].channels.append(Channel(number, track))
 
-    def _surroundings(self) -> None:
+    def _read_environment(self) -> None:
         for block in self.document.find(Block):
             if block.keyword != b"SCENE":
                 continue

@@ -99,7 +99,7 @@ def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, budget
     counts = record.vertices["weight_count"].astype(np.int64)
     total = len(record.weights)
     good = first + counts <= total
-    _complain(reporter, record, "vertices", "weight", ~good, first + counts - 1, total)
+    _report_invalid(reporter, record, "vertices", "weight", ~good, first + counts - 1, total)
     counts = np.where(good, counts, 0)
     budget.grant("copies", 4 * total * _NUMBERS)
     room = budget.left("copies") // _NUMBERS
@@ -113,7 +113,7 @@ def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, budget
     chosen = starts + np.arange(len(owners))
     joints = record.weights["joint"].astype(np.int64)
     sound = (joints >= 0) & (joints < joint_count)
-    _complain(reporter, record, "weights", "joint", ~sound, joints, joint_count)
+    _report_invalid(reporter, record, "weights", "joint", ~sound, joints, joint_count)
     usable = sound[chosen]
     return owners[usable], chosen[usable]
 
@@ -122,11 +122,13 @@ def _corners(reporter: Reporter, record: MeshRecord) -> npt.NDArray[np.int32]:
     """Return corners in counter-clockwise order; the file has them clockwise seen from outside."""
     corners = record.triangles.astype(np.int64)
     good = np.asarray((corners < len(record.vertices)).all(axis=1))
-    _complain(reporter, record, "triangles", "vertex", ~good, corners.max(axis=1, initial=0), len(record.vertices))
+    _report_invalid(
+        reporter, record, "triangles", "vertex", ~good, corners.max(axis=1, initial=0), len(record.vertices)
+    )
     return corners[good][:, [0, 2, 1]].astype(np.int32)
 
 
-def _complain(
+def _report_invalid(
     reporter: Reporter, record: MeshRecord, field: str, kind: str, bad: npt.NDArray[np.bool_], values: Ints, count: int
 ) -> None:
     reporter.report_each(

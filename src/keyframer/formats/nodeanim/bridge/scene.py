@@ -63,7 +63,7 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
     ends = [channel.track.times[np.isfinite(channel.track.times)] for channel in clip.channels]
     clip.end = max((float(times.max()) for times in ends if len(times)), default=0.0)
     scene.clips.append(clip)
-    _keep_the_rest(document, scene)
+    _keep_unknown_chunks(document, scene)
     return scene
 
 
@@ -139,7 +139,7 @@ def _track(
     return track
 
 
-def _keep_the_rest(document: Document, scene: Scene) -> None:
+def _keep_unknown_chunks(document: Document, scene: Scene) -> None:
     """Keep unknown chunks and bytes in the extras."""
     rest: dict[str, object] = {}
     chunks = [{"id": chunk.id, "data": chunk.data.hex()} for chunk in islice(document.find(RawChunk), _MOST_CHUNKS)]

@@ -159,10 +159,10 @@ class NodeWriter:
         written = {number for number, _ in nodes}
         clips = self.scene.clips[:1]
         channels = [channel for clip in clips for channel in clip.channels if channel.node in written]
-        self.fitter.fit_ahead(channel.track for channel in channels if self._is_held(channel.track.kind))
+        self.fitter.fit_ahead(channel.track for channel in channels if self._is_supported(channel.track.kind))
         tracks = [self.tracks(number, node) for number, node in nodes]
         if self.options.time_unit == "auto":
-            tracks = self._in_a_unit_that_is_recognised(tracks)
+            tracks = self._in_recognised_unit(tracks)
         degrees = self.like.degrees
         if degrees is None:
             degrees = self._needs_degrees([track["rotation"] for track in tracks if "rotation" in track])
@@ -210,7 +210,7 @@ class NodeWriter:
         base = unit_detection.time_base([Node(translation_keys=keys)], Options())
         return UNITS[base.unit] == unit and math.isclose(base.rate, self.rates[unit])
 
-    def _in_a_unit_that_is_recognised(self, tracks: list[dict[str, Track]]) -> list[dict[str, Track]]:
+    def _in_recognised_unit(self, tracks: list[dict[str, Track]]) -> list[dict[str, Track]]:
         """Return the tracks in another time unit if added keys prevent readers from recognising the first one."""
         times = np.concatenate(
             [np.empty(0), *(track.times for tracks_of_node in tracks for track in tracks_of_node.values())]
@@ -225,7 +225,7 @@ class NodeWriter:
                 ]
         return tracks
 
-    def _is_held(self, kind: str) -> bool:
+    def _is_supported(self, kind: str) -> bool:
         """Return whether the format has keys for tracks of a kind."""
         return kind in MOTION or (kind == "scale_axes" and self.dialect.scale_axis)
 
@@ -237,7 +237,7 @@ class NodeWriter:
         tracks_by_kind: dict[str, Track] = {}
         for channel in self.scene.channels_of(number):
             kind = channel.track.kind
-            if self._is_held(kind) and (kind not in tracks_by_kind or kind == "scale_axes"):
+            if self._is_supported(kind) and (kind not in tracks_by_kind or kind == "scale_axes"):
                 fitted = self.fitter.fit(channel.track, f"{plain_path('nodes', node.name)}/{kind}")
                 if fitted is not None:
                     tracks_by_kind[kind] = fitted
@@ -327,10 +327,10 @@ class NodeWriter:
         if asked == "absolute":
             self.reading["rotation_keys"] = asked
             return rows
-        return self._begun_by_a_full_turn(with_form(track, _FORMS["relative"]).values, unit)
+        return self._with_full_turn_first(with_form(track, _FORMS["relative"]).values, unit)
 
     @staticmethod
-    def _begun_by_a_full_turn(values: Floats, unit: float) -> Floats:
+    def _with_full_turn_first(values: Floats, unit: float) -> Floats:
         """Return the increments with a full turn added to the first key, so that readers recognise increments."""
         rows = np.column_stack([values[:, 3] * unit, values[:, :3]])
         rows[0, 0] = (values[0, 3] % math.tau + math.tau) * unit

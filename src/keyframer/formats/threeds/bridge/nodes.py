@@ -289,7 +289,7 @@ class ChannelReader:
             if usual is not None:
                 track, value = usual
             else:
-                checked = self._read_with_care(chunk, node, vertices)
+                checked = self._read_checked_track(chunk, node, vertices)
                 if checked is None:  # without keys, or with morph keys that name no matching mesh
                     node.extras["3ds"].setdefault("tracks", []).append(leftover(chunk))
                     continue
@@ -324,7 +324,7 @@ class ChannelReader:
         """Return nodes that may differ from their rest pose at this time; the result may include too many."""
         return self._repeated | {index for index, track in self._moving if not only_first_counts(track, moment)}
 
-    def _read_with_care(self, chunk: r.Track, node: Node, vertices: int) -> Track | None:
+    def _read_checked_track(self, chunk: r.Track, node: Node, vertices: int) -> Track | None:
         if type(chunk) in KINDS:
             return read_track(self._context, chunk, absolute=self._absolute, max_scene=self._max_scene)
         if isinstance(chunk, r.HideTrack):

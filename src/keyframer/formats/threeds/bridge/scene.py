@@ -108,7 +108,7 @@ class _Builder:
         for item in self.found:
             if id(item) not in self.placed:
                 self._place_without_node(item)
-        self._keep_the_rest(document, editor, keyframer)
+        self._keep_unknown_chunks(document, editor, keyframer)
 
     def _materials(self, blocks: list[r.Material]) -> dict[bytes, int]:
         """Read materials.
@@ -363,7 +363,7 @@ class _Builder:
         self.scene.nodes.append(node)
         self.links.nodes.append(None)
 
-    def _keep_the_rest(self, document: Document, editor: r.Editor | None, keyframer: r.Keyframer | None) -> None:
+    def _keep_unknown_chunks(self, document: Document, editor: r.Editor | None, keyframer: r.Keyframer | None) -> None:
         """Keep other chunks of the document as extras.
 
         These are chunks outside editor, keyframer and materials, and chunks of the keyframer that are not nodes.
