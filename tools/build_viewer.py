@@ -24,8 +24,10 @@ BUNDLED = ("three",)
 
 
 def main(arguments: list[str]) -> int:
-    """With ``--if-possible`` failing is not an error: tests that need the page are then skipped. ``--for-package``
-    takes a page that is there already, as in a source archive, without the packages that its tests need."""
+    """Build the page. With ``--if-possible`` a failure is not an error: tests that need the page are then skipped.
+    ``--for-package`` takes a page that is there already, as in a source archive, without the packages that its tests
+    need.
+    """
     if "--for-package" in arguments and is_fresh():
         return 0
     try:

@@ -55,7 +55,7 @@ def own_importer(cases: list[Case], folder: Path) -> list[float]:
 
 
 def vertices_off(case: Case, shown: dict[str, list[list[list[float]]]]) -> float:
-    """The largest distance of a vertex from where it belongs, in sizes of the scene."""
+    """Return the largest distance of a vertex from its correct position, relative to the size of the scene."""
     away = [0.0]
     for number, node in enumerate(case.scene.nodes):
         if node.mesh is not None:

@@ -104,7 +104,7 @@ def _is_unsafe(code: str, severity: Severity) -> bool:
 
 
 def _no_counts() -> Counter[Any]:
-    """An empty counter, without the Python code of its ``__init__``: every file has nine of them, mostly empty."""
+    """Return an empty counter without calling its ``__init__``: every file has nine of them, mostly empty."""
     return Counter.__new__(Counter)
 
 
@@ -155,7 +155,8 @@ class IssueLog:
         return max(self._per_code, 1)
 
     def _must_keep(self, kind: IssueType, severity: Severity) -> bool:
-        """Whether to create this issue: it can be listed, is worse than all before, or is the first unsafe one."""
+        """Return whether to create this issue: it can be listed, is worse than all before, or is the first unsafe
+        one."""
         if self._has_room(kind.code) or self._worst is None or severity > self._worst:
             return True
         return self._first_unsafe is None and _is_unsafe(kind.code, severity)

@@ -1,6 +1,6 @@
 """Runs jobs on many machines with Dask distributed (extra ``[cluster]``).
 
-Whoever can reach the scheduler can run code on the workers: see docs/batch.md before opening it to a network.
+Everyone who can reach the scheduler can run code on the workers: see docs/batch.md before opening it to a network.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class Tree:
                 for name in sorted(names):
                     self.images.add(name, os.path.relpath(os.path.join(where, name), folder))
 
-    def stands(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Return whether no folder has changed since."""
         return all(changed(where) == time for where, time in self._seen)
 
@@ -132,7 +132,7 @@ class Listings:
 
     def tree(self, folder: str) -> Tree:
         kept = self._trees.get(folder)
-        if kept is None or (self._fresh and not kept.stands()):
+        if kept is None or (self._fresh and not kept.is_unchanged()):
             if self._most is not None and len(self._trees) >= self._most:
                 self._trees.clear()
             kept = self._trees[folder] = Tree(folder)
@@ -175,12 +175,12 @@ class Dependencies:
         self._listings = Listings()
         self._hashes: dict[str, str] = {}
 
-    def stand(self, also: Iterable[list[Any]]) -> bool:
+    def are_unchanged(self, also: Iterable[list[Any]]) -> bool:
         """Return whether every entry is unchanged."""
         for path, size, known in also:
             if size == COMPANIONS:
                 names = self._listings.listing(os.path.dirname(path)).names
-                if _companions(path, names.__contains__) != known and _companions_there(path) != known:
+                if _companions(path, names.__contains__) != known and _companions_on_disk(path) != known:
                     return False
             elif size in (IMAGES, INSIDE):
                 if _would_do(self._listings, path, size) != known:
@@ -241,7 +241,7 @@ def _companions(path: str, exists: Callable[[str], bool]) -> list[str]:
     return [name for name in companion_names(os.path.basename(path), COMPANION_ENDINGS) if exists(name)]
 
 
-def _companions_there(path: str) -> list[str]:
+def _companions_on_disk(path: str) -> list[str]:
     """Return the companions on the disk: if it ignores case, a name exists in every spelling but is listed in one."""
     folder = os.path.dirname(path)
     return _companions(path, lambda name: os.path.lexists(os.path.join(folder, name)))
@@ -256,7 +256,7 @@ def file_of(path: str | os.PathLike[str]) -> list[Any]:
 def companions_of(path: str) -> list[list[Any]]:
     """Return the entries for companions: files next to a file with the same stem."""
     folder = os.path.dirname(path)
-    names = _companions_there(path)
+    names = _companions_on_disk(path)
     return [[path, COMPANIONS, names], *(file_of(os.path.join(folder, name)) for name in names)]
 
 

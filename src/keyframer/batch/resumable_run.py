@@ -307,12 +307,12 @@ class ResumableRun:
         if _never_came_back(row.status, row.code, row.sha256) and not row.also:  # as it was recorded once
             return False
         return output == row.output and (
-            self._outputs_stand(row, job.output)
-            and self._surroundings.stand(row.also)
-            and self._source_stands(row, job)
+            self._outputs_unchanged(row, job.output)
+            and self._surroundings.are_unchanged(row.also)
+            and self._source_unchanged(row, job)
         )
 
-    def _outputs_stand(self, row: Row, path: str) -> bool:
+    def _outputs_unchanged(self, row: Row, path: str) -> bool:
         for output in row.outputs:
             if self._is_url:
                 below = output["path"].removeprefix(self.out).lstrip("/")
@@ -332,7 +332,7 @@ class ResumableRun:
                 return False
         return True
 
-    def _source_stands(self, row: Row, job: Job) -> bool:
+    def _source_unchanged(self, row: Row, job: Job) -> bool:
         if job.stamp and job.stamp == row.stamp and not self._verify:
             return True
         if row.sha256 is None:  # it killed its reader: its hash is unknown, so only its time counts

@@ -91,7 +91,7 @@ class Report:
         return sum(count for (_, tallied), count in self.issues.tallies.items() if tallied is wanted)
 
     def in_pass(self, name: str) -> list[Issue]:
-        """The listed issues of one pass."""
+        """Return the listed issues of one pass."""
         return [issue for issue in self.issues if pass_of(issue.code) == name]
 
     def restricted(self, only: Collection[str] = (), ignore: Collection[str] = ()) -> Report:

@@ -95,7 +95,7 @@ def stored(part: LazyFields, name: str) -> Any:
 
 
 def unchecked(cls: type[Any], *, without: Collection[str] = ()) -> Callable[..., Any]:
-    """A constructor with the fields of a dataclass that checks nothing, for readers that know what they give.
+    """Return a constructor without checks, for readers that pass valid values.
 
     It is generated from the declaration: ``__init__`` and ``__post_init__`` of a track of one key took longer than
     everything else that is done with it. Lazy fields cannot be given; set them afterwards. Those of ``without`` must be
@@ -116,7 +116,7 @@ def unchecked(cls: type[Any], *, without: Collection[str] = ()) -> Callable[...,
 
 
 def leave_out(part: LazyFields, make: Callable[..., dict[str, Any]], *known: object) -> None:
-    """Fields of this part are not set: ``make(*known)`` gives them all when somebody first reads one."""
+    """Leave fields of this part unset: ``make(*known)`` returns them all when one is first read."""
     part._later = (make, *known)
 
 

@@ -12,8 +12,9 @@ _LEFT_OUT = {"SEM_UNKNOWN_ENUM": "value", "SEM_EXTENSION_UNKNOWN": "name", "LINK
 
 
 def report_unimported(scene: Scene, report: LossReport) -> None:
-    """An entry for each thing of an imported file that did not come into the scene: points, lines, instances, animated
-    colours, a second set of texture coordinates …"""
+    """Add an entry for each part of an imported file that is not in the scene: points, lines, instances, animated
+    colours, a second set of texture coordinates …
+    """
     told: Counter[tuple[str, str]] = Counter()
     for issue in scene.issues:
         if issue.code in _LEFT_OUT and not issue.unsafe:
@@ -24,7 +25,7 @@ def report_unimported(scene: Scene, report: LossReport) -> None:
 
 
 def report_salvaged(scene: Scene, report: LossReport) -> None:
-    """An entry for each piece that was left out while the scene was made, and for each kind that was only counted."""
+    """Add an entry for each part that was left out when the scene was made, and for each code that was only counted."""
     left = scene.issues.unsafe_counts()
     for issue in scene.issues:
         if issue.unsafe:

@@ -78,7 +78,7 @@ class Drawing:
         self.shapes.extend(shapes)
 
     def svg(self) -> str:
-        """A whole SVG document: no script, no link, no font of its own."""
+        """Return a whole SVG document without scripts, links or fonts."""
         return "\n".join([*self._svg(), ""])
 
     def _svg(self) -> Iterator[str]:

@@ -75,7 +75,7 @@ class Changes:
 
 
 def diff_documents(a: Document, b: Document) -> Changes:
-    """All differences between two documents of the same format."""
+    """Return all differences between two documents of the same format."""
     changes = Changes()
     digests: dict[int, bytes] = {}
     for records in (a.records, b.records):

@@ -301,7 +301,7 @@ def _view_columns(
 
 
 def joined_rows(tables: Sequence[StoredRows]) -> Array:
-    """The rows of several tables of one file and of one shape (layout and bits) as one array of records."""
+    """Return the rows of several tables of one file and of one shape (layout and bits) as one array of records."""
     layout, bits = tables[0][3:]
     size = layout.size_of[bits]
     whole = memoryview(tables[0][0])  # of one file: its parts are copied only once

@@ -54,7 +54,7 @@ class JobInput:
         return None if reader is None else reader.name
 
     def scene(self, result: Result) -> Scene:
-        """The scene; other files that were read or searched for are recorded in the result."""
+        """Return the scene; other files that were read or searched for are recorded in the result."""
         self.note_beside(result)
         salvage = bool(self.options.get("salvage"))
         scene = self.opened.scene(salvage=salvage)

@@ -110,8 +110,9 @@ def json_file(schema: str, version: int, record: object) -> bytes:
 
 
 def _indented(value: Any, margin: str) -> str:
-    """What ``json.dumps(value, indent=2)`` gives, three times as fast: that goes through values one by one in Python.
-    ``margin`` is the line break and what stands before the value."""
+    """Return the result of ``json.dumps(value, indent=2)``, three times as fast: that visits values one by one in
+    Python. ``margin`` is the line break and what stands before the value.
+    """
     inner = margin + "  "
     if isinstance(value, dict) and value:
         items = [f"{inner}{encode_basestring_ascii(key)}: {_indented(item, inner)}" for key, item in value.items()]

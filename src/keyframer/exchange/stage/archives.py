@@ -106,7 +106,7 @@ class ArchiveSource:
         return ".mvr" if self.is_show else ".gdtf"
 
     def describes(self, scene: Scene) -> bool:
-        """Whether the nodes are still placed as the archive says."""
+        """Return whether the nodes still have the placement of the archive."""
         return placement_digest(scene) == self.placement
 
 

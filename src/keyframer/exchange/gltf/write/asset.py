@@ -283,7 +283,7 @@ def write_gltf(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
 
 
 def _json(root: Json, indent: int | None = None) -> bytes:
-    """The text. Extras hold values of the scene as they are, which become JSON as they are met; going through them
+    """Return the JSON text. Extras contain values of the scene, which are converted on the fly; going through them
     before is left to the rare ones with numbers or keys that JSON does not know."""
     separators = (",", ":") if indent is None else (",", ": ")
 

@@ -67,7 +67,7 @@ white, with the map in its alpha), ``normal`` (for ``bump``: a normal map made o
 
 
 def no_images(material: Material, slot: str, map: TextureMap) -> None:
-    """An image source without images: texture names are kept in extras only."""
+    """Supply no images: texture names are kept in extras only."""
 
 
 def role_of(map: TextureMap) -> str | None:

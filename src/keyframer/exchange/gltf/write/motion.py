@@ -184,7 +184,7 @@ def _errors_of(motions: list[Motion], span: Span) -> Floats:
 
 
 def _crowded_gaps(motions: list[Motion], playing: Playing, span: Span) -> Indices:
-    """All gaps of motions whose keys are as close together as they may be, except jumps."""
+    """Return all gaps of motions whose keys are as close as allowed, except jumps."""
     crowded = [np.empty(0, np.intp)]
     for number, motion in enumerate(motions):
         if motion.too_fast or not motion.complete:
