@@ -84,7 +84,7 @@ def test_a_file_that_no_run_wrote_is_left_alone(
         ran = run(*batch)
         assert ran.code == 3
         assert " 1 failed" in ran.err
-        assert f"{theirs} is there already" in ran.err
+        assert f"{theirs} exists and was not written by an earlier run" in ran.err
         assert theirs.read_bytes() == b"somebody's own work"
         assert temporaries(tmp_path / "out") == []
     assert run(*batch, "--force").code == 0
@@ -126,7 +126,7 @@ def test_numbers_whose_text_was_never_written_are_taken_for_what_they_are(
         theirs.write_bytes(b"not what the name says")
         ran = run(*batch)
         assert ran.code == 3
-        assert f"{theirs} is there already" in ran.err
+        assert f"{theirs} exists and was not written by an earlier run" in ran.err
         assert theirs.read_bytes() == b"not what the name says"
     assert run(*batch, *(("--force",) if damaged else ())).code == 0
     assert contents(tmp_path / "out") == before
@@ -138,7 +138,7 @@ def test_a_link_that_leads_nowhere_is_not_written_through(run: Run, tmp_path: Pa
     (tmp_path / "out" / "a.glb").symlink_to(tmp_path / "elsewhere")
     ran = run("batch", "convert", tmp_path / "in", "-o", tmp_path / "out", "-j", "1")
     assert ran.code == 3
-    assert "a.glb is there already" in ran.err
+    assert "a.glb exists and was not written by an earlier run" in ran.err
     assert not (tmp_path / "elsewhere").exists()
 
 

@@ -358,7 +358,7 @@ def test_a_folder_has_one_run_at_a_time(place: Place) -> None:
 
 def test_ledgers_that_are_none(tmp_path: Path) -> None:
     put(tmp_path / "text", b"x" * 5_000)
-    with pytest.raises(LedgerError, match="not a ledger"):
+    with pytest.raises(LedgerError, match="is not a usable ledger"):
         Ledger(str(tmp_path / "text"), str(tmp_path))
     with pytest.raises(LedgerError, match="no ledger"):
         Ledger(str(tmp_path / "missing"), read_only=True)
