@@ -32,7 +32,7 @@ def test_two_extensions() -> None:
     given_names, renamed = assigned("a.3ds", "a.anim", "b.3ds")
     assert given_names == ["a.3ds.glb", "a.anim.glb", "b.glb"]
     assert [each.given for each in renamed] == ["a.3ds.glb", "a.anim.glb"]
-    assert "2 files want this name" in renamed[0].reason
+    assert "2 files have this output name" in renamed[0].reason
 
 
 def test_case_twins_and_unicode_twins() -> None:
@@ -63,7 +63,7 @@ def test_long_names() -> None:
     (found,), (renamed,) = assigned(f"{'f' * 300}/{long}", suffix=".identify.json", replace=False)
     assert all(len(os.fsencode(part)) <= LONGEST for part in found.split("/"))
     assert found.endswith(".identify.json")
-    assert "longer" in renamed.reason
+    assert "too long" in renamed.reason
     twins = names("x" * 251 + ".3ds", "x" * 251 + ".u3d")
     assert len({key_of(name) for name in twins}) == 2
     assert all(len(os.fsencode(name)) <= LONGEST for name in twins)

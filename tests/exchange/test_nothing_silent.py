@@ -709,13 +709,13 @@ def test_texture_vertices_in_the_same_place_are_no_seam(tmp_path: Path) -> None:
     sheet = scene.meshes[0]
     sheet.uv = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0], [1, 1.0]])
     sheet.uv_corners = np.array([[0, 1, 2], [4, 5, 3]])
-    assert not [loss for loss in keyframer.save(scene, tmp_path / "a.3ds") if "doubled" in loss.detail]
+    assert not [loss for loss in keyframer.save(scene, tmp_path / "a.3ds") if "duplicated" in loss.detail]
     found = keyframer.load(tmp_path / "a.3ds").meshes[0]
     assert len(found.positions) == 4
     sheet.uv[4] = (0.5, 0.5)
     report = keyframer.save(scene, tmp_path / "b.3ds")
-    assert [loss.detail for loss in report if "doubled" in loss.detail] == [
-        "1 vertices were duplicated at texture seams"
+    assert [loss.detail for loss in report if "duplicated" in loss.detail] == [
+        "1 vertex was duplicated at texture seams"
     ]
 
 

@@ -267,7 +267,7 @@ def test_rounds_are_played_out_where_a_format_has_none(wrap: Wrap, tmp_path: Pat
 
 def test_a_pair_that_would_leave_nothing_is_refused() -> None:
     still = Scene(nodes=[Node("box", mesh=0)], meshes=[Mesh("box", np.eye(3), np.array([[0, 1, 2]]))])
-    for format, reason in (("midtown", "nothing in the scene is animated"), ("nodeanim", "this scene has none")):
+    for format, reason in (("midtown", "nothing in the scene is animated"), ("nodeanim", "the scene has no keys")):
         with pytest.raises(NothingToWrite, match=reason):
             written(format, still)
     for format in SUFFIXES:

@@ -108,7 +108,7 @@ class TestForeign:
         file, _ = opened
         found = file.file.track(3)
         assert found is not None
-        assert "numbers that it leaves out are zeros" in json.loads(found)["missing"]
+        assert "omitted numbers are zeros" in json.loads(found)["missing"]
 
     def test_nodes_and_tracks_are_objects_of_the_text(self, opened: tuple[Opened, Path]) -> None:
         file, _ = opened

@@ -156,10 +156,10 @@ def test_missing_images_and_losses_are_under_issues(shown: Watched) -> None:
     assert "STONE.PNG" in image.inner_text()
     _, report = keyframer_report()
     assert shown.page.inner_text("#loss-summary") == report.summary()
-    for outcome in ("baked", "extras", "approximated"):
+    for outcome, words in (("baked", "baked"), ("extras", "in extras"), ("approximated", "approximated")):
         listed = [loss for loss in report if loss.outcome.value == outcome]
         assert listed
-        group = shown.page.locator("#issues details", has_text=f"{len(listed)} {outcome}")
+        group = shown.page.locator("#issues details", has_text=f"{len(listed)} {words}")
         assert group.locator(".loss").count() == len(listed)
     group = shown.page.locator("#issues details", has_text="approximated")
     group.locator("summary").click()

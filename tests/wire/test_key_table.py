@@ -362,13 +362,12 @@ def test_what_does_not_fit_is_refused(layout: KeyLayout, keys: Keys, words: str)
 @pytest.mark.parametrize("flags", [0, 1, 0x80])
 def test_rows_of_several_tables_are_joined_without_columns(layout: KeyLayout, flags: int) -> None:
     size = layout.time.itemsize + (layout.flags.itemsize if layout.has_flags else 0) + 4 * (layout.width or 0) + 4
-    tables = []
-    for number, count in enumerate((1, 3)):
-        data = bytearray(bytes(range(number, number + size)) * count)
-        row = size if flags & 1 or layout.width is None or not layout.has_flags else size - 4
-        for at in range(layout.flags_at, row * count, row):
-            data[at : at + layout.flags.itemsize] = flags.to_bytes(layout.flags.itemsize, "little")
-        tables.append(read_keys(Cursor(bytes(data)), layout, count, "keys", 0))
+    row = size if flags & 1 or layout.width is None or not layout.has_flags else size - 4
+    data = bytearray(bytes(range(size)) * 4)
+    for at in range(layout.flags_at, row * 4, row):
+        data[at : at + layout.flags.itemsize] = flags.to_bytes(layout.flags.itemsize, "little")
+    cursor = Cursor(bytes(data))
+    tables = [read_keys(cursor, layout, count, "keys", 0) for count in (1, 3)]  # one behind the other in one file
     stored = [keys.stored_rows() for keys in tables]
     if None in stored:
         assert layout.width is None

@@ -93,9 +93,9 @@ class LossReport:
         where, offset = _source_of(extras)
         self.losses.append(Loss(outcome, path, detail, error, unit, where, offset))
 
-    def add_cut_short(self, path: str, detail: str) -> None:
+    def add_cut_short(self, path: str, detail: str, extras: Mapping[str, Any] | None = None) -> None:
         """Add an entry for motion that a limit cut short or made less exact; the summary counts these."""
-        self.add(Outcome.DROPPED, path, f"cut short: {detail}")
+        self.add(Outcome.DROPPED, path, f"cut short: {detail}", extras=extras)
         self.measured["cut_short"] = self.measured.get("cut_short", 0.0) + 1
 
     def forget(self, path: str) -> None:

@@ -67,12 +67,12 @@ def test_whole_frames_are_too_far_apart_and_the_report_says_so(tmp_path: Path) -
     error, loss = saved(tmp_path / "out.3ds")
     assert loss.error is not None
     assert ASKED < error <= 1.05 * loss.error
-    assert "the times that the format has do not allow it; find_rate=true looks for a rate that would" in loss.detail
+    assert "the times of the format do not allow it; find_rate=true looks for a rate that would" in loss.detail
 
 
 def test_a_rate_that_would_do_is_looked_for_on_request(tmp_path: Path) -> None:
     _, loss = saved(tmp_path / "out.3ds", find_rate=True)
-    assert "the times that the format has do not allow it: fps=120 would" in loss.detail
+    assert "the times of the format do not allow it: fps=120 would" in loss.detail
 
 
 def test_a_character_of_19_joints_and_2000_keys_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

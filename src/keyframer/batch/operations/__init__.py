@@ -62,7 +62,11 @@ def _picture_suffix(options: Mapping[str, Any]) -> str:
     return suffix(options)
 
 
-_READING = ("keyframer.exchange.opening", *(module for known in FORMATS for module in known.preload))
+_READING = (
+    "keyframer.exchange.opening",
+    "keyframer.wire.gc_paused",
+    *(module for known in FORMATS for module in known.preload),
+)
 _WRITING = ("keyframer.exchange.gltf.write", "keyframer.scene.consistency")
 
 _ALL = (

@@ -95,8 +95,8 @@ class ClipWriter:
         keep_tracks(self._context, self._number, self._tree.placed, self._motions, set(self._aims), self.span)
         for (node, kind), motion in self._motions.items():
             if shortcoming := motion.shortcoming(self.span):
-                path = f"/nodes/{self._context.scene.nodes[node].name}/{kind}"
-                self._context.report.add_cut_short(path, shortcoming)
+                moved = self._context.scene.nodes[node]
+                self._context.report.add_cut_short(f"/nodes/{moved.name}/{kind}", shortcoming, moved.extras)
         return content
 
     def _make_motions(self, tightness: float, *, fitted_only: bool = False) -> None:

@@ -151,7 +151,7 @@ class Properties:
         detail = "resampled; needs KHR_animation_pointer"
         path, extras = self._path(node, kind), self._context.scene.nodes[node].extras
         if shortcoming := motion.shortcoming(self._span):
-            self._context.report.add_cut_short(path, shortcoming)
+            self._context.report.add_cut_short(path, shortcoming, extras)
         self._context.report.add(Outcome.APPROXIMATED, path, detail, error=error, unit=unit, extras=extras)
 
     def _path(self, node: int, kind: str) -> str:

@@ -190,8 +190,9 @@ def _crowded_gaps(motions: list[Motion], playing: Playing, span: Span) -> Indice
         if motion.too_fast or not motion.complete:
             first, count = int(playing.starts[number]), int(playing.counts[number])
             ends = playing.times[first + 1 : first + count]
-            jumps = span.seconds(motion.breaks[motion.jumps])
-            distances = np.abs(ends[:, None] - jumps).min(axis=1, initial=np.inf)
+            jumps = np.concatenate([[-np.inf], span.seconds(motion.breaks[motion.jumps]), [np.inf]])
+            following = np.searchsorted(jumps, ends)
+            distances = np.minimum(ends - jumps[following - 1], jumps[following] - ends)
             crowded.append(first + np.flatnonzero(distances > 0.1 * _CLOSEST))
     return np.concatenate(crowded)
 

@@ -251,8 +251,9 @@ class NodeWriter:
             words = f"{len(mesh.positions)} vertices and {len(mesh.corners)} faces are too many for one mesh"
             self.report.add(Outcome.BAKED, path, f"{words}: {len(parts)} pieces")
         elif len(parts[0].vertices) > len(mesh.positions):
-            doubled = len(parts[0].vertices) - len(mesh.positions)
-            self.report.add(Outcome.BAKED, path, f"{doubled} vertices were duplicated at texture seams")
+            added = len(parts[0].vertices) - len(mesh.positions)
+            duplicated = "1 vertex was" if added == 1 else f"{added} vertices were"
+            self.report.add(Outcome.BAKED, path, f"{duplicated} duplicated at texture seams")
         reverse = bool(self.prepared.flipped[number])
         for place, piece in enumerate(parts):
             object_name = name if place == 0 else self.names.claim(self.names.shown(name))
