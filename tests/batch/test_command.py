@@ -233,11 +233,11 @@ def test_ctrl_c_stops_cleanly_and_the_rest_is_done_later(tmp_path: Path) -> None
     process.send_signal(signal.SIGINT)
     assert process.stderr is not None
     shown = iter(process.stderr.readline, "")
-    assert any("stopping after the files at work" in line for line in shown)
+    assert any("stopping after the current files" in line for line in shown)
     gate.open()
     _, text = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, text
-    assert "not begun" in text
+    assert "not started" in text
     assert "Traceback" not in text
     done = made(out)
     assert 30 < len(done) < 300

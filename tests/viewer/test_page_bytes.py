@@ -106,14 +106,14 @@ def test_a_key_that_the_file_does_not_hold_says_so(shown: Watched) -> None:
     shown.page.keyboard.press("ArrowRight")
     shown.page.click("#tab-bytes")
     shown.page.wait_for_function(
-        "() => document.getElementById('where').textContent.includes('does not hold this key')"
+        "() => document.getElementById('where').textContent.includes('does not store this key')"
     )
     shown.page.click("#tab-dope")
     shown.page.focus("#dope")
     shown.page.keyboard.press("ArrowRight")
     shown.page.click("#tab-bytes")
     check_marks(shown, FILES[1].read_bytes())
-    assert "does not hold" not in shown.page.inner_text("#where")
+    assert "does not store" not in shown.page.inner_text("#where")
 
 
 @pytest.mark.parametrize("number", range(len(FILES)), ids=NAMES)
