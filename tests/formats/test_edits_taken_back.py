@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator
+import string
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -63,20 +64,24 @@ def color(chance: random.Random) -> tuple[float, ...]:
     return tuple(chance.randrange(6) / 5 for _ in range(3))
 
 
-def word(chance: random.Random, old: str) -> str:
-    """As long as another one."""
-    return "".join(chance.choice("abcdefgh") for _ in old)
+def word(chance: random.Random, old: str, taken: Container[str] = ()) -> str:
+    """As long as another one, and not yet taken: two nodes of one name would not both keep it."""
+    new = "".join(chance.choice(string.ascii_lowercase) for _ in old)
+    return word(chance, old, taken) if old and new in taken else new
 
 
 def possible(scene: Scene, chance: random.Random) -> Iterator[Change]:
     """One change of each field that the scene states, if its format can store it as it is."""
+    names = {node.name for node in scene.nodes}
     for place, node in enumerate(scene.nodes):
         kinds = {channel.track.kind for channel in scene.channels_of(place)}
         if scene.source_format in ("3ds", "uto3d") and "visible" not in kinds:
             yield part("nodes", place), "hidden", not node.hidden
         is_named = scene.source_format != "hale3d" or node.kind is NodeKind.BONE  # its meshes have no names
         if scene.source_format not in ("3ds", "midtown") and node.kind is not NodeKind.TARGET and is_named:
-            yield part("nodes", place), "name", word(chance, node.name)
+            name = word(chance, node.name, names)
+            names.add(name)
+            yield part("nodes", place), "name", name
     for place, mesh in enumerate(scene.meshes):
         if mesh.uv is not None and len(mesh.uv) and scene.source_format in ("3ds", "hale3d", "uto3d"):
             uv = np.array(mesh.uv)
