@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 MOST_RATIO = 2.5
@@ -18,10 +20,23 @@ Given = TypeVar("Given")
 
 
 def seconds(work: Callable[[Given], object], given: Given) -> float:
-    """Processor time of this process: how busy the machine is matters little."""
+    """Return the processor time of this process: how busy the machine is matters little."""
     start = time.process_time()
     work(given)
     return time.process_time() - start
+
+
+@contextmanager
+def _gc_paused() -> Iterator[None]:
+    """A full collection looks through all that earlier tests left in memory, and only large work sets one off."""
+    gc.collect()
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def assert_linear(work: Callable[[Given], object], small: Given, large: Given, times: float) -> None:
@@ -32,8 +47,9 @@ def assert_linear(work: Callable[[Given], object], small: Given, large: Given, t
     most = MOST_RATIO ** math.log2(times)
     best_small = best_large = math.inf
     for _ in range(TRIES):
-        best_small = min(best_small, seconds(work, small))
-        best_large = min(best_large, seconds(work, large))
+        with _gc_paused():
+            best_small = min(best_small, seconds(work, small))
+            best_large = min(best_large, seconds(work, large))
         if best_large <= most * max(best_small, SHORTEST):
             return
     raise AssertionError(f"{best_large / best_small:.1f} times as long for {times:g} times as much")

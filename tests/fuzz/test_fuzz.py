@@ -166,6 +166,13 @@ BROKEN: list[tuple[Callable[[Place], str], str]] = [
 ]
 
 
+ROOMY = Limits(growth=64 << 20)
+"""the usual limits of time: on a busy machine even a short operation may need a tenth of a second"""
+TIGHT = Limits(slow=0.1, hung=0.5, growth=64 << 20)
+"""for operations that break the limits of time"""
+TIMED = (hangs, hangs_deaf, is_slow)
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "SLICE", 2)
@@ -173,7 +180,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run_slices(work: Path, count: int, *functions: Callable[[Place], str]) -> ResumableRun:
     """A campaign over operations of these functions, on every input."""
-    limits = Limits(slow=0.1, hung=0.5, growth=64 << 20)
+    limits = TIGHT if set(functions) & set(TIMED) else ROOMY
     kinds = tuple(all_seeds())
     operations = tuple(Operation(function.__name__, function, 1000, kinds) for function in functions)
     with pytest.MonkeyPatch.context() as patch:
