@@ -31,6 +31,9 @@ LIMIT_FILE_SIZE = issue_type("LIMIT_FILE_SIZE", _E, "the file has {size: byte}, 
 LIMIT_RECORDS = issue_type("LIMIT_RECORDS", _E, "more than {limit: record}")
 LIMIT_DEPTH = issue_type("LIMIT_DEPTH", _E, "nested more than {limit: level} deep")
 LIMIT_NAME = issue_type("LIMIT_NAME", _E, "a name has {size: byte}, the limit is {limit}")
+LIMIT_NODES = issue_type(
+    "LIMIT_NODES", _E, "{count: node} would be written, the limit for a file of this size is {limit}"
+)
 LIMIT_SAMPLES = issue_type("LIMIT_SAMPLES", _E, "{count: sample} requested, the limit is {limit}")
 LIMIT_KEYS = issue_type("LIMIT_KEYS", _E, "{count: key} would be created, the limit is {limit}")
 LIMIT_FACES = issue_type("LIMIT_FACES", _E, "{count: face} would be created, the limit is {limit}")
@@ -44,6 +47,7 @@ LIMIT_COPIES = issue_type(
 )
 LIMIT_BUDGETS = {
     "copies": LIMIT_COPIES,
+    "nodes": LIMIT_NODES,
     "keys": LIMIT_KEYS,
     "samples": LIMIT_SAMPLES,
     "faces": LIMIT_FACES,

@@ -38,8 +38,9 @@ class Limits:
     issues_per_code: int = 20
     """issues listed of one code; all are counted"""
     copies: int = 1_000_000
-    """budget: numbers in a scene that come from data used by several parts of a file; 2,000 for a node of hardly any
-    bytes (LIMIT_COPIES)"""
+    """budget: numbers in a scene that come from data used by several parts of a file (LIMIT_COPIES)"""
+    nodes: int = 3_000
+    """budget: nodes written to a file of another format than glTF (LIMIT_NODES)"""
     keys: int = 100_000
     """budget: keys created for motion that another format cannot store directly (LIMIT_KEYS)"""
     samples: int = 8_000_000

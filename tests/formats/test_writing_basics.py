@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from itertools import chain, count
+from random import Random
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from keyframer.formats.kit.scene_writing import (
     units_per_second,
 )
 from keyframer.scene import Clip, Node, Scene
+from tests.growth import assert_linear
 
 NAN, INF = math.nan, math.inf
 
@@ -105,6 +108,27 @@ def test_names_within_a_limit_stay_different() -> None:
         b"unna",
         b"unn2",
     ]
+
+
+def test_a_taken_name_gets_the_first_free_number() -> None:
+    """As trying all numbers from 2 would find it."""
+    random = Random(1)
+    names, taken = NamesThatFit(6), set[str]()
+    for _ in range(4_000):
+        wanted = "".join(random.choice("ab1") for _ in range(random.randint(1, 9)))
+        numbered = (wanted[: 6 - len(str(number))] + str(number) for number in count(2))
+        free = next(name for name in chain([wanted[:6]], numbered) if name not in taken)
+        assert names.claim(wanted) == free.encode()
+        taken.add(free)
+
+
+def test_thousands_of_long_names_take_time_in_proportion() -> None:
+    def claimed(amount: int) -> None:
+        names = NamesThatFit(10)
+        for number in range(10_000, 10_000 + amount):
+            names.claim(f"dummy.{number}")
+
+    assert_linear(claimed, 1_000, 8_000, times=8)
 
 
 def test_names_are_cut_at_characters() -> None:

@@ -93,13 +93,20 @@ def test_attacks_are_small_and_of_every_format() -> None:
 
 
 @pytest.mark.parametrize("attack", ["nodes_of_three_bytes", "objects_of_a_show", "a_chain_of_references"])
-def test_thousands_of_nodes_of_hardly_any_bytes_need_a_higher_limit(tmp_path: Path, attack: str) -> None:
+def test_thousands_of_tiny_nodes_load_but_need_a_higher_limit_to_be_written(tmp_path: Path, attack: str) -> None:
     ((name, data),) = ATTACKS[attack]().items()
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(keyframer.FormatError, match="nodes that take hardly any room") as refused:
-        keyframer.load(tmp_path / name)
-    assert (refused.value.code, refused.value.path) == ("LIMIT_COPIES", "/nodes")
-    assert len(keyframer.load(tmp_path / name, limits=Limits(copies=10**9)).nodes) > 8_000
+    assert len(keyframer.load(tmp_path / name).nodes) > 8_000
+    with pytest.raises(keyframer.FormatError, match="nodes would be written") as refused:
+        keyframer.convert(tmp_path / name, tmp_path / "out.3ds")
+    assert (refused.value.code, refused.value.path) == ("LIMIT_NODES", "/nodes")
+    keyframer.convert(tmp_path / name, tmp_path / "out.glb")
+
+
+def test_scenes_made_in_code_may_have_many_nodes(tmp_path: Path) -> None:
+    scene = keyframer.Scene(nodes=[keyframer.Node(f"n{number}") for number in range(4_000)])
+    keyframer.save(scene, tmp_path / "out.3ds")
+    assert len(keyframer.load(tmp_path / "out.3ds").nodes) == 4_000
 
 
 def test_costs_are_those_of_the_input_alone(tmp_path: Path) -> None:

@@ -363,8 +363,9 @@ def convert(
     """
     from keyframer.exchange.opening import load
     from keyframer.files import running
+    from keyframer.limits import budgeted
 
-    with running():
+    with running(), budgeted(limits, len(source) if isinstance(source, (bytes, bytearray, memoryview)) else 0):
         scene = load(source, salvage=salvage, limits=limits, **(reading or {}))  # type: ignore[arg-type]
         return save(
             scene,

@@ -16,7 +16,7 @@ from keyframer.exchange import Importer, importer_for, reader_by_name
 from keyframer.files import PathLike, check_size, read_bytes
 from keyframer.formats import Detection, Format, detect, match_format
 from keyframer.formats.contract import HEAD_SIZE, options_from_text
-from keyframer.limits import DEFAULT_LIMITS, FULL_SIZE, Budget, Limits, budgeted, open_budget
+from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted, open_budget
 from keyframer.text import safe_text
 
 if TYPE_CHECKING:  # reading a document needs no scene
@@ -45,11 +45,6 @@ else:
 
 Source = PathLike | IO[bytes] | bytes | bytearray | memoryview
 """what can be opened: a path, a stream open for binary reading, or bytes"""
-
-_NODE_BYTES = 24
-"""that a node takes in real files, at least: those of 3D Studio take 44"""
-_NODE_COST = 2_000
-"""numbers that a node counts for in the budget for copies, where nodes take less"""
 
 
 class OpenedFile:
@@ -182,17 +177,7 @@ class OpenedFile:
             scene = scene_of(self.document, self.options, salvage=salvage, folder=self.folder)
         if self._beside is not None:
             embed_images(scene, self._beside)
-        self._check_nodes(len(scene.nodes))
         return scene
-
-    def _check_nodes(self, count: int) -> None:
-        """Refuse thousands of nodes that take hardly any bytes: ``{}`` in glTF, objects in compressed archives. Each
-        costs up to a millisecond when it is written."""
-        budget = open_budget(self.limits, len(self.data))
-        size = budget.size or len(self.data)
-        extra = max(0, count - max(size, FULL_SIZE) // _NODE_BYTES)
-        what = "nodes that take hardly any room"
-        Budget(budget.limits, size).spend("copies", _NODE_COST * extra, "/nodes", what)
 
 
 def open_file(

@@ -129,12 +129,13 @@ class Scene:
 
     @property
     def stored_bytes(self) -> int:
-        """Return the size in bytes: of the source file, or else of vertices, faces and keys."""
+        """Return the size in bytes: of the source file, or else of nodes, vertices, faces and keys."""
         if self.origin is not None:
             return int(self.origin.document.size)
         parts = [array for mesh in self.meshes for array in (mesh.positions, mesh.corners)]
         tracks = [channel.track for clip in self.clips for channel in clip.channels]
-        return sum(part.nbytes for part in parts) + sum(track.times.nbytes + track.values.nbytes for track in tracks)
+        keys = sum(track.times.nbytes + track.values.nbytes for track in tracks)
+        return _NODE_BYTES * len(self.nodes) + sum(part.nbytes for part in parts) + keys
 
     def __repr__(self) -> str:
         keys = sum(len(channel.track.times) for clip in self.clips for channel in clip.channels)
@@ -147,6 +148,8 @@ class Scene:
         return f"<Scene: {', '.join(parts)}; {self.space}>"
 
 
+_NODE_BYTES = 80
+"""position, rotation and scale of a node"""
 _PARTS: dict[str, type[Any]] = {
     "nodes": Node,
     "meshes": Mesh,

@@ -151,7 +151,7 @@ def test_of_two_values_with_one_name_the_last_counts() -> None:
 def test_a_long_chain_of_nodes() -> None:
     root, binary = triangle()
     count = 100_000 if SLOW else 20_000
-    root["nodes"] = [{"name": "link", "children": [number + 1]} for number in range(count)] + [{"mesh": 0}]
+    root["nodes"] = [{"children": [number + 1]} for number in range(count)] + [{"mesh": 0}]
     scene = loaded(glb(root, binary))
     assert [scene.nodes[number].parent for number in (0, 1, count)] == [None, 0, count - 1]
 
@@ -159,7 +159,7 @@ def test_a_long_chain_of_nodes() -> None:
 def test_a_circle_of_many_nodes() -> None:
     root, binary = triangle()
     count = 10_000
-    root["nodes"] = [{"name": "link", "children": [(number + 1) % count]} for number in range(count)]
+    root["nodes"] = [{"children": [(number + 1) % count]} for number in range(count)]
     data = glb(root, binary)
     with pytest.raises(FormatError, match=r"LINK_PARENT_CYCLE at 0x[0-9a-f]+ in /nodes\[0\]: "):
         loaded(data)

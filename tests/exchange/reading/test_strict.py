@@ -119,7 +119,7 @@ def test_a_circle_of_two_and_a_child_of_two() -> None:
 
 def test_a_chain_of_many_nodes() -> None:
     root, binary = triangle()
-    root["nodes"] = [{"name": "link", "children": [number + 1]} for number in range(20_000)] + [{"mesh": 0}]
+    root["nodes"] = [{"children": [number + 1]} for number in range(20_000)] + [{"mesh": 0}]
     assert len(loaded(glb(root, binary)).nodes) == 20_001
 
 

@@ -136,7 +136,8 @@ class NamesThatFit:
         self._limit = limit
         self._encoding = encoding
         self._taken = {name.lower() for name in reserved}
-        self._next: dict[bytes, int] = {}
+        self._next: dict[tuple[bytes, int], int] = {}
+        """for each stem and number of digits the number to try next"""
 
     def claim(self, name: str, raw: bytes | None = None, fallback: str = "unnamed") -> bytes:
         """Return a name for a part called ``name``.
@@ -148,15 +149,29 @@ class NamesThatFit:
         same = raw if raw and usable else encode_name(text, self._encoding)
         base = same if self._limit is None or len(same) <= self._limit else self._cut(text, self._limit)
         base = base or encode_name(fallback)[: self._limit]
-        candidate = base
-        while candidate.lower() in self._taken:
-            number = self._next.get(base.lower(), 2)
-            self._next[base.lower()] = number + 1
-            mark = f".{number}".encode() if self._limit is None else str(number).encode()
-            room = len(base) if self._limit is None else max(self._limit - len(mark), 0)
-            candidate = (base if len(base) <= room else self._cut(text, room)) + mark
+        candidate = base if base.lower() not in self._taken else self._numbered(text, base)
         self._taken.add(candidate.lower())
         return candidate
+
+    def _numbered(self, text: str, base: bytes) -> bytes:
+        """Return the first free name of the form *stem* and number, from 2 on; longer numbers have shorter stems."""
+        number = 2
+        while True:
+            digits = len(str(number))
+            if self._limit is None:
+                stem = base + b"."
+            else:
+                room = max(self._limit - digits, 0)
+                stem = base if len(base) <= room else self._cut(text, room)
+            key = (stem.lower(), digits)
+            number = max(number, self._next.get(key, 0))
+            if number >= 10**digits:
+                continue
+            self._next[key] = number + 1
+            candidate = stem + str(number).encode()
+            if candidate.lower() not in self._taken:
+                return candidate
+            number += 1
 
     def _cut(self, text: str, most: int) -> bytes:
         return cut_name(text, most, self._encoding)
