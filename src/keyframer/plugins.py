@@ -101,7 +101,7 @@ class PluginErrorBoundary:
 
 def is_outside(plugin: object) -> bool:
     """Return whether a format, importer or exporter comes from another package."""
-    return not (getattr(plugin, "module", "") or type(plugin).__module__).startswith("keyframer.")
+    return not type(plugin).__module__.startswith("keyframer.")
 
 
 def report_failure(name: str, error: BaseException) -> None:

@@ -221,8 +221,10 @@ def test_a_package_that_lacks_parts_harms_only_its_own_files(tmp_path: Path) -> 
         tmp_path / "site",
         {
             "imports": "from keyframer.exchange import Exporter, Importer\nclass Odd(Importer):\n"
+            "    name, title, extensions = 'imports', 'Odd', ('.imp',)\n"
             "    def sniff(self, head, name=''):\n        return 'mine' if head[:4] == b'IMPO' else None\n"
-            "FORMAT = Odd('imports', 'Odd', ('.imp',), 'no_such_module')\n"
+            "    def loader(self):\n        import no_such_module\n        return no_such_module\n"
+            "FORMAT = Odd()\n"
         },
         "keyframer.importers",
     )

@@ -230,3 +230,30 @@ def test_imports_stand_at_the_top_unless_identify_or_the_batch_driver_would_pay(
     assert {
         name: kept for name, imports in beyond.items() if (kept := imports - {"PIL", "keyframer.textures.pillow"})
     } == {}
+
+
+FOUND_BY_NAME = {
+    "keyframer": "public names, each in the module that declares it",
+    "keyframer.batch": "public names, each in the module that declares it",
+    "keyframer.batch.fork_server": "modules that workers share, named to another process",
+    "keyframer.batch.operations": "operations, by the name that a job carries to another process",
+    "keyframer.cli.parser": "commands, by the name that was typed",
+    "keyframer.plugins": "entry points of other packages",
+}
+"""modules that import modules of ours by their names in strings: none of them belongs to a format"""
+OTHER_PACKAGES = {"DracoPy", "fsspec.core", "distributed"}
+"""optional packages, which mypy does not know"""
+
+
+def test_parts_of_formats_exporters_and_importers_are_not_found_by_strings() -> None:
+    finders = set()
+    for path in HOUSE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in (
+                "import_module",
+                "__import__",
+            ):
+                (name, *_) = node.args
+                if not (isinstance(name, ast.Constant) and name.value in OTHER_PACKAGES):
+                    finders.add(_module_name(path))
+    assert finders == set(FOUND_BY_NAME)

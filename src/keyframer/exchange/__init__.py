@@ -14,41 +14,48 @@ from keyframer.plugins import PluginErrorBoundary, call_plugin, load_plugins
 
 TYPE_CHECKING = False  # naming the exporters costs nothing: they are loaded on use
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
-    from typing import IO
+    from typing import IO, Any, Protocol
 
     from keyframer.files import PathLike
     from keyframer.limits import Limits
     from keyframer.scene import Scene
     from keyframer.scene.loss_report import LossReport
 
+    class SceneSaver(Protocol):
+        def save(
+            self, scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, Any]
+        ) -> LossReport: ...
+
+    class SceneLoader(Protocol):
+        def load(
+            self, data: bytes, folder: Path | None, limits: Limits, options: Mapping[str, Any], *, salvage: bool = False
+        ) -> Scene:
+            """Return the scene of a file; ``folder`` has the files that belong to it, None if there is none."""
+
+        def check(self, data: bytes, scene: Scene, limits: Limits) -> None:
+            """Add the issues that loading does not find to those of the scene."""
+
 
 class Exporter:
-    """An exchange format that scenes are written to. ``module`` has ``save(scene, path, dialect, overwrite,
-    options)``."""
+    """An exchange format that scenes are written to. Subclasses set its properties and override `writer`."""
 
-    __slots__ = ("axes", "dialects", "extensions", "module", "name", "title")
-
-    takes_any_scene = True
+    name: str
+    title: str
+    extensions: tuple[str, ...]
+    axes: tuple[str, str]
+    """up axis and handedness of its files"""
+    dialects: tuple[str, ...] = ()
+    """variants, one for each extension; the first is the default if neither the user nor the extension decides"""
+    takes_any_scene: bool = True
     """whether any scene can be written, or only scenes that were read from such a file"""
+    text_options: Mapping[str, str] = {}
+    """options that can be given as text (``--write NAME=VALUE``), with their types"""
 
-    def __init__(
-        self,
-        name: str,
-        title: str,
-        extensions: tuple[str, ...],
-        dialects: tuple[str, ...],
-        module: str,
-        axes: tuple[str, str],
-    ) -> None:
-        self.name = name
-        self.title = title
-        self.extensions = extensions
-        self.dialects = dialects
-        """variants; the first is the default if neither the user nor the extension decides"""
-        self.module = module
-        self.axes = axes
-        """up axis and handedness of its files"""
+    def writer(self) -> SceneSaver:
+        """Return the object that writes files, usually a module, which is imported here: on first use."""
+        raise NotImplementedError
 
     def check_dialect(self, dialect: str) -> None:
         """Raise ValueError for a dialect that cannot be written."""
@@ -62,11 +69,8 @@ class Exporter:
         self.check_dialect(dialect)
         return self.extensions[self.dialects.index(dialect)]
 
-    def option_types(self) -> dict[str, str]:
-        """Return the options that can be given as text (``--write NAME=VALUE``), with their types."""
-        from importlib import import_module
-
-        return dict(getattr(import_module(self.module), "TEXT_OPTIONS", {}))
+    def option_types(self) -> Mapping[str, str]:
+        return self.text_options
 
     def options_from_text(self, given: dict[str, object]) -> dict[str, object]:
         """Parse options of `save`; raises ValueError for an unknown name or an invalid value."""
@@ -81,13 +85,10 @@ class Exporter:
     def save(
         self, scene: Scene, path: Path, *, dialect: str | None, overwrite: bool, options: dict[str, object]
     ) -> LossReport:
-        from importlib import import_module
-
         if dialect is not None:
             self.check_dialect(dialect)
         with PluginErrorBoundary(self, OSError, ValueError):
-            report: LossReport = import_module(self.module).save(scene, path, dialect, overwrite, options)
-        return report
+            return self.writer().save(scene, path, dialect, overwrite, options)
 
     def __repr__(self) -> str:
         return f"<Exporter {self.name}: {self.title}>"
@@ -96,10 +97,9 @@ class Exporter:
 class NativeExporter(Exporter):
     """A format of `keyframer.formats`, written by its bridge."""
 
-    __slots__ = ("format",)
-
     def __init__(self, format: Format) -> None:
-        super().__init__(format.name, format.title, format.extensions, format.dialects, "", format.axes)
+        self.name, self.title, self.extensions = format.name, format.title, format.extensions
+        self.dialects, self.axes = format.dialects, format.axes
         self.format = format
 
     def check_dialect(self, dialect: str) -> None:
@@ -124,23 +124,44 @@ class NativeExporter(Exporter):
 KEY_STYLES = ("linear", "cubic", "frames")
 """ways to write curves to glTF; the first is the default"""
 
-GLTF = Exporter(
-    "gltf", "glTF 2.0", (".glb", ".gltf"), ("binary", "text"), "keyframer.exchange.gltf.write", ("y", "right")
-)
-_STAGE = "keyframer.exchange.stage"
+
+class GltfExporter(Exporter):
+    name = "gltf"
+    title = "glTF 2.0"
+    extensions = (".glb", ".gltf")
+    axes = ("y", "right")
+    dialects = ("binary", "text")
+    text_options: Mapping[str, str] = {
+        "core_only": "bool",
+        "fps": "float",
+        "keys": "str",
+        "max_error": "float",
+        "smooth": "bool",
+    }
+
+    def writer(self) -> SceneSaver:
+        from keyframer.exchange.gltf import write
+
+        return write
+
+
+GLTF = GltfExporter()
 
 
 class StageExporter(Exporter):
     """An archive of stage lighting. Only an archive that was read can be written again, with other models."""
 
-    __slots__ = ()
+    axes = ("z", "right")
     takes_any_scene = False
+    text_options: Mapping[str, str] = {"models": "str", "replace": "bool"}
 
     def __init__(self, name: str, title: str, extension: str) -> None:
-        super().__init__(name, title, (extension,), (), f"{_STAGE}.saving", ("z", "right"))
+        self.name, self.title, self.extensions = name, title, (extension,)
 
-    def option_types(self) -> dict[str, str]:
-        return {"models": "str", "replace": "bool"}
+    def writer(self) -> SceneSaver:
+        from keyframer.exchange.stage import saving
+
+        return saving
 
 
 _BUILT_IN_EXPORTERS = (
@@ -152,21 +173,17 @@ _BUILT_IN_EXPORTERS = (
 
 
 class Importer:
-    """An exchange format that scenes are read from. ``module`` has ``load(data, folder, limits, options, salvage=…)``
-    and ``check(data, scene, limits)``, which adds to the issues of the scene; ``folder`` is the folder of files that
-    belong to it, None if there is none.
-    """
+    """An exchange format that scenes are read from. Subclasses set its properties and override `sniff` and `loader`."""
 
-    __slots__ = ("extensions", "module", "name", "title")
-
-    holds_json = False
+    name: str
+    title: str
+    extensions: tuple[str, ...]
+    holds_json: bool = False
     """whether its files are JSON and buffers of glTF, which are compared and shown value by value"""
 
-    def __init__(self, name: str, title: str, extensions: tuple[str, ...], module: str) -> None:
-        self.name = name
-        self.title = title
-        self.extensions = extensions
-        self.module = module
+    def loader(self) -> SceneLoader:
+        """Return the object that reads files, usually a module, which is imported here: on first use."""
+        raise NotImplementedError
 
     def sniff(self, head: bytes, name: str = "") -> str | None:
         """Return why the first bytes are of this format, in a few words; None if they are not."""
@@ -185,31 +202,32 @@ class Importer:
         *,
         salvage: bool = False,
     ) -> Scene:
-        from importlib import import_module
-
         from keyframer.limits import budgeted
 
         with PluginErrorBoundary(self, ValueError), budgeted(limits, len(data)) as budget:
-            read = import_module(self.module).load
-            scene: Scene = read(data, folder, limits or budget.limits, options or {}, salvage=salvage)
-        return scene
+            return self.loader().load(data, folder, limits or budget.limits, options or {}, salvage=salvage)
 
     def check(self, data: bytes, scene: Scene, limits: Limits | None = None) -> None:
         """Add the issues that loading does not find to those of the scene."""
-        from importlib import import_module
-
         from keyframer.limits import DEFAULT_LIMITS
 
         with PluginErrorBoundary(self):
-            import_module(self.module).check(data, scene, limits or DEFAULT_LIMITS)
+            self.loader().check(data, scene, limits or DEFAULT_LIMITS)
 
     def __repr__(self) -> str:
         return f"<Importer {self.name}: {self.title}>"
 
 
 class GltfImporter(Importer):
-    __slots__ = ()
+    name = GLTF.name
+    title = GLTF.title
+    extensions = GLTF.extensions
     holds_json = True
+
+    def loader(self) -> SceneLoader:
+        from keyframer.exchange.gltf import read
+
+        return read
 
     def sniff(self, head: bytes, name: str = "") -> str | None:
         if head[:4] == b"glTF":
@@ -226,11 +244,14 @@ class GltfImporter(Importer):
 class StageImporter(Importer):
     """Zip archives of stage lighting, recognised by their extension or by their description."""
 
-    __slots__ = ("description",)
-
     def __init__(self, name: str, title: str, extension: str, description: bytes) -> None:
-        super().__init__(name, title, (extension,), _STAGE)
+        self.name, self.title, self.extensions = name, title, (extension,)
         self.description = description
+
+    def loader(self) -> SceneLoader:
+        from keyframer.exchange import stage
+
+        return stage
 
     def sniff(self, head: bytes, name: str = "") -> str | None:
         if head[:4] != b"PK\x03\x04":
@@ -249,7 +270,7 @@ class StageImporter(Importer):
 
 
 _BUILT_IN_IMPORTERS = (
-    GltfImporter("gltf", "glTF 2.0", (".glb", ".gltf"), "keyframer.exchange.gltf.read"),
+    GltfImporter(),
     StageImporter("mvr", "MVR show", ".mvr", b"GeneralSceneDescription.xml"),
     StageImporter("gdtf", "GDTF fixture", ".gdtf", b"description.xml"),
 )

@@ -3,7 +3,7 @@
 `export` builds the whole asset in memory as parts; `save` writes it as ``.glb``, or as ``.gltf`` with a ``.bin``.
 """
 
-from keyframer.exchange.gltf.write.exporting import TEXT_OPTIONS, export, save
+from keyframer.exchange.gltf.write.exporting import export, save
 from keyframer.exchange.gltf.write.options import GltfOptions
 
-__all__ = ["TEXT_OPTIONS", "GltfOptions", "export", "save"]
+__all__ = ["GltfOptions", "export", "save"]

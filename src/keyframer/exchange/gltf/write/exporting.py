@@ -149,8 +149,6 @@ def _about(context: Context, clips: list[Json]) -> None:
     context.report.measured.setdefault("size", context.size)
 
 
-TEXT_OPTIONS = {"core_only": "bool", "fps": "float", "keys": "str", "max_error": "float", "smooth": "bool"}
-"""options that can be given as text, with their types"""
 _TEXTURES = ("texture_path", "texture_recursive", "textures")
 """options for the search for images"""
 
