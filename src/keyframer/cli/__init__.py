@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 
 TYPE_CHECKING = False  # `typing`, `argparse` and `re` each cost as much as everything ``identify`` does
@@ -14,8 +13,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     from keyframer.cli.exit_handling import run_guarded
 
-    if arguments is None:  # run as a command: modules stay, scenes are freed by reference counting, as in workers
-        gc.set_threshold(100_000, 50, 100)
     return run_guarded(_run, arguments)
 
 
