@@ -59,6 +59,8 @@ def plausible_prefix(records: list[Record]) -> int:
 _TAGS = {section.TAG: index for index, section in enumerate(SECTIONS)}
 _TAG_TRIES = 1000
 """limit for names in a section that look like the tag of another, since a closer check is expensive"""
+_COUNT_TRIES = 8
+"""limit for reading whole sections to find out whether they begin"""
 _CUT_SHORT = ("STRUCT_TRUNCATED", "STRUCT_STRING_UNTERMINATED")
 
 
@@ -82,6 +84,7 @@ class SectionReader:
         self.main = main
         self.place = place
         self.before = 0
+        self._count_tries = _COUNT_TRIES
 
     def count(self, section: type[Section]) -> int:
         """Return the number of records that MAIN declares."""
@@ -189,7 +192,25 @@ class SectionReader:
         if self.fits(pos, index + 1):
             return True
         section = SECTIONS[index]
-        return may_begin(self.data, pos) if issubclass(section, ControllerSection) else self.begins(section, pos)
+        if issubclass(section, ControllerSection):
+            return may_begin(self.data, pos)
+        return self.begins(section, pos) or self._matches_count(section, pos, index + 1)
+
+    def _matches_count(self, section: type[Section], pos: int, expected: int) -> bool:
+        """Return whether as many records as MAIN declares end where another section may begin, however odd they are."""
+        if self._count_tries == 0 or self.count(section) <= 0:
+            return False
+        self._count_tries -= 1
+        before = self.cursor.pos
+        try:
+            for layout in section.layouts:
+                attempt = Attempt([], pos)
+                self._read_records(attempt, layout, section, self.count(section), -1)
+                if attempt.failure is None and self.fits(attempt.end, expected):
+                    return True
+            return False
+        finally:
+            self.cursor.pos = before
 
     def begins(self, section: type[Section], pos: int, *, cut_short: bool = True) -> bool:
         """Return whether a record of the section begins here.
