@@ -257,3 +257,19 @@ def test_parts_of_formats_exporters_and_importers_are_not_found_by_strings() -> 
                 if not (isinstance(name, ast.Constant) and name.value in OTHER_PACKAGES):
                     finders.add(_module_name(path))
     assert finders == set(FOUND_BY_NAME)
+
+
+def test_types_of_arrays_are_declared_once() -> None:
+    shared = {
+        ast.unparse(node.value)
+        for node in ast.parse((HOUSE / "arrays.py").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign)
+    }
+    assert "npt.NDArray[np.float64]" in shared
+    again = [
+        f"{path.relative_to(HOUSE)}:{node.lineno}"
+        for path in sorted(HOUSE.rglob("*.py"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.value) in shared and path.name != "arrays.py"
+    ]
+    assert not again, again

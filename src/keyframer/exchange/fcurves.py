@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Flags, Floats
 from keyframer.curves.cubic_fit import Distance
 from keyframer.curves.linear_fit import ROTATIONS, VECTORS, Measure
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of
@@ -27,8 +28,6 @@ from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.posing.local_matrices import usable_rows
 from keyframer.scene import Clip, Node, Scene
 from keyframer.scene.loss_report import Outcome
-
-Floats = npt.NDArray[np.float64]
 
 _PLACING = ("position", "rotation", "scale", "scale_axes")
 _SHARE = 0.2
@@ -355,7 +354,7 @@ class _Maker:
         name: str,
         truth: Callable[[Floats], Floats],
         breaks: Floats,
-        jumps: npt.NDArray[np.bool_],
+        jumps: Flags,
         tolerance: float,
         measure: Measure,
     ) -> FCurves:
@@ -446,7 +445,7 @@ def _continuous(rotation_xyzw: Floats) -> Floats:
     return np.asarray(rotation_xyzw * np.concatenate([[1.0], np.cumprod(flips)])[:, None])
 
 
-def _needed(values: Floats) -> npt.NDArray[np.bool_]:
+def _needed(values: Floats) -> Flags:
     """Return the keys of linear curves without those between two of the same value."""
     same = (values[1:] == values[:-1]).all(axis=1)
     kept = np.ones(len(values), np.bool_)

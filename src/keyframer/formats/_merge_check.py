@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, compile_track
 from keyframer.curves.key_reduction import subframes
 from keyframer.errors import FormatError
@@ -16,8 +16,6 @@ from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, CannotMerge, 
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.scene import NodeKind, Scene, Skin
-
-Floats = npt.NDArray[np.float64]
 
 _NEAR = Comparison(1e-5)
 """tolerance for float32 numbers after a matrix and its inverse"""

@@ -21,11 +21,11 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array, Flags, Ints
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.wire.record import Raw, Record
 
-Array = npt.NDArray[Any]
 Parts = Mapping[int, Hashable]
 """the scene part of each record, by the record's `id`"""
 Key = tuple[object, Hashable, int]
@@ -47,7 +47,7 @@ class FrameTable:
     a node and a component …
     """
 
-    def __init__(self, named: Mapping[Any, npt.ArrayLike], origins: npt.NDArray[np.int64]) -> None:
+    def __init__(self, named: Mapping[Any, npt.ArrayLike], origins: Ints) -> None:
         self.named = {name: np.asarray(column, "<f4") for name, column in named.items()}
         self.origins = origins
         """the original row of each row, or the nearest one"""
@@ -283,7 +283,7 @@ def equal(a: Any, b: Any) -> bool:
     return bool(a == b) or (a != a and b != b)  # NaN
 
 
-def _differs(a: Array, b: Array) -> npt.NDArray[np.bool_]:
+def _differs(a: Array, b: Array) -> Flags:
     """Return which rows differ."""
     unlike = a != b
     if a.dtype.kind == "f" and b.dtype.kind == "f":

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.exchange import Importer
 from keyframer.exchange.opening import OpenedFile
 from keyframer.formats.document import Document
@@ -103,7 +103,7 @@ def _tracks(scene: Scene) -> dict[str, Summary]:
     return summaries
 
 
-def _seconds(times: npt.NDArray[np.float64], rate: float) -> tuple[float, ...] | None:
+def _seconds(times: Floats, rate: float) -> tuple[float, ...] | None:
     good = times[np.isfinite(times)]
     return (float(good.min()) / rate, float(good.max()) / rate) if len(good) and rate else None
 
@@ -174,7 +174,7 @@ class Comparison:
             "nodes": [self._node(node, motion.times) for node in motion.nodes[:MOST_NODES]],
         }
 
-    def _node(self, node: NodeMotion, times: npt.NDArray[np.float64]) -> dict[str, Any]:
+    def _node(self, node: NodeMotion, times: Floats) -> dict[str, Any]:
         return {
             "name": _name(node.name),
             "different": not node.within(self.tolerance, self.degrees),
@@ -293,7 +293,7 @@ def _structure(level: str, changes: Changes) -> dict[str, Any]:
     }
 
 
-def _over_time(values: npt.NDArray[np.float64], times: npt.NDArray[np.float64]) -> dict[str, Any]:
+def _over_time(values: Floats, times: Floats) -> dict[str, Any]:
     at = int(np.argmax(values)) if len(values) else 0
     return {"largest": _number(values[at]), "mean": _number(values.mean()), "at": _number(times[at])}
 

@@ -12,16 +12,14 @@ from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.formats.kit.coordinates import upright
 from keyframer.inspecting.panels import Curve, Panel
 from keyframer.maths import quat
 from keyframer.posing import Pose, pose
 from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.scene import Clip, Scene
-
-Floats = npt.NDArray[np.float64]
 
 MOST_TIMES = 201
 SCALES = 1e-4

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.inspecting.braille import Dots
 from keyframer.inspecting.charts import COLORS, tick_text
 from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Point, Words
@@ -16,8 +16,6 @@ from keyframer.inspecting.panels import value_label
 from keyframer.posing import pose
 from keyframer.scene import Handedness, Scene
 from keyframer.text import safe_text
-
-Floats = npt.NDArray[np.float64]
 
 WIDTH, HEIGHT = 820, 620
 _AROUND, _ABOVE = math.radians(32), math.radians(24)

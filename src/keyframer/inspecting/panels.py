@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, Track, Wrap, compile_track
 from keyframer.maths import quat
 from keyframer.scene import Channel, Clip, RawChannel, Scene
 from keyframer.text import counted, did_you_mean
-
-Floats = npt.NDArray[np.float64]
 
 SAMPLES_PER_SEGMENT, MOST_SAMPLES = 24, 6_000
 MOST_COMPONENTS = 12

@@ -14,8 +14,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.formats.document import Document, place_of
 from keyframer.inspecting.json_values import extra_attributes, to_plain
 from keyframer.text import bytes_to_hex, counted
@@ -217,7 +217,7 @@ def _largest(a: list[object], b: list[object]) -> float | None:
     return largest if 0 < largest < np.inf else None
 
 
-def _numbers(value: object) -> npt.NDArray[np.float64]:
+def _numbers(value: object) -> Floats:
     """Return all numbers in nested lists and objects, in order, without recursion."""
     numbers: list[float] = []
     stack: list[object] = [value]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array, Floats
 from keyframer.formats.kit.coordinates import upright
 from keyframer.limits import budgeted
 from keyframer.maths import affine
@@ -29,8 +29,6 @@ _MOST = 1_000
 """most characters of a name"""
 _LONGEST_NAME_IN_ARRAYS = 255
 """most characters of a name in arrays, where all names take the space of the longest"""
-
-Floats = npt.NDArray[np.float64]
 
 
 def parse_frames(text: str) -> list[float]:
@@ -166,7 +164,7 @@ class Sample:
             for frame, second, parts, seen in zip(frames, seconds, numbers, visible, strict=True):
                 yield [frame, second, name, *parts, seen]
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, Array]:
         """Return the arrays of an ``.npz`` file."""
         chosen = np.array(self.numbers, np.int64)
         world = (
@@ -174,7 +172,7 @@ class Sample:
             if self.numbers
             else np.empty((len(self.pose.frames), 0, 4, 4))
         )
-        arrays: dict[str, npt.NDArray[Any]] = {
+        arrays: dict[str, Array] = {
             "frames": self.pose.frames,
             "times": self.pose.times_seconds,
             "names": np.array(
@@ -188,7 +186,7 @@ class Sample:
         return arrays
 
 
-def _plain(array: npt.NDArray[Any]) -> Any:
+def _plain(array: Array) -> Any:
     values = array.tolist()
     if np.isfinite(array).all():
         return values

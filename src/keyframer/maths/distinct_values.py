@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Indices = npt.NDArray[np.int64]
+from keyframer.arrays import Array, Indices, Singles
 
 SPARSE = 8
 """largest ratio of table length to number of keys; above it sorting is faster"""
@@ -39,7 +37,7 @@ def starts(counts: Indices) -> Indices:
     return np.cumsum(counts) - counts
 
 
-def joined(arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def joined(arrays: Sequence[Array]) -> Array:
     """Return the concatenated arrays; a single array is returned as it is."""
     return np.asarray(arrays[0]) if len(arrays) == 1 else np.concatenate(arrays)
 
@@ -65,7 +63,7 @@ def distinct(values: Indices) -> tuple[Indices, Indices]:
     return np.array(firsts, np.int64), number
 
 
-def distinct_rows(rows: npt.NDArray[np.float32]) -> tuple[Indices, Indices]:
+def distinct_rows(rows: Singles) -> tuple[Indices, Indices]:
     """Return the index of the first of each distinct row (compared bit by bit), and for each row the index of its kind.
 
     Rows are compared by a checksum of their bits, which is ten times faster than sorting them; if two different rows
@@ -82,7 +80,7 @@ def distinct_rows(rows: npt.NDArray[np.float32]) -> tuple[Indices, Indices]:
     return first, number.reshape(-1)
 
 
-def unique_values(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def unique_values(values: Array) -> Array:
     """Return the distinct values in ascending order: `np.unique` without the modules that its first call loads
     (`numpy.ma`).
     """
@@ -92,5 +90,5 @@ def unique_values(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     new = ordered[1:] != ordered[:-1]
     if ordered.dtype.kind == "f":  # NaNs come last; all are the same value here
         new &= ordered[:-1] == ordered[:-1]
-    different: npt.NDArray[Any] = ordered[np.concatenate([[True], new])]
+    different: Array = ordered[np.concatenate([[True], new])]
     return different

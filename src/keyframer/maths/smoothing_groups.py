@@ -7,19 +7,14 @@ is flat.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array, Flags, Indices
 from keyframer.maths.distinct_values import dense, distinct, joined, starts
 
-Indices = npt.NDArray[np.int64]
 
-
-def smooth_clusters(
-    corners: Indices, masks: npt.NDArray[Any] | None, vertices: int, smooth: bool
-) -> tuple[Indices, int]:
+def smooth_clusters(corners: Indices, masks: Array | None, vertices: int, smooth: bool) -> tuple[Indices, int]:
     """Return for each of 3 F corners the index of its normal, and the number of normals.
 
     ``smooth`` applies to meshes without masks.
@@ -36,7 +31,7 @@ def clusters_of_meshes(
     vertex: Indices,
     face_counts: Indices,
     vertex_counts: Indices,
-    masks: Sequence[npt.NDArray[Any] | None],
+    masks: Sequence[Array | None],
     smooth: bool,
 ) -> tuple[Indices, Indices]:
     """Return the result of `smooth_clusters` for many meshes at once: normal indices, and the number of normals per
@@ -133,7 +128,7 @@ def _reached(owner: Indices, reach: Indices, bits: list[int]) -> Indices:
             return reach
 
 
-def _changes(values: Indices) -> npt.NDArray[np.bool_]:
+def _changes(values: Indices) -> Flags:
     """Return true where a value differs from the one before it, and for the first."""
     changes = np.empty(len(values), np.bool_)
     changes[:1] = True

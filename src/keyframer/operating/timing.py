@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
 from keyframer.curves.key_reduction import Sampling, fewest_keys, sample_together, values_of
 from keyframer.curves.rotation_forms import absolute, increments, picked, usable_keys
@@ -18,8 +18,6 @@ from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, un
 from keyframer.maths import quat
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Channel, Clip, Scene
-
-Floats = npt.NDArray[np.float64]
 
 
 def with_tracks(scene: Scene, change: Callable[[Track], Track | None], **clip: object) -> Scene:

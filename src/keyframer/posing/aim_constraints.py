@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.maths import affine
 from keyframer.posing.local_matrices import usable_rows
 from keyframer.scene import Handedness, LightType, Node, Scene
-
-Floats = npt.NDArray[np.float64]
 
 _UP = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _VERTICAL = 1e-9

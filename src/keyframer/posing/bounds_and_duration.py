@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, Track
 from keyframer.curves.lazy_fields import stored
 from keyframer.limits import left
@@ -22,8 +22,6 @@ from keyframer.maths import affine
 from keyframer.posing.rig import Rig
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene
-
-Floats = npt.NDArray[np.float64]
 
 LONGEST = 1e7
 """frames, 92 hours: segments and keys that claim more are ignored"""

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Flags, Floats, Indices
 from keyframer.curves import CurveBank, Place, RotationForm, Track
 from keyframer.curves.key_columns import WILD
 from keyframer.curves.rotation_forms import single_rotations
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Channel, Clip
 
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 Samples = dict[str, Floats]
 """values of the animated channels, as `CurveBank.evaluate_moving` returns them"""
 CHANNELS_PER_BLOCK = 8_192
@@ -108,7 +106,7 @@ class Channels:
         """Return the channels at one time as if they were constant: compiled and released block by block."""
         result = cls(Clip(), node_count)
         channels = _of_nodes(clip, node_count)
-        taken: dict[str, npt.NDArray[np.bool_]] = {}
+        taken: dict[str, Flags] = {}
         parts: dict[str, list[tuple[Indices, Floats]]] = {}
         for end in range(len(channels), 0, -CHANNELS_PER_BLOCK):  # in reverse: the later of two counts
             some = channels[max(0, end - CHANNELS_PER_BLOCK) : end]

@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Indices
 from keyframer.scene import Node
-
-Indices = npt.NDArray[np.int64]
 
 
 @dataclass(eq=False, repr=False)

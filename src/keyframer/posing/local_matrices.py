@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Floats, Indices
 from keyframer.curves.lazy_fields import stored
 from keyframer.maths import affine, quat
-from keyframer.posing.channels import AnimatedChannels, Channels, Indices, Samples, as_slice
+from keyframer.posing.channels import AnimatedChannels, Channels, Samples, as_slice
 from keyframer.scene import Node
-
-Floats = npt.NDArray[np.float64]
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _IDENTITY_TURN = (0.0, 0.0, 0.0, 1.0)

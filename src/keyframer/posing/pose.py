@@ -9,12 +9,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Flags, Floats
 from keyframer.posing.channels import Samples
 from keyframer.posing.rig import Rig
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -28,7 +27,7 @@ class Pose:
     """(T,) the same times in frames"""
     world: Floats
     """(T, N, 4, 4); a node's own geometry is at ``world . T(-pivot)``"""
-    visible: npt.NDArray[np.bool_]
+    visible: Flags
     """(T, N); a hidden node does not hide its children"""
     camera_fov_degrees: Floats
     """(T, C) horizontal"""

@@ -7,8 +7,8 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats, Indices
 from keyframer.curves.lazy_fields import stored
 from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
@@ -18,9 +18,7 @@ from keyframer.posing.evaluation_order import Order, evaluation_order
 from keyframer.posing.local_matrices import Locals
 from keyframer.scene import Clip, Node, Scene
 
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Picks = npt.NDArray[np.int64] | slice
+Picks = Indices | slice
 
 
 @dataclass(eq=False, repr=False)

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Flags, Floats, Indices
 from keyframer.limits import spend
-from keyframer.posing.channels import Channels, Indices, Samples, as_slice
+from keyframer.posing.channels import Channels, Samples, as_slice
 from keyframer.posing.rest_pose import Level, RestPose
 from keyframer.scene import Clip, Scene
-
-Floats = npt.NDArray[np.float64]
 
 
 class State:
@@ -81,8 +80,6 @@ class States:
                 by_node[node] = np.array(np.broadcast_to(weights, (count, weights.shape[1])))
         return by_node
 
-
-Flags = npt.NDArray[np.bool_]
 
 MATRICES_PER_BLOCK = 8_192
 """matrices placed at once: 1 MB, so that a block and its products stay in the cache of the processor"""

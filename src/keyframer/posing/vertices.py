@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats, Indices
 from keyframer.limits import spend
 from keyframer.maths import affine
 from keyframer.scene import Scene, Skin
-
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 BLOCKS = (128, 16)
 """vertices processed at once: neighbours in a mesh follow the same few bones; fewer if they do not"""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Flags, Floats, Indices, Singles
 from keyframer.formats import facts_of
 from keyframer.limits import spend
 from keyframer.maths.smoothing_groups import smooth_clusters
@@ -14,9 +14,6 @@ from keyframer.posing import Pose
 from keyframer.rendering.surfaces import Surfaces
 from keyframer.scene import Mesh, NodeKind, Scene
 from keyframer.textures import TextureSource
-
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 _KNOT = 0.12
 """position of the thickest place along a stick"""
@@ -88,7 +85,7 @@ _OTHER_WAY = -0.3
 """cosine below which two faces of one smooth surface are treated as having opposite winding"""
 
 
-def normal_groups(corners: Indices, masks: Indices | None, flat: npt.NDArray[np.bool_], smooth: bool) -> Indices:
+def normal_groups(corners: Indices, masks: Indices | None, flat: Flags, smooth: bool) -> Indices:
     """Return (F, 3) the index of the normal of each corner.
 
     ``masks`` are the smoothing groups of faces, ``flat`` marks faces that are always flat, ``smooth`` applies to meshes
@@ -115,7 +112,7 @@ def face_normals(points: Floats, corners: Indices) -> Floats:
         return unit(out)
 
 
-def corner_normals(faces: Floats, groups: Indices) -> npt.NDArray[np.float32]:
+def corner_normals(faces: Floats, groups: Indices) -> Singles:
     """Return (F, 3, 3) unit normals of corners: the sum of the face normals with the same index, as in 3D Studio.
 
     The winding of old files is not reliable: normals that clearly point away from the first one of their group are
@@ -148,8 +145,6 @@ def unit(vectors: Floats) -> Floats:
         length = np.sqrt(scaled[:, 0] ** 2 + scaled[:, 1] ** 2 + scaled[:, 2] ** 2)
         return np.asarray(np.where(usable[:, None], scaled / np.where(length > 0, length, 1.0)[:, None], 0.0))
 
-
-Singles = npt.NDArray[np.float32]
 
 _FARTHEST = 1e18
 """points beyond this are not shown, so that their products stay finite"""

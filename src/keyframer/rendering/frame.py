@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Bytes, Indices, Singles
 from keyframer.posing import Pose
 from keyframer.rendering import lighting
 from keyframer.rendering.drawable_scene import DrawableScene, Shape
@@ -17,10 +17,6 @@ from keyframer.rendering.raster import DepthBuffer, Numbers, Screen, on_screen
 from keyframer.rendering.shading import Shader, SurfaceSamples
 from keyframer.rendering.viewpoint import View
 
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-Indices = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 Opaque = tuple[Indices, SurfaceSamples]
 """index of the surface sample of each pixel of the large picture, -1 for none, and the samples"""
 

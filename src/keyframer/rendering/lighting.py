@@ -6,14 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats, Singles
 from keyframer.posing import Pose
 from keyframer.rendering.viewpoint import View
 from keyframer.scene import Handedness, LightType
-
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
 
 MOST_LIGHTS = 64
 """only the brightest lights are used"""

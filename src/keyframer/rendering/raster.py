@@ -12,11 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Flags, Floats, Indices
 from keyframer.limits import left, room, spend
 from keyframer.rendering.viewpoint import View
-
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 
 @dataclass(eq=False)
@@ -59,7 +57,7 @@ def on_screen(points: Floats, corners: Indices, view: View, width: int, height: 
     return Screen(out[inside], 1.0 / z[inside], source[inside], shares[inside])
 
 
-def _cut(deep: Floats, front: Indices, whole: npt.NDArray[np.bool_], near: float) -> tuple[Indices, Floats]:
+def _cut(deep: Floats, front: Indices, whole: Flags, near: float) -> tuple[Indices, Floats]:
     """Return faces and barycentric coordinates of the parts in front of the near plane."""
     identity = np.eye(3)
     clear = np.flatnonzero(whole & (front == 3))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Bytes, Floats
 from keyframer.files import PathLike
 from keyframer.limits import budgeted
 from keyframer.posing import Pose, Rig, pose
@@ -26,7 +27,6 @@ from keyframer.textures import TextureFinder, TextureSource
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Floats = npt.NDArray[np.float64]
 Rgb = tuple[int, int, int]
 
 NEUTRAL: Rgb = (226, 229, 234)
@@ -185,7 +185,7 @@ class Renderer:
                 picture[down, across] = (seen[:, :3] + (through + 127) // 255).clip(0, 255)
                 yield Image.fromarray(picture)
 
-    def _draw(self, frame: float) -> npt.NDArray[np.uint8]:
+    def _draw(self, frame: float) -> Bytes:
         """Return (height, width, 4) premultiplied colours."""
         width, height = self.settings.width, self.settings.height
         finer = 2 if max(width, height) <= 1536 else 1
@@ -299,7 +299,7 @@ class Renderer:
         return NEUTRAL
 
 
-def _straight(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+def _straight(pixels: Bytes) -> Bytes:
     """Return colours that are not multiplied by alpha, as in PNG."""
     alpha = pixels[:, :, 3:].astype(np.uint16)
     colors = (pixels[:, :, :3].astype(np.uint16) * 255 + alpha // 2) // np.maximum(alpha, 1)

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Flags, Floats, Indices, Singles
 from keyframer.rendering.drawable_scene import DrawableScene, Shape
 from keyframer.rendering.lighting import Lighting
 from keyframer.rendering.raster import Screen
 from keyframer.rendering.viewpoint import View
-
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-Indices = npt.NDArray[np.int64]
 
 _WIRE_PIXELS = 1.2
 """half the width of the lines of wire materials, in pixels of the large picture"""
@@ -134,7 +130,7 @@ class Shader:
         exponent = np.where(specular.any(axis=0), stage.surfaces.exponent[material], np.float32(0))
         return SurfaceSamples(place, normal, to_eye, color, alpha, glow, emitted, specular, exponent)
 
-    def _near_edge(self, flat: Floats, triangle: Indices) -> npt.NDArray[np.bool_]:
+    def _near_edge(self, flat: Floats, triangle: Indices) -> Flags:
         """Return whether a pixel is on the outline of its face."""
         first = -(self._second + self._third)
         near = np.zeros(len(triangle), np.bool_)

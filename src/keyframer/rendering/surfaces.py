@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Flags, Indices, Singles
 from keyframer.exchange.gltf.conventions import original_gltf_values, shown_rgb
 from keyframer.exchange.gltf.write.images import role_of
 from keyframer.scene import Material, Scene, TextureMap
@@ -17,7 +17,6 @@ from keyframer.textures import TextureSource
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Singles = npt.NDArray[np.float32]
 
 LARGEST = 1024
 """most pixels along the longer side; more is never visible in pictures of this size"""
@@ -42,7 +41,7 @@ class MipMaps:
         height, width = self.levels[0].shape[:2]
         return width, height
 
-    def lookup(self, u: Singles, v: Singles, level: npt.NDArray[np.int64]) -> Singles:
+    def lookup(self, u: Singles, v: Singles, level: Indices) -> Singles:
         """Return (n, 4) colours at u to the right and v down, 0 to 1, repeating; ``level`` 0 is the image itself."""
         out = np.empty((len(u), 4), np.float32)
         level = np.clip(level, 0, len(self.levels) - 1)
@@ -110,8 +109,6 @@ def _is_number(value: object) -> bool:
     return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
 
 
-Indices = npt.NDArray[np.int64]
-
 PLAIN = (0.70, 0.71, 0.74)
 """colour of faces without a material, and of materials without a colour"""
 BLACK = 0.12
@@ -136,7 +133,7 @@ class Layer:
     opaque: bool
     """the alpha of the image does not count"""
 
-    def lookup(self, uv: Singles, level: Indices) -> tuple[Singles, npt.NDArray[np.bool_]]:
+    def lookup(self, uv: Singles, level: Indices) -> tuple[Singles, Flags]:
         """Return (n, 4) colours, and where the image covers the surface."""
         m = self.matrix
         u = uv[:, 0] * m[0, 0] + uv[:, 1] * m[0, 1] + m[0, 2]

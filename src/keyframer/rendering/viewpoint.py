@@ -10,12 +10,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.posing import Pose
 from keyframer.scene import Handedness, Space
-
-Floats = npt.NDArray[np.float64]
 
 FITTED_FOV_DEGREES = 30.0
 """field of view of the fitted camera: small enough to avoid distortion, large enough to show depth"""

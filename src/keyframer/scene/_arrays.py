@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array
 from keyframer.curves.lazy_fields import Lazy
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -71,7 +72,7 @@ def wrong(part: Any, field: str, wanted: str, found: str) -> ValueError:
     return ValueError(f"{type(part).__name__}{shown}: {field} must be {wanted}, not {found}")
 
 
-def _array(part: Any, name: str, value: Sequence[Any], *, whole: bool) -> npt.NDArray[Any]:
+def _array(part: Any, name: str, value: Sequence[Any], *, whole: bool) -> Array:
     try:
         return np.array(value, np.int64 if whole else np.float64)
     except (TypeError, ValueError):

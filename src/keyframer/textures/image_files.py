@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Bytes
 from keyframer.errors import FormatError
 from keyframer.files import read_bytes
 from keyframer.limits import Limits, spend
@@ -148,7 +148,7 @@ class Texture:
     def has_alpha(self) -> bool:
         return self.image.mode == "RGBA"
 
-    def pixels(self) -> npt.NDArray[np.uint8]:
+    def pixels(self) -> Bytes:
         """(height, width, 4) red, green, blue, alpha; the first row is the top."""
         return np.asarray(self.image.convert("RGBA"), np.uint8)
 

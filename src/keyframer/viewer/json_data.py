@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array
 from keyframer.text import shortened
 
 LONGEST_NAME = 200
@@ -30,12 +29,12 @@ def number(value: float) -> float | None:
     return float(f"{value:.7g}") if math.isfinite(value) else None
 
 
-def numbers(values: npt.NDArray[Any]) -> list[float | None]:
+def numbers(values: Array) -> list[float | None]:
     """Return a column of rounded numbers."""
     return columns(np.asarray(values).reshape(-1, 1))[0] if len(values) else []
 
 
-def columns(values: npt.NDArray[Any]) -> list[list[float | None]]:
+def columns(values: Array) -> list[list[float | None]]:
     """Return (n,) or (n, k) as k columns, rounded as by `number`."""
     given = table_of(np.asarray(values, np.float64)).T
     size = np.abs(given)
@@ -48,6 +47,6 @@ def columns(values: npt.NDArray[Any]) -> list[list[float | None]]:
     return rounded
 
 
-def table_of(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def table_of(values: Array) -> Array:
     """Return (n,) or (n, …) as (n, k); k is 0 without rows or numbers."""
     return values.reshape(len(values), -1) if values.size else np.empty((len(values), 0))

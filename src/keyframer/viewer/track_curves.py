@@ -8,13 +8,11 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import CurveBank, Interpolation, Track
 from keyframer.scene import Clip, RawChannel
 from keyframer.viewer.json_data import columns, numbers, table_of
-
-Floats = npt.NDArray[np.float64]
 
 MOST_SAMPLES = 20_000
 """most keys of which all are points of the line"""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from keyframer.arrays import Array
 
 
-def fitting(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def fitting(array: Array, dtype: np.dtype[Any]) -> Array:
     """Return the array in ``dtype``; raises ValueError if a value cannot be stored in it. Floats may lose precision."""
     if array.dtype == dtype:
         return array
@@ -18,7 +19,7 @@ def fitting(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         raise ValueError(f"expected numbers, not {array.dtype}")
     if dtype.kind == "f":
         with np.errstate(over="ignore"):
-            converted: npt.NDArray[Any] = array.astype(dtype)
+            converted: Array = array.astype(dtype)
         if (np.isinf(converted) & np.isfinite(array)).any():
             raise ValueError(f"numbers too large for a float of {dtype.itemsize} bytes")
         return converted

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array
 from keyframer.catalogue import (
     LIMIT_DEPTH,
     LIMIT_NAME,
@@ -143,7 +143,7 @@ class Cursor:
         self.pos = stop + 1
         return text
 
-    def array(self, dtype: np.dtype[Any], count: int, field: str = "") -> npt.NDArray[Any]:
+    def array(self, dtype: np.dtype[Any], count: int, field: str = "") -> Array:
         """Return ``count`` entries as a read-only view of the buffer."""
         self.need_entries(count, dtype.itemsize, field)
         if count == 0:
@@ -160,13 +160,13 @@ class Cursor:
         raise kind.failure(self.pos if offset is None else offset, path, **args)
 
 
-def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def frozen(array: Array) -> Array:
     """Return the array made read-only: values are edited by assigning a new array."""
     array.flags.writeable = False
     return array
 
 
 @cache
-def no_entries(dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def no_entries(dtype: np.dtype[Any]) -> Array:
     """Return the empty array of a type, shared by all users because a hostile file may have a million."""
     return frozen(np.empty((0, *dtype.shape), dtype.base))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array
 from keyframer.catalogue import SEM_UNKNOWN_ENUM, STRUCT_COUNT_EXCEEDS_DATA, STRUCT_COUNT_NEGATIVE
 from keyframer.issues import IssueType
 from keyframer.wire.cursor import Cursor
@@ -65,7 +66,7 @@ class Tallies(Linked):
         super().__init__(dtype, count)
         self.entry_size = entry_size
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
+    def read(self, cursor: Cursor, record: Any, name: str) -> Array:
         start = cursor.pos
         tallies = super().read(cursor, record, name)
         if len(tallies) == 0:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array
 from keyframer.wire.cursor import Cursor, frozen
 from keyframer.wire.field_types import Kind, declare
 from keyframer.wire.lossless_json import array_from_json, array_to_json
@@ -86,10 +87,10 @@ class FloatRows(Kind):
 
     type_name = "rows x columns x f32"
 
-    def default(self) -> npt.NDArray[Any]:
+    def default(self) -> Array:
         return frozen(np.empty((0, 0), _FLOAT))
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
+    def read(self, cursor: Cursor, record: Any, name: str) -> Array:
         rows, columns = record.row_shape
         if rows == 0 or columns == 0:
             return frozen(np.empty((rows, columns), _FLOAT))
@@ -104,12 +105,12 @@ class FloatRows(Kind):
     def to_json(self, value: Any) -> object:
         return array_to_json(as_rows(value))
 
-    def from_json(self, value: object) -> npt.NDArray[Any]:
+    def from_json(self, value: object) -> Array:
         columns = len(value[0]) if isinstance(value, list) and value and isinstance(value[0], list) else 0
         return frozen(array_from_json(value, _FLOAT, columns))
 
 
-def as_rows(value: npt.ArrayLike) -> npt.NDArray[Any]:
+def as_rows(value: npt.ArrayLike) -> Array:
     """Return a table of float32; raises ValueError unless it has two dimensions."""
     array = np.asarray(value, _FLOAT)
     if array.ndim != 2:

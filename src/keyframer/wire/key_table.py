@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array
 from keyframer.catalogue import STRUCT_TRUNCATED
 from keyframer.wire.array_conversion import fitting
 from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.sink import Sink
-
-Array = npt.NDArray[Any]
 
 EXTRAS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 """The optional floats in the order of their flag bits, which is also their order in the file."""

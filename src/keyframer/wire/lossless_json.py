@@ -11,14 +11,15 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from keyframer.arrays import Array, Floats
 
 _QUIET_NAN = {4: 0x7FC00000, 8: 0x7FF8000000000000}
 _POWERS = np.array([float(f"1e{power}") for power in range(23)])
 _BITS: dict[int, np.dtype[Any]] = {4: np.dtype("<u4"), 8: np.dtype("<u8")}
 
 
-def array_to_json(array: npt.NDArray[Any]) -> list[Any]:
+def array_to_json(array: Array) -> list[Any]:
     """Return nested lists of numbers (text for non-finite floats)."""
     if array.dtype.kind != "f":
         plain: list[Any] = array.tolist()
@@ -30,7 +31,7 @@ def array_to_json(array: npt.NDArray[Any]) -> list[Any]:
     return _nest(numbers, array.shape)
 
 
-def _shortest(singles: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _shortest(singles: Array) -> Floats:
     """Return the doubles whose ``repr`` is the shortest decimal that reads back to each float32.
 
     Every decimal of six digits survives float32, so six digits are tried first, then seven and eight; the remaining
@@ -40,7 +41,7 @@ def _shortest(singles: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     if len(singles) < 64:  # for few numbers the vectors below cost more than they save
         return np.array([float(text) for text in singles.astype("U")], np.float64)
     with np.errstate(invalid="ignore"):  # signalling NaN
-        doubles: npt.NDArray[np.float64] = singles.astype(np.float64)
+        doubles: Floats = singles.astype(np.float64)
     size = np.abs(doubles)
     todo = np.flatnonzero((size >= 1e-13) & (size <= 1e22))
     slow = np.flatnonzero((size != 0) & ((size < 1e-13) | (size > 1e22)) & np.isfinite(size))
@@ -68,7 +69,7 @@ def _nest(flat: list[Any], shape: tuple[int, ...]) -> list[Any]:
     return [flat[start : start + width] for start in range(0, shape[0] * width, width)] if width else [[]] * shape[0]
 
 
-def _odd_to_json(one: npt.NDArray[Any]) -> str:
+def _odd_to_json(one: Array) -> str:
     if np.isinf(one[0]):
         return "inf" if one[0] > 0 else "-inf"
     size = one.dtype.itemsize
@@ -76,7 +77,7 @@ def _odd_to_json(one: npt.NDArray[Any]) -> str:
     return "nan" if bits == _QUIET_NAN[size] else f"nan:{bits:0{2 * size}x}"
 
 
-def array_from_json(value: object, dtype: np.dtype[Any], width: int | None) -> npt.NDArray[Any]:
+def array_from_json(value: object, dtype: np.dtype[Any], width: int | None) -> Array:
     """Return the array that `array_to_json` wrote; raises ValueError if a value does not fit."""
     if not isinstance(value, list):
         raise ValueError(f"expected a list, not {_kind_of(value)}")
@@ -92,7 +93,7 @@ def array_from_json(value: object, dtype: np.dtype[Any], width: int | None) -> n
     return array if width is None else array.reshape(len(rows), width)
 
 
-def _from_numbers(flat: list[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+def _from_numbers(flat: list[Any], dtype: np.dtype[Any]) -> Array:
     kinds = set(map(type, flat))
     if dtype.kind != "f":
         if kinds <= {int} and (not flat or _fits(min(flat), max(flat), dtype)):
@@ -106,13 +107,13 @@ def _from_numbers(flat: list[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     numbers = [0.0 if at in odd else number for at, number in enumerate(flat)] if odd else flat
     try:
         with np.errstate(over="ignore"):
-            array: npt.NDArray[Any] = np.array(numbers, dtype)
+            array: Array = np.array(numbers, dtype)
     except OverflowError:  # an integer beyond the range of any float
         at = next(at for at, number in enumerate(numbers) if type(number) is int and abs(number) > 1 << 1023)
         raise ValueError(f"entry {at}: the number does not fit a float of {dtype.itemsize} bytes") from None
     for at in np.flatnonzero(~np.isfinite(array)).tolist():
         raise ValueError(f"entry {at}: {flat[at]} does not fit a float of {dtype.itemsize} bytes")
-    bits: npt.NDArray[Any] = array.view(_BITS[dtype.itemsize])
+    bits: Array = array.view(_BITS[dtype.itemsize])
     for at, text in odd.items():
         try:
             bits[at] = _odd_from_json(text, dtype.itemsize)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from keyframer.arrays import Array
 
 
 class Sink:
@@ -22,7 +22,7 @@ class Sink:
     def write(self, part: bytes) -> None:
         self._buffer += part
 
-    def write_array(self, array: npt.NDArray[Any]) -> None:
+    def write_array(self, array: Array) -> None:
         """Append an array as stored in memory (the caller has converted it to its wire dtype)."""
         if array.nbytes:
             self._buffer += np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

@@ -22,12 +22,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array, Floats, Singles
 from keyframer.curves import Track
 from keyframer.maths import affine
 from keyframer.scene import Handedness, Space
 from keyframer.text import decode_name, safe_text
-
-Floats = npt.NDArray[np.float64]
 
 _HALF = math.sqrt(0.5)
 _TURNS = {"x": (0.0, 0.0, _HALF, _HALF), "y": None, "z": (-_HALF, 0.0, 0.0, _HALF)}
@@ -79,12 +78,10 @@ class Axes:
         return affine.compose(np.zeros(3), turn, np.full(3, self.unit))
 
 
-Floats32 = npt.NDArray[np.float32]
-
 LARGEST = float(np.finfo(np.float32).max)
 
 
-def single(values: npt.ArrayLike) -> Floats32:
+def single(values: npt.ArrayLike) -> Singles:
     """Convert to single precision; NaN becomes 0, numbers out of range the largest number of their sign."""
     given = np.asarray(values)
     if given.dtype != np.float32:
@@ -125,7 +122,7 @@ _FEW = 128
 """most rows for which columns are not processed one by one"""
 
 
-def bounds(rows: npt.NDArray[Any]) -> tuple[list[float], list[float]]:
+def bounds(rows: Array) -> tuple[list[float], list[float]]:
     """Return the minimum and the maximum of each column of (n, k) rows, n > 0."""
     if len(rows) <= _FEW:
         return np.minimum.reduce(rows, axis=0).tolist(), np.maximum.reduce(rows, axis=0).tolist()
@@ -149,7 +146,7 @@ def linear_level(level: float) -> float:
     return float(shown / 12.92 if shown <= 0.04045 else ((shown + 0.055) / 1.055) ** 2.4)
 
 
-def shown_color(linear: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def shown_color(linear: npt.ArrayLike) -> Floats:
     given = np.clip(np.nan_to_num(np.asarray(linear, np.float64)), 0.0, 1.0)
     return np.asarray(np.where(given <= 0.0031308, given * 12.92, 1.055 * given ** (1 / 2.4) - 0.055))
 

@@ -10,8 +10,8 @@ from typing import TypeVar
 from zipfile import ZipInfo
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import CATALOGUE, STAGE_MODEL_PART_IGNORED
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.read.json_text import Sources
@@ -25,7 +25,6 @@ from keyframer.limits import Limits, open_budget
 from keyframer.maths import affine
 from keyframer.scene import Handedness, Material, Mesh, Node, NodeKind, Scene, Space
 
-Floats = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 
 IDENTITY: Floats = np.eye(4)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cache, cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats, Ints
 from keyframer.catalogue import LINK_PARENT_CYCLE, LINK_UNRESOLVED_NAME, STAGE_FILE_MISSING, STRUCT_CHUNK_MISSING
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.exchange.stage.archives import Archive
@@ -15,9 +15,6 @@ from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Model, to_arch
 from keyframer.exchange.stage.xmltree import Element, fixture_matrix, number, parse
 from keyframer.limits import Limits
 from keyframer.scene import Light, LightType, Mesh, NodeKind
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _SIDES = 24
 _RINGS = 12

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import LINK_PARENT_CYCLE, LINK_UNRESOLVED_NAME, STAGE_FILE_MISSING, STRUCT_CHUNK_MISSING
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.exchange.stage.archives import Archive
-from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Floats, Model, to_archive_axes
+from keyframer.exchange.stage.assembly import IDENTITY, Assembly, Model, to_archive_axes
 from keyframer.exchange.stage.fixtures import Fixture, FixtureBuilder
 from keyframer.exchange.stage.xmltree import Element, parse, show_matrix
 from keyframer.limits import Limits

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from xml.parsers import expat
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import LIMIT_DEPTH, LIMIT_RECORDS, STRUCT_SYNTAX
 from keyframer.errors import FormatError
 from keyframer.limits import Limits
@@ -148,9 +148,6 @@ class _Parser:
 
     def _doctype(self, name: str, system: str | None, public: str | None, internal: bool) -> None:
         raise self._failure("a DOCTYPE, which is never read", self._expat.CurrentByteIndex)
-
-
-Floats = npt.NDArray[np.float64]
 
 
 def number(element: Element, name: str, default: float = 0.0) -> float:

@@ -13,9 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from keyframer.arrays import Array
 from keyframer.formats.ase.keywords import BLOCKS, KEY_ROWS, LINES, REPEATED, BlockEntry
 from keyframer.formats.ase.text_fields import as_written, floats, integers, keyword_field, values_field
-from keyframer.formats.ase.text_numbers import Array, Values, read_number, read_rows, whole, write_number, write_rows
+from keyframer.formats.ase.text_numbers import Values, read_number, read_rows, whole, write_number, write_rows
 from keyframer.wire.cursor import frozen
 from keyframer.wire.field_types import blob
 from keyframer.wire.record import Raw, Record, record

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.formats.ase.text_numbers import Array, Value, Values, write_values
+from keyframer.arrays import Array
+from keyframer.formats.ase.text_numbers import Value, Values, write_values
 from keyframer.text import ascii_to_bytes, bytes_to_ascii
 from keyframer.wire.array_conversion import fitting
 from keyframer.wire.cursor import frozen, no_entries

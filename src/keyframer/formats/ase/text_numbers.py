@@ -11,9 +11,9 @@ import re
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from keyframer.arrays import Array
+
 Value = int | float | bytes
 Values = tuple[Value, ...]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array
 from keyframer.formats.hale3d.dialect import text
 from keyframer.formats.hale3d.records import unquoted
 from keyframer.formats.hale3d.sniff import MODEL_ID
@@ -30,7 +31,7 @@ class CountedAhead(Linked):
         super().__init__(dtype, count)
         self.count_at = count_at
 
-    def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
+    def read(self, cursor: Cursor, record: Any, name: str) -> Array:
         count = self.count_in(record)
         cursor.need_entries(count, self.dtype.itemsize, name, (record.offset or 0) + self.count_at)
         return cursor.array(self.dtype, count, name)
@@ -49,7 +50,7 @@ class Table(CountedAhead):
         self.entry_name = ", ".join(columns)
         self.type_name = f"{count} x ({self.entry_name})"
 
-    def checked(self, value: Any) -> npt.NDArray[Any]:
+    def checked(self, value: Any) -> Array:
         array = np.asarray(value)
         if array.dtype != self.dtype or array.ndim != 1:
             raise ValueError(f"expected rows of ({self.entry_name})")
@@ -60,7 +61,7 @@ class Table(CountedAhead):
         columns = [array_to_json(value[name]) for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
-    def from_json(self, value: object) -> npt.NDArray[Any]:
+    def from_json(self, value: object) -> Array:
         names = self.dtype.names or ()
         if not isinstance(value, list):
             raise ValueError("expected a list of rows")
@@ -110,10 +111,10 @@ class Mesh(Record):
     weight_count: int = u32("weights")
     triangle_count: int = u32("triangles")
     material: bytes = text("path of the material")
-    vertices: npt.NDArray[Any] = table(
+    vertices: Array = table(
         VERTEX, "vertex_count", 0, "texture coordinates (t runs down), first weight, number of weights"
     )
-    weights: npt.NDArray[Any] = table(WEIGHT, "weight_count", 4, "bias, joint, position in the joint's space")
+    weights: Array = table(WEIGHT, "weight_count", 4, "bias, joint, position in the joint's space")
     triangles: npt.NDArray[np.uint32] = triple_table("triangle_count", 8, "three vertices, clockwise seen from outside")
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array, Singles
 from keyframer.formats.hale3d.dialect import text
 from keyframer.formats.hale3d.sniff import ANIMATION_ID
 from keyframer.text import show_name
@@ -16,9 +15,9 @@ from keyframer.wire.field_types import Chars, declare, i32, u32
 from keyframer.wire.record import Record, record
 
 BOUNDS_FLOATS = 6
+"""AABB::min and AABB::max stand before the components of every frame"""
 COMPONENTS = 6
 """Tx Ty Tz Qx Qy Qz, in the order of the flag bits of a joint"""
-"""AABB::min and AABB::max stand before the components of every frame"""
 
 
 @record
@@ -68,24 +67,24 @@ class Joint(Record):
 class Frames(Record):
     """Bounding box and frame data of all frames: one row for each frame, six floats of box before the components."""
 
-    rows: npt.NDArray[np.float32] = float_rows("AABB::min, AABB::max, animated components")
+    rows: Singles = float_rows("AABB::min, AABB::max, animated components")
     row_shape: tuple[int, int] = (0, 0)
     """frames and floats per frame according to the header; used only for reading"""
 
     @property
-    def bounds(self) -> npt.NDArray[np.float32]:
+    def bounds(self) -> Singles:
         """Return boxes as ``(frames, 2, 3)``: min and max."""
         return self.rows[:, :BOUNDS_FLOATS].reshape(-1, 2, 3)
 
     @property
-    def components(self) -> npt.NDArray[np.float32]:
+    def components(self) -> Singles:
         """Return the animated components as ``(frames, components)``."""
         return self.rows[:, BOUNDS_FLOATS:]
 
     @staticmethod
     def make(components: npt.ArrayLike, bounds: npt.ArrayLike | None = None) -> Frames:
         """Make frames of components ``(frames, components)`` and boxes ``(frames, 2, 3)`` (zeros if not given)."""
-        moving: npt.NDArray[Any] = np.asarray(components, "<f4")
+        moving: Array = np.asarray(components, "<f4")
         if moving.ndim != 2:
             raise ValueError(f"expected components (frames, components), not an array of shape {moving.shape}")
         boxes = np.zeros((len(moving), BOUNDS_FLOATS), "<f4") if bounds is None else np.asarray(bounds, "<f4")

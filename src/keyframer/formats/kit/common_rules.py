@@ -8,8 +8,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array
 from keyframer.catalogue import (
     DATA_ANGLE_HUGE,
     DATA_BOUNDS_INVERTED,
@@ -40,8 +40,6 @@ from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.issues import IssueType
 from keyframer.text import decode_name, is_utf8, safe_text
 from keyframer.wire.record import Record
-
-Array = npt.NDArray[Any]
 
 HUGE_TIME = 10_000_000
 """frames"""

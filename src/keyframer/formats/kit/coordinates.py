@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import RotationForm, Track
 from keyframer.maths import quat
 from keyframer.posing.aim_constraints import is_aimed, stored_target
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Camera, Channel, Clip, Fog, Handedness, Light, Mesh, Morph, Node, Scene, Skin, Space
-
-Floats = npt.NDArray[np.float64]
 
 _TO_Y_UP = {
     "x": np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]),

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Floats, Indices
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
 from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
 from keyframer.limits import expect
@@ -19,7 +20,6 @@ from keyframer.posing.bounds_and_duration import LONGEST, clip_span
 from keyframer.scene import Channel, Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 
-Indices = npt.NDArray[np.int64]
 Tracks = Mapping[tuple[int, str], Track]
 
 _KINDS = ("position", "rotation")
@@ -58,7 +58,7 @@ def at_whole_frames(scene: Scene, fps: float, report: LossReport) -> Scene:
     return replace(scene, clips=[replace(clip, channels=channels, end=last), *scene.clips[1:]])
 
 
-def _at_frames(scene: Scene, channel: Channel, frames: npt.NDArray[np.float64], report: LossReport) -> Channel:
+def _at_frames(scene: Scene, channel: Channel, frames: Floats, report: LossReport) -> Channel:
     track = channel.track
     sampled = track.interpolation is Interpolation.SAMPLED
     if track.kind not in _KINDS or not len(track.times) or (sampled and np.array_equal(track.times, frames)):
@@ -153,7 +153,7 @@ def _stretched(track: Track, factor: float) -> Track:
     return replace(track, times=_times(track.times, factor), **slopes)
 
 
-def _times(given: npt.ArrayLike, factor: float) -> npt.NDArray[np.float64]:
+def _times(given: npt.ArrayLike, factor: float) -> Floats:
     times = np.asarray(given, np.float64) * factor
     near = np.rint(times)
     return np.where(np.abs(times - near) < _SNAP * np.maximum(1.0, np.abs(near)), near, times)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
 from keyframer.curves.key_reduction import Between, Sampling, fewest_keys, sample_together, subframes, values_of
 from keyframer.curves.rotation_forms import absolute, has_full_turns, increments, usable_keys, with_form
@@ -25,8 +26,6 @@ from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Clip, Node
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
 from keyframer.wire.key_table import EXTRAS, Keys
-
-Floats = npt.NDArray[np.float64]
 
 _SNAP = 1e-6
 """fraction of a grid step, or of a large time: a closer time is rounded to the grid"""
@@ -304,7 +303,7 @@ def constant_axes(node: Node, scale: Track) -> Track:
     return Track("scale_axes", scale.times, values, Interpolation.LINEAR, form=RotationForm.QUATERNION_ABSOLUTE)
 
 
-def axes_of_keys(axes: Track | None, scale: Track, node: Node, report: LossReport) -> npt.NDArray[np.float64] | None:
+def axes_of_keys(axes: Track | None, scale: Track, node: Node, report: LossReport) -> Floats | None:
     """Return (K, 4) quaternions, one for each key of the scale.
 
     None if there are no axes, or if their times differ, which replaces earlier reports about them.

@@ -10,15 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats, Ints
 from keyframer.curves import Track
 from keyframer.limits import spend
 from keyframer.scene import Mesh, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(eq=False)

@@ -11,8 +11,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import Interpolation
 from keyframer.formats.kit.scene_writing import frames_per_second, plain_path, units_per_second
 from keyframer.formats.kit.unsupported_features import moving_kinds
@@ -24,8 +24,6 @@ from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import plural
-
-Floats = npt.NDArray[np.float64]
 
 _NUMBERS = 48
 """numbers sampled for each joint and frame in addition to the node matrix: matrices with scale, without it, and

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array, Floats
 from keyframer.catalogue import (
     DATA_KEYS_NOT_INCREASING,
     DATA_NON_FINITE,
@@ -90,9 +90,7 @@ class Reporter:
             self.issues.count_more(kind, len(entries) - len(seen), severity)
 
 
-def check_keys(
-    reporter: Reporter, record: Record, field: str, times: npt.NDArray[Any], *columns: npt.NDArray[Any]
-) -> None:
+def check_keys(reporter: Reporter, record: Record, field: str, times: Array, *columns: Array) -> None:
     """Report unsorted keys and non-finite numbers, which evaluation can handle."""
     moments = np.asarray(times, np.float64)
     with np.errstate(invalid="ignore"):
@@ -108,7 +106,7 @@ def check_keys(
         reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(odd.sum()), index=index)
 
 
-def finite_rows(reporter: Reporter, record: Record, field: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def finite_rows(reporter: Reporter, record: Record, field: str, values: npt.ArrayLike) -> Floats:
     """Return a float64 copy with 0 for non-finite numbers, which are reported with their row."""
     rows = np.array(values, np.float64)
     odd = ~np.isfinite(rows)
@@ -123,9 +121,7 @@ WEIGHTS_TOLERANCE = 0.01
 """allowed difference of a vertex's weight sum from 1: exporters and MD5 tools round weights to two or three digits"""
 
 
-def check_weights(
-    reporter: Reporter, record: Record, field: str, owners: npt.NDArray[Any], weights: npt.NDArray[Any], vertices: int
-) -> None:
+def check_weights(reporter: Reporter, record: Record, field: str, owners: Array, weights: Array, vertices: int) -> None:
     """Report vertices that have bones whose weights do not sum to 1; evaluation normalises them."""
     total = np.bincount(owners, weights, vertices)
     bound = np.bincount(owners, minlength=vertices) > 0

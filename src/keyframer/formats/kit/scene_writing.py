@@ -9,9 +9,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from keyframer.curves import Track
 from keyframer.curves.cubic_fit import Distance, largest_difference, turn_degrees
 from keyframer.formats.document import Document
@@ -21,8 +18,6 @@ from keyframer.scene import Clip, Node, Scene
 from keyframer.scene.clip import FASTEST, SLOWEST
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import decode_name
-
-Floats = npt.NDArray[np.float64]
 
 DEFAULT_MAX_ERROR = 1e-4
 """fraction of the scene's size (`posing.bounds_and_duration`)"""

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats, Ints
 from keyframer.formats.kit.mesh_writing import mesh_part
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path
@@ -19,9 +19,6 @@ from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.posing.vertices import Bound, skinned
 from keyframer.scene import Channel, Clip, Mesh, Morph, Node, NodeKind, Scene, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _MOST_TIMES = 65
 _MOST_PLACES = 1 << 20

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array, Singles
 from keyframer.wire.exact_floats import exact_floats, float_rows
 from keyframer.wire.field_types import u8, u32
 from keyframer.wire.record import Record, record
@@ -44,7 +43,7 @@ class Channel(Record):
     floats: int = u32("Number of floats per frame")
     distance: float = exact_floats(_DISTANCE)
     type: int = u8(_TYPE, default=RPH)
-    rows: npt.NDArray[np.float32] = float_rows(_FRAMES)
+    rows: Singles = float_rows(_FRAMES)
     frames: int = 0
     """frames of the clip according to its header; used only for reading"""
 
@@ -71,7 +70,7 @@ class OldChannel(Record):
 
     distance: float = exact_floats(_DISTANCE)
     type: int = u8(_TYPE, default=RPH)
-    rows: npt.NDArray[np.float32] = float_rows(_FRAMES)
+    rows: Singles = float_rows(_FRAMES)
     row_shape: tuple[int, int] = (0, 0)
     """frames and floats per frame according to the header; used only for reading"""
 
@@ -86,7 +85,7 @@ class OldChannel(Record):
 
 def make_channel(rows: npt.ArrayLike, distance: float = 0.0, type: int = RPH) -> Channel:
     """Make a channel of a table ``(frames, floats)``."""
-    table: npt.NDArray[Any] = np.asarray(rows, "<f4")
+    table: Array = np.asarray(rows, "<f4")
     if table.ndim != 2:
         raise ValueError(f"expected a table (frames, floats), not an array of shape {table.shape}")
     return Channel(table.shape[1], distance, type, table)

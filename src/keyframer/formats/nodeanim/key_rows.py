@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from keyframer.arrays import Array
 from keyframer.catalogue import STRUCT_COUNT_EXCEEDS_DATA, STRUCT_COUNT_NEGATIVE, STRUCT_TRUNCATED
 from keyframer.formats.nodeanim.dialect import BEZIER, TCB, TCB_BYTES, Dialect
-from keyframer.formats.nodeanim.keys import SHAPE, SHAPE_AT, Array, NodeKeys, keys_from_json, keys_to_json, row_dtype
+from keyframer.formats.nodeanim.keys import SHAPE, SHAPE_AT, NodeKeys, keys_from_json, keys_to_json, row_dtype
 from keyframer.formats.nodeanim.trial_steps import tcb_marks
 from keyframer.wire.cursor import Cursor, frozen
 from keyframer.wire.encoding_style import Style

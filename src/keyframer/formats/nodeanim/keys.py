@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array
 from keyframer.wire.array_conversion import fitting
 from keyframer.wire.cursor import frozen
 from keyframer.wire.lossless_json import array_from_json, array_to_json
-
-Array = npt.NDArray[Any]
 
 SHAPE = ("tension", "continuity", "bias", "ease_in", "ease_out")
 """values of TCB keys in addition to the key's value"""

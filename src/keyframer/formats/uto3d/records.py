@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Bytes, Singles
 from keyframer.catalogue import SEM_UNSUPPORTED_SCHEME
 from keyframer.wire.dependent_types import choice, linked_keys, tallies
 from keyframer.wire.exact_floats import ExactFloats
@@ -17,9 +18,7 @@ from keyframer.wire.field_types import declare, i32, linked, strz, u8, u32
 from keyframer.wire.key_table import KeyLayout, Keys
 from keyframer.wire.record import Record, record
 
-Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int32]
-Bytes = npt.NDArray[np.uint8]
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 
@@ -93,12 +92,12 @@ class Mesh(Record):
     bone_ids: Integers = linked(
         "<i4", _influences, "bone id, for each vertex * number of bones per vertex", when=_is_weighted
     )
-    bone_weights: Floats = linked(
+    bone_weights: Singles = linked(
         "<f4", _influences, "weight, for each vertex * number of bones per vertex", when=_is_weighted
     )
-    vertices: Floats = linked(_TRIPLE, "vertex_count", "vertex coordinates")
-    uvs: Floats = linked(("<f4", (2,)), "uv_count", "mapping coordinates; V runs up")
-    colours: Floats = linked(_TRIPLE, "colour_count", "vertex colours")
+    vertices: Singles = linked(_TRIPLE, "vertex_count", "vertex coordinates")
+    uvs: Singles = linked(("<f4", (2,)), "uv_count", "mapping coordinates; V runs up")
+    colours: Singles = linked(_TRIPLE, "colour_count", "vertex colours")
     faces: Integers = linked(_CORNERS, "face_count", "vertex assignments of each face")
     uv_faces: Integers = linked(
         _CORNERS,

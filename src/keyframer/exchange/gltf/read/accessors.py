@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array, Ints, Singles
 from keyframer.catalogue import (
     DATA_NON_FINITE,
     LINK_INDEX_OUT_OF_RANGE,
@@ -27,8 +27,6 @@ from keyframer.exchange.gltf.read.container import DRACO, Buffers, advice, draco
 from keyframer.exchange.gltf.read.json_text import Findings, Item, Span
 from keyframer.limits import DEFAULT_LIMITS, Budget, open_budget
 
-Array = npt.NDArray[Any]
-
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 _UNREAD = ("MAT2", "MAT3")
 """element types that no part of a scene uses"""
@@ -39,8 +37,8 @@ _KINDS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126:
 class Elements:
     """The start of each element of an accessor: buffer and byte offset; -1 for zeros that are not stored."""
 
-    buffers: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
+    buffers: Ints
+    starts: Ints
     size: int
     """bytes of an element"""
 
@@ -58,7 +56,7 @@ class Accessors:
     def __len__(self) -> int:
         return len(self._items)
 
-    def floats(self, number: int, *types: str) -> npt.NDArray[np.float32]:
+    def floats(self, number: int, *types: str) -> Singles:
         """Return (count, width) numbers; normalised integers become fractions."""
         item = self._items[number]
         stored = self._stored(number, item, types)
@@ -66,7 +64,7 @@ class Accessors:
             self._converted[number, "floats"] = self._as_floats(item, stored)
         return self._converted[number, "floats"]
 
-    def _as_floats(self, item: Item, stored: Array) -> npt.NDArray[np.float32]:
+    def _as_floats(self, item: Item, stored: Array) -> Singles:
         if stored.dtype.kind == "f":
             bad = np.count_nonzero(~np.isfinite(stored))
             if bad:
@@ -78,7 +76,7 @@ class Accessors:
             floats = np.maximum(floats / np.float32(np.iinfo(stored.dtype).max), np.float32(-1.0))
         return floats
 
-    def integers(self, number: int, *types: str) -> npt.NDArray[np.int64]:
+    def integers(self, number: int, *types: str) -> Ints:
         item = self._items[number]
         stored = self._stored(number, item, types)
         if stored.dtype.kind != "u":
@@ -187,9 +185,7 @@ class Accessors:
         array[places] = values
         return array
 
-    def _sparse(
-        self, sparse: Item, total: int, width: int, dtype: np.dtype[Any]
-    ) -> tuple[npt.NDArray[np.int64], Array]:
+    def _sparse(self, sparse: Item, total: int, width: int, dtype: np.dtype[Any]) -> tuple[Ints, Array]:
         """Return the indices and values of the elements that are replaced."""
         count = sparse.integer("count", least=1, most=total)
         where, what = sparse.child("indices"), sparse.child("values")
@@ -220,7 +216,7 @@ _WORTH = 64
 class Packed:
     """The decompressed mesh of one primitive."""
 
-    def __init__(self, triangles: npt.NDArray[np.int64], columns: dict[str, Array]) -> None:
+    def __init__(self, triangles: Ints, columns: dict[str, Array]) -> None:
         self.triangles = triangles
         self.columns = columns
         """decoded columns by attribute"""
@@ -285,16 +281,13 @@ class DracoReader:
             raise extension.fail(STRUCT_SYNTAX, "bufferView", wanted="a Draco mesh", found=problem[:80]) from None
 
 
-Whole = npt.NDArray[np.int64]
-
-
 @dataclass(eq=False, slots=True)
 class Stored:
     """Numbers of one accessor in one place: start and end of each element."""
 
-    starts: Whole
+    starts: Ints
     """-1 for elements that are stored elsewhere"""
-    ends: Whole
+    ends: Ints
     file: str | None = None
     """the separate file that contains them"""
     encoded: bool = False

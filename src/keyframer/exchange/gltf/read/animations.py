@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import DATA_KEYS_NOT_INCREASING, LINK_RANGE_OVERLAP, SEM_UNKNOWN_ENUM, STRUCT_SYNTAX
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.exchange.gltf.conventions import shown_color
@@ -183,8 +183,6 @@ class AnimationReader:
         known = "what nodes, cameras and lights have"
         self._issues.add(SEM_UNKNOWN_ENUM, path, 0, severity=Severity.WARNING, value=value[:80], known=known)
 
-
-Floats = npt.NDArray[np.float64]
 
 MODES = {"LINEAR": Interpolation.LINEAR, "STEP": Interpolation.STEP, "CUBICSPLINE": Interpolation.CUBIC}
 _TYPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}

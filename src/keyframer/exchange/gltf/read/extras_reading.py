@@ -8,13 +8,11 @@ import zlib
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array
 from keyframer.catalogue import STRUCT_COUNT_EXCEEDS_DATA, STRUCT_SYNTAX
 from keyframer.exchange.gltf.read.json_text import Item, described
 from keyframer.limits import Budget
-
-Array = npt.NDArray[Any]
 
 _TYPES = ("<f4", "<f8", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "|b1")
 _TIGHTEST = 1100

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array
 from keyframer.catalogue import IO_EMPTY, SEM_NAME_TOO_LONG, SEM_UNKNOWN_ENUM, STRUCT_SYNTAX
 from keyframer.curves import Track
 from keyframer.errors import FormatError
@@ -29,8 +29,6 @@ from keyframer.formats.kit.common_rules import LONGEST, name_problems, path_prob
 from keyframer.issues import IssueLog, IssueType
 from keyframer.limits import Limits, open_budget
 from keyframer.scene import Channel, Clip, Morph, Scene, Space
-
-Array = npt.NDArray[Any]
 
 
 def load(

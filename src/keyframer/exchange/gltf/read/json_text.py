@@ -15,8 +15,8 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Ints
 from keyframer.catalogue import (
     CATALOGUE,
     LINK_INDEX_OUT_OF_RANGE,
@@ -273,7 +273,7 @@ class Places:
         return self._offset + (at if self._plain else int(self._bytes[at]))
 
     @cached_property
-    def _bytes(self) -> npt.NDArray[np.int64]:
+    def _bytes(self) -> Ints:
         """Byte offsets of all characters, computed once: counting for each would be quadratic."""
         stored = np.frombuffer(self._text.encode(), np.uint8)
         return np.append(np.flatnonzero(stored & 0xC0 != 0x80), len(stored))

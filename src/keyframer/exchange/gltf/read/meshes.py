@@ -6,11 +6,10 @@ Vertices that were split for glTF are joined again.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array, Indices, Singles
 from keyframer.catalogue import (
     LINK_COUNT_MISMATCH,
     LINK_INDEX_OUT_OF_RANGE,
@@ -25,9 +24,6 @@ from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.maths.distinct_values import distinct_rows
 from keyframer.scene import Mesh
-
-Array = npt.NDArray[Any]
-Indices = npt.NDArray[np.int64]
 
 _MODES = ("points", "lines", "line loop", "line strip", "triangles", "triangle strip", "triangle fan")
 MOST_SETS = 4
@@ -403,6 +399,6 @@ def weld(shape: Shape, *, by_normal: bool) -> None:
         shape.joints, shape.shares = shape.joints[keep], shape.shares[keep]
 
 
-def _rounded(values: Array, steps: float) -> npt.NDArray[np.float32]:
+def _rounded(values: Array, steps: float) -> Singles:
     with np.errstate(all="ignore"):  # numbers that are too large are never joined
         return np.asarray(np.round(np.asarray(values, np.float64) * steps), np.float32)

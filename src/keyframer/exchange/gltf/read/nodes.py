@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import (
     DATA_QUATERNION_LENGTH,
     LINK_INDEX_OUT_OF_RANGE,
@@ -184,8 +184,6 @@ def circles(parents: Sequence[int | None]) -> list[list[int]]:
             cycles.append(nodes[nodes.index(above) :])
     return sorted(cycles, key=min)
 
-
-Floats = npt.NDArray[np.float64]
 
 _KINDS = tuple(kind.value for kind in NodeKind)
 _NOT_UNIT = 1e-2

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Singles
 from keyframer.curves import Track
 from keyframer.curves.linear_fit import ROTATIONS, VECTORS
 from keyframer.exchange.gltf.conventions import (
@@ -33,8 +33,6 @@ from keyframer.posing import Rig
 from keyframer.scene import Clip
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import counted
-
-Floats32 = npt.NDArray[np.float32]
 
 _NO_SIGNS = np.ones(3, np.float32)
 _PLACING = ("position", "rotation", "scale", "scale_axes")
@@ -146,7 +144,7 @@ class ClipWriter:
                 aim_motion.positions, breaks, jumps, allowed, VECTORS, Outcome.BAKED
             )
 
-    def _targets(self, node: int, kind: str) -> list[tuple[int, str, Floats32]]:
+    def _targets(self, node: int, kind: str) -> list[tuple[int, str, Singles]]:
         """Return which properties of which glTF nodes a motion animates, and the signs of its values."""
         placed = self._tree.placed[node]
         aimed = self._aims.get(node)

@@ -5,11 +5,9 @@ animated properties need KHR_animation_pointer.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array, Floats
 from keyframer.curves.linear_fit import VECTORS, Measure
 from keyframer.exchange.gltf.conventions import Json, linear_color
 from keyframer.exchange.gltf.write.asset import Asset
@@ -34,21 +32,21 @@ class Channels:
 
     def node(self, node: int, path: str, sampler: Sampler) -> None:
         """Add a channel for a property of a node."""
-        output: npt.NDArray[Any] = sampler.output()
+        output: Array = sampler.output()
         if path == "weights":
             output = output.reshape(-1)
         self._add(sampler, output, {"node": node, "path": path})
 
-    def pointer(self, pointer: str, sampler: Sampler, output: npt.NDArray[Any] | None = None) -> None:
+    def pointer(self, pointer: str, sampler: Sampler, output: Array | None = None) -> None:
         """Add a channel for any property, with KHR_animation_pointer; single numbers are written as scalars."""
-        values: npt.NDArray[Any] = sampler.output() if output is None else output
+        values: Array = sampler.output() if output is None else output
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
         self._asset.extensions.add("KHR_animation_pointer")
         target = {"path": "pointer", "extensions": {"KHR_animation_pointer": {"pointer": pointer}}}
         self._add(sampler, values, target)
 
-    def _add(self, sampler: Sampler, output: npt.NDArray[Any], target: Json) -> None:
+    def _add(self, sampler: Sampler, output: Array, target: Json) -> None:
         buffers = self._asset.buffers
         key = (buffers.times(sampler.times), buffers.values(np.ascontiguousarray(output)), sampler.mode)
         if key not in self._known:
@@ -67,8 +65,6 @@ class Channels:
         self._asset.animations.append(written)
         return len(self._asset.animations) - 1
 
-
-Floats = npt.NDArray[np.float64]
 
 KINDS = ("fov", "color", "multiplier", "hotspot", "falloff")
 _COLOR_ERROR = 1e-3

@@ -17,14 +17,12 @@ from urllib.parse import quote
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 
 from keyframer import __version__
+from keyframer.arrays import Array
 from keyframer.exchange.gltf.conventions import Json, as_met, plain
 from keyframer.exchange.gltf.conventions import bounds as column_bounds
 from keyframer.files import content_name, write_bytes, write_set
-
-Array = npt.NDArray[Any]
 
 VERTICES = 34962
 INDICES = 34963

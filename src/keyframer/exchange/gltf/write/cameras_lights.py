@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves.cubic_fit import largest_difference
 from keyframer.curves.linear_fit import Measure, straight
 from keyframer.exchange.gltf.conventions import (
@@ -28,8 +29,6 @@ from keyframer.exchange.gltf.conventions import (
 from keyframer.exchange.gltf.write.options import Context, shown_extent
 from keyframer.scene import Camera, Light, LightType, Scene
 from keyframer.scene.loss_report import Outcome
-
-Floats = npt.NDArray[np.float64]
 
 _TYPES = {LightType.OMNI: "point", LightType.SPOT: "spot", LightType.DIRECTIONAL: "directional"}
 _KEPT = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves.linear_fit import ROTATIONS, VECTORS
 from keyframer.exchange.gltf.write.motion import Span
 from keyframer.exchange.gltf.write.nodes import Placed
@@ -17,7 +17,6 @@ from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.posing import Rig
 
-Floats = npt.NDArray[np.float64]
 Samplers = Mapping[tuple[int, str], Sampler]
 """by node and path of a glTF channel"""
 

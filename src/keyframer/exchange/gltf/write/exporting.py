@@ -8,10 +8,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from keyframer import __version__
+from keyframer.arrays import Floats
 from keyframer.exchange.gltf.conventions import Axes, Json, Names, attach, plain, stated
 from keyframer.exchange.gltf.write.animation import write_animations
 from keyframer.exchange.gltf.write.animation_channels import hide_node
@@ -33,8 +31,6 @@ from keyframer.scene import Clip, LightType, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource
 from keyframer.wire.gc_paused import GcPaused
-
-Floats = npt.NDArray[np.float64]
 
 
 def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, LossReport]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Bytes, Floats
 from keyframer.exchange.gltf.conventions import original_gltf_values
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
@@ -77,9 +77,6 @@ def role_of(map: TextureMap) -> str | None:
     role = original_gltf_values(map.extras).get("role")
     return role if isinstance(role, str) else None
 
-
-Bytes = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float64]
 
 _NEARLY = 8
 """levels of alpha that are treated as 0 or full"""
@@ -402,7 +399,7 @@ _ROWS = 16
 """rows of a normal map computed at once, so that temporaries stay in the cache of the processor"""
 
 
-def normal_map(heights: npt.NDArray[np.float64], amount: float, *, tiled: bool) -> npt.NDArray[np.uint8]:
+def normal_map(heights: Floats, amount: float, *, tiled: bool) -> Bytes:
     """Return (height, width, 3) with green up, as in glTF; ``heights`` are 0 to 1, the first row is the top."""
     padded = np.pad(heights, 1, "wrap" if tiled else "edge")
     slope = STEEPNESS * amount

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array, Flags, Floats, Indices, Singles
 from keyframer.exchange.gltf.conventions import (
     Json,
     attach,
@@ -36,8 +36,6 @@ from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Mesh, Morph, Skin
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import counted
-
-Indices = npt.NDArray[np.int64]
 
 _FACES_SPLIT = 20_000
 """most faces of small meshes that are split together: some megabytes of temporaries"""
@@ -152,10 +150,10 @@ class Meshes:
             others.append(corner_sides(np.asarray(mesh.uv, np.float64), numbers))
         return others
 
-    def _attributes(self, mesh: Mesh, corners: _Corners, parted: Split) -> dict[str, npt.NDArray[Any]]:
+    def _attributes(self, mesh: Mesh, corners: _Corners, parted: Split) -> dict[str, Array]:
         """Return arrays over all vertices, by glTF names."""
         vertex = parted.vertex
-        attributes: dict[str, npt.NDArray[Any]] = {"POSITION": parted.positions, "NORMAL": parted.normals}
+        attributes: dict[str, Array] = {"POSITION": parted.positions, "NORMAL": parted.normals}
         if mesh.uv is not None and len(mesh.uv):
             number = vertex if corners.uv is None else np.maximum(corners.uv.reshape(-1)[parted.corner], 0)
             uv = single(mesh.uv).take(np.minimum(number, len(mesh.uv) - 1), axis=0)
@@ -167,7 +165,7 @@ class Meshes:
             attributes["COLOR_0"] = single(linear_color(mesh.colors))[np.minimum(number, len(mesh.colors) - 1)]
         return attributes
 
-    def _targets(self, mesh: Mesh, morph: Morph, surface: Surface, parted: Split) -> list[dict[str, npt.NDArray[Any]]]:
+    def _targets(self, mesh: Mesh, morph: Morph, surface: Surface, parted: Split) -> list[dict[str, Array]]:
         """Return the differences from the mesh, for each shape."""
         cluster = parted.clusters[parted.corner]
         counts, corner_counts = np.array([parted.cluster_count]), np.array([len(parted.clusters)])
@@ -185,19 +183,17 @@ class Meshes:
         self._context.report.add(Outcome.EXACT, f"/meshes/{mesh.name}/morph", detail, extras=mesh.extras)
         return targets
 
-    def _skin_attributes(self, mesh: Mesh, skin: int, parted: Split) -> dict[str, npt.NDArray[Any]]:
+    def _skin_attributes(self, mesh: Mesh, skin: int, parted: Split) -> dict[str, Array]:
         joints, weights = influences(self._context, skin, len(mesh.positions))
         vertex = parted.vertex
-        attributes: dict[str, npt.NDArray[Any]] = {}
+        attributes: dict[str, Array] = {}
         for part in range(joints.shape[1] // 4):
             columns = slice(4 * part, 4 * part + 4)
             attributes[f"JOINTS_{part}"] = np.ascontiguousarray(joints[vertex, columns])
             attributes[f"WEIGHTS_{part}"] = np.ascontiguousarray(weights[vertex, columns])
         return attributes
 
-    def _primitives(
-        self, parted: Split, attributes: dict[str, npt.NDArray[Any]], targets: list[dict[str, npt.NDArray[Any]]]
-    ) -> list[Json]:
+    def _primitives(self, parted: Split, attributes: dict[str, Array], targets: list[dict[str, Array]]) -> list[Json]:
         buffers = self._context.asset.buffers
         written: list[Json] = []
         for part in parted.primitives:
@@ -240,7 +236,7 @@ class Meshes:
         attach(target, content)
 
 
-def _inside(numbers: npt.NDArray[Any], count: int, least: int) -> npt.NDArray[np.bool_] | None:
+def _inside(numbers: Array, count: int, least: int) -> Flags | None:
     """Return (F,) the faces with valid indices; None if all are valid."""
     if not numbers.size or (int(numbers.min()) >= least and int(numbers.max()) < count):
         return None
@@ -250,8 +246,8 @@ def _inside(numbers: npt.NDArray[Any], count: int, least: int) -> npt.NDArray[np
 class _Corners:
     """The faces that can be drawn, with their data."""
 
-    def __init__(self, faces: Indices, mesh: Mesh, good: npt.NDArray[np.bool_] | None, materials: int) -> None:
-        def kept(column: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
+    def __init__(self, faces: Indices, mesh: Mesh, good: Flags | None, materials: int) -> None:
+        def kept(column: Array | None) -> Array | None:
             return column if column is None or good is None else np.asarray(column)[good]
 
         self.faces = faces
@@ -285,12 +281,11 @@ class _Drawn:
     parted: Split = field(init=False)
 
 
-Floats = npt.NDArray[np.float64]
 MOST = 8
 """most influences of a vertex that are written: two sets of four"""
 
 
-def influences(context: Context, number: int, vertices: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32]]:
+def influences(context: Context, number: int, vertices: int) -> tuple[Array, Singles]:
     """Return (V, 4 or 8) joint indices and weights that sum to 1, heaviest first; joints without weight are 0.
 
     Vertices without influences follow an additional static joint after those of the skin (see `Skins`).
@@ -318,7 +313,7 @@ def influences(context: Context, number: int, vertices: int) -> tuple[npt.NDArra
     return joints, written
 
 
-def _summed(skin: Skin, vertices: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
+def _summed(skin: Skin, vertices: int) -> tuple[Indices, Indices, Floats]:
     """Return the influences by vertex, heaviest first; each joint once, and only with weight."""
     owner = np.asarray(skin.vertices).astype(np.int64)
     joint = np.asarray(skin.influences).astype(np.int64)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Flags, Floats
 from keyframer.curves import CurveBank, Interpolation, RotationForm, Track
 from keyframer.curves.cubic_fit import BEFORE, Functions, fit_cubic
 from keyframer.curves.curve_bank import family_of
@@ -21,8 +22,6 @@ from keyframer.maths import quat
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene.loss_report import Outcome
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 Function = Callable[[Floats], Floats]
 

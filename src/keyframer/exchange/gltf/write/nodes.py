@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Flags, Floats
 from keyframer.curves.lazy_fields import stored
 from keyframer.exchange.gltf.conventions import Json, attach, listed, raw_name, stated
 from keyframer.exchange.gltf.write.options import Context
@@ -27,8 +27,6 @@ from keyframer.posing.channels import Samples
 from keyframer.posing.evaluation_order import Order
 from keyframer.posing.local_matrices import usable_rows
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
-
-Flags = npt.NDArray[np.bool_]
 
 _SHARES = np.arange(16) / 16
 """fractions between breaks at which the signs of quaternions are followed"""
@@ -168,8 +166,6 @@ def _part(scene: Scene, order: Order, clip: Clip, involved: tuple[int, ...]) -> 
         space=scene.space,
     )
 
-
-Floats = npt.NDArray[np.float64]
 
 _ORIGIN, _NO_TURN, _FULL_SIZE = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0]
 
@@ -332,7 +328,7 @@ class BaseValues:
             self.has_axes = [False] * len(nodes)
 
 
-def _has_axes(context: Context, axes: Floats, scale: Floats) -> npt.NDArray[np.bool_]:
+def _has_axes(context: Context, axes: Floats, scale: Floats) -> Flags:
     """Return whether scale axes have an effect: they are rotated, and the scale is not always uniform."""
     turned = np.asarray(np.any(np.abs(axes[:, :3]) > 1e-9, axis=1))
     channels = [channel for clip in context.scene.clips for channel in clip.channels if 0 <= channel.node < len(axes)]

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.exchange import KEY_STYLES
 from keyframer.exchange.gltf.conventions import Axes, Names, bounds
 from keyframer.exchange.gltf.write.asset import Asset
@@ -24,7 +24,6 @@ from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene
 from keyframer.scene.loss_report import LossReport
 
-Floats = npt.NDArray[np.float64]
 Box = tuple[Floats, Floats]
 
 

@@ -10,13 +10,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Flags, Floats, Singles
 from keyframer.curves import Hermite
 from keyframer.curves.linear_fit import ROTATIONS, Measure
 from keyframer.exchange.gltf.conventions import single
 from keyframer.maths import quat
 
-Floats = npt.NDArray[np.float64]
-Floats32 = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]
 
 STEP, LINEAR, CUBIC = "STEP", "LINEAR", "CUBICSPLINE"
@@ -54,7 +53,7 @@ class Keys:
         alike = bool((self.values == self.values[0]).all())
         return alike and not (self.tangents_in.any() or self.tangents_out.any())
 
-    def breaks(self) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    def breaks(self) -> tuple[Floats, Flags]:
         """Return the distinct times (n,), and whether the value jumps there."""
         if self.mode != STEP and not (self.times[1:] == self.times[:-1]).any():
             return self.times, np.zeros(len(self.times), np.bool_)
@@ -69,7 +68,7 @@ class Keys:
     def _columns(self) -> tuple[Floats, Floats, Floats]:
         return self.values, self.tangents_in, self.tangents_out
 
-    def _take(self, which: slice | npt.NDArray[np.bool_]) -> Keys:
+    def _take(self, which: slice | Flags) -> Keys:
         return self._changed(self.times[which], lambda column: column[which])
 
     def _with_key_at(self, time: float) -> Keys:
@@ -177,21 +176,21 @@ class Sampler:
     """
 
     mode: str
-    times: Floats32
-    values: Floats32
-    tangents_in: Floats32
-    tangents_out: Floats32
+    times: Singles
+    values: Singles
+    tangents_in: Singles
+    tangents_out: Singles
 
     @classmethod
-    def of(cls, mode: str, times: Floats32, values: Floats32) -> Sampler:
+    def of(cls, mode: str, times: Singles, values: Singles) -> Sampler:
         """Return a sampler without tangents."""
         return cls(mode, times, values, values[:0], values[:0])
 
-    def mirrored(self, signs: Floats32) -> Sampler:
+    def mirrored(self, signs: Singles) -> Sampler:
         """Return the sampler with every component multiplied by 1 or -1."""
         return Sampler(self.mode, self.times, self.values * signs, self.tangents_in * signs, self.tangents_out * signs)
 
-    def lengthened(self, end: Floats32) -> Sampler:
+    def lengthened(self, end: Singles) -> Sampler:
         """Return the sampler with its last value kept until ``end`` (1,)."""
         times, values = np.concatenate([self.times, end]), np.concatenate([self.values, self.values[-1:]])
         if not len(self.tangents_in):
@@ -200,7 +199,7 @@ class Sampler:
         tangents = (np.concatenate([column, still]) for column in (self.tangents_in, self.tangents_out))
         return Sampler(self.mode, times, values, *tangents)
 
-    def output(self) -> Floats32:
+    def output(self) -> Singles:
         """Return the values as glTF stores them: tangent, value, tangent for each key of a cubic."""
         if self.mode != CUBIC:
             return self.values

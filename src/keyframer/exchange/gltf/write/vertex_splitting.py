@@ -9,17 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array, Floats, Indices, Singles
 from keyframer.maths.distinct_values import dense, distinct, joined, starts
 from keyframer.maths.smoothing_groups import clusters_of_meshes
 
-Floats = npt.NDArray[np.float64]
-Floats32 = npt.NDArray[np.float32]
-Indices = npt.NDArray[np.int64]
 
-
-def face_normals(positions: npt.NDArray[Any], corners: Indices) -> Floats:
+def face_normals(positions: Array, corners: Indices) -> Floats:
     """Return (3, F) unit normals, in separate components (which is several times faster in numpy); zero for a face
     without area.
     """
@@ -35,7 +31,7 @@ def face_normals(positions: npt.NDArray[Any], corners: Indices) -> Floats:
         return _unit(out)
 
 
-def cluster_normals(faces: Floats, clusters: Indices, counts: Indices, corner_counts: Indices) -> Floats32:
+def cluster_normals(faces: Floats, clusters: Indices, counts: Indices, corner_counts: Indices) -> Singles:
     """(N, 3) a unit normal for each cluster, always: one without area gets that of a face of it, or +Z.
 
     ``faces`` as `face_normals` gives them; ``counts`` are the clusters of each mesh, ``corner_counts`` its corners.
@@ -75,7 +71,7 @@ def cluster_normals(faces: Floats, clusters: Indices, counts: Indices, corner_co
     return _never_zero(sums)
 
 
-def _never_zero(normals: Floats) -> Floats32:
+def _never_zero(normals: Floats) -> Singles:
     """Return (n, 3) of (3, n) components."""
     rows = np.ascontiguousarray(normals.T, np.float32)
     nothing = ~(np.einsum("ij,ij->j", normals, normals) > 0.5)
@@ -121,9 +117,9 @@ class Surface:
 
     faces: Indices
     """(F, 3)"""
-    positions: Floats32
+    positions: Singles
     """(V, 3)"""
-    masks: npt.NDArray[Any] | None
+    masks: Array | None
     """(F,) smoothing groups"""
     materials: Indices | None
     """(F,) indices in the scene, -1 for none"""
@@ -139,9 +135,9 @@ class Split:
     """(N,) one corner of each vertex"""
     vertex: Indices
     """(N,) the source vertex of the mesh"""
-    positions: Floats32
+    positions: Singles
     """(N, 3)"""
-    normals: Floats32
+    normals: Singles
     """(N, 3)"""
     clusters: Indices
     """(3 F,) the normal index of each corner"""
@@ -258,7 +254,7 @@ def _primitives(kinds: list[int], ranks: Indices | None, triangles: Indices, cor
     return primitives
 
 
-def same_values(values: npt.NDArray[Any]) -> Indices:
+def same_values(values: Array) -> Indices:
     """Return (U,) an index for each row, equal for equal rows."""
     rows = np.ascontiguousarray(values, np.float32) + np.float32(0.0)  # -0 is 0
     keys = rows.view(np.uint32).astype(np.int64)

@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Flags, Floats, Ints
 from keyframer.catalogue import (
     DATA_MATRIX_SINGULAR,
     LINK_COUNT_MISMATCH,
@@ -29,8 +30,6 @@ from keyframer.formats.kit.scene_reading import Reporter, finite_rows
 from keyframer.maths import affine
 from keyframer.scene import Mesh
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 T = TypeVar("T", bound=Table)
 
 
@@ -96,7 +95,7 @@ def _order(reporter: Reporter, record: Table, index: Ints) -> Ints:
     return usual
 
 
-def _good(reporter: Reporter, record: Table, field: str, corners: Ints, count: int, kind: str) -> npt.NDArray[np.bool_]:
+def _good(reporter: Reporter, record: Table, field: str, corners: Ints, count: int, kind: str) -> Flags:
     good = np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
 
     def args_of(face: int) -> dict[str, object]:
@@ -123,7 +122,7 @@ def _per_corner(
     block: Block,
     values_kind: type[NumberTable],
     corners_kind: type[NumberTable],
-    good: npt.NDArray[np.bool_],
+    good: Flags,
     what: str,
 ) -> tuple[Floats | None, Ints | None]:
     """Read values that corners of faces refer to: texture coordinates and colours."""

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import DATA_NON_FINITE, DATA_RATE_INVALID, LINK_PARENT_CYCLE, LINK_PARENT_MISSING
 from keyframer.curves import Interpolation, Track
 from keyframer.formats.ase.bridge import skins
@@ -31,8 +31,6 @@ from keyframer.maths import affine
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, Clip, LightType, Morph, Node, NodeKind, Scene
 from keyframer.text import decode_name
-
-Floats = npt.NDArray[np.float64]
 
 _KINDS = {
     b"GEOMOBJECT": NodeKind.OBJECT,

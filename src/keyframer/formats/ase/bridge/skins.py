@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import LINK_COUNT_MISMATCH, LINK_UNRESOLVED_NAME
 from keyframer.formats.ase.records import Block, Line, SoftSkin
 from keyframer.formats.document import Document
@@ -14,7 +14,6 @@ from keyframer.maths import affine
 from keyframer.scene import NodeKind, Scene, Skin
 from keyframer.wire.record import Record
 
-Floats = npt.NDArray[np.float64]
 Influence = tuple[int, bytes, float]
 
 

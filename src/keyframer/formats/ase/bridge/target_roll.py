@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
 from keyframer.limits import room
 from keyframer.maths import affine, quat
 from keyframer.posing.aim_constraints import aim_matrices
 from keyframer.scene import Channel, Node, NodeKind, Scene
-
-Floats = npt.NDArray[np.float64]
 
 _NO_ROLL = 0.05
 """degrees: rounding error of four decimals"""

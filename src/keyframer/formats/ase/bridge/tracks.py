@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import DATA_ZERO_AXIS
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats.ase.bridge.options import Options
 from keyframer.formats.ase.records import Keys
 from keyframer.formats.kit.scene_reading import Reporter, check_keys
-
-Floats = npt.NDArray[np.float64]
 
 _SAMPLED, _LINEAR, _TCB, _BEZIER = (
     Interpolation.SAMPLED,

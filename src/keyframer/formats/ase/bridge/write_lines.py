@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array
 from keyframer.formats.ase.records import BLOCK_TYPES, AseRecord, Block, Line
-from keyframer.formats.ase.text_numbers import Array
 from keyframer.wire.lossless_json import array_to_json
 
 _LARGEST = 3e38

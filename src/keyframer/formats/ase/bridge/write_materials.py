@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Ints
 from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, MATERIAL_REST, SHADINGS
 from keyframer.formats.ase.bridge.materials import SLOTS
 from keyframer.formats.ase.bridge.write_lines import block, line
@@ -44,9 +45,7 @@ class SurfaceWriter:
             materials = [block("MATERIAL", *head, line("NUMSUBMTLS", len(materials)), *materials, values=(0,))]
         return block("MATERIAL_LIST", line("MATERIAL_COUNT", len(materials)), *materials)
 
-    def of_faces(
-        self, path: str, numbers: npt.NDArray[np.integer] | None, count: int
-    ) -> tuple[int | None, npt.NDArray[np.int64]]:
+    def of_faces(self, path: str, numbers: npt.NDArray[np.integer] | None, count: int) -> tuple[int | None, Ints]:
         """Return the material of an object, and the id of each of its faces."""
         given = np.full(count, -1) if numbers is None else np.asarray(numbers, np.int64)
         given = np.where((given >= 0) & (given < len(self.scene.materials)), given, -1)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats, Ints
 from keyframer.curves import Interpolation, Track, compile_track
 from keyframer.formats.ase.bridge.target_roll import Motion
 from keyframer.formats.ase.bridge.write_lines import block, line, short
@@ -33,7 +33,6 @@ from keyframer.posing.vertices import skinned
 from keyframer.scene import Mesh, Node, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
 
-Floats = npt.NDArray[np.float64]
 _EVERY_EDGE = 7
 
 
@@ -91,7 +90,7 @@ class MeshWriter:
         mesh: Mesh,
         positions: Floats,
         mirrored: bool,
-        ids: npt.NDArray[np.int64],
+        ids: Ints,
         time: int,
         weights: Block | None = None,
     ) -> Block:
@@ -129,7 +128,7 @@ class MeshWriter:
             ]
         return block("MESH", *parts, weights)
 
-    def _morphs(self, number: int, node: Node, mesh: Mesh, mirrored: bool, ids: npt.NDArray[np.int64]) -> Block | None:
+    def _morphs(self, number: int, node: Node, mesh: Mesh, mirrored: bool, ids: Ints) -> Block | None:
         """Return the mesh at each key of its weights, or at each frame if it does not change linearly between keys."""
         if node.morph is None:
             return None

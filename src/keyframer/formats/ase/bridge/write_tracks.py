@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array, Floats
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
 from keyframer.curves.rotation_forms import increments, picked, usable_keys, with_form
 from keyframer.formats.ase.bridge.tracks import TCB_COLUMNS
@@ -22,8 +21,6 @@ from keyframer.maths import quat
 from keyframer.scene import Node
 from keyframer.scene.loss_report import Outcome
 
-Floats = npt.NDArray[np.float64]
-
 _LAST_TICK = 2**31 - 1
 _NAMES = {"position": "POS", "rotation": "ROT", "scale": "SCALE"}
 
@@ -31,7 +28,7 @@ _NAMES = {"position": "POS", "rotation": "ROT", "scale": "SCALE"}
 class TrackWriter:
     """Writes the tracks of one clip; times are ticks."""
 
-    def __init__(self, fitter: KeyFitter, step: int, samples: Mapping[int, npt.NDArray[Any]] | None = None) -> None:
+    def __init__(self, fitter: KeyFitter, step: int, samples: Mapping[int, Array] | None = None) -> None:
         self.fitter = fitter
         self.step = step
         self.samples = samples or {}

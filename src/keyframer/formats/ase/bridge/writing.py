@@ -6,11 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array, Floats
 from keyframer.curves import Interpolation, Track, Wrap, compile_track
 from keyframer.formats.ase import FORMAT
 from keyframer.formats.ase.bridge.declared_fields import (
@@ -57,8 +57,6 @@ from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Camera, Clip, Handedness, Light, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 
-Floats = npt.NDArray[np.float64]
-
 TICKS_PER_SECOND = 4800
 _PLACING = ("position", "rotation", "scale", "scale_axes")
 _LIGHT_KINDS = {kind: word for word, kind in LIGHT_TYPES.items()}
@@ -99,7 +97,7 @@ class OriginalConventions(NamedTuple):
     """stored names of nodes that were not renamed"""
     surfaces: Mapping[int, tuple[int, int]]
     """position of the scene's materials: the number of an object's material, and the id of a face"""
-    samples: Mapping[int, npt.NDArray[Any]]
+    samples: Mapping[int, Array]
     """times of its sampled keys, by offset"""
     matrices: Mapping[int, tuple[Floats, Floats]]
     """stored matrix of each node, and its rest matrix in the scene: they differ slightly, since files have four

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Floats, Ints
 from keyframer.formats import bridge
 from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.document import Document
@@ -31,8 +32,6 @@ from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.text import decode_name
 from keyframer.wire.record import Record
-
-Floats = npt.NDArray[np.float64]
 
 _STILL = 1e-6
 """largest difference from the base frame of a component without a flag"""
@@ -84,7 +83,7 @@ class FollowingWriter:
             times = np.arange(max(len(self.origins), 1), dtype=np.float64)
             self.sampled = joints_at(scene, self.order, self.parents, times)[0]
 
-    def _origins(self) -> npt.NDArray[np.int64]:
+    def _origins(self) -> Ints:
         """Return the original frame of each frame."""
         if len(self.pair.rows):
             return original_frames(self.before, self.scene, self.joints, len(self.pair.rows))

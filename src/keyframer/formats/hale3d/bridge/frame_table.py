@@ -10,12 +10,12 @@ import copy
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Singles
 from keyframer.formats.hale3d.records import BOUNDS_FLOATS, COMPONENTS, Joint
 from keyframer.formats.merging import FrameTable
 
-Rows = npt.NDArray[np.float32]
+Rows = Singles
 
 
 def named_columns(rows: Rows, joints: list[Joint]) -> FrameTable:

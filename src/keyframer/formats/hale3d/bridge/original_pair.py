@@ -6,8 +6,8 @@ import copy
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Singles
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.frame_table import named_columns
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
@@ -22,7 +22,7 @@ class Pair(NamedTuple):
     animation: Document | None
     model: Document | None
     joints: list[Joint]
-    rows: npt.NDArray[np.float32]
+    rows: Singles
     bound: list[ModelJoint]
     meshes: list[Mesh]
 

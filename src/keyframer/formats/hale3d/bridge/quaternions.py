@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.maths import quat
-
-Floats = npt.NDArray[np.float64]
 
 
 def with_w(xyz: Floats) -> tuple[Floats, int | None]:

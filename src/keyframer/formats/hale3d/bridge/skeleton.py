@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from keyframer.catalogue import (
     DATA_NON_FINITE,
@@ -20,8 +19,6 @@ from keyframer.formats.hale3d.records import COMPONENTS, Frames, Joint
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.limits import Budget
 from keyframer.scene import Channel, Clip, Node, NodeKind
-
-Floats = npt.NDArray[np.float64]
 
 
 def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | None], names: list[str]) -> list[Node]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Flags, Floats, Ints
 from keyframer.catalogue import (
     DATA_NON_FINITE,
     DATA_QUATERNION_INVALID,
@@ -20,9 +21,6 @@ from keyframer.limits import Budget
 from keyframer.maths import affine, quat
 from keyframer.scene import Material, Mesh, Skin, TextureMap
 from keyframer.text import decode_name
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _JOINTS_AT_ONCE = 8_192
 """batch size: a megabyte of matrices, since only a few are needed at a time"""
@@ -129,7 +127,7 @@ def _corners(reporter: Reporter, record: MeshRecord) -> npt.NDArray[np.int32]:
 
 
 def _report_invalid(
-    reporter: Reporter, record: MeshRecord, field: str, kind: str, bad: npt.NDArray[np.bool_], values: Ints, count: int
+    reporter: Reporter, record: MeshRecord, field: str, kind: str, bad: Flags, values: Ints, count: int
 ) -> None:
     reporter.report_each(
         LINK_INDEX_OUT_OF_RANGE,

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats, Ints
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.quaternions import with_negative_w
 from keyframer.formats.hale3d.dialect import Dialect
@@ -19,9 +19,6 @@ from keyframer.formats.kit.scene_writing import encode_name, plain_path
 from keyframer.maths import affine, quat
 from keyframer.scene import Node, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(eq=False)

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.quaternions import with_negative_w
@@ -33,8 +33,6 @@ from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.clip import FASTEST
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
-
-Floats = npt.NDArray[np.float64]
 
 CAPABILITIES = Capabilities(("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames"))
 _BLOCK = 4_000_000

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import RotationForm, Track
 from keyframer.formats import bridge
 from keyframer.formats._scene_differences import by_kind
@@ -42,7 +43,6 @@ from keyframer.scene import Channel, NodeKind, RawChannel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
 
-Floats = npt.NDArray[np.float64]
 AnyChannel = r.Channel | r.OldChannel
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from keyframer.catalogue import (
     DATA_NON_FINITE,
@@ -31,8 +30,6 @@ from keyframer.issues import Severity
 from keyframer.scene import Channel, Clip, Node, NodeKind, RawChannel, Scene, Space
 from keyframer.text import decode_name
 from keyframer.wire.record import Record
-
-Floats = npt.NDArray[np.float64]
 
 _MOST_BONES = 4096
 """limit for a figure (the game's have 19): a channel with more is treated as raw numbers"""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.maths import euler
-
-Floats = npt.NDArray[np.float64]
 
 _TURNS_PER_BLOCK = 8_192
 """batch size: angles that fit into the processor's cache"""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import Capabilities
@@ -34,8 +34,6 @@ from keyframer.formats.midtown.skeleton import Bone, Skeleton, write_skeleton
 from keyframer.formats.midtown.sniff import FARTHEST
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
-
-Floats = npt.NDArray[np.float64]
 
 CAPABILITIES = Capabilities(("tree", "frames"))
 NOISE = 1e-9

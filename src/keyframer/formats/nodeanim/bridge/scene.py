@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import DATA_ZERO_AXIS, SCENE_BEZIER_SMOOTH, SCENE_ROTATION_GUESSED
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.lazy_fields import add_extras
@@ -22,8 +22,6 @@ from keyframer.scene import Channel, Handedness, NodeKind, Scene, Space
 from keyframer.scene import Node as SceneNode
 from keyframer.text import decode_name
 from keyframer.wire.record import Record
-
-Floats = npt.NDArray[np.float64]
 
 _MOST_CHUNKS = 10_000
 """limit for unknown chunks in the extras of a scene; the document has all of them"""

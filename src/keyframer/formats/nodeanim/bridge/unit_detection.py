@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves.rotation_forms import FULL_TURN
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.records import Node
 from keyframer.maths import quat
 from keyframer.scene import Clip
-
-Floats = npt.NDArray[np.float64]
 
 _TICKS_PER_SECOND = 4800
 _TICK_GRIDS = (160, 200, 192)

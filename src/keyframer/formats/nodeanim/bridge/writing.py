@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.rotation_forms import increments, with_form
 from keyframer.formats.bridge import SceneWriter
@@ -47,8 +48,6 @@ from keyframer.formats.nodeanim.records import Node
 from keyframer.scene import Clip, Handedness, NodeKind, Scene, Space
 from keyframer.scene import Node as SceneNode
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
-
-Floats = npt.NDArray[np.float64]
 
 _TICKS_PER_SECOND = 4800.0
 _STRAIGHT = (0.0, 0.0, 0.0, 1.0)

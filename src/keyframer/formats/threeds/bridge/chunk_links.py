@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
-
+from keyframer.arrays import Floats
 from keyframer.formats.threeds import records as r
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import (
     LINK_DUPLICATE_ID,
     LINK_PARENT_CYCLE,
@@ -34,8 +34,6 @@ from keyframer.issues import Severity
 from keyframer.maths import quat
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, Node, NodeKind
-
-Floats = npt.NDArray[np.float64]
 
 NODE_KINDS: dict[type[Chunk], NodeKind] = {
     r.AmbientNode: NodeKind.AMBIENT,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Flags, Floats
 from keyframer.catalogue import (
     DATA_MATRIX_SINGULAR,
     DATA_NON_FINITE,
@@ -24,8 +25,6 @@ from keyframer.formats.threeds.bridge.context import Context, child, children, f
 from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, LIGHT_COLOR, SPOT, SPOT_NUMBERS, kinds_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
-
-Floats = npt.NDArray[np.float64]
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _LONGEST_LENS = 1e7
@@ -132,7 +131,7 @@ def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int
 def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, materials: dict[bytes, int]) -> None:
     faces = chunk.faces
     corners = faces[:, :3].astype(np.int32)
-    good: slice | npt.NDArray[np.bool_] = slice(None)  # all faces, without a copy
+    good: slice | Flags = slice(None)  # all faces, without a copy
     if corners.max(initial=-1) >= len(mesh.positions):
         outside = (corners >= len(mesh.positions)).any(axis=1)
         good = np.asarray(~outside)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import RotationForm
 from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.bridge import Original
@@ -17,8 +18,6 @@ from keyframer.formats.threeds.bridge.chunk_links import Links
 from keyframer.formats.threeds.bridge.context import child, has
 from keyframer.posing.rest_pose import world_at
 from keyframer.scene import Clip, Node, NodeKind, Scene
-
-Floats = npt.NDArray[np.float64]
 
 _AGREE = 0.01
 """fraction of the mesh's size: readers compare vertices and keyframer with this limit"""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import Track
 from keyframer.formats import facts_of
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, single_key
@@ -21,8 +21,6 @@ from keyframer.posing.rest_pose import world_at
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.scene.loss_report import LossReport
-
-Floats = npt.NDArray[np.float64]
 
 PLACING = ("position", "rotation", "scale")
 _ADVICE = "find_rate=true looks for a rate that would"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import LIMIT_COPIES, SCENE_REST_POSE
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
@@ -35,8 +36,6 @@ from keyframer.posing.rest_pose import RoughPlaces, world_at
 from keyframer.scene import Channel, Clip, Light, LightType, Node, NodeKind, Scene
 from keyframer.wire import quick_readers
 from keyframer.wire.record import Record
-
-Floats = npt.NDArray[np.float64]
 
 Points = npt.NDArray[np.floating[Any]]
 

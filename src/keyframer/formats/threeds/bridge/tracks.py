@@ -8,8 +8,8 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Array, Floats, Ints, Singles
 from keyframer.catalogue import (
     DATA_KEYS_NOT_INCREASING,
     DATA_NON_FINITE,
@@ -30,7 +30,6 @@ from keyframer.scene import Morph
 from keyframer.wire import quick_readers
 from keyframer.wire.key_table import EXTRAS, Keys, StoredRows, joined_rows
 
-Floats = npt.NDArray[np.float64]
 UsualTracks = dict[int, tuple[Track, Floats]]
 """tracks and the values of their first keys, by `id` of their chunk"""
 
@@ -102,7 +101,7 @@ class _Portion:
         self.chunks: list[r.Track] = []
         self.tables: list[StoredRows] = []
         self.keys = 0
-        self._columns: tuple[Floats, Floats, npt.NDArray[np.int64] | None, Floats | None] | None = None
+        self._columns: tuple[Floats, Floats, Ints | None, Floats | None] | None = None
 
     def read(self, absolute: bool, flips: bool, usual_tracks: UsualTracks) -> None:
         """Add the usual tracks; ``flips``: rotations may be changes of sign."""
@@ -135,7 +134,7 @@ class _Portion:
         return {**head, **dict(zip(EXTRAS, optional, strict=True))}
 
 
-def _values(stored: npt.NDArray[np.float32]) -> Floats:
+def _values(stored: Singles) -> Floats:
     """Return the values of keys.
 
     Rotations are stored as angle (clockwise) and axis, and returned as axis and angle (counter-clockwise).
@@ -147,7 +146,7 @@ def _values(stored: npt.NDArray[np.float32]) -> Floats:
     return (stored[:, 0] if stored.shape[1] == 1 else stored).astype(np.float64)
 
 
-def _extra_columns(rows: npt.NDArray[Any], bits: int) -> Floats:
+def _extra_columns(rows: Array, bits: int) -> Floats:
     """Return (5, keys) optional floats, 0 if they are not stored."""
     columns = np.zeros((len(EXTRAS), len(rows)))
     for number, name in enumerate(EXTRAS):
@@ -156,14 +155,14 @@ def _extra_columns(rows: npt.NDArray[Any], bits: int) -> Floats:
     return columns
 
 
-def _odd_tables(rows: npt.NDArray[Any], bits: int, starts: list[int], ends: list[int], flips: bool) -> set[int]:
+def _odd_tables(rows: Array, bits: int, starts: list[int], ends: list[int], flips: bool) -> set[int]:
     """Return the numbers of key tables that may need a report (see `check_keys` and `_rotations`).
 
     Whole columns are tested first, which is nearly always enough; NaN is larger than anything.
     """
     times, values = rows["time"].copy(), rows["value"].copy()  # numpy is slow with unaligned numbers
     several = len(rows) > len(starts)
-    doubts: list[npt.NDArray[Any]] = []
+    doubts: list[Array] = []
     if several:
         late = np.concatenate([[False], times[1:] <= times[:-1]])
         late[starts] = False

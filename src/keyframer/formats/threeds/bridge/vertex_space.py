@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves.lazy_fields import stored
 from keyframer.formats.threeds.bridge.nodes import Writer
 from keyframer.formats.threeds.bridge.objects import MeshObject
 from keyframer.posing.rest_pose import Rows
 from keyframer.scene import Node
 
-Floats = npt.NDArray[np.float64]
 Points = npt.NDArray[np.floating[Any]]
 
 _SAME = 0.01

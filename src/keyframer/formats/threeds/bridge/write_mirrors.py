@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Flags
 from keyframer.curves import Track
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.posing.evaluation_order import evaluation_order
@@ -23,7 +23,7 @@ _TURN_FLIP = np.array([1.0, -1.0, -1.0, 1.0])
 """signs for quaternions, and for axes with angles: a mirror reverses rotations about axes in its plane"""
 
 
-def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, npt.NDArray[np.bool_]]:
+def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, Flags]:
     """Return the scene without mirrored nodes, and which frames were mirrored (meshes are unchanged)."""
     signs = np.array([_sign(scene, number, node) for number, node in enumerate(scene.nodes)], np.float64)
     flipped = np.zeros(len(scene.nodes), bool)

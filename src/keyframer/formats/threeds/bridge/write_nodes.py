@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.formats.kit.mesh_writing import Piece, pieces
 from keyframer.formats.kit.rigid_joints import nodes_depth_first
 from keyframer.formats.kit.scene_writing import NamesThatFit, plain_path
@@ -23,8 +23,6 @@ from keyframer.formats.threeds.chunk import Chunk
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import LightType, Mesh, Node, NodeKind
 from keyframer.scene.loss_report import LossReport, Outcome
-
-Floats = npt.NDArray[np.float64]
 
 RESERVED = (b"$$$DUMMY", b"DUMMY", b"$AMBIENT$", b"$_$_$_$")
 _PRIMARY, _HIDDEN = 1 << 14, 1 << 11

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats, Ints
 from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.mesh_writing import Piece
 from keyframer.formats.kit.scene_writing import encode_name
@@ -16,8 +16,6 @@ from keyframer.formats.threeds.bridge.objects import TURNED_EDGES, fov_of_lens, 
 from keyframer.formats.threeds.bridge.write_materials import MapNames
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
-
-Floats = npt.NDArray[np.float64]
 
 
 def write_mesh(
@@ -49,7 +47,7 @@ def write_mesh(
     return r.Mesh(children=list(parts))
 
 
-def _face_flags(mesh: Mesh, piece: Piece, reverse: bool) -> npt.NDArray[np.int64]:
+def _face_flags(mesh: Mesh, piece: Piece, reverse: bool) -> Ints:
     """Return visible edges, stored as CA, BC, AB; all edges if the mesh has no flags."""
     if mesh.edges is None:
         return np.full(len(piece.faces), 7)

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import RotationForm, Track
 from keyframer.curves.cubic_fit import largest_difference
 from keyframer.curves.key_reduction import fewest_keys, sample_together
@@ -18,8 +18,6 @@ from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.scene import LightType, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(eq=False)

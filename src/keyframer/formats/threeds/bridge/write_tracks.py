@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.rotation_forms import increments, usable_keys, with_form
 from keyframer.formats.kit.key_tracks import as_tcb, tcb_keys
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.tracks import KINDS, WRAPS
 from keyframer.wire.key_table import Keys
-
-Floats = npt.NDArray[np.float64]
 
 _WRAPS = {wrap: bits for bits, wrap in WRAPS.items()}
 _CHUNKS = {kind: chunk for chunk, kind in KINDS.items()}

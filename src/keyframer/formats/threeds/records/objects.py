@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Singles
 from keyframer.formats.threeds.chunk import Chunk, chunk, declare_opaque
 from keyframer.wire.field_types import blob, counted, f32, filling, i16, strz, u8, u16, vector
 
-Floats = npt.NDArray[np.float32]
 Shorts = npt.NDArray[np.uint16]
 
 _OBJECT = (0x4000,)
@@ -73,7 +73,7 @@ class Mesh(Chunk):
 class PointArray(Chunk):
     """Vertices list (POINT_ARRAY)."""
 
-    points: Floats = counted(("<f4", (3,)), "H", "position of each vertex: X, Y, Z")
+    points: Singles = counted(("<f4", (3,)), "H", "position of each vertex: X, Y, Z")
 
 
 @chunk(0x4111, home=_MESH, spare=True)
@@ -112,7 +112,7 @@ class MaterialGroup(Chunk):
 class TextureVertices(Chunk):
     """Mapping coordinates list for each vertex (TEX_VERTS)."""
 
-    uv: Floats = counted(("<f4", (2,)), "H", "U and V coordinate of each vertex; V runs up")
+    uv: Singles = counted(("<f4", (2,)), "H", "U and V coordinate of each vertex; V runs up")
 
 
 @chunk(0x4150, home=_FACE_PARTS)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import SCENE_NO_KEYS
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats.kit.scene_reading import Reporter, check_keys
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.options import Options
 from keyframer.wire.key_table import EXTRAS
-
-Floats = npt.NDArray[np.float64]
 
 RADIANS_BELOW = 3.2
 """a field of view is less than pi"""

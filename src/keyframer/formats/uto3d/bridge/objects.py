@@ -9,15 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Flags, Ints
 from keyframer.catalogue import DATA_NON_FINITE, LINK_INDEX_OUT_OF_RANGE, LINK_UNRESOLVED_ID
 from keyframer.formats.kit.scene_reading import Reporter, finite_rows
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.declared_fields import CAMERA, CONE, LIGHT, MESH_FLAGS, StoredField, light_type
 from keyframer.scene import Camera, Light, LightType, Mesh, Node
 from keyframer.wire.record import Record
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Placed(Protocol):
@@ -93,9 +91,7 @@ def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int
     return mesh
 
 
-def _good(
-    reporter: Reporter, record: Record, field: str, corners: Ints, count: int, kind: str
-) -> npt.NDArray[np.bool_] | None:
+def _good(reporter: Reporter, record: Record, field: str, corners: Ints, count: int, kind: str) -> Flags | None:
     """Return which faces have valid indices; None for all."""
     if not len(corners) or (corners.min() >= 0 and corners.max() < count):
         return None
@@ -110,7 +106,7 @@ def _good(
     return good
 
 
-def _or_zero(corners: Ints, usable: npt.NDArray[np.bool_] | None) -> Ints:
+def _or_zero(corners: Ints, usable: Flags | None) -> Ints:
     return corners if usable is None else np.where(usable[:, None], corners, 0)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats, Ints
 from keyframer.catalogue import LINK_UNRESOLVED_ID
 from keyframer.formats.kit.scene_reading import Reporter, check_weights, finite_rows
 from keyframer.formats.uto3d import records as r
@@ -12,9 +12,6 @@ from keyframer.issues import Severity
 from keyframer.maths import affine
 from keyframer.posing import Rig
 from keyframer.scene import Mesh, Scene, Skin
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def rest_world(scene: Scene) -> Floats:

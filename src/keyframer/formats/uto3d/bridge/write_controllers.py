@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.curves.rotation_forms import increments, with_form
 from keyframer.formats.kit.key_tracks import as_tcb, axes_of_keys, constant_axes, is_eased, single_key, tcb_keys
@@ -15,8 +15,6 @@ from keyframer.formats.uto3d.bridge.controllers import RADIANS_BELOW
 from keyframer.scene import Node, Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.wire.key_table import Keys
-
-Floats = npt.NDArray[np.float64]
 
 _TYPES = {kind: number for number, kind in r.CONTROLLED.items()}
 

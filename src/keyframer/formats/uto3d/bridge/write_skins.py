@@ -6,16 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.uto3d import records as r
 from keyframer.maths import affine
 from keyframer.scene import Node, NodeKind, Scene, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
-
-Floats = npt.NDArray[np.float64]
 
 Place = tuple[Any, Any, Any]
 """position, rotation_xyzw, scale"""

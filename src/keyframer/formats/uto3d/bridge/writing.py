@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from keyframer.arrays import Floats
 from keyframer.curves import Track
 from keyframer.formats import facts_of
 from keyframer.formats.bridge import SceneWriter
@@ -42,8 +42,6 @@ from keyframer.formats.uto3d.sections import BoneSection, FileHeader, Section
 from keyframer.scene import Clip, Handedness, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 from keyframer.wire.record import Record
-
-Floats = npt.NDArray[np.float64]
 
 CAPABILITIES = Capabilities(
     (
