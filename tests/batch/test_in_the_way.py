@@ -227,6 +227,21 @@ def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+def test_a_lock_that_cannot_be_closed_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was written through it, and the work is done."""
+    real = os.close
+
+    def broken(descriptor: int) -> None:
+        real(descriptor)
+        raise OSError(errno.EIO, "Input/output error")
+
+    ledger = Ledger(str(tmp_path / "out" / NAME), str(tmp_path / "out"))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "close", broken)
+        ledger.close()
+    Ledger(str(tmp_path / "out" / NAME), str(tmp_path / "out")).close()
+
+
 def test_a_report_of_one_operation(run: Run, tmp_path: Path) -> None:
     put(tmp_path / "in" / "a.3ds", OTHER)
     put(tmp_path / "in" / "A.3DS", OTHER)

@@ -598,7 +598,7 @@ def nodes_of_three_bytes() -> Files:
 
 
 def nodes_as_many_as_pass() -> Files:
-    return {"a.gltf": b'{"asset":{"version":"2.0"},"nodes":[' + b"{}," * 3_200 + b"{}]}"}
+    return {"a.gltf": b'{"asset":{"version":"2.0"},"nodes":[' + b"{}," * 2_999 + b"{}]}"}
 
 
 def objects_of_a_show() -> Files:

@@ -47,6 +47,8 @@ CASES = [
     ("elements_with_long_paths", "check"),
     ("a_chain_of_references", "info"),
     ("nodes_of_three_bytes", "ase"),
+    ("nodes_of_three_bytes", "diff-self"),
+    ("nodes_of_three_bytes", "sample-text"),
     ("nodes_as_many_as_pass", "3ds"),
     ("objects_of_a_show", "ase"),
     ("a_member_of_chunks", "check"),

@@ -315,7 +315,8 @@ class Ledger:
         if self._copy is not None:
             self._copy.cleanup()
         if self._lock is not None:
-            os.close(self._lock)
+            with suppress(OSError):  # nothing was written through it, and it is unlocked either way
+                os.close(self._lock)
             self._lock = None
 
     def __enter__(self) -> Ledger:

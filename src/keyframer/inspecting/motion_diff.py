@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from keyframer.arrays import Floats
 from keyframer.formats.kit.coordinates import upright
 from keyframer.inspecting.panels import Curve, Panel
+from keyframer.inspecting.samples import blocks
 from keyframer.maths import quat
 from keyframer.posing import Pose, pose
 from keyframer.posing.bounds_and_duration import clip_span, scene_size
@@ -91,12 +93,15 @@ def diff_motion(a: Scene, b: Scene) -> MotionDiff:
     by_name: dict[str, deque[int]] = {}
     for number, node in enumerate(b.nodes):
         by_name.setdefault(node.name, deque()).append(number)
+    pairs: list[tuple[int, int]] = []
     for number, node in enumerate(a.nodes):
         others = by_name.get(node.name)
-        if not others:
+        if others:
+            pairs.append((number, others.popleft()))
+        else:
             difference.only_a.append(node.name)
-            continue
-        difference.nodes.append(_node(pose_a, number, turn_a, pose_b, others.popleft(), turn_b, scale))
+    for block in blocks(pairs, len(times)):
+        difference.nodes += _nodes(pose_a, turn_a, pose_b, turn_b, block, scale)
     left = sorted(number for others in by_name.values() for number in others)
     difference.only_b.extend(b.nodes[number].name for number in left)
     return difference
@@ -135,51 +140,63 @@ def _spread(start: float, end: float) -> list[float]:
     return [float(frame) for frame in np.linspace(start, end, MOST_TIMES)]
 
 
-def _node(
-    pose_a: Pose, a: int, turn_a: Floats | None, pose_b: Pose, b: int, turn_b: Floats | None, scale: float
-) -> NodeMotion:
+def _nodes(
+    pose_a: Pose,
+    turn_a: Floats | None,
+    pose_b: Pose,
+    turn_b: Floats | None,
+    pairs: Sequence[tuple[int, int]],
+    scale: float,
+) -> list[NodeMotion]:
+    """Compare pairs of nodes, all at once."""
+    nodes_a, nodes_b = [a for a, _ in pairs], [b for _, b in pairs]
     with np.errstate(all="ignore"):
-        world_a, world_b = _turned(pose_a, a, turn_a), _turned(pose_b, b, turn_b)
-        world_b[:, :3, 3] *= scale
+        world_a, world_b = _turned(pose_a, nodes_a, turn_a), _turned(pose_b, nodes_b, turn_b)
+        world_b[..., :3, 3] *= scale
         angles, lengths = _frames_apart(world_a, world_b)
         if turn_a is not None and turn_b is not None:
             # Converting the axes of a scene may rotate the axes of each node and its vertices, or leave them: a node
             # that is equal in one of these ways has not moved.
-            along = turn_b @ np.nan_to_num(pose_b.world[:, b]) @ np.linalg.inv(turn_b) @ turn_a
-            others = _frames_apart(turn_a @ np.nan_to_num(pose_a.world[:, a]), along)
-            if others[0].max(initial=0.0) < angles.max(initial=0.0):
-                angles, lengths = others
-        return NodeMotion(
-            pose_a.scene.nodes[a].name,
-            np.nan_to_num(np.sqrt(np.sum((world_a[:, :3, 3] - world_b[:, :3, 3]) ** 2, axis=1))),
-            angles,
-            lengths,
-            int(np.count_nonzero(pose_a.visible[:, a] != pose_b.visible[:, b])),
-            _vertices(pose_a, a, turn_a, pose_b, b, turn_b, scale),
-        )
+            along = turn_b @ np.nan_to_num(pose_b.world[:, nodes_b]) @ np.linalg.inv(turn_b) @ turn_a
+            other_angles, other_lengths = _frames_apart(turn_a @ np.nan_to_num(pose_a.world[:, nodes_a]), along)
+            nearer = other_angles.max(axis=0, initial=0.0) < angles.max(axis=0, initial=0.0)
+            angles, lengths = np.where(nearer, other_angles, angles), np.where(nearer, other_lengths, lengths)
+        distances = np.nan_to_num(np.sqrt(np.sum((world_a[..., :3, 3] - world_b[..., :3, 3]) ** 2, axis=-1)))
+        hidden = np.count_nonzero(pose_a.visible[:, nodes_a] != pose_b.visible[:, nodes_b], axis=0).tolist()
+        return [
+            NodeMotion(
+                pose_a.scene.nodes[a].name,
+                distances[:, column],
+                angles[:, column],
+                lengths[:, column],
+                hidden[column],
+                _vertices(pose_a, a, turn_a, pose_b, b, turn_b, scale),
+            )
+            for column, (a, b) in enumerate(pairs)
+        ]
 
 
 def _frames_apart(world_a: Floats, world_b: Floats) -> tuple[Floats, Floats]:
-    """Return (T,) degrees between the axes of a node, and (T,) the largest difference of their lengths."""
-    lengths_a, lengths_b = (np.sqrt(np.sum(world[:, :3, :3] ** 2, axis=1)) for world in (world_a, world_b))
+    """Return (T, n) degrees between the axes of nodes, and (T, n) the largest differences of their lengths."""
+    lengths_a, lengths_b = (np.sqrt(np.sum(world[..., :3, :3] ** 2, axis=-2)) for world in (world_a, world_b))
     return (
-        _angles(world_a[:, :3, :3], lengths_a, world_b[:, :3, :3], lengths_b),
-        np.nan_to_num(np.abs(lengths_a - lengths_b).max(axis=1)),
+        _angles(world_a[..., :3, :3], lengths_a, world_b[..., :3, :3], lengths_b),
+        np.nan_to_num(np.abs(lengths_a - lengths_b).max(axis=-1)),
     )
 
 
-def _turned(moment: Pose, number: int, turn: Floats | None) -> Floats:
-    world = np.nan_to_num(moment.world[:, number])
+def _turned(moment: Pose, nodes: list[int], turn: Floats | None) -> Floats:
+    world: Floats = np.nan_to_num(moment.world[:, nodes])
     if turn is None:
-        return world.copy()
+        return world
     _, local_turn = upright(moment.scene.space)
     return np.asarray(turn @ world @ local_turn)
 
 
 def _angles(a: Floats, lengths_a: Floats, b: Floats, lengths_b: Floats) -> Floats:
-    """Return (T,) degrees between the axes of two frames; 0 if one of them is flat."""
-    good = (lengths_a > 1e-12).all(axis=1) & (lengths_b > 1e-12).all(axis=1)
-    out = np.zeros(len(a))
+    """Return degrees between the axes of frames; 0 if one of them is flat."""
+    good = (lengths_a > 1e-12).all(axis=-1) & (lengths_b > 1e-12).all(axis=-1)
+    out = np.zeros(good.shape)
     if good.any():
         one = quat.from_matrix3(_rigid(a[good] / lengths_a[good][:, None, :]))
         other = quat.from_matrix3(_rigid(b[good] / lengths_b[good][:, None, :]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,8 +27,12 @@ _WHOLE = 1e-6
 """frames this close to a whole number are treated as whole"""
 _MOST = 1_000
 """most characters of a name"""
+_BLOCK = 4096
+"""matrices computed at once"""
 _LONGEST_NAME_IN_ARRAYS = 255
 """most characters of a name in arrays, where all names take the space of the longest"""
+
+T = TypeVar("T")
 
 
 def parse_frames(text: str) -> list[float]:
@@ -102,9 +106,9 @@ class Sample:
         known = {_name(node.name): number for number, node in nodes} | {node.name: number for number, node in nodes}
         return [known[name] if name in known else self.scene.find(name) for name in names]
 
-    def world(self, number: int) -> Floats:
-        """Return the (T, 4, 4) world matrices of a node in the chosen axes."""
-        world: Floats = self.pose.world[:, number]
+    def world(self, nodes: int | Sequence[int]) -> Floats:
+        """Return the (T, 4, 4) world matrices of a node in the chosen axes, (T, n, 4, 4) of several nodes."""
+        world: Floats = self.pose.world[:, nodes]
         if self._upright is None:
             return world
         turn, mirror = self._upright
@@ -156,34 +160,37 @@ class Sample:
     def rows(self) -> Iterator[list[float | str | bool]]:
         """Yield one row per node and time: world position, rotation, scale (shear is only in the matrices)."""
         frames, seconds = self.pose.frames.tolist(), self.pose.times_seconds.tolist()
-        for number in self.numbers:
-            position, turn, scale = affine.decompose(self.world(number))
-            name = self.scene.nodes[number].name
-            numbers = np.concatenate([position, turn, scale], axis=1).tolist()
-            visible = self.pose.visible[:, number].astype(bool).tolist()
-            for frame, second, parts, seen in zip(frames, seconds, numbers, visible, strict=True):
-                yield [frame, second, name, *parts, seen]
+        for numbers in blocks(self.numbers, len(frames)):
+            parts = affine.decompose(self.world(numbers))
+            values = np.concatenate(parts, axis=2).swapaxes(0, 1).tolist()
+            visible = self.pose.visible[:, numbers].astype(bool).T.tolist()
+            for number, of_node, shown in zip(numbers, values, visible, strict=True):
+                name = self.scene.nodes[number].name
+                for frame, second, columns, is_visible in zip(frames, seconds, of_node, shown, strict=True):
+                    yield [frame, second, name, *columns, is_visible]
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays of an ``.npz`` file."""
         chosen = np.array(self.numbers, np.int64)
-        world = (
-            np.stack([self.world(number) for number in self.numbers], axis=1)
-            if self.numbers
-            else np.empty((len(self.pose.frames), 0, 4, 4))
-        )
         arrays: dict[str, Array] = {
             "frames": self.pose.frames,
             "times": self.pose.times_seconds,
             "names": np.array(
                 [_name(self.scene.nodes[number].name)[:_LONGEST_NAME_IN_ARRAYS] for number in self.numbers], np.str_
             ),
-            "world": world,
+            "world": self.world(self.numbers),
             "visible": self.pose.visible[:, chosen],
         }
         for clip in self.scene.clips[:1]:
             arrays |= {f"raw_{index}": raw.values for index, raw in enumerate(clip.raw_channels)}
         return arrays
+
+
+def blocks(numbers: Sequence[T], times: int) -> Iterator[Sequence[T]]:
+    """Yield the numbers of nodes in groups: arrays of all their matrices stay small, and tiny ones are rare."""
+    size = max(_BLOCK // max(times, 1), 1)
+    for start in range(0, len(numbers), size):
+        yield numbers[start : start + size]
 
 
 def _plain(array: Array) -> Any:
