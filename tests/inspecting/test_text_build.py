@@ -90,7 +90,7 @@ def test_wrong_values_are_located(old: str, new: str, path: str, words: str) -> 
         (HEAD + '"records": [],\n"records": []}', 3, "/records", "'records' occurs twice"),
         (HEAD + '"records": ' + "[" * 100_000, 2, "/records", "nested more than 200"),
         (HEAD + '"records": ' + '{"a":' * 100_000, 2, "/records", "nested more than 200"),
-        (HEAD + '"records": [' + "1" * 5000 + "]}", 2, "/records[0]", "4300"),
+        (HEAD + '"records": [' + "1" * 5000 + "]}", 2, "/records[0]", "too many digits"),
         ("[]", 1, "/", "expected an object"),
         ("{}", 1, "/schema", "expected 'keyframer.text'"),
         ('{"schema": "keyframer.text",\n"schema_version": 2}', 2, "/schema_version", "expected version 1"),

@@ -158,6 +158,10 @@ class _RepeatedKey(ValueError):
     pass
 
 
+class _InvalidLiteral(ValueError):
+    pass
+
+
 def build_bytes(text: str | bytes) -> tuple[Document, bytes]:
     """Return the document that a text describes and the bytes of its file; raises only `TextError`."""
     source = _decoded(text)
@@ -200,14 +204,16 @@ def _parsed(source: str) -> object:
         at, message = too_deep(source), f"nested more than {DEEPEST} levels deep"
     except _RepeatedKey as error:
         at, message = repeated_key(source), f"the key {error} occurs twice in one object"
-    except ValueError as error:
+    except _InvalidLiteral as error:
         at, message = invalid_literal(source), str(error)
+    except ValueError:  # Python's own limit for integers
+        at, message = invalid_literal(source), "a number with too many digits"
     line, column = line_and_column(source, at)
     raise TextError("TEXT_SYNTAX", at, line, column, show_path(path_at(source, at)), safe_text(message)) from None
 
 
 def _refuse(word: str) -> object:
-    raise ValueError(f'{word} is not JSON (write "nan", "inf" or "-inf" in quotes)')
+    raise _InvalidLiteral(f'{word} is not JSON (write "nan", "inf" or "-inf" in quotes)')
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
