@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from string import Formatter
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from _typeshed import SupportsRichComparison
 
 from keyframer.errors import FormatError
+from keyframer.fields import dataclass
 from keyframer.text import counted
 
 ISSUES_PER_CODE = 20

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from keyframer.catalogue import LIMIT_BUDGETS
+from keyframer.fields import dataclass
 from keyframer.text import did_you_mean
 
 if TYPE_CHECKING:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from keyframer import __version__
 from keyframer.batch.defaults import DONE, FAILED
 from keyframer.errors import FormatError
+from keyframer.fields import dataclass
 from keyframer.text import safe_text
 
 _LONGEST = 1_000

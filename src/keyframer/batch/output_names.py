@@ -9,7 +9,8 @@ import os
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from keyframer.fields import dataclass
 
 LONGEST = 255
 """most bytes of a name on most file systems"""

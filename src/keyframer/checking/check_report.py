@@ -4,13 +4,14 @@ and place, with counts and a verdict; and the same as plain data."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import IO
 
 from keyframer.catalogue import CATALOGUE, IO_READ_FAILED
 from keyframer.errors import FormatError, reason_of
 from keyframer.exchange import Importer, reader_by_name
 from keyframer.exchange.opening import OpenedFile, open_file
+from keyframer.fields import dataclass
 from keyframer.files import PathLike
 from keyframer.formats import Format
 from keyframer.formats.document import Document

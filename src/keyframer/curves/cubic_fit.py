@@ -8,10 +8,11 @@ number of calls is the number of halvings.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+
+from keyframer.fields import dataclass
 
 from ..maths import quat
 from .key_columns import Flags, Indices

@@ -9,12 +9,13 @@ copied.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from keyframer.fields import dataclass
 
 from ..limits import spend
 from ..maths import quat

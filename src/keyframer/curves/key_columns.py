@@ -7,11 +7,12 @@ all keys at once and finds the end of a track by index, never by a loop over tra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from keyframer.fields import dataclass
 
 from .track import Floats, Interpolation, Track, Wrap
 

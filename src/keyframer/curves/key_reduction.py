@@ -13,12 +13,12 @@ behind and before a key, tension 1 - (r + 1/r)/2 and bias (r - 1/r)/(r + 1/r) gi
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keyframer.fields import dataclass
 from keyframer.limits import spend
 from keyframer.maths.distinct_values import unique_values
 

@@ -8,10 +8,11 @@ number of calls is the number of rounds.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+
+from keyframer.fields import dataclass
 
 from ..maths import quat
 from .cubic_fit import BEFORE, Allowance, Distance, Functions, largest_difference, turn_degrees

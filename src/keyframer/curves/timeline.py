@@ -7,10 +7,10 @@ used. Either costs a few numpy calls for all tracks and times together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
+
+from keyframer.fields import dataclass
 
 from .key_columns import Flags, Indices, KeyColumns
 from .track import Floats, Wrap

@@ -6,14 +6,13 @@ evaluation of invalid keys.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from keyframer.fields import documented
+from keyframer.fields import dataclass, documented
 from keyframer.text import did_you_mean
 
 from .lazy_fields import LazyFields, lazy

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, brea
 from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, find_aim_constraints, frames_below
 from keyframer.exchange.gltf.write.options import written_span
 from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, STEP, Keys
+from keyframer.fields import dataclass
 from keyframer.limits import Limits, budgeted
 from keyframer.maths import quat
 from keyframer.posing import Rig

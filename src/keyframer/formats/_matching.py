@@ -7,11 +7,12 @@ if names changed. A node that changed its kind is a new one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
+from keyframer.fields import dataclass
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
 
 CARRIED = ("mesh", "camera", "light", "skin")

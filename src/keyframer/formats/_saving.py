@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from keyframer.fields import dataclass
 from keyframer.formats._matching import Matching, arrange_like, match, new_parts
 from keyframer.formats._merge_check import displaced, is_overridden, misread_fields, read_again
 from keyframer.formats._rewrite_report import report_nodes, report_rewrite

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
+from keyframer.fields import dataclass
 from keyframer.formats.contract import Format
 from keyframer.issues import IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, open_budget

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from keyframer.arrays import Floats
+from keyframer.fields import dataclass
 from keyframer.formats.kit.coordinates import upright
 from keyframer.inspecting.panels import Curve, Panel
 from keyframer.inspecting.samples import blocks

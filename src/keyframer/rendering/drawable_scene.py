@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from keyframer.arrays import Flags, Floats, Indices, Singles
+from keyframer.fields import dataclass
 from keyframer.formats import facts_of
 from keyframer.limits import spend
 from keyframer.maths.smoothing_groups import smooth_clusters

@@ -7,12 +7,12 @@ centre does; on a shared edge it belongs to exactly one of both, because an edge
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Flags, Floats, Indices
+from keyframer.fields import dataclass
 from keyframer.limits import left, room, spend
 from keyframer.rendering.viewpoint import View
 

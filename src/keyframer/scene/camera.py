@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
-from keyframer.fields import documented
+from keyframer.fields import dataclass, documented
 from keyframer.scene._arrays import Extras, wrong
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from keyframer.fields import dataclass
 from keyframer.scene._arrays import Extras
 
 Rgb = tuple[float, float, float]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
-from keyframer.fields import documented
+from keyframer.fields import dataclass, documented
 from keyframer.scene._arrays import Extras, check_choice, check_color
 
 

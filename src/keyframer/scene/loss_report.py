@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
+from keyframer.fields import dataclass
 from keyframer.text import counted, safe_text
 
 SCHEMA = "keyframer.loss"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from keyframer.curves.lazy_fields import LazyFields, lazy
-from keyframer.fields import documented
+from keyframer.fields import dataclass, documented
 from keyframer.scene._arrays import Extras, Floats, Ints, Shape, check_arrays
 
 

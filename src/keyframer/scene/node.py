@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from keyframer.curves.lazy_fields import Lazy, LazyFields, lazy
-from keyframer.fields import documented
+from keyframer.fields import dataclass, documented
 from keyframer.scene._arrays import Extras, Floats, Shape, check_arrays, check_choice, check_links
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from keyframer.fields import documented
+from keyframer.fields import dataclass, documented
 from keyframer.issues import IssueLog
 from keyframer.scene._arrays import Extras, wrong
 from keyframer.scene.camera import Camera

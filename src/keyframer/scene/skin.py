@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from keyframer.fields import documented
+from keyframer.fields import dataclass, documented
 from keyframer.scene._arrays import Extras, Floats, Ints, check_arrays
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
-from keyframer.fields import documented
+from keyframer.fields import dataclass, documented
 
 
 class Handedness(Enum):

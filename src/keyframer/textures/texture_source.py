@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from keyframer.fields import dataclass
 from keyframer.files import note_input
 from keyframer.scene import TextureMap
 from keyframer.text import safe_text

@@ -6,8 +6,9 @@ format with more variants derives its dialect from `Style`, and its own wire typ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from keyframer.fields import dataclass
 
 TextKind = Literal["nul", "u8", "u16", "u32"]
 """8-bit text ended by a NUL, or behind a length of one, two or four bytes."""

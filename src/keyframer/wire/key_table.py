@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Array
 from keyframer.catalogue import STRUCT_TRUNCATED
+from keyframer.fields import dataclass
 from keyframer.wire.array_conversion import fitting
 from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.sink import Sink

@@ -5,9 +5,9 @@ Records have text in one form for all files: 8-bit (UTF-8 if the file is UTF-16)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from keyframer.fields import dataclass
 from keyframer.formats.ase.sniff import MARKS, find_encoding
 from keyframer.text import is_utf8
 

@@ -8,9 +8,11 @@ docs/converting.md are made from it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
+
+from keyframer.fields import dataclass
 
 R = TypeVar("R")
 S = TypeVar("S")

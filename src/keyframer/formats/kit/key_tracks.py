@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
 from keyframer.curves.key_reduction import Between, Sampling, fewest_keys, sample_together, subframes, values_of
 from keyframer.curves.rotation_forms import absolute, has_full_turns, increments, usable_keys, with_form
+from keyframer.fields import dataclass
 from keyframer.formats import facts_of
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path, units_per_second
 from keyframer.limits import expect, left

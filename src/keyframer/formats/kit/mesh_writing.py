@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from keyframer.arrays import Floats, Ints
 from keyframer.curves import Track
+from keyframer.fields import dataclass
 from keyframer.limits import spend
 from keyframer.scene import Mesh, Scene
 from keyframer.scene.loss_report import LossReport, Outcome

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation
+from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_writing import frames_per_second, plain_path, units_per_second
 from keyframer.formats.kit.unsupported_features import moving_kinds
 from keyframer.limits import expect, spend

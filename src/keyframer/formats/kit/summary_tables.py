@@ -8,7 +8,9 @@ also have ``describe(record class) -> dict[str, str]``: text about a record for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from keyframer.fields import dataclass
 
 Cell = str | bytes | int | float | bool | None
 """``bytes`` is a name as stored in the file: it is decoded and made safe when it is shown"""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Literal
 
+from keyframer.fields import dataclass
 from keyframer.wire.encoding_style import TEXT_KINDS, Style
 
 TCB, BEZIER, LINEAR = 1, 2, 4

@@ -7,9 +7,9 @@ they have an effect: time is proportional to the size of the file.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
+from keyframer.fields import dataclass
 from keyframer.formats.nodeanim.dialect import DIALECTS, FRAMINGS, RANK, Dialect, options_on, with_options
 from keyframer.formats.nodeanim.dialect_trial import Stage, Walk, walks
 from keyframer.formats.nodeanim.trial_steps import ANIMATIONS_ID, HEADER_ID

@@ -7,9 +7,10 @@ sets ``cut``. Every size is checked before it is used, and no byte is read twice
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
+from keyframer.fields import dataclass
 from keyframer.formats.nodeanim.dialect import (
     BEZIER,
     LINEAR,

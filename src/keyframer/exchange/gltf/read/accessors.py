@@ -5,7 +5,6 @@ Meshes that are compressed with Draco (KHR_draco_mesh_compression) need the pack
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from keyframer.catalogue import (
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.read.container import DRACO, Buffers, advice, draco_is_installed, open_container
 from keyframer.exchange.gltf.read.json_text import Findings, Item, Span
+from keyframer.fields import dataclass
 from keyframer.limits import DEFAULT_LIMITS, Budget, open_budget
 
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}

@@ -9,7 +9,6 @@ depend on is in core glTF.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +26,7 @@ from keyframer.exchange.gltf.conventions import (
     stated,
 )
 from keyframer.exchange.gltf.write.options import Context, shown_extent
+from keyframer.fields import dataclass
 from keyframer.scene import Camera, Light, LightType, Scene
 from keyframer.scene.loss_report import Outcome
 

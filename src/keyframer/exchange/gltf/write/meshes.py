@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from keyframer.exchange.gltf.write.vertex_splitting import (
     split,
     vertex_tangents,
 )
+from keyframer.fields import dataclass
 from keyframer.formats import facts_of
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Mesh, Morph, Skin

@@ -11,7 +11,7 @@ only translation, rotation and uniform scale; otherwise it moves to the root, wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from keyframer.arrays import Flags, Floats
 from keyframer.curves.lazy_fields import stored
 from keyframer.exchange.gltf.conventions import Json, attach, listed, raw_name, stated
 from keyframer.exchange.gltf.write.options import Context
+from keyframer.fields import dataclass
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import is_aimed, stored_target

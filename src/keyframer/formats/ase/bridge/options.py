@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from keyframer.fields import dataclass
 
 CHOICES = ("auto", "relative", "absolute")
 

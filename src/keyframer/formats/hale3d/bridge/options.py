@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from keyframer.errors import FormatError
+from keyframer.fields import dataclass
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.document import decode

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from keyframer.arrays import Floats, Ints
+from keyframer.fields import dataclass
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.quaternions import with_negative_w
 from keyframer.formats.hale3d.dialect import Dialect

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from keyframer.fields import dataclass
 
 _CHOICES = {
     "time_unit": ("auto", "seconds", "frames", "ticks"),

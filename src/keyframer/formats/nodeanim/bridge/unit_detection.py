@@ -7,13 +7,13 @@ structures of 3ds Max, so its conventions are used if the numbers allow them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves.rotation_forms import FULL_TURN
+from keyframer.fields import dataclass
 from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.records import Node
 from keyframer.maths import quat

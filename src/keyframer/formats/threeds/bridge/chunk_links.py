@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from keyframer.arrays import Floats
+from keyframer.fields import dataclass
 from keyframer.formats.threeds import records as r
 
 

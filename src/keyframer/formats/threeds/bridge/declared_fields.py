@@ -7,9 +7,9 @@ the rest of the document (names, targets, maps, morphs, positions) are read and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from keyframer.fields import dataclass
 from keyframer.formats.kit.declared_fields import Capabilities, Field
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Firsts, color, has, percent, rgb_of

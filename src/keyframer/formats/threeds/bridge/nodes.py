@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -19,6 +18,7 @@ from keyframer.catalogue import (
 from keyframer.curves import Track
 from keyframer.curves.curve_bank import only_first_counts
 from keyframer.curves.lazy_fields import set_extras, unchecked
+from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, firsts, leftover, unread

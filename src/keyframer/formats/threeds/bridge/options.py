@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+
+from keyframer.fields import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Floats
 from keyframer.curves import RotationForm
+from keyframer.fields import dataclass
 from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.bridge import Original
 from keyframer.formats.kit.scene_writing import CannotMerge, encode_name

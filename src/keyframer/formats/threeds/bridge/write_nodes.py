@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from keyframer.arrays import Floats
+from keyframer.fields import dataclass
 from keyframer.formats.kit.mesh_writing import Piece, pieces
 from keyframer.formats.kit.rigid_joints import nodes_depth_first
 from keyframer.formats.kit.scene_writing import NamesThatFit, plain_path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from keyframer.arrays import Floats
 from keyframer.curves import RotationForm, Track
 from keyframer.curves.cubic_fit import largest_difference
 from keyframer.curves.key_reduction import fewest_keys, sample_together
+from keyframer.fields import dataclass
 from keyframer.formats.kit.key_tracks import KeyFitter, single_key
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.maths import affine

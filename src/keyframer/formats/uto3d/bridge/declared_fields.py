@@ -6,9 +6,9 @@ code.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from keyframer.fields import dataclass
 from keyframer.formats.kit.declared_fields import Field
 from keyframer.formats.uto3d import records as r
 from keyframer.scene import Camera, LightType
