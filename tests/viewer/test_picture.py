@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import keyframer
 from keyframer.exchange.gltf.conventions import Axes
@@ -45,22 +48,19 @@ def test_cameras_and_lights_of_the_file(shown: Watched) -> None:
     assert np.ptp(np.array(colors), axis=0).max() > 0.05
 
 
-LEVEL = """() => new Promise(done => {
-    const { stage } = keyframerViewer;
-    stage.picture().then(createImageBitmap).then(picture => {
-        const canvas = new OffscreenCanvas(picture.width, picture.height);
-        const context = canvas.getContext("2d");
-        context.drawImage(picture, 0, 0);
-        const { width, height, data } = context.getImageData(0, 0, picture.width, picture.height);
-        done([width, height, Array.from(data)]);
+PICTURE = """() => new Promise(done => {
+    keyframerViewer.stage.picture().then(picture => {
+        const reader = new FileReader();
+        reader.onload = () => done(reader.result.split(",")[1]);
+        reader.readAsDataURL(picture);
     });
 })"""
 
 
 def drawn(shown: Watched) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]]:
     """(height, width, 3) what the page shows, from 0 to 1."""
-    wide, high, data = shown.page.evaluate(LEVEL)
-    return np.array(data, np.float64).reshape(high, wide, 4)[:, :, :3] / 255
+    with Image.open(io.BytesIO(base64.b64decode(shown.page.evaluate(PICTURE)))) as picture:
+        return np.asarray(picture.convert("RGB"), np.float64) / 255
 
 
 def lit_files(folder: Path) -> dict[str, Path]:
