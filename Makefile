@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # some tests wait for browsers and for other processes
 
-.PHONY: help demo test quick lint viewer blender bench batch-torture coverage pictures fuzz slow clean
+.PHONY: help demo test peers quick lint viewer blender bench batch-torture coverage pictures fuzz slow clean
 
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -21,12 +21,14 @@ demo: $(BIN)/.run  ## the main job on the bundled example
 	@sh tools/demo.sh $(BIN)
 
 test: $(BIN)/.test  ## install what the tests need, lint, run everything
+	$(MAKE) --no-print-directory -j2 --output-sync=target peers lint
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+
+peers: $(BIN)/.test  ## the programs that tests use besides Python packages: browser, assimp, node, Blender; the built viewer
 	sh tools/install_test_tools.sh
 	sh tools/install_node_tools.sh
 	PYTHON=$(PYTHON) sh tools/install_blender.sh
 	$(BIN)/python tools/build_viewer.py --if-possible
-	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
 viewer:  ## build the page of "keyframer view" (Node 20.19 or newer, or one from PyPI)
 	$(PYTHON) tools/build_viewer.py
