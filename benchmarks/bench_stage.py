@@ -19,7 +19,7 @@ from benchmarks._timing import CORPUS_3DS, headline, row
 
 from keyframer.exchange.opening import open_file
 from keyframer.limits import Budget
-from keyframer.viewer.viewed_file import Material, ViewedFile
+from keyframer.viewer.viewed_file import LoadedFile, ViewedFile
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "stage.mvr"
 
@@ -43,9 +43,9 @@ def unpacked(path: Path) -> None:
     ElementTree.fromstring(contents["GeneralSceneDescription.xml"])
 
 
-def load(path: Path) -> Material:
+def load(path: Path) -> LoadedFile:
     opened = open_file(path)
-    return Material(opened, opened.scene(salvage=True))
+    return LoadedFile(opened, opened.scene(salvage=True))
 
 
 def viewed(path: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from mathutils import Matrix
 
 from keyframer.maths import affine, quat
-from keyframer.posing.vertices import Bound
+from keyframer.posing.vertices import SortedInfluences
 from keyframer.scene import NodeKind, Scene, Skin
 from keyframer.text import safe_text
 
@@ -178,7 +178,7 @@ class Armature:
         """Add vertex groups and the modifier for a skin to an object."""
         skin = self.scene.skins[number]
         thing.parent = self.object
-        bound = Bound(skin, len(thing.data.vertices))
+        bound = SortedInfluences(skin, len(thing.data.vertices))
         for place in range(len(skin.joints)):
             here = np.flatnonzero(bound.joints == place)
             if not len(here):
@@ -199,7 +199,7 @@ def bound_points(skin: Skin, points: np.ndarray) -> tuple[np.ndarray, float]:
     """
     if skin.positions is None:
         return points, 0.0
-    bound = Bound(skin, len(points))
+    bound = SortedInfluences(skin, len(points))
     binds = np.asarray(skin.inverse_bind, np.float64)
     stated = np.asarray(skin.positions, np.float64)[bound.order]
     placed = _carried(affine.inverse(binds)[bound.joints], stated) * bound.shares[:, None]

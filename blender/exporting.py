@@ -79,7 +79,7 @@ class _Reader:
         scene, stage = self.scene, self.context.scene
         for thing in self.things:
             self._add_node(thing)
-        world, states = self._watch()
+        world, states = self._sample_frames()
         self._place(world)
         self.clip = Clip(
             name=stage.name,
@@ -94,7 +94,7 @@ class _Reader:
             scene.clips.append(self.clip)
             self.length = _TOLERANCE * scene_size(scene)
             self._keys(world, states)
-        self._tell_other_clips()
+        self._report_other_clips()
         background = self._background()
         if background is not None:
             scene.environment = Environment(background_color=background, uses={"background_color"})
@@ -122,7 +122,7 @@ class _Reader:
         self.numbers[key] = len(self.scene.nodes)
         self.scene.nodes.append(node)
 
-    def _watch(self) -> tuple[np.ndarray, dict[tuple[int, str], np.ndarray]]:
+    def _sample_frames(self) -> tuple[np.ndarray, dict[tuple[int, str], np.ndarray]]:
         """Return (T, N, 4, 4) matrices at all frames, and other animated values, by node and kind (T, k)."""
         stage = self.context.scene
         before = stage.frame_current, stage.frame_subframe
@@ -261,7 +261,7 @@ class _Reader:
             self.scene.skins.append(self._skin(thing, rig))
 
     def _mesh(self, thing: Any, data: Any) -> Mesh:
-        self._tell_layers(data)
+        self._report_layers(data)
         data.calc_loop_triangles()
         triangles = data.loop_triangles
         loops = _column(triangles, "loops", 3, np.int32)
@@ -288,7 +288,7 @@ class _Reader:
             mesh.face_materials = np.array(numbers)[np.minimum(chosen, len(numbers) - 1)]
         return mesh
 
-    def _tell_layers(self, data: Any) -> None:
+    def _report_layers(self, data: Any) -> None:
         """Report data of a mesh that the old formats cannot store."""
         for name, count in (("uv", len(data.uv_layers)), ("colors", len(data.color_attributes))):
             if count > 1:
@@ -299,7 +299,7 @@ class _Reader:
             detail = "custom normals become smoothing groups"
             self.report.add(Outcome.APPROXIMATED, f"/meshes/{data.name}/normals", detail)
 
-    def _tell_other_clips(self) -> None:
+    def _report_other_clips(self) -> None:
         """Report imported clips that the scene does not play."""
         moved = [*bpy.data.objects, *bpy.data.cameras, *bpy.data.lights, *bpy.data.shape_keys]
         played = [each.animation_data.action for each in moved if each.animation_data is not None]

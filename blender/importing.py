@@ -14,7 +14,14 @@ import bpy
 import numpy as np
 
 import keyframer
-from keyframer.exchange.fcurves import ClipCurves, Derived, FCurves, Place, clip_curves, first_places
+from keyframer.exchange.fcurves import (
+    ClipCurves,
+    DerivedProperty,
+    FCurves,
+    NodeTransform,
+    clip_curves,
+    initial_transforms,
+)
 from keyframer.exchange.gltf.conventions import linear_color
 from keyframer.exchange.gltf.write.cameras_lights import strengths
 from keyframer.formats.kit.coordinates import in_space
@@ -120,7 +127,7 @@ def build(context: Any, scene: Scene, path: Path, options: Options) -> Built:
     try:
         return builder.build()
     except BaseException:
-        builder.take_back()
+        builder.remove_objects()
         raise
 
 
@@ -135,7 +142,7 @@ class _Builder:
         self.materials = Materials(scene.materials, path.parent, self.report)
         self.collection = bpy.data.collections.new(path.name)
         context.scene.collection.children.link(self.collection)
-        self.places: list[Place] = first_places(scene)
+        self.places: list[NodeTransform] = initial_transforms(scene)
         frame = self._begin(0)
         self.pose = keyframer.pose(scene, frames=[frame])
         self.watts = strengths(scene, self.pose.world[0], self.pose.visible[0])
@@ -153,7 +160,7 @@ class _Builder:
         chosen = self.scene.clips[clip]
         return clip_span(chosen)[0] / (chosen.units_per_frame or 1.0)
 
-    def take_back(self) -> None:
+    def remove_objects(self) -> None:
         """Remove the objects of a scene that could not be built completely."""
         bpy.data.batch_remove([block for block in _blocks() if block not in self.before])
 
@@ -172,15 +179,15 @@ class _Builder:
         for number in range(len(self.scene.nodes)):
             self._add(number)
         for number in range(len(self.scene.nodes)):
-            self._hang(number)
+            self._place_below_parent(number)
         for number, node in enumerate(self.scene.nodes):
             goal = None if node.target is None else self.objects.get(node.target)
             if goal is not None and number in self.objects and self.objects[number].type in ("CAMERA", "LIGHT"):
                 self.objects[number][TARGET] = goal
-        self._surroundings()
+        self._environment()
         actions = self._animate(clips)
         self._set_frames(clips)
-        self._tell(clips)
+        self._report_conversion(clips)
         self.context.view_layer.update()
         counts = Counter(curves.how for clip in clips for curves in clip.curves)
         keys = f"tracks: {counts['exact']} kept, {counts['fitted']} fitted, {counts['sampled']} sampled"
@@ -208,7 +215,7 @@ class _Builder:
         node = self.scene.nodes[number]
         things = [self._mesh_object(number)] if node.mesh is not None else []
         things += [self._camera_object(number)] if node.camera is not None else []
-        things += [self._light_object(number)] if self._shines(node) else []
+        things += [self._light_object(number)] if self._is_lit(node) else []
         if not things:
             if self._is_bone(number):
                 return
@@ -226,10 +233,10 @@ class _Builder:
         for other in things[1:]:
             other.parent = things[0]
 
-    def _shines(self, node: Node) -> bool:
+    def _is_lit(self, node: Node) -> bool:
         return node.light is not None and self.scene.lights[node.light].type in _LIGHTS
 
-    def _hang(self, number: int) -> None:
+    def _place_below_parent(self, number: int) -> None:
         """Place an object below its parent."""
         thing, place = self.objects.get(number), self.places[number]
         if thing is None:
@@ -397,7 +404,7 @@ class _Builder:
 
     # Environment
 
-    def _surroundings(self) -> None:
+    def _environment(self) -> None:
         environment = self.scene.environment
         shown = {"background_color"} & environment.uses
         if environment.background_color is not None and shown:
@@ -418,10 +425,10 @@ class _Builder:
 
     def _curves(self, number: int) -> ClipCurves:
         derived = (
-            Derived("lens", ("fov",), _lens, 1e-4 * SENSOR),
-            Derived("light color", ("color",), lambda _, values: linear_color(values), 1e-3),
-            Derived("energy", ("multiplier",), self._energy, 1e-3 * max(self.watts, default=1.0)),
-            Derived("cone", ("hotspot", "falloff"), _cone, 1e-4),
+            DerivedProperty("lens", ("fov",), _lens, 1e-4 * SENSOR),
+            DerivedProperty("light color", ("color",), lambda _, values: linear_color(values), 1e-3),
+            DerivedProperty("energy", ("multiplier",), self._energy, 1e-3 * max(self.watts, default=1.0)),
+            DerivedProperty("cone", ("hotspot", "falloff"), _cone, 1e-4),
         )
         options = self.options
         return clip_curves(self.scene, number, fps=options.fps, bake=options.bake, derived=derived)
@@ -445,7 +452,7 @@ class _Builder:
     def _add_still(self, number: int, clip: ClipCurves, moved: list[tuple[int, str]]) -> None:
         """Add constant keys for properties that only other clips animate, so that clips can be exchanged."""
         known = {(curves.node, curves.name) for curves in clip.curves}
-        places = first_places(self.scene, number)
+        places = initial_transforms(self.scene, number)
         for node, name in moved:
             place = places[node]
             values = {"position": place.position, "rotation": place.rotation_xyzw, "scale": place.scale}
@@ -465,7 +472,7 @@ class _Builder:
         scene.frame_start, scene.frame_end = max(first, 0), max(last, first, 0)
         scene.frame_set(first)
 
-    def _tell(self, clips: list[ClipCurves]) -> None:
+    def _report_conversion(self, clips: list[ClipCurves]) -> None:
         """Report how motion was converted."""
         words = {"exact": Outcome.EXACT, "fitted": Outcome.APPROXIMATED, "sampled": Outcome.BAKED}
         for clip in clips:
@@ -487,7 +494,7 @@ class _Builder:
             self.report.losses += [loss for loss in dropped if loss not in lines]
             lines |= set(dropped)
         for number, node in enumerate(self.scene.nodes):
-            if node.target is not None and number in self.objects and (node.camera is not None or self._shines(node)):
+            if node.target is not None and number in self.objects and (node.camera is not None or self._is_lit(node)):
                 detail = "looks by its rotation; the target stays as an empty"
                 self.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
 

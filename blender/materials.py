@@ -34,11 +34,11 @@ class Materials:
         key = (number, colored, mapped)
         if key not in self._made:
             if not any(known == number for known, _, _ in self._made):
-                self._tell(self._materials[number])
+                self._report_unsupported(self._materials[number])
             self._made[key] = self._make(self._materials[number], colored=colored, mapped=mapped)
         return self._made[key]
 
-    def _tell(self, material: Material) -> None:
+    def _report_unsupported(self, material: Material) -> None:
         path = f"/materials/{material.name}"
         self._report.add(Outcome.APPROXIMATED, path, "as a Principled BSDF", extras=material.extras)
         for slot in material.maps:
@@ -125,7 +125,7 @@ class Materials:
         node.image = image
         once = "CLIP" if texture.decal else "REPEAT" if texture.tiled else "EXTEND"
         node.extension = "MIRROR" if texture.mirror else once
-        _lay_on(graph, node, texture)
+        _apply_texture_transform(graph, node, texture)
         return node
 
     def _image(self, texture: TextureMap, path: str, data: bool) -> Any:
@@ -242,7 +242,7 @@ class _Graph:
         return next(socket for socket in made.outputs if socket.identifier == "Result_Color")
 
 
-def _lay_on(graph: _Graph, node: Any, texture: TextureMap) -> None:
+def _apply_texture_transform(graph: _Graph, node: Any, texture: TextureMap) -> None:
     """Apply the texture transform to an image. `transform` is that of glTF, with v running down: here it runs up."""
     moved = transform(texture)
     if not moved:

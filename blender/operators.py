@@ -41,7 +41,7 @@ def _reason(error: Exception) -> str:
     return f"internal error: {type(error).__name__}: {' '.join(str(error).split())[:300]} (please report it)"
 
 
-def _given(text: str) -> dict[str, object]:
+def _parse_options(text: str) -> dict[str, object]:
     """Parse ``name=value`` pairs, separated by commas; raises ValueError for anything else."""
     pairs: dict[str, object] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
@@ -52,7 +52,7 @@ def _given(text: str) -> dict[str, object]:
     return pairs
 
 
-def _belongings(names: Iterable[str]) -> set[str]:
+def _companion_names(names: Iterable[str]) -> set[str]:
     """Files of a folder that are read with another one: models and skeletons of animations."""
     there = set(names)
     endings = [companion.extension for known in FORMATS for companion in known.companions]
@@ -141,7 +141,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
             yield Path(self.filepath)
         elif folder.is_dir():
             there = sorted(path for path in folder.iterdir() if path.suffix.lower() in EXTENSIONS and path.is_file())
-            belongings = _belongings(path.name for path in there)
+            belongings = _companion_names(path.name for path in there)
             for path in (each for each in there if each.name not in belongings):
                 if _is_recognised(path):
                     yield path
@@ -155,7 +155,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
             salvage=self.salvage,
             bake=self.keys == "BAKE",
             format=None if self.format == "AUTO" else self.format,
-            reading=_given(self.options),
+            reading=_parse_options(self.options),
         )
 
     def invoke(self, context: Any, event: Any) -> Any:
@@ -196,7 +196,7 @@ class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
             scene = exporting.scene_of(
                 context, losses, selected=self.selected, animated=self.animated, scale=self.scale
             )
-            options = options_from_text(exporter.option_types(), _given(self.options))
+            options = options_from_text(exporter.option_types(), _parse_options(self.options))
             written = exporting.save(scene, path, exporter, options)
         except Exception as error:
             self.report({"ERROR"}, f"{path.name}: {_reason(error)}")

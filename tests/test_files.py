@@ -380,7 +380,7 @@ class TestWhatKilledWritersLeave:
             (tmp_path / name).write_bytes(b"x")
         (tmp_path / ".kf-000000000000").mkdir()
         os.mkfifo(tmp_path / ".kf-111111111111")
-        with files.named_later() as sets:
+        with files.collect_drafts() as sets:
             write_bytes(tmp_path / "b", b"not named yet")
             write_in_another_process(tmp_path / "a")
             assert len(list(tmp_path.iterdir())) == 7  # ours, theirs, and the one that is being written

@@ -70,7 +70,7 @@ def call_plugin(plugin: object, function: Callable[..., A], *arguments: object) 
     try:
         return function(*arguments)
     except (Exception, SystemExit) as error:
-        if not is_outside(plugin):
+        if not is_external(plugin):
             raise
         report_failure(plugin.name, error)  # type: ignore[attr-defined]
         return None
@@ -89,7 +89,7 @@ class PluginErrorBoundary:
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None or not is_outside(self._plugin):
+        if error is None or not is_external(self._plugin):
             return
         from keyframer.errors import FormatError
 
@@ -99,7 +99,7 @@ class PluginErrorBoundary:
             raise RUN_INTERNAL_ERROR.failure(0, "/", reason=_summary(self._plugin.name, "failed", error)) from error  # type: ignore[attr-defined]
 
 
-def is_outside(plugin: object) -> bool:
+def is_external(plugin: object) -> bool:
     """Return whether a format, importer or exporter comes from another package."""
     return not type(plugin).__module__.startswith("keyframer.")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from keyframer.batch import Job, job_execution
 from keyframer.batch.job import Result
-from keyframer.batch.worker import Later
+from keyframer.batch.worker import DeferredAnswer
 
 HANGING = "KEYFRAMER_HANGING"
 """names the folder in which a worker that hangs leaves a file of its number"""
@@ -62,11 +62,11 @@ def unsendable() -> Any:
     return lambda: None
 
 
-def wait_later(path: str) -> Later:
+def wait_later(path: str) -> DeferredAnswer:
     """An answer that comes when somebody has made a file; at once if the process is not the first to try."""
     mark = f"{path}.tried"
     if os.path.exists(mark):
-        return Later(lambda: "again")
+        return DeferredAnswer(lambda: "again")
     with open(mark, "w"):
         pass
 
@@ -74,7 +74,7 @@ def wait_later(path: str) -> Later:
         wait_until_made(path)
         return "waited"
 
-    return Later(finish)
+    return DeferredAnswer(finish)
 
 
 def wait_until_made(path: str) -> str:
@@ -89,13 +89,13 @@ def make_file(path: str) -> str:
         return "made"
 
 
-def make_later(path: str) -> Later:
+def make_later(path: str) -> DeferredAnswer:
     """An answer that makes a file when it is finished."""
-    return Later(lambda: make_file(path))
+    return DeferredAnswer(lambda: make_file(path))
 
 
-def fail_later() -> Later:
-    return Later(lambda: act("raise"))
+def fail_later() -> DeferredAnswer:
+    return DeferredAnswer(lambda: act("raise"))
 
 
 def is_loaded(module: str) -> bool:

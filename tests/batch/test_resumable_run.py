@@ -41,7 +41,7 @@ class Place:
             made = ResumableRun(operation, options or {}, str(self.out), ledger, **more)
             made.plan(found_in(self.source))
             made.sweep()
-            results = list(made.carry_out(Here(), task=perform_all))
+            results = list(made.execute(Here(), task=perform_all))
         return sorted(Path(result["source"]).name for result in results), made
 
     def rows(self) -> dict[str, dict[str, Any]]:
@@ -282,7 +282,7 @@ def test_failures_of_the_file_stay_others_are_tried_again(place: Place) -> None:
         with Ledger(str(place.out / NAME), str(place.out)) as ledger:
             made = ResumableRun("convert", {}, str(place.out), ledger)
             made.plan([gone])
-            (result,) = list(made.carry_out(Here()))
+            (result,) = list(made.execute(Here()))
         assert result["error"]["code"] == "IO_READ_FAILED"
 
 
@@ -296,7 +296,7 @@ def test_a_file_named_twice_is_done_once(place: Place) -> None:
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
         made = ResumableRun("identify", {}, str(place.out), ledger)
         made.plan(found_in(place.source) * 2)
-        assert len(list(made.carry_out(Here()))) == made.summary.total == 3
+        assert len(list(made.execute(Here()))) == made.summary.total == 3
 
 
 def test_a_moved_output_folder_still_counts(place: Place) -> None:
@@ -385,7 +385,7 @@ def test_poison_that_was_found_once_is_not_tried_again(place: Place) -> None:
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
         made = ResumableRun("identify", {}, str(place.out), ledger)
         made.plan(found_in(place.source))
-        assert len(list(made.carry_out(Killed(), files_per_task=1))) == 3
+        assert len(list(made.execute(Killed(), files_per_task=1))) == 3
     assert place.run("identify")[0] == []
     assert place.run("identify", retry=True)[0] == ALL
 
@@ -400,6 +400,6 @@ def test_a_second_run_asks_the_ledger_for_many_rows_at_once(place: Place) -> Non
         ledger._base.set_trace_callback(asked.append)
         made = ResumableRun("identify", {}, str(place.out), ledger)
         made.plan(found_in(place.source))
-        assert list(made.carry_out(Here())) == []
+        assert list(made.execute(Here())) == []
     assert made.summary.skipped == 63
     assert len(asked) < 20

@@ -247,7 +247,7 @@ def kill_all(place: Place, options: dict[str, Any] | None = None) -> None:
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
         made = ResumableRun("convert", options or {}, str(place.out), ledger)
         made.plan(found_in(place.source))
-        for result in made.carry_out(Killed(), files_per_task=1):
+        for result in made.execute(Killed(), files_per_task=1):
             assert result["error"]["code"] == "RUN_WORKER_KILLED"
 
 

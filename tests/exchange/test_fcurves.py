@@ -9,7 +9,7 @@ import pytest
 
 import keyframer
 from keyframer import Camera, Channel, Clip, Interpolation, Node, NodeKind, RotationForm, Scene, Track, Wrap
-from keyframer.exchange.fcurves import ClipCurves, Derived, FCurves, clip_curves, first_places
+from keyframer.exchange.fcurves import ClipCurves, DerivedProperty, FCurves, clip_curves, initial_transforms
 
 ROOT = Path(__file__).resolve().parents[2]
 FRAMES = np.arange(0.0, 61.0)
@@ -103,7 +103,7 @@ def test_visibility_is_steps_of_0_and_1() -> None:
 def test_derived_properties_follow_their_tracks() -> None:
     scene = scene_with(Track("fov", [0, 60], [30, 60], Interpolation.LINEAR), kind=NodeKind.CAMERA, camera=0)
     scene.cameras.append(Camera("eye"))
-    rule = Derived("lens", ("fov",), lambda _, degrees: 18.0 / np.tan(np.radians(degrees) / 2), 1e-3)
+    rule = DerivedProperty("lens", ("fov",), lambda _, degrees: 18.0 / np.tan(np.radians(degrees) / 2), 1e-3)
     curves = only(clip_curves(scene, 0, derived=[rule]))
     assert (curves.name, curves.how) == ("lens", "fitted")
     wanted = 18.0 / np.tan(np.radians(30 + 0.5 * FRAMES) / 2)
@@ -118,7 +118,7 @@ def test_what_looks_at_a_target_gets_the_turn_that_posing_gives_it() -> None:
     from keyframer.maths import quat
 
     assert degrees_off(curves.at(np.arange(101.0)), quat.from_matrix3(pose.world[:, number, :3, :3])) < 0.01
-    place = first_places(scene)[number]
+    place = initial_transforms(scene)[number]
     assert np.allclose(quat.to_matrix3(place.rotation_xyzw), pose.world[0, number, :3, :3], atol=1e-6)
 
 
@@ -126,4 +126,4 @@ def test_what_never_moves_has_no_curves() -> None:
     track = Track("position", [0, 60], [(1, 2, 3), (1, 2, 3)], Interpolation.TCB)
     scene = scene_with(track)
     assert clip_curves(scene, 0).curves == []
-    assert first_places(scene)[0].position.tolist() == [1, 2, 3]
+    assert initial_transforms(scene)[0].position.tolist() == [1, 2, 3]

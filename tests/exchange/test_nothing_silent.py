@@ -21,7 +21,7 @@ import pytest
 
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.formats.kit.unsupported_features import leftovers
+from keyframer.formats.kit.unsupported_features import foreign_extras
 from keyframer.scene import (
     Camera,
     Channel,
@@ -674,7 +674,7 @@ def test_what_3d_studio_says_and_no_field_holds_is_named_on_every_way(tmp_path: 
     """A file with every chunk there is: the chunks without a field are in every report, by their names."""
     (tmp_path / "all.3ds").write_bytes(keyframer.encode(everything()))
     scene = keyframer.load(tmp_path / "all.3ds", salvage=True)
-    kept = {f"/{part}/{name}" for part, name, _ in leftovers(scene, scene.clips[0], "")}
+    kept = {f"/{part}/{name}" for part, name, _ in foreign_extras(scene, scene.clips[0], "")}
     assert {
         *("/scene/ViewportLayout", "/scene/DefaultView", "/scene/ConstructionPlanes", "/scene/ShadowBiasLow"),
         *("/meshes/PointFlags", "/meshes/MeshColor", "/nodes/MorphSmooth", "/lights/SpotShadow"),

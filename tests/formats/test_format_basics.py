@@ -10,7 +10,7 @@ import pytest
 import keyframer
 from keyframer.formats import BUILT_IN
 from keyframer.formats.contract import Format, Match, options_from_text
-from keyframer.formats.kit.mesh_writing import pieces, pieces_by_material
+from keyframer.formats.kit.mesh_writing import split_by_material, split_mesh
 from keyframer.formats.kit.record_paths import Places, path_finder
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.kit.summary_tables import Table
@@ -88,7 +88,7 @@ def strip(count: int, **parts: object) -> Mesh:
 @pytest.mark.parametrize("most", [3, 4, 5, 7, 100])
 def test_pieces_together_are_the_mesh(most: int) -> None:
     mesh = strip(10)
-    found = pieces(mesh, most)
+    found = split_mesh(mesh, most)
     assert len(found) == 1 if most == 100 else len(found) > 1
     assert max(len(each.vertices) for each in found) <= most
     assert max(len(each.faces) for each in found) <= most
@@ -99,14 +99,14 @@ def test_pieces_together_are_the_mesh(most: int) -> None:
 
 def test_pieces_with_many_faces_on_few_vertices() -> None:
     mesh = Mesh("fan", np.eye(3), np.array([[0, 1, 2]] * 9))
-    assert [len(each.faces) for each in pieces(mesh, 4)] == [4, 4, 1]
+    assert [len(each.faces) for each in split_mesh(mesh, 4)] == [4, 4, 1]
 
 
 @pytest.mark.parametrize("count", [2, 4, 6], ids=["too few", "one each", "too many"])
 def test_texture_vertices_that_go_with_the_vertices(count: int) -> None:
     """Without corners of their own they are those of the vertices; what is missing is 0, what is too much is left."""
     mesh = strip(4, uv=np.arange(2.0 * count).reshape(-1, 2) + 1)
-    (piece,) = pieces(mesh, 100)
+    (piece,) = split_mesh(mesh, 100)
     assert piece.uv is not None
     wanted = [[1.0, 2], [3, 4], [5, 6], [7, 8]][: min(count, 4)] + [[0.0, 0]] * max(4 - count, 0)
     assert piece.uv.tolist() == wanted
@@ -114,14 +114,14 @@ def test_texture_vertices_that_go_with_the_vertices(count: int) -> None:
 
 def test_texture_vertices_in_another_order_need_no_seams() -> None:
     mesh = strip(4, uv=np.array([[9.0, 9], [1, 1], [2, 2], [3, 3]]), uv_corners=np.array([[3, 2, 1], [2, 1, 0]]))
-    (piece,) = pieces(mesh, 100)
+    (piece,) = split_mesh(mesh, 100)
     assert piece.uv is not None
     assert (len(piece.vertices), piece.uv.tolist()) == (4, [[3, 3], [2, 2], [1, 1], [9, 9]])
 
 
 def test_a_piece_for_each_material() -> None:
     mesh = strip(5, face_materials=np.array([1, -1, 1]))
-    found = pieces_by_material(mesh)
+    found = split_by_material(mesh)
     assert [number for number, _ in found] == [-1, 1]
     assert [piece.faces.tolist() for _, piece in found] == [[1], [0, 2]]
     assert [piece.vertices.tolist() for _, piece in found] == [[1, 2, 3], [0, 1, 2, 3, 4]]
@@ -129,7 +129,7 @@ def test_a_piece_for_each_material() -> None:
 
 @pytest.mark.parametrize("materials", [None, np.array([0, 0, 0])])
 def test_one_material_is_one_piece(materials: object) -> None:
-    ((number, piece),) = pieces_by_material(strip(5, face_materials=materials))
+    ((number, piece),) = split_by_material(strip(5, face_materials=materials))
     assert (number, piece.faces.tolist()) == (-1 if materials is None else 0, [0, 1, 2])
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from keyframer.curves import RotationForm, Track
 from keyframer.formats.kit.scene_writing import (
-    NamesThatFit,
     Tolerance,
+    UniqueByteNames,
     check_max_error,
     encode_name,
     frames_per_second,
@@ -99,7 +99,7 @@ def test_names_as_bytes(text: str, encoding: str | None, raw: bytes) -> None:
 
 
 def test_names_within_a_limit_stay_different() -> None:
-    names = NamesThatFit(4, reserved=[b"ROOT"])
+    names = UniqueByteNames(4, reserved=[b"ROOT"])
     assert [names.claim(each) for each in ("root", "Boxes", "boxer", "BOXE", "", "unna")] == [
         b"roo2",
         b"Boxe",
@@ -134,33 +134,33 @@ def test_thousands_of_long_names_take_time_in_proportion() -> None:
 def test_names_are_cut_at_characters() -> None:
     """Letters that take two or three bytes, and marks that stand over the letter before them."""
     russian, japanese = "\u041a\u043e\u0440\u043e\u0431\u043a\u0430", "\u7bb1\u306e\u4e2d\u8eab"
-    assert NamesThatFit(10).claim(russian).decode() == russian[:5]
-    assert NamesThatFit(10).claim(japanese).decode() == japanese[:3]
-    assert NamesThatFit(6).claim("boxe\u0301\u0301").decode() == "box"
-    assert NamesThatFit(6).claim("\u0301" * 9) == b"unname"
-    names = NamesThatFit(10)
+    assert UniqueByteNames(10).claim(russian).decode() == russian[:5]
+    assert UniqueByteNames(10).claim(japanese).decode() == japanese[:3]
+    assert UniqueByteNames(6).claim("boxe\u0301\u0301").decode() == "box"
+    assert UniqueByteNames(6).claim("\u0301" * 9) == b"unname"
+    names = UniqueByteNames(10)
     made = [names.claim(japanese) for _ in range(12)]
     assert [each.decode()[-1] for each in made[:3]] == [japanese[2], "2", "3"]
     assert all(len(each) <= 10 and names.shown(each).isprintable() for each in made)
     assert made[-1].decode() == japanese[:2] + "12"
-    assert NamesThatFit(4).claim("\u00e4\u00f6\u00fc\u00df\u00e9") == "\u00e4\u00f6\u00fc\u00df".encode("cp1252")
+    assert UniqueByteNames(4).claim("\u00e4\u00f6\u00fc\u00df\u00e9") == "\u00e4\u00f6\u00fc\u00df".encode("cp1252")
 
 
 def test_names_without_a_limit_are_numbered_as_the_reader_does() -> None:
-    names = NamesThatFit()
+    names = UniqueByteNames()
     assert [names.claim(each) for each in ("a", "a", "A", "a.2")] == [b"a", b"a.2", b"A.3", b"a.2.2"]
 
 
 def test_a_name_as_the_file_had_it_is_taken_where_it_says_the_same() -> None:
-    names = NamesThatFit()
+    names = UniqueByteNames()
     assert names.claim("\u00e4", b"\xe4") == b"\xe4"
     assert names.claim("b", b"other") == b"b"
     assert names.shown(b"\xe4") == "\u00e4"
-    assert NamesThatFit().claim("", fallback="bone") == b"bone"
+    assert UniqueByteNames().claim("", fallback="bone") == b"bone"
 
 
 def test_more_names_than_a_limit_of_one_letter_can_hold() -> None:
     """Nobody is left without a name: the number goes beyond the limit before two things share one."""
-    names = NamesThatFit(1)
+    names = UniqueByteNames(1)
     made = [names.claim("a") for _ in range(12)]
     assert len(set(made)) == 12

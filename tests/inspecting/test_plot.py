@@ -14,7 +14,7 @@ import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.inspecting.braille import Dots, panels_as_text
 from keyframer.inspecting.charts import chart, tick_text, ticks, value_range
-from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Words, inert
+from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, TextLabel, escape_markup
 from keyframer.inspecting.motion_paths import motion_paths, path_drawing, paths_as_text
 from keyframer.inspecting.panels import (
     Panel,
@@ -158,7 +158,7 @@ HOSTILE = "<script>alert(1)</script>&\"' \x1b[31m\u202e\x00\ufffe ]]> javascript
 
 def test_words_from_files_are_inert() -> None:
     drawing = Drawing(10, 10, HOSTILE)
-    drawing.add(Words((0, 0), HOSTILE), Mark((0, 0), "#000000", title=HOSTILE), Line([(0, 0), (1, 1)], "#000000"))
+    drawing.add(TextLabel((0, 0), HOSTILE), Mark((0, 0), "#000000", title=HOSTILE), Line([(0, 0), (1, 1)], "#000000"))
     drawing.add(Mark((1, 1), "#000000", shape="dot"), Area([(0, 0), (1, 1), (0, 1)], "#000000", 0.5))
     text = drawing.svg()
     root = ET.fromstring(text)
@@ -169,7 +169,7 @@ def test_words_from_files_are_inert() -> None:
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert not any(name.startswith("on") or "href" in name for element in root.iter() for name in element.attrib)
-    assert len(inert("A" * 10_000)) <= 300
+    assert len(escape_markup("A" * 10_000)) <= 300
     drawing.png()
 
 

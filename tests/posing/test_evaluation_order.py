@@ -21,7 +21,7 @@ def test_parents_come_first_wherever_they_stand() -> None:
     order = order_of([2, 0, None, 1, None])
     assert order.level_of.tolist() == [1, 2, 0, 3, 0]
     assert sorted(order.flat.tolist()) == [0, 1, 2, 3, 4]
-    assert order.cut == order.blind == []
+    assert order.cut == order.untargeted == []
 
 
 def test_what_looks_comes_after_the_parent_of_its_target() -> None:
@@ -44,7 +44,7 @@ def test_circles_of_parents_lose_one_edge_each() -> None:
 
 def test_a_target_under_its_own_camera_is_not_followed() -> None:
     order = order_of([None, 0, 1], {1: 2})  # arm, camera, target
-    assert order.blind == [1]
+    assert order.untargeted == [1]
     assert order.cut == []
     assert order.parents.tolist() == [-1, 0, 1]
 
@@ -53,7 +53,7 @@ def test_only_those_in_the_circle_become_blind() -> None:
     """Two cameras whose targets hang under each other; a third that hangs below them looks at something else."""
     parents: list[int | None] = [None, None, 1, 0, 0, 6, None]
     order = order_of(parents, {0: 2, 1: 3, 4: 5})
-    assert order.blind == [0, 1]
+    assert order.untargeted == [0, 1]
     assert order.targets[4] == 5
 
 
@@ -63,7 +63,7 @@ def test_long_circles_and_chains_need_no_recursion() -> None:
     assert len(order.cut) == 1
     assert order.level_of.max() == count - 1
     chain: list[int | None] = [None, *range(count - 1)]
-    assert order_of(chain, {0: count - 1}).blind == [0]
+    assert order_of(chain, {0: count - 1}).untargeted == [0]
 
 
 @settings(max_examples=300 if SLOW else 100)
@@ -86,6 +86,6 @@ def test_any_graph_can_be_ordered(data: st.DataObject) -> None:
         if order.parents[node] == -1 and node not in order.cut:
             wanted = nodes[node].parent
             assert wanted is None or not 0 <= wanted < count
-        if order.targets[node] == -1 and node not in order.blind:
+        if order.targets[node] == -1 and node not in order.untargeted:
             wanted = nodes[node].target
             assert wanted is None or not 0 <= wanted < count

@@ -12,7 +12,7 @@ from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.posing import Rig
 from keyframer.posing import channels as channels_module
 from keyframer.posing import local_matrices as locals_module
-from keyframer.posing.rest_pose import RoughPlaces, world_at
+from keyframer.posing.rest_pose import RestTransforms, world_at
 from keyframer.scene import Camera, Channel, Clip, Node, NodeKind, Scene
 from tests.posing import plain
 from tests.samples import all_samples
@@ -101,7 +101,7 @@ def test_rough_places_are_those_of_arrays() -> None:
     for name, sample in all_samples():
         scene = keyframer.load(sample, format=name, salvage=True)
         exact = world_at(scene, Clip(), 0.0)
-        rough = RoughPlaces(scene.nodes, {1})
+        rough = RestTransforms(scene.nodes, {1})
         assert len(scene.nodes) <= 1 or rough.world(1) is None
         for number in range(len(scene.nodes)):
             place = rough.world(number)

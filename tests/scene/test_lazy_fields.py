@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from keyframer.curves import Track
-from keyframer.curves.lazy_fields import Lazy, add_extras, leave_out, set_extras, stored, unchecked
+from keyframer.curves.lazy_fields import Lazy, add_extras, defer_fields, set_extras, stored, unchecked_constructor
 from keyframer.scene import Camera, Light, Material, Mesh, Node, RawChannel, TextureMap
 
 PARTS = [
@@ -127,7 +127,7 @@ def test_the_public_model_does_not_show_it() -> None:
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: type(part).__name__)
 def test_a_part_made_without_checks_is_the_same(part: Any) -> None:
     given = {item.name for item in dataclasses.fields(part) if item.default is dataclasses.MISSING}
-    make = unchecked(type(part))
+    make = unchecked_constructor(type(part))
     made = make(**{name: getattr(part, name) for name in given})
     assert type(made) is type(part)
     for item in dataclasses.fields(part):
@@ -142,8 +142,8 @@ def late_track(asked: list[tuple[int, ...]]) -> Track:
         asked.append(known)
         return {"times": np.array([1.0, 2.0]), "values": np.array([3.0, 4.0])}
 
-    track: Track = unchecked(Track, without=("times", "values"))("fov")
-    leave_out(track, columns, 6, 7)
+    track: Track = unchecked_constructor(Track, without=("times", "values"))("fov")
+    defer_fields(track, columns, 6, 7)
     return track
 
 

@@ -98,7 +98,7 @@ def test_exactly_the_marked_edges_are_drawn(browser: Browser, tmp_path: Path) ->
     wanted = marked_edges(path.read_bytes())
     assert sum(wanted.values()) == 12 * 12 + 0 + 1  # each eight faces mark twelve; two are left: none and CA
     (file,) = viewed(path)
-    scene = file.material.scene
+    scene = file.loaded.scene
     assert scene is not None
     back = np.linalg.inv(Axes(scene.space).root_matrix())
     viewer = Viewer([file])

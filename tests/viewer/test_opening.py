@@ -239,7 +239,7 @@ def test_images_are_found_beside_the_scene(tmp_path: Path, name: str, status: li
     assert [each["name"] for each in losses_of(scene)["images"]] == ["WOOD.PNG"]
     (file,) = view_dropped([DroppedFile(*scene), DroppedFile(name, content)], LIMITS)
     assert (b"image/png" in (file.model() or b"")) == (not status)
-    assert file.material.data == scene[1]
+    assert file.loaded.data == scene[1]
 
 
 def test_buffers_of_gltf_are_found_beside_it(tmp_path: Path) -> None:
@@ -247,10 +247,10 @@ def test_buffers_of_gltf_are_found_beside_it(tmp_path: Path) -> None:
     numbers = (tmp_path / "some numbers.bin").read_bytes()
     files = [DroppedFile("a.gltf", path.read_bytes()), DroppedFile("some numbers.bin", numbers)]
     (file,) = view_dropped(files, LIMITS)
-    assert file.material.scene is not None
+    assert file.loaded.scene is not None
     wanted = keyframer.pose(keyframer.load(path), frames=[1]).world
-    assert keyframer.pose(file.material.scene, frames=[1]).world.tolist() == wanted.tolist()
-    assert file.material.data == path.read_bytes()  # the bytes that are shown are those of the file
+    assert keyframer.pose(file.loaded.scene, frames=[1]).world.tolist() == wanted.tolist()
+    assert file.loaded.data == path.read_bytes()  # the bytes that are shown are those of the file
     assert json.loads(file.scene())["model"] is True
     (alone,) = view_dropped(files[:1], LIMITS)
     assert json.loads(alone.scene())["failure"]["code"] == "IO_READ_FAILED"

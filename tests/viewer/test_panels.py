@@ -178,7 +178,7 @@ def test_every_animation_can_be_chosen(shown: Watched, running: Viewer) -> None:
     assert not shown.page.locator("#clip").is_visible()
     shown.open_file(1)
     assert shown.page.locator("#clip option").all_inner_texts() == ["walk", "run"]
-    scene = running.resources.files[1].material.scene
+    scene = running.resources.files[1].loaded.scene
     assert scene is not None
     axes = Axes(scene.space)
     kinds = []

@@ -26,7 +26,7 @@ class Opened:
     def __init__(self, path: Path, *arguments: object) -> None:
         (self.file,) = viewed(path, "--salvage", *arguments)
         self.data = path.read_bytes()
-        found = self.file.material.scene
+        found = self.file.loaded.scene
         assert found is not None
         self.scene = found
         self.info: dict[str, Any] = {**json.loads(self.file.scene()), **json.loads(self.file.clip(0) or b"{}")}

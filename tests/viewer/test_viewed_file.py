@@ -86,7 +86,7 @@ def test_the_line_goes_through_every_one_of_many_keys() -> None:
 def test_curves_are_the_same_whatever_was_made_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tracks are sampled in portions, families mixed; asked for backwards, each is made with other neighbours."""
     (file,) = viewed(SAMPLES / "3ds/tracks.3ds")
-    scene = file.material.scene
+    scene = file.loaded.scene
     assert scene is not None
     channels = scene.clips[0].channels
     together = [ClipCurves(scene.clips[0], 0.0, 30.0).curve(number) for number in range(len(channels))]
@@ -345,7 +345,7 @@ def test_a_track_of_a_hostile_file_is_short(attack: str, tmp_path: Path) -> None
 
 def test_a_limit_is_an_answer(tmp_path: Path) -> None:
     (file,) = viewed(EXAMPLE)
-    assert file.material.scene is not None
+    assert file.loaded.scene is not None
     file._budget.spent["samples"] = file._budget.room("samples")
     viewer = Viewer([file], assets=assets(tmp_path))
     try:

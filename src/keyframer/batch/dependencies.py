@@ -47,7 +47,7 @@ class Names:
             self._by_short.setdefault(stem.casefold()[:8], []).append(shown)
             self._sorted = None
 
-    def like(self, name: str) -> list[str]:
+    def matches(self, name: str) -> list[str]:
         """Return the names under which an image of this name could be found."""
         stem = os.path.splitext(name)[0].casefold()
         letters = dos_beginning(stem)
@@ -148,11 +148,11 @@ class Listings:
                 return []
             below = f"{below}{inner}/"
             listing = self.listing(f"{listing.folder}/{inner}")
-        return [f"{below}{name}" for name in listing.images.like(parts[-1])]
+        return [f"{below}{name}" for name in listing.images.matches(parts[-1])]
 
     def images_inside(self, top: str, name: str) -> list[str]:
         """Return the matches in any subfolder of ``top``, as paths below it."""
-        return self.tree(top).images.like(name)
+        return self.tree(top).images.matches(name)
 
 
 def changed(folder: str) -> int | None:
@@ -192,7 +192,7 @@ class Dependencies:
                 return False
         return True
 
-    def all_of(self, folders: Iterable[str]) -> list[list[Any]]:
+    def entries_for_unfinished(self, folders: Iterable[str]) -> list[list[Any]]:
         """Return the entries of a job that never finished: everything in these folders, and the program."""
         tops = [(os.path.abspath(folder), ANYTHING) for folder in folders]
         return [[path, what, self._hash(path, what)] for path, what in [*tops, (PROGRAM, PROGRAM)]]
@@ -247,24 +247,24 @@ def _companions_on_disk(path: str) -> list[str]:
     return _companions(path, lambda name: os.path.lexists(os.path.join(folder, name)))
 
 
-def file_of(path: str | os.PathLike[str]) -> list[Any]:
+def file_entry(path: str | os.PathLike[str]) -> list[Any]:
     """Return the entry of a file that was read, or searched for without success."""
     place = os.path.abspath(path)
     return [place, *_seen(place)]
 
 
-def companions_of(path: str) -> list[list[Any]]:
+def companion_entries(path: str) -> list[list[Any]]:
     """Return the entries for companions: files next to a file with the same stem."""
     folder = os.path.dirname(path)
     names = _companions_on_disk(path)
-    return [[path, COMPANIONS, names], *(file_of(os.path.join(folder, name)) for name in names)]
+    return [[path, COMPANIONS, names], *(file_entry(os.path.join(folder, name)) for name in names)]
 
 
 _LISTED = Listings(fresh=True, most=8)
 """listings of folders that were searched for images: most files of a folder are processed one after the other"""
 
 
-def images_of(
+def image_entries(
     folders: Iterable[str | os.PathLike[str]], names: Sequence[Sequence[str]], *, recursive: bool = False
 ) -> list[list[Any]]:
     """Return entries for images of these names in these folders, and in their subfolders if ``recursive``. Names are in

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from keyframer.batch.job import Job, Result, fail, fail_with, new_result
 from keyframer.batch.operations import OPERATIONS
-from keyframer.batch.worker import Later
+from keyframer.batch.worker import DeferredAnswer
 from keyframer.errors import FormatError, reason_of
 from keyframer.files import running
 
@@ -29,10 +29,10 @@ def perform_all(jobs: Sequence[Job]) -> list[Result]:
     return [perform(job) for job in jobs]
 
 
-def begin_all(jobs: Sequence[Job]) -> Later:
+def begin_all(jobs: Sequence[Job]) -> DeferredAnswer:
     """Execute jobs like `perform_all`, for executors that start the next task while outputs are written to the disk."""
     begun = [_begun(job) for job in jobs]
-    return Later(lambda: [finish() for finish in begun])
+    return DeferredAnswer(lambda: [finish() for finish in begun])
 
 
 def _begun(job: Job) -> Callable[[], Result]:

@@ -123,7 +123,7 @@ class LocalExecutor(Executor):
     files_per_task = 1
     """tells `run` to submit file by file: this executor groups calls itself"""
     finishes_later = True
-    """tells `run` that a call may return a `Later`: the next file is processed while outputs are written to the disk"""
+    """tells `run` that a call may return a `DeferredAnswer`: the next file is processed while outputs are written"""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from keyframer import __version__
 from keyframer.batch import output_names, storage
 from keyframer.batch.defaults import DONE, FAILED, FINDINGS, LEDGER
-from keyframer.batch.dependencies import Dependencies, file_of
+from keyframer.batch.dependencies import Dependencies, file_entry
 from keyframer.batch.job import Job, Result, fail_with, new_result, options_hash
 from keyframer.batch.job_submission import run
 from keyframer.batch.ledger import Ledger
@@ -192,7 +192,7 @@ class ResumableRun:
         folders = {output.rpartition("/")[0] for output in self._outputs}
         return sum(sweep(self._path(folder), older_than=older_than) for folder in folders)
 
-    def carry_out(
+    def execute(
         self,
         executor: Executor,
         *,
@@ -218,9 +218,11 @@ class ResumableRun:
     def _record(self, result: Result) -> Result:
         if _never_came_back(result["status"], (result["error"] or {}).get("code"), result["sha256"]):
             folders = [] if storage.is_url(result["source"]) else [os.path.dirname(result["source"])]
-            result["also"] = self._surroundings.all_of([*folders, *(self.options.get("texture_path") or ())])
+            result["also"] = self._surroundings.entries_for_unfinished(
+                [*folders, *(self.options.get("texture_path") or ())]
+            )
             given = self.options.get("scene", {}).values()
-            result["also"] += [file_of(value) for value in given if isinstance(value, str)]  # perhaps a model
+            result["also"] += [file_entry(value) for value in given if isinstance(value, str)]  # perhaps a model
         self.ledger.record(result)
         self._count(result["status"], (result["error"] or {}).get("code"), result["issues"])
         return result

@@ -32,7 +32,7 @@ from synced to answered made workers wait for their outputs"""
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
-class Later:
+class DeferredAnswer:
     """An answer that waits for something other than the processor: ``finish()`` returns it. The worker starts the next
     call meanwhile.
     """
@@ -98,7 +98,7 @@ class _Answer:
         self.good = good
         self.value = value
         self.retire = retire
-        self.is_ready = not isinstance(value, Later)
+        self.is_ready = not isinstance(value, DeferredAnswer)
 
     def finish(self) -> None:
         try:

@@ -25,7 +25,7 @@ from keyframer.cli import batch_inputs, batch_options, batch_report
 from keyframer.cli.exit_handling import FINDINGS as EXIT_FINDINGS
 from keyframer.cli.exit_handling import FINE, INTERRUPTED, NOT_ALL_DONE
 from keyframer.cli.messages import detail, failure, note, shown_name
-from keyframer.cli.output_targets import refusing
+from keyframer.cli.output_targets import output_errors
 from keyframer.errors import FormatError
 from keyframer.files import check_output, note_input
 from keyframer.text import counted, safe_text
@@ -150,7 +150,7 @@ def _check_ledger(path: str, inputs: list[InputFile]) -> None:
     for file in inputs:
         member = storage.split_member(file.source)
         note_input(file.source if member is None else member[0])
-    with refusing(path):
+    with output_errors(path):
         check_output(path, overwrite=True)
 
 
@@ -229,7 +229,7 @@ def _work(
         arguments["files_per_task"] = max(1, min(FILES_PER_TASK, summary.total // (2 * workers) or 1))
     shown = 0
     try:
-        for result in batch_run.carry_out(executor, **arguments):
+        for result in batch_run.execute(executor, **arguments):
             show()
             if result["status"] == FAILED:
                 shown += 1

@@ -11,7 +11,7 @@ from keyframer.checking.check_report import COLUMNS, SCHEMA, SCHEMA_VERSION, rep
 from keyframer.cli import inputs, reading_options, record_output, shared_arguments
 from keyframer.cli.exit_handling import FINDINGS, FINE
 from keyframer.cli.inputs import Input
-from keyframer.cli.messages import as_format_error, is_outside, note, shown_name
+from keyframer.cli.messages import as_format_error, is_not_about_content, note, shown_name
 from keyframer.exchange import reader_by_name
 from keyframer.issues import Severity
 from keyframer.text import counted, did_you_mean
@@ -116,7 +116,7 @@ def _pretty(name: str, report: Report, options: argparse.Namespace) -> None:
     for issue in report.issues:
         severity = issue.severity.label
         word = _painted(severity, _COLOURS[severity]) if colour else severity
-        outside = is_outside(issue.code, issue.offset, issue.path)
+        outside = is_not_about_content(issue.code, issue.offset, issue.path)
         where = "" if outside else f"{issue.code} at {issue.offset:#x} in {truncated_text(issue.path)}: "
         lines.append(f"  {word}: {where}{truncated_text(issue.message)}")
     lines += [f"  {code}: {count} more, not listed" for code, count in unlisted(report).items()]

@@ -13,7 +13,7 @@ from keyframer.cli import inputs, operation_options, reading_options, scene_load
 from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, shown_name
-from keyframer.cli.output_targets import STDOUT, Targets, check_file, refused, refusing, write_text
+from keyframer.cli.output_targets import STDOUT, Targets, check_file, output_errors, refused, write_text
 from keyframer.errors import FormatError
 from keyframer.exchange import EXPORTERS, Exporter, exporter_for, save
 from keyframer.exchange.gltf.write.images import Pictures, no_images
@@ -172,7 +172,7 @@ def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple
     elif options.core_only or options.unit is not None or options.keys is not None:
         raise refused("--core-only, --unit and --keys need glTF as the output format")
     chosen = {"dialect": options.dialect, "max_error": options.max_error} | options.written | chosen
-    with refusing(path):
+    with output_errors(path):
         if target.is_folder:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         report = save(scene, path, format=options.to, overwrite=options.force, **chosen)

@@ -15,10 +15,10 @@ from keyframer.inspecting.document_tables import (
     COLUMNS,
     SCHEMA,
     SCHEMA_VERSION,
-    Facts,
-    facts_of,
-    facts_table,
+    Summary,
     file_tables,
+    summary_of,
+    summary_table,
 )
 from keyframer.inspecting.tables import aligned, json_rows, json_value, markdown, markdown_cell
 from keyframer.text import counted, safe_text
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
         elif options.format == "csv":
             _csv(records, item.name, shown)
         else:
-            shown = shown if in_tables else [facts_table(facts, tables)]
+            shown = shown if in_tables else [summary_table(facts, tables)]
             if options.format == "md":
                 _markdown(records, item.name, shown, options.encoding)
             else:
@@ -111,13 +111,13 @@ def _table_list(tables: list[Table]) -> str:
     return ", ".join(table.name for table in tables)
 
 
-def _summary_and_tables(item: Input, options: argparse.Namespace) -> tuple[Facts, list[Table]]:
+def _summary_and_tables(item: Input, options: argparse.Namespace) -> tuple[Summary, list[Table]]:
     """Return the summary and all tables of an input."""
     opened = reading_options.open_input(item, options)
     _, tables = file_tables(opened, options.encoding, texture_options.finder_for(item, options))
     checked = check_opened(opened)
     counts = {"errors": checked.count("error"), "warnings": checked.count("warning")}
-    return facts_of(opened, tables, verdict=checked.verdict, **counts), tables
+    return summary_of(opened, tables, verdict=checked.verdict, **counts), tables
 
 
 def _show_failure(records: record_output.Records, name: str, message: str, in_tables: bool) -> None:

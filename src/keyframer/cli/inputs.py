@@ -278,7 +278,7 @@ def _expanded(name: str, recursive: bool, wanted: tuple[str, ...], limits: dict[
                 return (BadInput(name, _failed("this is a folder (-r searches it)")),)
             return _from_folder(name, wanted)
         if os.path.lexists(name):
-            return _from_archive(name, wanted, None, limits) if _stands_for_members(name) else (_file(name),)
+            return _from_archive(name, wanted, None, limits) if _is_read_by_members(name) else (_file(name),)
         archive, mark, member = name.partition(MEMBER)
         if mark and os.path.isfile(archive):
             return _from_archive(archive, wanted, member, limits)
@@ -370,7 +370,7 @@ def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...], limits: d
             yield from _expanded(name, recursive, wanted, limits)
 
 
-def _stands_for_members(name: str) -> bool:
+def _is_read_by_members(name: str) -> bool:
     """Return whether a zip archive stands for its members; some importers read one as a whole."""
     if not os.path.isfile(name):  # a pipe can be read only once
         return False

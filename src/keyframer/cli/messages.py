@@ -46,12 +46,12 @@ def _text_of(error: Exception, name: str | None) -> str:
     """Return the message, with code, offset and path if the error is in the content of a file."""
     if isinstance(error, (OSError, MemoryError)):
         return as_format_error(error, name).message
-    if isinstance(error, FormatError) and is_outside(error.code, error.offset, error.path):
+    if isinstance(error, FormatError) and is_not_about_content(error.code, error.offset, error.path):
         return error.message
     return str(error)
 
 
-def is_outside(code: str, offset: int, path: str) -> bool:
+def is_not_about_content(code: str, offset: int, path: str) -> bool:
     """Return whether a failure does not concern the content of a file, so that its code and place are not shown."""
     return code in _OUTSIDE and offset == 0 and path == "/"
 

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, required: bool, suffix: st
     output.add_argument("-f", "--force", action="store_true", help="overwrite existing files")
 
 
-def says_kind(options: argparse.Namespace) -> bool:
+def has_output_extension(options: argparse.Namespace) -> bool:
     """Return whether OUT is a file or a suffix, whose extension decides what is written."""
     out: str = options.output or ""
     many = options.recursive or options.files_from is not None or len(options.files) > 1
@@ -52,7 +52,7 @@ class Targets:
 
     def path_for(self, item: Input) -> str | None:
         """Return the output path of an input, None for stdout; raises `FormatError` if it may not be written."""
-        path = self.place_of(item)
+        path = self.unchecked_path(item)
         if path is None:
             return None
         key = os.path.normcase(os.path.abspath(path))
@@ -61,7 +61,7 @@ class Targets:
         check_file(path, force=self.force)
         return path
 
-    def place_of(self, item: Input) -> str | None:
+    def unchecked_path(self, item: Input) -> str | None:
         """Return the output path of an input without checking it."""
         if self.out is None:
             return None
@@ -77,7 +77,7 @@ class Targets:
     def write(self, path: str, parts: bytes | Iterable[bytes]) -> None:
         """Write a file atomically; raises `FormatError` if it may not be written."""
         if self.is_folder:
-            with refusing(path):
+            with output_errors(path):
                 os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         write_file(path, parts, force=self.force)
 
@@ -92,19 +92,19 @@ def write_text(path: str | None, text: str, *, force: bool) -> None:
 
 def write_file(path: str, parts: bytes | Iterable[bytes], *, force: bool) -> None:
     """Write a file; raises `FormatError` if it may not be written."""
-    with refusing(path):
+    with output_errors(path):
         write_bytes(path, parts, overwrite=force)
 
 
 def check_file(path: str, *, force: bool) -> None:
     """Complete interrupted writes in the folder of an output; raises `FormatError` if it may not be written."""
-    with refusing(path):
+    with output_errors(path):
         sweep_once(os.path.dirname(path))
         check_output(path, overwrite=force)
 
 
 @contextmanager
-def refusing(path: str) -> Iterator[None]:
+def output_errors(path: str) -> Iterator[None]:
     """Turn failures to write an output into a `FormatError` that names it."""
     if not path:
         raise refused("the name of an output must not be empty")

@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _kind(options: argparse.Namespace) -> str:
     """Return the kind of picture: from the extension of OUT, or ``--to``, or SVG."""
-    out: str = options.output if output_targets.says_kind(options) else ""
+    out: str = options.output if output_targets.has_output_extension(options) else ""
     ending = (os.path.splitext(out)[1] or out).lower()
     kind = ending[1:] if ending.startswith(".") else None
     if kind not in (None, "svg", "png"):

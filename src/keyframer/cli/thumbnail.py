@@ -92,7 +92,7 @@ def _register_images(options: argparse.Namespace, target: output_targets.Targets
 
     def replaces(item: Input) -> bool:
         with suppress(FormatError):
-            return os.path.lexists(target.place_of(item) or "")
+            return os.path.lexists(target.unchecked_path(item) or "")
         return False
 
     if not any(replaces(item) for item in inputs.inputs_of(options, inputs.LOADABLE)):
@@ -146,7 +146,7 @@ class PictureRequest:
 
 def _kind(options: argparse.Namespace) -> str:
     """Return the kind of picture: from the extension of OUT, or ``--to``, or PNG."""
-    kind = kind_of(options.output) if output_targets.says_kind(options) else None
+    kind = kind_of(options.output) if output_targets.has_output_extension(options) else None
     if kind is not None and options.to not in (None, kind):
         raise ValueError(f"{options.output} is the name of a {kind} picture, but --to is {options.to}")
     return options.to or kind or "png"

@@ -16,7 +16,7 @@ from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.limits import limits_of
 from keyframer.text import counted
-from keyframer.viewer import Material, ViewedFile, Viewer, packed_page
+from keyframer.viewer import LoadedFile, ViewedFile, Viewer, packed_page
 from keyframer.viewer.access_control import BrowserHandoff
 from keyframer.viewer.standalone_page import Assets, PageMissing
 
@@ -73,9 +73,9 @@ def _viewed(item: Input, options: argparse.Namespace) -> ViewedFile:
     """Return a file for the page; members of archives and stdin are read now, files when they are shown."""
     with reading_options.budget_for(options, item) as budget:
         if isinstance(item, FileInput):
-            return ViewedFile(item.name, lambda: _material(item, _open(item, options), options), budget)
+            return ViewedFile(item.name, lambda: _loaded_file(item, _open(item, options), options), budget)
         opened = _open(item, options)
-    return ViewedFile(item.name, lambda: _material(item, opened, options), budget)
+    return ViewedFile(item.name, lambda: _loaded_file(item, opened, options), budget)
 
 
 def _open(item: Input, options: argparse.Namespace) -> OpenedFile | FormatError:
@@ -86,24 +86,24 @@ def _open(item: Input, options: argparse.Namespace) -> OpenedFile | FormatError:
         return as_format_error(error)
 
 
-def _material(item: Input, opened: OpenedFile | FormatError, options: argparse.Namespace) -> Material:
+def _loaded_file(item: Input, opened: OpenedFile | FormatError, options: argparse.Namespace) -> LoadedFile:
     """Load as much of an input as possible; failures are printed on stderr and shown in the page."""
     if isinstance(opened, FormatError):
         failure(item.name, opened)
-        return Material(OpenedFile(b"", name=item.name), failure=opened)
-    material = Material(opened, textures=texture_options.source_for(item, options))
+        return LoadedFile(OpenedFile(b"", name=item.name), failure=opened)
+    loaded = LoadedFile(opened, textures=texture_options.source_for(item, options))
     try:
-        material.scene = scene_loading.scene_of_opened(item, opened, options)
+        loaded.scene = scene_loading.scene_of_opened(item, opened, options)
     except scene_loading.LOAD_FAILURES as error:
-        material.failure = as_format_error(error)
+        loaded.failure = as_format_error(error)
         failure(item.name, error)
-    return material
+    return loaded
 
 
 def _export(opened: list[ViewedFile], options: argparse.Namespace) -> int:
     try:
         check_file(options.export, force=options.force)
-        if not any(file.material.document or file.material.scene or file.material.importer for file in opened):
+        if not any(file.loaded.document or file.loaded.scene or file.loaded.importer for file in opened):
             note(options, f"{options.export} not written: none of the files can be shown")
             return NOT_ALL_DONE
         page = packed_page(opened)
@@ -112,7 +112,7 @@ def _export(opened: list[ViewedFile], options: argparse.Namespace) -> int:
         failure(options.export, error)
         return NOT_ALL_DONE
     note(options, f"{options.export}: {counted(len(page), 'byte')}, {counted(len(opened), 'file')}")
-    return NOT_ALL_DONE if any(file.material.failure is not None for file in opened) else FINE
+    return NOT_ALL_DONE if any(file.loaded.failure is not None for file in opened) else FINE
 
 
 def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:

@@ -44,7 +44,7 @@ class LazyFields:
         _noted: tuple[Any, ...] | None
         """extras of one format in compact form: its id and their names as one shared tuple, and the values"""
         _later: tuple[Any, ...]
-        """how to make the fields that were left out: see `leave_out`"""
+        """how to make the fields that were left out: see `defer_fields`"""
 
     def __post_init__(self) -> None:
         self._noted = None
@@ -94,12 +94,12 @@ def stored(part: LazyFields, name: str) -> Any:
         return None
 
 
-def unchecked(cls: type[Any], *, without: Collection[str] = ()) -> Callable[..., Any]:
+def unchecked_constructor(cls: type[Any], *, without: Collection[str] = ()) -> Callable[..., Any]:
     """Return a constructor without checks, for readers that pass valid values.
 
     It is generated from the declaration: ``__init__`` and ``__post_init__`` of a track of one key took longer than
     everything else that is done with it. Lazy fields cannot be given; set them afterwards. Those of ``without`` must be
-    set, or left out (`leave_out`).
+    set, or left out (`defer_fields`).
     """
     names: dict[str, Any] = {"create": cls.__new__, "cls": cls}
     arguments, lines = [], []
@@ -115,7 +115,7 @@ def unchecked(cls: type[Any], *, without: Collection[str] = ()) -> Callable[...,
     return make
 
 
-def leave_out(part: LazyFields, make: Callable[..., dict[str, Any]], *known: object) -> None:
+def defer_fields(part: LazyFields, make: Callable[..., dict[str, Any]], *known: object) -> None:
     """Leave fields of this part unset: ``make(*known)`` returns them all when one is first read."""
     part._later = (make, *known)
 

@@ -27,10 +27,10 @@ def usable_keys(track: Track) -> Track:
     order = np.flatnonzero(good)
     if len(order) == len(good) and not (np.diff(track.times) < 0).any():
         return track
-    return picked(track, order[np.argsort(track.times[order], kind="stable")])
+    return select_keys(track, order[np.argsort(track.times[order], kind="stable")])
 
 
-def picked(track: Track, keys: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Track:
+def select_keys(track: Track, keys: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Track:
     """Return the track with only these keys, in this order."""
     columns = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags", "tangents_in", "tangents_out")
     chosen = {name: column[keys] for name in columns if (column := getattr(track, name)) is not None}

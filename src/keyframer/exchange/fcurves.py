@@ -83,7 +83,7 @@ class FCurves:
         return np.asarray(np.where(after[:, None] > place[:, None], begin + u * inner, begin))
 
 
-class Derived(NamedTuple):
+class DerivedProperty(NamedTuple):
     """A property of the host that is a non-linear function of tracks of a camera or light."""
 
     name: str
@@ -108,7 +108,7 @@ class ClipCurves:
 
 
 @dataclass(frozen=True)
-class Place:
+class NodeTransform:
     """The transform of a node at the start of a clip: ``T(position) . R . Q . diag(scale) . Q^-1`` under the parent."""
 
     parent: int | None
@@ -120,7 +120,7 @@ class Place:
     """Q, if it has an effect at any time of any clip"""
 
 
-def first_places(scene: Scene, clip: int = 0) -> list[Place]:
+def initial_transforms(scene: Scene, clip: int = 0) -> list[NodeTransform]:
     """Return the transforms of all nodes at the start of a clip; aimed nodes are rotated towards their target."""
     rig = Rig(scene, clip)
     samples = rig.sample([written_span(rig.clip, None).begin])
@@ -128,11 +128,11 @@ def first_places(scene: Scene, clip: int = 0) -> list[Place]:
     aims = find_aim_constraints(scene, rig.order)
     shaped = _shaped_nodes(scene)
 
-    def stated(number: int, kind: str, rest: npt.ArrayLike | None, usual: tuple[float, ...]) -> Floats:
+    def stated(number: int, kind: str, rest: npt.ArrayLike | None, default: tuple[float, ...]) -> Floats:
         moved = rig.channels.one(samples, kind, number)
-        return np.asarray(usable_rows([usual if rest is None else rest], usual)[0] if moved is None else moved[0])
+        return np.asarray(usable_rows([default if rest is None else rest], default)[0] if moved is None else moved[0])
 
-    places: list[Place] = []
+    places: list[NodeTransform] = []
     for number, node in enumerate(scene.nodes):
         parent = int(rig.order.parents[number])
         aim = aims.get(number)
@@ -141,11 +141,11 @@ def first_places(scene: Scene, clip: int = 0) -> list[Place]:
             frame = frames_below(world[None, number], above)[0]
             turn = quat.from_matrix3(frame[:3, :3])
             parent = -1 if aim.detached else parent
-            places.append(Place(_number(parent), frame[:3, 3], turn, np.full(3, aim.scale), None))
+            places.append(NodeTransform(_number(parent), frame[:3, 3], turn, np.full(3, aim.scale), None))
             continue
         axes = stated(number, "scale_axes", node.scale_axes_xyzw, (0.0, 0.0, 0.0, 1.0))
         places.append(
-            Place(
+            NodeTransform(
                 _number(parent),
                 stated(number, "position", node.position, (0.0, 0.0, 0.0)),
                 quat.normalise(stated(number, "rotation", node.rotation_xyzw, (0.0, 0.0, 0.0, 1.0))),
@@ -185,13 +185,13 @@ def clip_curves(
     fps: float | None = None,
     max_error: float = 1e-4,
     bake: bool = False,
-    derived: Sequence[Derived] = (),
+    derived: Sequence[DerivedProperty] = (),
     limits: Limits | None = None,
 ) -> ClipCurves:
     """Return the curves of a clip for a host with ``fps`` frames per second (None: the rate of the clip).
 
     At every frame their error is below ``max_error`` (relative to the size of the scene). ``bake`` samples everything
-    at the frames. Constant properties have no curve: their values are in `first_places` and in the scene.
+    at the frames. Constant properties have no curve: their values are in `initial_transforms` and in the scene.
     """
     with budgeted(limits, scene.stored_bytes):
         return _Maker(scene, number, fps, max_error, bake).make(derived)
@@ -232,7 +232,7 @@ class _Maker:
             if (channel.track.kind, channel.node) in moving
         }
 
-    def make(self, derived: Sequence[Derived]) -> ClipCurves:
+    def make(self, derived: Sequence[DerivedProperty]) -> ClipCurves:
         wanted = [(place, number) for place, number in self._tracks.items() if place[1] in (*_PLACING, "morph", "roll")]
         tolerances = [self._tolerance(*place) for place, _ in wanted]
         fitted = self._motions.tracks([number for _, number in wanted], tolerances)
@@ -373,11 +373,11 @@ class _Maker:
         values = np.where(curves.values > 0.5, 1.0, 0.0)
         return FCurves(node, "visible", STEP, curves.frames, values, values[:0], values[:0], curves.how)
 
-    def _derived(self, rule: Derived) -> list[FCurves]:
+    def _derived(self, rule: DerivedProperty) -> list[FCurves]:
         nodes = dict.fromkeys(node for node, kind in self._tracks if kind in rule.kinds)
         return [curves for node in nodes if (curves := self._derived_of(rule, node)) is not None]
 
-    def _derived_of(self, rule: Derived, node: int) -> FCurves | None:
+    def _derived_of(self, rule: DerivedProperty, node: int) -> FCurves | None:
         carrier = self._scene.nodes[node]
         thing = carrier.camera if carrier.camera is not None else carrier.light
         if thing is None:

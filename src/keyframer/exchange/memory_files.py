@@ -32,7 +32,7 @@ def embed_images(scene: Scene, find: FindFile) -> None:
                 texture.embedded = EmbeddedImage(name, data, kind, makes_holes=not texture.ignore_alpha)
 
 
-def with_parts_inside(data: bytes, find: FindFile) -> bytes:
+def with_embedded_parts(data: bytes, find: FindFile) -> bytes:
     """Return the JSON of a glTF model with buffers and images from memory embedded; other bytes are returned
     unchanged."""
     if data.lstrip()[:1] != b"{":

@@ -167,9 +167,9 @@ class OpenedFile:
     def _make_scene(self, salvage: bool) -> Scene:
         reader = self.reader
         if self._beside is not None:
-            from keyframer.exchange.memory_files import embed_images, with_parts_inside
+            from keyframer.exchange.memory_files import embed_images, with_embedded_parts
         if isinstance(reader, Importer):
-            data = self.data if self._beside is None else with_parts_inside(self.data, self._beside)
+            data = self.data if self._beside is None else with_embedded_parts(self.data, self._beside)
             scene = reader.load(data, self.folder, self.limits, self.options, salvage=salvage)
         else:
             from keyframer.formats.kit.scene_reading import scene_of

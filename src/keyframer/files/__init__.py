@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keyframer.files.atomic_writing import OutputSet, named_later, write_bytes, write_set
+from keyframer.files.atomic_writing import OutputSet, collect_drafts, write_bytes, write_set
 from keyframer.files.disk import OutputExists, PathLike
 from keyframer.files.input_bytes import check_size, is_endless, read_bytes
 from keyframer.files.journal import content_name, is_unfinished, sweep, sweep_once
@@ -15,10 +15,10 @@ __all__ = [
     "PathLike",
     "check_output",
     "check_size",
+    "collect_drafts",
     "content_name",
     "is_endless",
     "is_unfinished",
-    "named_later",
     "note_input",
     "read_bytes",
     "running",

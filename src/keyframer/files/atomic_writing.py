@@ -36,8 +36,8 @@ def write_set(
 
     ``pair`` are files that readers find by the stem of ``main``. ``named`` are files that ``main`` mentions, each under
     a name with a hash of its content (`content_name`), so that no old file can mention a new one; if there may be such
-    files, those of the old set are removed. ``shared`` are mentioned too, but under plain names that other files may
-    also use: they never replace other content. A file that is there already with the same content stays.
+    files, those of the old set are removed. ``main`` mentions ``shared`` files too, but under plain
+    names that other files may also use: they never replace other content. An existing file with the same content stays.
     """
     target = os.fspath(main[0])
     waiting = _WAITING.get()
@@ -45,7 +45,7 @@ def write_set(
         journal.sweep_once(os.path.dirname(target))
     for path, _ in (main, *pair):
         check_output(path, overwrite=overwrite)
-    drafts = OutputSet(target, journal.mentioned(target) if overwrite and named is not None else [])
+    drafts = OutputSet(target, journal.content_named_files(target) if overwrite and named is not None else [])
     try:
         drafts.add(shared, replaces=False, same=True)
         drafts.add(named or (), replaces=overwrite, same=True)
@@ -138,7 +138,7 @@ class OutputSet:
             names = {os.path.basename(draft.target) for draft in self.drafts}
             superseded = [name for name in self._superseded if name not in names]
             if len(left) > 1 or superseded:
-                journal.name_all(self.target, left, superseded)
+                journal.rename_all(self.target, left, superseded)
             elif left:
                 left[0].rename()
             for draft in self.drafts:
@@ -166,7 +166,7 @@ _WAITING: ContextVar[list[OutputSet] | None] = ContextVar("_WAITING", default=No
 
 
 @contextmanager
-def named_later() -> Iterator[list[OutputSet]]:
+def collect_drafts() -> Iterator[list[OutputSet]]:
     """Collect the sets written inside this block without renaming them, so that the caller can work while the disk
     writes. After a failure they are discarded."""
     sets: list[OutputSet] = []

@@ -69,7 +69,7 @@ def _path(target: str, *, pair: bool) -> str:
     return os.path.join(folder, f".kf-{digest[:12]}.journal")
 
 
-def mentioned(target: str) -> list[str]:
+def content_named_files(target: str) -> list[str]:
     """Return the names of files that the target refers to by a hash of their content, and whose content matches."""
     try:
         if not stat.S_ISREG(os.lstat(target).st_mode) or os.path.getsize(target) > _LOOKED_INTO:
@@ -102,7 +102,7 @@ def _matches_its_hash(folder: str, name: str) -> bool:
     return match is not None and digest is not None and digest.startswith(match[2])
 
 
-def name_all(target: str, drafts: Sequence[Draft], superseded: Sequence[str]) -> None:
+def rename_all(target: str, drafts: Sequence[Draft], superseded: Sequence[str]) -> None:
     """Rename drafts in this order and remove superseded files, completely, now or in the next run. After a failure
     everything is as before, or `Unfinished` is raised."""
     folder = os.path.dirname(target)

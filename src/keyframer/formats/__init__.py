@@ -88,7 +88,7 @@ _ANY = Format()
 """properties of a file of unknown format"""
 
 
-def facts_of(name: str | None) -> Format:
+def properties_of(name: str | None) -> Format:
     """Return the format with this id, for its properties; a format with default properties if the id is unknown."""
     return next((known for known in FORMATS if known.name == name), _ANY)
 
@@ -179,9 +179,9 @@ __all__: Sequence[str] = (
     "decode",
     "detect",
     "encode",
-    "facts_of",
     "format_by_name",
     "match_format",
+    "properties_of",
     "supported_formats",
     "write",
 )

@@ -133,18 +133,18 @@ def _name_of_new(part: Node | Material) -> object:
     return part.name if _place(part) is None else None
 
 
-def arrange_like(scene: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> Scene:
-    """Return the scene with its parts in the order of ``like``; missing parts are taken from ``like``.
+def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> Scene:
+    """Return the scene with its parts in the order of ``reference``; missing parts are taken from ``reference``.
 
-    ``nodes`` and ``materials`` map numbers in ``like`` to numbers in the scene.
+    ``nodes`` and ``materials`` map numbers in ``reference`` to numbers in the scene.
     """
-    if _has_same_numbers(scene, like, nodes, materials):
+    if _has_same_numbers(scene, reference, nodes, materials):
         return scene
     back = {other: number for number, other in nodes.items()}
     paint = {other: number for number, other in materials.items()}
-    parts: dict[str, Any] = {name: list(getattr(like, name)) for name in _LISTS.values()}
+    parts: dict[str, Any] = {name: list(getattr(reference, name)) for name in _LISTS.values()}
     channels = []
-    for number, mine in enumerate(like.nodes):
+    for number, mine in enumerate(reference.nodes):
         if number not in nodes:
             channels.append(mine)
             continue
@@ -157,25 +157,27 @@ def arrange_like(scene: Scene, like: Scene, nodes: Mapping[int, int], materials:
                 parts[kind][here] = _renumbered(getattr(scene, kind)[theirs], back, paint)
         channels.append(replace(node, parent=_back(node.parent, back), target=_back(node.target, back), **links))
     paints = [
-        scene.materials[materials[i]] if i in materials else material for i, material in enumerate(like.materials)
+        scene.materials[materials[i]] if i in materials else material for i, material in enumerate(reference.materials)
     ]
     clips = list(scene.clips)
     if clips:
-        new = [channel for channel in (like.clips[0].channels if like.clips else []) if channel.node not in nodes]
+        new = [
+            channel for channel in (reference.clips[0].channels if reference.clips else []) if channel.node not in nodes
+        ]
         kept = [Channel(back[channel.node], channel.track) for channel in clips[0].channels if channel.node in back]
         clips[0] = replace(clips[0], channels=[*kept, *new])
     return replace(scene, nodes=channels, materials=paints, clips=clips, **parts)
 
 
-def _has_same_numbers(scene: Scene, like: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> bool:
+def _has_same_numbers(scene: Scene, reference: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> bool:
     """Return whether all parts have the same numbers in both scenes."""
     return (
-        len(nodes) == len(scene.nodes) == len(like.nodes)
-        and len(materials) == len(scene.materials) == len(like.materials)
+        len(nodes) == len(scene.nodes) == len(reference.nodes)
+        and len(materials) == len(scene.materials) == len(reference.materials)
         and all(number == other for pairs in (nodes, materials) for number, other in pairs.items())
         and all(
             getattr(mine, name) == getattr(node, name)
-            for mine, node in zip(like.nodes, scene.nodes, strict=True)
+            for mine, node in zip(reference.nodes, scene.nodes, strict=True)
             for name in CARRIED
         )
     )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.fields import dataclass
-from keyframer.formats._matching import Matching, arrange_like, match, new_parts
+from keyframer.formats._matching import Matching, match, new_parts, reorder_parts
 from keyframer.formats._merge_check import displaced, is_overridden, misread_fields, read_again
 from keyframer.formats._rewrite_report import report_nodes, report_rewrite
 from keyframer.formats._scene_differences import Comparison, Path, by_kind, shown
@@ -124,7 +124,7 @@ class _Merging:
         document, before, matching = self.original.document, self.original.scene, self.original.matching
         if self.after.clips and by_kind(self.after.clips[0]) is None:
             raise CannotMerge("clips/0/channels")
-        start = before if matching.plain else arrange_like(before, self.after, matching.nodes, matching.materials)
+        start = before if matching.plain else reorder_parts(before, self.after, matching.nodes, matching.materials)
         given = self.after
         after = self.after = self.merger.align(given, start, self.report)
         changed = comparison.scenes(start, after) if known is None or after is not given else known
@@ -143,7 +143,7 @@ class _Merging:
         missing = set(range(len(after.nodes))) - set(nodes)
         if missing - new:
             raise CannotMerge("nodes would be lost")
-        read_scene = arrange_like(again, after, nodes, materials)
+        read_scene = reorder_parts(again, after, nodes, materials)
         apart = misread_fields(after, read_scene, new)
         wrong = [path for path in apart if not is_overridden(after, path)]
         elsewhere = set() if matching.plain else displaced(after, again, nodes)
@@ -196,7 +196,7 @@ class _Merging:
         moved = _moved(written.document, read)
         nodes = _pairs("nodes", self.after.nodes, fresh.nodes, moved, written.parts)
         materials = _pairs("materials", self.after.materials, fresh.materials, moved, written.parts)
-        new = arrange_like(fresh, self.after, nodes, materials)
+        new = reorder_parts(fresh, self.after, nodes, materials)
         never = set(misread_fields(self.after, new, set()))
         other = set(misread_fields(new, read_scene, set())) & set(misread_fields(start, read_scene, set()))
         told = {loss.path for loss in theirs.report if loss.outcome is Outcome.BAKED}

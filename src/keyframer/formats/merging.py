@@ -91,7 +91,7 @@ class RecordRules:
         """Return whether two records have the same rows. If not, changed fields are replaced as a whole."""
         return True
 
-    def settle(self, record: Record) -> None:
+    def update_dependent_fields(self, record: Record) -> None:
         """Update fields that depend on changed fields or children of a record."""
 
     def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
@@ -243,7 +243,7 @@ class _Merge:
         merged.children = children
         for name, value in fields.items():
             setattr(merged, name, value)
-        self.rules.settle(merged)
+        self.rules.update_dependent_fields(merged)
         return merged
 
     def _value(self, record: Record, name: str, ours: Any, base: Any, theirs: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Point, Words
+from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Point, TextLabel
 from keyframer.inspecting.panels import Curve, Panel
 
 COLORS = ("#c62f2f", "#2a8c3a", "#2b5fc0", "#b07a00", "#7a3fb0", "#00868c", "#b5478f", "#5c5c5c")
@@ -26,11 +26,11 @@ def chart(panels: Sequence[Panel], title: str = "", width: int = WIDTH, panel_he
     head = 24 if title else 0
     drawing = Drawing(width, head + panel_height * max(len(panels), 1), title)
     if title:
-        drawing.add(Words((_LEFT, 17), title, size=13, bold=True))
+        drawing.add(TextLabel((_LEFT, 17), title, size=13, bold=True))
     for number, panel in enumerate(panels):
         _Frame(drawing, panel, head + number * panel_height, panel_height).draw()
     if not panels:
-        drawing.add(Words((_LEFT, head + 30), "no animation"))
+        drawing.add(TextLabel((_LEFT, head + 30), "no animation"))
     return drawing
 
 
@@ -55,8 +55,8 @@ class _Frame:
     def draw(self) -> None:
         panel, add = self._panel, self._drawing.add
         title = panel.title if len(panel.title) <= 90 else f"{panel.title[:89]}…"
-        add(Words((self._left, self._top - 22), title, bold=True))
-        add(Words((self._left - 56, self._top - 7), panel.y_label, "#666666", 10))
+        add(TextLabel((self._left, self._top - 22), title, bold=True))
+        add(TextLabel((self._left - 56, self._top - 7), panel.y_label, "#666666", 10))
         self._axes()
         for begin, end in panel.eases:
             self._ease(begin, end)
@@ -82,13 +82,16 @@ class _Frame:
         for value in ticks(*self._y, 4):
             _, y = self._at(self._x[0], value)
             add(Line([(self._left, y), (self._right, y)], _GRID))
-            add(Words((self._left - 6, y + 3.5), tick_text(value, self._y), "#666666", 10, "end"))
+            add(TextLabel((self._left - 6, y + 3.5), tick_text(value, self._y), "#666666", 10, "end"))
         for time in ticks(*self._x, 10):
             x, _ = self._at(time, self._y[0])
             add(Line([(x, self._bottom), (x, self._top)], _GRID))
-            add(Words((x, self._bottom + 13), tick_text(time, self._x), "#666666", 10, "middle"))
+            add(TextLabel((x, self._bottom + 13), tick_text(time, self._x), "#666666", 10, "middle"))
         corners = [(self._left, self._top), (self._left, self._bottom), (self._right, self._bottom)]
-        add(Line(corners, _FRAME), Words((self._right, self._bottom + 26), self._panel.x_label, "#666666", 10, "end"))
+        add(
+            Line(corners, _FRAME),
+            TextLabel((self._right, self._bottom + 26), self._panel.x_label, "#666666", 10, "end"),
+        )
 
     def _ease(self, begin: float, end: float) -> None:
         """Draw a band over the time of a slow start or stop."""
@@ -130,7 +133,7 @@ class _Frame:
             x -= 6.2 * len(text) + 18
             y = self._top - 8
             self._drawing.add(Area([(x, y - 8), (x + 9, y - 8), (x + 9, y + 1), (x, y + 1)], color))
-            self._drawing.add(Words((x + 12, y), text, "#444444", 10))
+            self._drawing.add(TextLabel((x + 12, y), text, "#444444", 10))
 
 
 def value_range(panel: Panel) -> tuple[float, float]:

@@ -98,7 +98,7 @@ def uninterpreted_bytes(record: Record) -> int:
     return len(record.tail) + sum(map(len, blobs))
 
 
-Facts = dict[str, Any]
+Summary = dict[str, Any]
 
 COLUMNS = (
     "format", "title", "version", "size", "writer", "seconds", "first_frame", "last_frame", "frames_per_second",
@@ -110,7 +110,7 @@ _NAMED = 3
 """most missing images that are named"""
 
 
-def facts_of(opened: OpenedFile, tables: Sequence[Table], *, verdict: str, errors: int, warnings: int) -> Facts:
+def summary_of(opened: OpenedFile, tables: Sequence[Table], *, verdict: str, errors: int, warnings: int) -> Summary:
     """Return the summary of a file, with the keys `COLUMNS`; the last three are the result of a check."""
     scene = opened.scene(salvage=True) if _has_scene(opened) else Scene()
     by_name = {table.name: table for table in tables}
@@ -147,42 +147,44 @@ def _has_scene(opened: OpenedFile) -> bool:
     return opened.importer is not None or opened.document.format.reader() is not None
 
 
-def facts_table(facts: Facts, tables: Sequence[Table]) -> Table:
+def summary_table(summary: Summary, tables: Sequence[Table]) -> Table:
     """Return the summary as a table for display."""
     table = Table("summary", "Summary", ("what", "value"))
-    version = f", version {facts['version']}" if facts["version"] is not None else ""
-    table.add("format", f"{facts['title']} ({facts['format']}){version}")
-    table.add("size", f"{facts['size']:,} {'byte' if facts['size'] == 1 else 'bytes'}")
-    if facts["writer"]:
-        table.add("written by", facts["writer"])
-    table.add("length", _length(facts))
-    table.add("nodes", f"{facts['nodes']}, {facts['animated_nodes']} of them animated" if facts["nodes"] else "none")
-    triangles = facts["triangles"]
+    version = f", version {summary['version']}" if summary["version"] is not None else ""
+    table.add("format", f"{summary['title']} ({summary['format']}){version}")
+    table.add("size", f"{summary['size']:,} {'byte' if summary['size'] == 1 else 'bytes'}")
+    if summary["writer"]:
+        table.add("written by", summary["writer"])
+    table.add("length", _length(summary))
+    table.add(
+        "nodes", f"{summary['nodes']}, {summary['animated_nodes']} of them animated" if summary["nodes"] else "none"
+    )
+    triangles = summary["triangles"]
     table.add(
         "meshes",
-        f"{facts['meshes']} with {triangles:,} {'triangle' if triangles == 1 else 'triangles'}"
-        if facts["meshes"]
+        f"{summary['meshes']} with {triangles:,} {'triangle' if triangles == 1 else 'triangles'}"
+        if summary["meshes"]
         else "none",
     )
     for name in ("cameras", "lights", "materials"):
-        table.add(name, facts[name] or "none")
+        table.add(name, summary[name] or "none")
     missing = _missing(tables)
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     lost = f", {len(missing)} missing: {', '.join(missing[:_NAMED])}{more}" if missing else ""
-    table.add("images", f"{facts['images']}{lost}" if facts["images"] else "none")
-    counts = [counted(facts[key], key[:-1]) for key in ("errors", "warnings") if facts[key]]
-    table.add("check", f"{facts['verdict']} ({', '.join(counts)})" if counts else facts["verdict"])
+    table.add("images", f"{summary['images']}{lost}" if summary["images"] else "none")
+    counts = [counted(summary[key], key[:-1]) for key in ("errors", "warnings") if summary[key]]
+    table.add("check", f"{summary['verdict']} ({', '.join(counts)})" if counts else summary["verdict"])
     return table
 
 
-def _length(facts: Facts) -> str:
-    if not facts["clips"]:
+def _length(summary: Summary) -> str:
+    if not summary["clips"]:
         return "no animation"
-    if facts["seconds"] is None:
+    if summary["seconds"] is None:
         return "unknown: the file has no usable frame rate"
-    clips = f"; the first of {facts['clips']} clips" if facts["clips"] != 1 else ""
-    frames = f"frames {facts['first_frame']:g} to {facts['last_frame']:g}"
-    return f"{facts['seconds']:.4g} s: {frames}, {facts['frames_per_second']:g} per second{clips}"
+    clips = f"; the first of {summary['clips']} clips" if summary["clips"] != 1 else ""
+    frames = f"frames {summary['first_frame']:g} to {summary['last_frame']:g}"
+    return f"{summary['seconds']:.4g} s: {frames}, {summary['frames_per_second']:g} per second{clips}"
 
 
 def _missing(tables: Sequence[Table]) -> list[str]:

@@ -52,7 +52,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextLabel:
     """Text; ``anchor`` is ``start``, ``middle`` or ``end``; the point is on the base line."""
 
     at: Point
@@ -63,7 +63,7 @@ class Words:
     bold: bool = False
 
 
-Shape = Line | Area | Mark | Words
+Shape = Line | Area | Mark | TextLabel
 
 
 @dataclass(eq=False)
@@ -86,7 +86,7 @@ class Drawing:
         size = f'width="{self.width}" height="{self.height}" viewBox="0 0 {self.width} {self.height}"'
         yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONT}">'
         if self.title:
-            yield f"<title>{inert(self.title)}</title>"
+            yield f"<title>{escape_markup(self.title)}</title>"
         yield f'<rect width="{self.width}" height="{self.height}" fill="#ffffff"/>'
         for shape in self.shapes:
             yield _svg_shape(shape)
@@ -106,7 +106,7 @@ class Drawing:
         return stream.getvalue()
 
 
-def inert(text: str) -> str:
+def escape_markup(text: str) -> str:
     """Return text escaped for SVG or HTML."""
     shown = safe_text(text).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
     shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
@@ -124,13 +124,13 @@ def _svg_shape(shape: Shape) -> str:
         )
     if isinstance(shape, Area):
         return f'<polygon points="{_places(shape.points)}" fill="{shape.color}" fill-opacity="{shape.opacity:g}"/>'
-    if isinstance(shape, Words):
+    if isinstance(shape, TextLabel):
         weight = ' font-weight="bold"' if shape.bold else ""
         return (
             f'<text x="{shape.at[0]:.2f}" y="{shape.at[1]:.2f}" font-size="{shape.size:g}" fill="{shape.color}" '
-            f'text-anchor="{shape.anchor}"{weight}>{inert(shape.text)}</text>'
+            f'text-anchor="{shape.anchor}"{weight}>{escape_markup(shape.text)}</text>'
         )
-    title = f"<title>{inert(shape.title)}</title>" if shape.title else ""
+    title = f"<title>{escape_markup(shape.title)}</title>" if shape.title else ""
     x, y = shape.at
     if shape.shape == "diamond":
         return f'<polygon points="{_places(_diamond(shape))}" fill="{shape.color}">{title}</polygon>'
@@ -162,7 +162,7 @@ class _Pen:
                 self._draw.line(part, fill=shape.color, width=width, joint="curve")
         elif isinstance(shape, Area):
             self._area(shape)
-        elif isinstance(shape, Words):
+        elif isinstance(shape, TextLabel):
             anchor = {"start": "ls", "middle": "ms", "end": "rs"}[shape.anchor]
             at = (shape.at[0] * _FINER, shape.at[1] * _FINER)
             text = safe_text(shape.text)[:_LONGEST]

@@ -16,7 +16,7 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.fields import dataclass
-from keyframer.formats.kit.coordinates import upright
+from keyframer.formats.kit.coordinates import to_right_handed_y_up
 from keyframer.inspecting.panels import Curve, Panel
 from keyframer.inspecting.samples import blocks
 from keyframer.maths import quat
@@ -85,7 +85,9 @@ def diff_motion(a: Scene, b: Scene) -> MotionDiff:
     frames_a, frames_b, times, unit = _moments(a, b)
     pose_a, pose_b = pose(a, frames=frames_a), pose(b, frames=frames_b)
     same_space = (a.space.up, a.space.handedness) == (b.space.up, b.space.handedness)
-    turn_a, turn_b = (None, None) if same_space else (upright(a.space)[0], upright(b.space)[0])
+    turn_a, turn_b = (
+        (None, None) if same_space else (to_right_handed_y_up(a.space)[0], to_right_handed_y_up(b.space)[0])
+    )
     unit_a, unit_b = a.space.metres_per_unit, b.space.metres_per_unit
     scale = unit_b / unit_a if unit_a and unit_b and unit_a != unit_b else 1.0
     difference = MotionDiff(times, unit, str(a.space) if same_space else "Y up, right-handed", scene_size(a))
@@ -190,7 +192,7 @@ def _turned(moment: Pose, nodes: list[int], turn: Floats | None) -> Floats:
     world: Floats = np.nan_to_num(moment.world[:, nodes])
     if turn is None:
         return world
-    _, local_turn = upright(moment.scene.space)
+    _, local_turn = to_right_handed_y_up(moment.scene.space)
     return np.asarray(turn @ world @ local_turn)
 
 

@@ -11,7 +11,7 @@ from keyframer.arrays import Floats
 from keyframer.fields import dataclass
 from keyframer.inspecting.braille import Dots
 from keyframer.inspecting.charts import COLORS, tick_text
-from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Point, Words
+from keyframer.inspecting.drawing import Area, Drawing, Line, Mark, Point, TextLabel
 from keyframer.inspecting.panels import value_label
 from keyframer.posing import pose
 from keyframer.scene import Handedness, Scene
@@ -114,7 +114,7 @@ def path_drawing(scene: Scene, paths: Sequence[Path], title: str = "") -> Drawin
     def at(places: Floats) -> list[Point]:
         return [(left + x * width, top + (1 - y) * height) for x, y in box.shares(places).tolist()]
 
-    drawing.add(Words((24, 24), title, size=13, bold=True))
+    drawing.add(TextLabel((24, 24), title, size=13, bold=True))
     corners = at(box.corners)
     floor = [number for number in (0, 1, 2, 3, 4, 5, 6, 7) if not number >> box.up & 1]
     order = [floor[0], floor[1], floor[3], floor[2]]
@@ -135,8 +135,8 @@ def path_drawing(scene: Scene, paths: Sequence[Path], title: str = "") -> Drawin
             words = f"key at {path.frames[key]:g}: {x:g}, {y:g}, {z:g}"
             drawing.add(Mark(points[key], color, 6.0, "diamond", words))
         for end in sorted({0, len(points) - 1}):
-            drawing.add(Words((points[end][0] + 6, points[end][1] - 6), f"{path.frames[end]:g}", color, 10))
-        drawing.add(Words((WIDTH - 24, 24 + 15 * number), _short(path.name), color, 11, "end"))
+            drawing.add(TextLabel((points[end][0] + 6, points[end][1] - 6), f"{path.frames[end]:g}", color, 10))
+        drawing.add(TextLabel((WIDTH - 24, 24 + 15 * number), _short(path.name), color, 11, "end"))
     return drawing
 
 
@@ -156,16 +156,16 @@ def _label_edges(drawing: Drawing, scene: Scene, box: _Box, corners: list[Point]
             x, y = corners[corner]
             value = span[corner >> axis & 1]
             if axis == box.up:
-                drawing.add(Words((x - 6, y + 4), tick_text(value, span), "#666666", 10, "end"))
+                drawing.add(TextLabel((x - 6, y + 4), tick_text(value, span), "#666666", 10, "end"))
             else:
                 shift = 16 if corner == lowest else 0
                 side = -shift if corners[end][0] < corners[begin][0] else shift
-                drawing.add(Words((x + side, y + 16), tick_text(value, span), "#666666", 10, "middle"))
+                drawing.add(TextLabel((x + side, y + 16), tick_text(value, span), "#666666", 10, "middle"))
         x, y = (corners[begin][0] + corners[end][0]) / 2, (corners[begin][1] + corners[end][1]) / 2
         aside = -8 if axis == box.up or corners[end][0] < corners[begin][0] else 8
         below = 0 if axis == box.up else 16
-        drawing.add(Words((x + aside, y + below), "xyz"[axis], "#444444", 11, "end" if aside < 0 else "start"))
-    drawing.add(Words((24, HEIGHT - 16), f"x, y, z in {value_label('position', scene)}", "#666666", 10))
+        drawing.add(TextLabel((x + aside, y + below), "xyz"[axis], "#444444", 11, "end" if aside < 0 else "start"))
+    drawing.add(TextLabel((24, HEIGHT - 16), f"x, y, z in {value_label('position', scene)}", "#666666", 10))
 
 
 def paths_as_text(scene: Scene, paths: Sequence[Path], columns: int, rows: int, *, colored: bool = False) -> str:

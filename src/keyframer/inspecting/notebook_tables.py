@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from keyframer.curves import Track
 from keyframer.formats.document import Document
 from keyframer.inspecting.charts import chart
-from keyframer.inspecting.drawing import inert
+from keyframer.inspecting.drawing import escape_markup
 from keyframer.inspecting.panels import panel_of, value_label
 from keyframer.scene import Channel, Clip, Scene
 from keyframer.wire.record import Record
@@ -19,7 +19,7 @@ _ROWS = 12
 def track_html(track: Track) -> str:
     """Return the curve as HTML, or a short text if there are no keys."""
     if not len(track.times):
-        return f"<code>{inert(repr(track))}</code>"
+        return f"<code>{escape_markup(repr(track))}</code>"
     panel = panel_of(track, track.kind, "time", value_label(track.kind, Scene()), None)
     return chart([panel], width=640).svg()
 
@@ -48,7 +48,7 @@ def document_html(document: Document) -> str:
 
 def table_html(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     """Return a small HTML table with escaped cells."""
-    head = "".join(f"<th>{inert(column)}</th>" for column in columns)
-    body = "".join(f"<tr>{''.join(f'<td>{inert(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    shown = f"<code>{inert(title)}</code>" if title else ""
+    head = "".join(f"<th>{escape_markup(column)}</th>" for column in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{escape_markup(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    shown = f"<code>{escape_markup(title)}</code>" if title else ""
     return f"<div>{shown}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"

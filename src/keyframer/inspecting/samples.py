@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from keyframer.arrays import Array, Floats
-from keyframer.formats.kit.coordinates import upright
+from keyframer.formats.kit.coordinates import to_right_handed_y_up
 from keyframer.limits import budgeted
 from keyframer.maths import affine
 from keyframer.posing import Pose, pose
@@ -98,7 +98,7 @@ class Sample:
         self.numbers = self._find(nodes) if nodes else list(range(len(scene.nodes)))
         with budgeted(size=scene.stored_bytes):
             self.pose: Pose = pose(scene, times, frames=frames)
-        self._upright = upright(scene.space) if axes == "y-up" else None
+        self._upright = to_right_handed_y_up(scene.space) if axes == "y-up" else None
 
     def _find(self, names: Sequence[str]) -> list[int]:
         """Return nodes by name, as stored or as displayed."""

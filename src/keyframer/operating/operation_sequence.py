@@ -14,13 +14,13 @@ from keyframer.scene import Handedness, Scene
 
 
 def apply_operations(
-    scene: Scene, wanted: Mapping[str, Any], fps: float | None = None, own_axes: tuple[str, str] | None = None
+    scene: Scene, wanted: Mapping[str, Any], fps: float | None = None, format_axes: tuple[str, str] | None = None
 ) -> Scene:
     """Return the scene after the chosen operations, in this order: ``merge`` (a path), ``node`` (patterns), ``cut``
     (two frames), ``reverse``, ``rate``, ``scale``, ``axes`` (``y-up``, ``z-up-left`` …).
 
-    ``max_error`` is for operations that fit curves; ``fps`` is the frame rate of the scene. ``own_axes`` are those of
-    the format that will be written (`Exporter.axes`): its numbers will be in the wanted axes, although readers assume
+    ``max_error`` is for operations that fit curves; ``fps`` is the frame rate of the scene. ``format_axes`` are the
+    axes of the output format (`Exporter.axes`): the file will have numbers in the wanted axes, although readers assume
     those of the format. Raises ValueError for an operation that is impossible.
     """
     if fps is not None and scene.clips:
@@ -46,7 +46,7 @@ def apply_operations(
     if wanted.get("axes") is not None:
         up, _, hand = wanted["axes"].partition("-up")
         scene = change_axes(scene, up=up, handedness=hand.removeprefix("-") or "right")
-        if own_axes is not None:
-            space = replace(scene.space, up=own_axes[0], handedness=Handedness(own_axes[1]))
+        if format_axes is not None:
+            space = replace(scene.space, up=format_axes[0], handedness=Handedness(format_axes[1]))
             scene = replace(scene, space=space)
     return scene

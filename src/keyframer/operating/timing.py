@@ -13,21 +13,21 @@ import numpy as np
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
 from keyframer.curves.key_reduction import Sampling, fewest_keys, sample_together, values_of
-from keyframer.curves.rotation_forms import absolute, increments, picked, usable_keys
+from keyframer.curves.rotation_forms import absolute, increments, select_keys, usable_keys
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, units_per_second
 from keyframer.maths import quat
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Channel, Clip, Scene
 
 
-def with_tracks(scene: Scene, change: Callable[[Track], Track | None], **clip: object) -> Scene:
+def map_tracks(scene: Scene, change: Callable[[Track], Track | None], **clip: object) -> Scene:
     """Return the scene with every track of its first clip changed (None removes it), and fields of the clip."""
     if not scene.clips:
         return scene
-    return with_these_tracks(scene, [change(channel.track) for channel in scene.clips[0].channels], **clip)
+    return replace_tracks(scene, [change(channel.track) for channel in scene.clips[0].channels], **clip)
 
 
-def with_these_tracks(scene: Scene, tracks: Iterable[Track | None], **clip: object) -> Scene:
+def replace_tracks(scene: Scene, tracks: Iterable[Track | None], **clip: object) -> Scene:
     """Return the scene with other tracks for the channels of its first clip (None removes one).
 
     ``clip`` are new values of fields of the clip.
@@ -82,7 +82,7 @@ def cut(scene: Scene, first: float, last: float, *, max_error: float = DEFAULT_M
         for raw_channel in clip.raw_channels
     ]
     parts = sample_together(_cut(channel.track, begin, end, unit, tolerance) for channel in clip.channels)
-    return with_these_tracks(scene, parts, **changes)
+    return replace_tracks(scene, parts, **changes)
 
 
 def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Tolerance) -> Sampling[Track]:
@@ -94,7 +94,7 @@ def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Toleran
         return replace(track, times=track.times - begin)
     if track.interpolation is Interpolation.SAMPLED and track.wrap is Wrap.SINGLE and _on_frames(track, begin, end):
         chosen = np.flatnonzero((track.times >= begin) & (track.times <= end))
-        sampled_track = picked(track, chosen)
+        sampled_track = select_keys(track, chosen)
         return replace(sampled_track, times=sampled_track.times - begin)
     steps = math.ceil((end - begin) / unit - 1e-9)
     key_times = track.times[(track.times > begin) & (track.times < end)]
@@ -133,7 +133,7 @@ def reverse(scene: Scene, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
     backwards = None if clip.bounds is None else clip.bounds[::-1]
     raw = [replace(raw_channel, values=raw_channel.values[::-1]) for raw_channel in clip.raw_channels]
     tracks = sample_together(change(channel.track) for channel in clip.channels)
-    return with_these_tracks(scene, tracks, bounds=backwards, raw_channels=raw)
+    return replace_tracks(scene, tracks, bounds=backwards, raw_channels=raw)
 
 
 def _reversed(track: Track, total: float) -> Track:
@@ -206,7 +206,7 @@ def change_rate(scene: Scene, frames_per_second: float) -> Scene:
     times = {"start": clip.start * factor, "end": clip.end * factor, "current": current}
     frame = {"rate": frames_per_second, "unit": "frame", "units_per_frame": 1.0}
     lost: dict[str, object] = {} if factor == 1 else {"bounds": None, "raw_channels": []}
-    return with_tracks(scene, change, **times, **frame, **lost)
+    return map_tracks(scene, change, **times, **frame, **lost)
 
 
 def _steeper(track: Track, factor: float) -> dict[str, Any]:

@@ -21,7 +21,7 @@ class Order:
     once.
 
     ``parents`` and ``targets`` have -1 for none. A parent or target that would close a cycle is -1 here: ``cut`` has
-    the nodes that lost their parent, ``blind`` those that lost their target.
+    the nodes that lost their parent, ``untargeted`` those that lost their target.
     """
 
     flat: Indices
@@ -30,7 +30,7 @@ class Order:
     parents: Indices
     targets: Indices
     cut: list[int]
-    blind: list[int]
+    untargeted: list[int]
 
 
 def evaluation_order(nodes: Sequence[Node]) -> Order:
@@ -45,13 +45,13 @@ def evaluation_order(nodes: Sequence[Node]) -> Order:
     # A node depends on the position of its target only, not on its rotation: that is, on the parent of the target.
     aims = [parents[target] if target >= 0 else -1 for target in targets]
     placed, sizes = _levels(parents, aims)
-    blind: list[int] = []
+    untargeted: list[int] = []
     if len(placed) < count:
         circle_of = _circles(parents, aims)
         for node in range(count):
             if aims[node] >= 0 and circle_of[node] == circle_of[aims[node]]:
                 targets[node] = aims[node] = -1
-                blind.append(node)
+                untargeted.append(node)
         placed, sizes = _levels(parents, aims)
     flat = np.array(placed, np.int64).reshape(count)
     level_of = np.empty(count, np.int64)
@@ -62,7 +62,7 @@ def evaluation_order(nodes: Sequence[Node]) -> Order:
         np.array(parents, np.int64).reshape(count),
         np.array(targets, np.int64).reshape(count),
         cut,
-        blind,
+        untargeted,
     )
 
 

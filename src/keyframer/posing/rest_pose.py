@@ -154,7 +154,7 @@ Rows = tuple[tuple[float, float, float, float], ...]
 """the upper three rows of a matrix"""
 
 
-class RoughPlaces:
+class RestTransforms:
     """Rest positions of single nodes as plain floats, for decisions that do not depend on rounding.
 
     For few nodes that is several times faster than arrays. The result is None if a node or an ancestor is aimed at a

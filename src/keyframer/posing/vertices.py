@@ -55,23 +55,26 @@ def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
 
     ``shaped`` is (1, V, 3), or (T, V, 3) if the mesh is morphed. Vertices without weights stay there.
     """
-    bound = Bound(skin, shaped.shape[1])
+    bound = SortedInfluences(skin, shaped.shape[1])
     bones = world[:, np.asarray(skin.joints, np.int64)]
     if skin.positions is not None:
-        out = bound.carry(bones, np.asarray(skin.positions, np.float64)[bound.order])
+        out = bound.skinned_positions(bones, np.asarray(skin.positions, np.float64)[bound.order])
     else:
         bones = np.matmul(bones, np.asarray(skin.inverse_bind, np.float64))
         if len(shaped) == 1:
-            out = bound.carry(bones, shaped[0, bound.owners])
+            out = bound.skinned_positions(bones, shaped[0, bound.owners])
         else:
-            parts = [bound.carry(bones[at : at + 1], positions[bound.owners]) for at, positions in enumerate(shaped)]
+            parts = [
+                bound.skinned_positions(bones[at : at + 1], positions[bound.owners])
+                for at, positions in enumerate(shaped)
+            ]
             out = np.concatenate(parts) if parts else np.empty((0, *shaped.shape[1:]))
     if bound.free.any():
         out[:, bound.free] = shaped[:, bound.free]
     return out
 
 
-class Bound:
+class SortedInfluences:
     """Influences sorted by vertex, with weights that sum to 1 for each vertex."""
 
     def __init__(self, skin: Skin, vertices: int) -> None:
@@ -85,7 +88,7 @@ class Bound:
         """vertices without weight"""
         self.shares: Floats = weights / np.where(self.free, 1.0, total)[self.owners]
 
-    def carry(self, bones: Floats, positions: Floats) -> Floats:
+    def skinned_positions(self, bones: Floats, positions: Floats) -> Floats:
         """Return (T, V, 3) from bones (T, J, 4, 4) and a position for each influence.
 
         A vertex is the sum of ``bone . (share . position, share)`` over its influences, and only the bones change with

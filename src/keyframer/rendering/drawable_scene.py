@@ -8,7 +8,7 @@ import numpy as np
 
 from keyframer.arrays import Flags, Floats, Indices, Singles
 from keyframer.fields import dataclass
-from keyframer.formats import facts_of
+from keyframer.formats import properties_of
 from keyframer.limits import spend
 from keyframer.maths.smoothing_groups import smooth_clusters
 from keyframer.posing import Pose
@@ -203,7 +203,7 @@ class DrawableScene:
     def _groups(self) -> Indices:
         vertex_groups: list[Indices] = []
         next_number = 0
-        smooth = facts_of(self.scene.source_format).smooth_without_groups
+        smooth = properties_of(self.scene.source_format).smooth_without_groups
         for number in self.carriers:
             mesh = _mesh(self.scene, number)
             flat = self.surfaces.flat[_materials(self.scene, number)]

@@ -51,7 +51,7 @@ class Exposure:
             return theirs
         return theirs.plus(ours, self.fill or 0.0).times(self.gain)
 
-    def settle(self, levels: Singles) -> bool:
+    def adapt(self, levels: Singles) -> bool:
         """Adapt to the brightness of the first picture; returns True if it must be drawn again."""
         if self.fill is not None or self.mode != "auto":
             return False
@@ -74,7 +74,7 @@ def render(
     light = exposure.lighting(pose, at, view)
     exposure.complete = exposure.complete and large.complete
     picture, levels = large.paint(light)
-    if len(levels) and exposure.settle(levels):
+    if len(levels) and exposure.adapt(levels):
         picture, _ = large.paint(exposure.lighting(pose, at, view))
     return picture
 
@@ -118,7 +118,7 @@ class Canvas:
         return self._buffer.left >= 0
 
     @property
-    def one_object(self) -> float:
+    def largest_object_share(self) -> float:
         """Return the largest fraction of the picture that one of several nodes covers."""
         nodes = self._stage.node_of(self._shape.faces[self._screen.source])
         seen = np.bincount(nodes[self._buffer.owner[self._buffer.owner >= 0]] + 1)

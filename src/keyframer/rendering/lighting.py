@@ -35,7 +35,9 @@ class Lighting:
     lamps: tuple[Lamp, ...]
     ambient: tuple[float, float, float]
 
-    def fall(self, places: Singles, normals: Singles, to_eye: Singles, exponent: Singles) -> tuple[Singles, Singles]:
+    def illuminate(
+        self, places: Singles, normals: Singles, to_eye: Singles, exponent: Singles
+    ) -> tuple[Singles, Singles]:
         """Return (3, n) light on the surface, and (3, n) light reflected to the eye; 0 for surfaces with exponent 0."""
         diffuse = np.empty_like(places)
         diffuse[:] = np.array(self.ambient, np.float32)[:, None]

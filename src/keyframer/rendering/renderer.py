@@ -268,7 +268,7 @@ class Renderer:
             return False
         shape = self.stage.shape(moment, 0)
         look = Canvas(self.stage, shape, seen, 64, 64)
-        if look.coverage < _LEAST_SEEN or look.one_object >= _MOST_OF_ONE:
+        if look.coverage < _LEAST_SEEN or look.largest_object_share >= _MOST_OF_ONE:
             return False
         shown = seen.share_within(shape.points[np.unique(shape.corners)])
         return shown + look.coverage / _FILLED >= 1.0

@@ -35,7 +35,7 @@ class SurfaceSamples:
 
     def shade(self, light: Lighting) -> tuple[Singles, Singles]:
         """Return (3, n) colours from 0 to 1, and (n,) the light on each pixel."""
-        fallen, shine = light.fall(self.place, self.normal, self.to_eye, self.exponent)
+        fallen, shine = light.illuminate(self.place, self.normal, self.to_eye, self.exponent)
         out = self.color * np.maximum(fallen, self.glow) + self.emitted + shine * self.specular
         return np.clip(out, 0, 1), fallen.mean(axis=0)
 

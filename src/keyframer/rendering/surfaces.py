@@ -87,7 +87,7 @@ class GltfSurface:
     """light of the surface, added to the reflected light"""
 
 
-def modern(material: Material) -> GltfSurface:
+def gltf_surface_of(material: Material) -> GltfSurface:
     said = original_gltf_values(material.extras)
     base, glow = material.maps.get("texture1"), said.get("emissive")
     emission: Rgb | None = (1.0, 1.0, 1.0) if emits(material.maps.get("self_illumination")) else None
@@ -173,10 +173,10 @@ class Surfaces:
         self.base = [self._layer(material.maps.get("texture1")) for material in materials]
         self.second = [self._layer(material.maps.get("texture2")) for material in materials]
         self.alpha = [self._layer(material.maps.get("opacity")) for material in materials]
-        self.modern = [modern(material) for material in materials]
+        self.gltf_surface_of = [gltf_surface_of(material) for material in materials]
         self.shine = [self._layer(material.maps.get("self_illumination")) for material in materials]
-        self.glow[[look.emission is not None for look in self.modern]] = 0
-        self._emits = any(look.emission is not None for look in self.modern)
+        self.glow[[look.emission is not None for look in self.gltf_surface_of]] = 0
+        self._emits = any(look.emission is not None for look in self.gltf_surface_of)
         if lift_black:
             black = (self.diffuse.max(axis=1) < BLACK) & np.array([layer is None for layer in self.base])
             self.diffuse[black] = np.maximum(self.diffuse[black], np.float32(BLACK))
@@ -203,14 +203,16 @@ class Surfaces:
         if uv is None or not self.any_image:
             emitted = np.zeros((3, 1), np.float32)
             if self._emits:
-                emitted = np.array([look.emission or (0, 0, 0) for look in self.modern], np.float32).T[:, material]
+                emitted = np.array([look.emission or (0, 0, 0) for look in self.gltf_surface_of], np.float32).T[
+                    :, material
+                ]
             return self.diffuse.T[:, material], alpha, self.glow[None, material], emitted
         color = self.diffuse[material]
         glow = np.repeat(self.glow[material][:, None], 3, axis=1)
         emitted = np.zeros_like(glow)
         for number in np.unique(material).tolist():
             here = np.flatnonzero(material == number)
-            levels, look = level[here], self.modern[number]
+            levels, look = level[here], self.gltf_surface_of[number]
             for layer, over in ((self.base[number], False), (self.second[number], True)):
                 if layer is None:
                     continue

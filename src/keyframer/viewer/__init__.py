@@ -5,6 +5,6 @@ The page receives only output of our exporter and our sampler: a GLB and JSON, a
 
 from keyframer.viewer.server import Viewer
 from keyframer.viewer.standalone_page import Page, packed_page, view
-from keyframer.viewer.viewed_file import Material, ViewedFile
+from keyframer.viewer.viewed_file import LoadedFile, ViewedFile
 
-__all__ = ["Material", "Page", "ViewedFile", "Viewer", "packed_page", "view"]
+__all__ = ["LoadedFile", "Page", "ViewedFile", "Viewer", "packed_page", "view"]

@@ -19,7 +19,7 @@ from keyframer.limits import Budget, Limits
 from keyframer.textures import TextureFinder, TextureSource
 from keyframer.textures.file_names import split_name
 from keyframer.textures.folder_listing import EXTENSIONS, Listing
-from keyframer.viewer.viewed_file import Material, ViewedFile
+from keyframer.viewer.viewed_file import LoadedFile, ViewedFile
 
 MOST_FILES = 10_000
 LONGEST_INDEX = 4 << 20
@@ -120,12 +120,12 @@ class _Neighbours:
 
 
 def _viewed(name: str, opened: OpenedFile, salvage: bool) -> ViewedFile:
-    def load() -> Material:
-        material = Material(opened, textures=TextureSource(TextureFinder([])))
+    def load() -> LoadedFile:
+        loaded = LoadedFile(opened, textures=TextureSource(TextureFinder([])))
         try:
-            material.scene = opened.scene(salvage=salvage)
+            loaded.scene = opened.scene(salvage=salvage)
         except FormatError as error:
-            material.failure = error
-        return material
+            loaded.failure = error
+        return loaded
 
     return ViewedFile(name, load, Budget(opened.limits, len(opened.data)))

@@ -25,7 +25,7 @@ from keyframer.viewer.source_locations import Finder
 from keyframer.viewer.track_curves import ClipCurves, raw_moves
 
 if TYPE_CHECKING:
-    from keyframer.viewer.viewed_file import Material
+    from keyframer.viewer.viewed_file import LoadedFile
 
 MOST_LOSSES = 200
 """most losses of one outcome that are listed; all are counted"""
@@ -37,17 +37,17 @@ SCHEMA_VERSION = 2
 Json = dict[str, Any]
 
 
-def describe(name: str, material: Material, report: Report, places: Finder | None) -> Json:
+def describe(name: str, loaded: LoadedFile, report: Report, places: Finder | None) -> Json:
     """Return all that the page needs before anything is selected, except the clips."""
-    scene = material.scene
+    scene = loaded.scene
     description: Json = {
         "schema": SCHEMA,
         "schema_version": SCHEMA_VERSION,
         "name": name,
-        "size": len(material.data),
+        "size": len(loaded.data),
         "format": None if report.format is None else report.format.title,
         "verdict": report.verdict,
-        "failure": None if material.failure is None else _failure(material.failure),
+        "failure": None if loaded.failure is None else _failure(loaded.failure),
         "issues": [{**issue_record(issue), "node": _node_at(places, issue.offset)} for issue in report.issues],
         "unlisted": unlisted(report),
         "clips": [],
@@ -157,14 +157,14 @@ def _nodes(scene: Scene, places: Finder | None) -> list[Json]:
 
 def _node_places(node: Node, places: Finder | None) -> Json:
     entries = [] if places is None else [{"span": span, "what": what} for span, what in places.node_places(node)]
-    return {"places": entries, "nowhere": "" if entries or places is None else places.why_nowhere(node)}
+    return {"places": entries, "nowhere": "" if entries or places is None else places.reason_without_location(node)}
 
 
 def _track_place(channel: Channel | RawChannel, places: Finder | None) -> Json:
     place = None if places is None else places.track_place(channel)
     return {
         "place": place_json(place),
-        "nowhere": "" if place is not None or places is None else places.why_nowhere(channel),
+        "nowhere": "" if place is not None or places is None else places.reason_without_location(channel),
     }
 
 

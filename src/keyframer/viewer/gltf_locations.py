@@ -17,7 +17,7 @@ from keyframer.exchange.gltf.read.accessors import Layout, Stored
 from keyframer.exchange.gltf.read.json_text import Item, Sources, TrackSource
 from keyframer.scene import Channel, Node, RawChannel, Scene
 from keyframer.viewer.json_data import shown
-from keyframer.viewer.record_bytes import KeyRows, Part, Place, Records, Rows, Several, Span, Strided
+from keyframer.viewer.record_bytes import KeyRows, LocationGroup, Part, Place, Records, Rows, Span, Strided
 from keyframer.viewer.source_locations import NO_RECORD
 
 _INNER = {"animations": ("samplers", "channels")}
@@ -46,17 +46,17 @@ class GltfRecords(Records):
 
     def _nest(self, rows: list[Row]) -> None:
         self.ends = array("q", [row[1] for row in rows])
-        around: list[int] = []
+        open_records: list[int] = []
         for number, (start, end, path, name) in enumerate(rows):
             while (
-                around and self.ends[around[-1]] < end
+                open_records and self.ends[open_records[-1]] < end
             ):  # views may overlap: a record is inside one that contains all of it
-                around.pop()
+                open_records.pop()
             self.starts.append(start)
-            self.parents.append(around[-1] if around else -1)
+            self.parents.append(open_records[-1] if open_records else -1)
             self._names.append(name)
             self.numbers.setdefault(path, number)
-            around.append(number)
+            open_records.append(number)
 
 
 def _chunks(layout: Layout, size: int) -> Iterator[Row]:
@@ -157,7 +157,7 @@ class GltfPlaces:
             *self._object("sampler", source.sampler),
             *self._object("channel" if "/channels[" in source.path else "track", source.path),
         ]
-        return Several(tuple(parts)) if parts else None
+        return LocationGroup(tuple(parts)) if parts else None
 
     def key_places(self, channel: Channel | RawChannel) -> KeyRows | None:
         part = _part_of(channel)
@@ -165,12 +165,12 @@ class GltfPlaces:
         if source is None:
             return None
         places = tuple(self._sampled(part, source.sampler) if source.sampler else self._listed(part, source))
-        return Several(places) if places else None
+        return LocationGroup(places) if places else None
 
-    def why_nowhere(self, part: Node | Channel | RawChannel) -> str:
+    def reason_without_location(self, part: Node | Channel | RawChannel) -> str:
         return NO_RECORD
 
-    def why_no_key(self, channel: Channel | RawChannel) -> str:
+    def reason_without_key_location(self, channel: Channel | RawChannel) -> str:
         source = self._tracks.get(_part_of(channel))
         if source is None:
             return NO_RECORD

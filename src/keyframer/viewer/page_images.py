@@ -24,7 +24,7 @@ def images_from(source: TextureSource) -> ImageSource:
         if not isinstance(picture, Image):
             return picture
         if picture.data not in drawn:
-            drawn[picture.data] = _drawn_anew(picture)
+            drawn[picture.data] = _reencoded(picture)
         data = drawn[picture.data]
         if isinstance(data, Missing):
             return data
@@ -33,7 +33,7 @@ def images_from(source: TextureSource) -> ImageSource:
     return image
 
 
-def _drawn_anew(picture: Image) -> bytes | Missing:
+def _reencoded(picture: Image) -> bytes | Missing:
     try:
         return decode_texture(picture.data, picture.name).png()
     except ImageRefused as refused:

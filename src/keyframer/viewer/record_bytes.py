@@ -179,31 +179,31 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Several:
+class LocationGroup:
     parts: tuple[Part, ...]
 
 
-Place = Span | Strided | Several
+Place = Span | Strided | LocationGroup
 """location of a track"""
-KeyRows = Rows | Several
+KeyRows = Rows | LocationGroup
 """locations of the keys of a track"""
 
 
 def place_json(place: Place | None) -> object:
     """Return the location of a whole track as JSON: one run if there are no gaps."""
-    if isinstance(place, Several):
+    if isinstance(place, LocationGroup):
         return {"parts": [_part(part, "place", _whole(part.place)) for part in place.parts]}
     return None if place is None else _whole(place)
 
 
 def rows_json(rows: KeyRows | None) -> object:
     """Return the locations of keys as JSON."""
-    if isinstance(rows, Several):
+    if isinstance(rows, LocationGroup):
         return {"parts": [_part(part, "places", _each(part.place)) for part in rows.parts]}
     return None if rows is None else _each(rows)
 
 
-def around(rows: list[Span | None]) -> Span | None:
+def byte_range(rows: list[Span | None]) -> Span | None:
     """Return the range from the first to the last byte."""
     known = [span for span in rows if span is not None]
     return (min(span[0] for span in known), max(span[1] for span in known)) if known else None
@@ -215,7 +215,7 @@ def _part(part: Part, name: str, place: object) -> dict[str, object]:
 
 def _whole(place: Span | Rows) -> object:
     if isinstance(place, list):
-        return around(place)
+        return byte_range(place)
     if isinstance(place, Strided):
         close = place.step == place.size or place.count == 1
         return [place.start, place.start + place.count * place.size] if close else place.each()

@@ -9,7 +9,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import COMPANION
 from keyframer.scene import Camera, Channel, Light, Mesh, Node, RawChannel, Scene
 from keyframer.viewer.key_locations import KeyFinder
-from keyframer.viewer.record_bytes import KeyRows, Place, RecordRanges, Records, Span, Strided, around
+from keyframer.viewer.record_bytes import KeyRows, Place, RecordRanges, Records, Span, Strided, byte_range
 
 IN_COMPANION = "It is stored in the companion, not in this file."
 NO_RECORD = "This file holds no record of it."
@@ -31,10 +31,10 @@ class Finder(Protocol):
     def key_places(self, channel: Channel | RawChannel) -> KeyRows | None:
         """Return a location for each key."""
 
-    def why_nowhere(self, part: Node | Channel | RawChannel) -> str:
+    def reason_without_location(self, part: Node | Channel | RawChannel) -> str:
         """Return why something has no location, or only some of the possible ones."""
 
-    def why_no_key(self, channel: Channel | RawChannel) -> str:
+    def reason_without_key_location(self, channel: Channel | RawChannel) -> str:
         """Return why a single key has no location."""
 
     def node_at(self, offset: int) -> int | None:
@@ -75,7 +75,7 @@ class SourceLocations:
         rows = self._finder.keys(channel, number)
         if rows is None:
             return self.extents.span(number)
-        return rows if isinstance(rows, Strided) else around(rows)
+        return rows if isinstance(rows, Strided) else byte_range(rows)
 
     def key_places(self, channel: Channel | RawChannel) -> KeyRows | None:
         if isinstance(channel, RawChannel):
@@ -88,14 +88,14 @@ class SourceLocations:
         number = self._record(channel.extras)
         return None if number is None else self._finder.table(number)
 
-    def why_nowhere(self, part: Node | Channel | RawChannel) -> str:
+    def reason_without_location(self, part: Node | Channel | RawChannel) -> str:
         extras = part.track.extras if isinstance(part, Channel) else part.extras
         return IN_COMPANION if _is_companion(extras.get(self._format)) else NO_RECORD
 
-    def why_no_key(self, channel: Channel | RawChannel) -> str:
+    def reason_without_key_location(self, channel: Channel | RawChannel) -> str:
         if isinstance(channel, Channel) and channel.track.kind == "visible":
             return BEFORE_THE_FIRST
-        return self.why_nowhere(channel)
+        return self.reason_without_location(channel)
 
     def node_at(self, offset: int) -> int | None:
         nodes = (self._node_of_record.get(number) for number in self.extents.at(offset))

@@ -20,7 +20,7 @@ from keyframer.scene import Scene
 from keyframer.textures import TextureFinder, TextureSource
 from keyframer.viewer.json_data import to_json
 from keyframer.viewer.resources import Resources
-from keyframer.viewer.viewed_file import Material, ViewedFile
+from keyframer.viewer.viewed_file import LoadedFile, ViewedFile
 from keyframer.wire.gc_paused import GcPaused
 
 FOLDER = Path(__file__).parent / "static"
@@ -155,4 +155,4 @@ def view(source: Scene | PathLike, *, height: int = 600) -> Page:
     name = os.path.basename(opened.name) or scene.title or "scene"
     folder = opened.folder or (scene.folder if scene.origin is None else scene.origin.folder)
     images = TextureSource(TextureFinder([] if folder is None else [folder]))
-    return Page(name, packed_page([ViewedFile(name, lambda: Material(opened, scene, textures=images))]), height)
+    return Page(name, packed_page([ViewedFile(name, lambda: LoadedFile(opened, scene, textures=images))]), height)

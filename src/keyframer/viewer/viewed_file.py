@@ -37,7 +37,7 @@ BLOCK = 1 << 16
 
 
 @dataclass(eq=False)
-class Material:
+class LoadedFile:
     """An opened file, with its document and scene if they can be made."""
 
     opened: OpenedFile
@@ -68,7 +68,7 @@ class Material:
 class ViewedFile:
     """One file of the page. ``load`` is called once, in the first thread that needs it."""
 
-    def __init__(self, name: str, load: Callable[[], Material], budget: Budget | None = None) -> None:
+    def __init__(self, name: str, load: Callable[[], LoadedFile], budget: Budget | None = None) -> None:
         self.name = shown(name, 300)
         self._load = load
         self._lock = threading.RLock()
@@ -80,32 +80,32 @@ class ViewedFile:
         """
 
     @cached_property
-    def material(self) -> Material:
+    def loaded(self) -> LoadedFile:
         with self._budget.opened():
             return self._load()
 
     @cached_property
     def places(self) -> Finder | None:
         """The locations in the file; None if unknown."""
-        material = self.material
-        if material.document is not None:
-            return SourceLocations(material.document, material.data, material.scene)
-        if material.importer is None or not material.importer.holds_json:
+        loaded = self.loaded
+        if loaded.document is not None:
+            return SourceLocations(loaded.document, loaded.data, loaded.scene)
+        if loaded.importer is None or not loaded.importer.holds_json:
             return None
         try:
-            return GltfPlaces(material.data, material.scene, material.opened.folder)
+            return GltfPlaces(loaded.data, loaded.scene, loaded.opened.folder)
         except FormatError:
             return None
 
     @cached_property
     def report(self) -> Report:
-        material = self.material
-        if material.document is None and material.importer is None:
-            if material.scene is not None:  # a scene built by hand
-                return Report(material.scene.issues.selected(lambda code: True, in_order), None, 0)
-            assert material.failure is not None
-            return unreadable(material.failure, material.opened.known_reader, len(material.data))
-        return check_opened(material.opened)
+        loaded = self.loaded
+        if loaded.document is None and loaded.importer is None:
+            if loaded.scene is not None:  # a scene built by hand
+                return Report(loaded.scene.issues.selected(lambda code: True, in_order), None, 0)
+            assert loaded.failure is not None
+            return unreadable(loaded.failure, loaded.opened.known_reader, len(loaded.data))
+        return check_opened(loaded.opened)
 
     def scene(self) -> bytes:
         """Return tree, names of clips and issues."""
@@ -114,11 +114,11 @@ class ViewedFile:
 
     @cached_property
     def _described(self) -> bytes:
-        return to_json(describe(self.name, self.material, self.report, self.places))
+        return to_json(describe(self.name, self.loaded, self.report, self.places))
 
     @property
     def _clips(self) -> list[Clip]:
-        scene = self.material.scene
+        scene = self.loaded.scene
         return [] if scene is None else scene.clips
 
     @property
@@ -141,7 +141,7 @@ class ViewedFile:
     def losses(self) -> bytes | None:
         """Return the losses of the GLB, and the missing images."""
         with self._lock, self._budget.opened():
-            scene, textures = self.material.scene, self.material.textures
+            scene, textures = self.loaded.scene, self.loaded.textures
             if scene is None or self._exported is None:
                 return None
             images = [] if textures is None else scene_textures(scene, textures.finder)
@@ -150,30 +150,30 @@ class ViewedFile:
     def lamps(self, number: int) -> bytes | None:
         """Return the lights in one of the clips; a file without clips has them under 0."""
         with self._lock, self._budget.opened():
-            scene = self.material.scene
+            scene = self.loaded.scene
             if scene is None or not (0 <= number < self.clip_count or number == 0):
                 return None
             curves = self._curves(number) if self.clip_count else None
             heads = [node_number(scene, index) for index in range(len(scene.nodes))]
-            return to_json(describe_lamps(scene, number, curves, self.material.textures, heads))
+            return to_json(describe_lamps(scene, number, curves, self.loaded.textures, heads))
 
     @property
     def lamps_count(self) -> int:
         """Number of clips with lights; the page does not request lights without any."""
-        scene = self.material.scene
+        scene = self.loaded.scene
         return max(1, self.clip_count) if scene is not None and scene.lights else 0
 
     @cached_property
     def _exported(self) -> tuple[bytes, LossReport] | None:
         """The GLB, and its loss report."""
-        material = self.material
-        if material.scene is None:
+        loaded = self.loaded
+        if loaded.scene is None:
             return None
-        source = {"name": self.name, "sha256": hashlib.sha256(material.data).hexdigest()}
-        images = no_images if material.textures is None else images_from(material.textures)
+        source = {"name": self.name, "sha256": hashlib.sha256(loaded.data).hexdigest()}
+        images = no_images if loaded.textures is None else images_from(loaded.textures)
         # three.js plays cubic keys exactly; the page requests authored keys track by track
         options = GltfOptions(source=source, images=images, keys="cubic", authored_keys=False)
-        asset, report = export(material.scene, options)
+        asset, report = export(loaded.scene, options)
         return b"".join(glb_parts(asset)), report
 
     @property
@@ -208,7 +208,7 @@ class ViewedFile:
         if self.places is None:
             return {"places": None, "missing": ""}
         rows = self.places.key_places(channel)
-        return {"places": rows_json(rows), "missing": self.places.why_no_key(channel)}
+        return {"places": rows_json(rows), "missing": self.places.reason_without_key_location(channel)}
 
     @property
     def _records(self) -> Records:
@@ -232,12 +232,12 @@ class ViewedFile:
 
     @property
     def block_count(self) -> int:
-        return -(-len(self.material.data) // BLOCK)
+        return -(-len(self.loaded.data) // BLOCK)
 
     def block(self, number: int) -> bytes | None:
         """Return some bytes of the file, for the hex view."""
         with self._lock:
-            data = self.material.data
+            data = self.loaded.data
         return data[number * BLOCK : (number + 1) * BLOCK] or None
 
 

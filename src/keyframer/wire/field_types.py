@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from keyframer.catalogue import LIMIT_NAME, STRUCT_NOT_REPRODUCIBLE
 from keyframer.text import ascii_to_bytes, bytes_to_ascii, bytes_to_hex, hex_to_bytes
-from keyframer.wire.array_conversion import fitting
+from keyframer.wire.array_conversion import convert_exactly
 from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.encoding_style import LENGTH_CODES, Style
 from keyframer.wire.key_table import EXTRAS, KeyLayout, Keys, no_keys, read_equal_rows, read_keys, write_keys
@@ -290,7 +290,7 @@ class Array(Kind):
         array = np.asarray(value)
         if array.shape[1:] != self.dtype.shape or array.ndim == 0:
             raise ValueError(f"expected an array of {self.entry_name}, not one of shape {array.shape}")
-        return fitting(array, self.dtype.base)
+        return convert_exactly(array, self.dtype.base)
 
     def to_json(self, value: Any) -> object:
         return array_to_json(np.asarray(value))
@@ -497,7 +497,7 @@ class Attribute:
         self.annotation: object = Any
 
     @staticmethod
-    def made(make: Callable[[], Any]) -> Any:
+    def factory_default(make: Callable[[], Any]) -> Any:
         """Declare an attribute that is not stored in the file; each record gets its own default."""
         return Attribute(make=make)
 

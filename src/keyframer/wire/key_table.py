@@ -19,7 +19,7 @@ import numpy.typing as npt
 from keyframer.arrays import Array
 from keyframer.catalogue import STRUCT_TRUNCATED
 from keyframer.fields import dataclass
-from keyframer.wire.array_conversion import fitting
+from keyframer.wire.array_conversion import convert_exactly
 from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.sink import Sink
 
@@ -442,7 +442,7 @@ def _column(name: str, values: Array, dtype: np.dtype[Any], shape: tuple[int, ..
     if array.shape != shape:
         raise ValueError(f"{name}: expected an array of shape {shape}, not {array.shape}")
     try:
-        return fitting(array, dtype)
+        return convert_exactly(array, dtype)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
 

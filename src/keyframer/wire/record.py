@@ -145,7 +145,7 @@ class Record:
     repeats: ClassVar[bool] = False
     """whether one parent often has several: paths then always show the index"""
 
-    children: list[Record] = Attribute.made(list)
+    children: list[Record] = Attribute.factory_default(list)
     tail: bytes = b""
     offset: int | None = None
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Operation:
-    """An operation. The module of its name has ``carry_out(subject, result)``, which fills the result and may raise."""
+    """An operation. The module of its name has ``execute(job_input, result)``, which fills the result and may raise."""
 
     __slots__ = ("loads", "module", "name", "replaces_extension", "suffix", "words")
 
@@ -42,7 +42,7 @@ class Operation:
         """whether ``a.3ds`` becomes ``a.glb``; otherwise the suffix is added: ``a.3ds.check.json``"""
 
     def function(self) -> Callable[[JobInput, Result], None]:
-        function: Callable[[JobInput, Result], None] = import_module(self.module).carry_out
+        function: Callable[[JobInput, Result], None] = import_module(self.module).execute
         return function
 
 

@@ -14,12 +14,14 @@ from keyframer.errors import FormatError
 from keyframer.issues import Severity
 
 
-def carry_out(subject: JobInput, result: Result) -> None:
-    options = subject.options
+def execute(job_input: JobInput, result: Result) -> None:
+    options = job_input.options
     with suppress(FormatError):  # no reader recognises it: the report says so
-        subject.note_beside(result)
-    report = check_opened(subject.opened).restricted(options.get("only") or (), options.get("ignore") or ())
-    subject.write(subject.job.output, json_file(SCHEMA, SCHEMA_VERSION, report_record(report, subject.job.source)))
+        job_input.note_companions(result)
+    report = check_opened(job_input.opened).restricted(options.get("only") or (), options.get("ignore") or ())
+    job_input.write(
+        job_input.job.output, json_file(SCHEMA, SCHEMA_VERSION, report_record(report, job_input.job.source))
+    )
     note_issues(result, report.issues)
     result["format"] = None if report.format is None else report.format.name
     result["details"] = {"verdict": report.verdict}

@@ -10,7 +10,7 @@ from typing import Any
 from keyframer.batch import dependencies, storage
 from keyframer.batch.job import Result
 from keyframer.batch.operations.job_input import JobInput, note_issues
-from keyframer.batch.operations.outputs import drafted, refusing
+from keyframer.batch.operations.outputs import collect_outputs, output_errors
 from keyframer.exchange import Exporter, exporter_for, save
 from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
 from keyframer.exchange.opening import source_note
@@ -22,21 +22,23 @@ from keyframer.textures import TextureFinder, TextureSource
 _EXPORT = ("keys", "core_only", "unit", "fps")
 
 
-def carry_out(subject: JobInput, result: Result) -> None:
-    options = subject.options
+def execute(job_input: JobInput, result: Result) -> None:
+    options = job_input.options
     exporter = exporter_for("", options.get("to", "gltf"))
-    scene = subject.scene(result)
+    scene = job_input.scene(result)
     note_issues(result, scene.issues)
     scene = _changed(scene, options, exporter, result)
     chosen = {"format": exporter.name, "dialect": options.get("dialect"), "max_error": options.get("max_error")}
     finder = None
     chosen |= exporter.options_from_text(options.get("write", {}))
     if exporter.name == "gltf":
-        finder = subject.finder() if any(material.maps for material in scene.materials) else None
+        finder = job_input.finder() if any(material.maps for material in scene.materials) else None
         chosen |= {name: options[name] for name in _EXPORT if options.get(name) is not None}
-        chosen |= {"source": _source(subject, result), "images": _images(finder)}
-    report = _upload(scene, subject, chosen) if storage.is_url(subject.job.output) else _write(scene, subject, chosen)
-    subject.note_images(result, finder)
+        chosen |= {"source": _source(job_input, result), "images": _images(finder)}
+    report = (
+        _upload(scene, job_input, chosen) if storage.is_url(job_input.job.output) else _write(scene, job_input, chosen)
+    )
+    job_input.note_images(result, finder)
     losses = {outcome.value: report.count(outcome) for outcome in Outcome}
     result["details"] = {"losses": losses, "measured": dict(report.measured)}
 
@@ -47,7 +49,7 @@ def _changed(scene: Scene, options: Mapping[str, Any], exporter: Exporter, resul
     if not steps and fps is None:
         return scene
     if "merge" in steps:
-        result["also"].append(dependencies.file_of(steps["merge"]))
+        result["also"].append(dependencies.file_entry(steps["merge"]))
     return apply_operations(scene, {**steps, "max_error": options.get("max_error")}, fps, exporter.axes)
 
 
@@ -57,27 +59,27 @@ def _images(finder: TextureFinder | None) -> ImageSource:
     return Pictures(TextureSource(finder))
 
 
-def _write(scene: Scene, subject: JobInput, chosen: dict[str, Any]) -> LossReport:
-    path = subject.job.output
-    with refusing(path), drafted(path, replaces=subject.job.replaces) as outputs:
+def _write(scene: Scene, job_input: JobInput, chosen: dict[str, Any]) -> LossReport:
+    path = job_input.job.output
+    with output_errors(path), collect_outputs(path, replaces=job_input.job.replaces) as outputs:
         report = save(scene, path, overwrite=True, **chosen)
-    subject.outputs += outputs
+    job_input.outputs += outputs
     return report
 
 
-def _upload(scene: Scene, subject: JobInput, chosen: dict[str, Any]) -> LossReport:
+def _upload(scene: Scene, job_input: JobInput, chosen: dict[str, Any]) -> LossReport:
     """Write files to a store: made in a temporary folder of this job and uploaded, the main one last, so that it is
     complete.
     """
-    place, _, name = subject.job.output.rpartition("/")
+    place, _, name = job_input.job.output.rpartition("/")
     with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
         report = save(scene, os.path.join(folder, name), **chosen)
         for path in reversed(report.written):
             with open(path, "rb") as stream:
-                subject.write(f"{place}/{os.path.basename(path)}", stream.read())
-    subject.outputs.reverse()
+                job_input.write(f"{place}/{os.path.basename(path)}", stream.read())
+    job_input.outputs.reverse()
     return report
 
 
-def _source(subject: JobInput, result: Result) -> dict[str, object]:
-    return source_note(subject.name.rpartition(storage.MEMBER)[2], result["sha256"], subject.opened)
+def _source(job_input: JobInput, result: Result) -> dict[str, object]:
+    return source_note(job_input.name.rpartition(storage.MEMBER)[2], result["sha256"], job_input.opened)

@@ -11,11 +11,11 @@ from keyframer.inspecting.identity import SCHEMA, SCHEMA_VERSION, identify
 from keyframer.text import safe_text
 
 
-def carry_out(subject: JobInput, result: Result) -> None:
-    data = subject.data
-    identity = identify(data[:HEAD_SIZE], len(data), subject.job.source, lambda: data)
+def execute(job_input: JobInput, result: Result) -> None:
+    data = job_input.data
+    identity = identify(data[:HEAD_SIZE], len(data), job_input.job.source, lambda: data)
     record = {key: safe_text(value) if isinstance(value, str) else value for key, value in identity.as_dict().items()}
-    subject.write(subject.job.output, json_file(SCHEMA, SCHEMA_VERSION, record))
+    job_input.write(job_input.job.output, json_file(SCHEMA, SCHEMA_VERSION, record))
     result["format"] = identity.format
     result["details"] = {"certainty": identity.certainty, "pronom": identity.pronom, "version": identity.version}
     if identity.format is None:  # its record is written anyway, as `keyframer identify` prints one

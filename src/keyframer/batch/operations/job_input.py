@@ -55,24 +55,24 @@ class JobInput:
 
     def scene(self, result: Result) -> Scene:
         """Return the scene; other files that were read or searched for are recorded in the result."""
-        self.note_beside(result)
+        self.note_companions(result)
         salvage = bool(self.options.get("salvage"))
         scene = self.opened.scene(salvage=salvage)
         if salvage and scene.issues.unsafe_counts():
             result["status"] = FINDINGS
         return scene
 
-    def note_beside(self, result: Result) -> None:
+    def note_companions(self, result: Result) -> None:
         """Record the files that belong to the input: its companions, or the parts that it names."""
         reader, folder = self.opened.reader, self.opened.folder
         if isinstance(reader, Importer):
             if folder is not None:
-                result["also"] += [dependencies.file_of(folder / name) for name in named_files(self.data)]
+                result["also"] += [dependencies.file_entry(folder / name) for name in named_files(self.data)]
             return
         given = (self.opened.given.get(companion.option) for companion in reader.companions)
-        result["also"] += [dependencies.file_of(value) for value in given if isinstance(value, (str, Path))]
+        result["also"] += [dependencies.file_entry(value) for value in given if isinstance(value, (str, Path))]
         if folder is not None and reader.companions:
-            result["also"] += dependencies.companions_of(self.job.source)
+            result["also"] += dependencies.companion_entries(self.job.source)
 
     def finder(self) -> TextureFinder | None:
         """Return a finder for the folder of the file and the given folders; None if no images are wanted."""
@@ -88,8 +88,8 @@ class JobInput:
             return
         matches = finder.matches
         names = [parts for match in matches if (parts := split_name(match.name).parts)]
-        result["also"] += dependencies.images_of(finder.folders, names, recursive=finder.recursive)
-        result["also"] += [dependencies.file_of(match.path) for match in matches if match.path is not None]
+        result["also"] += dependencies.image_entries(finder.folders, names, recursive=finder.recursive)
+        result["also"] += [dependencies.file_entry(match.path) for match in matches if match.path is not None]
 
     def write(self, path: str, data: bytes) -> None:
         """Write an output; raises `FormatError` if that is refused."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from keyframer.batch import storage
 from keyframer.catalogue import RUN_OUTPUT_COLLISION, RUN_OUTPUT_REFUSED
-from keyframer.files import OutputExists, OutputRefused, OutputSet, named_later, write_bytes
+from keyframer.files import OutputExists, OutputRefused, OutputSet, collect_drafts, write_bytes
 
 
 class Output:
@@ -29,7 +29,7 @@ class Output:
         self.discard = discard
 
     def finish(self) -> list[dict[str, Any]]:
-        with refusing(self._path):
+        with output_errors(self._path):
             return self._finish()
 
 
@@ -47,7 +47,7 @@ def finish_all(outputs: list[Output]) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def refusing(path: str) -> Iterator[None]:
+def output_errors(path: str) -> Iterator[None]:
     """Turn failures of the system to write an output into a `FormatError`: the source is not the cause."""
     try:
         yield
@@ -60,17 +60,17 @@ def refusing(path: str) -> Iterator[None]:
 
 def write(path: str, data: bytes, *, replaces: bool) -> Output:
     """Write a file or an object of a store; raises `FormatError` if that is refused."""
-    with refusing(path):
+    with output_errors(path):
         if storage.is_url(path):
             written = {**storage.write(path, data), "sha256": hashlib.sha256(data).hexdigest()}
             return Output(path, lambda: [written])
-        with drafted(path, replaces=replaces) as outputs:
+        with collect_outputs(path, replaces=replaces) as outputs:
             write_bytes(path, data, overwrite=True)
         return outputs[0]
 
 
 @contextmanager
-def drafted(path: str, *, replaces: bool) -> Iterator[list[Output]]:
+def collect_outputs(path: str, *, replaces: bool) -> Iterator[list[Output]]:
     """Make the files written inside this block, in the folder of ``path``, outputs of the job; the folder is created.
     Files of other content are replaced only if ``replaces``; images never, because they may belong to the output of
     another file.
@@ -79,7 +79,7 @@ def drafted(path: str, *, replaces: bool) -> Iterator[list[Output]]:
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         os.makedirs(folder, exist_ok=True)
-    with named_later() as sets:
+    with collect_drafts() as sets:
         yield outputs
         for output_set in sets:
             for draft in output_set.drafts:

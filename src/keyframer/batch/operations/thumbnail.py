@@ -15,7 +15,7 @@ from keyframer.textures import TextureSource
 
 def suffix(options: Mapping[str, Any]) -> str:
     settings_of(options)
-    return f".{showing_of(options).kind}"
+    return f".{presentation_of(options).kind}"
 
 
 def settings_of(options: Mapping[str, Any]) -> Settings:
@@ -26,7 +26,7 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
     return Settings(**given)
 
 
-def showing_of(options: Mapping[str, Any]) -> Presentation:
+def presentation_of(options: Mapping[str, Any]) -> Presentation:
     given = dict(options.get("showing") or {})
     for name in ("sheet", "frames"):
         if name in given:
@@ -34,20 +34,20 @@ def showing_of(options: Mapping[str, Any]) -> Presentation:
     return Presentation(**given)
 
 
-def carry_out(subject: JobInput, result: Result) -> None:
-    scene = subject.scene(result)
+def execute(job_input: JobInput, result: Result) -> None:
+    scene = job_input.scene(result)
     note_issues(result, scene.issues)
-    if subject.options.get("clip") is not None:
-        keep_clip(scene, subject.options["clip"])
-    finder = subject.finder()
+    if job_input.options.get("clip") is not None:
+        keep_clip(scene, job_input.options["clip"])
+    finder = job_input.finder()
     source = None if finder is None else TextureSource(finder)
-    renderer = Renderer(scene, settings_of(subject.options), textures=source)
+    renderer = Renderer(scene, settings_of(job_input.options), textures=source)
     try:
-        data = showing_of(subject.options).data(renderer)
+        data = presentation_of(job_input.options).data(renderer)
     except LookupError as error:  # not every file has a camera of this name
         raise ValueError(str(error.args[0] if error.args else error)) from None
-    subject.write(subject.job.output, data)
-    subject.note_images(result, finder)
+    job_input.write(job_input.job.output, data)
+    job_input.note_images(result, finder)
     opened = [] if source is None else source.opened
     images = {str(opening.match): opening.texture is not None for opening in opened}
     result["details"] = {"frames": len(renderer.frames or ()), "images": images, "complete": renderer.complete}

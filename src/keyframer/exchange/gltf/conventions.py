@@ -103,7 +103,7 @@ def unusable(values: npt.ArrayLike) -> int:
     return given.size - int(np.count_nonzero(np.isfinite(given)))
 
 
-def listed(values: npt.ArrayLike) -> list[Any]:
+def json_numbers(values: npt.ArrayLike) -> list[Any]:
     """Return numbers for JSON, within the range of single precision: a list, nested for rows."""
     given = np.asarray(values, np.float64)
     if not np.abs(given).max(initial=0.0) <= LARGEST:  # also where there is a NaN
@@ -182,7 +182,7 @@ def plain(value: Any) -> Any:
     return _plain_other(value)
 
 
-def as_met(value: Any) -> Any:
+def plain_inside_json(value: Any) -> Any:
     """`plain` for a value in the middle of JSON; numbers that JSON does not know are left to those who find them."""
     if type(value) is np.ndarray and value.size < PACKED_FROM:
         return value.tolist()
@@ -227,7 +227,7 @@ def packed(array: Any) -> Json:
     return {"dtype": little.dtype.str, "shape": list(array.shape), "zlib": data}
 
 
-def stated(item: Any, *names: str) -> Json:
+def non_default_fields(item: Any, *names: str) -> Json:
     """Return the named attributes of a dataclass that differ from their defaults."""
     kind = type(item)
     defaults = _DEFAULTS.get(kind)
@@ -266,7 +266,7 @@ def original_gltf_values(extras: Json) -> Json:
     return content if type(content) is dict else {}
 
 
-def attach(target: Json, content: Json) -> None:
+def attach_extras(target: Json, content: Json) -> None:
     """Store content under ``extras.keyframer``, if there is any."""
     if content:
         target.setdefault("extras", {}).setdefault("keyframer", {}).update(content)

@@ -15,11 +15,11 @@ from keyframer.arrays import Floats
 from keyframer.catalogue import CATALOGUE, STAGE_MODEL_PART_IGNORED
 from keyframer.errors import FormatError
 from keyframer.exchange.gltf.read.json_text import Sources
-from keyframer.exchange.memory_files import embed_images, mime_type, with_parts_inside
+from keyframer.exchange.memory_files import embed_images, mime_type, with_embedded_parts
 from keyframer.exchange.opening import OpenedFile
 from keyframer.exchange.stage.archives import Archive
 from keyframer.fields import dataclass
-from keyframer.formats import facts_of
+from keyframer.formats import properties_of
 from keyframer.formats.bridge import UniqueNames
 from keyframer.issues import IssueLog, Severity
 from keyframer.limits import Limits, open_budget
@@ -158,7 +158,7 @@ class Assembly:
         embed_archive_images(loaded, archive)
         materials = [self._material(material) for material in loaded.materials]
         meshes, cameras, lights = len(scene.meshes), len(scene.cameras), len(scene.lights)
-        flat = not facts_of(loaded.source_format).smooth_without_groups
+        flat = not properties_of(loaded.source_format).smooth_without_groups
         for mesh in loaded.meshes:
             if mesh.smoothing is None and flat:
                 mesh.smoothing = np.zeros(len(mesh.corners), np.int64)
@@ -217,7 +217,7 @@ def load_model(archive: Archive, member: ZipInfo, limits: Limits, *, salvage: bo
         archive_member = archive.find(f"{folder}/{name}" if folder else name)
         return None if archive_member is None else (name, archive.read(archive_member))
 
-    data = with_parts_inside(archive.read(member), part)
+    data = with_embedded_parts(archive.read(member), part)
     try:
         return OpenedFile(data, limits=limits).scene(salvage=salvage)
     except FormatError as error:

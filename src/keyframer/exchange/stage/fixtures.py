@@ -266,7 +266,7 @@ class FixtureBuilder:
         if file is not None:
             model = assembly.model(self._fixture.archive, file)
             if model is not None:
-                assembly.add_model(model, parent, fitting(model, size, assembly.units_per_metre))
+                assembly.add_model(model, parent, scale_to_dimensions(model, size, assembly.units_per_metre))
             return
         if element.get("File"):
             what = f"the model {element.get('Name')!r}"
@@ -308,7 +308,7 @@ def dimensions(model: Element) -> Floats:
     return np.array([abs(number(model, name)) for name in ("Length", "Width", "Height")])
 
 
-def fitting(model: Model, size: Floats, units_per_metre: float) -> Floats:
+def scale_to_dimensions(model: Model, size: Floats, units_per_metre: float) -> Floats:
     """Return the matrix that scales the box of a model to its stated size, for any unit of its file.
 
     An axis without extent or without a stated size is scaled like the others.

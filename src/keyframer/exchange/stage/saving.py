@@ -102,18 +102,18 @@ class _Writer:
         self._list(member, name, *numbers, member.flag_bits, member.extra, member.compress_type)
         self._append(self._data[start:end])
 
-    def add(self, new: NewMember, like: ZipInfo) -> None:
+    def add(self, new: NewMember, old: ZipInfo) -> None:
         """Write a new member with the compression and date of an old one."""
         packed = new.data
-        if like.compress_type == ZIP_DEFLATED:
+        if old.compress_type == ZIP_DEFLATED:
             squeeze = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
             packed = squeeze.compress(new.data) + squeeze.flush()
         name = new.name.encode()
         flags = 0 if name.isascii() else _UTF8
         checksum = zlib.crc32(new.data)
-        method, time, day = _packing(like)
+        method, time, day = _packing(old)
         numbers = (checksum, len(packed), len(new.data), len(name), 0)
-        self._list(like, name, checksum, len(packed), len(new.data), flags, b"", method)
+        self._list(old, name, checksum, len(packed), len(new.data), flags, b"", method)
         self._append(_LOCAL.pack(_LOCAL_MARK, _VERSION, flags, method, time, day, *numbers), name, packed)
 
     def _list(

@@ -52,7 +52,7 @@ def _mirror(space: Space) -> Floats:
     return signs
 
 
-def upright(space: Space) -> tuple[Floats, Floats]:
+def to_right_handed_y_up(space: Space) -> tuple[Floats, Floats]:
     """Return two (4, 4) matrices to right-handed Y up.
 
     ``turn @ world @ own`` is the world matrix of a node there. The local frame of a node is mirrored with the scene and
@@ -113,14 +113,14 @@ class _Change:
         self.before = [_Signed(matrix if node.parent is None else self.frames[node.parent].T) for node in scene.nodes]
         """matrix that the transform of each node is multiplied by on the left"""
         # The pose computes the rotation of a node that is aimed at a target: the stored rotation is overridden.
-        blind = {
+        untargeted = {
             number
-            for number in evaluation_order(scene.nodes).blind
+            for number in evaluation_order(scene.nodes).untargeted
             if stored_target(scene, scene.nodes[number]) is None
         }
         self.extra = [
             None
-            if (is_aimed(scene, node) and number not in blind) or np.array_equal(front.matrix @ behind, np.eye(3))
+            if (is_aimed(scene, node) and number not in untargeted) or np.array_equal(front.matrix @ behind, np.eye(3))
             else quat.from_matrix3(front.matrix @ behind)
             for number, (node, front, behind) in enumerate(zip(scene.nodes, self.before, self.frames, strict=True))
         ]

@@ -70,7 +70,7 @@ def _at_frames(scene: Scene, channel: Channel, frames: Floats, report: LossRepor
     return Channel(channel.node, Track.sampled(track.kind, compile_track(track)(frames), form=form))
 
 
-def original_frames(before: Scene, after: Scene, nodes: Mapping[int, int], had: int) -> Indices:
+def original_frames(before: Scene, after: Scene, nodes: Mapping[int, int], original_count: int) -> Indices:
     """Call `match_frames` for the clips of two scenes; ``nodes`` maps node numbers from ``after`` to ``before``."""
     tracks = {(channel.node, channel.track.kind): channel.track for channel in after.clips[0].channels}
     new = {old: number for number, old in nodes.items()}
@@ -79,17 +79,17 @@ def original_frames(before: Scene, after: Scene, nodes: Mapping[int, int], had: 
         for channel in before.clips[0].channels
         if channel.node in new
     }
-    return match_frames(known, tracks, had, frame_count(after.clips[0]))
+    return match_frames(known, tracks, original_count, frame_count(after.clips[0]))
 
 
-def match_frames(before: Tracks, after: Tracks, had: int, count: int) -> Indices:
+def match_frames(before: Tracks, after: Tracks, original_count: int, count: int) -> Indices:
     """Return for each of ``count`` frames the frame of the original with the same values, else the one nearest in time.
 
-    ``had`` is the number of frames in the original.
+    ``original_count`` is the number of frames in the original.
     """
     shared = [key for key in after if key in before and len(after[key].times) == count]
-    near = np.rint(np.arange(count) * ((had - 1) / max(count - 1, 1))).astype(np.int64)
-    original_rows = np.arange(count) if count == had else near
+    near = np.rint(np.arange(count) * ((original_count - 1) / max(count - 1, 1))).astype(np.int64)
+    original_rows = np.arange(count) if count == original_count else near
     if not shared:
         return original_rows
     rows = [_bytes_of_rows([tracks[key] for key in shared]) for tracks in (before, after)]
@@ -102,8 +102,8 @@ def match_frames(before: Tracks, after: Tracks, had: int, count: int) -> Indices
         alike = known.get(row)
         if alike is None:
             continue
-        if number >= had or rows[0][number] != row or count != had:
-            wanted = (at for at in (last + 1, last - 1) if 0 <= at < had and rows[0][at] == row)
+        if number >= original_count or rows[0][number] != row or count != original_count:
+            wanted = (at for at in (last + 1, last - 1) if 0 <= at < original_count and rows[0][at] == row)
             kept[number] = next(wanted, alike[0])
         last = int(kept[number])
     return kept
@@ -139,8 +139,8 @@ def in_time_unit_of(scene: Scene, other: Scene) -> Scene:
     """
     if not scene.clips or not other.clips:
         return scene
-    like = other.clips[0]
-    clip = in_time_unit(scene.clips[0], like.unit, like.rate, like.units_per_frame)
+    target_clip = other.clips[0]
+    clip = in_time_unit(scene.clips[0], target_clip.unit, target_clip.rate, target_clip.units_per_frame)
     return scene if clip is scene.clips[0] else replace(scene, clips=[clip, *scene.clips[1:]])
 
 

@@ -20,7 +20,7 @@ from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_t
 from keyframer.curves.key_reduction import Between, Sampling, fewest_keys, sample_together, subframes, values_of
 from keyframer.curves.rotation_forms import absolute, has_full_turns, increments, usable_keys, with_form
 from keyframer.fields import dataclass
-from keyframer.formats import facts_of
+from keyframer.formats import properties_of
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path, units_per_second
 from keyframer.limits import expect, left
 from keyframer.posing.bounds_and_duration import clip_span
@@ -223,7 +223,7 @@ class KeyFitter:
         """
         if track.interpolation is Interpolation.SAMPLED:
             key_times = np.unique(self.times(track.times))
-            played = all(facts_of(name).plays_between_frames for name in self.clip.extras)
+            played = all(properties_of(name).plays_between_frames for name in self.clip.extras)
             if not played or not np.array_equal(key_times, grid):
                 return None
         return lambda times: values_of(track, times / self.factor)

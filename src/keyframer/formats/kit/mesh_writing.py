@@ -20,7 +20,7 @@ from keyframer.scene.loss_report import LossReport, Outcome
 
 
 @dataclass(eq=False)
-class Piece:
+class MeshPiece:
     """A part of a mesh within the limits of the format."""
 
     vertices: Ints
@@ -70,13 +70,13 @@ def with_constant_shapes(scene: Scene, report: LossReport, keeps: Callable[[Trac
     return replace(scene, nodes=nodes, meshes=meshes, clips=clips)
 
 
-def pieces(mesh: Mesh, most: int) -> list[Piece]:
+def split_mesh(mesh: Mesh, most: int) -> list[MeshPiece]:
     """Split a mesh into pieces of at most ``most`` vertices and faces. Vertices at texture seams are duplicated."""
     spend("faces", len(mesh.corners))
     corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
     vertices, corners, uv = _unseamed(mesh, corners)
     if len(vertices) <= most and len(corners) <= most:
-        return [Piece(vertices, np.arange(len(corners)), corners, uv)]
+        return [MeshPiece(vertices, np.arange(len(corners)), corners, uv)]
     split = []
     begin = 0
     while begin < len(corners):
@@ -86,7 +86,7 @@ def pieces(mesh: Mesh, most: int) -> list[Piece]:
     return split
 
 
-def pieces_by_material(mesh: Mesh) -> list[tuple[int, Piece]]:
+def split_by_material(mesh: Mesh) -> list[tuple[int, MeshPiece]]:
     """Return one piece for each material of the mesh (-1 for none), with the material's number.
 
     A mesh without faces is one piece.
@@ -97,7 +97,7 @@ def pieces_by_material(mesh: Mesh) -> list[tuple[int, Piece]]:
     owners = np.full(len(corners), -1) if mesh.face_materials is None else np.asarray(mesh.face_materials, np.int64)
     numbers = np.unique(owners).tolist() or [-1]
     if len(numbers) == 1:
-        return [(numbers[0], Piece(vertices, np.arange(len(corners)), corners, uv))]
+        return [(numbers[0], MeshPiece(vertices, np.arange(len(corners)), corners, uv))]
     return [(number, _part(vertices, np.flatnonzero(owners == number), corners, uv)) for number in numbers]
 
 
@@ -123,9 +123,9 @@ def mesh_part(mesh: Mesh, faces: Ints, vertices: Ints, positions: Floats) -> Mes
     return part
 
 
-def _part(vertices: Ints, faces: Ints, corners: Ints, uv: Floats | None) -> Piece:
+def _part(vertices: Ints, faces: Ints, corners: Ints, uv: Floats | None) -> MeshPiece:
     used, places = np.unique(corners[faces], return_inverse=True)
-    return Piece(vertices[used], faces, places.reshape(-1, 3), None if uv is None else uv[used])
+    return MeshPiece(vertices[used], faces, places.reshape(-1, 3), None if uv is None else uv[used])
 
 
 def _chosen(count: int, corners: Ints, uv_corners: Ints) -> Ints:

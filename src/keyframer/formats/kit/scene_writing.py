@@ -124,7 +124,7 @@ def cut_name(text: str, most: int, encoding: str | None = None) -> bytes:
     return encode_name(kept, encoding)
 
 
-class NamesThatFit:
+class UniqueByteNames:
     """Makes byte names that fit a format: limited in length, unique regardless of case, never empty."""
 
     def __init__(self, limit: int | None = None, encoding: str | None = None, reserved: Iterable[bytes] = ()) -> None:

@@ -16,7 +16,7 @@ from keyframer.formats.kit.unsupported_features import MOTION
 from keyframer.maths import affine
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import clip_span
-from keyframer.posing.vertices import Bound, skinned
+from keyframer.posing.vertices import SortedInfluences, skinned
 from keyframer.scene import Channel, Clip, Mesh, Morph, Node, NodeKind, Scene, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
 
@@ -191,7 +191,7 @@ class _Parts:
         self.mesh, self.skin = mesh, skin
         self.none = len(skin.joints)
         """joint number of vertices without a joint"""
-        bound = Bound(skin, len(mesh.positions))
+        bound = SortedInfluences(skin, len(mesh.positions))
         free = np.flatnonzero(bound.free)
         kept = np.flatnonzero(bound.shares != 0)
         vertices = np.concatenate([bound.owners[kept], free])

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.curves.lazy_fields import Lazy
-from keyframer.formats import facts_of
+from keyframer.formats import properties_of
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import (
     Camera,
@@ -114,7 +114,7 @@ def report_dropped(
             "meshes, cameras and lights are named as their node" if "names" in supported else "only nodes have names"
         )
         report.add(Outcome.DROPPED, f"/{part}/name", f"{words}: lost with {_counted(count, part)}")
-    for part, name, count in leftovers(scene, clip, report.target):
+    for part, name, count in foreign_extras(scene, clip, report.target):
         words = f"{target} cannot store {name} of {_counted(count, part)}"
         report.add(Outcome.DROPPED, f"/{part}/{name}", words)
     _report_segment(clip, report, supported, target)
@@ -138,7 +138,7 @@ def _lost_names(scene: Scene, supported: Collection[str]) -> Iterator[tuple[str,
                 yield part, count
 
 
-def leftovers(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str, int]]:
+def foreign_extras(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str, int]]:
     """Return extras from a file of another format: part, name, and the number of parts that have them."""
     counts: Counter[tuple[str, str]] = Counter()
     known: dict[str, set[str]] = {}
@@ -147,7 +147,7 @@ def leftovers(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str, int
             if format != target and isinstance(said, (dict, Mapping)):  # dict first: ten times faster
                 bookkeeping = known.get(format)
                 if bookkeeping is None:
-                    bookkeeping = known[format] = _BOOKKEEPING.union(facts_of(format).bookkeeping)
+                    bookkeeping = known[format] = _BOOKKEEPING.union(properties_of(format).bookkeeping)
                 if bookkeeping.issuperset(said) and not _LISTS.intersection(map(type, said.values())):
                     continue  # most parts of most files
                 for name in sorted(_names_left(said, bookkeeping)):

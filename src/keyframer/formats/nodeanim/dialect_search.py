@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from keyframer.fields import dataclass
 from keyframer.formats.nodeanim.dialect import DIALECTS, FRAMINGS, RANK, Dialect, options_on, with_options
-from keyframer.formats.nodeanim.dialect_trial import Stage, Walk, walks
+from keyframer.formats.nodeanim.dialect_trial import MatchedPart, Walk, walks
 from keyframer.formats.nodeanim.trial_steps import ANIMATIONS_ID, HEADER_ID
 
 PREFIX = 64
@@ -42,7 +42,7 @@ def search(data: bytes) -> Finding | None:
         if place is behind_prefix and any(map(_begins_well, seen)):
             break  # chunk 1 is at the beginning: the rest is damaged, not a file after a prefix
         candidates = list(place(data, len(data)))
-        exact = [walk for walk in candidates if walk.stage is Stage.END]
+        exact = [walk for walk in candidates if walk.matched is MatchedPart.END]
         if exact:
             return _best_exact(exact)
         seen += candidates
@@ -128,7 +128,7 @@ def _best_partial(seen: list[Walk]) -> Finding | None:
     best = min(
         good,
         key=lambda walk: (
-            -walk.stage,
+            -walk.matched,
             walk.flags != 0,
             not walk.titled_well,
             -walk.sound,
@@ -150,8 +150,8 @@ def _promising(walk: Walk) -> bool:
     if walk.dialect.id_size == 0:
         return walk.perfect and walk.nodes > 0
     if walk.dialect.has_sizes:
-        return walk.flags == 0 or walk.stage >= Stage.ANIMATIONS
-    return walk.flags == 0 and walk.stage >= Stage.ANIMATIONS
+        return walk.flags == 0 or walk.matched >= MatchedPart.ANIMATIONS
+    return walk.flags == 0 and walk.matched >= MatchedPart.ANIMATIONS
 
 
 def _by_default(data: bytes) -> Finding | None:

@@ -23,8 +23,8 @@ from keyframer.formats.nodeanim.dialect import (
 )
 from keyframer.formats.nodeanim.trial_steps import (
     CONTROLS,
-    Cut,
-    Misfit,
+    DialectMismatch,
+    HeadEnds,
     bare_animations,
     find_animations,
     first_chunk,
@@ -45,7 +45,7 @@ _BLANKS = 256
 """options are no longer tried after this many nodes without keys, if one of them has no known type"""
 
 
-class Stage(IntEnum):
+class MatchedPart(IntEnum):
     """How far a walk matched."""
 
     NOTHING = 0
@@ -63,7 +63,7 @@ class Walk:
 
     dialect: Dialect
     start: int
-    stage: Stage = Stage.NOTHING
+    matched: MatchedPart = MatchedPart.NOTHING
     reached: int = 0
     """end of the last complete node"""
     tiled: bool = False
@@ -114,19 +114,19 @@ def walks(
         return
     try:
         at, end = first_chunk(data, size, start, framing[0], leading)
-    except (Misfit, Cut):
+    except (DialectMismatch, HeadEnds):
         return
     fitting: list[tuple[Walk, int]] = []
     for dialect in framing:
         walk = Walk(dialect, start)
         try:
             stop = _walk_header(walk, data, at, end)
-        except (Misfit, Cut):
+        except (DialectMismatch, HeadEnds):
             continue
         if strict and not (walk.titled and walk.printable and walk.count > 0):
             continue
         if stop == end or not dialect.has_sizes:
-            walk.stage, walk.reached = Stage.HEADER, stop
+            walk.matched, walk.reached = MatchedPart.HEADER, stop
             fitting.append((walk, stop))
     if framing[0].has_sizes and fitting:
         span, tiled = find_animations(data, size, end, framing[0])
@@ -153,19 +153,19 @@ def _with_all_options(walk: Walk, data: bytes, span: tuple[int, int] | None, til
         if same is not None:
             tried[options] = same
             continue
-        other = Walk(with_options(walk.dialect, options), walk.start, Stage.ANIMATIONS, span[0], tiled)
+        other = Walk(with_options(walk.dialect, options), walk.start, MatchedPart.ANIMATIONS, span[0], tiled)
         other.flags, other.count = walk.flags, walk.count
         other.printable, other.titled, other.titled_well = walk.printable, walk.titled, walk.titled_well
         tried[options] = other
         try:
             if _walk_nodes(other, data, *span) == span[1] and tiled and walk.count >= 0:
-                other.stage = Stage.END
-        except Cut:
+                other.matched = MatchedPart.END
+        except HeadEnds:
             other.cut = True
-        except Misfit:
+        except DialectMismatch:
             pass
         yield other
-        if (other.stage is Stage.END and other.perfect) or not (options or other.matters):
+        if (other.matched is MatchedPart.END and other.perfect) or not (options or other.matters):
             return
 
 
@@ -193,11 +193,11 @@ def _walk_nodes(walk: Walk, data: bytes, pos: int, end: int) -> int:
     for index in range(walk.count if walk.count >= 0 else _MOST_NODES):
         name, pos = walk_text(data, pos, end, dialect)
         if pos > last:
-            raise Misfit if len(data) >= end else Cut
+            raise DialectMismatch if len(data) >= end else HeadEnds
         flags, translations, rotations, scales = unpack(data, pos)
         pos += 16
         if translations < 0 or rotations < 0 or scales < 0:
-            raise Misfit
+            raise DialectMismatch
         walk.heads = index + 1
         if flags not in _ONE_TYPE:
             walk.known_types = False
@@ -215,7 +215,7 @@ def _walk_nodes(walk: Walk, data: bytes, pos: int, end: int) -> int:
         elif not walk.known_types:
             blanks -= 1
             if blanks == 0:
-                raise Misfit
+                raise DialectMismatch
         walk.nodes = index + 1
         walk.reached = pos
     return pos
@@ -238,7 +238,7 @@ def _walk_keys(
     if flags & BEZIER and not flags & TCB and (counts[0] or counts[2]):
         walk.matters.add("bezier_tangents")
     if least > end - pos:
-        raise Misfit
+        raise DialectMismatch
     if walk.first_key is None:
         walk.first_key = pos, next(size for size, count in zip(sizes, counts, strict=True) if count)
     if not walk.dialect.tcb_by_key:
@@ -248,6 +248,6 @@ def _walk_keys(
     for size, count in zip(sizes, counts, strict=True):
         marks = tcb_marks(data, pos, at_hand, count, size, low)
         if marks is None:
-            raise Misfit if at_hand == end else Cut
+            raise DialectMismatch if at_hand == end else HeadEnds
         pos += count * size + marks.count(1) * TCB_BYTES
     return pos

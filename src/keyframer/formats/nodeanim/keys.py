@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Array
-from keyframer.wire.array_conversion import fitting
+from keyframer.wire.array_conversion import convert_exactly
 from keyframer.wire.cursor import frozen
 from keyframer.wire.lossless_json import array_from_json, array_to_json
 
@@ -147,7 +147,7 @@ def _fill(count: int, columns: dict[str, npt.ArrayLike]) -> Array:
         field = rows[name]
         if array.shape not in (field.shape, ()):
             raise ValueError(f"{name}: expected an array of shape {field.shape}, not {array.shape}")
-        field[...] = fitting(array, field.dtype)
+        field[...] = convert_exactly(array, field.dtype)
     return frozen(rows)
 
 

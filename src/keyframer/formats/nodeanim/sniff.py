@@ -42,13 +42,13 @@ def _score(walk: Walk, head: bytes) -> float:
 
 
 def _score_sized(walk: Walk) -> float:
-    from keyframer.formats.nodeanim.dialect_trial import Stage
+    from keyframer.formats.nodeanim.dialect_trial import MatchedPart
 
-    if walk.stage is Stage.END:
+    if walk.matched is MatchedPart.END:
         if walk.nodes:
             return 0.95 if walk.perfect else 0.7
         return 0.8 if walk.titled and walk.printable else 0.5
-    if walk.stage is not Stage.ANIMATIONS or not walk.printable:
+    if walk.matched is not MatchedPart.ANIMATIONS or not walk.printable:
         return 0
     if walk.tiled:
         if walk.cut and walk.known_types:
@@ -59,11 +59,11 @@ def _score_sized(walk: Walk) -> float:
 
 def _score_bare(walk: Walk, head: bytes) -> float:
     """Score a file without sizes: readable names, known types, and at least one key with plausible numbers."""
-    from keyframer.formats.nodeanim.dialect_trial import Stage
+    from keyframer.formats.nodeanim.dialect_trial import MatchedPart
 
     if not walk.perfect or walk.heads == 0 or walk.nameless or not _first_key_is_sane(walk, head):
         return 0
-    if walk.stage is Stage.END:
+    if walk.matched is MatchedPart.END:
         return 0.9 if walk.dialect.id_size else 0.8
     if walk.cut:
         return 0.6 if walk.dialect.id_size else 0.5
@@ -83,11 +83,11 @@ def _first_key_is_sane(walk: Walk, head: bytes) -> bool:
 
 
 def _reason(walk: Walk) -> str:
-    from keyframer.formats.nodeanim.dialect_trial import Stage
+    from keyframer.formats.nodeanim.dialect_trial import MatchedPart
 
     where = f" {walk.start} bytes from the beginning" if walk.start else ""
     words = f"chunk 1 for {walk.count} nodes{where}, then chunk 2"
-    if walk.stage is Stage.END:
+    if walk.matched is MatchedPart.END:
         return f"{words}, whose nodes end where the file does"
     if walk.cut:
         return f"{words}, with nodes that look right as far as the head of the file goes"

@@ -13,11 +13,11 @@ _LOOK = 256
 """number of bytes of a name that are checked"""
 
 
-class Misfit(Exception):
+class DialectMismatch(Exception):
     """Raised if the dialect does not fit."""
 
 
-class Cut(Exception):
+class HeadEnds(Exception):
     """Raised at the end of the available bytes, if the file continues."""
 
 
@@ -26,14 +26,14 @@ def walk_text(data: bytes, pos: int, end: int, dialect: Dialect) -> tuple[bytes,
     if dialect.text == "nul":
         stop = data.find(b"\0", pos, end)
         if stop < 0:
-            raise Misfit if len(data) >= end else Cut
+            raise DialectMismatch if len(data) >= end else HeadEnds
         return data[pos : min(stop, pos + _LOOK)], stop + 1
     prefix = _length(dialect.order, dialect.text)
     need(data, end, pos, prefix.size)
     size = prefix.unpack_from(data, pos)[0]
     pos += prefix.size
     if size > end - pos:
-        raise Misfit
+        raise DialectMismatch
     return data[pos : pos + min(size, _LOOK)], pos + size
 
 
@@ -43,9 +43,9 @@ def is_printable(name: bytes) -> bool:
 
 def need(data: bytes, end: int, pos: int, size: int) -> None:
     if pos + size > end:
-        raise Misfit
+        raise DialectMismatch
     if pos + size > len(data):
-        raise Cut
+        raise HeadEnds
 
 
 @cache
@@ -113,14 +113,14 @@ def first_chunk(data: bytes, size: int, start: int, dialect: Dialect, leading: b
         if chunk_id == ANIMATIONS_ID:
             break
         pos = end
-    raise Misfit
+    raise DialectMismatch
 
 
 def _expect_id(data: bytes, size: int, pos: int, dialect: Dialect, wanted: int) -> int:
     """Return the position after a header that is only an id (or empty)."""
     need(data, size, pos, dialect.header_size)
     if dialect.id_size and dialect.header.unpack_from(data, pos)[0] != wanted:
-        raise Misfit
+        raise DialectMismatch
     return pos + dialect.header_size
 
 
@@ -132,7 +132,7 @@ def _chunk(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[int, int
     at = pos + header_size
     end = pos + length if dialect.length_counts_header else at + length
     if chunk_id == 0 or end < at or end > size:
-        raise Misfit
+        raise DialectMismatch
     return chunk_id, at, end
 
 
@@ -165,5 +165,5 @@ def find_animations(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple
 def bare_animations(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[int, int] | None:
     try:
         return _expect_id(data, size, pos, dialect, ANIMATIONS_ID), size
-    except (Misfit, Cut):
+    except (DialectMismatch, HeadEnds):
         return None

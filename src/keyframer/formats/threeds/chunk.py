@@ -140,7 +140,7 @@ def declare_family(cls: type[RawChunk], ids: Iterable[int]) -> None:
     _FAMILIES.append((cls.homes, family))
 
 
-def settle_homes() -> None:
+def compute_valid_children() -> None:
     """Compute the valid sub-chunks of each chunk from the declared parents; called once, after all declarations."""
     inside: dict[int, dict[int, type[Chunk]]] = {}
     everywhere: dict[int, type[Chunk]] = {}
@@ -157,7 +157,7 @@ def settle_homes() -> None:
         cls.holds = {**everywhere, **inside[chunk_id]} if chunk_id in inside else {}
 
 
-class Usual:
+class QuickChunk:
     """A class of chunks, prepared for the fast reading path."""
 
     __slots__ = ("_inside", "cls", "holds", "once_bit")
@@ -166,25 +166,25 @@ class Usual:
         self.cls = cls
         self.once_bit = cls.once_bit
         self.holds = bool(cls.holds)
-        self._inside: dict[int, Usual] | None = None
+        self._inside: dict[int, QuickChunk] | None = None
 
     @property
-    def inside(self) -> dict[int, Usual]:
+    def inside(self) -> dict[int, QuickChunk]:
         """Return the valid sub-chunks by id."""
         if self._inside is None:
-            self._inside = usual_inside(self.cls)
+            self._inside = quick_children(self.cls)
         return self._inside
 
 
-_USUAL_INSIDE: dict[type[Chunk], dict[int, Usual]] = {}
+_QUICK_CHILDREN: dict[type[Chunk], dict[int, QuickChunk]] = {}
 
 
-def usual_inside(cls: type[Chunk]) -> dict[int, Usual]:
+def quick_children(cls: type[Chunk]) -> dict[int, QuickChunk]:
     """Return the valid sub-chunks of a chunk, by id."""
-    inside = _USUAL_INSIDE.get(cls)
+    inside = _QUICK_CHILDREN.get(cls)
     if inside is None:
         typed = {chunk_id: inner for chunk_id, inner in cls.holds.items() if not inner.many_ids}
-        inside = _USUAL_INSIDE[cls] = {chunk_id: Usual(inner) for chunk_id, inner in typed.items()}
+        inside = _QUICK_CHILDREN[cls] = {chunk_id: QuickChunk(inner) for chunk_id, inner in typed.items()}
     return inside
 
 

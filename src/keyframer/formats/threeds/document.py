@@ -34,10 +34,10 @@ from keyframer.formats.threeds.chunk import (
     HEADER_SIZE,
     REPEATING,
     Chunk,
+    QuickChunk,
     RawChunk,
-    Usual,
     chunk_name,
-    usual_inside,
+    quick_children,
 )
 from keyframer.formats.threeds.records import TOP_IDS, Main
 from keyframer.issues import Issue, IssueLog, IssueType, Severity
@@ -58,7 +58,13 @@ class _Open:
     __slots__ = ("at", "chunk", "claimed_end", "counted", "counts", "end", "inside", "place", "seen")
 
     def __init__(
-        self, chunk: Chunk, inside: dict[int, Usual], at: int, end: int, claimed_end: int, place: Place | None = None
+        self,
+        chunk: Chunk,
+        inside: dict[int, QuickChunk],
+        at: int,
+        end: int,
+        claimed_end: int,
+        place: Place | None = None,
     ) -> None:
         self.chunk = chunk
         self.inside = inside
@@ -139,7 +145,7 @@ class _Reader:
                 self._step(self.stack[-1])
 
     def _open(self, chunk: Chunk, window: Cursor, claimed_end: int) -> None:
-        self.stack.append(_Open(chunk, usual_inside(type(chunk)), window.pos, window.end, claimed_end, window.place))
+        self.stack.append(_Open(chunk, quick_children(type(chunk)), window.pos, window.end, claimed_end, window.place))
 
     def _read_usual(self) -> None:
         """Read valid chunks without cursors and paths, up to the end of the file or the first problem.
@@ -151,7 +157,7 @@ class _Reader:
         deepest = self.limits.depth - len(stack)
         opened = stack[-1]
         holder, inside, at, end, seen = opened.chunk, opened.inside, opened.at, opened.end, opened.seen
-        around: list[tuple[Chunk, dict[int, Usual], int, int, int]] = []  # open containers around the innermost
+        around: list[tuple[Chunk, dict[int, QuickChunk], int, int, int]] = []  # open containers around the innermost
         while room > 0:
             if end - at < HEADER_SIZE:
                 if at != end:

@@ -17,7 +17,7 @@ from keyframer.formats.uto3d.sections import (
     Main,
     RawRest,
     Section,
-    home_of,
+    section_of,
 )
 from keyframer.issues import IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
@@ -80,7 +80,7 @@ def _write_part(part: Record, header: FileHeader, sink: Sink) -> None:
     elif isinstance(part, Section):
         sink.write(part.TAG)
         for child in part.children:
-            if not isinstance(child, RawRest) and home_of(child) is not type(part):
+            if not isinstance(child, RawRest) and section_of(child) is not type(part):
                 raise ValueError(f"{child!r} does not belong in {part.TAG.decode('ascii')}")
             write_fields(child, sink)
     else:
@@ -118,7 +118,7 @@ def new_document(
     )
     sections = {kind: kind() for kind in SECTIONS}
     for record in records:
-        home = home_of(record)
+        home = section_of(record)
         if home is None:
             raise ValueError(f"{record!r} does not belong in a U3D (UTO!) scene")
         sections[home].children.append(record)

@@ -185,7 +185,7 @@ class RawRest(RawRun):
         return "rest"
 
 
-def home_of(record: Record) -> type[Section] | None:
+def section_of(record: Record) -> type[Section] | None:
     """Return the section that a record belongs to."""
     if isinstance(record, AnyController):
         return ControllerSection

@@ -213,7 +213,7 @@ _WORTH = 64
 """most numbers that a compressed byte may expand to: a vertex takes one or two"""
 
 
-class Packed:
+class DecompressedMesh:
     """The decompressed mesh of one primitive."""
 
     def __init__(self, triangles: Ints, columns: dict[str, Array]) -> None:
@@ -232,7 +232,7 @@ class DracoReader:
         self._decoded: dict[int, Any] = {}
         self._is_installed = draco_is_installed()
 
-    def read(self, primitive: Item, attributes: Item) -> Packed | None:
+    def read(self, primitive: Item, attributes: Item) -> DecompressedMesh | None:
         """Return the decompressed mesh; None if the primitive is not compressed or its vertices are stored
         uncompressed, too.
         """
@@ -261,7 +261,7 @@ class DracoReader:
         if highest >= claimed:
             args = {"what": "corner", "item": int(np.argmax(triangles)), "kind": "vertex"}
             raise primitive.fail(LINK_INDEX_OUT_OF_RANGE, "extensions", **args, index=highest, count=claimed)
-        return Packed(triangles, columns)
+        return DecompressedMesh(triangles, columns)
 
     def _mesh(self, extension: Item, claimed: int) -> Any:
         view = extension.needed_index("bufferView", self._buffers.view_count, "buffer view")

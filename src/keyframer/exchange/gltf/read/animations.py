@@ -53,7 +53,7 @@ class AnimationReader:
         budget: Budget,
         issues: Findings,
         aspects: list[float],
-        strengths: list[float],
+        unit_intensities: list[float],
     ) -> None:
         self._scene = scene
         self._hierarchy = hierarchy
@@ -61,7 +61,7 @@ class AnimationReader:
         self._budget = budget
         self._issues = issues
         self._aspects = aspects
-        self._strengths = strengths
+        self._strengths = unit_intensities
         self._below: list[list[int]] | None = None
 
     def read(self, item: Item, fps: float) -> Clip:
@@ -320,10 +320,10 @@ class ClipReader:
         for channel in item.children("raw_channels"):
             values = extras_reading.array(channel, "values", self._budget)
             if values is not None and values.ndim == 2:
-                raw = RawChannel(channel.text("name", ""), values, extras_reading.leftovers(channel))
+                raw = RawChannel(channel.text("name", ""), values, extras_reading.format_extras(channel))
                 self._issues.sources.tracks[raw] = TrackSource(channel.at("values"))
                 clip.raw_channels.append(raw)
-        clip.extras = extras_reading.leftovers(item)
+        clip.extras = extras_reading.format_extras(item)
         return clip
 
     def tracks(self, kept: Item, nodes: dict[str, int]) -> list[tuple[int, Track]]:
@@ -377,7 +377,7 @@ class ClipReader:
                 Wrap(item.choice("wrap", tuple(wrap.value for wrap in Wrap), "single")),
                 form,
                 flags=extras_reading.array(item, "flags", self._budget, kind=int),
-                extras=extras_reading.leftovers(item),
+                extras=extras_reading.format_extras(item),
                 **columns,
             )
         except ValueError as error:
@@ -443,7 +443,7 @@ def environment(kept: Item) -> Environment:
         flags, color = layered.integer("flags", 0), extras_reading.triple(layered, "color")
         environment_read.layered_fog = LayeredFog(bounds[0], bounds[1], bounds[2], flags, color)
     environment_read.uses = {entry for entry in content.entries("uses") if type(entry) is str}
-    environment_read.extras = extras_reading.leftovers(content)
+    environment_read.extras = extras_reading.format_extras(content)
     return environment_read
 
 

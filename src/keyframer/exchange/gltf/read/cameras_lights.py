@@ -12,7 +12,7 @@ from keyframer.catalogue import SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.conventions import shown_rgb
 from keyframer.exchange.gltf.read import extras_reading
 from keyframer.exchange.gltf.read.json_text import Findings, Item
-from keyframer.exchange.gltf.write.cameras_lights import ASPECT_RATIO, strengths
+from keyframer.exchange.gltf.write.cameras_lights import ASPECT_RATIO, unit_intensities
 from keyframer.issues import Severity
 from keyframer.posing import Rig
 from keyframer.scene import Camera, Light, LightType, Scene
@@ -52,7 +52,7 @@ class CameraReader:
                     if kept.value.get(name) is not None and None not in kept.entries(name):
                         near, far = kept.numbers(name, 2)
                         setattr(camera, name, (near, far))
-                camera.raw_name, camera.extras = extras_reading.raw_name(kept), extras_reading.leftovers(kept)
+                camera.raw_name, camera.extras = extras_reading.raw_name(kept), extras_reading.format_extras(kept)
             return camera
         kind = item.choice("type", ("perspective", "orthographic"))
         lens = item.child(kind)
@@ -110,7 +110,7 @@ class LightReader:
         """
         rig = Rig(scene)
         shown = [not node.hidden for node in scene.nodes]
-        units = strengths(scene, rig.world(rig.sample([0.0]), 1)[0], shown)
+        units = unit_intensities(scene, rig.world(rig.sample([0.0]), 1)[0], shown)
         for number, intensity in self.intensities.items():
             scene.lights[number].multiplier = intensity / units[number]
         return units
@@ -125,5 +125,5 @@ def restored_light(kept: Item, name: str) -> Light:
     light.target = extras_reading.triple(kept, "target")
     extras_reading.restore(light, kept, _LIGHT_NUMBERS, _LIGHT_FLAGS, "projector")
     light.excludes = [entry for entry in kept.entries("excludes") if type(entry) is str]
-    light.raw_name, light.extras = extras_reading.raw_name(kept), extras_reading.leftovers(kept)
+    light.raw_name, light.extras = extras_reading.raw_name(kept), extras_reading.format_extras(kept)
     return light

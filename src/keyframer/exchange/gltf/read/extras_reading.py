@@ -109,7 +109,7 @@ def raw_name(item: Item | None) -> bytes | None:
         raise item.fail(STRUCT_SYNTAX, "raw_name", wanted="hex digits", found=value) from None
 
 
-def leftovers(item: Item | None) -> dict[str, Any]:
+def format_extras(item: Item | None) -> dict[str, Any]:
     """Return the extras of the original format as plain values."""
     extras = None if item is None else item.value.get("extras")
     return dict(extras) if type(extras) is dict else {}

@@ -101,7 +101,7 @@ class Importer:
             scale = self.issues.attempt(root.children("nodes")[number].numbers, "scale", 3, (1.0, 1.0, 1.0))
             self.issues.sources.metres_per_unit = scale[0] if scale else 1.0
         scene.skins = skins.skins
-        _let_go(scene, cameras.lost, lights.lost)
+        _remove_unreadable_links(scene, cameras.lost, lights.lost)
         weights = lights.weigh(scene) if lights.items else []
         self._animate(scene, nodes, cameras.aspects, weights, fps)
         self.issues.attempt(self._about, scene)
@@ -121,7 +121,7 @@ class Importer:
         check_extensions(self.root, self.issues)
 
     def _animate(
-        self, scene: Scene, nodes: NodeReader, aspects: list[float], strengths: list[float], fps: float
+        self, scene: Scene, nodes: NodeReader, aspects: list[float], unit_intensities: list[float], fps: float
     ) -> None:
         ours: set[int | None] = set()
         if self.kept is not None:
@@ -134,7 +134,9 @@ class Importer:
                 for clip, track in clips.tracks(kept, nodes.animated_nodes(number)):
                     self.issues.attempt(_add_track, scene, scene.clips[clip], place, track, kept)
             scene.clips = [clip for place, clip in enumerate(clips.clips) if place not in clips.lost]
-        reader = AnimationReader(scene, self.hierarchy, self.accessors, self.budget, self.issues, aspects, strengths)
+        reader = AnimationReader(
+            scene, self.hierarchy, self.accessors, self.budget, self.issues, aspects, unit_intensities
+        )
         for number, item in enumerate(self.root.children("animations")):
             if number not in ours:
                 clip_read = self.issues.attempt(reader.read, item, fps)
@@ -170,7 +172,7 @@ def _add_track(scene: Scene, clip: Clip, place: int, track: Track, kept: Item) -
     clip.channels.append(Channel(place, track))
 
 
-def _let_go(scene: Scene, cameras: set[int], lights: set[int]) -> None:
+def _remove_unreadable_links(scene: Scene, cameras: set[int], lights: set[int]) -> None:
     """Remove references of nodes to parts that could not be read."""
     for node in scene.nodes if cameras or lights else ():
         node.camera = None if node.camera in cameras else node.camera

@@ -138,7 +138,7 @@ def _shininess(roughness: float) -> float:
 
 def _restored(item: Item, kept: Item) -> Material:
     material = Material(
-        item.text("name", ""), raw_name=extras_reading.raw_name(kept), extras=extras_reading.leftovers(kept)
+        item.text("name", ""), raw_name=extras_reading.raw_name(kept), extras=extras_reading.format_extras(kept)
     )
     numbers = (
         "shininess shininess_strength transparency transparency_falloff reflection_blur self_illumination wire_size"
@@ -172,7 +172,7 @@ def _map(content: Item) -> TextureMap:
         color: Any = None if tints is None else extras_reading.triple(tints, name)
         if color is not None:
             texture_map.tints[name] = color
-    texture_map.extras = extras_reading.leftovers(content)
+    texture_map.extras = extras_reading.format_extras(content)
     return texture_map
 
 
@@ -196,7 +196,7 @@ class TextureReader:
         result.embedded = self._issues.attempt(self.images.take, source, role, makes_holes)
         self._check_coordinates(reference)
         self._repeat(result, self._texture(reference))
-        _lay(result, reference.extension("KHR_texture_transform"))
+        _apply_transform(result, reference.extension("KHR_texture_transform"))
         if reference.has("scale") or reference.has("strength"):
             result.amount = reference.number("scale", reference.number("strength", 1.0))
         return result
@@ -249,7 +249,7 @@ class TextureReader:
             )
 
 
-def _lay(texture: TextureMap, moved: Item | None) -> None:
+def _apply_transform(texture: TextureMap, moved: Item | None) -> None:
     """Invert `textures.transform`: rotate about the centre instead of the corner, and in the other direction."""
     if moved is None:
         return

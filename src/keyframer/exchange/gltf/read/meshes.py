@@ -18,7 +18,7 @@ from keyframer.catalogue import (
 )
 from keyframer.exchange.gltf.conventions import shown_color
 from keyframer.exchange.gltf.read import extras_reading
-from keyframer.exchange.gltf.read.accessors import Accessors, DracoReader, Packed
+from keyframer.exchange.gltf.read.accessors import Accessors, DecompressedMesh, DracoReader
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.fields import dataclass
 from keyframer.issues import Severity
@@ -47,7 +47,7 @@ class _Part:
 
 
 @dataclass(eq=False)
-class _Pieces:
+class _Primitives:
     """The primitives of a mesh: distinct parts, and the faces of each primitive."""
 
     parts: dict[str, _Part] = field(default_factory=dict)
@@ -92,20 +92,20 @@ class MeshReader:
         own files all at the same position, in others only those with the same normal.
         """
         item = self.items[number]
-        pieces = _Pieces()
-        primitives = item.children("primitives")
-        if not primitives:
+        primitives = _Primitives()
+        listed = item.children("primitives")
+        if not listed:
             raise item.missing("primitives")
-        for primitive in primitives:
-            self._issues.attempt(self._primitive, primitive, pieces)
-        if not pieces.faces:
+        for primitive in listed:
+            self._issues.attempt(self._primitive, primitive, primitives)
+        if not primitives.faces:
             return None
-        made_of = tuple(pieces.made_of)
+        made_of = tuple(primitives.made_of)
         if made_of not in self._shapes:
-            self._shapes[made_of] = self._shape(item, pieces, v_up=v_up, ours=ours)
+            self._shapes[made_of] = self._shape(item, primitives, v_up=v_up, ours=ours)
         known = self._shapes[made_of]
         shape = replace(known, mesh=replace(known.mesh, name=self._issues.attempt(item.text, "name", "") or ""))
-        shape.mesh.face_materials = self._owners(item, pieces)
+        shape.mesh.face_materials = self._owners(item, primitives)
         shape.weights = self._issues.attempt(item.numbers, "weights", None, ()) or ()
         shape.names = _target_names(item, len(shape.targets))
         kept = item.kept
@@ -113,12 +113,12 @@ class MeshReader:
             self._issues.attempt(self._restore, shape.mesh, kept)
         return shape
 
-    def _shape(self, item: Item, pieces: _Pieces, *, v_up: bool, ours: bool) -> Shape:
+    def _shape(self, item: Item, primitives: _Primitives, *, v_up: bool, ours: bool) -> Shape:
         """Return the arrays shared by all meshes with the same accessors."""
-        shape = self._joined(item, pieces, v_up)
+        shape = self._joined(item, primitives, v_up)
         if not ours:  # our files without them come from scenes without them
-            smooth = ["NORMAL" in part.arrays for part in pieces.homes]
-            shape.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(face) for face in pieces.faces])
+            smooth = ["NORMAL" in part.arrays for part in primitives.homes]
+            shape.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(face) for face in primitives.faces])
         if ours or shape.normals is not None:
             weld(shape, by_normal=not ours)
         mesh = shape.mesh
@@ -129,17 +129,17 @@ class MeshReader:
                 setattr(mesh, name, _read_only(getattr(mesh, name)))
         return shape
 
-    def _owners(self, item: Item, pieces: _Pieces) -> Indices | None:
+    def _owners(self, item: Item, primitives: _Primitives) -> Indices | None:
         """Return the material of each face; one for all if they are the same."""
-        count = sum(map(len, pieces.faces))
-        if max(pieces.owners) < 0:
+        count = sum(map(len, primitives.faces))
+        if max(primitives.owners) < 0:
             return None
-        if len(set(pieces.owners)) == 1:
-            return np.broadcast_to(np.int64(pieces.owners[0]), count)
+        if len(set(primitives.owners)) == 1:
+            return np.broadcast_to(np.int64(primitives.owners[0]), count)
         self._budget.spend("copies", count, item.path)
-        return np.repeat(np.array(pieces.owners, np.int64), [len(face) for face in pieces.faces])
+        return np.repeat(np.array(primitives.owners, np.int64), [len(face) for face in primitives.faces])
 
-    def _primitive(self, primitive: Item, pieces: _Pieces) -> None:
+    def _primitive(self, primitive: Item, primitives: _Primitives) -> None:
         mode = primitive.integer("mode", 4, most=6)
         if mode < 4:
             args = {"value": _MODES[mode], "known": ", ".join(_MODES[4:])}
@@ -152,16 +152,16 @@ class MeshReader:
         packed = self._draco.read(primitive, attributes)
         stored = None if packed is None else primitive.value.get("extensions")
         key = repr((sorted(attributes.value.items(), key=str), primitive.value.get("targets"), stored))
-        part = pieces.parts.get(key) or self._part(primitive, attributes, pieces.count, packed)
+        part = primitives.parts.get(key) or self._part(primitive, attributes, primitives.count, packed)
         triangles = self._triangles(primitive, mode, part.count, packed)
         material = primitive.index("material", len(self._materials), "material")
-        pieces.parts[key] = part
-        pieces.faces.append(triangles)
-        pieces.homes.append(part)
-        pieces.owners.append(-1 if material is None else self._materials[material])
-        pieces.made_of.append((key, primitive.value.get("indices"), mode))
+        primitives.parts[key] = part
+        primitives.faces.append(triangles)
+        primitives.homes.append(part)
+        primitives.owners.append(-1 if material is None else self._materials[material])
+        primitives.made_of.append((key, primitive.value.get("indices"), mode))
 
-    def _part(self, primitive: Item, attributes: Item, first: int, packed: Packed | None) -> _Part:
+    def _part(self, primitive: Item, attributes: Item, first: int, packed: DecompressedMesh | None) -> _Part:
         accessors = self._accessors
         arrays: dict[str, Array] = {}
 
@@ -197,7 +197,7 @@ class MeshReader:
             targets.append(moved)
         return _Part(first, count, arrays, targets)
 
-    def _triangles(self, primitive: Item, mode: int, count: int, packed: Packed | None) -> Indices:
+    def _triangles(self, primitive: Item, mode: int, count: int, packed: DecompressedMesh | None) -> Indices:
         if packed is not None:
             return packed.triangles
         accessor = primitive.index("indices", len(self._accessors), "accessor")
@@ -231,11 +231,11 @@ class MeshReader:
             return np.column_stack([numbers[first], numbers[first + 1 + odd], numbers[first + 2 - odd]]), highest
         return np.column_stack([numbers[first + 1], numbers[first + 2], numbers[np.zeros_like(first)]]), highest
 
-    def _joined(self, item: Item, pieces: _Pieces, v_up: bool) -> Shape:
+    def _joined(self, item: Item, primitives: _Primitives, v_up: bool) -> Shape:
         """Concatenate all parts without unused vertices; a single part is not copied."""
-        parts = list(pieces.parts.values())
-        self._budget.spend("copies", sum(triangles.size for triangles in pieces.faces), item.path)
-        faces, used = _used_only(pieces)
+        parts = list(primitives.parts.values())
+        self._budget.spend("copies", sum(triangles.size for triangles in primitives.faces), item.path)
+        faces, used = _used_only(primitives)
         widths = {name: array.shape[1] for part in parts for name, array in part.arrays.items()}
         numbers = sum(widths.values()) + 3 * max(len(part.targets) for part in parts)
         vertices = sum(part.count if some is None else len(some) for part, some in zip(parts, used, strict=True))
@@ -286,7 +286,7 @@ class MeshReader:
         """Restore data that only our own files have; arrays of faces are in the order of the triangles."""
         extras_reading.restore(mesh, kept, flags="casts_shadows receives_shadows dynamic")
         mesh.raw_name = extras_reading.raw_name(kept)
-        mesh.extras = extras_reading.leftovers(kept)
+        mesh.extras = extras_reading.format_extras(kept)
         for name in ("smoothing", "edges"):
             masks = extras_reading.array(kept, name, self._budget, kind=int)
             if masks is not None and masks.shape == (len(mesh.corners),):
@@ -308,18 +308,18 @@ def _read_only(array: Array) -> Array:
     return view
 
 
-def _used_only(pieces: _Pieces) -> tuple[Indices, list[Indices | None]]:
+def _used_only(primitives: _Primitives) -> tuple[Indices, list[Indices | None]]:
     """Return the faces of a mesh, and the used vertices of each part; None for all of them."""
-    of_part: dict[int, list[int]] = {id(part): [] for part in pieces.parts.values()}
-    for place, home in enumerate(pieces.homes):
+    of_part: dict[int, list[int]] = {id(part): [] for part in primitives.parts.values()}
+    for place, home in enumerate(primitives.homes):
         of_part[id(home)].append(place)
-    renumbered = list(pieces.faces)
+    renumbered = list(primitives.faces)
     used: list[Indices | None] = []
     first = 0
-    for part in pieces.parts.values():
-        some = _distinct([pieces.faces[place] for place in of_part[id(part)]], part.count)
+    for part in primitives.parts.values():
+        some = _distinct([primitives.faces[place] for place in of_part[id(part)]], part.count)
         for place in of_part[id(part)]:
-            faces = pieces.faces[place] if some is None else np.searchsorted(some, pieces.faces[place])
+            faces = primitives.faces[place] if some is None else np.searchsorted(some, primitives.faces[place])
             renumbered[place] = faces + first if first else faces
         used.append(some)
         first += part.count if some is None else len(some)

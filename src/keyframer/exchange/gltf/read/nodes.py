@@ -80,9 +80,9 @@ class Hierarchy:
     def _link(self) -> None:
         for number, item in enumerate(self.items):
             for place in range(len(item.entries("children"))):
-                self._issues.attempt(self._hang, number, item, place)
+                self._issues.attempt(self._set_parent, number, item, place)
 
-    def _hang(self, number: int, item: Item, place: int) -> None:
+    def _set_parent(self, number: int, item: Item, place: int) -> None:
         child = item.indices("children", len(self.items), "node", place)[0]
         other = self.parents[child]
         if other is not None:
@@ -105,7 +105,7 @@ class Hierarchy:
         """Raise an error for every cycle of parents, or cut it; ``numbers`` are indices of the file by index in
         ``parents``.
         """
-        for circle in circles(parents):
+        for circle in parent_cycles(parents):
             place = min(circle)
             item = self.items[numbers[place]]
             name = item.value.get("name")
@@ -168,7 +168,7 @@ class Hierarchy:
                 self.helpers.setdefault(heads[name], {})[kind] = number
 
 
-def circles(parents: Sequence[int | None]) -> list[list[int]]:
+def parent_cycles(parents: Sequence[int | None]) -> list[list[int]]:
     """Return each cycle of parents once, those with low indices first; in linear time."""
     seen: set[int] = set()
     cycles: list[list[int]] = []
@@ -215,8 +215,8 @@ class NodeReader:
             parts = self._hierarchy.parts(number)
             node = Node("", parent=self._hierarchy.parent_place(number))
             attempt(self._put, node, parts)
-            attempt(self._hold_fixtures, scene, node, parts.get("shape", parts["head"]))
-            attempt(self._hold_mesh, scene, node, parts, shapes, skins)
+            attempt(self._attach_camera_and_light, scene, node, parts.get("shape", parts["head"]))
+            attempt(self._attach_mesh, scene, node, parts, shapes, skins)
             node.kind = _kind(node, number in joints)
             if self._ours:
                 attempt(self._restore, scene, node, parts["head"])
@@ -261,13 +261,13 @@ class NodeReader:
             node.scale_axes_xyzw = self._axes.turns(axes)
         return position, rotation
 
-    def _hold_fixtures(self, scene: Scene, node: Node, tail: Item) -> None:
+    def _attach_camera_and_light(self, scene: Scene, node: Node, tail: Item) -> None:
         node.camera = tail.index("camera", len(scene.cameras), "camera")
         light = tail.extension("KHR_lights_punctual")
         if light is not None:
             node.light = light.needed_index("light", len(scene.lights), "light")
 
-    def _hold_mesh(self, scene: Scene, node: Node, parts: dict[str, Item], shapes: Shapes, skins: SkinReader) -> None:
+    def _attach_mesh(self, scene: Scene, node: Node, parts: dict[str, Item], shapes: Shapes, skins: SkinReader) -> None:
         geometry = parts.get("geo", parts.get("shape", parts["head"]))
         number = geometry.index("mesh", len(shapes), "mesh")
         taken = None if number is None else shapes.take(number)
@@ -291,7 +291,7 @@ class NodeReader:
         if kept is None:
             return
         node.kind = NodeKind(kept.choice("kind", _KINDS, "object"))
-        node.raw_name, node.extras = extras_reading.raw_name(kept), extras_reading.leftovers(kept)
+        node.raw_name, node.extras = extras_reading.raw_name(kept), extras_reading.format_extras(kept)
         for name, width in (("pivot", 3), ("position", 3), ("scale_axes_xyzw", 4)):
             if kept.has(name) and None not in kept.entries(name):
                 setattr(node, name, np.array(kept.numbers(name, width)))
@@ -318,7 +318,7 @@ class NodeReader:
             if kept.has("parent"):
                 node.parent = named.get(self._issues.attempt(kept.text, "parent") or "")
                 moved.add(place)
-        for circle in circles([node.parent for node in scene.nodes]):  # a name may refer to a node further on
+        for circle in parent_cycles([node.parent for node in scene.nodes]):  # a name may refer to a node further on
             scene.nodes[next(place for place in circle if place in moved)].parent = None
         for node in scene.nodes:
             stored = node.camera is not None and scene.cameras[node.camera].target is not None
@@ -416,7 +416,7 @@ class SkinReader:
             influence,
             weights[vertex, column],
         )
-        skin.extras = extras_reading.leftovers(item.kept)
+        skin.extras = extras_reading.format_extras(item.kept)
         self.skins.append(skin)
         return len(self.skins) - 1
 

@@ -13,11 +13,11 @@ from keyframer.curves import Track
 from keyframer.curves.linear_fit import ROTATIONS, VECTORS
 from keyframer.exchange.gltf.conventions import (
     Json,
-    attach,
+    attach_extras,
+    non_default_fields,
     plain,
     shown_name,
     single,
-    stated,
     track_extras,
     unusable,
 )
@@ -92,9 +92,9 @@ class ClipWriter:
             content["animation"] = channels.finish(shown_name(self.clip.name))
         keep_tracks(self._context, self._number, self._tree.placed, self._motions, set(self._aims), self.span)
         for (node, kind), motion in self._motions.items():
-            if shortcoming := motion.shortcoming(self.span):
+            if missing_motion := motion.missing_motion(self.span):
                 moved = self._context.scene.nodes[node]
-                self._context.report.add_cut_short(f"/nodes/{moved.name}/{kind}", shortcoming, moved.extras)
+                self._context.report.add_cut_short(f"/nodes/{moved.name}/{kind}", missing_motion, moved.extras)
         return content
 
     def _make_motions(self, tightness: float, *, fitted_only: bool = False) -> None:
@@ -179,13 +179,13 @@ class ClipWriter:
         that only the first one animates.
         """
         begin, written = BaseValues(self._context, self._rig, self._rig.sample([self.span.begin])), self._tree.base
-        for kind, values, usual, signs_of_axes in (
+        for kind, values, default, signs_of_axes in (
             ("position", begin.position, written.position, self._mirror),
             ("rotation", begin.rotation, written.rotation, self._turn),
             ("scale", begin.scale, written.scale, _NO_SIGNS),
             ("scale_axes", begin.axes, written.axes, self._turn),
         ):
-            differs = ~np.isclose(values, usual, rtol=1e-6, atol=1e-7).all(axis=1)
+            differs = ~np.isclose(values, default, rtol=1e-6, atol=1e-7).all(axis=1)
             for node in np.flatnonzero(differs).tolist():
                 for target, path, signs in self._targets(node, kind):
                     if (target, path) not in samplers:
@@ -274,7 +274,7 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
         "rate": span.rate,
         "unit": clip.unit,
         "origin": span.begin,
-        **stated(clip, "units_per_frame", "current", "bounds"),
+        **non_default_fields(clip, "units_per_frame", "current", "bounds"),
     }
     if clip.raw_channels:
         content["raw_channels"] = clip.raw_channels
@@ -325,7 +325,7 @@ def keep_tracks(
                 repeated = len(motion.sampler.times) == len(track.times)
             kept: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
             kept.append(track_extras(track, number, repeated))
-            attach(head, {"tracks": kept})
+            attach_extras(head, {"tracks": kept})
         if len(track.times) > 1 and track.kind not in (*KINDS, "visible"):
             _report(context, channel.node, track, motion, off, aimed, span)
 

@@ -103,7 +103,7 @@ class Properties:
             moved = self._resampled(tracks["color"], _COLOR_ERROR, lambda v: linear_color(v / brightest))
             self._put(node, "color", f"{base}/color", moved, 1.0, "of full light")
         if "multiplier" in tracks:
-            factor = self._lights.strengths[number] * self._lights.brightest(number) if light.on else 0.0
+            factor = self._lights.unit_intensities[number] * self._lights.brightest(number) if light.on else 0.0
             moved = self._resampled(tracks["multiplier"], _COLOR_ERROR * factor, lambda v: factor * np.maximum(v, 0.0))
             self._put(node, "multiplier", f"{base}/intensity", moved, 1.0 / (factor or 1.0), "of full light")
         if light.type is LightType.SPOT and ("hotspot" in tracks or "falloff" in tracks):
@@ -146,8 +146,8 @@ class Properties:
         error = errors([motion], self._span)[0] * float(factor)
         detail = "resampled; needs KHR_animation_pointer"
         path, extras = self._path(node, kind), self._context.scene.nodes[node].extras
-        if shortcoming := motion.shortcoming(self._span):
-            self._context.report.add_cut_short(path, shortcoming, extras)
+        if missing_motion := motion.missing_motion(self._span):
+            self._context.report.add_cut_short(path, missing_motion, extras)
         self._context.report.add(Outcome.APPROXIMATED, path, detail, error=error, unit=unit, extras=extras)
 
     def _path(self, node: int, kind: str) -> str:

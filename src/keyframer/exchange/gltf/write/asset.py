@@ -20,7 +20,7 @@ import numpy as np
 
 from keyframer import __version__
 from keyframer.arrays import Array
-from keyframer.exchange.gltf.conventions import Json, as_met, plain
+from keyframer.exchange.gltf.conventions import Json, plain, plain_inside_json
 from keyframer.exchange.gltf.conventions import bounds as column_bounds
 from keyframer.fields import dataclass
 from keyframer.files import content_name, write_bytes, write_set
@@ -294,7 +294,7 @@ def _json(root: Json, indent: int | None = None) -> bytes:
             allow_nan=False,
             indent=indent,
             separators=separators,
-            default=as_met,
+            default=plain_inside_json,
         )
 
     try:

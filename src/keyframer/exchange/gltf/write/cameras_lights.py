@@ -19,11 +19,11 @@ from keyframer.curves.linear_fit import Measure, straight
 from keyframer.exchange.gltf.conventions import (
     LARGEST,
     Json,
-    attach,
+    attach_extras,
     linear_color,
+    non_default_fields,
     raw_name,
     shown_name,
-    stated,
 )
 from keyframer.exchange.gltf.write.options import Context, shown_extent
 from keyframer.fields import dataclass
@@ -60,7 +60,7 @@ def cone_angles(hotspot_degrees: npt.ArrayLike, falloff_degrees: npt.ArrayLike) 
     return np.clip(inner, 0.0, outer - _GAP), outer
 
 
-def strengths(scene: Scene, world: Floats, shown: list[bool], unit: float = 1.0) -> list[float]:
+def unit_intensities(scene: Scene, world: Floats, shown: list[bool], unit: float = 1.0) -> list[float]:
     """Return the glTF intensity for a multiplier of 1 of each light, for nodes at ``world`` (nodes, 4, 4). The distance
     to the centre is at least a hundredth of the size of the scene.
     """
@@ -82,7 +82,7 @@ def strengths(scene: Scene, world: Floats, shown: list[bool], unit: float = 1.0)
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Beginning:
+class LightStart:
     """Values of a light at the start of the clip, from tracks or else from the light itself."""
 
     color: tuple[float, ...]
@@ -94,9 +94,9 @@ class Beginning:
 class Lights:
     """All lights except ambient ones; `numbers` maps scene indices to glTF indices."""
 
-    def __init__(self, context: Context, strengths: list[float], beginnings: list[Beginning]) -> None:
+    def __init__(self, context: Context, unit_intensities: list[float], beginnings: list[LightStart]) -> None:
         self.numbers: dict[int, int] = {}
-        self.strengths = strengths
+        self.unit_intensities = unit_intensities
         self.beginnings = beginnings
         self._context = context
         for number, light in enumerate(context.scene.lights):
@@ -126,7 +126,7 @@ class Lights:
         written: Json = {
             "type": _TYPES[light.type],
             "color": np.round(linear_color(shown / brightest), 6).tolist(),
-            "intensity": min(power * brightest * self.strengths[number], LARGEST),
+            "intensity": min(power * brightest * self.unit_intensities[number], LARGEST),
         }
         name = shown_name(light.name)
         if name:
@@ -137,9 +137,9 @@ class Lights:
         if light.type is LightType.SPOT:
             inner, outer = cone_angles(begins.hotspot_degrees, begins.falloff_degrees or 45.0)
             written["spot"] = {"innerConeAngle": float(inner), "outerConeAngle": float(outer)}
-        attach(written, light_extras(light))
+        attach_extras(written, light_extras(light))
         report.add(Outcome.APPROXIMATED, path, "dims with distance; the original light did not", extras=light.extras)
-        for attribute in stated(light, *_UNSAID):
+        for attribute in non_default_fields(light, *_UNSAID):
             report.add(Outcome.EXTRAS, f"{path}/{attribute}", extras=light.extras)
         return written
 
@@ -147,7 +147,7 @@ class Lights:
 def light_extras(light: Light) -> Json:
     """Return all original values of a light, for extras."""
     content: Json = {"type": light.type.value, "color": light.color}
-    content.update({**raw_name(light.raw_name, light.name), **stated(light, *_KEPT)})
+    content.update({**raw_name(light.raw_name, light.name), **non_default_fields(light, *_KEPT)})
     if light.extras:
         content["extras"] = light.extras
     return content
@@ -193,10 +193,10 @@ def _camera(context: Context, camera: Camera, fov: float) -> Json:
     if name:
         written["name"] = name
     content = raw_name(camera.raw_name, camera.name)
-    content.update(stated(camera, "fov_degrees", "roll_degrees", "target", "ranges", "clip", "shows_cone"))
+    content.update(non_default_fields(camera, "fov_degrees", "roll_degrees", "target", "ranges", "clip", "shows_cone"))
     if camera.extras:
         content["extras"] = camera.extras
-    attach(written, content)
+    attach_extras(written, content)
     path = f"/cameras/{camera.name}"
     detail = "as the vertical field of view of a 4:3 picture"
     context.report.add(Outcome.EXACT, f"{path}/fov", detail, extras=camera.extras)

@@ -11,7 +11,7 @@ from keyframer.curves.linear_fit import ROTATIONS, VECTORS
 from keyframer.exchange.gltf.write.motion import Span
 from keyframer.exchange.gltf.write.nodes import Placed
 from keyframer.exchange.gltf.write.options import Context
-from keyframer.exchange.gltf.write.sampler_keys import LINEAR, Playing, Sampler
+from keyframer.exchange.gltf.write.sampler_keys import LINEAR, Sampler, SamplerGroup
 from keyframer.limits import left
 from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
@@ -123,7 +123,7 @@ class _Tree:
                 alike.setdefault(self._samplers[node, path].mode, []).append(place)
         measure, chosen = (ROTATIONS, player) if path == "rotation" else (VECTORS, 0)
         for places in alike.values():
-            playing = Playing([self._samplers[order[place], path] for place in places])
+            playing = SamplerGroup([self._samplers[order[place], path] for place in places])
             keys = playing.find(seconds).T.reshape(-1)
             shown = playing.shown(keys, np.repeat(seconds, len(places)), measure, chosen)
             out[:, places] = shown.reshape(len(seconds), len(places), -1)

@@ -10,11 +10,17 @@ from typing import Any
 
 from keyframer import __version__
 from keyframer.arrays import Floats
-from keyframer.exchange.gltf.conventions import Axes, Json, Names, attach, plain, stated
+from keyframer.exchange.gltf.conventions import Axes, Json, Names, attach_extras, non_default_fields, plain
 from keyframer.exchange.gltf.write.animation import write_animations
 from keyframer.exchange.gltf.write.animation_channels import hide_node
 from keyframer.exchange.gltf.write.asset import Asset, write_glb, write_gltf
-from keyframer.exchange.gltf.write.cameras_lights import Beginning, Lights, light_extras, strengths, write_cameras
+from keyframer.exchange.gltf.write.cameras_lights import (
+    Lights,
+    LightStart,
+    light_extras,
+    unit_intensities,
+    write_cameras,
+)
 from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.meshes import Meshes, Skins
@@ -23,7 +29,7 @@ from keyframer.exchange.gltf.write.options import Context, GltfOptions, written_
 from keyframer.files import check_output
 from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.kit.record_paths import path_finder
-from keyframer.formats.kit.unsupported_features import leftovers
+from keyframer.formats.kit.unsupported_features import foreign_extras
 from keyframer.posing import Rig
 from keyframer.posing.channels import Samples
 from keyframer.posing.rig import States
@@ -56,7 +62,7 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     tree = Tree(context, rig, aims, samples, world)
     write_cameras(context, rig.states.fov.at(samples, 1)[0, :, 0])
     visible = (rig.states.visible.at(samples, 1)[0, :, 0] > 0.5).tolist()
-    lights = Lights(context, strengths(scene, world, visible, axes.unit), _light_beginnings(rig.states, samples))
+    lights = Lights(context, unit_intensities(scene, world, visible, axes.unit), _light_beginnings(rig.states, samples))
     weights = {number: rows[0] for number, rows in rig.states.morph_weights(samples, 1).items()}
     _carry(context, tree, materials, lights, visible, weights)
     clips = write_animations(context, tree, aims, lights, rig)
@@ -64,11 +70,11 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     return context.asset, report
 
 
-def _light_beginnings(states: States, samples: Samples) -> list[Beginning]:
+def _light_beginnings(states: States, samples: Samples) -> list[LightStart]:
     color, *numbers = (
         state.at(samples, 1)[0].tolist() for state in (states.color, states.multiplier, states.hotspot, states.falloff)
     )
-    return [Beginning(rgb, *(row[0] for row in rest)) for rgb, *rest in zip(color, *numbers, strict=True)]
+    return [LightStart(rgb, *(row[0] for row in rest)) for rgb, *rest in zip(color, *numbers, strict=True)]
 
 
 def _carry(
@@ -91,7 +97,9 @@ def _carry(
                 link = {"light": lights.numbers[node.light]}
                 tail.setdefault("extensions", {})["KHR_lights_punctual"] = link
             else:
-                attach(context.asset.nodes[placed.head], {"light": light_extras(context.scene.lights[node.light])})
+                attach_extras(
+                    context.asset.nodes[placed.head], {"light": light_extras(context.scene.lights[node.light])}
+                )
         if node.mesh is None or placed.geometry is None:
             continue
         mesh = meshes.write(node.mesh, node.morph, node.skin)
@@ -114,12 +122,12 @@ def _about(context: Context, clips: list[Json]) -> None:
     source = {**context.report.source}
     if scene.source_format:
         source.setdefault("format", scene.source_format)
-    about = {"version": __version__, "source": source, "options": context.options.stated()}
+    about = {"version": __version__, "source": source, "options": context.options.non_default_fields()}
     if scene.issues.first_unsafe() is not None:
         about["salvaged"] = scene.issues.unsafe_counts()
-    attach(asset.about, about)
-    content: Json = {"space": scene.space, **stated(scene, "title", "author")}
-    environment = stated(
+    attach_extras(asset.about, about)
+    content: Json = {"space": scene.space, **non_default_fields(scene, "title", "author")}
+    environment = non_default_fields(
         scene.environment,
         *("ambient", "background_color", "background_image", "gradient", "fog", "distance_cue", "layered_fog", "uses"),
     )
@@ -137,11 +145,11 @@ def _about(context: Context, clips: list[Json]) -> None:
     if scene.extras:
         content["extras"] = scene.extras
         context.report.add(Outcome.EXTRAS, "/extras", "data that the scene model cannot store")
-    for part, name, count in leftovers(scene, scene.clips[0] if scene.clips else Clip(), "gltf"):
+    for part, name, count in foreign_extras(scene, scene.clips[0] if scene.clips else Clip(), "gltf"):
         context.report.add(Outcome.EXTRAS, f"/{part}/{name}", f"stated by {count} of them" if count > 1 else "")
     if scene.title:
         asset.scene["name"] = scene.title
-    attach(asset.scene, content)
+    attach_extras(asset.scene, content)
     context.report.measured.setdefault("size", context.size)
 
 

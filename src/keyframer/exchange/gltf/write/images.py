@@ -212,11 +212,11 @@ class Pictures:
         name = safe_text(texture.name)
         outcome, said = notes[map_name]
         if texture.format == "PNG":
-            bare = bare_png(texture.data)
+            bare = without_ancillary_chunks(texture.data)
             if bare is not None:
                 return Image(name, bare, "image/png", alpha, notes)
         if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
-            upright = upright_jpeg(texture.data)
+            upright = without_exif_rotation(texture.data)
             if upright is not texture.data:
                 notes[map_name] = outcome, f"{said}; its Exif orientation is removed"
             return Image(name, upright, "image/jpeg", alpha, notes)
@@ -325,7 +325,7 @@ _ORIENTATION = 0x0112
 _UPRIGHT = 1
 
 
-def upright_jpeg(data: bytes) -> bytes:
+def without_exif_rotation(data: bytes) -> bytes:
     """Return the same file with Exif orientation 1; unchanged if it has no other orientation.
 
     Neither the original programs nor glTF use Exif, but browsers rotate images by it.
@@ -371,7 +371,7 @@ sizes and animation
 """
 
 
-def bare_png(data: bytes) -> bytes | None:
+def without_ancillary_chunks(data: bytes) -> bytes | None:
     """Return the same compressed pixels without other chunks; unchanged if there are none. Returns None if the end
     chunk is missing: not all decoders show such a file.
     """

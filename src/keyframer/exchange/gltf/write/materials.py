@@ -9,13 +9,13 @@ from collections.abc import Iterable
 
 from keyframer.exchange.gltf.conventions import (
     Json,
-    attach,
+    attach_extras,
     fraction,
     linear_level,
+    non_default_fields,
     original_gltf_values,
     raw_name,
     shown_name,
-    stated,
 )
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.images import SLOTS, Image, Missing
@@ -91,7 +91,7 @@ class Materials:
             self._default = len(self._context.asset.materials)
             surface = {"metallicFactor": 0.0, "roughnessFactor": 1.0}
             written: Json = {"name": "default", "pbrMetallicRoughness": surface}
-            attach(written, {"helper": "default"})
+            attach_extras(written, {"helper": "default"})
             self._context.asset.materials.append(written)
         return self._default
 
@@ -101,7 +101,7 @@ class Materials:
             material = self._context.scene.materials[number]
             written = self._surface(material, {})
             written["name"] = f"{shown_name(material.name)}_unmapped"
-            attach(written, {"helper": "unmapped", "of": number})
+            attach_extras(written, {"helper": "unmapped", "of": number})
             self._context.asset.materials.append(written)
             detail = "meshes without texture coordinates show the material without its images"
             self._context.report.add(
@@ -124,9 +124,9 @@ class Materials:
 
     def _material(self, material: Material, images: dict[str, Image]) -> Json:
         written = self._surface(material, images)
-        attach(written, self._extras(material))
+        attach_extras(written, self._extras(material))
         if "alpha" in images and "texture1" in material.maps:
-            attach(written, {"base_color_of": "opacity"})  # the image of texture1 is missing
+            attach_extras(written, {"base_color_of": "opacity"})  # the image of texture1 is missing
         self._report(material, images)
         return written
 
@@ -174,10 +174,10 @@ class Materials:
             written["emissiveFactor"] = _rounded(level * glow for level in factor)
         if material.two_sided:
             written["doubleSided"] = True
-        self._as_it_was(material, written, surface)
+        self._restore_gltf_values(material, written, surface)
         return written
 
-    def _as_it_was(self, material: Material, written: Json, surface: Json) -> None:
+    def _restore_gltf_values(self, material: Material, written: Json, surface: Json) -> None:
         """Restore the values that a glTF file had for a surface, which the original parameters only approximate."""
         stated = original_gltf_values(material.extras)
         for name, factor in (("metallic", "metallicFactor"), ("roughness", "roughnessFactor")):
@@ -214,7 +214,7 @@ class Materials:
             written["alphaMode"] = "MASK"
 
     def _extras(self, material: Material) -> Json:
-        content = {**raw_name(material.raw_name, material.name), **stated(material, *_KEPT)}
+        content = {**raw_name(material.raw_name, material.name), **non_default_fields(material, *_KEPT)}
         if material.extras:
             content["extras"] = material.extras
         return content
@@ -228,7 +228,7 @@ class Materials:
             "as a metallic-roughness material; original values in extras",
             extras=material.extras,
         )
-        for attribute in stated(material, *_UNSAID):
+        for attribute in non_default_fields(material, *_UNSAID):
             report.add(Outcome.EXTRAS, f"{path}/{attribute}", extras=material.extras)
         notes = {SLOTS[slot]: (Outcome.EXACT, "embedded") for slot in images}
         for image in images.values():
@@ -240,13 +240,13 @@ class Materials:
                 outcome, detail = notes[slot]
                 report.add(outcome, f"{path}/maps/{slot}", detail, extras=where)
                 if outcome is not Outcome.EXTRAS:
-                    self._report_laying(f"{path}/maps/{slot}", texture)
+                    self._report_texture_transform(f"{path}/maps/{slot}", texture)
             else:
                 reason = "not embedded" if slot in SLOTS.values() else "not embedded, glTF has no such map"
                 why = missing.get(slot, f"{texture.file_name!r}: {reason}")
                 report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", f"{why}; the name is kept", extras=where)
 
-    def _report_laying(self, path: str, texture: TextureMap) -> None:
+    def _report_texture_transform(self, path: str, texture: TextureMap) -> None:
         """Report texture transforms that glTF cannot express."""
         report = self._context.report
         if texture.decal:

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from keyframer.arrays import Array, Flags, Floats, Indices, Singles
 from keyframer.exchange.gltf.conventions import (
     Json,
-    attach,
+    attach_extras,
     linear_color,
+    non_default_fields,
     raw_name,
     shown_name,
     single,
-    stated,
     unusable,
 )
 from keyframer.exchange.gltf.write.materials import Materials
@@ -32,7 +32,7 @@ from keyframer.exchange.gltf.write.vertex_splitting import (
     vertex_tangents,
 )
 from keyframer.fields import dataclass
-from keyframer.formats import facts_of
+from keyframer.formats import properties_of
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene import Mesh, Morph, Skin
 from keyframer.scene.loss_report import Outcome
@@ -50,7 +50,7 @@ class Meshes:
         self._materials = materials
         self._written: dict[tuple[int, int | None, int | None], int | None] = {}
         wanted = context.options.smooth
-        usual = facts_of(context.scene.source_format).smooth_without_groups
+        usual = properties_of(context.scene.source_format).smooth_without_groups
         self._smooth = usual if wanted is None else wanted
         self._waiting = deque(dict.fromkeys(node.mesh for node in context.scene.nodes if node.mesh is not None))
         """indices of the meshes that have not been requested yet, in the expected order"""
@@ -222,7 +222,7 @@ class Meshes:
 
     def _extras(self, mesh: Mesh, corners: _Corners, parted: Split, target: Json) -> None:
         """Return data that glTF cannot store; arrays of faces are in the order of the written triangles."""
-        content = stated(mesh, "axes", "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
+        content = non_default_fields(mesh, "axes", "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
         content.update(raw_name(mesh.raw_name, mesh.name))
         whole = slice(None)
         order = parted.primitives[0].faces
@@ -234,7 +234,7 @@ class Meshes:
                 self._context.report.add(Outcome.EXTRAS, f"/meshes/{mesh.name}/{name}", extras=mesh.extras)
         if mesh.extras:
             content["extras"] = mesh.extras
-        attach(target, content)
+        attach_extras(target, content)
 
 
 def _inside(numbers: Array, count: int, least: int) -> Flags | None:
@@ -373,7 +373,7 @@ class Skins:
         if skin.name:
             written["name"] = shown_name(skin.name)
         if skin.extras:
-            attach(written, {"extras": skin.extras})
+            attach_extras(written, {"extras": skin.extras})
         path = f"/skins/{skin.name}"
         error = bind_error(skin, context.scene.meshes[mesh].positions)
         if error > context.options.max_error * context.size:

@@ -16,8 +16,8 @@ from keyframer.curves.key_columns import KeyColumns, gather
 from keyframer.curves.linear_fit import FRAMES_PROBED, ROTATIONS, VECTORS, Measure, place_keys, whole_frames
 from keyframer.curves.rotation_forms import absolute_rotations
 from keyframer.curves.vector_curves import Hermite, hermite_columns
-from keyframer.exchange.gltf.write.sampler_keys import LINEAR, STEP, Keys, Playing, Sampler, in_seconds
 from keyframer.fields import dataclass
+from keyframer.exchange.gltf.write.sampler_keys import LINEAR, STEP, Keys, Sampler, SamplerGroup, in_seconds
 from keyframer.limits import allows, left, room
 from keyframer.maths import quat
 from keyframer.maths.distinct_values import unique_values
@@ -141,17 +141,17 @@ class Motion:
     sampler: Sampler = field(init=False)
     """the keys as they are written"""
 
-    def shortcoming(self, span: Span) -> str:
+    def missing_motion(self, span: Span) -> str:
         """Return what is missing if a limit cut it short, and that limit; empty otherwise."""
         last = float(self.keys.times[-1])
         if not self.complete:
             early = f"repeated only up to {last:g} of {span.end:g}"
             return f"{early if last < span.end else 'less exact than requested'} (LIMIT_KEYS)"
-        lost = self.too_fast and errors([self], span)[0] > self.far
+        lost = self.too_fast and errors([self], span)[0] > self.unacceptable_error
         return f"it changes faster than keys {_CLOSEST:g} s apart can follow" if lost else ""
 
     @property
-    def far(self) -> float:
+    def unacceptable_error(self) -> float:
         """An error from which on keys do not follow the motion: a hundredth of its extent, a degree for rotations."""
         values = self.keys.values
         return 1.0 if self.measure is ROTATIONS else 0.01 * float((values.max(axis=0) - values.min(axis=0)).max())
@@ -175,15 +175,15 @@ def errors(motions: Sequence[Motion], span: Span) -> list[float]:
 
 def _errors_of(motions: list[Motion], span: Span) -> Floats:
     """(n,) for motions of one kind. Gaps as short as a jump count only where the motion is lost in them."""
-    playing = Playing([motion.sampler for motion in motions])
+    playing = SamplerGroup([motion.sampler for motion in motions])
     lasts = playing.times[playing.starts + playing.counts - 1]
     wide = span.wide_gaps(playing.times, lasts[playing.owner[1:]])
     errors = _errors_in(wide[playing.owner[wide] == playing.owner[wide + 1]], motions, playing, span)
     lost = _errors_in(_crowded_gaps(motions, playing, span), motions, playing, span)
-    return np.where(lost > [motion.far for motion in motions], np.maximum(errors, lost), errors)
+    return np.where(lost > [motion.unacceptable_error for motion in motions], np.maximum(errors, lost), errors)
 
 
-def _crowded_gaps(motions: list[Motion], playing: Playing, span: Span) -> Indices:
+def _crowded_gaps(motions: list[Motion], playing: SamplerGroup, span: Span) -> Indices:
     """Return all gaps of motions whose keys are as close as allowed, except jumps."""
     crowded = [np.empty(0, np.intp)]
     for number, motion in enumerate(motions):
@@ -197,7 +197,7 @@ def _crowded_gaps(motions: list[Motion], playing: Playing, span: Span) -> Indice
     return np.concatenate(crowded)
 
 
-def _errors_in(gaps: Indices, motions: list[Motion], playing: Playing, span: Span) -> Floats:
+def _errors_in(gaps: Indices, motions: list[Motion], playing: SamplerGroup, span: Span) -> Floats:
     """(n,) the largest error of each motion in gaps of its keys."""
     worst = np.zeros(len(motions))
     if not len(gaps):
@@ -455,10 +455,10 @@ class _Authored:
             angles = np.sqrt(np.sum(turns * turns, axis=1))  # half the angle of the rotation to each key
             u = _WORST_SHARE
             off = np.arctan2(u * np.sin(angles), 1 - u + u * np.cos(angles)) - u * angles
-            far = np.degrees(2 * np.abs(off)) > (_MARGIN * tolerances)[columns.track]
+            unacceptable_error = np.degrees(2 * np.abs(off)) > (_MARGIN * tolerances)[columns.track]
             # players use the shortest way: a rotation of 180 degrees or more needs keys between
-            far |= angles >= 0.5 * np.pi - 1e-6
-            straight &= ~_any_key(columns, far & ~columns.is_first)
+            unacceptable_error |= angles >= 0.5 * np.pi - 1e-6
+            straight &= ~_any_key(columns, unacceptable_error & ~columns.is_first)
         self.straight: list[bool] = straight.tolist()
         """whether steps or linear keys are exact, for any player within tolerances"""
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from keyframer.arrays import Flags, Floats
 from keyframer.curves.lazy_fields import stored
-from keyframer.exchange.gltf.conventions import Json, attach, listed, raw_name, stated
+from keyframer.exchange.gltf.conventions import Json, attach_extras, json_numbers, non_default_fields, raw_name
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.fields import dataclass
 from keyframer.maths import affine, quat
@@ -212,7 +212,7 @@ class Tree:
             node["rotation"] = list(axes.turn_xyzw)
         if axes.unit != 1.0:
             node["scale"] = [axes.unit] * 3
-        attach(node, {"helper": "root"})
+        attach_extras(node, {"helper": "root"})
         return node
 
     def _place_all(self) -> None:
@@ -228,7 +228,9 @@ class Tree:
             head = self.placed[number].head
             if parent >= 0 and aim and aim.detached:
                 place = np.asarray(nodes[number].position, np.float64)
-                attach(asset.nodes[head], {"parent": asset.nodes[self.placed[parent].head]["name"], "position": place})
+                attach_extras(
+                    asset.nodes[head], {"parent": asset.nodes[self.placed[parent].head]["name"], "position": place}
+                )
             if above is None:
                 asset.roots.append(head)
             else:
@@ -238,7 +240,7 @@ class Tree:
     def _fill_all(self) -> None:
         """Set position, rotation and scale of the nodes, with helpers for scale axes."""
         base = self.base
-        rows = zip(*(listed(values) for values in (base.position, base.rotation, base.scale)), strict=True)
+        rows = zip(*(json_numbers(values) for values in (base.position, base.rotation, base.scale)), strict=True)
         for number, (position, rotation, scale) in enumerate(rows):
             placed = self.placed[number]
             head = self._context.asset.nodes[placed.head]
@@ -250,7 +252,7 @@ class Tree:
                 if base.has_axes[number]:
                     self._add_axes(placed, base.axes[number])
                 _put(self._context.asset.nodes[placed.scaled], "scale", scale, _FULL_SIZE)
-            attach(head, _node_extras(self._context, number, self.placed))
+            attach_extras(head, _node_extras(self._context, number, self.placed))
 
     def _add_axes(self, placed: Placed, axes: Floats) -> None:
         """Add N_scale and N_shape."""
@@ -259,20 +261,20 @@ class Tree:
         placed.scaled = asset.add_node({"name": names.claim(f"{name}_scale")}, placed.head)
         placed.tail = asset.add_node({"name": names.claim(f"{name}_shape")}, placed.scaled)
         placed.turned_back = placed.tail
-        attach(asset.nodes[placed.scaled], {"helper": "scale", "of": name})
-        attach(asset.nodes[placed.tail], {"helper": "shape", "of": name})
-        _put(asset.nodes[placed.scaled], "rotation", listed(axes), _NO_TURN)
-        _put(asset.nodes[placed.tail], "rotation", listed(quat.conjugate(axes)), _NO_TURN)
+        attach_extras(asset.nodes[placed.scaled], {"helper": "scale", "of": name})
+        attach_extras(asset.nodes[placed.tail], {"helper": "shape", "of": name})
+        _put(asset.nodes[placed.scaled], "rotation", json_numbers(axes), _NO_TURN)
+        _put(asset.nodes[placed.tail], "rotation", json_numbers(quat.conjugate(axes)), _NO_TURN)
 
     def _fill_aimed(self, number: int, head: Json) -> None:
         aim = self._aims[number]
         parent = -1 if aim.detached else int(self._rig.order.parents[number])
         frames = frames_below(self._world[None, number], None if parent < 0 else self._world[None, parent])
         axes = self._context.axes
-        _put(head, "translation", listed(axes.vectors(frames[0, :3, 3])), _ORIGIN)
-        _put(head, "rotation", listed(axes.turns(quat.from_matrix3(frames[:, :3, :3])[0])), _NO_TURN)
+        _put(head, "translation", json_numbers(axes.vectors(frames[0, :3, 3])), _ORIGIN)
+        _put(head, "rotation", json_numbers(axes.turns(quat.from_matrix3(frames[:, :3, :3])[0])), _NO_TURN)
         if abs(aim.scale - 1.0) > 1e-9:
-            _put(head, "scale", listed(np.full(3, aim.scale)), _FULL_SIZE)
+            _put(head, "scale", json_numbers(np.full(3, aim.scale)), _FULL_SIZE)
 
     def _geometry_nodes(self) -> None:
         """Add a node for geometry that is shifted, hidden or skinned; skinned meshes are at the root."""
@@ -288,8 +290,8 @@ class Tree:
                 continue
             helper: Json = {"name": self._context.names.claim(f"{asset.nodes[placed.head]['name']}_geo")}
             if shifted:
-                _put(helper, "translation", listed(axes.vectors(-np.asarray(node.pivot, np.float64))), _ORIGIN)
-            attach(helper, {"helper": "geo", "of": asset.nodes[placed.head]["name"]})
+                _put(helper, "translation", json_numbers(axes.vectors(-np.asarray(node.pivot, np.float64))), _ORIGIN)
+            attach_extras(helper, {"helper": "geo", "of": asset.nodes[placed.head]["name"]})
             placed.geometry = asset.add_node(helper, None if node.skin is not None else placed.tail)
 
     def _rig_driven(self, kind: str) -> set[int]:
@@ -307,9 +309,9 @@ class BaseValues:
     def __init__(self, context: Context, rig: Rig, samples: Samples) -> None:
         nodes, axes = context.scene.nodes, context.axes
 
-        def at(kind: str, field: str, usual: list[float]) -> Floats:
+        def at(kind: str, field: str, default: list[float]) -> Floats:
             values = [stored(node, field) for node in nodes]
-            rows = usable_rows([usual if item is None else item for item in values], usual)
+            rows = usable_rows([default if item is None else item for item in values], default)
             rig.channels.set_still(kind, rows)
             for animated in rig.channels.animated.get(kind, ()):
                 rows[animated.nodes] = animated.values(samples)[0]
@@ -345,9 +347,9 @@ def _has_axes(context: Context, axes: Floats, scale: Floats) -> Flags:
     return np.asarray(turned & uneven)
 
 
-def _put(node: Json, name: str, numbers: list[Any], usual: list[float]) -> None:
+def _put(node: Json, name: str, numbers: list[Any], default: list[float]) -> None:
     """Write a property unless it is the default of glTF."""
-    if numbers != usual:
+    if numbers != default:
         node[name] = numbers
 
 
@@ -364,7 +366,7 @@ def _node_extras(context: Context, number: int, placed: list[Placed]) -> Json:
         content["pivot"] = np.asarray(node.pivot)
     if node.target is not None and 0 <= node.target < len(placed):
         content["target"] = placed[node.target].head
-    content.update(stated(node, "hidden", "file_id", "bounding_box", "scale_axes_xyzw"))
+    content.update(non_default_fields(node, "hidden", "file_id", "bounding_box", "scale_axes_xyzw"))
     if node.extras:
         content["extras"] = node.extras
     return content

@@ -172,7 +172,7 @@ class GltfOptions:
             return scene.space.metres_per_unit or 1.0
         return UNITS[self.unit] if isinstance(self.unit, str) else float(self.unit)
 
-    def stated(self) -> dict[str, Any]:
+    def non_default_fields(self) -> dict[str, Any]:
         """Return the options that change the result, for the provenance."""
         plain: dict[str, Any] = {"core_only": self.core_only, "max_error": self.max_error, "keys": self.keys}
         if not self.authored_keys:

@@ -258,7 +258,7 @@ def _rounded(keys: list[Keys], origin: float, rate: float) -> Iterator[Sampler]:
         start = stop
 
 
-class Playing:
+class SamplerGroup:
     """Samplers of one mode and width, evaluated together."""
 
     def __init__(self, samplers: Sequence[Sampler]) -> None:

@@ -18,20 +18,20 @@ from keyframer.scene import Camera, LightType
 LineField = Field[Block, AseRecord]
 
 
-def _color(name: str, keyword: str, usual: Any = None) -> LineField:
+def _color(name: str, keyword: str, default: Any = None) -> LineField:
     return LineField(
         name,
-        lambda block: block.vector(keyword.encode()) or usual,
+        lambda block: block.vector(keyword.encode()) or default,
         lambda value: [] if value is None else [floats(keyword, value)],
     )
 
 
-def _number(name: str, keyword: str, usual: float | None = None) -> LineField:
-    """Declare a number; ``usual`` is the value of a block without the line."""
+def _number(name: str, keyword: str, default: float | None = None) -> LineField:
+    """Declare a number; ``default`` is the value of a block without the line."""
 
     def get(block: Block) -> float | None:
         stated = block.get(keyword.encode()) is not None
-        return block.number(keyword.encode(), 0.0 if usual is None else usual) if stated else usual
+        return block.number(keyword.encode(), 0.0 if default is None else default) if stated else default
 
     return LineField(name, get, lambda value: [] if value is None else [floats(keyword, value)])
 
@@ -60,14 +60,14 @@ def _word(name: str, keyword: str, yes: bytes, no: bytes) -> LineField:
     )
 
 
-def _pair(name: str, first: str, second: str, usual: float | None = None) -> LineField:
-    """Declare two numbers, each on its own line; without ``usual`` both are required."""
+def _pair(name: str, first: str, second: str, default: float | None = None) -> LineField:
+    """Declare two numbers, each on its own line; without ``default`` both are required."""
     keywords = (first.encode(), second.encode())
 
     def get(block: Block) -> tuple[float, ...] | None:
-        if usual is None and not all(block.get(keyword) for keyword in keywords):
+        if default is None and not all(block.get(keyword) for keyword in keywords):
             return None
-        return tuple(block.number(keyword, usual or 0.0) for keyword in keywords)
+        return tuple(block.number(keyword, default or 0.0) for keyword in keywords)
 
     def put(value: Sequence[float] | None) -> list[AseRecord]:
         return [] if value is None else [floats(first, value[0]), floats(second, value[1])]

@@ -28,13 +28,15 @@ def text(name: str) -> bytes:
 class SurfaceWriter:
     """Writes the materials of a scene: separately, or as sub-materials of one if a mesh has several."""
 
-    def __init__(self, scene: Scene, report: LossReport, like: Mapping[int, tuple[int, int]] | None = None) -> None:
+    def __init__(
+        self, scene: Scene, report: LossReport, original_ids: Mapping[int, tuple[int, int]] | None = None
+    ) -> None:
         self.scene = scene
         self.report = report
-        self.like = like
+        self.original_ids = original_ids
         """position of the materials in the document: the number of an object's material, and the id of a face"""
         used = [np.unique(mesh.face_materials) for mesh in scene.meshes if mesh.face_materials is not None]
-        self.multi = like is None and any((numbers >= 0).sum() > 1 for numbers in used)
+        self.multi = original_ids is None and any((numbers >= 0).sum() > 1 for numbers in used)
         """whether all are sub-materials of one"""
         self.parts: dict[int, Hashable] = {}
 
@@ -55,17 +57,17 @@ class SurfaceWriter:
         if len(some) < count:
             self.report.add(Outcome.APPROXIMATED, path, f"{count - len(some)} faces without a material got one")
             given = np.where(given < 0, some[0], given)
-        if self.like is None:
+        if self.original_ids is None:
             return (0, given) if self.multi else (int(some[0]), np.zeros(count, np.int64))
         numbers, faces = np.unique(given, return_inverse=True)
-        places = np.array([self.like[number] for number in numbers.tolist()], np.int64)
+        places = np.array([self.original_ids[number] for number in numbers.tolist()], np.int64)
         if len(np.unique(places[:, 0])) > 1:
             raise CannotMerge(f"{path} has faces with materials that are not parts of one")
         return int(places[0, 0]), places[faces.reshape(-1), 1]
 
     def _material(self, number: int, material: Material) -> Block:
         keyword = "SUBMATERIAL" if self.multi else "MATERIAL"
-        reference = number if self.like is None else self.like[number][0]
+        reference = number if self.original_ids is None else self.original_ids[number][0]
         material_block = block(keyword, *self._lines(material), *self._maps(material), values=(reference,))
         self.parts[id(material_block)] = ("materials", number)
         return material_block

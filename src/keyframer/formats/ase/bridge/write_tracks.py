@@ -10,7 +10,7 @@ import numpy as np
 
 from keyframer.arrays import Array, Floats
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
-from keyframer.curves.rotation_forms import increments, picked, usable_keys, with_form
+from keyframer.curves.rotation_forms import increments, select_keys, usable_keys, with_form
 from keyframer.formats.ase.bridge.tracks import TCB_COLUMNS
 from keyframer.formats.ase.bridge.write_lines import short
 from keyframer.formats.ase.records import Keys
@@ -81,7 +81,7 @@ class TrackWriter:
             return track
         words = f"{np.count_nonzero(outside)} of {len(outside)} keys are at times that ASE cannot store"
         self.fitter.report.add(Outcome.DROPPED, path, words)
-        return picked(track, np.flatnonzero(~outside))
+        return select_keys(track, np.flatnonzero(~outside))
 
     def _followed(self, track: Track) -> Track | None:
         """Return the samples of the original document; None if the track does not have its samples.

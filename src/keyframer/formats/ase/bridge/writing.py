@@ -40,8 +40,8 @@ from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
-    NamesThatFit,
     Tolerance,
+    UniqueByteNames,
     Written,
     check_max_error,
     first_clip,
@@ -123,11 +123,11 @@ def rest_world(scene: Scene) -> Floats:
     return Rig(still).world({}, 1)[0] if scene.nodes else np.empty((0, 4, 4))
 
 
-def write_records(scene: Scene, like: OriginalConventions) -> Written:
+def write_records(scene: Scene, conventions: OriginalConventions) -> Written:
     """Write a scene in the space of ASE files, to be merged into its original document."""
     report = LossReport("ase")
     placed = with_constant_shapes(scene, report)
-    writer = _SceneWriter(placed, first_clip(placed, report), WriteOptions(), report, like)
+    writer = _SceneWriter(placed, first_clip(placed, report), WriteOptions(), report, conventions)
     return Written(writer.document(), report, parts=writer.parts)
 
 
@@ -138,22 +138,22 @@ class _SceneWriter:
         clip: Clip,
         options: WriteOptions,
         report: LossReport,
-        like: OriginalConventions | None = None,
+        conventions: OriginalConventions | None = None,
     ) -> None:
         self.scene = scene
         self.clip = clip
         self.report = report
-        self.like = like
+        self.conventions = conventions
         self.rate = max(round(frames_per_second(clip)), 1)
         self.ticks = max(round(TICKS_PER_SECOND / frames_per_second(clip)), 1)
         rules = KeyRules(float(self.rate * self.ticks), float(self.ticks))
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
-        self.tracks = TrackWriter(self.fitter, self.ticks, None if like is None else like.samples)
-        self.surfaces = SurfaceWriter(scene, report, None if like is None else like.surfaces)
+        self.tracks = TrackWriter(self.fitter, self.ticks, None if conventions is None else conventions.samples)
+        self.surfaces = SurfaceWriter(scene, report, None if conventions is None else conventions.surfaces)
         self.rest = rest_world(scene)
         motion = Motion(scene)
         self.tracks_by_node = motion.tracks
-        stored = self.rest if like is None else like.stored(self.rest)
+        stored = self.rest if conventions is None else conventions.stored(self.rest)
         self.meshes = MeshWriter(motion, stored, self.surfaces, self.fitter, report)
         self.names = self._claim_names()
         self.moves = self._moving_nodes()
@@ -163,8 +163,8 @@ class _SceneWriter:
         """node or material of each record"""
 
     def _claim_names(self) -> list[bytes]:
-        known = {} if self.like is None else self.like.names
-        claimed = NamesThatFit(encoding="utf-8", reserved=known.values())
+        known = {} if self.conventions is None else self.conventions.names
+        claimed = UniqueByteNames(encoding="utf-8", reserved=known.values())
         names = []
         for number, node in enumerate(self.scene.nodes):
             if number in known:
@@ -204,7 +204,7 @@ class _SceneWriter:
             self.surfaces.material_list(),
         ]
         for number, node in enumerate(self.scene.nodes):
-            if number not in self.inner and (self.like is None or number not in self.like.untouched):
+            if number not in self.inner and (self.conventions is None or number not in self.conventions.untouched):
                 record = self._node(number, node)
                 self.parts[id(record)] = ("nodes", number)
                 records.append(record)

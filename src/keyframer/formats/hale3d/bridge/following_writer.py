@@ -24,7 +24,7 @@ from keyframer.formats.hale3d.model import VERTEX, Mesh, Model, ModelJoint
 from keyframer.formats.hale3d.records import Animation, Joint, unquoted
 from keyframer.formats.kit.frame_times import original_frames
 from keyframer.formats.kit.rigid_joints import Joints, joints_at, parent_places, parents_first, wanted_joints
-from keyframer.formats.kit.scene_writing import CannotMerge, NamesThatFit, Written, encode_name
+from keyframer.formats.kit.scene_writing import CannotMerge, UniqueByteNames, Written, encode_name
 from keyframer.formats.merging import FrameTable
 from keyframer.maths import affine, quat
 from keyframer.scene import Mesh as SceneMesh
@@ -53,11 +53,11 @@ class FollowingWriter:
         self.scene, self.before, self.document = scene, original.scene, original.document
         self.pair: Pair = original.links
         self.report = LossReport("hale3d")
-        had = len(self.pair.names)
+        joint_count = len(self.pair.names)
         matching = original.matching
-        self.joints = {new: old for new, old in matching.nodes.items() if old < had}
+        self.joints = {new: old for new, old in matching.nodes.items() if old < joint_count}
         """remaining joints: number in the scene to number in the original"""
-        self.meshes = {new: old - had for new, old in matching.nodes.items() if old >= had}
+        self.meshes = {new: old - joint_count for new, old in matching.nodes.items() if old >= joint_count}
         if bool(scene.clips) != bool(self.before.clips):
             raise CannotMerge("a model alone does not move" if scene.clips else "an animation without a clip")
         wanted, above = wanted_joints(scene)
@@ -107,7 +107,7 @@ class FollowingWriter:
         """Return names of new joints, in quotes if all others are."""
         stored = self.pair.names
         quoted = bool(stored) and all(unquoted(name) != name for name in stored)
-        names = NamesThatFit(reserved=[unquoted(name) for name in stored])
+        names = UniqueByteNames(reserved=[unquoted(name) for name in stored])
         names_claimed = {node: names.claim(self.scene.nodes[node].name) for node in self.new}
         return {node: b'"' + name + b'"' if quoted else name for node, name in names_claimed.items()}
 

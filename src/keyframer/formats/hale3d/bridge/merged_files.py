@@ -61,8 +61,8 @@ class MergedFiles:
             documents[Animation] = replace(self.pair.animation, records=[self._animation(self.animation)])
         meshes = [] if self.model is None else [child for child in self.model.children if isinstance(child, Mesh)]
         if self.model is not None:
-            like = self.pair.model or Document(document.format, dialect=document.dialect)
-            documents[Model] = replace(like, records=[self._model(self.model, meshes)])
+            original = self.pair.model or Document(document.format, dialect=document.dialect)
+            documents[Model] = replace(original, records=[self._model(self.model, meshes)])
         main = documents.pop(Animation if document.first(Model) is None else Model)
         names = {Animation: "animation", Model: "model"}
         reading: dict[str, object] = {names[kind]: other for kind, other in documents.items()}

@@ -67,7 +67,7 @@ def _companion(scene: Scene, document: Document, is_model: bool, options: Option
     for issue in other.issues:
         path = f"{companion_path(options.found or given)}{issue.path}"
         scene.issues.add_issue(Issue(issue.type, path, issue.offset, issue.args, issue.severity_override))
-    why = misfit(other, document) if is_model else misfit(document, other)
+    why = pair_mismatch(other, document) if is_model else pair_mismatch(document, other)
     if why is not None:
         _report_misfit(scene, why, bool(options.found))
         return None
@@ -92,7 +92,7 @@ def read_other(source: object, what: str) -> Document:
     raise ValueError(f"the companion must be a path or a document, not {source!r}")
 
 
-def misfit(animation: Document, model: Document) -> str | None:
+def pair_mismatch(animation: Document, model: Document) -> str | None:
     """Return the joint and the reason why an animation does not match a model; None if it matches."""
     if animation.first(Animation) is None:
         return "the file given as the animation is not a Hale3D animation"

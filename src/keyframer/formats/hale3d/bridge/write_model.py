@@ -13,7 +13,7 @@ from keyframer.formats.hale3d.bridge.quaternions import with_negative_w
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import new_model
 from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, ModelJoint
-from keyframer.formats.kit.mesh_writing import pieces_by_material
+from keyframer.formats.kit.mesh_writing import split_by_material
 from keyframer.formats.kit.rigid_joints import Joints
 from keyframer.formats.kit.scene_writing import encode_name, plain_path
 from keyframer.maths import affine, quat
@@ -117,7 +117,7 @@ def _records(scene: Scene, node: Node, influences: _Influences, report: LossRepo
     mesh = scene.meshes[node.mesh]
     starts = np.searchsorted(influences.vertices, np.arange(len(mesh.positions) + 1))
     records = []
-    for number, piece in pieces_by_material(mesh):
+    for number, piece in split_by_material(mesh):
         counts = np.diff(starts)[piece.vertices]
         firsts = np.cumsum(counts) - counts
         chosen = np.repeat(starts[piece.vertices] - firsts, counts) + np.arange(int(counts.sum()))

@@ -27,7 +27,13 @@ from keyframer.formats.kit.rigid_joints import (
     sample_joints,
     wanted_joints,
 )
-from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, NamesThatFit, Written, first_clip, frames_per_second
+from keyframer.formats.kit.scene_writing import (
+    DEFAULT_MAX_ERROR,
+    UniqueByteNames,
+    Written,
+    first_clip,
+    frames_per_second,
+)
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
@@ -104,7 +110,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
 
 
 def _names(scene: Scene, joints: Joints) -> list[bytes]:
-    names = NamesThatFit()
+    names = UniqueByteNames()
     return [names.claim("anchor" if number < 0 else scene.nodes[number].name) for number in joints.nodes]
 
 

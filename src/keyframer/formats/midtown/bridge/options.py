@@ -29,7 +29,7 @@ class Options:
     found: str = ""
     """the name of an automatically detected skeleton: if it does not match, it is ignored"""
 
-    unread: str = ""
+    skeleton_error: str = ""
     """the reason why the detected skeleton cannot be read, if so"""
 
     def __post_init__(self) -> None:
@@ -41,12 +41,12 @@ class Options:
 
 def companions(document: Document, path: Path) -> dict[str, object]:
     """Return a skeleton of the same stem in the folder of the clip, or the reason why it cannot be read."""
-    unread = ""
+    skeleton_error = ""
     for candidate in companion_paths(path, ".skel"):
         try:
             return {"skeleton": read_skeleton(read_bytes(candidate)), "found": candidate.name}
         except OSError as error:
-            unread = unread or error.strerror or str(error)
+            skeleton_error = skeleton_error or error.strerror or str(error)
         except FormatError as error:
-            unread = unread or f"{error.code} at {error.offset:#x}: {error.message}"
-    return {"skeleton": None, "unread": unread} if unread else {}
+            skeleton_error = skeleton_error or f"{error.code} at {error.offset:#x}: {error.message}"
+    return {"skeleton": None, "skeleton_error": skeleton_error} if skeleton_error else {}

@@ -117,8 +117,8 @@ def _skeleton(
             reason += f"; nothing animates bone {bones} ({decode_name(given.bones[bones].name)!r})"
         severity = Severity.WARNING if options.found else None
         reporter.report(LINK_SKELETON_MISMATCH, channel, severity=severity, reason=reason)
-    elif options.unread:
-        reason = f"the one beside the clip cannot be read: {options.unread}"
+    elif options.skeleton_error:
+        reason = f"the one beside the clip cannot be read: {options.skeleton_error}"
         reporter.report(LINK_SKELETON_MISMATCH, channel, severity=Severity.WARNING, reason=reason)
     reporter.report(SCENE_DEFAULT_RIG, channel, bones=bones)
     return default_rig(bones)

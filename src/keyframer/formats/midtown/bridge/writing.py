@@ -16,8 +16,8 @@ from keyframer.formats.kit.declared_fields import Capabilities
 from keyframer.formats.kit.rigid_joints import Joints, report_frames, sample_joints
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
-    NamesThatFit,
     Tolerance,
+    UniqueByteNames,
     Written,
     check_max_error,
     encode_name,
@@ -159,7 +159,7 @@ class BoneNames:
 
     def __init__(self, scene: Scene, report: LossReport, reserved: Iterable[bytes] = ()) -> None:
         self.scene, self.report = scene, report
-        self.names = NamesThatFit(reserved=reserved)
+        self.names = UniqueByteNames(reserved=reserved)
 
     def bone(self, joints: Joints, place: int) -> Bone:
         """Return a joint at the first frame as a bone."""

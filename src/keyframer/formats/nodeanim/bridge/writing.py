@@ -28,8 +28,8 @@ from keyframer.formats.kit.key_tracks import (
 )
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
-    NamesThatFit,
     Tolerance,
+    UniqueByteNames,
     Written,
     check_max_error,
     encode_name,
@@ -132,10 +132,10 @@ class NodeWriter:
         options: WriteOptions,
         dialect: Dialect,
         report: LossReport,
-        like: OriginalConventions | None = None,
+        conventions: OriginalConventions | None = None,
     ) -> None:
         self.scene = scene
-        self.like = like or OriginalConventions()
+        self.conventions = conventions or OriginalConventions()
         self.clip = clip
         self.options = options
         self.dialect = dialect
@@ -150,11 +150,11 @@ class NodeWriter:
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
 
     def document(self) -> Document:
-        names = NamesThatFit(encoding=self.options.encoding)
+        names = UniqueByteNames(encoding=self.options.encoding)
         nodes = [
             (at, node)
             for at, node in enumerate(self.scene.nodes)
-            if node.kind is not NodeKind.AMBIENT and at not in self.like.untouched
+            if node.kind is not NodeKind.AMBIENT and at not in self.conventions.untouched
         ]
         written = {number for number, _ in nodes}
         clips = self.scene.clips[:1]
@@ -163,7 +163,7 @@ class NodeWriter:
         tracks = [self.tracks(number, node) for number, node in nodes]
         if self.options.time_unit == "auto":
             tracks = self._in_recognised_unit(tracks)
-        degrees = self.like.degrees
+        degrees = self.conventions.degrees
         if degrees is None:
             degrees = self._needs_degrees([track["rotation"] for track in tracks if "rotation" in track])
         claimed = [names.claim(_printable(node.name), node.raw_name) for _, node in nodes]
@@ -261,7 +261,7 @@ class NodeWriter:
             for track in placing.values()
             if len(track.times) > 1
         }
-        usual = self.like.curves.get(number, Interpolation.LINEAR)
+        usual = self.conventions.curves.get(number, Interpolation.LINEAR)
         common = kinds.pop() if len(kinds) == 1 else Interpolation.TCB if kinds else usual
         record = Node(name, _FLAGS[common])
         for kind, track in placing.items():
@@ -303,8 +303,8 @@ class NodeWriter:
         """Return angle and axis of each key, in a form that readers recognise."""
         tcb = common is Interpolation.TCB
         unit = 180 / math.pi if degrees else 1.0
-        if number in self.like.forms:
-            values = with_form(track, self.like.forms[number]).values
+        if number in self.conventions.forms:
+            values = with_form(track, self.conventions.forms[number]).values
             return np.column_stack([values[:, 3] * unit, values[:, :3]])
         # Absolute keys mean the shortest rotation, which is ambiguous for half a turn.
         long_way = bool((np.abs(increments(track)[1][1:]) >= math.pi * (1 - 1e-6)).any())

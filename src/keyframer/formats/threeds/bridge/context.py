@@ -120,7 +120,7 @@ def _percent_chunk(parent: Chunk) -> PercentInt | PercentFloat | None:
     return None
 
 
-def leftover(record: Record) -> dict[str, Any]:
+def plain_record(record: Record) -> dict[str, Any]:
     """Return a record that has no field in the scene model as plain values."""
     plain: dict[str, Any] = {"chunk": record.segment}
     if isinstance(record, RawChunk):
@@ -142,7 +142,7 @@ def leftover(record: Record) -> dict[str, Any]:
     return plain
 
 
-MOST_LEFTOVERS = 10_000
+MOST_KEPT_CHUNKS = 10_000
 """limit for one chunk: no program writes as many, and each takes fifty times its size in the file"""
 
 
@@ -151,7 +151,7 @@ _NO_KINDS: Kinds = frozenset()
 _TAIL = attrgetter("tail")
 
 
-def unread(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> list[dict[str, Any]]:
+def unread_chunks(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> list[dict[str, Any]]:
     """Return the sub-chunks of ``parent`` that are not read, as plain values.
 
     ``known`` are the kinds that are read: the first of each, or all of kinds that usually repeat. ``inside`` are kinds
@@ -165,7 +165,7 @@ def unread(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> list[dict[
     rest: list[dict[str, Any]] = []
     seen: set[type[Record]] = set()
     for number, chunk in enumerate(parent.children):
-        if len(rest) == MOST_LEFTOVERS:  # the document keeps all of them
+        if len(rest) == MOST_KEPT_CHUNKS:  # the document keeps all of them
             rest.append({"chunk": "more", "count": len(parent.children) - number})
             break
         kind = type(chunk)
@@ -174,9 +174,9 @@ def unread(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> list[dict[
         if fresh and kind in inside:
             within = chunk.children
             if len(within) > 1 or chunk.tail or (within and within[0].tail):
-                rest.append(leftover(chunk))
+                rest.append(plain_record(chunk))
         elif not (fresh and kind in known):
-            rest.append(leftover(chunk))
+            rest.append(plain_record(chunk))
         elif tails and chunk.tail and not chunk.children:
             rest.append({"chunk": chunk.segment, "tail": chunk.tail.hex()})
     if parent.tail:
@@ -184,9 +184,9 @@ def unread(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> list[dict[
     return rest
 
 
-def leftovers(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> dict[str, dict[str, Any]]:
-    """Return the result of `unread` as extras, ``{"3ds": {"chunks": [...]}}``; empty if all chunks are read."""
-    rest = unread(parent, known, inside)
+def unread_extras(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> dict[str, dict[str, Any]]:
+    """Return the result of `unread_chunks` as extras, ``{"3ds": {"chunks": [...]}}``; empty if all chunks are read."""
+    rest = unread_chunks(parent, known, inside)
     return {"3ds": {"chunks": rest}} if rest else {}
 
 

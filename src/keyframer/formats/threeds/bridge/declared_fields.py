@@ -68,7 +68,7 @@ def _color(name: str, kind: type[Chunk]) -> ChunkField:
     )
 
 
-def _share(name: str, kind: type[Chunk], *, least: float | None = None, says_least: bool = True) -> ChunkField:
+def _share(name: str, kind: type[Chunk], *, least: float | None = None, writes_least: bool = True) -> ChunkField:
     """Declare a percentage; ``least`` is the value of a part without the chunk, which is written or left out."""
 
     def get(chunks: Firsts) -> float | None:
@@ -76,7 +76,7 @@ def _share(name: str, kind: type[Chunk], *, least: float | None = None, says_lea
         return value or least if least is not None else value
 
     def put(value: float | None) -> list[Chunk]:
-        return [] if value is None or (value == least and not says_least) else [kind(children=[share(value)])]
+        return [] if value is None or (value == least and not writes_least) else [kind(children=[share(value)])]
 
     return ChunkField(name, get, put, (kind,), wraps=True)
 
@@ -88,30 +88,32 @@ def _flag(name: str, kind: type[Chunk], *, means: bool = True) -> ChunkField:
     )
 
 
-def _number(name: str, kind: Any, field: str, usual: float | None = None, *, says_usual: bool = False) -> ChunkField:
+def _number(
+    name: str, kind: Any, field: str, default: float | None = None, *, writes_default: bool = False
+) -> ChunkField:
     """Declare the only number of a chunk."""
 
     def get(chunks: Firsts) -> Any:
-        return getattr(chunks[kind], field) if kind in chunks else usual
+        return getattr(chunks[kind], field) if kind in chunks else default
 
     def put(value: Any) -> list[Chunk]:
-        return [] if value is None or (value == usual and not says_usual) else [kind(value)]
+        return [] if value is None or (value == default and not writes_default) else [kind(value)]
 
     return ChunkField(name, get, put, (kind,))
 
 
-def _pair(name: str, first: Any, second: Any, usual: float) -> ChunkField:
+def _pair(name: str, first: Any, second: Any, default: float) -> ChunkField:
     """Declare two chunks with one number each."""
 
     def one(chunks: Firsts, kind: Any) -> float:
-        return float(chunks[kind].value) if kind in chunks else usual
+        return float(chunks[kind].value) if kind in chunks else default
 
     def get(chunks: Firsts) -> tuple[float, float]:
         return one(chunks, first), one(chunks, second)
 
     def put(value: tuple[float, float]) -> list[Chunk]:
         pairs = zip((first, second), value, strict=True)
-        return [kind(number) for kind, number in pairs if number != usual]
+        return [kind(number) for kind, number in pairs if number != default]
 
     return ChunkField(name, get, put, (first, second))
 
@@ -161,7 +163,7 @@ MATERIAL = (
     _share("transparency", r.MaterialTransparency, least=0.0),
     _share("transparency_falloff", r.MaterialTransparencyFalloff),
     _share("reflection_blur", r.MaterialReflectionBlur),
-    _share("self_illumination", r.MaterialSelfIllumination, least=0.0, says_least=False),
+    _share("self_illumination", r.MaterialSelfIllumination, least=0.0, writes_least=False),
     _flag("two_sided", r.MaterialTwoSided),
     _flag("additive", r.MaterialAdditive),
     _flag("wire", r.MaterialWire),
@@ -200,7 +202,7 @@ LIGHT = (
     _flag("attenuated", r.LightAttenuates),
     _number("inner_range", r.LightInnerRange, "range"),
     _number("outer_range", r.LightOuterRange, "range"),
-    _number("multiplier", r.LightMultiplier, "multiplier", 1.0, says_usual=True),
+    _number("multiplier", r.LightMultiplier, "multiplier", 1.0, writes_default=True),
 )
 
 SPOT = (_flag("casts_shadows", r.SpotShadowed), _flag("rectangular", r.SpotRectangular))

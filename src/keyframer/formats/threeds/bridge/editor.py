@@ -8,10 +8,10 @@ from keyframer.formats.threeds.bridge.context import (
     Context,
     child,
     firsts,
-    leftover,
-    leftovers,
     own_value,
-    unread,
+    plain_record,
+    unread_chunks,
+    unread_extras,
 )
 from keyframer.formats.threeds.bridge.declared_fields import ENVIRONMENT, gradient_colors, kinds_of
 from keyframer.scene import Environment, Scene, Space
@@ -31,7 +31,7 @@ def read_editor(context: Context, editor: r.Editor, scene: Scene) -> None:
         rule = f"master scale {scale.scale:g}, in inches"
     scene.space = Space("z", metres_per_unit=metres, unit_rule=rule)
     scene.environment = _environment(context, editor)
-    for namespace, content in leftovers(editor, _KNOWN, _COLORS).items():
+    for namespace, content in unread_extras(editor, _KNOWN, _COLORS).items():
         scene.extras.setdefault(namespace, {})["editor"] = content["chunks"]
 
 
@@ -45,13 +45,13 @@ def _environment(context: Context, editor: r.Editor) -> Environment:
     if r.BackgroundGradient in inside:
         chunk = inside[r.BackgroundGradient]
         kind = gradient_colors(chunk)
-        kept += [leftover(child) for child in chunk.children if not isinstance(child, kind)]
+        kept += [plain_record(child) for child in chunk.children if not isinstance(child, kind)]
     if r.Fog in inside:
-        kept += unread(inside[r.Fog], {r.FogBackground, *own_value(inside[r.Fog])})
+        kept += unread_chunks(inside[r.Fog], {r.FogBackground, *own_value(inside[r.Fog])})
     if r.DistanceCue in inside:
-        kept += unread(inside[r.DistanceCue], {r.DimBackground})
+        kept += unread_chunks(inside[r.DistanceCue], {r.DimBackground})
     if r.LayerFog in inside:
-        kept += unread(inside[r.LayerFog], own_value(inside[r.LayerFog]))
+        kept += unread_chunks(inside[r.LayerFog], own_value(inside[r.LayerFog]))
     if kept:
         environment.extras["3ds"] = {"chunks": kept}
     return environment

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from keyframer.curves.lazy_fields import add_extras, unchecked
+from keyframer.curves.lazy_fields import add_extras, unchecked_constructor
 from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import (
     Context,
     children,
     firsts,
-    leftovers,
     own_value,
+    unread_extras,
 )
 from keyframer.formats.threeds.bridge.declared_fields import (
     MAP,
@@ -49,7 +49,7 @@ _WRAPPED = kinds_of(MATERIAL, wraps=True)
 _MAP_KNOWN = kinds_of(MAP, wraps=False) | {r.MapName, r.MapParameters}
 
 
-_new_material = unchecked(Material)
+_new_material = unchecked_constructor(Material)
 _MATERIAL_FIELDS = fields_by_kind(MATERIAL)
 _MAP_FIELDS = fields_by_kind(MAP)
 
@@ -69,7 +69,7 @@ def read_material(context: Context, chunk: r.Material) -> Material:
     if not inside.keys().isdisjoint(SLOTS):
         for child in children(chunk, r.Map):
             material.maps.setdefault(SLOTS[type(child)], _read_map(context, child))
-    context.mark(material, "3ds", chunk, leftovers(chunk, _KNOWN, _WRAPPED).get("3ds"))
+    context.mark(material, "3ds", chunk, unread_extras(chunk, _KNOWN, _WRAPPED).get("3ds"))
     return material
 
 
@@ -85,5 +85,5 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
             setattr(texture, attribute, bool(parameters.flags & bit) is meaning)
         add_extras(texture, "3ds", {"flags": parameters.flags})
     get_stated_fields(texture, inside, _MAP_FIELDS)
-    context.mark(texture, "3ds", chunk, leftovers(chunk, _MAP_KNOWN | own_value(chunk)).get("3ds"))
+    context.mark(texture, "3ds", chunk, unread_extras(chunk, _MAP_KNOWN | own_value(chunk)).get("3ds"))
     return texture

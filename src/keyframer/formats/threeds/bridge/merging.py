@@ -23,7 +23,7 @@ from keyframer.formats.threeds.bridge.original_conventions import find_conventio
 from keyframer.formats.threeds.bridge.prepared_scene import PreparedScene
 from keyframer.formats.threeds.bridge.scene import to_linked_scene
 from keyframer.formats.threeds.bridge.write_tracks import names_shapes
-from keyframer.formats.threeds.bridge.writing import painted_groups, write_document
+from keyframer.formats.threeds.bridge.writing import face_group_materials, write_document
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.wire.record import Raw, Record
@@ -87,7 +87,7 @@ class StudioRules(RecordRules):
             return _behind(siblings, (r.PointArray,))
         return len(siblings)
 
-    def settle(self, record: Record) -> None:
+    def update_dependent_fields(self, record: Record) -> None:
         """Adjust the number of vertex flags to the number of vertices."""
         if not isinstance(record, r.Mesh):
             return
@@ -124,15 +124,17 @@ class Merger(bridge.Merger[Options]):
             parts[id(material)] = ("materials", number)
             name = child(material, r.MaterialName)
             numbers.setdefault(b"" if name is None else name.name.lower(), number)
-        return Tree(document, parts | painted_groups(document, numbers))
+        return Tree(document, parts | face_group_materials(document, numbers))
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         report = LossReport("3ds")
         edited = scene is not original.scene
         scene = _with_known_shading(with_constant_shapes(scene, report, names_shapes), original)
         clip = first_clip(scene, report)
-        like = find_conventions(scene, original, edited=edited)
-        prepared = PreparedScene(scene, clip, units_per_second(clip), DEFAULT_MAX_ERROR, report, like=like)
+        conventions = find_conventions(scene, original, edited=edited)
+        prepared = PreparedScene(
+            scene, clip, units_per_second(clip), DEFAULT_MAX_ERROR, report, conventions=conventions
+        )
         document, parts = write_document(prepared, clip, report)
         document.records = _wrapped_as_original(document, original.document)
         return Written(document, report, parts=parts)

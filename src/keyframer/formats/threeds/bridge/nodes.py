@@ -17,11 +17,11 @@ from keyframer.catalogue import (
 )
 from keyframer.curves import Track
 from keyframer.curves.curve_bank import only_first_counts
-from keyframer.curves.lazy_fields import set_extras, unchecked
 from keyframer.fields import dataclass
+from keyframer.curves.lazy_fields import set_extras, unchecked_constructor
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Context, child, firsts, leftover, unread
+from keyframer.formats.threeds.bridge.context import Context, child, firsts, plain_record, unread_chunks
 from keyframer.formats.threeds.bridge.tracks import (
     KINDS,
     read_hide_track,
@@ -106,7 +106,7 @@ def read_nodes(context: Context, keyframer: r.Keyframer, writer: Writer, names: 
     return entries
 
 
-_new_node = unchecked(Node)
+_new_node = unchecked_constructor(Node)
 _EXTRAS = ("3ds", "flags1", "flags2", "parent", "offset")
 """names of the header values that a node keeps in extras if it keeps nothing else"""
 
@@ -137,7 +137,7 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
         node.bounding_box = (np.array(box.minimum), np.array(box.maximum))
     node.file_id = number.id_ if number else None
     extras: dict[str, object] = {}
-    kept = unread(chunk, _KNOWN)
+    kept = unread_chunks(chunk, _KNOWN)
     if kept:
         extras["chunks"] = kept
     if header is not None:
@@ -145,7 +145,7 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
             set_extras(node, _EXTRAS, header.flags1, header.flags2, header.parent, chunk.offset)
             return KeyframerNode(chunk, node, header, name)
         extras |= {"flags1": header.flags1, "flags2": header.flags2, "parent": header.parent}
-        kept = unread(header, frozenset())
+        kept = unread_chunks(header, frozenset())
         if kept:
             extras["header"] = kept
     if instance is not None:
@@ -240,7 +240,7 @@ def _cut_cycles(context: Context, entries: list[KeyframerNode]) -> None:
         entry = entries[index]
         context.report(LINK_PARENT_CYCLE, entry.header or entry.chunk, name=context.shown(entry.object_name))
         entry.node.parent = None
-    for index in order.blind:
+    for index in order.untargeted:
         entry = entries[index]
         context.report(LINK_TARGET_CYCLE, entry.header or entry.chunk, name=context.shown(entry.object_name))
         entry.node.target = None
@@ -289,7 +289,7 @@ class ChannelReader:
             else:
                 checked = self._read_checked_track(chunk, node, vertices)
                 if checked is None:  # without keys, or with morph keys that name no matching mesh
-                    node.extras["3ds"].setdefault("tracks", []).append(leftover(chunk))
+                    node.extras["3ds"].setdefault("tracks", []).append(plain_record(chunk))
                     continue
                 track, value = checked, _first_usable(checked) if checked.kind in AT_REST else None
             kind = track.kind

@@ -17,11 +17,11 @@ from keyframer.catalogue import (
     LINK_INDEX_OUT_OF_RANGE,
     LINK_UNRESOLVED_NAME,
 )
-from keyframer.curves.lazy_fields import add_extras, unchecked
 from keyframer.fields import dataclass
+from keyframer.curves.lazy_fields import add_extras, unchecked_constructor
 from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Context, child, children, firsts, has, own_value, unread
+from keyframer.formats.threeds.bridge.context import Context, child, children, firsts, has, own_value, unread_chunks
 from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, LIGHT_COLOR, SPOT, SPOT_NUMBERS, kinds_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
@@ -90,7 +90,7 @@ class PlacedLight:
     chunk: r.NamedObject
 
 
-_new_mesh = unchecked(Mesh)
+_new_mesh = unchecked_constructor(Mesh)
 
 
 def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int]) -> MeshObject | None:
@@ -112,16 +112,16 @@ def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int
         _read_faces(context, body, face_chunk, mesh, materials)
     _read_uv(context, inside.get(r.TextureVertices), mesh)
     stated = _read_matrix(context, inside.get(r.MeshMatrix))
-    kept = unread(body, _MESH_KNOWN)
+    kept = unread_chunks(body, _MESH_KNOWN)
     if len(beside) > 1 or chunk.tail or body.tail or len(chunk.children) > 1:
         mesh.casts_shadows = r.ObjectDoesNotCast not in beside
         mesh.receives_shadows = r.ObjectReceivesNoShadow not in beside
         flags = [name for kind, name in _FLAG_KEYS.items() if kind in beside]
         if flags:
             add_extras(mesh, "3ds", {"flags": flags})
-        kept += unread(chunk, _OBJECT_KNOWN)
+        kept += unread_chunks(chunk, _OBJECT_KNOWN)
     if face_chunk is not None:
-        kept += unread(face_chunk, _FACES_KNOWN)
+        kept += unread_chunks(face_chunk, _FACES_KNOWN)
     if kept:
         add_extras(mesh, "3ds", {"chunks": kept})
     context.mark(mesh, "3ds", chunk)
@@ -292,7 +292,7 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
     )
     get_fields(camera, firsts(body), CAMERA)
     camera.extras["3ds"] = {"lens": body.lens, **context.where(chunk)}
-    kept = unread(body, kinds_of(CAMERA, wraps=False)) + _unknown_siblings(chunk)
+    kept = unread_chunks(body, kinds_of(CAMERA, wraps=False)) + _unknown_siblings(chunk)
     if kept:
         camera.extras["3ds"]["chunks"] = kept
     position = context.finite(body, "position", body.position, _ORIGIN)
@@ -301,7 +301,7 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
 
 def _unknown_siblings(chunk: r.NamedObject) -> list[dict[str, Any]]:
     """Return other chunks of a light or camera object; if it also has a mesh, the mesh keeps them."""
-    return [] if has(chunk, r.Mesh) else unread(chunk, _BESIDE_KNOWN)
+    return [] if has(chunk, r.Mesh) else unread_chunks(chunk, _BESIDE_KNOWN)
 
 
 def fov_of_lens(lens: float) -> float:
@@ -327,11 +327,11 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
     get_fields(light, body, LIGHT_COLOR)
     get_fields(light, firsts(body), LIGHT)
     light.excludes = [context.text(child.name) for child in children(body, r.LightExclude)]
-    kept = unread(body, _LIGHT_KNOWN | own_value(body)) + _unknown_siblings(chunk)
+    kept = unread_chunks(body, _LIGHT_KNOWN | own_value(body)) + _unknown_siblings(chunk)
     spot = child(body, r.Spotlight)
     if spot is not None:
         _read_spot(context, spot, light)
-        kept += unread(spot, _SPOT_KNOWN)
+        kept += unread_chunks(spot, _SPOT_KNOWN)
     light.extras["3ds"] = {**({"chunks": kept} if kept else {}), **context.where(chunk)}
     position = context.finite(body, "position", body.position, _ORIGIN)
     return PlacedLight(chunk.name, light, position, has(chunk, r.ObjectHidden), chunk)

@@ -109,9 +109,9 @@ class OriginalConventions:
         mesh = self.scene.nodes[self.nodes[number]].mesh
         if mesh is None:
             return None
-        settle = self.moved.get(number, np.eye(4))
+        shift = self.moved.get(number, np.eye(4))
         matrix = np.eye(4) if needs_node else stored_matrix(self.links.meshes[mesh])
-        return settle @ np.linalg.inv(self.links.to_mesh[mesh]), settle @ matrix
+        return shift @ np.linalg.inv(self.links.to_mesh[mesh]), shift @ matrix
 
 
 def stored_matrix(chunk: r.NamedObject) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import Track
-from keyframer.formats import facts_of
+from keyframer.formats import properties_of
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, single_key
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions, apply
@@ -37,14 +37,14 @@ class PreparedScene:
         max_error: float,
         report: LossReport,
         find_rate: bool = False,
-        like: OriginalConventions | None = None,
+        conventions: OriginalConventions | None = None,
     ) -> None:
-        self.like = like or OriginalConventions()
-        self.announced = facts_of(scene.source_format).key_flags_are_tcb_bits
+        self.conventions = conventions or OriginalConventions()
+        self.announced = properties_of(scene.source_format).key_flags_are_tcb_bits
         """whether key flags say which floats are stored, as in this format"""
         self.original = scene
         self.scene, self.flipped = scene, np.zeros(len(scene.nodes), bool)
-        if like is None:  # mirrored nodes of the original document are kept
+        if conventions is None:  # mirrored nodes of the original document are kept
             self.scene, self.flipped = without_mirrors(scene, report)
         rules = KeyRules(fps, 1.0, wraps=True, more_frames=_ADVICE, find_rate=find_rate)
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, max_error), report)
@@ -70,9 +70,9 @@ class PreparedScene:
 
     def _out_of_sight(self) -> set[int]:
         """Return nodes of the document that are not written, with no written node below them."""
-        still = set(self.like.untouched)
+        still = set(self.conventions.untouched)
         for number in range(len(self.scene.nodes)):
-            parent = self.scene.nodes[number].parent if number not in self.like.untouched else None
+            parent = self.scene.nodes[number].parent if number not in self.conventions.untouched else None
             while parent in still:
                 still.discard(parent)
                 parent = self.scene.nodes[parent].parent
@@ -92,7 +92,7 @@ class PreparedScene:
         clip = Clip(channels=channels)
         world = world_at(replace(self.scene, nodes=nodes, clips=[clip]), clip, 0.0)
         shown = [number for number, node in enumerate(self.original.nodes) if node.mesh is not None]
-        new = [number for number in shown if number not in self.like.nodes]
+        new = [number for number in shown if number not in self.conventions.nodes]
         if not new:
             return world, {}
         true = Rig(self.original)
@@ -102,8 +102,8 @@ class PreparedScene:
     def tracks(self, number: int, node: Node, kinds: tuple[str, ...]) -> list[Chunk]:
         """Return tracks in the format's order; tracks that position a node have at least one key."""
         fitted = self.fitted.get(number, {})
-        absolute = self.like.is_absolute(number)
-        if number in self.like.nodes and number not in self.like.editor_only:
+        absolute = self.conventions.is_absolute(number)
+        if number in self.conventions.nodes and number not in self.conventions.editor_only:
             rest = self._other_rest(number, node)
             chosen = [fitted.get(kind) or rest.get(kind) for kind in kinds]
             return [write_track(track, self.announced, absolute=absolute) for track in chosen if track is not None]
@@ -123,7 +123,9 @@ class PreparedScene:
     def _other_rest(self, number: int, node: Node) -> dict[str, Track]:
         """Return single keys for a node whose rest pose differs from that of the document without them."""
         names = [
-            name for name in ("position", "rotation_xyzw", "scale") if not self.like.stores_rest(number, node, name)
+            name
+            for name in ("position", "rotation_xyzw", "scale")
+            if not self.conventions.stores_rest(number, node, name)
         ]
         tracks = [
             still_turn(node.rotation_xyzw) if name == "rotation_xyzw" else single_key(name, getattr(node, name))
@@ -141,7 +143,7 @@ class PreparedScene:
 
         A node with scale 0 has no inverse: its vertices stay in its local space.
         """
-        surface = self.like.surface(number, needs_node=needs_node)
+        surface = self.conventions.surface(number, needs_node=needs_node)
         if surface is not None:
             node = self.original.nodes[number]
             return surface[1], apply(surface[0], self.original.meshes[node.mesh or 0].positions)

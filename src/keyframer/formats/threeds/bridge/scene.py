@@ -19,7 +19,14 @@ from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import objects, vertex_space
 from keyframer.formats.threeds.bridge.chunk_links import Links
-from keyframer.formats.threeds.bridge.context import MOST_LEFTOVERS, Context, child, children, leftover, unread
+from keyframer.formats.threeds.bridge.context import (
+    MOST_KEPT_CHUNKS,
+    Context,
+    child,
+    children,
+    plain_record,
+    unread_chunks,
+)
 from keyframer.formats.threeds.bridge.editor import read_editor
 from keyframer.formats.threeds.bridge.materials import read_material
 from keyframer.formats.threeds.bridge.nodes import (
@@ -32,7 +39,7 @@ from keyframer.formats.threeds.bridge.nodes import (
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.records import HideTrack
 from keyframer.issues import IssueLog
-from keyframer.posing.rest_pose import RoughPlaces, world_at
+from keyframer.posing.rest_pose import RestTransforms, world_at
 from keyframer.scene import Channel, Clip, Light, LightType, Node, NodeKind, Scene
 from keyframer.wire import quick_readers
 from keyframer.wire.record import Record
@@ -142,13 +149,13 @@ class _Builder:
                 self.found.append(light)
             if mesh is None and camera is None and light is None:
                 empty += 1
-                if empty <= MOST_LEFTOVERS:
-                    self.scene.extras.setdefault("3ds", {}).setdefault("objects", []).append(leftover(chunk))
+                if empty <= MOST_KEPT_CHUNKS:
+                    self.scene.extras.setdefault("3ds", {}).setdefault("objects", []).append(plain_record(chunk))
         objects.find_axes(self.meshes)
         for item in self.meshes:
             self.links.surfaces.setdefault(item.name, (item.chunk, item.to_local))
-        if empty > MOST_LEFTOVERS:  # the document keeps all of them
-            self.scene.extras["3ds"]["objects"].append({"chunk": "more", "count": empty - MOST_LEFTOVERS})
+        if empty > MOST_KEPT_CHUNKS:  # the document keeps all of them
+            self.scene.extras["3ds"]["objects"].append({"chunk": "more", "count": empty - MOST_KEPT_CHUNKS})
 
     def _keyframer(self, keyframer: r.Keyframer) -> None:
         header = child(keyframer, r.KeyframerHeader)
@@ -254,7 +261,7 @@ class _Builder:
             return
         moment = clip.current if writer.is_max and clip.current is not None else 0.0
         self.links.rest_frame = moment
-        rough = RoughPlaces(self.scene.nodes, channels.not_at_rest(moment))
+        rough = RestTransforms(self.scene.nodes, channels.not_at_rest(moment))
         few = quick_readers.ON and len(self.scene.nodes) <= _FEW_NODES and self.context.options.geometry == "auto"
         world: Floats | None = None
         shared: dict[int, int] = {}
@@ -377,9 +384,9 @@ class _Builder:
                     for child in top.children
                     if child is not editor and child is not keyframer and not isinstance(child, r.Material)
                 ]
-                kept += [leftover(other) for other in others[:MOST_LEFTOVERS]]
+                kept += [plain_record(other) for other in others[:MOST_KEPT_CHUNKS]]
         if keyframer is not None:
-            kept += unread(keyframer, {*NODE_KINDS, r.KeyframerHeader, r.Frames, r.CurrentTime})
+            kept += unread_chunks(keyframer, {*NODE_KINDS, r.KeyframerHeader, r.Frames, r.CurrentTime})
         if kept:
             self.scene.extras.setdefault("3ds", {})["chunks"] = kept
         if document.trailing:

@@ -22,7 +22,7 @@ from keyframer.catalogue import (
     SCENE_SIGN_FLIP,
 )
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
-from keyframer.curves.lazy_fields import add_extras, leave_out, set_extras, unchecked
+from keyframer.curves.lazy_fields import add_extras, defer_fields, set_extras, unchecked_constructor
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.formats.threeds.chunk import Chunk
@@ -49,7 +49,7 @@ KINDS: dict[type[Chunk], str] = {
 
 
 _COLUMNS = ("times", "values", "flags", *EXTRAS)
-_new_track = unchecked(Track, without=_COLUMNS)
+_new_track = unchecked_constructor(Track, without=_COLUMNS)
 _EXTRAS = ("3ds", "flags", "time_min", "time_max", "offset")
 """names of the header values that a track keeps in extras"""
 
@@ -116,7 +116,7 @@ class _Portion:
         for number, (chunk, start, end) in enumerate(zip(self.chunks, starts, ends, strict=True)):
             if number not in odd:
                 track = _track_of(KINDS[type(chunk)], chunk, form)
-                leave_out(track, self.columns, start, end)
+                defer_fields(track, self.columns, start, end)
                 usual_tracks[id(chunk)] = track, firsts[number]
         self.chunks = []
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from keyframer.formats.kit.declared_fields import put_fields
-from keyframer.formats.kit.scene_writing import NamesThatFit, cut_name, encode_name, plain_path
+from keyframer.formats.kit.scene_writing import UniqueByteNames, cut_name, encode_name, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.declared_fields import ENVIRONMENT, MAP, MAP_AMOUNT, MAP_FLAGS, MATERIAL
 from keyframer.formats.threeds.bridge.materials import SLOTS
@@ -68,7 +68,7 @@ def write_map(kind: type[Chunk], texture: TextureMap, names: MapNames) -> Chunk:
 
 def material_names(materials: Sequence[Material], report: LossReport, known: Mapping[int, bytes]) -> list[bytes]:
     """Return the stored name of each material; ``known`` are names in the original document, by number."""
-    names = NamesThatFit(16, reserved=known.values())
+    names = UniqueByteNames(16, reserved=known.values())
     claimed = [
         known[number] if number in known else names.claim(material.name, material.raw_name, "material")
         for number, material in enumerate(materials)

@@ -9,9 +9,9 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.fields import dataclass
-from keyframer.formats.kit.mesh_writing import Piece, pieces
+from keyframer.formats.kit.mesh_writing import MeshPiece, split_mesh
 from keyframer.formats.kit.rigid_joints import nodes_depth_first
-from keyframer.formats.kit.scene_writing import NamesThatFit, plain_path
+from keyframer.formats.kit.scene_writing import UniqueByteNames, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.original_conventions import apply
@@ -80,37 +80,39 @@ class NodeWriter:
 
     def __init__(self, prepared: PreparedScene, materials: list[bytes], maps: MapNames, report: LossReport) -> None:
         self.prepared = prepared
-        self.like = prepared.like
+        self.conventions = prepared.conventions
         self.scene = prepared.scene
         self.materials = materials
         self.maps = maps
         self.report = report
-        self.names = NamesThatFit(10, reserved=(*RESERVED, *self.like.taken))
+        self.names = UniqueByteNames(10, reserved=(*RESERVED, *self.conventions.taken))
         self.objects: list[Chunk] = []
         self.placed: list[Placed] = []
         self.numbers: dict[int, int] = {}
         """scene node number to keyframer number"""
-        self.free = self.like.first
+        self.free = self.conventions.first
         """number of the next new node"""
         self.parts: dict[int, tuple[str, int]] = {}
         """scene node of each object and keyframer node, by the `id` of its chunk"""
         self.shared: set[int] = set()
         """`id` of objects of the document that are written already"""
         self.needs_node = self._objects_that_need_nodes()
-        self.without_node = self.like.editor_only - self.needs_node
+        self.without_node = self.conventions.editor_only - self.needs_node
         """nodes that stay editor objects without a keyframer node"""
-        self.aims = find_aims(self.scene, prepared.world, prepared.fitter, set(self.like.nodes) - self.needs_node)
+        self.aims = find_aims(
+            self.scene, prepared.world, prepared.fitter, set(self.conventions.nodes) - self.needs_node
+        )
         self.lookers = {aim.node: number for number, aim in self.aims.items() if aim.node is not None}
         self.claimed = {number: self._claim(number, node) for number, node in enumerate(self.scene.nodes)}
 
     def _objects_that_need_nodes(self) -> frozenset[int]:
         """Return editor objects without a keyframer node in the document that now need one."""
-        if not self.like.editor_only:
+        if not self.conventions.editor_only:
             return frozenset()
         parents = {node.parent for node in self.scene.nodes}
         moved = {channel.node for channel in (self.scene.clips[0].channels if self.scene.clips else [])}
         numbers = set()
-        for number in self.like.editor_only:
+        for number in self.conventions.editor_only:
             node = self.scene.nodes[number]
             placed = np.any(node.position) or np.any(np.asarray(node.scale) != 1) or np.any(node.rotation_xyzw[:3])
             hangs = node.parent is not None or number in parents or number in moved or node.morph is not None
@@ -122,8 +124,8 @@ class NodeWriter:
         """Write all nodes depth first, parents before children: assimp finds parents only in this order."""
         above = evaluation_order(self.scene.nodes).parents.tolist()
         for number in nodes_depth_first(above, range(len(above))):
-            if number in self.like.untouched:
-                self.numbers |= {number: self.like.numbers[number]} if number in self.like.numbers else {}
+            if number in self.conventions.untouched:
+                self.numbers |= {number: self.conventions.numbers[number]} if number in self.conventions.numbers else {}
                 continue
             placed = len(self.placed)
             self._place(number, self.scene.nodes[number])
@@ -141,7 +143,7 @@ class NodeWriter:
 
     def _claim_number(self, number: int | None) -> int:
         """Return the keyframer number of a node: that of the document, or the next free one."""
-        known = None if number is None else self.like.numbers.get(number)
+        known = None if number is None else self.conventions.numbers.get(number)
         if known is None:
             known, self.free = self.free, self.free + 1
         if number is not None:
@@ -150,8 +152,8 @@ class NodeWriter:
 
     def _claim(self, number: int, node: Node) -> bytes:
         """Return the name in the file. A target has the name of its camera or light."""
-        if number in self.like.names:
-            return self.like.names[number]
+        if number in self.conventions.names:
+            return self.conventions.names[number]
         if number in self.lookers or node.kind is NodeKind.AMBIENT:
             return b""
         name = self.names.claim(node.name, node.raw_name)
@@ -189,13 +191,13 @@ class NodeWriter:
         if number in self.without_node:
             return
         if placed.kind is r.AmbientNode:  # the ambient light has no number, so it cannot be a parent
-            self.free += number not in self.like.nodes
+            self.free += number not in self.conventions.nodes
         else:
             placed.number = self._claim_number(number)
         self.placed.append(placed)
 
     def _dummy(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
-        chunk = self.like.chunk(number)
+        chunk = self.conventions.chunk(number)
         if chunk is not None and node.kind is not NodeKind.DUMMY:  # it has no mesh in the document either
             tracks = self.prepared.tracks(number, node, _KINDS.get(type(chunk), PLACING))
             return Placed(type(chunk), name, parent, tracks, self._instance(number))
@@ -209,12 +211,12 @@ class NodeWriter:
 
     def _pivot(self, number: int, node: Node) -> tuple[float, ...]:
         """Return the pivot of a node of the original document; pivots of new nodes are applied to their vertices."""
-        return tuple(map(float, node.pivot)) if number in self.like.nodes else (0.0, 0.0, 0.0)
+        return tuple(map(float, node.pivot)) if number in self.conventions.nodes else (0.0, 0.0, 0.0)
 
     def _camera(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
         assert node.camera is not None
         camera = self.scene.cameras[node.camera]
-        if camera.clip is not None and number not in self.like.nodes:
+        if camera.clip is not None and number not in self.conventions.nodes:
             self.report.add(Outcome.DROPPED, plain_path("cameras", camera.name), "clip planes cannot be stored")
         aim = self.aims[number]
         body = write_camera(camera, self.prepared.world[number, :3, 3], aim.place)
@@ -240,12 +242,12 @@ class NodeWriter:
         """Write the pieces of a mesh, each as an object with a node; the first piece is the parent of the others."""
         assert node.mesh is not None
         mesh, path = self.scene.meshes[node.mesh], plain_path("nodes", node.name)
-        if mesh.axes is not None and number not in self.like.nodes:
+        if mesh.axes is not None and number not in self.conventions.nodes:
             self.report.add(Outcome.BAKED, f"{path}/axes", "the mesh axes were replaced by those of its node")
-        if np.any(node.pivot) and number not in self.like.nodes:
+        if np.any(node.pivot) and number not in self.conventions.nodes:
             self.report.add(Outcome.BAKED, f"{path}/pivot", "the vertices were moved instead", extras=node.extras)
         matrix, points = self.prepared.matrix_and_points(number, needs_node=number in self.needs_node)
-        parts = pieces(mesh, _MOST)
+        parts = split_mesh(mesh, _MOST)
         if len(parts) > 1:
             words = f"{len(mesh.positions)} vertices and {len(mesh.corners)} faces are too many for one mesh"
             self.report.add(Outcome.BAKED, path, f"{words}: {len(parts)} pieces")
@@ -269,30 +271,30 @@ class NodeWriter:
                 placed.number = self._claim_number(None)
             self._hide(placed, number, node)
             hidden = placed.hidden and not _has_hide(placed)
-            if number in self.like.nodes:
-                hidden = placed.hidden and self.like.hides_object(number)
+            if number in self.conventions.nodes:
+                hidden = placed.hidden and self.conventions.hides_object(number)
             self._keep_object(number, self._object(object_name, mesh, body, hidden=hidden))
             if number not in self.without_node:
                 self.placed.append(placed)
 
     def _instance(self, number: int) -> bytes | None:
         """Return the instance name, which distinguishes nodes of a document that show one mesh."""
-        chunk = self.like.chunk(number)
+        chunk = self.conventions.chunk(number)
         instance = None if chunk is None else child(chunk, r.InstanceName)
         return None if instance is None else instance.name
 
     def _box(self, number: int, node: Node) -> tuple[Any, Any] | None:
-        return node.bounding_box if number in self.like.nodes else None
+        return node.bounding_box if number in self.conventions.nodes else None
 
     def _add_object(self, number: int, node: Node, name: bytes, body: Chunk) -> None:
         """Add the object of a camera or light."""
-        hidden = node.hidden and number in self.like.nodes and self.like.hides_object(number)
+        hidden = node.hidden and number in self.conventions.nodes and self.conventions.hides_object(number)
         flags: list[Chunk] = [r.ObjectHidden()] if hidden else []
         self._keep_object(number, r.NamedObject(name, children=[*flags, body]))
 
     def _keep_object(self, number: int, written: r.NamedObject) -> None:
         """Add an object, unless another node has added this object of the document already."""
-        original_object = self.like.object(number)
+        original_object = self.conventions.object(number)
         if original_object is not None and id(original_object) in self.shared:
             return
         if original_object is not None:
@@ -305,8 +307,8 @@ class NodeWriter:
         """Replace the vertices of an object that is a morph shape."""
         body = child(written, r.Mesh)
         points = None if body is None else child(body, r.PointArray)
-        if original_object.name in self.like.shapes and points is not None:
-            points.points = self.like.shapes[original_object.name].astype("<f4")
+        if original_object.name in self.conventions.shapes and points is not None:
+            points.points = self.conventions.shapes[original_object.name].astype("<f4")
 
     @staticmethod
     def _object(name: bytes, mesh: Mesh, body: r.Mesh, *, hidden: bool) -> r.NamedObject:
@@ -315,7 +317,7 @@ class NodeWriter:
         flags += [] if mesh.receives_shadows else [r.ObjectReceivesNoShadow()]
         return r.NamedObject(name, children=[*flags, body])
 
-    def _morph(self, number: int, node: Node, name: bytes, matrix: Floats, parts: list[Piece]) -> list[Chunk]:
+    def _morph(self, number: int, node: Node, name: bytes, matrix: Floats, parts: list[MeshPiece]) -> list[Chunk]:
         """Write the morph track; shapes other than the mesh itself become hidden objects."""
         track = self.prepared.fitted.get(number, {}).get("morph")
         path = f"{plain_path('nodes', node.name)}/morph"
@@ -337,7 +339,7 @@ class NodeWriter:
             names[place] = self.names.claim(word)
             local = (np.asarray(shape, np.float64) - pivot) * flip
             points = local @ matrix[:3, :3].T + matrix[:3, 3]
-            surface = self.like.surface(number, needs_node=number in self.needs_node)
+            surface = self.conventions.surface(number, needs_node=number in self.needs_node)
             if surface is not None:
                 points = apply(surface[0], shape)
             body = write_mesh(mesh, parts[0], points, matrix, [], reverse=bool(self.prepared.flipped[number]))
@@ -347,7 +349,7 @@ class NodeWriter:
 
     def _shape(self, word: str) -> bytes | None:
         """Return the object of the document that has the name of a shape."""
-        return next((name for name in self.like.links.surfaces if self.names.shown(name) == word), None)
+        return next((name for name in self.conventions.links.surfaces if self.names.shown(name) == word), None)
 
     def _hide(self, placed: Placed, number: int, node: Node) -> None:
         placed.hidden = node.hidden

@@ -8,7 +8,7 @@ import numpy as np
 
 from keyframer.arrays import Floats, Ints
 from keyframer.formats.kit.declared_fields import put_fields
-from keyframer.formats.kit.mesh_writing import Piece
+from keyframer.formats.kit.mesh_writing import MeshPiece
 from keyframer.formats.kit.scene_writing import encode_name
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, LIGHT_COLOR, SPOT, SPOT_NUMBERS
@@ -19,7 +19,7 @@ from keyframer.scene import Camera, Light, LightType, Mesh
 
 
 def write_mesh(
-    mesh: Mesh, piece: Piece, points: Floats, matrix: Floats, materials: list[bytes], *, reverse: bool
+    mesh: Mesh, piece: MeshPiece, points: Floats, matrix: Floats, materials: list[bytes], *, reverse: bool
 ) -> r.Mesh:
     """Write one piece of a mesh.
 
@@ -47,7 +47,7 @@ def write_mesh(
     return r.Mesh(children=list(parts))
 
 
-def _face_flags(mesh: Mesh, piece: Piece, reverse: bool) -> Ints:
+def _face_flags(mesh: Mesh, piece: MeshPiece, reverse: bool) -> Ints:
     """Return visible edges, stored as CA, BC, AB; all edges if the mesh has no flags."""
     if mesh.edges is None:
         return np.full(len(piece.faces), 7)

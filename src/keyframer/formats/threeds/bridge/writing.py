@@ -105,9 +105,9 @@ def write_document(
     prepared: PreparedScene, clip: Clip, report: LossReport
 ) -> tuple[Document, dict[int, tuple[str, int]]]:
     """Return the document of a prepared scene, and the scene part of each record."""
-    scene, like = prepared.original, prepared.like
-    maps = MapNames(report, as_given=bool(like.nodes))
-    names = material_names(scene.materials, report, like.material_names)
+    scene, conventions = prepared.original, prepared.conventions
+    maps = MapNames(report, as_given=bool(conventions.nodes))
+    names = material_names(scene.materials, report, conventions.material_names)
     nodes = NodeWriter(prepared, names, maps, report)
     nodes.place_all()
     materials = [write_material(material, name, maps) for material, name in zip(scene.materials, names, strict=True)]
@@ -117,21 +117,21 @@ def write_document(
     editor: list[Chunk] = [r.MeshVersion(3), *materials, scale, *around, *nodes.objects]
     parts: list[Chunk] = [r.Version(3), r.Editor(children=list(editor))]
     chunks = nodes.chunks()
-    if chunks or like.has_keyframer:
-        parts.append(r.Keyframer(children=[*keyframer_head(prepared.fitter, clip, report, like), *chunks]))
+    if chunks or conventions.has_keyframer:
+        parts.append(r.Keyframer(children=[*keyframer_head(prepared.fitter, clip, report, conventions), *chunks]))
     painted = {id(chunk): ("materials", number) for number, chunk in enumerate(materials)}
     numbers = {name.lower(): number for number, name in reversed(list(enumerate(names)))}
     document = new_document(*parts)
-    return document, nodes.parts | painted | painted_groups(document, numbers)
+    return document, nodes.parts | painted | face_group_materials(document, numbers)
 
 
-def painted_groups(document: Document, numbers: Mapping[bytes, int]) -> dict[int, tuple[str, int]]:
+def face_group_materials(document: Document, numbers: Mapping[bytes, int]) -> dict[int, tuple[str, int]]:
     """Return the material number of each face group by the group's `id`; ``numbers`` has lower case names."""
     groups = [(id(group), group.material.lower()) for group in document.find(r.MaterialGroup)]
     return {group: ("materials", numbers[name]) for group, name in groups if name in numbers}
 
 
-def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, like: OriginalConventions) -> list[Chunk]:
+def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, conventions: OriginalConventions) -> list[Chunk]:
     """Return the chunks before the nodes: header, active segment, current time."""
     begin, end = (float(value) for value in fitter.times([clip.start, clip.end]))
     first, last = whole_frame(begin), whole_frame(end)
@@ -142,10 +142,10 @@ def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, like: Orig
     if now != shown:
         report.add(Outcome.APPROXIMATED, "/clips/current", f"the current frame became {now}")
     header = r.KeyframerHeader(5, _WRITER, last)
-    if like.has_keyframer:
-        known = like.header or header
+    if conventions.has_keyframer:
+        known = conventions.header or header
         header = r.KeyframerHeader(known.revision, encode_name(clip.name), known.length)
         if NodeProgram(known.revision, known.name).is_max:
             now *= TICKS_PER_FRAME
-    time = [] if clip.current is None and like.has_keyframer else [r.CurrentTime(now)]
+    time = [] if clip.current is None and conventions.has_keyframer else [r.CurrentTime(now)]
     return [header, r.Frames(first, last), *time]

@@ -5,7 +5,7 @@ and cameras, `materials` materials and maps, `nodes` the nodes and tracks of the
 files.
 """
 
-from keyframer.formats.threeds.chunk import settle_homes
+from keyframer.formats.threeds.chunk import compute_valid_children
 from keyframer.formats.threeds.records.basics import *  # noqa: F403
 from keyframer.formats.threeds.records.editor import *  # noqa: F403
 from keyframer.formats.threeds.records.materials import *  # noqa: F403
@@ -13,4 +13,4 @@ from keyframer.formats.threeds.records.nodes import *  # noqa: F403
 from keyframer.formats.threeds.records.objects import *  # noqa: F403
 from keyframer.formats.threeds.records.project import *  # noqa: F403
 
-settle_homes()
+compute_valid_children()

@@ -80,21 +80,21 @@ class Merger(bridge.Merger[Options]):
         """Return the scene with a frame rate, an active segment and ticks that are whole numbers of frames."""
         if not scene.clips or not before.clips:
             return scene
-        given, like = scene.clips[0], before.clips[0]
-        step = max(round(like.units_per_frame), 1)
+        given, original_clip = scene.clips[0], before.clips[0]
+        step = max(round(original_clip.units_per_frame), 1)
         fps = frames_per_second(given)
-        if (given.rate, given.units_per_frame) == (like.rate, like.units_per_frame):
+        if (given.rate, given.units_per_frame) == (original_clip.rate, original_clip.units_per_frame):
             clip = given
         else:
             whole = max(round(fps), 1)
-            if like.rate % whole == 0:  # the same number of ticks per second: no time changes
-                step = round(like.rate / whole)
-            clip = in_time_unit(given, like.unit, whole * float(step), float(step))
+            if original_clip.rate % whole == 0:  # the same number of ticks per second: no time changes
+                step = round(original_clip.rate / whole)
+            clip = in_time_unit(given, original_clip.unit, whole * float(step), float(step))
             if round(fps) != fps:
                 words = f"{max(round(fps), 1)} frames a second; the clip has {fps:g}"
                 report.add(Outcome.APPROXIMATED, "/clips/rate", words)
         first, last = (step * float(round(time / step)) for time in (clip.start, clip.end))
-        changed = clip is not given or (clip.start, clip.end) != (like.start, like.end)
+        changed = clip is not given or (clip.start, clip.end) != (original_clip.start, original_clip.end)
         if changed and (first, last) != (clip.start, clip.end):
             words = f"the active segment became {first / step:g} to {last / step:g}"
             report.add(Outcome.APPROXIMATED, "/clips/segment", words)

@@ -159,7 +159,7 @@ class _Builder:
             node = self.scene.nodes[number]
             self.reporter.report(LINK_PARENT_CYCLE, self.records[number], "parent_id", name=repr(node.name))
             node.parent = None
-        for number in order.blind:
+        for number in order.untargeted:
             self.reporter.report(LINK_TARGET_CYCLE, self.records[number], name=repr(self.scene.nodes[number].name))
         self._report_duplicate_ids(used)
 

@@ -13,7 +13,7 @@ import numpy as np
 from keyframer.arrays import Floats
 from keyframer.curves import Track
 from keyframer.fields import dataclass
-from keyframer.formats import facts_of
+from keyframer.formats import properties_of
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
@@ -22,8 +22,8 @@ from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
-    NamesThatFit,
     Tolerance,
+    UniqueByteNames,
     Written,
     check_max_error,
     first_clip,
@@ -136,15 +136,15 @@ class RecordWriter:
         clip: Clip,
         options: WriteOptions,
         report: LossReport,
-        like: OriginalConventions | None = None,
+        conventions: OriginalConventions | None = None,
     ) -> None:
         self.scene = scene
         self.clip = clip
         self.sort = DIALECTS[options.dialect]
         self.report = report
-        self.follows = like is not None
-        self.like = like or OriginalConventions()
-        self.names = NamesThatFit(encoding=options.encoding, reserved=self.like.taken)
+        self.follows = conventions is not None
+        self.conventions = conventions or OriginalConventions()
+        self.names = UniqueByteNames(encoding=options.encoding, reserved=self.conventions.taken)
         self.encoding = options.encoding
         self.frame_rate = max(round(frames_per_second(clip)), 1)
         self.delta = max(round(TICKS_PER_SECOND / frames_per_second(clip)), 1)
@@ -155,7 +155,7 @@ class RecordWriter:
         self.records: list[Record] = []
         self.ids: dict[int, int] = {}
         """node number to object id"""
-        self.next_id = self.like.next_id
+        self.next_id = self.conventions.next_id
         self.parts: dict[int, tuple[str, int]] = {}
         """node or material of each record, by the record's `id`"""
 
@@ -168,11 +168,11 @@ class RecordWriter:
         nodes = [(i, node) for i, node in enumerate(self.scene.nodes) if node.kind is not NodeKind.AMBIENT]
         if len(nodes) < len(self.scene.nodes):
             self.report.add(Outcome.DROPPED, "/lights/ambient", "the format has no ambient light")
-        self.ids = dict(self.like.ids)
+        self.ids = dict(self.conventions.ids)
         for number, _ in nodes:
             if number not in self.ids:
                 self.ids[number], self.next_id = self.next_id, self.next_id + 1
-        nodes = [(number, node) for number, node in nodes if number not in self.like.untouched]
+        nodes = [(number, node) for number, node in nodes if number not in self.conventions.untouched]
         materials = self._materials()
         bound = bind_pose(self.scene, self.rest) if self.scene.skins else {}
         records_by_node = {number: self._node(number, node, bound.get(number), materials) for number, node in nodes}
@@ -195,9 +195,9 @@ class RecordWriter:
 
     def _materials(self) -> list[int]:
         """Write the materials. Return the id of each by number."""
-        known = self.like.materials
-        names = NamesThatFit(encoding=self.encoding, reserved=[name for name, _ in known.values()])
-        next_id, ids = self.like.next_material, []
+        known = self.conventions.materials
+        names = UniqueByteNames(encoding=self.encoding, reserved=[name for name, _ in known.values()])
+        next_id, ids = self.conventions.next_material, []
         for number, material in enumerate(self.scene.materials):
             name, material_id = known.get(number, (b"", next_id))
             next_id += number not in known
@@ -209,11 +209,11 @@ class RecordWriter:
 
     def _node(self, number: int, node: Node, bind: tuple[Any, Any, Any] | None, materials: list[int]) -> Record:
         record = record_of(self.scene, node, self.sort, self.report)
-        original_record = self.like.records.get(number)
+        original_record = self.conventions.records.get(number)
         if isinstance(record, r.Mesh) and isinstance(original_record, r.Mesh):
             record = type(original_record)()
         thing: Any = record
-        thing.name = self.like.names.get(number) or self.names.claim(node.name, node.raw_name)
+        thing.name = self.conventions.names.get(number) or self.names.claim(node.name, node.raw_name)
         thing.id = self.ids[number]
         thing.parent_id = -1 if node.parent is None else self.ids.get(node.parent, -1)
         thing.hidden = int(node.hidden)
@@ -261,7 +261,7 @@ class RecordWriter:
     def _target_place(self, number: int, node: Node) -> Floats | None:
         """Return the target point of a camera or light at rest, in scene space; None for free cameras."""
         stored_aim = None if node.light is None else self.scene.lights[node.light].target
-        if number in self.like.records and stored_aim is not None:
+        if number in self.conventions.records and stored_aim is not None:
             return np.array(stored_aim)
         if node.target is not None:
             return np.asarray(self.rest[node.target, :3, 3])
@@ -285,7 +285,7 @@ class RecordWriter:
         return target
 
     def _controllers(self, nodes: list[tuple[int, Node]], bound: set[int]) -> list[r.Controller]:
-        announced = facts_of(self.scene.source_format).key_flags_are_tcb_bits
+        announced = properties_of(self.scene.source_format).key_flags_are_tcb_bits
         controllers: list[r.Controller] = []
         written = {number for number, _ in nodes}
         clips = self.scene.clips[:1]
@@ -303,11 +303,11 @@ class RecordWriter:
             node_controllers = write_controllers(self.scene, node, tracks, number in bound, announced, self.report)
             for controller in node_controllers:
                 controller.owner_id = self.ids[number]
-                original_controller = self.like.controllers.get((controller.owner_id, controller.type))
+                original_controller = self.conventions.controllers.get((controller.owner_id, controller.type))
                 controller.id = self.next_id if original_controller is None else original_controller
                 self.next_id += original_controller is None
-                if controller.type == r.POSITION and self.like.position_scale != 1.0:
-                    controller.keys.value = (controller.keys.value / self.like.position_scale).astype("<f4")
+                if controller.type == r.POSITION and self.conventions.position_scale != 1.0:
+                    controller.keys.value = (controller.keys.value / self.conventions.position_scale).astype("<f4")
             controllers += node_controllers
         return controllers
 
@@ -318,12 +318,12 @@ class RecordWriter:
         )
         times = (float(value) for value in self.fitter.times([self.clip.start, self.clip.end]))
         begin, end = (time if math.isfinite(time) else 0.0 for time in times)
-        flexporter = self.like.flexporter if self.follows else self._looks_like_flexporter()
+        flexporter = self.conventions.flexporter if self.follows else self._looks_like_flexporter()
 
         def in_ticks(last: int) -> bool:
             return not flexporter and last % self.delta == 0 and last >= last_key
 
-        for step in dict.fromkeys((self.like.step, self.delta, 1) if self.follows else (self.delta, 1)):
+        for step in dict.fromkeys((self.conventions.step, self.delta, 1) if self.follows else (self.delta, 1)):
             first, last = whole_frame(begin / step), whole_frame(end / step)
             exact = first * step == begin and last * step == end
             if exact and in_ticks(last) == (step == 1):
