@@ -168,7 +168,7 @@ class _Reader:
                 local = affine.inverse(world[:, node.parent]) @ local
             position, turn, size = affine.decompose(local)
             if np.abs(affine.compose(position, turn, size) - local).max() > 1e-4 * max(1.0, float(np.abs(size).max())):
-                detail = "a sheared place is written without its shear"
+                detail = "shear cannot be stored and is removed"
                 self.report.add(Outcome.APPROXIMATED, f"/nodes/{node.name}", detail)
             flips = np.where(np.sum(turn[1:] * turn[:-1], axis=1) < 0, -1.0, 1.0)
             turn = turn * np.concatenate([[1.0], np.cumprod(flips)])[:, None]
@@ -186,10 +186,10 @@ class _Reader:
             node.camera = len(scene.cameras)
             planes = (thing.data.clip_start, thing.data.clip_end)
             if thing.data.type != "PERSP":
-                detail = "cameras without perspective are written with a field of view"
+                detail = "written as a perspective camera"
                 self.report.add(Outcome.DROPPED, f"/cameras/{thing.data.name}/{thing.data.type.lower()}", detail)
             if thing.data.shift_x or thing.data.shift_y:
-                self.report.add(Outcome.DROPPED, f"/cameras/{thing.data.name}/shift", "old cameras look straight ahead")
+                self.report.add(Outcome.DROPPED, f"/cameras/{thing.data.name}/shift", "lens shift cannot be stored")
             scene.cameras.append(Camera(thing.data.name, fov_degrees=math.degrees(thing.data.angle_x), clip=planes))
         elif thing.type == "LIGHT":
             node.light = len(scene.lights)
@@ -305,7 +305,7 @@ class _Reader:
         played = [each.animation_data.action for each in moved if each.animation_data is not None]
         for action in clip_actions():
             if action not in played:
-                self.report.add(Outcome.DROPPED, f"/clips/{action.name}", "only what the scene plays is written")
+                self.report.add(Outcome.DROPPED, f"/clips/{action.name}", "only the clip that is playing is exported")
 
     def _skin(self, thing: Any, rig: Any) -> Skin:
         bones = [bone.name for bone in rig.data.bones]
@@ -332,7 +332,9 @@ class _Reader:
         if material.name not in self.materials:
             self.materials[material.name] = len(self.scene.materials)
             self.scene.materials.append(_read_material(material, self.report))
-            self.report.add(Outcome.APPROXIMATED, f"/materials/{material.name}", "colours, gloss and images only")
+            self.report.add(
+                Outcome.APPROXIMATED, f"/materials/{material.name}", "only colours, gloss and images are exported"
+            )
         return self.materials[material.name]
 
     def _background(self) -> tuple[float, float, float] | None:
@@ -425,7 +427,7 @@ def _read_material(material: Any, report: LossReport) -> Material:
             written.append(image)
     left = {image.name for socket in inputs for image in _images_behind(socket) if image not in written}
     for name in sorted(left):
-        report.add(Outcome.DROPPED, f"/materials/{material.name}/images", f"{name} has no place in old materials")
+        report.add(Outcome.DROPPED, f"/materials/{material.name}/images", f"{name} cannot be stored in this material")
     return made
 
 

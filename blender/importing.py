@@ -342,7 +342,7 @@ class _Builder:
             bound_at, error = bound_points(skin, points.reshape(-1, 3).astype(np.float64))
             part.foreach_set("co", bound_at.astype(np.float32).reshape(-1))
         if error > _EVERY_NUMBER:
-            detail = "influences of a vertex disagree about its place at rest"
+            detail = "the influences of a vertex have different rest positions"
             self.report.add(Outcome.APPROXIMATED, f"/skins/{skin.name}", detail, error=error, unit="Blender unit")
         thing.data.update()
         self.armature.bind(thing, node.skin)
@@ -495,7 +495,7 @@ class _Builder:
             lines |= set(dropped)
         for number, node in enumerate(self.scene.nodes):
             if node.target is not None and number in self.objects and (node.camera is not None or self._is_lit(node)):
-                detail = "looks by its rotation; the target stays as an empty"
+                detail = "aimed by its rotation; the target is an empty"
                 self.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
 
 

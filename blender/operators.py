@@ -24,7 +24,7 @@ from . import animation, exporting, importing, report
 FAILURES = (FormatError, OSError, ValueError, MemoryError)
 """exceptions for damaged, missing or unsuitable files"""
 EXTENSIONS = sorted({ending for known in (*FORMATS, *IMPORTERS) for ending in known.extensions})
-_READERS = [("AUTO", "Automatic", "Find out by the content of the file")]
+_READERS = [("AUTO", "Automatic", "Detect the format from the content of the file")]
 _READERS += [(known.name, known.title, f"Read as {known.title}") for known in (*FORMATS, *IMPORTERS)]
 _WRITERS = [
     (known.name, known.title, f"Write {known.title} ({', '.join(known.extensions)})")
@@ -81,10 +81,19 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
     directory: StringProperty(subtype="DIR_PATH", options={"SKIP_SAVE", "HIDDEN"})
     files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"SKIP_SAVE", "HIDDEN"})
     scale: FloatProperty(
-        name="Scale", default=1.0, min=1e-6, soft_min=0.001, soft_max=1000.0, description="All lengths times this"
+        name="Scale",
+        default=1.0,
+        min=1e-6,
+        soft_min=0.001,
+        soft_max=1000.0,
+        description="Multiply all lengths by this factor",
     )
     fps: FloatProperty(
-        name="Frame Rate", default=0.0, min=0.0, max=1000.0, description="Frames a second; 0 takes that of the file"
+        name="Frame Rate",
+        default=0.0,
+        min=0.0,
+        max=1000.0,
+        description="Frames per second; 0 uses the rate of the file",
     )
     keys: EnumProperty(
         name="Keys",
@@ -146,7 +155,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
                 if _is_recognised(path):
                     yield path
                 else:
-                    self.report({"INFO"}, f"{path.name} was passed over: not a format that is known")
+                    self.report({"INFO"}, f"{path.name} was skipped: unknown format")
 
     def _chosen(self) -> importing.Options:
         return importing.Options(
@@ -173,11 +182,15 @@ class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
     filename_ext = FORMATS[0].extensions[0]
     filter_glob: StringProperty(default=";".join(f"*{ending}" for ending in EXTENSIONS), options={"HIDDEN"})
     format: EnumProperty(
-        name="Format", items=[("AUTO", "By Extension", "As the name of the file says"), *_WRITERS], default="AUTO"
+        name="Format",
+        items=[("AUTO", "By Extension", "From the extension of the file name"), *_WRITERS],
+        default="AUTO",
     )
-    selected: BoolProperty(name="Selected Only", default=False, description="Leave out what is not selected")
-    animated: BoolProperty(name="Animation", default=True, description="Write the motion from first to last frame")
-    scale: FloatProperty(name="Scale", default=1.0, min=1e-6, description="All lengths times this")
+    selected: BoolProperty(name="Selected Only", default=False, description="Export only the selected objects")
+    animated: BoolProperty(
+        name="Animation", default=True, description="Export the animation from the first to the last frame"
+    )
+    scale: FloatProperty(name="Scale", default=1.0, min=1e-6, description="Multiply all lengths by this factor")
     options: StringProperty(
         name="Options", default="", description="Options of the format, such as max_error=0.001; separated by commas"
     )

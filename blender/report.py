@@ -54,7 +54,7 @@ def draw_lines(layout: Any, reports: list[FileReport]) -> None:
     if len(lines) > _MOST_SHOWN:
         layout.label(text=f"… and {len(lines) - _MOST_SHOWN} more")
     names = ", ".join(f"“Keyframer: {report.name}”" for report in reports[:3])
-    layout.label(text=f"All of it is in the Text Editor: {names}", icon="TEXT")
+    layout.label(text=f"Details are in the Text Editor: {names}", icon="TEXT")
 
 
 def show(context: Any, title: str, reports: list[FileReport]) -> None:

@@ -42,9 +42,7 @@ LIMIT_IMAGE_BYTES = issue_type("LIMIT_IMAGE_BYTES", _E, "decoded images would ta
 LIMIT_ARCHIVE_BYTES = issue_type(
     "LIMIT_ARCHIVE_BYTES", _E, "unpacked members of the archive would take {count: byte}, the limit is {limit}"
 )
-LIMIT_COPIES = issue_type(
-    "LIMIT_COPIES", _E, "repeated use of {what} would expand to {count: number}, the limit is {limit}"
-)
+LIMIT_COPIES = issue_type("LIMIT_COPIES", _E, "{what} would expand to {count: number}, the limit is {limit}")
 LIMIT_BUDGETS = {
     "copies": LIMIT_COPIES,
     "nodes": LIMIT_NODES,

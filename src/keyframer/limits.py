@@ -106,7 +106,7 @@ class Budget:
         self.spent[kind] = self.spent.get(kind, 0) + count
         return self.spent[kind] <= self.room(kind)
 
-    def spend(self, kind: str, count: int, path: str = "/", what: str = "parts") -> None:
+    def spend(self, kind: str, count: int, path: str = "/", what: str = "repeated use of data") -> None:
         """Count work before it is done; raises `FormatError` with the code of its kind, counting nothing, if it exceeds
         the budget."""
         if count > self.left(kind):

@@ -477,7 +477,7 @@ def test_an_import_that_fails_leaves_nothing_behind(session: Session) -> None:
 def test_the_export_names_what_old_files_have_no_place_for(session: Session) -> None:
     text = session.said("left out")["text"]
     for line in (
-        "dropped: /clips/second: only what the scene plays is written",
+        "dropped: /clips/second: only the clip that is playing is exported",
         "dropped: /cameras/Flat/ortho: ",
         "dropped: /cameras/Flat/shift: ",
         "dropped: /nodes/Instance/instances: ",

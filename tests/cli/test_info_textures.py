@@ -108,7 +108,7 @@ def test_folders_given(run: Run, scene: Path, tmp_path: Path) -> None:
     assert rows(run, scene, "--texture-path", tmp_path / "more")["gone.png"]["status"] == "missing"
     found = rows(run, scene, "--texture-path", tmp_path / "more", "--texture-recursive")["gone.png"]
     assert (found["status"], found["found"]) == ("guessed", str(more / "gone.png"))
-    assert found["rule"] == "under its own name, in a folder inside"
+    assert found["rule"] == "under its own name, in a subfolder"
     unseen = rows(run, scene, "--no-textures")
     assert {row["status"] for row in unseen.values()} == {"not looked for"}
 

@@ -219,7 +219,7 @@ def test_textures_are_found_where_the_user_says(run: Run, tmp_path: Path) -> Non
         out,
         "-f",
     )
-    assert "STONE.PNG: stone.png in another case in a folder inside" in ran.err
+    assert "STONE.PNG: stone.png in another case in a subfolder" in ran.err
     assert out.read_bytes() != plain.read_bytes()
 
 

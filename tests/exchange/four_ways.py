@@ -61,7 +61,7 @@ def ways(name: str, folder: Path, format: str | None = None) -> dict[str, dict[s
     found["viewer"]["format"] = None if file.report.format is None else file.report.format.name
     found["viewer"]["issues"] = file.report.counts
     failure = described["failure"]
-    scene = file.material.scene
+    scene = file.loaded.scene
     found["viewer"]["nodes"] = failure["code"] if scene is None else [node.name for node in scene.nodes]
     return found
 

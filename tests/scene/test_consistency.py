@@ -53,29 +53,35 @@ BROKEN: list[tuple[Break, str]] = [
         put(node, morph=Morph(["wide"], [shape(4, 3)])),
         "node 'body': morph shape 'wide' is 4 x 3, its mesh is 3 x 3",
     ),
-    (put(node, morph=Morph(["a", "b"], [shape(3, 3)])), "node 'body': 1 morph shapes with 2 names"),
+    (put(node, morph=Morph(["a", "b"], [shape(3, 3)])), "node 'body': 1 morph shape with 2 names"),
     (put(mesh, positions=shape(3)), "mesh 'tri': positions must be n x 3, not 3"),
-    (put(mesh, positions=shape(2, 3)), "mesh 'tri': corners name number 2, but there are 2 vertices"),
-    (put(mesh, corners=np.array([[0, -1, 2]])), "mesh 'tri': corners name number -1"),
+    (put(mesh, positions=shape(2, 3)), "mesh 'tri': corners refer to number 2, but the number of vertices is 2"),
+    (put(mesh, corners=np.array([[0, -1, 2]])), "mesh 'tri': corners refer to number -1"),
     (put(mesh, corners=np.array([[0, 1]])), "mesh 'tri': corners must be 1 x 3, not 1 x 2"),
     (put(mesh, corners=np.array(0)), "mesh 'tri': corners must be 0 x 3, not a single number"),
-    (put(mesh, uv=shape(2, 2)), "mesh 'tri': uv_corners name number 2, but there are 2 entries"),
+    (put(mesh, uv=shape(2, 2)), "mesh 'tri': uv_corners refer to number 2, but the number of entries is 2"),
     (put(mesh, uv=shape(3, 3)), "mesh 'tri': uv must be n x 2, not 3 x 3"),
     (put(mesh, uv_corners=np.zeros((2, 3), int)), "mesh 'tri': uv_corners must be 1 x 3, not 2 x 3"),
-    (put(mesh, colors=shape(1, 3)), "mesh 'tri': color_corners name number 2, but there are 1 entries"),
+    (put(mesh, colors=shape(1, 3)), "mesh 'tri': color_corners refer to number 2, but the number of entries is 1"),
     (put(mesh, smoothing=shape(2)), "mesh 'tri': smoothing must be 1 number, not 2 numbers"),
     (put(mesh, edges=shape(1, 1)), "mesh 'tri': edges must be 1 number, not 1 x 1"),
     (
         put(mesh, face_materials=np.array([1])),
-        "mesh 'tri': face_materials name number 1, but there are 1 materials",
+        "mesh 'tri': face_materials refer to number 1, but the number of materials is 1",
     ),
-    (put(mesh, face_materials=np.array([-2])), "mesh 'tri': face_materials name number -2"),
-    (put(skin, joints=[2]), "skin 'skin': joints name number 2, but there are 2 nodes"),
+    (put(mesh, face_materials=np.array([-2])), "mesh 'tri': face_materials refer to number -2"),
+    (put(skin, joints=[2]), "skin 'skin': joints refer to number 2, but the number of nodes is 2"),
     (put(skin, inverse_bind=shape(2, 4, 4)), "skin 'skin': inverse_bind must be 1 x 4 x 4, not 2 x 4 x 4"),
-    (put(skin, influences=np.array([0, 0, 1])), "skin 'skin': influences name number 1, but there are 1 joints"),
+    (
+        put(skin, influences=np.array([0, 0, 1])),
+        "skin 'skin': influences refer to number 1, but the number of joints is 1",
+    ),
     (put(skin, weights=shape(2)), "skin 'skin': weights must be 3 numbers, not 2 numbers"),
     (put(skin, positions=shape(2, 3)), "skin 'skin': positions must be 3 x 3, not 2 x 3"),
-    (put(skin, vertices=np.array([0, 1, 3])), "node 'body': the skin's vertices name number 3, but there are 3"),
+    (
+        put(skin, vertices=np.array([0, 1, 3])),
+        "node 'body': the skin's vertices refer to number 3, but the number of vertices is 3",
+    ),
 ]
 
 
@@ -84,7 +90,7 @@ BROKEN: list[tuple[Break, str]] = [
 def test_what_is_wrong_is_said(change: Break, words: str, name: str, tmp_path: Path) -> None:
     scene = sound()
     change(scene)
-    with pytest.raises(ValueError, match="the scene contradicts itself: ") as caught:
+    with pytest.raises(ValueError, match="the scene is inconsistent: ") as caught:
         keyframer.save(scene, tmp_path / name)
     assert words in str(caught.value)
     assert not list(tmp_path.iterdir())

@@ -191,19 +191,19 @@ def test_image_lists(tmp_path: Path) -> None:
     source = TextureSource(TextureFinder([tmp_path]))
     fire = source.open("FIRE.IFL")
     assert fire.texture is not None
-    assert fire.reason == "an Autodesk image list (IFL): its first image fire01.png is taken"
+    assert fire.reason == "an Autodesk image list (IFL): its first image fire01.png is used"
     for name in ("evil.ifl", "self.ifl"):
         opened = source.open(name)
         assert opened.texture is None
-        assert opened.reason == "an Autodesk image list (IFL) whose first image is not found"
+        assert opened.reason == "an Autodesk image list (IFL) whose first image was not found"
     assert source.open("nothing.png").reason is None
     assert len(source.opened) == 4
     maps = {name: TextureMap(f"{name}.ifl") for name in ("fire", "evil", "self")}
     uses = scene_textures(Scene(materials=[Material("m", maps=maps)]), TextureFinder([tmp_path]))
     assert [(use.status, use.image or use.problem) for use in uses] == [
         ("found", "an Autodesk image list (IFL): fire01.png, PNG, 6 x 4"),
-        ("unusable", "an Autodesk image list (IFL) whose first image is not found"),
-        ("unusable", "an Autodesk image list (IFL) whose first image is not found"),
+        ("unusable", "an Autodesk image list (IFL) whose first image was not found"),
+        ("unusable", "an Autodesk image list (IFL) whose first image was not found"),
     ]
 
 

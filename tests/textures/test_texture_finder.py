@@ -59,7 +59,7 @@ def test_folders_in_order_and_those_inside_on_request(tmp_path: Path) -> None:
     inside = TextureFinder([own, given_], recursive=True).find("DEEP.png")
     assert inside.path == own / "sub" / "deep.png"
     assert inside.from_inside
-    assert "in a folder inside" in str(inside)
+    assert "in a subfolder" in str(inside)
     assert [match.name for match in finder.matches] == ["A.PNG", "B.PNG", "deep.png"]
 
 

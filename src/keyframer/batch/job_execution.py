@@ -76,7 +76,7 @@ def _perform(job: Job, result: Result, outputs: list[Output]) -> None:
 
     operation = OPERATIONS.get(job.operation)
     if operation is None:
-        raise ValueError(f"no operation is called {job.operation!r} (there are: {', '.join(OPERATIONS)})")
+        raise ValueError(f"unknown operation {job.operation!r} (known: {', '.join(OPERATIONS)})")
     with running(), Budget(limits_of(job.options.get("limit", {}))).opened():
         subject = JobInput(job, outputs)
         result["sha256"] = hashlib.sha256(subject.data).hexdigest()

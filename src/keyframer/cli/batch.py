@@ -85,7 +85,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MIB",
         help=f"memory limit per worker process, in MiB (default: {MEMORY >> 20})",
     )
-    cluster = parser.add_argument_group("cluster (needs the extra 'cluster'; docs/batch.md explains whom you trust)")
+    cluster = parser.add_argument_group("cluster (needs the extra 'cluster'; docs/batch.md explains the risks)")
     cluster.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler: tcp://host:8786 or tls://host:8786")
     cluster.add_argument(
         "--tls-ca", metavar="FILE", help="certificate of the authority that signed the cluster certificate"

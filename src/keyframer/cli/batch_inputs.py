@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             action="append",
             default=[],
             metavar="GLOB",
-            help=f"{words} files whose name matches, or whose path below IN if GLOB has a / (may be repeated)",
+            help=f"{words} files whose name matches; if GLOB has a /, whose path below IN matches (may be repeated)",
         )
 
 
@@ -154,6 +154,4 @@ def _from_store(url: str, options: argparse.Namespace) -> Iterator[InputFile]:
         yield InputFile(url, "url", error=as_format_error(error))
         return
     if is_empty:
-        yield InputFile(
-            url, "url", error=FormatError("IO_READ_FAILED", 0, "/", "no files with a known extension there")
-        )
+        yield InputFile(url, "url", error=FormatError("IO_READ_FAILED", 0, "/", "no files with a known extension"))

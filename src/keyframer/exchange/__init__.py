@@ -313,11 +313,11 @@ def exporter_for(path: PathLike, format: str | None = None) -> Exporter:
         return candidates[0]
     if candidates:
         names = " or ".join(known.name for known in candidates)
-        raise ValueError(f"the extension {extension!r} does not say which format is meant: {names}")
+        raise ValueError(f"several formats have the extension {extension!r}: {names}")
     if format is not None:
         raise ValueError(f"cannot write {format!r} (known: {', '.join(known.name for known in EXPORTERS)})")
     extensions = ", ".join(dict.fromkeys(extension for known in EXPORTERS for extension in known.extensions))
-    raise ValueError(f"the extension {extension!r} does not say what to write (known: {extensions})")
+    raise ValueError(f"no format has the extension {extension!r} (known: {extensions})")
 
 
 def save(

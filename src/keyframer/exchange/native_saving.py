@@ -66,7 +66,7 @@ class Unpacked:
             return None if of_gltf_only else replace(map, embedded=None)
         name = self._name(self._rules, map, role, data, ending)
         self.files[name] = data
-        self._notes.append((Outcome.APPROXIMATED if how else Outcome.EXACT, path, f"written beside it as {name}{how}"))
+        self._notes.append((Outcome.APPROXIMATED if how else Outcome.EXACT, path, f"written as the file {name}{how}"))
         negative = map.negative and "gltf" in map.extras  # in our own files the pixels are already inverted
         return replace(map, file_name=name, raw_file_name=b"", embedded=None, negative=negative)
 
@@ -129,7 +129,7 @@ def _joined(rules: ImageNames, stem: str, ending: str) -> str:
 
 
 def _where(map: TextureMap) -> str:
-    return "inside the file" if map.embedded is not None else f"{safe_text(map.file_name)[:200]!r} beside the file"
+    return "inside the file" if map.embedded is not None else f"{safe_text(map.file_name)[:200]!r} next to the file"
 
 
 def save(

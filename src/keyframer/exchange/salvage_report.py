@@ -15,11 +15,11 @@ def report_unimported(scene: Scene, report: LossReport) -> None:
     """Add an entry for each part of an imported file that is not in the scene: points, lines, instances, animated
     colours, a second set of texture coordinates …
     """
-    told: Counter[tuple[str, str]] = Counter()
+    reported: Counter[tuple[str, str]] = Counter()
     for issue in scene.issues:
         if issue.code in _LEFT_OUT and not issue.unsafe:
-            told[f"/{issue.args.get(_LEFT_OUT[issue.code])}", issue.message] += 1
-    for (path, message), count in told.items():
+            reported[f"/{issue.args.get(_LEFT_OUT[issue.code])}", issue.message] += 1
+    for (path, message), count in reported.items():
         times = f", {count} times" if count > 1 else ""
         report.add(Outcome.DROPPED, path, f"left out on reading: {message}{times}")
 

@@ -172,12 +172,12 @@ def read_again(merged: Document, options: Mapping[str, object]) -> tuple[bytes, 
         data = format.encode(merged)
         document = format.decode(data, merged.limits)
     except (FormatError, ValueError) as error:
-        raise CannotMerge(f"it would not be a readable file: {error}") from None
+        raise CannotMerge(f"the result would not be readable: {error}") from None
     if document.dialect != merged.dialect:
-        raise CannotMerge(f"readers would detect it as {document.dialect}")
+        raise CannotMerge(f"readers would detect the result as {document.dialect}")
     scene = format.to_scene(document, options)
     for issues in (document.issues, scene.issues):
         unsafe = issues.first_unsafe()
         if unsafe is not None:
-            raise CannotMerge(f"it would not be a valid file: {unsafe.code} in {unsafe.path}")
+            raise CannotMerge(f"the result would not be valid: {unsafe.code} in {unsafe.path}")
     return data, document, scene

@@ -31,6 +31,7 @@ from keyframer.limits import budgeted, spend
 from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.text import counted
 from keyframer.wire.gc_paused import GcPaused
 from keyframer.wire.record import Raw, Record
 
@@ -199,15 +200,15 @@ class _Merging:
         new = reorder_parts(fresh, self.after, nodes, materials)
         never = set(misread_fields(self.after, new, set()))
         other = set(misread_fields(new, read_scene, set())) & set(misread_fields(start, read_scene, set()))
-        told = {loss.path for loss in theirs.report if loss.outcome is Outcome.BAKED}
+        reported = {loss.path for loss in theirs.report if loss.outcome is Outcome.BAKED}
         for path in apart:
-            if path[-1] == "name" and plain_path(str(path[0]), _part_name(self.after, path) or "") in told:
+            if path[-1] == "name" and plain_path(str(path[0]), _part_name(self.after, path) or "") in reported:
                 continue  # it is not free in the original
             if path not in never or path in other:
-                raise CannotMerge(f"{shown(path)} would not be read back as given")
+                raise CannotMerge(f"{shown(path)} would read back differently")
         for number in missing:
             if number in nodes:
-                raise CannotMerge(f"there is no place for {self.after.nodes[number].name!r}")
+                raise CannotMerge(f"{self.after.nodes[number].name!r} would be lost")
         for number in set(elsewhere) - (displaced(self.after, fresh, nodes) if elsewhere else set()):
             raise CannotMerge(f"{self.after.nodes[number].name!r} would be misplaced")
 
@@ -224,13 +225,13 @@ class _Merging:
         for number in sorted(set(range(len(before.materials))) - set(matching.materials.values())):
             name = before.materials[number].name
             if name in left:
-                self.report.add(Outcome.DROPPED, plain_path("materials", name), "a mesh still shows it")
+                self.report.add(Outcome.DROPPED, plain_path("materials", name), "not removed: a mesh still uses it")
             else:
                 self.report.add(Outcome.EXACT, plain_path("materials", name), "removed from the original")
         for number, material in enumerate(after.materials):
             path = plain_path("materials", material.name)
             if number in matching.materials and number not in materials:
-                self.report.add(Outcome.DROPPED, path, "no mesh shows it")
+                self.report.add(Outcome.DROPPED, path, "no mesh uses it")
             elif number in materials and number not in matching.materials:
                 self.report.add(Outcome.EXACT, path, "added to the original")
 
@@ -248,7 +249,7 @@ class _Merging:
                 counts[part[1]] += sum(isinstance(record, Raw) for record in inside)
         for number, count in counts.items():
             if count:
-                words = f"{count} unknown record{'s' if count > 1 else ''} inside it went with it"
+                words = f"removed with {counted(count, 'unknown record')} inside it"
                 self.report.add(Outcome.DROPPED, plain_path("nodes", self.original.scene.nodes[number].name), words)
 
     def _report_edits(
@@ -261,13 +262,13 @@ class _Merging:
             for loss in theirs
             if loss.outcome is not Outcome.EXACT and (loss.outcome, loss.path, loss.detail) not in known
         ]
-        told = {loss.path for loss in self.report}
+        reported = {loss.path for loss in self.report}
         report_nodes(self.report, before, after, matching, places)
         for field in changed:
             self.report.add(Outcome.EXACT, shown(field), "changed in the original")
-        names = {path.split("/")[2] for path in told if path.count("/") > 1}
+        names = {path.split("/")[2] for path in reported if path.count("/") > 1}
         for field in dropped:
-            if _part_name(after, field) not in names and shown(field) not in told:
+            if _part_name(after, field) not in names and shown(field) not in reported:
                 self.report.add(Outcome.DROPPED, shown(field), _NO_PLACE)
 
 

@@ -10,7 +10,7 @@ def is_apple_double(head: bytes) -> bool:
 def describe_foreign_file(head: bytes, size: int) -> str | None:
     """Describe a file that no format matches, in a few words; None if its type is unknown."""
     if is_apple_double(head):
-        return "an AppleDouble file: resource data that a Mac left beside the real file (the same name without ._)"
+        return "an AppleDouble file: resource data that a Mac left next to the real file (the same name without ._)"
     if head.startswith(b"version https://git-lfs.github.com/spec/"):
         return "a Git LFS pointer: the real file was never downloaded (git lfs pull fetches it)"
     if head[:4] in (b"MM\x00*", b"MM\x00+", b"II*\x00", b"II+\x00"):

@@ -105,7 +105,7 @@ def _both(clip: Clip, times: npt.ArrayLike | None, frames: npt.ArrayLike | None)
     rate = clip.frames_per_second
     timed = math.isfinite(rate) and rate > 0
     if frames is None and not timed:
-        raise ValueError(f"the clip plays {rate} frames a second: give frames instead of times")
+        raise ValueError(f"the clip has no valid frame rate ({rate}): give frames instead of times")
     with np.errstate(over="ignore", invalid="ignore"):  # extreme rates
         if frames is not None:
             exact = np.atleast_1d(np.asarray(frames, np.float64))

@@ -12,6 +12,7 @@ from keyframer.scene.mesh import Mesh
 from keyframer.scene.node import Node
 from keyframer.scene.scene import Scene
 from keyframer.scene.skin import Skin
+from keyframer.text import counted
 
 
 def check_consistency(scene: Scene) -> None:
@@ -20,7 +21,7 @@ def check_consistency(scene: Scene) -> None:
     Parents, targets and channels may refer to nodes that do not exist: such references are ignored.
     """
     for fault in _faults(scene):
-        raise ValueError(f"the scene contradicts itself: {fault}")
+        raise ValueError(f"the scene is inconsistent: {fault}")
 
 
 def _faults(scene: Scene) -> Iterator[str]:
@@ -48,7 +49,7 @@ def _node_faults(node: Node, scene: Scene, carried: dict[str, Sized]) -> Iterato
     shape = np.shape(scene.meshes[node.mesh].positions)
     if node.morph is not None:
         if len(node.morph.names) != len(node.morph.positions):
-            yield f"{len(node.morph.positions)} morph shapes with {len(node.morph.names)} names"
+            yield f"{counted(len(node.morph.positions), 'morph shape')} with {counted(len(node.morph.names), 'name')}"
         for name, positions in zip(node.morph.names, node.morph.positions, strict=False):
             if np.shape(positions) != shape:
                 yield f"morph shape {name!r} is {shape_words(np.shape(positions))}, its mesh is {shape_words(shape)}"
@@ -101,4 +102,4 @@ def _beyond(name: str, numbers: npt.ArrayLike, count: int, what: str, lowest: in
     given = np.asarray(numbers)
     if given.size and not lowest <= int(given.min()) <= int(given.max()) < max(count, lowest + 1):
         wrong = int(given.max()) if int(given.max()) >= count else int(given.min())
-        yield f"{name} name number {wrong}, but there are {count} {what} (counted from 0)"
+        yield f"{name} refer to number {wrong}, but the number of {what} is {count} (counted from 0)"

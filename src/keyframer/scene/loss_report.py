@@ -197,7 +197,7 @@ _OUTCOMES = [outcome.value for outcome in Outcome]
 
 LOSS_SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "What became of a scene on its way into another format",
+    "title": "What a conversion did to each part of a scene",
     "type": "object",
     "required": ["schema", "schema_version", "target", "source", "written", "summary", "measured", "losses"],
     "additionalProperties": False,

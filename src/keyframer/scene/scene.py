@@ -92,7 +92,7 @@ class Scene:
         loop = parent_loop(self.nodes)
         if loop:
             names = " in ".join(repr(self.nodes[number].name) for number in loop[:8])
-            raise ValueError(f"Scene: a node is among its own parents: {names}")
+            raise ValueError(f"Scene: a node is its own ancestor: {names}")
 
     def node(self, name: str) -> Node:
         """Return the node with this name; raises LookupError if there is none."""

@@ -65,7 +65,7 @@ class TextureMatch:
         if self.path is None:
             return "".join([*said, HOW[self.how]])
         said.append(f"{safe_text(self.path.name)} {HOW[self.how]}")
-        said.append(" in a folder inside" if self.from_inside else "")
+        said.append(" in a subfolder" if self.from_inside else "")
         said.append(" without its folder" if self.without_folder else "")
         said.append(f" (others: {', '.join(map(safe_text, self.others[:3]))})" if self.others else "")
         return "".join(said)

@@ -89,7 +89,7 @@ class TextureSource:
         """Return the first image of an image list (IFL)."""
         assert match.path is not None
         first = first_of_list(self.finder, match.path)
-        return Opened(match, open_texture(first, self.limits), f"{AN_IFL}: its first image {first.name} is taken")
+        return Opened(match, open_texture(first, self.limits), f"{AN_IFL}: its first image {first.name} is used")
 
 
 def first_of_list(finder: TextureFinder, path: Path) -> Path:
@@ -104,7 +104,7 @@ def first_of_list(finder: TextureFinder, path: Path) -> Path:
         raise ImageRefused(error.strerror or "cannot be read") from None
     first = finder.find(names[0]).path if names else None
     if first is None or is_list(first):
-        raise ImageRefused(f"{AN_IFL} whose first image is not found")
+        raise ImageRefused(f"{AN_IFL} whose first image was not found")
     return first
 
 

@@ -108,7 +108,7 @@ class TextureUse:
         if self.match is None or self.match.path is None:
             return None
         inside, moved = self.match.from_inside, self.match.without_folder
-        return HOW[self.match.how] + ", in a folder inside" * inside + ", without its folder" * moved
+        return HOW[self.match.how] + ", in a subfolder" * inside + ", without its folder" * moved
 
     @property
     def note(self) -> str | None:

@@ -203,7 +203,7 @@ def test_files_beside_3ds(tmp_path: Path) -> None:
     maps = keyframer.load(tmp_path / "wall.3ds").materials[0].maps
     assert (maps["texture1"].file_name, maps["self_illumination"].file_name) == ("BRICKS_O.JPG", "IMAGE_2.PNG")
     details = {loss.path: (loss.outcome, loss.detail) for loss in report}
-    assert details["/materials/wall/maps/texture1"] == (Outcome.EXACT, "written beside it as BRICKS_O.JPG")
+    assert details["/materials/wall/maps/texture1"] == (Outcome.EXACT, "written as the file BRICKS_O.JPG")
     assert details["/materials/wall/maps/bump"][0] is Outcome.DROPPED
     assert "a normal map cannot be used as a height map" in details["/materials/wall/maps/bump"][1]
     assert "bump" not in maps
@@ -237,7 +237,7 @@ def test_files_beside_a_gltf_go_with_it_to_3ds(tmp_path: Path) -> None:
         "texture1": "SKIN_OF_.JPG",
         "self_illumination": "GLOW.PNG",
     }
-    assert said(report, "maps/texture1") == (Outcome.EXACT, "written beside it as SKIN_OF_.JPG")
+    assert said(report, "maps/texture1") == (Outcome.EXACT, "written as the file SKIN_OF_.JPG")
     for slot in ("bump", "metallic_roughness", "occlusion"):
         assert said(report, f"maps/{slot}")[0] is Outcome.DROPPED
     report = keyframer.save(scene, tmp_path / "w.u3d")
@@ -248,7 +248,10 @@ def test_a_file_that_is_missing_beside_a_gltf_is_reported(tmp_path: Path) -> Non
     path = beside(tmp_path / "in")
     (path.parent / "skin of wall.jpg").unlink()
     report = keyframer.save(keyframer.load(path), tmp_path / "w.3ds")
-    assert said(report, "maps/texture1") == (Outcome.DROPPED, "the image 'skin of wall.jpg' beside the file: not found")
+    assert said(report, "maps/texture1") == (
+        Outcome.DROPPED,
+        "the image 'skin of wall.jpg' next to the file: not found",
+    )
 
 
 def test_a_name_leads_nowhere_else(tmp_path: Path) -> None:

@@ -311,7 +311,7 @@ def test_what_is_looked_at_gets_a_target_that_goes_with_it(what: str) -> None:
     scene.clips = moving(slide(0))
     _, report, found = write(scene)
     own = ["/nodes/eye/target", "/nodes/other/target"] if kind is NodeKind.OBJECT else ["/nodes/other/target"]
-    words = "a target of its own goes with what it looks at"
+    words = "a separate target was added at the node it is aimed at"
     assert {path: each for path, each in said(report, Outcome.BAKED).items() if "target" in path} == dict.fromkeys(
         own, words
     )

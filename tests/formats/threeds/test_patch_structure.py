@@ -194,7 +194,7 @@ def test_a_removed_node_takes_only_its_own_chunks_along(mill: Path, tmp_path: Pa
     assert "Cock" not in [node.name for node in same_picture(scene, tmp_path / "less.3ds").nodes]
     assert "removed from the original" in [loss.detail for loss in report if loss.path == "/nodes/Cock"]
     lost = [loss.detail for loss in report.of(Outcome.DROPPED) if loss.path == "/nodes/Cock"]
-    assert lost == ["4 unknown records inside it went with it"]
+    assert lost == ["removed with 4 unknown records inside it"]
 
 
 def test_children_of_a_removed_node_change_their_parent_and_nothing_else(mill: Path, tmp_path: Path) -> None:

@@ -377,7 +377,7 @@ def test_absolute_keys_stay_absolute() -> None:
 
 REFUSED: dict[str, tuple[Callable[[Scene], object], str]] = {
     "axes of scale": (node("Box", scale_axes_xyzw=np.array([0.0, 0, 1, 0])), "scale_axes_xyzw of nodes"),
-    "kind of a light": (omni(type=LightType.DIRECTIONAL), "/lights/1/target would not be read back as given"),
+    "kind of a light": (omni(type=LightType.DIRECTIONAL), "/lights/1/target would read back differently"),
 }
 
 

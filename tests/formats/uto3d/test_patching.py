@@ -200,7 +200,7 @@ REFUSED: dict[str, tuple[str, Callable[[Scene], None], str]] = {
     "cone of a Flexporter light": (  # another layout has a place for it
         "A",
         put(light(1), falloff_degrees=5.0),
-        "/lights/1/falloff_degrees would not be read back as given",
+        "/lights/1/falloff_degrees would read back differently",
     ),
 }
 

@@ -46,7 +46,7 @@ class Archive:
         name = member.filename
         parts = name.replace("\\", "/").split("/")
         if name in self._by_name:
-            reason = f"two members of the archive are called {name!r}"
+            reason = f"two members of the archive are named {name!r}"
         elif ".." in parts or parts[0] == "" or parts[0].endswith(":"):
             reason = f"a member of the archive points outside it: {name!r}"
         else:

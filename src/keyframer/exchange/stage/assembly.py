@@ -95,7 +95,7 @@ class Assembly:
     ) -> int:
         """Add a node with a matrix under its parent; returns its index."""
         place = self.scene.nodes[parent].name if parent is not None else "/"
-        self._budget.spend("copies", _node_cost(name), place, "nodes")
+        self._budget.spend("copies", _node_cost(name), place, "repeated use of nodes")
         node = Node(self.names.claim(name), kind, parent)
         if matrix is not IDENTITY:
             self._placements.append((node, matrix))
@@ -133,7 +133,9 @@ class Assembly:
                 return
         root = parent if plain else self.add_node(f"{model.name} model", parent, matrix)
         first = len(self.scene.nodes)
-        self._budget.spend("copies", sum(_node_cost(node.name) for node in model.nodes), model.name, "nodes")
+        self._budget.spend(
+            "copies", sum(_node_cost(node.name) for node in model.nodes), model.name, "repeated use of nodes"
+        )
         for node in model.nodes:
             placed = copy.copy(node)
             placed.name = self.names.claim(node.name)

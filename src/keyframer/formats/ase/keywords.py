@@ -84,7 +84,7 @@ _MAP = {
     "UVW_U_TILING": Entry("f", "how often the image repeats along u"),
     "UVW_V_TILING": Entry("f", "how often the image repeats along v"),
     "UVW_ANGLE": Entry("f", "angle in radians"),
-    "UVW_BLUR": Entry("f", "blur; 1 is usual"),
+    "UVW_BLUR": Entry("f", "blur; the default is 1"),
     "UVW_BLUR_OFFSET": Entry("f", "blur offset"),
     "UVW_NOUSE_AMT": Entry("f", "amount of noise (the exporter spells it like this)"),
     "UVW_NOISE_SIZE": Entry("f", "size of the noise"),
@@ -166,8 +166,8 @@ _LIGHT = {
 _SHAPE = {
     "SHAPE_CLOSED": Entry("", "closed, if the line is present"),
     "SHAPE_VERTEXCOUNT": Entry("i", "number of vertices"),
-    "SHAPE_VERTEX_KNOT": Entry("ifff", "number and place of a knot, in world space"),
-    "SHAPE_VERTEX_INTERP": Entry("ifff", "number and place of a point between knots"),
+    "SHAPE_VERTEX_KNOT": Entry("ifff", "number and position of a knot, in world space"),
+    "SHAPE_VERTEX_INTERP": Entry("ifff", "number and position of a point between knots"),
 }
 _EXCLUDED = {
     "LIGHT_NUMEXCLUDED": Entry("i", "number of names"),
@@ -186,7 +186,7 @@ _IK = {
 }
 
 BLOCKS: dict[bytes, BlockEntry] = {
-    b"SCENE": BlockEntry("Scene", "", "What holds for the whole file.", _SCENE),
+    b"SCENE": BlockEntry("Scene", "", "Settings of the whole file.", _SCENE),
     b"SCENE_ENVMAP": BlockEntry("EnvironmentMap", "", "The environment map.", _MAP),
     b"SCENE_BACKGROUND_ANIM": BlockEntry("BackgroundAnimation", "", "The animated background colour."),
     b"SCENE_AMBIENT_ANIM": BlockEntry("AmbientAnimation", "", "The animated ambient light."),
@@ -194,7 +194,7 @@ BLOCKS: dict[bytes, BlockEntry] = {
         "MaterialList", "", "All materials.", {"MATERIAL_COUNT": Entry("i", "number of materials")}
     ),
     b"MATERIAL": BlockEntry("Material", "i", "A material and its number.", _MATERIAL),
-    b"SUBMATERIAL": BlockEntry("SubMaterial", "i", "A material of a material, and its number.", _MATERIAL),
+    b"SUBMATERIAL": BlockEntry("SubMaterial", "i", "A sub-material, and its number.", _MATERIAL),
     **{
         keyword.encode(): BlockEntry(name, "", f"The {words} map of a material.", _MAP)
         for keyword, (name, words) in {
@@ -222,7 +222,7 @@ BLOCKS: dict[bytes, BlockEntry] = {
     b"LIGHTOBJECT": BlockEntry(
         "LightObject", "", "A light; a second NODE_TM and TM_ANIMATION are those of its target.", _NODE
     ),
-    b"NODE_TM": BlockEntry("NodeTransform", "", "The place of a node in the world.", _NODE_TM),
+    b"NODE_TM": BlockEntry("NodeTransform", "", "The transform of a node in world space.", _NODE_TM),
     b"MESH": BlockEntry("Mesh", "", "A triangle mesh.", _MESH),
     b"MESH_ANIMATION": BlockEntry("MeshAnimation", "", "The mesh at several times: a MESH for each."),
     b"MESH_MAPPINGCHANNEL": BlockEntry(
@@ -238,7 +238,11 @@ BLOCKS: dict[bytes, BlockEntry] = {
         "BoneVertexList",
         "",
         "The weights of a mesh.",
-        {"MESH_BONE_VERTEX": Entry("iffff+", "number and place of a vertex, then bone and weight of each influence")},
+        {
+            "MESH_BONE_VERTEX": Entry(
+                "iffff+", "number and position of a vertex, then bone and weight of each influence"
+            )
+        },
     ),
     b"SHAPE_LINE": BlockEntry("ShapeLine", "i", "A line of a shape, and its number.", _SHAPE),
     b"CAMERA_SETTINGS": BlockEntry("CameraSettings", "", "A camera at a time.", _CAMERA),

@@ -48,7 +48,7 @@ class Line(AseRecord):
     """A keyword and its values; the values of unknown keywords are kept as text."""
 
     keyword: bytes = keyword_field("without its star")
-    values: Values = values_field("numbers and text, as the keyword has them")
+    values: Values = values_field("numbers and text, as the keyword requires")
     text: str | None = None
     """text after the keyword; None: the values as 3ds Max writes them"""
 
@@ -68,7 +68,7 @@ class Block(AseRecord):
 
     KEYWORD: ClassVar[bytes] = b""
     signature: ClassVar[str] = ""
-    values: Values = values_field("between keyword and brace: a number or a name, where the keyword has one")
+    values: Values = values_field("between keyword and brace: a number or a name, if the keyword has one")
     text: str | None = None
     """text between the keyword and the first line inside; None: the values and a brace"""
     close: str | None = None
@@ -432,7 +432,7 @@ class Normals(Table):
 class Keys(Table):
     """The keys of a controller: one row for each, with its time in ticks."""
 
-    keyword: bytes = keyword_field("which controller it is")
+    keyword: bytes = keyword_field("keyword of the controller")
     times: Array = integers("in ticks; `SCENE_TICKSPERFRAME` of them make a frame")
     values: Array = floats(
         "value of each key, then what its controller adds: tension, continuity, bias, ease in, ease out (TCB) or both "

@@ -74,8 +74,8 @@ def describe(cls: type[Any]) -> Mapping[str, str]:
 
 
 def _lines(entries: Mapping[str, Entry]) -> str:
-    told = [
+    lines = [
         f"`{name}` {f'({describe_signature(entry.signature)}) ' if entry.signature else ''}{entry.words}"
         for name, entry in entries.items()
     ]
-    return "; ".join(told)
+    return "; ".join(lines)

@@ -22,10 +22,10 @@ def sniff(head: bytes, size: int) -> Match | None:
 def _sniff(head: bytes, size: int, what: str, header_size: int) -> Match:
     start = f"{what}: begins with {head[:4].decode('ascii')}"
     if len(head) < header_size:
-        return Match(0.7, f"{start}, but the header is cut")
+        return Match(0.7, f"{start}, but the header is truncated")
     version = str(struct.unpack_from("<I", head, 4)[0])
     if least_size(head) > size:
-        return Match(0.8, f"{start}, but the counts promise more than the file holds", version)
+        return Match(0.8, f"{start}, but the counts need a larger file", version)
     return Match(1.0, f"{start}, and the counts fit the file", version)
 
 

@@ -52,7 +52,7 @@ def at_whole_frames(scene: Scene, fps: float, report: LossReport) -> Scene:
     channels = [_at_frames(scene, channel, frames, report) for channel in clip.channels]
     last = float(len(frames) - 1)
     if clip.end <= last - 1:
-        report.add(Outcome.DROPPED, "/clips/end", f"there are keys to frame {last:g}, and the format plays all frames")
+        report.add(Outcome.DROPPED, "/clips/end", f"the last key is at frame {last:g}, and the format plays all frames")
     if clip is given and clip.end == last and all(a is b for a, b in zip(channels, clip.channels, strict=True)):
         return scene
     return replace(scene, clips=[replace(clip, channels=channels, end=last), *scene.clips[1:]])

@@ -97,7 +97,7 @@ def whole_frame(time: float) -> int:
     """Round a time to a frame; ValueError if it exceeds 32 bits, 0 if it is NaN."""
     frame = round(time) if math.isfinite(time) else 0
     if not -(1 << 31) <= frame < 1 << 31:
-        raise ValueError(f"frame {time:g} is too far for the format to count")
+        raise ValueError(f"frame {time:g} is too large for this format")
     return frame
 
 
@@ -193,8 +193,7 @@ def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
     lost = [(f"/clips/channels/{ghost.node}/{ghost.track.kind}", "no such node") for ghost in ghosts]
     clips = [_of_known(clip, count) for clip in scene.clips] if ghosts else scene.clips
     lost += [
-        (f"{plain_path('nodes', scene.nodes[number].name)}/parent", "is among its own parents")
-        for number in sorted(cut)
+        (f"{plain_path('nodes', scene.nodes[number].name)}/parent", "is its own ancestor") for number in sorted(cut)
     ]
     if not lost and all(one is other for one, other in zip(nodes, scene.nodes, strict=True)):
         return scene, lost

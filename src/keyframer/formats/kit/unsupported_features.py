@@ -111,9 +111,11 @@ def report_dropped(
             report.add(Outcome.DROPPED, f"/{part}/{item}", words)
     for part, count in _lost_names(scene, supported):
         words = (
-            "meshes, cameras and lights are named as their node" if "names" in supported else "only nodes have names"
+            "meshes, cameras and lights have the name of their node"
+            if "names" in supported
+            else "only nodes have names"
         )
-        report.add(Outcome.DROPPED, f"/{part}/name", f"{words}: lost with {_counted(count, part)}")
+        report.add(Outcome.DROPPED, f"/{part}/name", f"{words}: names of {_counted(count, part)} are lost")
     for part, name, count in foreign_extras(scene, clip, report.target):
         words = f"{target} cannot store {name} of {_counted(count, part)}"
         report.add(Outcome.DROPPED, f"/{part}/{name}", words)
@@ -238,7 +240,7 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
             "received shadows",
             sum(not mesh.receives_shadows for mesh in scene.meshes),
             "mesh",
-            " that get no shadows",
+            " that receive no shadows",
         ),
         ("textures", sum(bool(material.maps) for material in scene.materials), "material", " with maps"),
         (

@@ -44,7 +44,7 @@ class Dialect(Style):
         if self.id_size == 0 and self.length_size:
             raise ValueError("a size without an id is not among the known chunk headers")
         if self.length_size == 0 and not self.length_counts_header:
-            raise ValueError("without sizes there is nothing to count the header in")
+            raise ValueError("chunks without sizes cannot have a size that includes the header")
 
     @property
     def header_size(self) -> int:

@@ -88,7 +88,7 @@ def _reason(walk: Walk) -> str:
     where = f" {walk.start} bytes from the beginning" if walk.start else ""
     words = f"chunk 1 for {walk.count} nodes{where}, then chunk 2"
     if walk.matched is MatchedPart.END:
-        return f"{words}, whose nodes end where the file does"
+        return f"{words}, whose nodes end with the file"
     if walk.cut:
-        return f"{words}, with nodes that look right as far as the head of the file goes"
+        return f"{words}, with plausible nodes in the head of the file"
     return f"{words}, with nodes that do not lead to the end of the file"

@@ -32,7 +32,7 @@ def diagnose(data: bytes) -> str | None:
     if 0 < missing <= lines and b"\r\n" not in data and (lost := find_invalid_chunk(data)) is not None:
         return (
             f"damaged by a transfer in text mode: {missing} bytes are missing, there are {lines} LF and not one CR LF, "
-            f"and the chunks lose their way at {lost:#x}"
+            f"and no valid chunk follows at {lost:#x}"
         )
     return None
 

@@ -61,5 +61,5 @@ def dialect_of(records: Iterable[Record]) -> Dialect:
     if len(lights) > 1:
         raise ValueError(f"lights of several layouts ({', '.join(sorted(lights))}) cannot be in one file")
     if len(uv_faces) > 1:
-        raise ValueError("meshes without UVs have UV faces either all of them or none (Mesh, MeshWithUvFaces)")
+        raise ValueError("either all meshes without UVs have UV faces, or none (Mesh, MeshWithUvFaces)")
     return Dialect(next(iter(lights), None), next(iter(uv_faces), None))

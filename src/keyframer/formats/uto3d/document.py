@@ -47,7 +47,7 @@ def encode(document: Document) -> bytes:
     """Return the bytes of a document, made from its records alone; ValueError if they fit no dialect or no file."""
     dialect = dialect_of(document.find(Record))
     if isinstance(document.dialect, Dialect) and not document.dialect.agrees_with(dialect):
-        raise ValueError(f"the document is said to have {document.dialect}, its records have {dialect}")
+        raise ValueError(f"the dialect of the document is {document.dialect}, but its records have {dialect}")
     sink = Sink()
     for header in document.records:
         if not isinstance(header, FileHeader):

@@ -268,7 +268,7 @@ class DracoReader:
         if view not in self._decoded:
             content = bytes(self._buffers.view(view)[0])
             self._budget.grant("copies", _WORTH * len(content))
-            self._budget.spend("copies", 3 * claimed, extension.at("bufferView"), "vertices")
+            self._budget.spend("copies", 3 * claimed, extension.at("bufferView"), "compressed vertices")
             self._decoded[view] = self._decode(extension, content)
         return self._decoded[view]
 

@@ -180,7 +180,7 @@ class AnimationReader:
             waiting += self._below[number]
 
     def _unknown(self, path: str, value: str) -> None:
-        known = "what nodes, cameras and lights have"
+        known = "properties of nodes, cameras and lights"
         self._issues.add(SEM_UNKNOWN_ENUM, path, 0, severity=Severity.WARNING, value=value[:80], known=known)
 
 
@@ -347,7 +347,7 @@ class ClipReader:
         )
         form = RotationForm(item.choice("form", tuple(form.value for form in RotationForm), "none"))
         if (form is RotationForm.NONE) != (_WIDTHS[kind] != 4):
-            raise item.fail(STRUCT_SYNTAX, "form", wanted=f"what {kind} keys are", found=form.value)
+            raise item.fail(STRUCT_SYNTAX, "form", wanted=f"the form of {kind} keys", found=form.value)
         if item.flag("keys_in_sampler"):
             keys = self._in_sampler(item, clip, kind, nodes)
             if keys is None:

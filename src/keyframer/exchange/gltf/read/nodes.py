@@ -407,7 +407,7 @@ class SkinReader:
             moved = new[influence] >= 0
             vertex, column, influence = vertex[moved], column[moved], new[influence[moved]]
         places = [self._hierarchy.place(joints[place]) for place in kept]
-        assert None not in places, "joints and what they hang on are always shown"
+        assert None not in places, "joints and their ancestors are always shown"
         skin = Skin(
             item.text("name", ""),
             [place for place in places if place is not None],

@@ -56,7 +56,7 @@ class ClipWriter:
         self.span = written_span(self.clip, context.options.fps)
         self._maker = MotionMaker(self.span, context.options.keys, rig.channels.bank)
         if context.options.keys == "frames" and self.span.frames() is None:
-            words = "too many frames for one key per frame: keys are placed as the allowed error requires"
+            words = "too many frames for one key per frame: as many keys as the allowed error requires"
             context.report.add(Outcome.APPROXIMATED, f"/clips/{self.clip.name}", words)
         self._rig = rig
         moving = {

@@ -12,10 +12,10 @@ class Options:
     """Options; the defaults match the exporter of 3ds Max."""
 
     rotation_keys: str = "auto"
-    """what linear, Bezier and TCB rotation keys are: ``relative`` to the key before, ``absolute``, or ``auto``: TCB
+    """meaning of linear, Bezier and TCB rotation keys: ``relative`` to the key before, ``absolute``, or ``auto``: TCB
     and Bezier keys are relative, linear ones absolute (sampled tracks are always relative)"""
     encoding: str | None = None
-    """of names that are not UTF-8; None: Windows' code page 1252"""
+    """encoding of names that are not UTF-8; None: Windows code page 1252"""
 
     def __post_init__(self) -> None:
         if self.rotation_keys not in CHOICES:

@@ -55,14 +55,14 @@ class SurfaceWriter:
         if not len(some):
             return None, np.zeros(count, np.int64)
         if len(some) < count:
-            self.report.add(Outcome.APPROXIMATED, path, f"{count - len(some)} faces without a material got one")
+            self.report.add(Outcome.APPROXIMATED, path, f"{count - len(some)} faces without a material were given one")
             given = np.where(given < 0, some[0], given)
         if self.original_ids is None:
             return (0, given) if self.multi else (int(some[0]), np.zeros(count, np.int64))
         numbers, faces = np.unique(given, return_inverse=True)
         places = np.array([self.original_ids[number] for number in numbers.tolist()], np.int64)
         if len(np.unique(places[:, 0])) > 1:
-            raise CannotMerge(f"{path} has faces with materials that are not parts of one")
+            raise CannotMerge(f"{path} has faces with materials that are not sub-materials of one material")
         return int(places[0, 0]), places[faces.reshape(-1), 1]
 
     def _material(self, number: int, material: Material) -> Block:

@@ -68,7 +68,7 @@ class WriteOptions:
     """Options; the defaults match the exporter of 3ds Max."""
 
     max_error: float = DEFAULT_MAX_ERROR
-    """how far motion may be off where keys cannot hold it exactly: a fraction of the scene's size"""
+    """allowed error of motion that keys cannot store exactly: a fraction of the scene's size"""
 
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
@@ -327,7 +327,7 @@ class _SceneWriter:
                 words = "targets cannot be hidden in this format"
                 self.report.add(Outcome.DROPPED, f"{plain_path('nodes', aim.name)}/hidden", words)
         else:
-            words = "the stored target became a node" if target is None else "its target became one of its own"
+            words = "the stored target became a node" if target is None else "a separate target was added"
             self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", words)
             if moving is not None and target is not None:
                 times, world = moving
@@ -359,7 +359,7 @@ class _SceneWriter:
         local = affine.multiply(affine.inverse(above), world[:, number])
         turns = affine.decompose(local)[1]
         if "roll" in self.tracks_by_node.get(number, {}):
-            words = f"sampled with its aim, in {len(times)} frames"
+            words = f"sampled at {len(times)} frames, because it is aimed at a target"
             self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/roll", words)
         return self.tracks.sampled_turns(times, quat.to_matrix3(turns)), (times, world)
 

@@ -62,7 +62,7 @@ def _companion(scene: Scene, document: Document, is_model: bool, options: Option
     other = read_other(given, "the animation" if is_model else "the model")
     damage = other.issues.first_unsafe()
     if damage is not None and options.found:
-        _report_misfit(scene, f"the file beside this one is damaged ({damage.code} at {damage.offset:#x})", True)
+        _report_misfit(scene, f"the companion is damaged ({damage.code} at {damage.offset:#x})", True)
         return None
     for issue in other.issues:
         path = f"{companion_path(options.found or given)}{issue.path}"

@@ -104,7 +104,7 @@ def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, budget
     if not budget.allows("copies", int(counts.sum()) * _NUMBERS):
         beyond = np.cumsum(counts) > room
         field = f"vertices[{int(beyond.argmax())}]"
-        reporter.report(LIMIT_COPIES, record, field, what="weights", **budget.state("copies"))
+        reporter.report(LIMIT_COPIES, record, field, what="repeated use of weights", **budget.state("copies"))
         counts = np.where(beyond, 0, counts)
     owners = np.repeat(np.arange(len(counts)), counts)
     starts = np.repeat(first - (np.cumsum(counts) - counts), counts)

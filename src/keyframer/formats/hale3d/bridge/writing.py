@@ -50,11 +50,11 @@ class WriteOptions:
     """Options. An animation and its model are two files."""
 
     file: str = "animation"
-    """which of the two is the document: ``animation`` or ``model``; the other comes as its companion"""
+    """the file to write: ``animation`` or ``model``; the other one is its companion"""
     companion: bool = True
     """whether the other file is written"""
     fps: int | None = None
-    """frames a second; None: those of the clip, rounded to a whole number"""
+    """frames per second; None: those of the clip, rounded to a whole number"""
     dialect: str = Dialect.NUL_ENDED.value
     """how text is stored"""
     max_error: float = DEFAULT_MAX_ERROR

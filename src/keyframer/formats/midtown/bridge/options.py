@@ -20,10 +20,10 @@ class Options:
     skeleton: PathLike | Skeleton | None = None
     """the ``.skel`` with the bones' names, offsets and tree"""
     in_place: bool = False
-    """take the forward motion out, as the game does: a walk then stays where it is"""
+    """remove the forward motion, as the game does: a walk then stays in place"""
     euler_order: str = "YZX"
-    """product of the turns about X (roll), Y (pitch) and Z (heading), read left to right for column vectors; two
-    decompilations of the game agree on YZX, one other loader assumed XYZ"""
+    """order of the rotations about X (roll), Y (pitch) and Z (heading): a product, read left to right for column
+    vectors; two decompilations of the game agree on YZX, one other loader assumed XYZ"""
     fps: float = 30.0
     """the format does not store it"""
     found: str = ""

@@ -118,7 +118,7 @@ def _skeleton(
         severity = Severity.WARNING if options.found else None
         reporter.report(LINK_SKELETON_MISMATCH, channel, severity=severity, reason=reason)
     elif options.skeleton_error:
-        reason = f"the one beside the clip cannot be read: {options.skeleton_error}"
+        reason = f"the one next to the clip cannot be read: {options.skeleton_error}"
         reporter.report(LINK_SKELETON_MISMATCH, channel, severity=Severity.WARNING, reason=reason)
     reporter.report(SCENE_DEFAULT_RIG, channel, bones=bones)
     return default_rig(bones)

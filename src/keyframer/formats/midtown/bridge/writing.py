@@ -47,14 +47,14 @@ class WriteOptions:
     dialect: str = "retail"
     """``retail``, ``document`` or ``old``"""
     skeleton: bool = True
-    """whether the bones' names, offsets and tree are written beside the clip, as a ``.skel``"""
+    """whether the bones' names, offsets and tree are written next to the clip, as a ``.skel``"""
     distance: float | None = None
-    """forward distance of one loop in metres along -Z; None: what a Midtown file said, else 0"""
+    """forward distance of one loop in metres along -Z; None: that of the original Midtown clip, else 0"""
     euler_order: str = "YZX"
     fps: float = 30.0
     """the format does not store it"""
     max_error: float = DEFAULT_MAX_ERROR
-    """a bone that moves farther than this from its parent, as a fraction of the scene's size, is reported"""
+    """bones that move farther than this from their parent (a fraction of the scene's size) are reported"""
 
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
@@ -90,7 +90,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     rows = np.concatenate([joints.positions[:, 0], angles(joints, options.euler_order)], axis=1)
     rows[np.abs(rows) <= NOISE] = 0.0
     if not np.abs(rows).max() <= FARTHEST:
-        raise NothingToWrite(f"a Midtown clip counts metres, and {np.abs(rows).max():g} are too far")
+        raise NothingToWrite(f"nothing to write: {np.abs(rows).max():g} metres are too far for a Midtown clip")
     if not (rows != rows[:1]).any() and scene.source_format != "midtown":
         raise NothingToWrite("nothing to write: nothing in the scene is animated")
     report_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report, set(joints.nodes))
@@ -142,7 +142,7 @@ def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[Channel]:
     for raw in clip.raw_channels:
         said: Any = raw.extras.get("midtown", {})
         if len(raw.values) != frames:
-            words = f"{len(raw.values)} frames where the clip has {frames}"
+            words = f"{len(raw.values)} frames; the clip has {frames}"
             report.add(Outcome.DROPPED, plain_path("raw_channels", raw.name), words)
             continue
         channels.append(make_channel(raw.values, said.get("distance", 0.0), said.get("type", 0)))

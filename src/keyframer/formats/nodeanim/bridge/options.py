@@ -20,15 +20,15 @@ class Options:
     """Options; ``auto`` detects values from the numbers (see `unit_detection`)."""
 
     time_unit: str = "auto"
-    """what key times count: ``seconds``, ``frames`` or ``ticks`` (4800 a second, as in 3ds Max)"""
+    """unit of key times: ``seconds``, ``frames`` or ``ticks`` (4800 a second, as in 3ds Max)"""
     rotation_keys: str = "auto"
-    """``relative``: each key turns from the one before; ``absolute``"""
+    """``relative`` to the key before, or ``absolute``"""
     angle_unit: str = "auto"
     """``radians`` or ``degrees``"""
     up: str = "z"
     handedness: str = "right"
     fps: float | None = None
-    """frames a second; None: 30, or what the grid of the ticks says"""
+    """frames per second; None: 30, or the rate that the grid of ticks implies"""
     encoding: str | None = None
 
     def __post_init__(self) -> None:

@@ -73,7 +73,7 @@ class WriteOptions:
     handedness: str = "right"
     encoding: str | None = None
     max_error: float = DEFAULT_MAX_ERROR
-    """how far motion may be off where keys cannot hold it exactly: a fraction of the scene's size"""
+    """allowed error of motion that keys cannot store exactly: a fraction of the scene's size"""
 
     def __post_init__(self) -> None:
         check_max_error(self.max_error)

@@ -25,7 +25,7 @@ _COLORS = kinds_of(ENVIRONMENT, wraps=True)
 def read_editor(context: Context, editor: r.Editor, scene: Scene) -> None:
     """Read environment and unit; keep chunks without a field in the scene model (views, shadow settings) as extras."""
     scale = child(editor, r.MasterScale)
-    metres, rule = None, "the file has no master scale; 3D Studio counts inches"
+    metres, rule = None, "the file has no master scale; 3D Studio uses inches"
     if scale is not None:
         metres = (scale.scale or 1.0) * METRES_PER_INCH  # 0 occurs and means 1
         rule = f"master scale {scale.scale:g}, in inches"

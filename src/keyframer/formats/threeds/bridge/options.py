@@ -12,17 +12,17 @@ class Options:
     """Options; the defaults follow the original programs."""
 
     geometry: str = "auto"
-    """what to do where stored vertices and keyframer disagree: ``auto`` decides for each node (see `vertex_space`),
+    """what to do if stored vertices and keyframer disagree: ``auto`` decides for each node (see `vertex_space`),
     ``keyframer`` always applies the keyframer, as 3ds Max does, ``raw`` always keeps the stored vertices"""
     rotation_keys: str = "auto"
-    """``relative`` as 3D Studio, ``absolute`` as Blender's exporter writes them; ``auto`` knows Blender by its name"""
+    """``relative`` as in 3D Studio, ``absolute`` as in Blender's exporter; ``auto`` recognises Blender by its name"""
     sign_flips: str = "auto"
-    """3ds Max writes a few turns of nearly 360 degrees within one frame where it means nearly none: ``auto`` repairs
-    those in its files, ``keep`` takes them literally"""
+    """3ds Max writes a few turns of nearly 360 degrees within one frame instead of almost none: ``auto`` repairs
+    those in its files, ``keep`` leaves them unchanged"""
     fps: float = 30.0
-    """frames a second; the format does not store it, 3D Studio played 30"""
+    """frames per second, which the format does not store; 3D Studio plays 30"""
     encoding: str | None = None
-    """of names; None: UTF-8 where valid, else Windows 1252"""
+    """encoding of names; None: UTF-8 if valid, else Windows 1252"""
 
     def __post_init__(self) -> None:
         for name, allowed in (

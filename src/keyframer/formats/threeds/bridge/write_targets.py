@@ -56,7 +56,7 @@ def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, known: Collection[
                 aims[number] = Aim(place, node=node.target)
             else:  # an object, or a target that another node uses too
                 aims[number] = Aim(place, parent=node.target, position=single_key("position", np.zeros(3)))
-                fitter.report.add(Outcome.BAKED, path, "a target of its own goes with what it looks at")
+                fitter.report.add(Outcome.BAKED, path, "a separate target was added at the node it is aimed at")
             continue
         stored = _stored(scene, node)
         if stored is not None:

@@ -55,11 +55,11 @@ class WriteOptions:
     """Options; the defaults suit the original programs."""
 
     fps: float = 30.0
-    """frames a second; the format does not store it, 3D Studio played 30"""
+    """frames per second, which the format does not store; 3D Studio plays 30"""
     max_error: float = DEFAULT_MAX_ERROR
-    """how far motion may be off where keys cannot hold it exactly: a fraction of the scene's size"""
+    """allowed error of motion that keys cannot store exactly: a fraction of the scene's size"""
     find_rate: bool = False
-    """where whole frames cannot hold ``max_error``, try more frames a second and report which rate would (slow)"""
+    """if whole frames cannot meet ``max_error``, search for a frame rate that does and report it (slow)"""
 
     def __post_init__(self) -> None:
         check_max_error(self.max_error)

@@ -11,7 +11,7 @@ class Options:
 
     scale_position_keys: str = "auto"
     """the Flexporter applied the global scale to nodes and vertices but not to position keys: ``yes`` applies it to
-    them here, ``no`` takes keys as they are, ``auto`` knows the Flexporter by its layout"""
+    them here, ``no`` leaves keys unchanged, ``auto`` recognises the Flexporter by its layout"""
     fov_keys: str = "auto"
     """``degrees``, or ``radians`` as in linear keys of the Flexporter; ``auto``: radians in linear controllers
     whose values are all below 3.2"""

@@ -70,7 +70,7 @@ class WriteOptions:
     """``A`` as the Flexporter plug-in, ``B`` as the MAXScript exporter and the engine, ``literal`` as the document"""
     encoding: str = "cp1252"
     max_error: float = DEFAULT_MAX_ERROR
-    """how far motion may be off where keys cannot hold it exactly: a fraction of the scene's size"""
+    """allowed error of motion that keys cannot store exactly: a fraction of the scene's size"""
 
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
