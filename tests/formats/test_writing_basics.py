@@ -113,7 +113,7 @@ def test_names_within_a_limit_stay_different() -> None:
 def test_a_taken_name_gets_the_first_free_number() -> None:
     """As trying all numbers from 2 would find it."""
     random = Random(1)
-    names, taken = NamesThatFit(6), set[str]()
+    names, taken = UniqueByteNames(6), set[str]()
     for _ in range(4_000):
         wanted = "".join(random.choice("ab1") for _ in range(random.randint(1, 9)))
         numbered = (wanted[: 6 - len(str(number))] + str(number) for number in count(2))
@@ -124,7 +124,7 @@ def test_a_taken_name_gets_the_first_free_number() -> None:
 
 def test_thousands_of_long_names_take_time_in_proportion() -> None:
     def claimed(amount: int) -> None:
-        names = NamesThatFit(10)
+        names = UniqueByteNames(10)
         for number in range(10_000, 10_000 + amount):
             names.claim(f"dummy.{number}")
 
