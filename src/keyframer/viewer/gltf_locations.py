@@ -111,9 +111,7 @@ def _numbers(layout: Layout) -> Iterator[Row]:
             yield *run, f"accessors[{number}]", f"numbers of accessors[{number}], {count} {kind}"
 
 
-PACKED = (
-    "The keys are packed in the text (zlib, base64), so a single key has no bytes: these are all keys."
-)
+PACKED = "The keys are packed in the text (zlib, base64), so a single key has no bytes: these are all keys."
 ZEROS = "The file does not store this key: omitted numbers are zeros. This is its track."
 _MOST_RUNS = 12
 """most runs of a track with keys in several places; more are shown as one range around all"""
