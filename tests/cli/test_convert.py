@@ -116,7 +116,7 @@ def test_verbose_lists_every_loss(run: Run, scene: Path, tmp_path: Path) -> None
         ([], "give at least one file"),
         (["x.3ds"], "give at least one file"),
         (["x.3ds", "-"], "OUT must be a file"),
-        (["x.3ds", "y.foo"], "'.foo' does not say"),
+        (["x.3ds", "y.foo"], "no format has the extension '.foo'"),
         (["x.3ds", "y.glb", "--max-error", "0"], "not a number from 1e-08 to 1"),
         (["x.3ds", "y.glb", "--unit", "league"], "not a number from 1e-09 to 1e+09"),
         (["x.3ds", "y.glb", "--to", "usd"], "is not one of gltf"),
