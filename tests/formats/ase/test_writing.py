@@ -323,7 +323,7 @@ def test_faces_with_materials_that_are_not_parts_of_one_are_written_anew_and_tha
         scene.meshes[0] = replace(mesh, **{**twice, "face_materials": np.array([0, 2], np.int32)})
 
     _, after, report = edited("textured.ase", edit, tmp_path)
-    assert any("not parts of one" in loss.detail and "a new file was written" in loss.detail for loss in report)
+    assert any("not sub-materials of one" in loss.detail and "a new file was written" in loss.detail for loss in report)
     document = keyframer.decode(after)
     assert document.format.to_scene(document, {}).meshes[0].face_materials.tolist() == [0, 2]
 

@@ -292,7 +292,7 @@ REFUSED: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
     "a first track in a file that is an editor's alone": (
         editor_alone(make.mesh("Box")),
         first_motion("Box"),
-        "/clips would not be read back",
+        "/clips would read back differently",
     ),
     "parent by name": (
         file_with(nodes=[joint(0x4000), at(STILL, "Lid", 2, r.ParentName(b"Box"))]),

@@ -115,7 +115,7 @@ def report_dropped(
             if "names" in supported
             else "only nodes have names"
         )
-        report.add(Outcome.DROPPED, f"/{part}/name", f"{words}: names of {_counted(count, part)} are lost")
+        report.add(Outcome.DROPPED, f"/{part}/name", f"{words}: lost for {_counted(count, part)}")
     for part, name, count in foreign_extras(scene, clip, report.target):
         words = f"{target} cannot store {name} of {_counted(count, part)}"
         report.add(Outcome.DROPPED, f"/{part}/{name}", words)
