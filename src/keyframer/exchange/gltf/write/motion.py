@@ -16,8 +16,8 @@ from keyframer.curves.key_columns import KeyColumns, gather
 from keyframer.curves.linear_fit import FRAMES_PROBED, ROTATIONS, VECTORS, Measure, place_keys, whole_frames
 from keyframer.curves.rotation_forms import absolute_rotations
 from keyframer.curves.vector_curves import Hermite, hermite_columns
-from keyframer.fields import dataclass
 from keyframer.exchange.gltf.write.sampler_keys import LINEAR, STEP, Keys, Sampler, SamplerGroup, in_seconds
+from keyframer.fields import dataclass
 from keyframer.limits import allows, left, room
 from keyframer.maths import quat
 from keyframer.maths.distinct_values import unique_values

@@ -17,8 +17,8 @@ from keyframer.catalogue import (
 )
 from keyframer.curves import Track
 from keyframer.curves.curve_bank import only_first_counts
-from keyframer.fields import dataclass
 from keyframer.curves.lazy_fields import set_extras, unchecked_constructor
+from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, firsts, plain_record, unread_chunks

@@ -17,8 +17,8 @@ from keyframer.catalogue import (
     LINK_INDEX_OUT_OF_RANGE,
     LINK_UNRESOLVED_NAME,
 )
-from keyframer.fields import dataclass
 from keyframer.curves.lazy_fields import add_extras, unchecked_constructor
+from keyframer.fields import dataclass
 from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, children, firsts, has, own_value, unread_chunks
