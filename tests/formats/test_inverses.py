@@ -13,7 +13,7 @@ from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.curves.rotation_forms import increments
 from keyframer.formats import format_by_name
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.frame_table import lay_out, named_columns
+from keyframer.formats.hale3d.bridge.merged_files import lay_out, named_columns
 from keyframer.formats.hale3d.bridge.quaternions import with_negative_w, with_w
 from keyframer.formats.hale3d.records import Joint
 from keyframer.formats.kit.scene_reading import Reporter

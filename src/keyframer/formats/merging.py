@@ -329,6 +329,8 @@ def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
                 raise CannotMerge(f"keys with {name}")
             columns[name] = mine[name][rows]
             continue
+        if name not in mine and name in was and equal(was[name][rows], now[name]):
+            continue
         columns[name] = np.array(now[name])
         if name not in mine:
             continue

@@ -1,4 +1,4 @@
-"""Edits that a Hale3D pair has no place for: the reason why all was written anew."""
+"""Edits that a Hale3D pair has no place for: what is lost, or the reason why all was written anew."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 import keyframer
 from keyframer.formats.hale3d import FORMAT
 from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Mesh, Node, NodeKind, Scene, Skin
+from keyframer.scene.loss_report import Outcome
 from tests.formats.editing import put, why_anew
 from tests.formats.hale3d import writer as w
 
@@ -29,11 +31,6 @@ def new_flag(scene: Scene) -> None:
 
 REFUSED: dict[str, tuple[Callable[[Scene], None], str]] = {
     "two materials": (put(sleeve, face_materials=np.array([0, 1])), "a mesh of several materials"),
-    "no texture vertices": (put(sleeve, uv=None), "texture vertices of meshes"),
-    "no places in joints": (
-        put(lambda scene: scene.skins[0], positions=None),
-        "vertices without places in their joints of skins",
-    ),
     "a new mesh with a vertex that no joint carries": (new_flag, "vertices that no joint carries"),
     "no clip": (put(lambda scene: scene, clips=[]), "an animation without a clip"),
     "joints bound otherwise in one skin": (
@@ -43,12 +40,35 @@ REFUSED: dict[str, tuple[Callable[[Scene], None], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
-    edit, words = REFUSED[name]
+def edited(edit: Callable[[Scene], None]) -> Written:
     model = keyframer.decode(w.arm(), format="hale3d")
     scene = scene_of(keyframer.decode(w.wave(), format="hale3d"), {"model": model})
     edit(scene)
-    written = FORMAT.from_scene(scene)
-    (why,) = why_anew(written)
+    return FORMAT.from_scene(scene)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
+    edit, words = REFUSED[name]
+    (why,) = why_anew(edited(edit))
     assert f"({words})" in why
+
+
+NEVER_ABSENT: dict[str, tuple[Callable[[Scene], None], str]] = {
+    "no texture vertices": (put(sleeve, uv=None), "/meshes/0/uv"),
+    "no places in joints": (put(lambda scene: scene.skins[0], positions=None), "/skins/0/positions"),
+}
+
+
+@pytest.mark.parametrize("name", NEVER_ABSENT)
+def test_what_files_always_have_is_made_and_said(name: str) -> None:
+    """The animation and the other mesh are those of the original; places in joints follow from the bind pose."""
+    edit, path = NEVER_ABSENT[name]
+    written = edited(edit)
+    assert why_anew(written) == []
+    assert [loss.path for loss in written.report.of(Outcome.DROPPED)] == [path]
+    assert keyframer.encode(written.document) == w.wave()
+    ((_, model),) = written.companions
+    before, after = (scene_of(keyframer.decode(data, format="hale3d")) for data in (w.arm(), model))
+    assert np.allclose(before.meshes[0].positions, after.meshes[0].positions, atol=1e-6)
+    assert model[model.index(b"materials/glove.mat") :] == w.arm()[w.arm().index(b"materials/glove.mat") :]

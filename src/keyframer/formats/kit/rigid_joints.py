@@ -7,14 +7,14 @@ world positions and rotations do not change.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation
 from keyframer.fields import dataclass
-from keyframer.formats.kit.scene_writing import frames_per_second, plain_path, units_per_second
+from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
 from keyframer.formats.kit.unsupported_features import moving_kinds
 from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
@@ -30,6 +30,8 @@ _NUMBERS = 48
 relative to the parent
 """
 _SCALE = 1e-6
+_NOISE = 1e-9
+"""scales that differ less from 1 are rounding errors"""
 
 
 @dataclass(eq=False)
@@ -90,18 +92,47 @@ def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, d
     return matrices
 
 
+def joints_like(
+    scene: Scene, kept: Mapping[int, int], times: Floats, untouched: Collection[int] = (), *, depth_first: bool
+) -> Joints:
+    """Sample the joints of an edited scene in the order of the original; `CannotMerge` if one of those is scaled.
+
+    ``kept`` has the original number of each remaining joint. New joints follow, but parents precede children.
+    ``untouched`` joints are left out.
+    """
+    wanted, above = wanted_joints(scene)
+    new = wanted - kept.keys()
+    nodes, _ = _ordered(above, [*sorted(kept, key=lambda node: kept[node]), *sorted(new)], depth_first)
+    nodes = [node for node in nodes if node not in untouched]
+    joints, sizes = joints_at(scene, nodes, parent_places(nodes, above), times)
+    changed = np.abs(sizes - 1).max(axis=(0, 2), initial=0.0) > _SCALE
+    if any(changed[place] and node in kept for place, node in enumerate(nodes)):
+        raise CannotMerge("scale of joints")
+    return joints
+
+
 def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats) -> tuple[Joints, Floats]:
-    """Sample nodes as joints at these times of the clip. Return the joints and the scale (T, J, 3) of their nodes."""
+    """Sample nodes as joints at these times of the clip. Return the joints and the scale (T, J, 3) of their nodes.
+
+    A joint without scale whose parent has none has exactly the transform of its node, whatever its parents do.
+    """
     spend("samples", len(times) * len(nodes) * _NUMBERS)
     rig = Rig(scene)
-    world = rig.world(rig.sample(times), len(times))
+    samples = rig.sample(times)
+    world = rig.world(samples, len(times))
     origins, turns, sizes = affine.decompose(world[:, nodes])
+    plain = np.abs(sizes - 1).max(axis=(0, 2), initial=0.0) < _NOISE
+    plain &= np.array([moving_kinds(scene.nodes[node]) for node in nodes], bool)
+    chosen = np.array(nodes, np.int64)
     rigid = affine.compose(origins, turns, np.ones(3))
+    rigid[:, plain] = world[:, chosen[plain]]
+    above = np.array(parents, np.int64)
+    exact = plain & ((above < 0) | plain[above])
     local = rigid.copy()
-    hanging = [joint for joint, parent in enumerate(parents) if parent >= 0]
-    if hanging:
-        above = [parents[joint] for joint in hanging]
-        local[:, hanging] = affine.inverse(rigid[:, above]) @ rigid[:, hanging]
+    local[:, exact] = rig.local(samples, len(times))[:, chosen[exact]]
+    hanging = np.flatnonzero(~exact & (above >= 0))
+    if len(hanging):
+        local[:, hanging] = affine.inverse(rigid[:, above[hanging]]) @ rigid[:, hanging]
     rotations = quat.from_matrix3(local[..., :3, :3])
     if len(rotations) > 1:
         flips = np.where((rotations[1:] * rotations[:-1]).sum(axis=-1) < 0, -1.0, 1.0)
@@ -112,7 +143,11 @@ def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats)
 def _choose(scene: Scene, depth_first: bool) -> tuple[list[int], list[int]]:
     """Return the nodes that become joints, parents first, and the parent joint of each."""
     wanted, above = wanted_joints(scene)
-    order = nodes_depth_first(above, sorted(wanted)) if depth_first else parents_first(above, sorted(wanted))
+    return _ordered(above, sorted(wanted), depth_first)
+
+
+def _ordered(above: list[int], wanted: list[int], depth_first: bool) -> tuple[list[int], list[int]]:
+    order = nodes_depth_first(above, wanted) if depth_first else parents_first(above, wanted)
     return order, parent_places(order, above)
 
 

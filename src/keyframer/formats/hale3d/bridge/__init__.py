@@ -1,5 +1,5 @@
 """The bridge between Hale3D documents and scenes.
 
-`skeleton` reads frames, `surface` reads the skinned model, and `scene` combines them. `writing` writes an animation,
-`write_model` its model.
+`skeleton` reads frames, `surface` reads the skinned model, and `scene` combines them. `writing` writes both
+files with the records of `pair_writer`, which follows an original if there is one (`original_conventions`).
 """

@@ -1,22 +1,26 @@
-"""Convert a merged tree to the two files: order and number the joints."""
+"""Convert a merged tree to the two files: order and number the joints, and lay out the columns of frames.
+
+A column is named by its joint (a number) and one of the six components; ``"box"`` has the boxes.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from keyframer.arrays import Singles
 from keyframer.formats import bridge
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.frame_table import lay_out
-from keyframer.formats.hale3d.bridge.original_pair import Pair
+from keyframer.formats.hale3d.bridge.original_conventions import Pair
 from keyframer.formats.hale3d.model import Mesh, Model, ModelJoint
-from keyframer.formats.hale3d.records import Animation, Frames, Joint
+from keyframer.formats.hale3d.records import BOUNDS_FLOATS, COMPONENTS, Animation, Frames, Joint
 from keyframer.formats.kit.rigid_joints import parents_first
-from keyframer.formats.merging import Tree
+from keyframer.formats.merging import FrameTable, Tree
 
 
 class MergedFiles:
@@ -122,3 +126,60 @@ class MergedFiles:
         weights["joint"] = np.array([numbers[key] for key in keys.tolist()], np.int64)[places]
         weighted.weights = weights
         return weighted
+
+
+def named_columns(rows: Singles, joints: Sequence[Joint]) -> FrameTable:
+    """Return the named columns of the original frames."""
+    named: dict[object, Singles] = {"box": rows[:, :BOUNDS_FLOATS]}
+    for number, joint in enumerate(joints):
+        named |= {
+            (number, bit): rows[:, BOUNDS_FLOATS + at] for bit, at in zip(joint.moving, _places(joint), strict=True)
+        }
+    return FrameTable(named, np.arange(len(rows)))
+
+
+def _places(joint: Joint) -> range:
+    """Return the columns of a joint, after the box."""
+    return range(joint.start_index, joint.start_index + len(joint.moving))
+
+
+def lay_out(
+    rows: Singles, before: Mapping[int, Joint], merged: Mapping[int, Joint], table: FrameTable
+) -> tuple[Singles, dict[int, Joint]]:
+    """Return the rows of a merged table, and its joints with their column positions.
+
+    ``before`` are the joints of the original ``rows``, ``merged`` the current joints. Columns of a joint keep their
+    position if no other joint reads them; otherwise they are appended, like those of new joints. Columns of removed
+    joints are removed unless other joints read them. Columns that no joint reads stay.
+    """
+    columns: dict[object, Singles] = dict(enumerate(rows[table.origins, BOUNDS_FLOATS:].T))
+    readers = Counter(at for number in merged.keys() & before.keys() for at in _places(before[number]))
+    gone = {at for number in before.keys() - merged.keys() for at in _places(before[number])} - readers.keys()
+    instead: dict[object, list[object]] = {at: [] for at in gone}
+    behind: list[object] = []
+    joints: dict[int, Joint] = {}
+    first: dict[int, object] = {}
+    """the first column of each joint that has some"""
+    for number, joint in merged.items():
+        new = {bit: (number, bit) for bit in range(COMPONENTS) if (number, bit) in table.named}
+        old = list(_places(before[number])) if number in before else []
+        names: list[object] = list(new.values())
+        joints[number] = copy.copy(joint)
+        joints[number].flags = joint.flags & ~((1 << COMPONENTS) - 1) | sum(1 << bit for bit in new)
+        values = [table.named[name].tobytes() for name in names]
+        if old and list(new) == before[number].moving and values == [columns[at].tobytes() for at in old]:
+            first[number] = old[0]
+            continue
+        columns |= {name: table.named[name] for name in names}
+        if old and all(readers[at] == 1 for at in old):
+            instead |= {at: [] for at in old} | {old[0]: names}
+        else:
+            readers.subtract(old)
+            behind += names
+        if names:
+            first[number] = names[0]
+    order = [name for at in range(rows.shape[1] - BOUNDS_FLOATS) for name in instead.get(at, [at])] + behind
+    place = {name: at for at, name in enumerate(order)}
+    for number, name in first.items():
+        joints[number].start_index = place[name]
+    return np.column_stack([table.named["box"], *(columns[name] for name in order)]), joints

@@ -1,12 +1,13 @@
 """Merge an edited scene into its Hale3D pair: animation and model are merged as one tree.
 
-Joints and meshes are matched by their nodes. Rows of frames are named columns during the merge (`frame_table`).
-`following_writer` makes the trees of the scene before and after the edit, `merged_files` the merged files.
+Joints and meshes are matched by their nodes. Rows of frames are named columns during the merge. `PairWriter` makes the
+trees of the scene before and after the edit, `merged_files` the merged files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,21 +15,25 @@ import numpy as np
 
 from keyframer.formats import bridge
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.following_writer import FollowingWriter, material_of
-from keyframer.formats.hale3d.bridge.merged_files import MergedFiles
+from keyframer.formats.hale3d.bridge.merged_files import MergedFiles, named_columns
 from keyframer.formats.hale3d.bridge.options import Options
-from keyframer.formats.hale3d.bridge.original_pair import Pair
+from keyframer.formats.hale3d.bridge.original_conventions import OriginalConventions, Pair
+from keyframer.formats.hale3d.bridge.pair_writer import PairWriter, has_free_vertices
 from keyframer.formats.hale3d.bridge.scene import pair_of, read_other, to_scene
 from keyframer.formats.hale3d.bridge.writing import boxes_at
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import decode, encode
 from keyframer.formats.hale3d.model import Model
-from keyframer.formats.kit.frame_times import at_whole_frames
-from keyframer.formats.kit.scene_writing import Written, frames_per_second, plain_path
+from keyframer.formats.hale3d.records import Animation, Frames
+from keyframer.formats.kit.frame_times import at_whole_frames, original_frames
+from keyframer.formats.kit.rigid_joints import joints_like
+from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second, plain_path
 from keyframer.formats.kit.skin_writing import with_moved_vertices
-from keyframer.formats.merging import Tree
+from keyframer.formats.merging import FrameTable, Tree
+from keyframer.scene import Mesh as SceneMesh
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.wire.record import Record
 
 _OTHERS = (("model", ".mdl"), ("animation", ".anim"))
 
@@ -42,10 +47,53 @@ class Merger(bridge.Merger[Options]):
         parts = {id(record): ("nodes", number) for number, record in enumerate(links.joints)}
         parts |= {id(record): ("nodes", number) for number, record in enumerate(links.bound)}
         parts |= {id(record): ("nodes", number) for number, record in enumerate(links.meshes, len(links.names))}
-        return Tree(replace(document, records=links.tops()), parts)
+        table = named_columns(links.rows, links.joints) if len(links.rows) else None
+        return Tree(_both(document, links, links.joints, table, [*links.meshes, *links.bound]), parts)
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
-        return FollowingWriter(scene, original).written()
+        """Write both files as one tree. Parents and weights refer to joints by `Matching.key`."""
+        pair, before, matching = original.links, original.scene, original.matching
+        if bool(scene.clips) != bool(before.clips):
+            raise CannotMerge("a model alone does not move" if scene.clips else "an animation without a clip")
+        had = len(pair.names)
+        kept = {new: old for new, old in matching.nodes.items() if old < had}
+        shown = sorted((new for new, old in matching.nodes.items() if old >= had), key=lambda new: matching.nodes[new])
+        keys = {node: matching.key(node, before) for node in range(len(scene.nodes))}
+        report = LossReport("hale3d")
+        clip = first_clip(scene, report)
+        origins = np.zeros(0, np.int64)
+        if len(pair.rows):
+            origins = original_frames(before, scene, kept, len(pair.rows))
+        elif any(channel.track.kind in ("position", "rotation") for channel in clip.channels):
+            raise CannotMerge("there are no frames")
+        times = np.arange(max(len(origins), 1), dtype=np.float64)
+        untouched = original.untouched if pair.model is None else ()  # skins need all joints
+        joints = joints_like(scene, kept, times, untouched, depth_first=False)
+        if set(joints.nodes) & set(shown):
+            raise CannotMerge("joints below a mesh")
+        if has_free_vertices(scene, set(range(len(scene.nodes))) - set(shown)):
+            raise CannotMerge("vertices that no joint carries")
+        meshes = {number: pair.meshes[matching.nodes[number] - had] for number in shown}
+        like = OriginalConventions(pair, before, kept, keys, meshes)
+        writer = PairWriter(scene, joints, report, like)
+        animated = list(writer.animated_joints(clip)) if scene.clips else []
+        records = [record for record, _ in animated]
+        named = {
+            (keys[node], bit): column
+            for node, (_, columns) in zip(joints.nodes, animated, strict=False)
+            for bit, column in columns.items()
+        }
+        table = None
+        if len(origins):
+            table = FrameTable({**named, "box": np.asarray(clip.bounds).reshape(len(origins), -1)}, origins)
+        model: list[Record] = [*writer.meshes()]
+        if pair.model is not None or model:
+            model += writer.bound_joints()
+        tree = _both(original.document, pair, records, table, model)
+        for top in tree.records:
+            if isinstance(top, Animation):
+                top.frame_rate = int(clip.rate)
+        return Written(tree, report, parts=writer.parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with a value and a box for every frame; an animation without frames stays without."""
@@ -64,7 +112,7 @@ class Merger(bridge.Merger[Options]):
         """Return the scene with a material for every mesh, and with influence positions that follow edited vertices."""
         meshes, materials = [], list(scene.materials)
         for mesh, was in zip(scene.meshes, before.meshes, strict=True):
-            owner = material_of(mesh)
+            owner = _material_of(mesh)
             if was is mesh or was.face_materials is None or not len(was.face_materials):
                 meshes.append(mesh)
                 continue
@@ -103,6 +151,36 @@ class Merger(bridge.Merger[Options]):
     def companion_options(self, written: Written) -> dict[str, object]:
         names = {suffix: name for name, suffix in _OTHERS}
         return {names[suffix]: decode(data) for suffix, data in written.companions}
+
+
+def _both(
+    document: Document, pair: Pair, joints: Sequence[Record], table: FrameTable | None, model: Sequence[Record]
+) -> Document:
+    """Return both files as one tree: two records at the top, with other records inside."""
+    tops: list[Record] = []
+    if pair.animation is not None:
+        frames = Frames()
+        frames.rows = table  # type: ignore[assignment]  # while it is merged
+        tops.append(_with_children(pair.animation.first(Animation), [*joints, *([] if table is None else [frames])]))
+    if pair.model is not None or model:
+        tops.append(_with_children(Model() if pair.model is None else pair.model.first(Model), model))
+    return replace(document, records=tops)
+
+
+def _with_children(top: Record | None, children: Sequence[Record]) -> Record:
+    top = copy.copy(top)
+    assert top is not None
+    top.children = list(children)
+    return top
+
+
+def _material_of(mesh: SceneMesh) -> int | None:
+    if mesh.face_materials is None or not len(mesh.face_materials):
+        return None
+    owners = np.unique(np.asarray(mesh.face_materials))
+    if len(owners) > 1:
+        raise CannotMerge("a mesh of several materials")
+    return int(owners[0]) if owners[0] >= 0 else None
 
 
 def _kind(document: Document) -> str:

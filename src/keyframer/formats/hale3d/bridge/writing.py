@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 
-from keyframer.arrays import Floats
+from keyframer.arrays import Floats, Singles
 from keyframer.fields import dataclass
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.quaternions import with_negative_w
-from keyframer.formats.hale3d.bridge.write_model import has_free_vertices, write_model
+from keyframer.formats.hale3d.bridge.pair_writer import PairWriter, has_free_vertices
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import encode, new_animation
-from keyframer.formats.hale3d.records import Joint
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import Capabilities
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
@@ -27,13 +25,7 @@ from keyframer.formats.kit.rigid_joints import (
     sample_joints,
     wanted_joints,
 )
-from keyframer.formats.kit.scene_writing import (
-    DEFAULT_MAX_ERROR,
-    UniqueByteNames,
-    Written,
-    first_clip,
-    frames_per_second,
-)
+from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Written, first_clip, frames_per_second
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
@@ -94,14 +86,14 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     dialect = Dialect(options.dialect)
     if has_free_vertices(placed, range(len(placed.nodes))):
         joints = joints.with_anchor()
-    names = _names(placed, joints)
-    model = write_model(placed, joints, names, dialect, report)
+    writer = PairWriter(placed, joints, report)
+    model = writer.model(dialect)
     if options.file == "model":
         if model is None:
             raise NothingToWrite("nothing to write: the scene has no meshes")
-        beside = ((".anim", encode(_animation(placed, clip, joints, names, fps, dialect, report))),)
+        beside = ((".anim", encode(_animation(writer, clip, fps, dialect, report))),)
         return Written(model, report, beside if options.companion and joints.moves() else ())
-    document = _animation(placed, clip, joints, names, fps, dialect, report)
+    document = _animation(writer, clip, fps, dialect, report)
     if model is None or not options.companion:
         if model is not None:
             report.add(Outcome.DROPPED, "/meshes", "no model was requested")
@@ -109,47 +101,21 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     return Written(document, report, ((".mdl", encode(model)),))
 
 
-def _names(scene: Scene, joints: Joints) -> list[bytes]:
-    names = UniqueByteNames()
-    return [names.claim("anchor" if number < 0 else scene.nodes[number].name) for number in joints.nodes]
-
-
-def _animation(
-    scene: Scene, clip: Clip, joints: Joints, names: list[bytes], fps: int, dialect: Dialect, report: LossReport
-) -> Document:
+def _animation(writer: PairWriter, clip: Clip, fps: int, dialect: Dialect, report: LossReport) -> Document:
     """Write an animation with components only for values that change: a flag for each of Tx Ty Tz Qx Qy Qz."""
-    rows = np.stack([components(joints, number) for number in range(len(names))], axis=1).astype(np.float32)
-    records, columns = [], []
-    start = 0
-    for number, (name, parent) in enumerate(zip(names, joints.parents, strict=True)):
-        moving = (rows[:, number] != rows[0, number]).any(axis=0)
-        bits = np.flatnonzero(moving)
-        record = joint_record(joints, number, parent, name)
-        record.flags, record.start_index = int((1 << bits).sum()), start if len(bits) else 0
-        columns.append(rows[:, number][:, bits])
+    joints, records = writer.joints, []
+    moving: list[Singles] = []
+    for record, columns in writer.animated_joints(clip):
+        record.flags = sum(1 << bit for bit in columns)
+        record.start_index = len(moving) if columns else 0
+        moving += columns.values()
         records.append(record)
-        start += len(bits)
-    report_frames(clip, fps, len(rows), f"{len(names)} joints", report)
-    moving_columns = np.concatenate(columns, axis=1)
-    bounds = boxes(scene, joints)
+    count = len(joints.times)
+    report_frames(clip, fps, count, f"{len(records)} joints", report)
     if clip.bounds is not None:
         report.add(Outcome.BAKED, "/clips/bounds", "bounding boxes were recomputed")
-    return new_animation(records, moving_columns, bounds=bounds, frame_rate=fps, dialect=dialect)
-
-
-def joint_record(joints: Joints, number: int, parent: int, name: bytes) -> Joint:
-    """Return a joint at the first frame, without columns."""
-    record = Joint(parent, 0, 0, name)
-    record.position = tuple(float(np.float32(value)) for value in joints.positions[0, number])
-    record.orientation = tuple(float(value) for value in with_negative_w(joints.rotations_xyzw[0, number]))
-    return record
-
-
-def components(joints: Joints, number: int) -> Floats:
-    """Return (T, 6) positions and the first three numbers of rotations."""
-    return np.concatenate(
-        [joints.positions[:, number], with_negative_w(joints.rotations_xyzw[:, number])[:, :3]], axis=1
-    )
+    rows = np.stack(moving, axis=1) if moving else np.zeros((count, 0), np.float32)
+    return new_animation(records, rows, bounds=boxes(writer.scene, joints), frame_rate=fps, dialect=dialect)
 
 
 def boxes_at(scene: Scene, times: Floats) -> Floats:

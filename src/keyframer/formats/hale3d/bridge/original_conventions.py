@@ -1,0 +1,77 @@
+"""The original animation and model, and what the writer takes from them: numbers, names, flags, order of weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import NamedTuple
+
+import numpy as np
+
+from keyframer.arrays import Singles
+from keyframer.fields import dataclass
+from keyframer.formats.document import Document
+from keyframer.formats.hale3d.model import Mesh, ModelJoint
+from keyframer.formats.hale3d.records import Frames, Joint, unquoted
+from keyframer.formats.kit.scene_writing import UniqueByteNames, encode_name
+from keyframer.scene import Scene
+
+
+class Pair(NamedTuple):
+    """The two files of an original, None for a missing one, and their records."""
+
+    animation: Document | None = None
+    model: Document | None = None
+    joints: Sequence[Joint] = ()
+    rows: Singles = np.zeros((0, 0), "<f4")
+    bound: Sequence[ModelJoint] = ()
+    meshes: Sequence[Mesh] = ()
+
+    @staticmethod
+    def of(animation: Document | None, model: Document | None) -> Pair:
+        frames = None if animation is None else animation.first(Frames)
+        return Pair(
+            animation,
+            model,
+            [] if animation is None else list(animation.find(Joint)),
+            np.zeros((0, 0), "<f4") if frames is None else frames.rows,
+            [] if model is None else list(model.find(ModelJoint)),
+            [] if model is None else list(model.find(Mesh)),
+        )
+
+    @property
+    def names(self) -> list[bytes]:
+        """Return the names of joints; the real animation names all of them "origin"."""
+        return [joint.name for joint in (self.joints if self.model is None else self.bound)]
+
+
+@dataclass(frozen=True, eq=False)
+class OriginalConventions:
+    """Conventions of the original files. Nodes are numbered as in the scene that is written."""
+
+    pair: Pair = field(default_factory=Pair)
+    scene: Scene = field(default_factory=Scene)
+    """the scene of the original"""
+    kept: Mapping[int, int] = field(default_factory=dict)
+    """remaining joints: their numbers in the original"""
+    keys: Mapping[int, int] = field(default_factory=dict)
+    """numbers by which parents and weights refer to joints, if not their places"""
+    meshes: Mapping[int, Mesh] = field(default_factory=dict)
+    """stored meshes of nodes"""
+
+    def names(self, scene: Scene, nodes: list[int]) -> list[bytes]:
+        """Return the names of joints: as stored if they were not renamed, in quotes if they or all others were."""
+        stored = self.pair.names
+        quoted = bool(stored) and all(unquoted(name) != name for name in stored)
+        claimed = UniqueByteNames(reserved=[unquoted(name) for name in stored])
+        names = []
+        for node in nodes:
+            name = "anchor" if node < 0 else scene.nodes[node].name
+            old = self.kept.get(node)
+            if old is None:
+                raw, quotes = claimed.claim(name), quoted
+            else:
+                raw, quotes = encode_name(name), unquoted(stored[old]) != stored[old]
+            same = old is not None and name == self.scene.nodes[old].name
+            names.append(stored[old] if old is not None and same else b'"' + raw + b'"' if quotes else raw)
+        return names

@@ -1,0 +1,268 @@
+"""Write the records of both files: joints with the columns of their frames, joints in bind pose, and meshes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from keyframer.arrays import Floats, Ints, Singles
+from keyframer.fields import dataclass
+from keyframer.formats.document import Document
+from keyframer.formats.hale3d.bridge.original_conventions import OriginalConventions
+from keyframer.formats.hale3d.bridge.quaternions import with_negative_w, with_w
+from keyframer.formats.hale3d.dialect import Dialect
+from keyframer.formats.hale3d.document import new_model
+from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, ModelJoint
+from keyframer.formats.hale3d.records import COMPONENTS, Joint
+from keyframer.formats.kit.mesh_writing import split_by_material
+from keyframer.formats.kit.rigid_joints import Joints
+from keyframer.formats.kit.scene_writing import CannotMerge, encode_name, plain_path
+from keyframer.maths import affine, quat
+from keyframer.scene import Clip, Node, Scene
+from keyframer.scene.loss_report import LossReport, Outcome
+
+_STILL = 1e-6
+"""largest difference from the base frame of an original component without a flag"""
+_NEW = OriginalConventions()
+
+
+class PairWriter:
+    """Writes the joints and meshes of a scene; in the form of its original, if any."""
+
+    def __init__(self, scene: Scene, joints: Joints, report: LossReport, like: OriginalConventions = _NEW) -> None:
+        self.scene, self.joints, self.report, self.like = scene, joints, report, like
+        self.names = like.names(scene, joints.nodes)
+        self.place_of = joints.place_of
+        self.numbers = like.keys or self.place_of
+        """numbers of joints, for parents and weights"""
+        self.parts: dict[int, tuple[str, int]] = {}
+        """the node of each record, by the record's `id`"""
+
+    def _parent(self, node: int) -> int:
+        parent = None if node < 0 else self.scene.nodes[node].parent
+        return -1 if parent is None else self.numbers[parent]
+
+    def animated_joints(self, clip: Clip) -> Iterator[tuple[Joint, dict[int, Singles]]]:
+        """Yield the joints of the animation, each with the columns of the components that move.
+
+        A new joint has the base frame of its first frame. One of the original has its rest transform, and keeps its
+        columns as long as it has a track; its name is that of the model, if any.
+        """
+        tracks = {(channel.node, channel.track.kind) for channel in clip.channels}
+        for place, (node, name) in enumerate(zip(self.joints.nodes, self.names, strict=True)):
+            turns = with_negative_w(self.joints.rotations_xyzw[:, place])
+            rows = np.concatenate([self.joints.positions[:, place], turns[:, :3]], axis=1).astype(np.float32)
+            joint = Joint(self._parent(node), 0, 0, name)
+            if node in self.like.kept:
+                rest = self.scene.nodes[node]
+                position, orientation = np.asarray(rest.position), np.asarray(rest.rotation_xyzw)
+                base = np.array([*position, *orientation[:3]])
+                moving = np.abs(rows - base).max(axis=0) > _STILL
+                for bit in self.like.pair.joints[self.like.kept[node]].moving:
+                    moving[bit] |= (node, "position" if bit < 3 else "rotation") in tracks
+                joint.name = name if self.like.pair.model is None else b""
+            else:
+                position, orientation = self.joints.positions[0, place].astype(np.float32), turns[0]
+                moving = (rows != rows[0]).any(axis=0)
+            joint.position, joint.orientation = tuple(map(float, position)), tuple(map(float, orientation))
+            self.parts[id(joint)] = ("nodes", node)
+            yield joint, {bit: rows[:, bit] for bit in range(COMPONENTS) if moving[bit]}
+
+    def model(self, dialect: Dialect) -> Document | None:
+        """Return the model of all meshes; None without meshes."""
+        meshes = self.meshes()
+        return new_model(meshes, self.bound_joints(), dialect=dialect) if meshes else None
+
+    def bound_joints(self) -> list[ModelJoint]:
+        """Return the joints of the model in their bind pose: that of the first frame, or of an original's skins."""
+        pose = self._bind_pose()
+        turns = with_negative_w(quat.from_matrix3(pose[:, :3, :3]))[:, :3].tolist()
+        joints = []
+        for node, name, place, turn in zip(self.joints.nodes, self.names, pose[:, :3, 3].tolist(), turns, strict=True):
+            joint = ModelJoint(self._parent(node), tuple(place), tuple(turn), name)
+            self.parts[id(joint)] = ("nodes", node)
+            joints.append(joint)
+        return joints
+
+    def _bind_pose(self) -> Floats:
+        """Return (J, 4, 4) matrices of joints in model space."""
+        joints, pair = self.joints, self.like.pair
+        if pair.animation is None and pair.model is None:
+            return np.asarray(joints.rigid[0])
+        known = {node: _matrix(pair.bound[old]) for node, old in self.like.kept.items() if pair.bound}
+        known |= {node: affine.inverse(matrix) for node, matrix in self._inverse_bind().items()}
+        local = affine.compose(joints.positions[0], joints.rotations_xyzw[0], np.ones(3))
+        pose = np.array([known.get(node, matrix) for node, matrix in zip(joints.nodes, local, strict=True)])
+        origins, turns, _ = affine.decompose(pose)
+        pose = affine.compose(origins, turns, np.ones(3))
+        for place, (node, parent) in enumerate(zip(joints.nodes, joints.parents, strict=True)):
+            if node not in known and parent >= 0:
+                pose[place] = pose[parent] @ pose[place]
+        return pose
+
+    def _inverse_bind(self) -> dict[int, Floats]:
+        """Return inverse bind matrices of joints in skins; `CannotMerge` if skins of the original disagree."""
+        bound: dict[int, Floats] = {}
+        for number, node in enumerate(self.scene.nodes):
+            if node.skin is None:
+                continue
+            skin = self.scene.skins[node.skin]
+            for joint, matrix in zip(skin.joints, np.asarray(skin.inverse_bind, np.float64), strict=True):
+                if number not in self.like.meshes:
+                    if joint not in self.like.kept:
+                        bound.setdefault(joint, matrix)
+                elif not np.allclose(bound.setdefault(joint, matrix), matrix):
+                    raise CannotMerge("a skin with another bind pose")
+        return bound
+
+    def meshes(self) -> list[Mesh]:
+        """Return the meshes of all nodes, one for each material; those of the original first, in its order."""
+        stored, nodes = self.like.meshes, self.scene.nodes
+        shown = [i for i, node in enumerate(nodes) if node.mesh is not None and i not in stored]
+        shown = [i for i in shown if len(self.scene.meshes[nodes[i].mesh or 0].positions)]
+        records = []
+        for number in (*stored, *shown):
+            influences = self._influences(number, nodes[number])
+            for record in self._records(nodes[number], influences, stored.get(number)):
+                self.parts[id(record)] = ("nodes", number)
+                records.append(record)
+        return records
+
+    def _influences(self, number: int, node: Node) -> _Influences:
+        """Return the influences of a skin, or the node itself for all vertices.
+
+        The anchor carries vertices without a joint.
+        """
+        assert node.mesh is not None
+        scene = self.scene
+        positions = np.asarray(scene.meshes[node.mesh].positions, np.float64)
+        if node.skin is None:
+            joint = self.place_of[number]
+            offsets = affine.transform_points(self._scales([number])[0], positions - node.pivot)
+            every = np.arange(len(positions))
+            return _Influences(every, np.full(len(every), joint), np.ones(len(every)), offsets)
+        skin = scene.skins[node.skin]
+        order = np.argsort(np.asarray(skin.vertices), kind="stable")
+        vertices = np.asarray(skin.vertices, np.int64)[order]
+        chosen = np.asarray(skin.influences, np.int64)[order]
+        change = self._scales(skin.joints)
+        if skin.positions is None:
+            change = change @ np.asarray(skin.inverse_bind, np.float64)
+            placed = positions[vertices]
+        else:
+            placed = np.asarray(skin.positions, np.float64)[order]
+        offsets = np.einsum("nij,nj->ni", change[chosen][:, :3, :3], placed) + change[chosen][:, :3, 3]
+        places = np.array([self.place_of[bone] for bone in skin.joints], np.int64)
+        influences = _Influences(vertices, places[chosen], np.asarray(skin.weights, np.float64)[order], offsets)
+        free = _free(scene, node)
+        anchor = self.place_of.get(-1)
+        return influences if anchor is None or not len(free) else _anchored(influences, free, positions, anchor)
+
+    def _scales(self, nodes: list[int]) -> Floats:
+        """Return (J, 4, 4) from nodes to their joints, which have no scale, at the first frame."""
+        rigid, world = self.joints.rigid[0, [self.place_of[node] for node in nodes]], self.joints.world[0, nodes]
+        same = (rigid == world).all(axis=(1, 2))
+        return np.where(same[:, None, None], np.eye(4), affine.inverse(rigid) @ world)
+
+    def _records(self, node: Node, influences: _Influences, stored: Mesh | None) -> list[Mesh]:
+        assert node.mesh is not None
+        mesh = self.scene.meshes[node.mesh]
+        starts = np.searchsorted(influences.vertices, np.arange(len(mesh.positions) + 1))
+        numbers = np.array([self.numbers[node] for node in self.joints.nodes], np.int64)
+        records = []
+        for number, piece in split_by_material(mesh):
+            counts = np.diff(starts)[piece.vertices]
+            firsts = np.cumsum(counts) - counts
+            chosen = np.repeat(starts[piece.vertices] - firsts, counts) + np.arange(int(counts.sum()))
+            vertices = np.zeros(len(piece.vertices), VERTEX)
+            vertices["st"] = 0.0 if piece.uv is None else piece.uv
+            vertices["first_weight"], vertices["weight_count"] = firsts, counts
+            weights = np.zeros(len(chosen), WEIGHT)
+            weights["bias"], weights["joint"] = influences.weights[chosen], numbers[influences.joints[chosen]]
+            weights["position"] = influences.offsets[chosen]
+            if stored is not None:
+                vertices, weights = _in_stored_order(vertices, weights, stored)
+            triangles = piece.corners[:, [0, 2, 1]].astype("<u4")  # clockwise
+            name = _material(self.scene, number, self.report)
+            if stored is not None and number < 0:
+                name = stored.material  # a mesh always has one
+            records.append(Mesh(len(vertices), len(weights), len(triangles), name, vertices, weights, triangles))
+        if len(records) > 1:
+            path = f"{plain_path('nodes', node.name)}/mesh"
+            self.report.add(Outcome.BAKED, path, f"{len(records)} meshes: one for each material")
+        return records
+
+
+def _in_stored_order(
+    vertices: npt.NDArray[np.void], weights: npt.NDArray[np.void], stored: Mesh
+) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
+    """Return the weights in the order of the stored mesh, as long as its vertices have and share as many."""
+    counts, firsts = vertices["weight_count"], stored.vertices["first_weight"]
+    if not np.array_equal(counts, stored.vertices["weight_count"]):
+        return vertices, weights
+    begin = firsts.astype(np.int64) - vertices["first_weight"].astype(np.int64)
+    places = np.repeat(begin, counts) + np.arange(len(weights))
+    in_place = np.array(stored.weights)
+    in_place[places] = weights
+    if not np.array_equal(in_place[places], weights):  # vertices no longer share weights
+        return vertices, weights
+    ordered = np.array(vertices)
+    ordered["first_weight"] = firsts
+    return ordered, in_place
+
+
+def _matrix(joint: ModelJoint) -> Floats:
+    turn, _ = with_w(np.array([joint.orientation], np.float64))
+    return affine.compose(np.array(joint.position, np.float64), turn[0], np.ones(3))
+
+
+@dataclass(eq=False)
+class _Influences:
+    """Influences sorted by vertex: joint, weight, and position in the joint's space."""
+
+    vertices: Ints
+    joints: Ints
+    weights: Floats
+    offsets: Floats
+
+
+def has_free_vertices(scene: Scene, numbers: Iterable[int]) -> bool:
+    """Return whether the skinned mesh of one of these nodes has vertices without a bone."""
+    nodes = (scene.nodes[number] for number in numbers)
+    carriers = [node for node in nodes if node.skin is not None and node.mesh is not None]
+    return any(len(_free(scene, node)) for node in carriers)
+
+
+def _free(scene: Scene, node: Node) -> Ints:
+    bound = np.unique(np.asarray(scene.skins[node.skin or 0].vertices, np.int64))
+    return np.setdiff1d(np.arange(len(scene.meshes[node.mesh or 0].positions)), bound)
+
+
+def _anchored(influences: _Influences, free: Ints, positions: Floats, anchor: int) -> _Influences:
+    vertices = np.concatenate([influences.vertices, free])
+    order = np.argsort(vertices, kind="stable")
+    return _Influences(
+        vertices[order],
+        np.concatenate([influences.joints, np.full(len(free), anchor)])[order],
+        np.concatenate([influences.weights, np.ones(len(free))])[order],
+        np.concatenate([influences.offsets, positions[free]])[order],
+    )
+
+
+def _material(scene: Scene, number: int, report: LossReport) -> bytes:
+    """Return the texture path, or the name: a mesh stores nothing else."""
+    if not 0 <= number < len(scene.materials):
+        return b""
+    material = scene.materials[number]
+    texture = material.maps.get("texture1")
+    file_name = "" if texture is None else texture.file_name
+    if file_name == material.name:
+        return encode_name(file_name)
+    path, words = plain_path("materials", material.name), "only a texture path is stored; this material has none"
+    if file_name:
+        path, words = f"{path}/name", f"only the texture path is stored: {file_name}"
+    if not any(loss.path == path for loss in report):
+        report.add(Outcome.DROPPED, path, words)
+    return encode_name(file_name or material.name)
