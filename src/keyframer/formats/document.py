@@ -22,13 +22,11 @@ R = TypeVar("R", bound=Record)
 class RawRun(Raw, Record):
     """Everything from the first record that could not be read to the end of the file."""
 
+    segment = "raw"
+
     data: bytes = blob("bytes as they are")
     reason: str = ""
     """code of the issue that gives the cause"""
-
-    @property
-    def segment(self) -> str:
-        return "raw"
 
 
 @dataclass(eq=False, repr=False, slots=True)

@@ -34,13 +34,11 @@ class AseRecord(Record):
 class RawText(Raw, AseRecord):
     """Text that is neither a line nor a block, or whose values do not match its keyword."""
 
+    segment = "raw"
+
     data: bytes = blob("text as it is")
     reason: str = ""
     """code of the issue that gives the cause"""
-
-    @property
-    def segment(self) -> str:
-        return "raw"
 
 
 @record

@@ -123,15 +123,12 @@ class ModelJoint(Record):
     """A joint in its bind pose, in model space."""
 
     repeats = True
+    segment = "joint"
 
     parent: int = i32("parent, -1 for a root", default=-1)
     position: tuple[float, ...] = exact_floats("position in model space, x y z", 3)
     orientation: tuple[float, ...] = exact_floats("orientation in model space, x y z; w = -sqrt(1 - x² - y² - z²)", 3)
     name: bytes = text("name")
-
-    @property
-    def segment(self) -> str:
-        return "joint"
 
     @property
     def shown_name(self) -> str:

@@ -68,15 +68,13 @@ class OldClip(Record):
 class OldChannel(Record):
     """The frames of the old layout with the fields before them."""
 
+    segment = "channel"
+
     distance: float = exact_floats(_DISTANCE)
     type: int = u8(_TYPE, default=RPH)
     rows: Singles = float_rows(_FRAMES)
     row_shape: tuple[int, int] = (0, 0)
     """frames and floats per frame according to the header; used only for reading"""
-
-    @property
-    def segment(self) -> str:
-        return "channel"
 
     @property
     def bones(self) -> int | None:

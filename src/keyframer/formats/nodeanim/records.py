@@ -68,6 +68,7 @@ class Node(Record):
     """A node (bone) with its keys."""
 
     repeats: ClassVar[bool] = True
+    segment = "nodes"
 
     name: bytes = strz("name of the bone")
     flags: int = i32("type of interpolation: BEZIER = 2, TCB = 1, LINEAR = 4", default=LINEAR)
@@ -77,10 +78,6 @@ class Node(Record):
     translation_keys: NodeKeys = declare(KeyRows("translation"), "keys: TX, TY, TZ")
     rotation_keys: NodeKeys = declare(KeyRows("rotation"), "keys: angle, AxisX, AxisY, AxisZ")
     scale_keys: NodeKeys = declare(KeyRows("scale"), "keys: SX, SY, SZ")
-
-    @property
-    def segment(self) -> str:
-        return "nodes"
 
 
 @record

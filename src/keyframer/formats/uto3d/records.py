@@ -61,8 +61,8 @@ def _influences(mesh: Mesh) -> int:
 
 
 @record
-class Mesh(Record):
-    """An object. Without UVs it has no UV faces, as written by the MAXScript exporter."""
+class Placed(Record):
+    """A record of the tree of nodes, with its place."""
 
     repeats = True
 
@@ -74,6 +74,31 @@ class Mesh(Record):
     rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
     scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
     pivot: Vector = _floats("pivot point, in the world", 3)
+
+
+@record
+class Aimed(Record):
+    """A record of the tree of nodes that may have a target."""
+
+    repeats = True
+
+    name: bytes = strz("object name")
+    id: int = i32("object ID")
+    parent_id: int = i32("parent ID; 0 or -1 for none", default=-1)
+    target_id: int = i32("target ID", default=-1)
+    hidden: int = u8("is hidden?")
+    position: Vector = _floats("position, local to the parent", 3)
+    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
+    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
+    pivot: Vector = _floats("pivot point, in the world", 3)
+
+
+@record
+class Mesh(Placed):
+    """An object. Without UVs it has no UV faces, as written by the MAXScript exporter."""
+
+    segment = "objects"
+
     flags: int = i32(
         "bit 0: has bounding sphere, 1: dynamic object (will be modified externally), 2: skinned object, "
         "3: cast shadows"
@@ -116,10 +141,6 @@ class Mesh(Record):
     sphere_centre: Vector = _floats("bounding sphere centre, if and only if flags & 1", 3, when=_has_sphere)
     sphere_radius: float = _floats("bounding sphere radius, if and only if flags & 1", when=_has_sphere)
 
-    @property
-    def segment(self) -> str:
-        return "objects"
-
 
 @record
 class MeshWithUvFaces(Mesh):
@@ -131,47 +152,22 @@ class MeshWithUvFaces(Mesh):
 
 
 @record
-class Camera(Record):
+class Camera(Aimed):
     """A camera."""
 
-    repeats = True
+    segment = "cameras"
 
     name: bytes = strz("camera name")
-    id: int = i32("object ID")
-    parent_id: int = i32("parent ID; 0 or -1 for none", default=-1)
-    target_id: int = i32("target ID", default=-1)
-    hidden: int = u8("is hidden?")
-    position: Vector = _floats("position, local to the parent", 3)
-    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
-    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
-    pivot: Vector = _floats("pivot point, in the world", 3)
     fov: float = _floats("field of view, in degrees", default=45.0)
     near: float = _floats("near clip (the Flexporter stores the near range of the fog)", default=1.0)
     far: float = _floats("far clip (the Flexporter stores the far range of the fog)", default=1000.0)
 
-    @property
-    def segment(self) -> str:
-        return "cameras"
-
 
 @record
-class CameraTarget(Record):
+class CameraTarget(Placed):
     """The target of a camera; the Flexporter stores the targets of lights here too."""
 
-    repeats = True
-
-    name: bytes = strz("object name")
-    id: int = i32("object ID")
-    parent_id: int = i32("parent ID; 0 or -1 for none", default=-1)
-    hidden: int = u8("is hidden?")
-    position: Vector = _floats("position, local to the parent", 3)
-    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
-    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
-    pivot: Vector = _floats("pivot point, in the world", 3)
-
-    @property
-    def segment(self) -> str:
-        return "targets"
+    segment = "targets"
 
 
 @record(kw_only=True)
@@ -179,11 +175,8 @@ class AnyLight(Record):
     """A light in any of the three layouts: ``document.find(AnyLight)`` finds them all."""
 
     repeats = True
+    segment = "lights"
     types: ClassVar[dict[int, str]] = {0: "omni", 1: "directional", 2: "spot"}
-
-    @property
-    def segment(self) -> str:
-        return "lights"
 
 
 def _aims(light: Light) -> bool:
@@ -195,18 +188,12 @@ def _is_spot(light: Light) -> bool:
 
 
 @record
-class Light(AnyLight):
+class Light(Aimed, AnyLight):
     """A light as in the MAXScript exporter, its importer and the engine: target id and a type of four bytes."""
 
     name: bytes = strz("light name")
     id: int = i32("light ID")
-    parent_id: int = i32("parent ID; 0 or -1 for none", default=-1)
     target_id: int = i32("target ID; -1 if it has no target, being omni", default=-1)
-    hidden: int = u8("is hidden?")
-    position: Vector = _floats("position, local to the parent", 3)
-    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
-    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
-    pivot: Vector = _floats("pivot point, in the world", 3)
     type: int = u32("light type; 0: omni, 1: directional, 2: spot")
     colour: Vector = _floats("light colour, 0 to 1", 3, default=_ONE)
     attenuation_start: float = _floats("attenuation start")
@@ -226,7 +213,7 @@ class LiteralLight(Light):
 
 
 @record
-class FlexporterLight(AnyLight):
+class FlexporterLight(Placed, AnyLight):
     """A light as the Flexporter plug-in writes it: no target id, a type of one byte with its own numbering, no tail."""
 
     types: ClassVar[dict[int, str]] = {
@@ -239,12 +226,6 @@ class FlexporterLight(AnyLight):
 
     name: bytes = strz("light name")
     id: int = i32("light ID")
-    parent_id: int = i32("parent ID; 0 or -1 for none", default=-1)
-    hidden: int = u8("is hidden?")
-    position: Vector = _floats("position, local to the parent", 3)
-    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
-    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
-    pivot: Vector = _floats("pivot point, in the world", 3)
     type: int = u8("light type; 0: omni, 1: target spot, 2: directional, 3: free spot, 4: target directional")
     colour: Vector = _floats("light colour, 0 to 1", 3, default=_ONE)
     attenuation_start: float = _floats("attenuation start")
@@ -258,33 +239,17 @@ class Material(Record):
     """A material: only its name is stored."""
 
     repeats = True
+    segment = "materials"
 
     name: bytes = strz("material name")
     id: int = i32("material ID")
 
-    @property
-    def segment(self) -> str:
-        return "materials"
-
 
 @record
-class Bone(Record):
+class Bone(Placed):
     """A bone."""
 
-    repeats = True
-
-    name: bytes = strz("object name")
-    id: int = i32("object ID")
-    parent_id: int = i32("parent ID; 0 or -1 for none", default=-1)
-    hidden: int = u8("is hidden?")
-    position: Vector = _floats("position, local to the parent", 3)
-    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
-    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
-    pivot: Vector = _floats("pivot point, in the world", 3)
-
-    @property
-    def segment(self) -> str:
-        return "bones"
+    segment = "bones"
 
 
 CONTROLLED = {POSITION: "position", ROTATION: "rotation", SCALE: "scale", FOV: "fov", ROLL: "roll"}
@@ -306,10 +271,7 @@ class AnyController(Record):
     """A controller of any kind: ``document.find(AnyController)`` finds them all."""
 
     repeats = True
-
-    @property
-    def segment(self) -> str:
-        return "controllers"
+    segment = "controllers"
 
 
 @record

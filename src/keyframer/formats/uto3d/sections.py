@@ -33,12 +33,10 @@ TAG_SIZE = 4
 class FileHeader(Record):
     """The signature UTO!, the version, and all sections as children."""
 
+    segment = "uto3d"
+
     version_major: int = u8("format version major", default=0)
     version_minor: int = u8("format version minor", default=9)
-
-    @property
-    def segment(self) -> str:
-        return "uto3d"
 
 
 @record
@@ -180,9 +178,7 @@ SECTIONS: tuple[type[Section], ...] = (
 class RawRest(RawRun):
     """All bytes from the first record that could not be read: without lengths, the next record cannot be found."""
 
-    @property
-    def segment(self) -> str:
-        return "rest"
+    segment = "rest"
 
 
 def section_of(record: Record) -> type[Section] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,20 +18,7 @@ from keyframer.scene import Camera, Light, LightType, Mesh, Node
 from keyframer.wire.record import Record
 
 
-class Placed(Protocol):
-    """Fields that all records of the tree have."""
-
-    name: bytes
-    id: int
-    parent_id: int
-    hidden: int
-    position: tuple[float, float, float]
-    rotation: tuple[float, float, float, float]
-    scale: tuple[float, float, float]
-    pivot: tuple[float, float, float]
-
-
-def place(reporter: Reporter, record: Record, thing: Placed, node: Node) -> None:
+def place(reporter: Reporter, record: Record, thing: r.Placed | r.Aimed, node: Node) -> None:
     """Set the rest transform of a node. Parts with non-finite numbers keep their default."""
     node.raw_name, node.file_id, node.hidden = thing.name, thing.id, bool(thing.hidden)
     for field, attribute in (("position", "position"), ("rotation", "rotation_xyzw"), ("scale", "scale")):

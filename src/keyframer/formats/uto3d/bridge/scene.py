@@ -126,7 +126,7 @@ class _Builder:
             kind = next((kind for cls, kind in _KINDS.items() if isinstance(record, cls)), None)
             if kind is None:
                 continue
-            thing = cast(objects.Placed, record)
+            thing = cast("r.Placed | r.Aimed", record)
             number = len(self.records)
             self.records.append(record)
             node = Node(names.claim(self._text(thing.name)), kind)
@@ -140,7 +140,7 @@ class _Builder:
         """Resolve parents and targets by id, in all sections; 0 and -1 mean none."""
         used: set[int] = set()
         for record, node in zip(self.records, self.scene.nodes, strict=True):
-            parent = cast(objects.Placed, record).parent_id
+            parent = cast("r.Placed | r.Aimed", record).parent_id
             if parent in (0, -1):
                 continue
             used.add(parent)
