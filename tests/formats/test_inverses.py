@@ -25,8 +25,7 @@ from keyframer.formats.threeds.bridge.tracks import read_track
 from keyframer.formats.threeds.bridge.write_tracks import write_track
 from keyframer.formats.threeds.document import new_document
 from keyframer.formats.uto3d.bridge import options as uto3d_options
-from keyframer.formats.uto3d.bridge.controllers import read_controller
-from keyframer.formats.uto3d.bridge.write_controllers import write_controllers
+from keyframer.formats.uto3d.bridge.controllers import read_controller, write_controllers
 from keyframer.issues import IssueLog
 from keyframer.scene import Node, Scene
 from keyframer.scene.loss_report import LossReport

@@ -14,10 +14,9 @@ from keyframer.scene.clip import Channel, Clip, RawChannel
 from keyframer.scene.environment import Environment, Fog, Gradient, LayeredFog
 from keyframer.scene.light import Light, LightType
 from keyframer.scene.material import EmbeddedImage, Material, TextureMap
-from keyframer.scene.mesh import Mesh
+from keyframer.scene.mesh import Mesh, Skin
 from keyframer.scene.node import Morph, Node, NodeKind
 from keyframer.scene.scene import Origin, Scene
-from keyframer.scene.skin import Skin
 from keyframer.scene.space import Handedness, Space
 
 __all__ = [

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.scene._arrays import shape_words
-from keyframer.scene.mesh import Mesh
+from keyframer.scene.mesh import Mesh, Skin
 from keyframer.scene.node import Node
 from keyframer.scene.scene import Scene
-from keyframer.scene.skin import Skin
 from keyframer.text import counted
 
 

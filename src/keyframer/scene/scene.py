@@ -16,9 +16,8 @@ from keyframer.scene.clip import Channel, Clip
 from keyframer.scene.environment import Environment
 from keyframer.scene.light import Light
 from keyframer.scene.material import Material
-from keyframer.scene.mesh import Mesh
+from keyframer.scene.mesh import Mesh, Skin
 from keyframer.scene.node import Node
-from keyframer.scene.skin import Skin
 from keyframer.scene.space import Space
 from keyframer.text import did_you_mean
 

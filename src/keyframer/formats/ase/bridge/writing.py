@@ -26,10 +26,10 @@ from keyframer.formats.ase.bridge.declared_fields import (
     LIGHT_TYPES,
 )
 from keyframer.formats.ase.bridge.target_roll import Motion
+from keyframer.formats.ase.bridge.tracks import TrackWriter
 from keyframer.formats.ase.bridge.write_lines import block, floats, line, short
 from keyframer.formats.ase.bridge.write_materials import SurfaceWriter, text
 from keyframer.formats.ase.bridge.write_meshes import MeshWriter
-from keyframer.formats.ase.bridge.write_tracks import TrackWriter
 from keyframer.formats.ase.dialect import Dialect
 from keyframer.formats.ase.records import AseRecord, Block, Keys
 from keyframer.formats.bridge import SceneWriter

@@ -33,11 +33,10 @@ from keyframer.formats.kit.scene_writing import (
 from keyframer.formats.merging import FrameTable, RecordRules, Tree
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options
-from keyframer.formats.midtown.bridge.rig import default_rig
 from keyframer.formats.midtown.bridge.scene import posed_channel, skeleton_of, to_scene
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, stored_path
 from keyframer.formats.midtown.bridge.writing import NOISE, BoneNames, angles, report_lost_motion
-from keyframer.formats.midtown.skeleton import Bone, read_skeleton, write_skeleton
+from keyframer.formats.midtown.skeleton import Bone, default_rig, read_skeleton, write_skeleton
 from keyframer.formats.midtown.skeleton_text import with_bones
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome

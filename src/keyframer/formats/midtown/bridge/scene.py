@@ -22,9 +22,8 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, companion_error, companion_path, read_companion
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options, companions
-from keyframer.formats.midtown.bridge.rig import default_rig
 from keyframer.formats.midtown.bridge.stored_motion import quaternions_of, root_path
-from keyframer.formats.midtown.skeleton import Skeleton, read_skeleton
+from keyframer.formats.midtown.skeleton import Skeleton, default_rig, read_skeleton
 from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.issues import Severity
 from keyframer.scene import Channel, Clip, Node, NodeKind, RawChannel, Scene, Space

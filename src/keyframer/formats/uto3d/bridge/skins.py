@@ -1,17 +1,25 @@
-"""Read skins: rigid ones with vertices in the space of their bone, weighted ones with vertices in scene space."""
+"""Read and write skins: rigid ones with vertices in the space of their bone, weighted ones with those in scene space.
+
+Written bones rest in their bind pose, because readers use the rest pose as bind pose.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from keyframer.arrays import Floats, Ints
 from keyframer.catalogue import LINK_UNRESOLVED_ID
-from keyframer.formats.kit.scene_reading import Reporter, check_weights, finite_rows
+from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, check_weights, finite_rows
+from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.uto3d import records as r
 from keyframer.issues import Severity
 from keyframer.maths import affine
 from keyframer.posing import Rig
-from keyframer.scene import Mesh, Scene, Skin
+from keyframer.scene import Mesh, Node, NodeKind, Scene, Skin
+from keyframer.scene.loss_report import LossReport, Outcome
 
 
 def rest_world(scene: Scene) -> Floats:
@@ -66,3 +74,110 @@ def read_skin(reporter: Reporter, record: r.Mesh, mesh: Mesh, by_id: dict[int, i
         placed[owners] = np.einsum("nij,nj->ni", chosen[:, :3, :3], offsets) + chosen[:, :3, 3]
         mesh.positions = placed
     return skin
+
+
+Place = tuple[Any, Any, Any]
+"""position, rotation_xyzw, scale"""
+
+_SAME = 1e-6
+
+
+def with_bones(scene: Scene) -> Scene:
+    """Return the scene with bones as the only joints, as the format requires.
+
+    A joint that is a mesh, camera, light or target gets a bone as child.
+    """
+    joints = {joint for skin in scene.skins for joint in skin.joints}
+    others = sorted(joint for joint in joints if scene.nodes[joint].kind is not NodeKind.BONE)
+    if not others:
+        return scene
+    nodes, instead = list(scene.nodes), {}
+    names = UniqueNames()
+    for node in nodes:
+        names.claim(node.name)
+    for joint in others:
+        node = nodes[joint]
+        if node.kind in (NodeKind.OBJECT, NodeKind.DUMMY) and node.mesh is node.camera is node.light is None:
+            nodes[joint] = replace(node, kind=NodeKind.BONE)
+        else:
+            instead[joint] = len(nodes)
+            nodes.append(Node(names.claim(f"{node.name}.bone"), NodeKind.BONE, joint))
+    skins = [replace(skin, joints=[instead.get(joint, joint) for joint in skin.joints]) for skin in scene.skins]
+    return replace(scene, nodes=nodes, skins=skins)
+
+
+def bind_pose(scene: Scene, rest: Floats) -> dict[int, Place]:
+    """Return local transforms of bones whose rest pose differs from the bind pose, by node number.
+
+    Either all bones of a skin are included or none: otherwise their descendants would move.
+    """
+    world = rest.copy()
+    moved: set[int] = set()
+    for skin in scene.skins:
+        if not len(skin.joints):
+            continue
+        joints = np.asarray(skin.joints, np.int64)
+        bound = affine.inverse(skin.inverse_bind)
+        size = max(float(np.abs(rest[joints]).max()), 1e-30)
+        fresh = [number for number in joints.tolist() if number not in moved]
+        if float(np.abs(bound - rest[joints]).max()) > _SAME * size and len(fresh) == len(joints):
+            world[joints] = bound
+            moved.update(joints.tolist())
+    if not moved:
+        return {}
+    kept = moved | {i for i, node in enumerate(scene.nodes) if node.parent in moved}
+    places: dict[int, Place] = {}
+    for number in sorted(kept):
+        parent = scene.nodes[number].parent
+        local = world[number] if parent is None else affine.inverse(world[parent]) @ world[number]
+        places[number] = affine.decompose(local)
+    return places
+
+
+def write_skin(
+    record: r.Mesh, scene: Scene, node: Node, ids: dict[int, int], tolerance: Tolerance, report: LossReport
+) -> None:
+    """Write the bones of the vertices. Vertices of rigid skins are stored in the space of their bone."""
+    assert node.skin is not None
+    skin = scene.skins[node.skin]
+    assert node.mesh is not None
+    positions = np.asarray(scene.meshes[node.mesh].positions, np.float64)
+    order = np.argsort(np.asarray(skin.vertices), kind="stable")
+    owners = np.asarray(skin.vertices, np.int64)[order]
+    joints = np.asarray(skin.influences, np.int64)[order]
+    bones = np.array([ids.get(number, -1) for number in skin.joints], np.int64)
+    record.flags |= r.SKINNED
+    _compare(skin, order, owners, joints, positions, tolerance, f"{plain_path('nodes', node.name)}/skin", report)
+    if skin.rigid and np.array_equal(owners, np.arange(len(positions))):
+        record.skin_type = r.SIMPLE_SKIN
+        record.vertex_bones = bones[joints].astype("<i4")
+        record.vertices = _offsets(skin, order, owners, joints, positions).astype("<f4")
+        return
+    record.skin_type = r.WEIGHTED_SKIN
+    record.bones_per_vertex = np.bincount(owners, minlength=len(positions)).astype("<i4")
+    record.bone_ids = bones[joints].astype("<i4")
+    record.bone_weights = np.asarray(skin.weights)[order].astype("<f4")
+    record.vertices = positions.astype("<f4")
+
+
+def _offsets(skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats) -> Floats:
+    """Return the position of each influence in the space of its bone."""
+    if skin.positions is not None:
+        return np.asarray(np.asarray(skin.positions, np.float64)[order])
+    chosen = np.asarray(skin.inverse_bind, np.float64)[joints]
+    return np.asarray(np.einsum("nij,nj->ni", chosen[:, :3, :3], positions[owners]) + chosen[:, :3, 3])
+
+
+def _compare(
+    skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats, tolerance: Tolerance, path: str, report: Any
+) -> None:
+    """Report influences of one vertex that store different bind positions."""
+    if skin.positions is None or skin.rigid or not len(owners):
+        return
+    bind = affine.inverse(skin.inverse_bind)[joints]
+    stored = np.asarray(skin.positions, np.float64)[order]
+    placed = np.einsum("nij,nj->ni", bind[:, :3, :3], stored) + bind[:, :3, 3]
+    apart = float(np.sqrt(((placed - positions[owners]) ** 2).sum(axis=1)).max())
+    if apart > tolerance.length:
+        words = "bind positions of a vertex differ between bones; their mean is used"
+        report.add(Outcome.APPROXIMATED, path, words, error=apart, unit="scene unit")

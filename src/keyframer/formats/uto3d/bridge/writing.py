@@ -33,11 +33,10 @@ from keyframer.formats.kit.scene_writing import (
 )
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.uto3d import records as r
+from keyframer.formats.uto3d.bridge.controllers import write_controllers
 from keyframer.formats.uto3d.bridge.declared_fields import CAMERA, CONE, LIGHT
-from keyframer.formats.uto3d.bridge.skins import rest_world
-from keyframer.formats.uto3d.bridge.write_controllers import write_controllers
-from keyframer.formats.uto3d.bridge.write_objects import WriterLayout, record_of, write_surface
-from keyframer.formats.uto3d.bridge.write_skins import bind_pose, with_bones, write_skin
+from keyframer.formats.uto3d.bridge.objects import WriterLayout, record_of, write_surface
+from keyframer.formats.uto3d.bridge.skins import bind_pose, rest_world, with_bones, write_skin
 from keyframer.formats.uto3d.document import TICKS_PER_SECOND, new_document
 from keyframer.formats.uto3d.sections import BoneSection, FileHeader, Section
 from keyframer.scene import Clip, Handedness, LightType, Node, NodeKind, Scene, Space
