@@ -100,6 +100,8 @@ class Report:
 
         The verdict *not readable* stays, whatever is ignored.
         """
+        if not only and not ignore:
+            return self
 
         def wanted(code: str) -> bool:
             return (not only or code.startswith(tuple(only))) and not (ignore and code.startswith(tuple(ignore)))

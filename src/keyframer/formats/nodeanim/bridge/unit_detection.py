@@ -106,10 +106,10 @@ def rotation_reading(axes: Floats, angles: Floats, tcb: bool, options: Options) 
     lengths = 2 * np.sqrt((half_turns * half_turns).sum(axis=1))
     if len(lengths) and lengths[0] >= FULL_TURN:
         return RotationReading(True, True)
+    if len(lengths) < 2:
+        return RotationReading(tcb, True)
     turns = quat.exp(half_turns)
-    if not lengths[1:].size or (
-        _apart(turns[:-1], np.array(quat.IDENTITY_XYZW)).max() < _EQUAL and lengths[-1] < math.pi
-    ):
+    if _apart(turns[:-1], np.array(quat.IDENTITY_XYZW)).max() < _EQUAL and lengths[-1] < math.pi:
         return RotationReading(tcb, True)  # both interpretations are the same motion
     as_relative, as_absolute = lengths[1:], _apart(turns[1:], turns[:-1])
     if _apart(turns[1:], turns[1]).max() <= _ALIKE * as_relative.max():
