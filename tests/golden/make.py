@@ -35,6 +35,7 @@ NOT_BY_A_FILE = {
     "IO_PAIR_UNFINISHED": "a run was killed between the files of a pair",
     "LIMIT_SAMPLES": "the user asks for too many times",
     "LIMIT_KEYS": "a conversion would make too many keys",
+    "LIMIT_NODES": "a conversion would write too many nodes",
     "LIMIT_FACES": "a picture would show too many faces",
     "LIMIT_PIXELS": "pictures would have too many pixels",
     "LIMIT_IMAGE_BYTES": "images beside a file would take too much room",
