@@ -12,6 +12,7 @@ from keyframer.files.disk import PathLike
 from keyframer.files.output_checks import current_run, note_input
 from keyframer.limits import DEFAULT_LIMITS, Limits, feed
 
+_TO_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)  # Windows changes line ends otherwise
 _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """folders of ``<(command)`` and other pipes of a shell"""
 
@@ -43,17 +44,34 @@ def _read(source: PathLike | IO[bytes], limits: Limits) -> bytes:
     if isinstance(source, (str, os.PathLike)):
         if current_run() is not None and is_endless(source):  # Python code may wait for any pipe
             raise OSError(errno.EINVAL, "not a regular file", os.fspath(source))
-        with open(source, "rb", buffering=0) as stream:  # read at once: a buffer takes as long to make as a small file
-            before = os.fstat(stream.fileno())
+        name = os.fspath(source)
+        file = os.open(name, _TO_READ)  # a stream takes as long to make as a small file to read
+        try:
+            before = os.fstat(file)
+            if stat.S_ISDIR(before.st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
             note_input(before)
-            check_size(before.st_size, limits)
-            sized = before.st_size > 0  # pipes and /proc entries report 0
-            data = stream.read() if sized else _read_at_most(stream, limits)
-            after = os.fstat(stream.fileno())
-        if sized and (len(data) != before.st_size or before.st_mtime_ns != after.st_mtime_ns):
+            size = before.st_size
+            check_size(size, limits)
+            if not size:  # pipes and /proc entries report 0
+                with open(file, "rb", buffering=0, closefd=False) as stream:
+                    return _read_at_most(stream, limits)
+            data = _read_sized(file, size)
+            after = os.fstat(file)
+        finally:
+            os.close(file)
+        if len(data) != size or before.st_mtime_ns != after.st_mtime_ns:
             raise IO_CHANGED_DURING_READ.failure(0, "/")
         return data
     return _read_at_most(source, limits)
+
+
+def _read_sized(file: int, size: int) -> bytes:
+    """Read a file of ``size`` bytes, and one more byte if it has grown."""
+    data = os.read(file, size + 1)
+    while len(data) < size and (more := os.read(file, size + 1 - len(data))):  # some network disks give less
+        data += more
+    return data
 
 
 def _read_at_most(stream: IO[bytes], limits: Limits) -> bytes:

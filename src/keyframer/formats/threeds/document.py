@@ -15,6 +15,7 @@ from typing import TypeVar, cast
 from keyframer.catalogue import (
     CATALOGUE,
     IO_UNRECOGNISED,
+    LIMIT_DEPTH,
     LIMIT_RECORDS,
     SEM_EMPTY_DOCUMENT,
     STRUCT_CHUNK_MISPLACED,
@@ -118,9 +119,10 @@ class _Reader:
 
     def read(self, top_id: int, size: int) -> None:
         """Read the top chunk with all sub-chunks, and the bytes after it."""
-        root = Cursor(self.data, limits=self.limits)
-        place = root.place.inner(f"{top_id:04x}")
+        place = Place(_segment(top_id), Place())
         end = len(self.data)
+        if self.limits.depth < 1:
+            raise LIMIT_DEPTH.failure(0, str(place), limit=self.limits.depth)
         if size < HEADER_SIZE:
             self.issues.add(STRUCT_CHUNK_TOO_SMALL, str(place), 2, size=size, least=HEADER_SIZE)
         elif size > end:
@@ -129,23 +131,18 @@ class _Reader:
             self.document.trailing = self.data[size:]
             self.issues.add(STRUCT_TRAILING_DATA, "/", size, size=end - size)
             end = size
-        window = root.window(end, place)
-        window.pos += HEADER_SIZE
         top = blank(CHUNKS[top_id], 0)
         top.children = []
         top.claimed = None if end == size else (size, end)
         self.document.records.append(top)
-        self._open(top, window, max(size, end))
-        if window.left == 0:
+        self.stack.append(_Open(top, quick_children(type(top)), HEADER_SIZE, end, max(size, end), place))
+        if end == HEADER_SIZE:
             self.issues.add(SEM_EMPTY_DOCUMENT, str(place), 0)
         while self.stack:
             if quick_readers.ON:
                 self._read_usual()
             if self.stack:
                 self._step(self.stack[-1])
-
-    def _open(self, chunk: Chunk, window: Cursor, claimed_end: int) -> None:
-        self.stack.append(_Open(chunk, quick_children(type(chunk)), window.pos, window.end, claimed_end, window.place))
 
     def _read_usual(self) -> None:
         """Read valid chunks without cursors and paths, up to the end of the file or the first problem.
@@ -268,7 +265,8 @@ class _Reader:
             return _raw(chunk_id, at, self.data[at + HEADER_SIZE : window.end], error.code)
         if cls.holds:
             chunk.children = []
-            self._open(chunk, window, claimed_end)
+            inside = quick_children(cls)
+            self.stack.append(_Open(chunk, inside, window.pos, window.end, claimed_end, window.place))
         elif window.pos < window.end:
             self.issues.add(STRUCT_CHUNK_SLACK, window.place.__str__, window.pos, size=window.left)
             chunk.tail = window.rest()
