@@ -46,10 +46,15 @@ def animated_files(least_nodes: int = 20) -> list[Path]:
     return found
 
 
-def made_file(nodes: int, keys: int, seed: int = 3) -> bytes:
-    """Make nodes in a shallow tree, each with position, rotation and scale keys on every second frame."""
+def made_file(nodes: int, keys: int, seed: int = 3, *, tcb: bool = False) -> bytes:
+    """Make nodes in a shallow tree, each with position, rotation and scale keys on every second frame.
+
+    With ``tcb`` each key has tension, continuity and bias; else it has none of them.
+    """
     rng = np.random.default_rng(seed)
     times = 2 * np.arange(keys)
+    names = ("tension", "continuity", "bias") if tcb else ()
+    shapes = {name: rng.uniform(-1, 1, keys) for name in names}
     children: list[r.Chunk] = [r.KeyframerHeader(5, b"", int(times[-1])), r.Frames(0, int(times[-1]))]
     for number in range(nodes):
         turns = np.column_stack([rng.uniform(0, 1, keys), rng.normal(size=(keys, 3))])
@@ -58,9 +63,9 @@ def made_file(nodes: int, keys: int, seed: int = 3) -> bytes:
                 children=[
                     r.NodeId(number),
                     r.NodeHeader(f"N{number:05}".encode(), 0x4000, 0, -1 if number < 10 else number // 10),
-                    r.PositionTrack(keys=Keys.make(times, rng.normal(size=(keys, 3)))),
-                    r.RotationTrack(keys=Keys.make(times, turns)),
-                    r.ScaleTrack(keys=Keys.make(times, rng.uniform(0.9, 1.1, (keys, 3)))),
+                    r.PositionTrack(keys=Keys.make(times, rng.normal(size=(keys, 3)), **shapes)),
+                    r.RotationTrack(keys=Keys.make(times, turns, **shapes)),
+                    r.ScaleTrack(keys=Keys.make(times, rng.uniform(0.9, 1.1, (keys, 3)), **shapes)),
                 ]
             )
         )

@@ -112,6 +112,18 @@ class TestReading:
         with pytest.raises(OSError):
             read_bytes(tmp_path)
 
+    def test_a_folder_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(IsADirectoryError if os.name == "posix" else OSError) as caught:
+            read_bytes(tmp_path)
+        assert caught.value.filename == str(tmp_path)
+
+    def test_a_disk_that_gives_a_few_bytes_at_a_time(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(bytes(range(256)))
+        real = os.read
+        monkeypatch.setattr(os, "read", lambda file, size: real(file, min(size, 7)))
+        assert read_bytes(path) == bytes(range(256))
+
     @posix
     def test_a_pipe(self, tmp_path: Path) -> None:
         path = tmp_path / "pipe"

@@ -174,6 +174,25 @@ def test_still_tracks_are_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
         CurveBank([*still, Track("morph", [0, 1], [0, 1])]).evaluate([0])
 
 
+def test_formulas_are_made_once_and_only_for_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of compiling is making formulas, and who only asks what moves needs none."""
+    made: list[str] = []
+    for name in ("CubicTable", "SquadTable", "TurnTable", "Timeline"):
+        real = getattr(curve_bank, name)
+        monkeypatch.setattr(curve_bank, name, lambda *given, real=real, name=name: made.append(name) or real(*given))
+    tracks = random_tracks(6, 200)
+    bank = CurveBank(tracks)
+    moving = [place for place in bank.places if bank.still_value(place) is None]
+    assert moving
+    assert not made
+    first = bank.evaluate(TIMES)
+    assert {"CubicTable", "SquadTable", "TurnTable"} < set(made)
+    count = len(made)
+    for name, values in bank.evaluate(TIMES).items():
+        np.testing.assert_array_equal(values, first[name])
+    assert len(made) == count
+
+
 def test_a_full_turn_is_not_still() -> None:
     track = Track("morph", [0, 1], [[0, 0, 1, 0], [0, 0, 1, 2 * np.pi]], form=RotationForm.AXIS_ANGLE_RELATIVE)
     np.testing.assert_allclose(compile_track(track).at(0.5), [0, 0, 1, 0], atol=1e-15)

@@ -57,19 +57,56 @@ class Table(Protocol):
         """Write values at u (P,) of the segments `rows` (P,) into out (P, k)."""
 
 
-@dataclass(eq=False, repr=False)
+class _MovingKeys(NamedTuple):
+    """The keys of tracks that change and share a formula."""
+
+    columns: KeyColumns
+    shape: str
+    values: Floats  # (K, k), rotations absolute
+    turns: Floats | None  # (K, 3) of rotations, from the key before
+
+    def formula(self) -> tuple[Timeline, Table]:
+        segments = find_segments(self.columns)
+        table: Table
+        if self.turns is None:
+            table = CubicTable(self.columns, segments)
+        elif self.shape == "straight":
+            table = TurnTable(self.columns, segments, self.values, self.turns)
+        else:
+            table = SquadTable(self.columns, segments, self.values, self.turns)
+        return Timeline(self.columns, segments), table
+
+
 class _Group:
-    timeline: Timeline
-    table: Table
-    slots: slice
-    width: int
-    is_quaternion_spline: bool  # Hermite on components: normalise afterwards
+    """Tracks that share a formula, which is made when they are first sampled: it takes longer than finding out which
+    tracks change."""
+
+    __slots__ = ("_formula", "_is_quaternion_spline", "_keys", "_width", "slots")
+
+    def __init__(self, keys: _MovingKeys, slots: slice, is_quaternion_spline: bool) -> None:
+        self.slots = slots
+        self._width = keys.values.shape[1]
+        self._is_quaternion_spline = is_quaternion_spline  # Hermite on components: normalise afterwards
+        self._keys: _MovingKeys | None = keys
+        self._formula: tuple[Timeline, Table] | None = None
+
+    @property
+    def timeline(self) -> Timeline:
+        return self._made()[0]
 
     def sample(self, rows: Indices, u: Floats) -> Floats:
         """Return (P, width) values at u (P,) of the segments `rows` (P,)."""
-        values = np.empty((len(rows), self.width))
-        self.table.sample(rows, u, values)
-        return quat.normalise(values) if self.is_quaternion_spline else values
+        values = np.empty((len(rows), self._width))
+        self._made()[1].sample(rows, u, values)
+        return quat.normalise(values) if self._is_quaternion_spline else values
+
+    def _made(self) -> tuple[Timeline, Table]:
+        keys = self._keys
+        if keys is not None:  # two threads may come here at once, and make the same
+            self._formula = keys.formula()
+            self._keys = None
+        assert self._formula is not None
+        return self._formula
 
 
 @dataclass(eq=False, repr=False)
@@ -219,9 +256,9 @@ def _compile_family(
                 still_values.append(_default(defaults[numbers[position]], width, is_rotation))
                 unusable.append(numbers[position])
         moving = [numbers[position] for position in np.flatnonzero(~resting)]
-        if compiled.table is not None and compiled.timeline is not None:
+        if compiled.moving is not None:
             slots = slice(len(order), len(order) + len(moving))
-            groups.append(_Group(compiled.timeline, compiled.table, slots, width, is_rotation and shape == "given"))
+            groups.append(_Group(compiled.moving, slots, is_rotation and shape == "given"))
         order += moving
     if len(still) > len(first_values):
         first_values = np.array(still_values, dtype=np.float64).reshape(len(still), width)
@@ -280,8 +317,7 @@ def _portions(tracks: list[Track], chosen: Iterable[int]) -> Iterator[tuple[str,
 class _Compiled:
     resting: Flags  # (n,) tracks that are constant, or are evaluated at a key
     resting_values: Floats  # (n, k) the value of a constant track with keys
-    timeline: Timeline | None = None  # of the tracks that change
-    table: Table | None = None
+    moving: _MovingKeys | None = None  # of the tracks that change
 
 
 def _compile_group(columns: KeyColumns, shape: str, form: RotationForm, moment: float | None) -> _Compiled:
@@ -304,20 +340,12 @@ def _compile_group(columns: KeyColumns, shape: str, form: RotationForm, moment: 
     resting_values[filled] = values[asked[filled]]
     if resting.all():
         return _Compiled(resting, resting_values)
-    keep: Flags | slice = slice(None)  # no copy in scenes where everything moves
-    moving = columns
-    if resting.any():
-        keep = ~resting[columns.track]
-        moving = columns.select(~resting)
-    segments = find_segments(moving)
-    table: Table
-    if turns is None:
-        table = CubicTable(moving, segments)
-    elif shape == "straight":
-        table = TurnTable(moving, segments, values[keep], turns[keep])
-    else:
-        table = SquadTable(moving, segments, values[keep], turns[keep])
-    return _Compiled(resting, resting_values, Timeline(moving, segments), table)
+    if not resting.any():  # no copy in scenes where everything moves
+        return _Compiled(resting, resting_values, _MovingKeys(columns, shape, values, turns))
+    keep = ~resting[columns.track]
+    kept_turns = None if turns is None else turns[keep]
+    moving = _MovingKeys(columns.select(~resting), shape, values[keep], kept_turns)
+    return _Compiled(resting, resting_values, moving)
 
 
 def _keys_at(columns: KeyColumns, moment: float) -> tuple[Indices, Flags]:

@@ -172,10 +172,11 @@ def _odd_tables(rows: Array, bits: int, starts: list[int], ends: list[int], flip
         doubts.append(np.abs(times.astype(np.float64)) > _HUGE_TIME)
     if not -_HUGE_VALUE <= float(values.min()) <= float(values.max()) <= _HUGE_VALUE:
         doubts.append(np.asarray(~(np.abs(values.astype(np.float64)) <= _HUGE_VALUE).all(axis=1)))
-    if bits:
-        extras = _extra_columns(rows, bits)
-        if not (-1 <= extras.min() <= extras.max() <= 1 and extras[3:].min() >= 0):
-            doubts.append(np.asarray(~((np.abs(extras) <= 1).all(axis=0) & (extras[3:] >= 0).all(axis=0))))
+    for number, name in enumerate(EXTRAS):
+        if bits >> number & 1:
+            column, least = rows[name].copy(), -1.0 if number < 3 else 0.0
+            if not least <= float(column.min()) <= float(column.max()) <= 1.0:
+                doubts.append(~((column >= least) & (column <= 1.0)))
     if values.shape[1] == 4:
         angles = values[:, 0]
         still = (values[:, 1] == 0) & (values[:, 2] == 0) & (values[:, 3] == 0) & (angles != 0)
