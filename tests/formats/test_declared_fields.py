@@ -12,7 +12,7 @@ from keyframer.formats import FORMATS
 from keyframer.formats.ase.bridge import declared_fields as ase
 from keyframer.formats.ase.records import Block
 from keyframer.formats.contract import Format
-from keyframer.formats.kit.declared_fields import FEATURES
+from keyframer.formats.kit.declared_fields import FEATURES, get_fields, put_fields
 from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_fields
 from keyframer.formats.uto3d import records as uto3d_records
 from keyframer.formats.uto3d.bridge import declared_fields as uto3d
@@ -45,6 +45,10 @@ ALWAYS = ("transparency", "self_illumination", "amount", "multiplier", "scale", 
 def values(name: str, usual: Any) -> st.SearchStrategy[Any]:
     if name == "fov_degrees":
         return st.floats(0.125, 179.0, width=32)
+    if name == "aspect":
+        return st.floats(0.125, 1000, width=32)
+    if name == "uses":
+        return st.just({"background_color"})
     if isinstance(usual, bool):
         return st.booleans()
     kind: st.SearchStrategy[Any] = NUMBERS
@@ -63,8 +67,28 @@ def test_lines_say_what_was_put_into_them(part: str, name: str, data: Any) -> No
     block.children = list(field.put(value))
     if name == "falloff_inwards":  # it means nothing without a falloff
         block.children += next(each for each in table if each.name == "transparency_falloff").put(0.5)
+    if name == "uses":  # what is stored is in use
+        block.children += next(each for each in table if each.name == "background_color").put((0.5, 0.5, 0.5))
     found = field.get(block)
+    if isinstance(value, set):
+        assert found == value
+        return
     assert found == (pytest.approx(value, rel=1e-6, abs=1e-6) if not isinstance(value, (bool, type(None))) else value)
+
+
+@given(inner=NUMBERS, outer=NUMBERS)
+def test_fields_that_are_stored_together_come_back_together(inner: float, outer: float) -> None:
+    light, block = Light("lamp", attenuated=True, inner_range=inner, outer_range=outer), Block()
+    block.children = list(put_fields(light, ase.ATTENUATION))
+    found = Light("lamp")
+    get_fields(found, block, ase.ATTENUATION)
+    assert (found.attenuated, found.inner_range, found.outer_range) == (
+        True,
+        pytest.approx(inner),
+        pytest.approx(outer),
+    )
+    get_fields(found, Block(), ase.ATTENUATION)
+    assert (found.attenuated, found.inner_range, found.outer_range) == (False, None, None)
 
 
 @pytest.mark.parametrize(("part", "name"), LINES)

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules, Summary
 
-_SLOTS = ("texture1", "opacity", "bump", "specular", "shininess", "self_illumination", "reflection")
+SLOTS = {
+    b"MAP_DIFFUSE": "texture1",
+    b"MAP_OPACITY": "opacity",
+    b"MAP_BUMP": "bump",
+    b"MAP_SPECULAR": "specular",
+    b"MAP_SHINE": "shininess",
+    b"MAP_SELFILLUM": "self_illumination",
+    b"MAP_REFLECT": "reflection",
+}
+"""blocks of maps, and their slots"""
 
 
 class Ase(Format):
@@ -26,7 +35,7 @@ class Ase(Format):
     title = "3ds Max ASCII scene"
     extensions = (".ase",)
     tables = ("objects",)
-    image_names = ImageNames(200, slots=_SLOTS)
+    image_names = ImageNames(200, slots=tuple(SLOTS.values()))
     smooth_without_groups = False
     record_per_track = True
 

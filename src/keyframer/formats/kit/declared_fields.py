@@ -66,16 +66,35 @@ class Field(Generic[R, S]):
     put: Callable[[Any], list[S]]
     """returns what the record needs to store a value"""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
 
-def get_fields(part: Any, record: R, fields: Iterable[Field[R, S]]) -> None:
+
+@dataclass(eq=False, repr=False, slots=True)
+class FieldGroup(Generic[R, S]):
+    """Attributes of a part of a scene that records only store together."""
+
+    names: tuple[str, ...]
+    get: Callable[[R], tuple[Any, ...]]
+    """returns the values from the record of the part"""
+    put: Callable[..., list[S]]
+    """returns what the record needs to store the values"""
+
+
+def get_fields(part: Any, record: R, fields: Iterable[Field[R, S] | FieldGroup[R, S]]) -> None:
     """Set the attributes of a part from its record."""
     for declared in fields:
-        setattr(part, declared.name, declared.get(record))
+        if isinstance(declared, FieldGroup):
+            for name, value in zip(declared.names, declared.get(record), strict=True):
+                setattr(part, name, value)
+        else:
+            setattr(part, declared.name, declared.get(record))
 
 
-def put_fields(part: Any, fields: Iterable[Field[R, S]]) -> list[S]:
+def put_fields(part: Any, fields: Iterable[Field[R, S] | FieldGroup[R, S]]) -> list[S]:
     """Return what the records need to store the attributes of a part, in the order of the table."""
-    return [said for declared in fields for said in declared.put(getattr(part, declared.name))]
+    return [said for declared in fields for said in declared.put(*(getattr(part, name) for name in declared.names))]
 
 
 @dataclass(frozen=True)
@@ -87,7 +106,7 @@ class Capabilities:
 
     features: tuple[str, ...]
     """words of `FEATURES`"""
-    declared: Mapping[str, Iterable[Field[Any, Any]]] = field(default_factory=dict)
+    declared: Mapping[str, Iterable[Field[Any, Any] | FieldGroup[Any, Any]]] = field(default_factory=dict)
     """tables of fields, by part: ``materials``, ``maps``, ``lights``, ``cameras``"""
     in_code: Mapping[str, Iterable[str]] = field(default_factory=dict)
     """fields that are read and written by code, by part"""
@@ -97,7 +116,7 @@ class Capabilities:
     @cached_property
     def supported(self) -> frozenset[str]:
         """Return the stored features, and the stored fields as ``materials.shininess``."""
-        fields = {f"{part}.{row.name}" for part, table in self.declared.items() for row in table}
+        fields = {f"{part}.{name}" for part, table in self.declared.items() for row in table for name in row.names}
         fields |= {f"{part}.{name}" for part, names in self.in_code.items() for name in names}
         return frozenset({*self.features, *fields})
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from keyframer.curves import Track
 from keyframer.formats.ase.bridge.declared_fields import (
+    ATTENUATION,
     CAMERA,
     CAMERA_TRACKS,
     CONE,
@@ -43,14 +44,9 @@ def read_light(reporter: Reporter, node: Block, name: str, encoding: str | None)
     light.raw_name = node.name(b"NODE_NAME")
     get_fields(light, settings, LIGHT_SETTINGS)
     get_fields(light, node, LIGHT)
-    aspect = settings.number(b"LIGHT_ASPECT", -1.0)
-    light.aspect = aspect if aspect > 0 else 1.0
     if light.type is LightType.SPOT:
         get_fields(light, settings, CONE)
-    if settings.get(b"LIGHT_ATTNSTART") and settings.get(b"LIGHT_ATTNEND"):
-        light.attenuated = True
-        light.inner_range = settings.number(b"LIGHT_ATTNSTART", 0.0)
-        light.outer_range = settings.number(b"LIGHT_ATTNEND", 0.0)
+    get_fields(light, settings, ATTENUATION)
     excluded = node.block(b"LIGHT_EXCLUDELIST")
     if excluded is not None and excluded.number(b"LIGHT_EXCLUDED_INCLUDE", 0) == 0:
         light.excludes = [decode_name(name, encoding) for name in excluded.names(b"LIGHT_EXCLUDED")]

@@ -12,7 +12,7 @@ from typing import Any
 
 from keyframer.formats.ase.bridge.write_lines import floats, line
 from keyframer.formats.ase.records import AseRecord, Block
-from keyframer.formats.kit.declared_fields import Capabilities, Field
+from keyframer.formats.kit.declared_fields import Capabilities, Field, FieldGroup
 from keyframer.scene import Camera, LightType
 
 LineField = Field[Block, AseRecord]
@@ -133,10 +133,35 @@ LIGHT = (
     _word("rectangular", "LIGHT_SPOTSHAPE", b"Rect", b"Circle"),
 )
 
-LIGHT_SETTINGS = (_color("color", "LIGHT_COLOR", (1.0, 1.0, 1.0)), _number("multiplier", "LIGHT_INTENS", 1.0))
+
+def _aspect(block: Block) -> float:
+    value = block.number(b"LIGHT_ASPECT", -1.0)
+    return value if value > 0 else 1.0
+
+
+LIGHT_SETTINGS = (
+    _color("color", "LIGHT_COLOR", (1.0, 1.0, 1.0)),
+    _number("multiplier", "LIGHT_INTENS", 1.0),
+    LineField("aspect", _aspect, lambda value: [floats("LIGHT_ASPECT", -1.0 if value == 1.0 else value)]),
+)
 
 CONE = (_angle("hotspot_degrees", "LIGHT_HOTSPOT"), _angle("falloff_degrees", "LIGHT_FALLOFF"))
 """fields of spot lights"""
+
+
+def _attenuation(block: Block) -> tuple[bool, float | None, float | None]:
+    if not (block.get(b"LIGHT_ATTNSTART") and block.get(b"LIGHT_ATTNEND")):
+        return False, None, None
+    return True, block.number(b"LIGHT_ATTNSTART", 0.0), block.number(b"LIGHT_ATTNEND", 0.0)
+
+
+def _put_attenuation(attenuated: bool, inner: float | None, outer: float | None) -> list[AseRecord]:
+    if not attenuated:
+        return []
+    return [floats("LIGHT_ATTNSTART", inner or 0.0), floats("LIGHT_ATTNEND", outer or 0.0)]
+
+
+ATTENUATION = (FieldGroup(("attenuated", "inner_range", "outer_range"), _attenuation, _put_attenuation),)
 
 LIGHT_TYPES = {
     b"Omni": LightType.OMNI,
@@ -170,7 +195,17 @@ LIGHT_TRACKS = {
 SHADINGS = {b"Constant": "flat", b"Phong": "phong", b"Blinn": "phong", b"Metal": "metal"}
 """if a shading has two words, new files use the first"""
 
-ENVIRONMENT = (_color("background_color", "SCENE_BACKGROUND_STATIC"), _color("ambient", "SCENE_AMBIENT_STATIC"))
+
+def _uses(block: Block) -> set[str]:
+    return {"background_color"} if block.vector(b"SCENE_BACKGROUND_STATIC") is not None else set()
+
+
+ENVIRONMENT = (
+    _color("background_color", "SCENE_BACKGROUND_STATIC"),
+    _color("ambient", "SCENE_AMBIENT_STATIC"),
+    LineField("uses", _uses, lambda value: []),
+)
+"""a background colour is in use if it is stored"""
 
 CAPABILITIES = Capabilities(
     (
@@ -182,15 +217,14 @@ CAPABILITIES = Capabilities(
     {
         "materials": (*MATERIAL, *MATERIAL_REST),
         "maps": (*MAP_AMOUNT, *MAP),
-        "lights": (*LIGHT, *LIGHT_SETTINGS, *CONE),
+        "lights": (*LIGHT, *LIGHT_SETTINGS, *CONE, *ATTENUATION),
         "cameras": CAMERA,
         "environment": ENVIRONMENT,
     },
     {
         "materials": ("shading",),
-        "lights": ("aspect", "attenuated", "inner_range", "outer_range", "excludes", "roll_degrees"),
+        "lights": ("excludes", "roll_degrees"),
         "cameras": ("roll_degrees",),
         "meshes": ("edges",),
-        "environment": ("uses",),
     },
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from keyframer.formats.ase import SLOTS
 from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, MATERIAL_REST, SHADINGS
 from keyframer.formats.ase.records import Block
 from keyframer.formats.kit.declared_fields import get_fields
@@ -11,15 +12,6 @@ from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.scene import Material, TextureMap
 from keyframer.text import decode_name
 
-SLOTS = {
-    b"MAP_DIFFUSE": "texture1",
-    b"MAP_OPACITY": "opacity",
-    b"MAP_BUMP": "bump",
-    b"MAP_SPECULAR": "specular",
-    b"MAP_SHINE": "shininess",
-    b"MAP_SELFILLUM": "self_illumination",
-    b"MAP_REFLECT": "reflection",
-}
 _DEEPEST = 8
 """limit for nested sub-materials"""
 

@@ -258,8 +258,6 @@ class _Builder:
                 continue
             around = self.scene.environment
             get_fields(around, block, ENVIRONMENT)
-            if around.background_color is not None:
-                around.uses.add("background_color")
             self.scene.title = self._text(block.name(b"SCENE_FILENAME") or b"")
             break
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Ints
+from keyframer.formats.ase import SLOTS
 from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, MATERIAL_REST, SHADINGS
-from keyframer.formats.ase.bridge.materials import SLOTS
 from keyframer.formats.ase.bridge.write_lines import block, line
 from keyframer.formats.ase.records import AseRecord, Block
 from keyframer.formats.kit.declared_fields import put_fields

@@ -15,6 +15,7 @@ from keyframer.curves import Interpolation, Track, Wrap, compile_track
 from keyframer.fields import dataclass
 from keyframer.formats.ase import FORMAT
 from keyframer.formats.ase.bridge.declared_fields import (
+    ATTENUATION,
     CAMERA,
     CAMERA_TRACKS,
     CAPABILITIES,
@@ -224,6 +225,8 @@ class _SceneWriter:
         if around.background_color is not None and "background_color" not in around.uses:
             self.report.add(Outcome.DROPPED, "/environment/background_color", "not in use")
             around = replace(around, background_color=None)
+        if around.uses - {name for name in ("background_color",) if around.background_color is not None}:
+            self.report.add(Outcome.DROPPED, "/environment/uses", "only the background colour can be in use")
         return block("SCENE", *parts, *put_fields(around, ENVIRONMENT))
 
     def _segment(self) -> tuple[int, int]:
@@ -442,11 +445,7 @@ class _SceneWriter:
             path = f"{plain_path('nodes', node.name)}/ranges"
             self.report.add(Outcome.DROPPED, path, "ranges of a light without attenuation")
         rest = put_fields(light, LIGHT_SETTINGS)
-        rest.append(floats("LIGHT_ASPECT", light.aspect if light.rectangular else -1.0))
-        rest += put_fields(light, CONE)
-        if light.attenuated:
-            rest.append(floats("LIGHT_ATTNSTART", light.inner_range or 0.0))
-            rest.append(floats("LIGHT_ATTNEND", light.outer_range or 0.0))
+        rest += put_fields(light, (*CONE, *ATTENUATION))
         settings = self._settings(number, node, "LIGHT_SETTINGS", rest, LIGHT_TRACKS)
         excluded = None
         if light.excludes:

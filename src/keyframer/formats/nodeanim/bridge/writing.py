@@ -174,6 +174,8 @@ class NodeWriter:
         self.parts = {id(record): ("nodes", number) for record, (number, _) in zip(records, nodes, strict=True)}
         self._set_reader_options(records)
         title = self.scene.title or self.clip.name
+        if self.clip.name not in ("", title):
+            self.report.add(Outcome.DROPPED, "/clips/name", "the scene and its clip have one name: the title")
         encoding = self.options.encoding
         return new_document(
             *records,

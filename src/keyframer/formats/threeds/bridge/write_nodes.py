@@ -246,6 +246,8 @@ class NodeWriter:
             self.report.add(Outcome.BAKED, f"{path}/axes", "the mesh axes were replaced by those of its node")
         if np.any(node.pivot) and number not in self.conventions.nodes:
             self.report.add(Outcome.BAKED, f"{path}/pivot", "the vertices were moved instead", extras=node.extras)
+        if node.bounding_box is not None and number not in self.conventions.nodes:
+            self.report.add(Outcome.DROPPED, f"{path}/bounding_box", "new objects are written without a bounding box")
         matrix, points = self.prepared.matrix_and_points(number, needs_node=number in self.needs_node)
         parts = split_mesh(mesh, _MOST)
         if len(parts) > 1:

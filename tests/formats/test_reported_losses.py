@@ -1,0 +1,271 @@
+"""Loss reports are true, in every format: what is reported as dropped is gone, and what is not reported survives.
+
+Random scenes have values in any fields of the model, including those that some format does not declare. Each is
+written, read again, and compared field by field with the report.
+"""
+
+from __future__ import annotations
+
+import functools
+import string
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import keyframer
+from keyframer.curves import Interpolation, Track
+from keyframer.formats import FORMATS, Format
+from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_fields
+from keyframer.scene import (
+    Camera,
+    Channel,
+    Clip,
+    Fog,
+    Gradient,
+    LayeredFog,
+    Light,
+    LightType,
+    Material,
+    Mesh,
+    Node,
+    NodeKind,
+    Scene,
+    Space,
+    TextureMap,
+)
+from keyframer.scene.loss_report import LossReport, Outcome
+from tests.formats.made_scenes import SUFFIXES
+from tests.slow import SLOW
+
+GONE = object()
+"""the value of a field whose part was not read again"""
+
+UNIT = st.integers(1, 254).map(lambda number: number / 255)
+"""between 0 and 1, as bytes can store it; never a default"""
+COLOR = st.tuples(UNIT, UNIT, UNIT)
+LENGTH = st.integers(1, 640).map(lambda number: number / 64)
+"""positive, as 32 bits can store it"""
+TWO = st.tuples(LENGTH, LENGTH).map(lambda pair: (min(pair), max(pair) + 1.0))
+WORD = st.text(string.ascii_lowercase, min_size=1, max_size=6)
+FOG = st.builds(Fog, LENGTH, LENGTH, LENGTH, LENGTH, COLOR, st.booleans())
+TRUE, FALSE = st.just(True), st.just(False)
+
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "nodes.bounding_box": TWO.map(lambda pair: (np.full(3, -pair[0]), np.full(3, pair[1]))),
+    "meshes.edges": st.lists(st.integers(0, 7), min_size=2, max_size=2).map(np.array),
+    "meshes.axes": st.lists(LENGTH, min_size=3, max_size=3).map(lambda sizes: np.diag([*sizes, 1.0])),
+    "meshes.bounding_sphere": LENGTH.map(lambda radius: (np.zeros(3), 9.0 + radius)),
+    "meshes.dynamic": TRUE,
+    **{f"materials.{name}": COLOR for name in ("ambient", "diffuse", "specular")},
+    **{f"materials.{name}": UNIT for name in ("shininess", "shininess_strength", "transparency", "self_illumination")},
+    **{f"materials.{name}": UNIT for name in ("transparency_falloff", "reflection_blur")},
+    **{f"materials.{name}": TRUE for name in ("falloff_inwards", "two_sided", "additive", "wire", "wire_in_units")},
+    **{f"materials.{name}": TRUE for name in ("face_map", "soften", "supersample")},
+    "materials.wire_size": LENGTH,
+    "materials.shading": st.sampled_from(["flat", "phong", "metal"]),
+    "maps.amount": UNIT,
+    "maps.scale": st.tuples(LENGTH, LENGTH),
+    "maps.offset": st.tuples(LENGTH, LENGTH),
+    "maps.rotation_degrees": LENGTH,
+    "maps.blur": UNIT.map(lambda share: round(share * 64) / 64 + 1 / 64),
+    **{f"maps.{name}": TRUE for name in ("mirror", "negative", "decal", "summed_area", "alpha_source", "ignore_alpha")},
+    "maps.tiled": FALSE,
+    "maps.tints": st.dictionaries(st.sampled_from(["first", "second", "red", "green", "blue"]), COLOR, min_size=1),
+    "cameras.fov_degrees": st.integers(10, 120).map(float),
+    "cameras.roll_degrees": st.integers(1, 60).map(float),
+    "cameras.ranges": TWO,
+    "cameras.clip": TWO,
+    "cameras.shows_cone": TRUE,
+    "lights.color": COLOR,
+    "lights.multiplier": LENGTH.map(lambda factor: factor + 1.5),
+    "lights.on": FALSE,
+    "lights.attenuated": TRUE,
+    "lights.inner_range": LENGTH,
+    "lights.outer_range": LENGTH,
+    "lights.hotspot_degrees": st.integers(20, 40).map(float),
+    "lights.falloff_degrees": st.integers(50, 90).map(float),
+    "lights.roll_degrees": st.integers(1, 60).map(float),
+    "lights.rectangular": TRUE,
+    "lights.aspect": LENGTH.map(lambda share: share + 1.0),
+    "lights.casts_shadows": TRUE,
+    "lights.projector": st.just("SLIDE.TGA"),
+    "lights.excludes": st.just(["thing"]),
+    "environment.ambient": COLOR,
+    "environment.background_color": COLOR,
+    "environment.background_image": st.just("SKY.TGA"),
+    "environment.gradient": st.builds(Gradient, UNIT, st.lists(COLOR, min_size=3, max_size=3)),
+    "environment.fog": FOG,
+    "environment.distance_cue": st.builds(Fog, LENGTH, LENGTH, LENGTH, LENGTH, st.none(), st.booleans()),
+    "environment.layered_fog": st.builds(LayeredFog, LENGTH, LENGTH, LENGTH, st.integers(1, 3), COLOR),
+    "environment.uses": st.sets(st.sampled_from(["background_color", "fog"]), min_size=1),
+    "clips.name": WORD,
+    "clips.current": st.integers(1, 9).map(float),
+}
+"""a value other than the default for every field that formats declare or report one by one"""
+
+FEATURES: dict[str, tuple[str, st.SearchStrategy[Any]]] = {
+    "title": ("scene.title", WORD),
+    "author": ("scene.author", WORD),
+    "copyright": ("scene.copyright", WORD),
+    "hidden": ("nodes.hidden", TRUE),
+    "smoothing": ("meshes.smoothing", st.lists(st.integers(1, 9), min_size=2, max_size=2).map(np.array)),
+    "cast shadows": ("meshes.casts_shadows", FALSE),
+    "received shadows": ("meshes.receives_shadows", FALSE),
+    "vertex colours": ("meshes.colors", st.lists(COLOR, min_size=4, max_size=4).map(np.array)),
+}
+"""fields that are reported as a feature"""
+
+NEEDS = {"maps": "textures", "materials": "materials", "meshes": "meshes", "cameras": "cameras", "lights": "lights"}
+"""the feature without which a part is not stored"""
+
+
+def made() -> Scene:
+    """A moving object with a material and a map, a camera and a spot light."""
+    places = np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1], [1, 1, 5]])
+    mesh = Mesh("thing", places, np.array([[0, 1, 2], [0, 2, 3]]), uv=places[:, :2] / 4)
+    mesh.face_materials = np.zeros(2, np.int32)
+    material = Material("paint")
+    material.maps["texture1"] = TextureMap("WOOD.TGA")
+    track = Track("position", np.array([0.0, 10.0]), np.array([[0.0, 0, 0], [1, 2, 3]]), Interpolation.LINEAR)
+    eye, lamp = np.array([0.0, -20, 5]), np.array([5.0, -9, 9])
+    return Scene(
+        [
+            Node("thing", NodeKind.OBJECT, mesh=0),
+            Node("eye", NodeKind.CAMERA, camera=0, target=2, position=eye),
+            Node("eye", NodeKind.TARGET),
+            Node("lamp", NodeKind.LIGHT, light=0, target=4, position=lamp),
+            Node("lamp", NodeKind.TARGET),
+        ],
+        meshes=[mesh],
+        materials=[material],
+        cameras=[Camera("eye")],
+        lights=[Light("lamp", LightType.SPOT, hotspot_degrees=43.0, falloff_degrees=45.0)],
+        clips=[Clip(channels=[Channel(0, track)], end=10.0)],
+        space=Space("z"),
+    )
+
+
+def part_of(scene: Scene, part: str) -> Any:
+    """The one part of a kind; None if it is missing."""
+    if part == "scene":
+        return scene
+    if part == "environment":
+        return scene.environment
+    if part == "nodes":
+        return next((node for node in scene.nodes if node.name == "thing"), None)
+    if part == "maps":
+        paint = part_of(scene, "materials")
+        return None if paint is None else paint.maps.get("texture1")
+    return next(iter(getattr(scene, part)), None)
+
+
+def value_of(scene: Scene, word: str) -> Any:
+    part, name = word.split(".")
+    owner = part_of(scene, part)
+    if word == "cameras.roll_degrees" and owner is not None:  # some formats store it as a key
+        eye = next(number for number, node in enumerate(scene.nodes) if node.camera is not None)
+        keys = [channel.track.values for channel in scene.channels_of(eye) if channel.track.kind == "roll"]
+        return keys[0].reshape(-1)[0] if keys else owner.roll_degrees
+    return GONE if owner is None else getattr(owner, name)
+
+
+def alike(given: Any, found: Any) -> bool:
+    """Equal within what 32 bits, bytes of colours and angles of lenses hold."""
+    if is_dataclass(given):
+        return type(given) is type(found) and all(
+            alike(getattr(given, item.name), getattr(found, item.name)) for item in fields(given)
+        )
+    if isinstance(given, dict):
+        return (
+            isinstance(found, dict) and given.keys() == found.keys() and all(alike(given[k], found[k]) for k in given)
+        )
+    if isinstance(given, (list, tuple, np.ndarray)):
+        return (
+            isinstance(found, (list, tuple, np.ndarray))
+            and len(given) == len(found)
+            and all(alike(one, other) for one, other in zip(given, found, strict=True))
+        )
+    if isinstance(given, (float, np.floating)):
+        return isinstance(found, (int, float, np.floating)) and bool(np.isclose(given, found, rtol=1e-4, atol=1e-5))
+    return bool(given == found)
+
+
+def saved_and_loaded(format: Format, scene: Scene, folder: Path) -> tuple[LossReport, Scene]:
+    written = format.from_scene(scene)
+    path = folder / f"made{SUFFIXES[format.name]}"
+    path.write_bytes(keyframer.encode(written.document))
+    for suffix, content in written.companions:
+        path.with_suffix(suffix).write_bytes(content)
+    return written.report, in_space(keyframer.load(path, format=format.name, **written.reading), scene.space)
+
+
+def test_every_field_of_the_model_has_values() -> None:
+    """A field that is added to the model is tried in every format, and fails here until it has values."""
+    assert set(VALUES) == {word for part in REPORTED_PARTS for word in all_fields(part)}
+
+
+@st.composite
+def settings_of(draw: st.DrawFn) -> dict[str, Any]:
+    """Values for some fields, in the order of the model."""
+    known = {**VALUES, **dict(FEATURES.values())}
+    chosen = draw(st.sets(st.sampled_from(sorted(known)), max_size=12))
+    return {word: draw(known[word]) for word in sorted(chosen)}
+
+
+REPORTED_AS = {word: f"/{feature.replace(' ', '_')}" for feature, (word, _) in FEATURES.items()}
+OWNERS = {
+    "nodes": ("/nodes/thing",),
+    "meshes": ("/nodes/thing",),
+    "materials": ("/materials/paint",),
+    "maps": ("/materials/paint", "/maps/WOOD.TGA"),
+    "cameras": ("/cameras/eye", "/nodes/eye"),
+    "lights": ("/lights/lamp", "/nodes/lamp"),
+}
+"""where writers report what they lose of the one part of a kind, if not as a field of all parts"""
+
+
+def is_lost_with_its_part(word: str, dropped: set[str]) -> bool:
+    """Whether the format stores no such part at all, and says that."""
+    part = word.split(".")[0]
+    return f"/{NEEDS.get(part, part)}" in dropped or (part == "maps" and "/materials" in dropped)
+
+
+def is_reported(word: str, paths: set[str], usual: set[str]) -> bool:
+    """Whether a loss is about a field; ``usual`` are the paths in the report of a scene with defaults."""
+    part, name = word.split(".")
+    if {f"/{part}/{name}", REPORTED_AS.get(word, "")} & paths:
+        return True
+    return any(path.startswith(owner) for path in paths - usual for owner in OWNERS.get(part, ()))
+
+
+@functools.cache
+def usual_paths(format: Format) -> set[str]:
+    return {loss.path for loss in format.from_scene(made()).report}
+
+
+@pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=500 if SLOW else 60)
+@given(values=settings_of())
+def test_reports_are_true(format: Format, values: dict[str, Any], tmp_path: Path) -> None:
+    scene = made()
+    for word, value in values.items():
+        setattr(part_of(scene, word.split(".")[0]), word.split(".")[1], value)
+    report, again = saved_and_loaded(format, scene, tmp_path)
+    usual = usual_paths(format)
+    dropped = {loss.path for loss in report.of(Outcome.DROPPED)}
+    changed = {loss.path for loss in report if loss.outcome is not Outcome.EXACT}
+    for word, value in values.items():
+        survives = alike(value, value_of(again, word))
+        if is_lost_with_its_part(word, dropped) or f"/{word.replace('.', '/')}" in dropped:
+            assert not survives, f"{word} is reported as dropped, and survives"
+        elif not is_reported(word, changed, usual):
+            assert survives, f"{word} is lost without a report: {value} became {value_of(again, word)}"
+    for part in REPORTED_PARTS:
+        for word in all_fields(part):
+            assert word in values or f"/{word.replace('.', '/')}" not in dropped, f"{word} has its default"
