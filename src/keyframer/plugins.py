@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
+from keyframer.errors import FormatError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,8 +93,6 @@ class PluginErrorBoundary:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None or not is_external(self._plugin):
             return
-        from keyframer.errors import FormatError
-
         if isinstance(error, (Exception, SystemExit)) and not isinstance(error, (FormatError, *self._allowed)):
             from keyframer.catalogue import RUN_INTERNAL_ERROR
 

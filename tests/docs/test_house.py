@@ -273,3 +273,20 @@ def test_types_of_arrays_are_declared_once() -> None:
         if isinstance(node, ast.Assign) and ast.unparse(node.value) in shared and path.name != "arrays.py"
     ]
     assert not again, again
+
+
+def test_nothing_is_imported_late_that_every_start_loads() -> None:
+    """Except for the modules of a format: its class loads them, and another file may need those of another format."""
+    loaded = _loaded_by([["identify", "examples/windmill.3ds"]])
+    late = {
+        f"{_module_name(path)} imports {name}"
+        for path in HOUSE.rglob("*.py")
+        for name in _lazily_imported(path) & loaded
+        if not (path.name == "__init__.py" and path.parent.name in FOLDERS)
+    }
+    assert late == {
+        "keyframer.cli imports keyframer.cli.identify",  # the parser is loaded for all other commands
+        "keyframer.cli.batch imports keyframer.cli",  # modules of its subcommands
+        "keyframer.cli.batch_options imports keyframer.cli",  # the renderer
+        "keyframer.exchange imports keyframer.exchange",  # stage archives
+    }

@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import sys
 
+from keyframer.cli.exit_handling import run_guarded
+from keyframer.text import safe_text
+
 TYPE_CHECKING = False  # `typing`, `argparse` and `re` each cost as much as everything ``identify`` does
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,8 +15,6 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    from keyframer.cli.exit_handling import run_guarded
-
     try:
         return run_guarded(_run, arguments)
     finally:
@@ -32,8 +33,6 @@ def _report_plugins() -> None:
     """Print one line for each plugin that failed."""
     plugins = sys.modules.get("keyframer.plugins")
     for line in plugins.failures() if plugins is not None else ():
-        from keyframer.text import safe_text
-
         print(f"keyframer: {safe_text(line)}", file=sys.stderr)
 
 

@@ -7,6 +7,10 @@ import io
 import os
 import sys
 
+from keyframer.cli.messages import failure
+from keyframer.errors import FormatError
+from keyframer.text import safe_text
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,9 +94,6 @@ def _has_failed(stdout: Any) -> bool:
     raw = getattr(buffer, "raw", buffer)
     if not isinstance(raw, _Stream) or raw.failure is None:
         return False
-    from keyframer.cli.messages import failure
-    from keyframer.errors import FormatError
-
     reason = f"cannot be written: {raw.failure.strerror or raw.failure}"
     failure("<stdout>", FormatError("RUN_OUTPUT_REFUSED", 0, "/", reason))
     return True
@@ -106,8 +107,6 @@ def _run(run: Callable[[Sequence[str] | None], int], arguments: Sequence[str] | 
     except Exception as error:
         if os.environ.get("KEYFRAMER_DEBUG"):
             raise
-        from keyframer.text import safe_text
-
         print(
             f"keyframer: internal error: {type(error).__name__}: {safe_text(str(error))[:500]} "
             "(please report it; KEYFRAMER_DEBUG=1 shows the traceback)",

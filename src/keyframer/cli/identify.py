@@ -6,6 +6,7 @@ from keyframer.cli import inputs, record_output
 from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
 from keyframer.errors import FormatError
+from keyframer.formats import FORMATS
 from keyframer.inspecting.identity import COLUMNS, SCHEMA, SCHEMA_VERSION, identify
 from keyframer.text import counted, safe_text
 
@@ -101,8 +102,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _introduce(identity: Identity, options: argparse.Namespace) -> None:
     """Name the commands that accept a file, for a user who gave no command."""
-    from keyframer.formats import FORMATS
-
     fitting = ["info", "check", "view", "thumbnail", "plot", "sample", "convert", "diff"]
     if identity.format is None:
         note(

@@ -9,10 +9,12 @@ import os
 import stat
 import sys
 
+from keyframer.cli.messages import note
 from keyframer.errors import FormatError
 from keyframer.exchange import IMPORTERS, importer_for
-from keyframer.formats import FORMATS
-from keyframer.formats.contract import HEAD_SIZE
+from keyframer.formats import COMPANION_ENDINGS, FORMATS
+from keyframer.formats.contract import HEAD_SIZE, companion_names
+from keyframer.text import counted
 
 TYPE_CHECKING = False  # `identify` starts without `typing`
 if TYPE_CHECKING:
@@ -219,9 +221,6 @@ def report_skipped(options: argparse.Namespace) -> None:
     """Report the number of skipped AppleDouble files."""
     count = getattr(options, "skipped", 0)
     if count:
-        from keyframer.cli.messages import note
-        from keyframer.text import counted
-
         note(options, f"skipped {counted(count, 'AppleDouble file')} (metadata of a Mac; --all-files takes them)")
 
 
@@ -244,8 +243,6 @@ def _register_inputs(names: list[str], recursive: bool, wanted: tuple[str, ...],
     from contextlib import suppress
 
     from keyframer.files import note_input
-    from keyframer.formats import COMPANION_ENDINGS
-    from keyframer.formats.contract import companion_names
 
     for name in names:
         for item in _expanded(name, recursive, wanted, limits):

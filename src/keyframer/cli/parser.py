@@ -9,6 +9,7 @@ from contextlib import nullcontext
 
 from keyframer import __version__
 from keyframer.cli.exit_handling import FINDINGS, FINE
+from keyframer.cli.inputs import report_skipped
 from keyframer.text import did_you_mean, safe_text
 
 TYPE_CHECKING = False
@@ -179,8 +180,6 @@ def _run_command(name: str, words: list[str], **given: object) -> int:
     with _running(options):
         code = int(module.run(options))
     if getattr(options, "skipped", 0):
-        from keyframer.cli.inputs import report_skipped
-
         report_skipped(options)
     return FINDINGS if code == FINE and getattr(options, "salvaged", False) else code
 

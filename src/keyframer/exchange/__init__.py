@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from keyframer.formats import BUILT_IN, FORMATS, Format
+from keyframer.formats.contract import options_from_text, refuse_unknown
 from keyframer.plugins import PluginErrorBoundary, call_plugin, load_plugins
 
 TYPE_CHECKING = False  # naming the exporters costs nothing: they are loaded on use
@@ -76,8 +77,6 @@ class Exporter:
         """Parse options of `save`; raises ValueError for an unknown name or an invalid value."""
         if not given:
             return {}
-        from keyframer.formats.contract import options_from_text, refuse_unknown
-
         known = self.option_types()
         refuse_unknown(self.name, known, given)
         return options_from_text(known, given)

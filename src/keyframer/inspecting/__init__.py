@@ -4,6 +4,8 @@
 as text and `text_build` reads that text back.
 """
 
+from keyframer.formats import FORMATS
+
 TABLES = {
     "overview": "Overview",
     "records": "Records",
@@ -27,6 +29,4 @@ TABLES = {
 
 def table_names() -> list[str]:
     """Return the names that ``info --table`` accepts."""
-    from keyframer.formats import FORMATS
-
     return list(dict.fromkeys((*TABLES, *(name for known in FORMATS for name in known.tables))))
