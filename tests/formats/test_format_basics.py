@@ -211,3 +211,13 @@ def test_parts_are_in_the_package_of_the_format(known: Format) -> None:
 def test_a_format_must_have_a_codec() -> None:
     with pytest.raises(NotImplementedError):
         Format().codec()
+
+
+def test_walking_with_indices_gives_the_same_paths_as_walking_with_places() -> None:
+    document = keyframer.read(Path(__file__).resolve().parents[2] / "examples" / "windmill.3ds")
+    names: list[str] = []
+    for record, parent, index in document.walk_indices():
+        above = names[parent] if parent >= 0 else ""
+        names.append(f"{above}/{record.segment}" + (f"[{index}]" if index or record.numbered else ""))
+    assert names == [str(place) for place, _ in document.walk()]
+    assert [record for record, _, _ in document.walk_indices()] == [record for _, record in document.walk()]

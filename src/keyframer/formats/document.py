@@ -64,6 +64,25 @@ class Document:
             if entry[1].children:
                 stack.append(_placed(entry[1].children, entry[0]))
 
+    def walk_indices(self) -> Iterator[tuple[Record, int, int]]:
+        """Yield every record in the order of `walk`, with the number of its parent in this order (-1 for none) and its
+        index among the siblings of its name. It needs no memory for paths.
+        """
+        stack: list[tuple[Iterator[Record], int, dict[str, int]]] = [(iter(self.records), -1, {})]
+        number = -1
+        while stack:
+            records, parent, counts = stack[-1]
+            record = next(records, None)
+            if record is None:
+                stack.pop()
+                continue
+            number += 1
+            index = counts.get(record.segment, 0)
+            counts[record.segment] = index + 1
+            yield record, parent, index
+            if record.children:
+                stack.append((iter(record.children), number, {}))
+
     def find(self, kind: type[R] | tuple[type[R], ...]) -> Iterator[R]:
         """Yield all records of one or several types (or their subtypes), in file order."""
         stack = self.records[::-1]

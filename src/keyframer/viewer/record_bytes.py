@@ -97,24 +97,18 @@ class RecordRanges(Records):
         self._close(size - len(document.trailing))
 
     def _collect(self, document: Document) -> None:
-        stack: list[tuple[Iterator[Record], int, dict[str, int]]] = [(iter(document.records), -1, {})]
-        while stack:
-            records, parent, counts = stack[-1]
-            record = next(records, None)
-            if record is None:
-                stack.pop()
+        ranges = array("q")
+        """for each record its number here; a record without an offset has that of its parent"""
+        for record, parent, before in document.walk_indices():
+            outer = ranges[parent] if parent >= 0 else -1
+            if record.offset is None:
+                ranges.append(outer)
                 continue
-            number = parent
-            before = counts.get(record.segment, 0)
-            counts[record.segment] = before + 1
-            if record.offset is not None:
-                number = len(self.records)
-                self.records.append(record)
-                self.starts.append(record.offset)
-                self.parents.append(parent)
-                self._before.append(before)
-            if record.children:
-                stack.append((iter(record.children), number, {}))
+            ranges.append(len(self.records))
+            self.records.append(record)
+            self.starts.append(record.offset)
+            self.parents.append(outer)
+            self._before.append(before)
 
     def _close(self, end: int) -> None:
         """Set the end of each record: the start of its next sibling; for the last one the start of the bytes after all

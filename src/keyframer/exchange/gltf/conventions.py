@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Array, Floats, Singles
 from keyframer.curves import Track
+from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.maths import affine
 from keyframer.scene import Handedness, Space
 from keyframer.text import decode_name, safe_text
@@ -296,18 +297,10 @@ def track_extras(track: Track, clip: int, in_sampler: bool) -> Json:
     return content
 
 
-class Names:
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._next: dict[str, int] = {}
+class Names(UniqueNames):
+    """Makes names unique and safe to show: the second ``Box`` becomes ``Box.002``."""
+
+    numbered = "{}.{:03d}"
 
     def claim(self, wanted: str, fallback: str = "node") -> str:
-        """Return the wanted name, with a number appended if it is already used."""
-        base = safe_text(wanted).strip() or fallback
-        name = base
-        while name in self._taken:
-            number = self._next.get(base, 2)
-            self._next[base] = number + 1
-            name = f"{base}.{number:03d}"
-        self._taken.add(name)
-        return name
+        return super().claim(safe_text(wanted).strip() or fallback)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -88,27 +88,13 @@ class Places:
 
     def _find(self, record: Record) -> int:
         if self._by_id is None:
-            self._collect()
+            for child, parent, index in self._document.walk_indices():
+                self._records.append(child)
+                self._parents.append(parent)
+                self._indices.append(index if index or child.numbered else -1)
             ids = np.fromiter(map(id, self._records), np.uint64, len(self._records))
             self._by_id = np.argsort(ids).astype(np.uint32)
         at = bisect_left(self._by_id, id(record), key=lambda number: id(self._records[number]))
         if at == len(self._by_id) or self._records[self._by_id[at]] is not record:
             raise LookupError(f"{record!r} is not part of this document")
         return int(self._by_id[at])
-
-    def _collect(self) -> None:
-        stack: list[tuple[Iterator[Record], int, dict[str, int]]] = [(iter(self._document.records), -1, {})]
-        while stack:
-            records, parent, counts = stack[-1]
-            record = next(records, None)
-            if record is None:
-                stack.pop()
-                continue
-            segment = record.segment
-            index = counts.get(segment, 0)
-            counts[segment] = index + 1
-            self._parents.append(parent)
-            self._indices.append(index if index or record.numbered else -1)
-            self._records.append(record)
-            if record.children:
-                stack.append((iter(record.children), len(self._records) - 1, {}))

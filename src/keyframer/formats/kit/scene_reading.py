@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -155,6 +156,9 @@ def companion_error(error: FormatError, what: str) -> FormatError:
 class UniqueNames:
     """Makes names unique: the second ``Box`` becomes ``Box.2``. Takes linear time for any number of equal names."""
 
+    numbered: ClassVar[str] = "{}.{}"
+    """how a number is appended to a name"""
+
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}
@@ -165,7 +169,7 @@ class UniqueNames:
         while name in self._taken:
             number = self._next.get(wanted, 2)
             self._next[wanted] = number + 1
-            name = f"{wanted}.{number}"
+            name = self.numbered.format(wanted, number)
         self._taken.add(name)
         return name
 
