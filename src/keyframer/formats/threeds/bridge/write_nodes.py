@@ -14,9 +14,9 @@ from keyframer.formats.kit.rigid_joints import nodes_depth_first
 from keyframer.formats.kit.scene_writing import UniqueByteNames, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
-from keyframer.formats.threeds.bridge.materials import MapNames
 from keyframer.formats.threeds.bridge.original_conventions import apply
 from keyframer.formats.threeds.bridge.prepared_scene import PLACING, PreparedScene
+from keyframer.formats.threeds.bridge.write_materials import MapNames
 from keyframer.formats.threeds.bridge.write_objects import write_camera, write_light, write_mesh
 from keyframer.formats.threeds.bridge.write_targets import Aim, find_aims
 from keyframer.formats.threeds.bridge.write_tracks import write_hide_track, write_morph_track, write_track

@@ -12,8 +12,8 @@ from keyframer.formats.kit.mesh_writing import MeshPiece
 from keyframer.formats.kit.scene_writing import encode_name
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, LIGHT_COLOR, SPOT, SPOT_NUMBERS
-from keyframer.formats.threeds.bridge.materials import MapNames
 from keyframer.formats.threeds.bridge.objects import TURNED_EDGES, fov_of_lens, lens_of_fov
+from keyframer.formats.threeds.bridge.write_materials import MapNames
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
 

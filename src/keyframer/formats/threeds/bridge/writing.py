@@ -29,16 +29,16 @@ from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.declared_fields import CAPABILITIES
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
-from keyframer.formats.threeds.bridge.materials import (
+from keyframer.formats.threeds.bridge.nodes import Writer as NodeProgram
+from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions
+from keyframer.formats.threeds.bridge.prepared_scene import PreparedScene
+from keyframer.formats.threeds.bridge.scene import TICKS_PER_FRAME
+from keyframer.formats.threeds.bridge.write_materials import (
     MapNames,
     material_names,
     write_environment,
     write_material,
 )
-from keyframer.formats.threeds.bridge.nodes import Writer as NodeProgram
-from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions
-from keyframer.formats.threeds.bridge.prepared_scene import PreparedScene
-from keyframer.formats.threeds.bridge.scene import TICKS_PER_FRAME
 from keyframer.formats.threeds.bridge.write_nodes import NodeWriter
 from keyframer.formats.threeds.bridge.write_tracks import names_shapes
 from keyframer.formats.threeds.chunk import Chunk
