@@ -23,7 +23,7 @@ from keyframer.exchange.fcurves import (
     initial_transforms,
 )
 from keyframer.exchange.gltf.conventions import linear_color
-from keyframer.exchange.gltf.write.cameras_lights import strengths
+from keyframer.exchange.gltf.write.cameras_lights import unit_intensities
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import Capabilities
 from keyframer.formats.kit.unsupported_features import report_dropped
@@ -145,7 +145,7 @@ class _Builder:
         self.places: list[NodeTransform] = initial_transforms(scene)
         frame = self._begin(0)
         self.pose = keyframer.pose(scene, frames=[frame])
-        self.watts = strengths(scene, self.pose.world[0], self.pose.visible[0])
+        self.watts = unit_intensities(scene, self.pose.world[0], self.pose.visible[0])
         self.objects: dict[int, Any] = {}
         self.armature: Armature | None = None
         self.targets: dict[tuple[int, str], list[Target]] = {}
