@@ -135,15 +135,15 @@ def dump(place: Place) -> str:
 def view(place: Place) -> str:
     """Everything that the page of the viewer asks for."""
     from keyframer.exchange.opening import open_file
-    from keyframer.viewer import Material, ViewedFile
+    from keyframer.viewer import LoadedFile, ViewedFile
 
     data = place.given.data
-    material = Material(open_file(place.path, format=place.given.kind))
+    loaded = LoadedFile(open_file(place.path, format=place.given.kind))
     try:
-        material.scene = material.opened.scene(salvage=True)
+        loaded.scene = loaded.opened.scene(salvage=True)
     except keyframer.FormatError as error:
-        material.failure = error
-    viewed = ViewedFile("in", lambda: material)
+        loaded.failure = error
+    viewed = ViewedFile("in", lambda: loaded)
     _strict_json(viewed.scene().decode())
     model = viewed.model()
     for number in range(min(viewed.track_count, 8)):

@@ -201,9 +201,12 @@ class Importer:
         *,
         salvage: bool = False,
     ) -> Scene:
+        import numpy as np
+
         from keyframer.limits import budgeted
 
-        with PluginErrorBoundary(self, ValueError), budgeted(limits, len(data)) as budget:
+        ignored = np.errstate(all="ignore")  # unusual numbers are kept and reported; numpy must not warn
+        with ignored, PluginErrorBoundary(self, ValueError), budgeted(limits, len(data)) as budget:
             return self.loader().load(data, folder, limits or budget.limits, options or {}, salvage=salvage)
 
     def check(self, data: bytes, scene: Scene, limits: Limits | None = None) -> None:

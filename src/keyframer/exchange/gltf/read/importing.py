@@ -47,8 +47,7 @@ def load(
         raise IO_EMPTY.failure(0, "/")
     issues = Findings(limits, salvage=salvage)
     try:
-        with np.errstate(all="ignore"):  # unusual numbers are kept and reported; numpy must not warn
-            scene = Importer(data, folder, limits, issues).scene_at(fps)
+        scene = Importer(data, folder, limits, issues).scene_at(fps)
     except FormatError as error:
         raise issues.placed(error) from None
     scene.issues = issues.copy()  # release the text that located them
