@@ -74,7 +74,7 @@ REFUSED: dict[str, tuple[str, Callable[[Scene], object], str]] = {
     "scale": (
         "retail",
         lambda scene: setattr(scene.nodes[1], "scale", np.array([2.0, 2.0, 2.0])),
-        "nodes/1/scale",
+        "scale of joints",
     ),
 }
 

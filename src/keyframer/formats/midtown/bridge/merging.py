@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.arrays import Floats
 from keyframer.curves import RotationForm, Track
 from keyframer.formats import bridge
-from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import at_whole_frames, original_frames
-from keyframer.formats.kit.rigid_joints import joints_at, nodes_depth_first, parent_places, wanted_joints
+from keyframer.formats.kit.rigid_joints import joints_like
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     CannotMerge,
@@ -35,7 +33,7 @@ from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.options import Options
 from keyframer.formats.midtown.bridge.scene import posed_channel, skeleton_of, to_scene
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, stored_path
-from keyframer.formats.midtown.bridge.writing import NOISE, BoneNames, angles, report_lost_motion
+from keyframer.formats.midtown.bridge.writing import NOISE, BoneNames, report_lost_motion
 from keyframer.formats.midtown.skeleton import Bone, default_rig, read_skeleton, write_skeleton
 from keyframer.formats.midtown.skeleton_text import with_bones
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
@@ -163,52 +161,29 @@ class _Writing:
         if posed is None or not scene.clips or not self.matching.nodes:
             raise CannotMerge("no bone of the original is left")
         self.posed = posed
-        wanted, above = wanted_joints(scene)
-        kept = sorted(self.matching.nodes, key=lambda new: self.matching.nodes[new])
-        self.order = nodes_depth_first(above, [*kept, *sorted(wanted - set(kept))])
-        if set(kept) - set(self.order) or self.matching.nodes.get(self.order[0]) != 0:
+        kept = self.matching.nodes
+        self.origins = original_frames(self.before, scene, kept, len(posed.rows))
+        self.joints = joints_like(scene, kept, np.arange(len(self.origins), dtype=np.float64), depth_first=True)
+        self.olds = [kept.get(node) for node in self.joints.nodes]
+        """original bone of each joint, None for new ones"""
+        if kept.keys() - set(self.joints.nodes) or self.olds[0] != 0:
             raise CannotMerge("the root bone changed")
-        self.parents = parent_places(self.order, above)
-        self.olds = [self.matching.nodes.get(node) for node in self.order]
-        """original bone of each, None for new ones"""
-        self.tracks = by_kind(scene.clips[0]) or {}
-        self.origins = original_frames(self.before, scene, self.matching.nodes, len(posed.rows))
-        new = [node for node, old in zip(self.order, self.olds, strict=True) if old is None]
-        frames = np.arange(len(self.origins), dtype=np.float64)
-        self.sampled = joints_at(scene, self.order, self.parents, frames)[0] if new else None
-        if self.sampled is not None:
-            report_lost_motion(scene, self.sampled, Tolerance.of(scene, DEFAULT_MAX_ERROR), self.report, set(new))
+        new = set(self.joints.nodes) - kept.keys()
+        if new:
+            report_lost_motion(scene, self.joints, Tolerance.of(scene, DEFAULT_MAX_ERROR), self.report, new)
 
     def written(self) -> Written:
-        order = [self.matching.key(node, self.before) for node in self.order]
-        named: dict[object, npt.ArrayLike] = {"path": self._path()}
-        fresh = None if self.sampled is None else angles(self.sampled, self.options.euler_order)
-        for place, (node, old, bone) in enumerate(zip(self.order, self.olds, order, strict=True)):
-            if old is None:
-                assert fresh is not None
-                columns = fresh[:, 3 * place : 3 * place + 3]
-                named[bone] = np.where(np.abs(columns) < NOISE, 0.0, columns)
-            else:
-                named[bone] = self._angles(node, old)
+        """Write the path of the first bone without the motion that ``in_place`` added, and the angles of all."""
+        joints, options = self.joints, self.options
+        path = stored_path(joints.positions[:, 0], float(self.posed.distance), options.in_place)
+        named: dict[object, npt.ArrayLike] = {"path": path}
+        stored = angles_of(joints.rotations_xyzw, options.euler_order)
+        stored[np.abs(stored) < NOISE] = 0.0
+        for place, (node, old) in enumerate(zip(joints.nodes, self.olds, strict=True)):
+            columns = np.unwrap(stored[:, place], axis=0) if old is None else stored[:, place]
+            named[self.matching.key(node, self.before)] = columns
         rows = {id(self.posed): FrameTable(named, self.origins), **self._raw_rows()}
         return Written(_with_rows(self.document, rows), self.report, reading=self._skeleton())
-
-    def _values(self, node: int, kind: str) -> Floats:
-        track = self.tracks.get((node, kind))
-        if track is None or len(track.times) != len(self.origins):
-            raise CannotMerge("changed motion of a bone")
-        return np.asarray(track.values, np.float64)
-
-    def _path(self) -> Floats:
-        """Return positions of the first bone without the motion that ``in_place`` added."""
-        return stored_path(self._values(self.order[0], "position"), float(self.posed.distance), self.options.in_place)
-
-    def _angles(self, node: int, old: int) -> Floats:
-        """Return roll, pitch and heading of a remaining bone."""
-        given, was = self.scene.nodes[node], self.before.nodes[old]
-        if not np.array_equal(given.scale, was.scale) or (node, "scale") in self.tracks:
-            raise CannotMerge(f"nodes/{node}/scale")
-        return angles_of(self._values(node, "rotation"), self.options.euler_order)
 
     def _raw_rows(self) -> dict[int, FrameTable]:
         """Return channels that move no bones, by their offset in the file."""
@@ -234,10 +209,9 @@ class _Writing:
         same = {node: old for node, old in self.matching.nodes.items() if given_names[node] == old_names[old]}
         names = BoneNames(self.scene, self.report, [skeleton.bones[old].name for old in same.values()])
         bones = []
-        for place, (node, old) in enumerate(zip(self.order, self.olds, strict=True)):
+        for place, (node, old) in enumerate(zip(self.joints.nodes, self.olds, strict=True)):
             if old is None:
-                assert self.sampled is not None
-                bones.append(names.bone(self.sampled, place))
+                bones.append(names.bone(self.joints, place))
                 continue
             was, position = skeleton.bones[old], self.scene.nodes[node].position
             offset = was.offset
@@ -247,7 +221,7 @@ class _Writing:
                 if not all(map(math.isfinite, offset)):
                     raise CannotMerge("non-finite offsets")
             name = was.name if node in same else names.claim(node)
-            bones.append(Bone(name, self.parents[place], offset, was.words))
+            bones.append(Bone(name, self.joints.parents[place], offset, was.words))
         if tuple(bones) == skeleton.bones:
             return {}
         return {"skeleton": with_bones(skeleton, tuple(bones), self.olds), "found": ""}
