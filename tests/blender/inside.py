@@ -370,16 +370,16 @@ def do_interrupted(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> di
     new_file()
     before = len(bpy.data.user_map())
     builder = part("importing")._Builder
-    tell = builder._tell
+    report = builder._report_conversion
 
     def fail(*_: object) -> None:
         raise ValueError("failed on purpose")
 
-    builder._tell = fail
+    builder._report_conversion = fail
     try:
         _, _, said = run_import(request)
     finally:
-        builder._tell = tell
+        builder._report_conversion = report
     return {"blocks": [before, len(bpy.data.user_map())], "said": said}
 
 
