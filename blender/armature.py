@@ -71,12 +71,12 @@ class Armature:
 
     def _rest_by_skins(self) -> dict[int, np.ndarray]:
         """Return the rest matrix of each joint, from the first skin that has it."""
-        found: dict[int, np.ndarray] = {}
+        rest_matrices: dict[int, np.ndarray] = {}
         for skin in self.scene.skins:
             for joint, bind in zip(skin.joints, np.asarray(skin.inverse_bind, np.float64), strict=True):
-                if joint not in found and np.isfinite(bind).all() and abs(np.linalg.det(bind)) > 0:
-                    found[joint] = rigid(affine.inverse(bind))
-        return found
+                if joint not in rest_matrices and np.isfinite(bind).all() and abs(np.linalg.det(bind)) > 0:
+                    rest_matrices[joint] = rigid(affine.inverse(bind))
+        return rest_matrices
 
     def _add_bones(self, context: Any, world: Any) -> None:
         rests = {number: self._binds.get(number, rigid(world[number])) for number in self.numbers}
@@ -138,7 +138,7 @@ class Armature:
     def _lengths(self, rests: dict[int, np.ndarray]) -> dict[int, float]:
         """Return the length of each bone: the distance to its nearest child; that of its parent without one."""
         points = np.array([rest[:3, 3] for rest in rests.values()])
-        usual = 0.1 * float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
+        default_length = 0.1 * float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
         lengths: dict[int, float] = {}
         for number in self.numbers:
             ways = [
@@ -146,9 +146,9 @@ class Armature:
                 for child in self.numbers
                 if self._parents[child] == number
             ]
-            ways = [way for way in ways if way > 1e-3 * usual]
+            ways = [way for way in ways if way > 1e-3 * default_length]
             above = self._parents[number]
-            lengths[number] = min(ways) if ways else lengths[above] if above is not None else usual
+            lengths[number] = min(ways) if ways else lengths[above] if above is not None else default_length
         return lengths
 
     def _below(self, number: int) -> np.ndarray:

@@ -145,19 +145,19 @@ class _Reader:
 
     def _states(self, thing: Any) -> dict[str, Any]:
         """Return the animated values other than transforms."""
-        found: dict[str, Any] = {"visible": not thing.hide_render}
+        animated_values: dict[str, Any] = {"visible": not thing.hide_render}
         if thing.type == "CAMERA":
-            found["fov"] = math.degrees(thing.data.angle_x)
+            animated_values["fov"] = math.degrees(thing.data.angle_x)
         elif thing.type == "LIGHT":
-            found["color"] = shown_color(thing.data.color).tolist()
-            found["multiplier"] = thing.data.energy / _watts(thing.data)
+            animated_values["color"] = shown_color(thing.data.color).tolist()
+            animated_values["multiplier"] = thing.data.energy / _watts(thing.data)
             if thing.data.type == "SPOT":
-                found["falloff"] = math.degrees(thing.data.spot_size)
-                found["hotspot"] = found["falloff"] * (1.0 - thing.data.spot_blend)
+                animated_values["falloff"] = math.degrees(thing.data.spot_size)
+                animated_values["hotspot"] = animated_values["falloff"] * (1.0 - thing.data.spot_blend)
         elif thing.type == "MESH" and thing.data.shape_keys is not None:
             weights = [key.value for key in thing.data.shape_keys.key_blocks[1:]]
-            found["morph"] = [1.0 - sum(weights), *weights]
-        return found
+            animated_values["morph"] = [1.0 - sum(weights), *weights]
+        return animated_values
 
     def _place(self, world: np.ndarray) -> None:
         """Set local transforms at the first frame, and keep those of all frames for the keys."""
@@ -390,9 +390,9 @@ def _depth(thing: Any) -> int:
 
 def _watts(data: Any) -> float:
     """Return the power for a multiplier of 1: from the import, otherwise a lamp of 1000 W or a sun of pi W/m2."""
-    usual = math.pi if data.type == "SUN" else 1000.0
+    default_watts = math.pi if data.type == "SUN" else 1000.0
     known = data.get(WATTS)
-    return float(known) if isinstance(known, float) and known > 0 else usual
+    return float(known) if isinstance(known, float) and known > 0 else default_watts
 
 
 def _column(rows: Any, name: str, width: int, kind: Any = np.float32) -> np.ndarray:
@@ -410,25 +410,25 @@ def _read_material(material: Any, report: LossReport) -> Material:
     if shader is None:
         return Material(material.name, diffuse=tuple(shown_color(material.diffuse_color[:3]).tolist()))
     inputs = shader.inputs
-    made = Material(material.name, diffuse=tuple(shown_color(inputs["Base Color"].default_value[:3]).tolist()))
-    made.transparency = 1.0 - min(max(inputs["Alpha"].default_value, 0.0), 1.0)
-    made.two_sided = not material.use_backface_culling
+    created = Material(material.name, diffuse=tuple(shown_color(inputs["Base Color"].default_value[:3]).tolist()))
+    created.transparency = 1.0 - min(max(inputs["Alpha"].default_value, 0.0), 1.0)
+    created.two_sided = not material.use_backface_culling
     rough = min(max(inputs["Roughness"].default_value, 0.05), 1.0)
     # The roughness for an exponent of 2^(10 s) is sqrt(2 / (exponent + 2)); see `roughness` in the library.
-    made.shininess = min(max(math.log2(max(2.0 / rough**2 - 2.0, 1.0)) / 10.0, 0.0), 1.0)
-    made.shininess_strength = min(2.0 * max(inputs["Specular IOR Level"].default_value, 0.0), 1.0)
-    made.self_illumination = min(max(inputs["Emission Strength"].default_value, 0.0), 1.0)
+    created.shininess = min(max(math.log2(max(2.0 / rough**2 - 2.0, 1.0)) / 10.0, 0.0), 1.0)
+    created.shininess_strength = min(2.0 * max(inputs["Specular IOR Level"].default_value, 0.0), 1.0)
+    created.self_illumination = min(max(inputs["Emission Strength"].default_value, 0.0), 1.0)
     written: list[Any] = []
     for socket, slot in _SLOTS.items():
         image = next((each for each in _images_behind(inputs[socket]) if each not in written), None)
         through_bump = slot != "bump" or any(link.from_node.type == "BUMP" for link in inputs[socket].links)
         if image is not None and through_bump:
-            made.maps[slot] = TextureMap(Path(bpy.path.abspath(image.filepath) or image.name).name)
+            created.maps[slot] = TextureMap(Path(bpy.path.abspath(image.filepath) or image.name).name)
             written.append(image)
     left = {image.name for socket in inputs for image in _images_behind(socket) if image not in written}
     for name in sorted(left):
         report.add(Outcome.DROPPED, f"/materials/{material.name}/images", f"{name} cannot be stored in this material")
-    return made
+    return created
 
 
 _SLOTS = {"Base Color": "texture1", "Alpha": "opacity", "Emission Color": "self_illumination", "Normal": "bump"}
@@ -437,13 +437,13 @@ _SLOTS = {"Base Color": "texture1", "Alpha": "opacity", "Emission Color": "self_
 
 def _images_behind(socket: Any) -> list[Any]:
     """Return the images that a socket is linked to, directly or through other nodes."""
-    waiting, seen, found = [link.from_node for link in socket.links], set(), []
+    waiting, seen, animated_values = [link.from_node for link in socket.links], set(), []
     while waiting:
         node = waiting.pop(0)
         if node.name in seen:
             continue
         seen.add(node.name)
         if node.type == "TEX_IMAGE" and node.image is not None:
-            found.append(node.image)
+            animated_values.append(node.image)
         waiting += [link.from_node for entry in node.inputs for link in entry.links]
-    return found
+    return animated_values

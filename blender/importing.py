@@ -324,8 +324,10 @@ class _Builder:
 
     def _find_sums(self, clips: list[ClipCurves]) -> None:
         first = {node: weights[:1] for node, weights in self.pose.morph_weights.items()}
-        found = [(curves.node, curves.values) for clip in clips for curves in clip.curves if curves.name == "morph"]
-        for node, values in [*first.items(), *found]:
+        sums_found = [
+            (curves.node, curves.values) for clip in clips for curves in clip.curves if curves.name == "morph"
+        ]
+        for node, values in [*first.items(), *sums_found]:
             if np.abs(values.sum(axis=1) - 1.0).max(initial=0.0) > _EVERY_NUMBER:
                 self.sums.add(node)
 
@@ -514,8 +516,8 @@ def _layer_of(layer: Any, collection: Any) -> Any:
 
 def _lens(_: int, fov_degrees: np.ndarray) -> np.ndarray:
     """Return focal lengths in millimetres."""
-    usual = np.nan_to_num(np.asarray(fov_degrees, np.float64), nan=48.0)
-    return 0.5 * SENSOR / np.tan(0.5 * np.radians(np.clip(usual, 0.01, 172.0)))
+    finite_degrees = np.nan_to_num(np.asarray(fov_degrees, np.float64), nan=48.0)
+    return 0.5 * SENSOR / np.tan(0.5 * np.radians(np.clip(finite_degrees, 0.01, 172.0)))
 
 
 def _cone(_: int, hotspot_degrees: np.ndarray, falloff_degrees: np.ndarray) -> np.ndarray:

@@ -46,10 +46,10 @@ class Materials:
                 self._report.add(Outcome.DROPPED, f"{path}/maps/{slot}", "not shown", extras=material.extras)
 
     def _make(self, material: Material, *, colored: bool, mapped: bool) -> Any:
-        made = bpy.data.materials.new(safe_text(material.name) or "Material")
-        made.use_nodes = True
-        made.use_backface_culling = not material.two_sided
-        tree = made.node_tree
+        created = bpy.data.materials.new(safe_text(material.name) or "Material")
+        created.use_nodes = True
+        created.use_backface_culling = not material.two_sided
+        tree = created.node_tree
         shader = next(node for node in tree.nodes if node.type == "BSDF_PRINCIPLED")
         color = linear_color((0.8, 0.8, 0.8) if material.diffuse is None else material.diffuse).tolist()
         alpha = 1.0 - fraction(material.transparency)
@@ -57,7 +57,7 @@ class Materials:
         shader.inputs["Metallic"].default_value = 0.0
         shader.inputs["Specular IOR Level"].default_value = 0.5 * fraction(material.shininess_strength, 1.0)
         shader.inputs["Alpha"].default_value = alpha
-        made.diffuse_color = (*color, alpha)
+        created.diffuse_color = (*color, alpha)
         shader.inputs["Base Color"].default_value = (*color, 1.0)
         graph = _Graph(tree, shader)
         if mapped:
@@ -75,7 +75,7 @@ class Materials:
             graph.link(graph.base, "Emission Color")
         if mapped:
             self._other_maps(graph, material)
-        return made
+        return created
 
     def _base_map(self, graph: _Graph, material: Material, color: list[float]) -> None:
         """Return the image of the colour. Its alpha makes holes, unless it is a decal: then the material is visible
@@ -200,19 +200,19 @@ class _Graph:
         """the output of the base colour"""
 
     def node(self, kind: str, column: int) -> Any:
-        made = self.tree.nodes.new(kind)
+        created = self.tree.nodes.new(kind)
         rows = sum(node.location.x == -300.0 * (column + 1) for node in self.tree.nodes)
-        made.location = (-300.0 * (column + 1), 300.0 - 300.0 * rows)
-        return made
+        created.location = (-300.0 * (column + 1), 300.0 - 300.0 * rows)
+        return created
 
     def link(self, output: Any, socket: str) -> None:
         self.tree.links.new(output, self.shader.inputs[socket])
 
     def inverted(self, output: Any) -> Any:
         """Return the negative of a colour."""
-        made = self.node("ShaderNodeInvert", 1)
-        self.tree.links.new(output, made.inputs["Color"])
-        return made.outputs["Color"]
+        created = self.node("ShaderNodeInvert", 1)
+        self.tree.links.new(output, created.inputs["Color"])
+        return created.outputs["Color"]
 
     def cover(self, output: Any) -> None:
         """Multiply the opacity by an output."""
@@ -227,9 +227,9 @@ class _Graph:
 
     def mix(self, first: Any, second: Any, factor: Any, blend: str) -> Any:
         """Return a mix of colours; ``first`` is an output or a colour, ``factor`` an output or a number."""
-        made = self.node("ShaderNodeMix", 1)
-        made.data_type, made.blend_type = "RGBA", blend
-        sockets = {socket.identifier: socket for socket in made.inputs}
+        created = self.node("ShaderNodeMix", 1)
+        created.data_type, created.blend_type = "RGBA", blend
+        sockets = {socket.identifier: socket for socket in created.inputs}
         if isinstance(factor, float):
             sockets["Factor_Float"].default_value = factor
         else:
@@ -239,7 +239,7 @@ class _Graph:
         else:
             self.tree.links.new(first, sockets["A_Color"])
         self.tree.links.new(second, sockets["B_Color"])
-        return next(socket for socket in made.outputs if socket.identifier == "Result_Color")
+        return next(socket for socket in created.outputs if socket.identifier == "Result_Color")
 
 
 def _apply_texture_transform(graph: _Graph, node: Any, texture: TextureMap) -> None:

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py")) + sorted((ROOT / "blender").rglob("*.py"))
 PAGES = sorted((ROOT / "docs").rglob("*.md")) + [
-    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
 ]
 VIEWER = sorted((ROOT / "web" / "src").rglob("*.ts"))
 
@@ -41,6 +41,16 @@ PHRASES = {
     r"\b(no|of) somebody\b|\bnobody'?s?\b": "name who, or use the passive",
     r"\bnursery\b": "fork server",
     r"looking nodes?\b|what looks at": "aimed node",
+    r"there is no place for|has no place in": "cannot be stored, would be lost",
+    r"hardly any (room|bytes|thought)": "almost no content",
+    r"whom you trust|lose their way|went with it|hang on\b": "name the thing that happens",
+    r"contradicts itself|among its own parents": "is inconsistent, is its own ancestor",
+    r"(frames|files|rows|pictures|[0-9]) a second\b": "per second",
+    r"does not say (what|which)|is said to have|what .* said, else": "name the value or the choice",
+    r"in a folder inside|\bbeside (it|the file|this one|the clip)\b": "in a subfolder, next to",
+    r"written anew|writes? (it|the file|the scene) anew": "a new file is written",
+    r"what (decode|encode|`decode`|`encode`) owes|things? wrong in|in (one|the same) sitting": "requirements, errors",
+    r"dummies as such|maps besides the texture|axes of their own": "dummies, other maps, scale axes",
     r"\b1 (cameras|lights|meshes|nodes|keys|turns|tracks|files|bytes|frames|faces)\b": "singular",
 }
 """phrases that have to be read twice, as regular expressions, and what to write instead"""
@@ -50,11 +60,16 @@ NAMES = {
     *("in_its_terms", "in_its_order", "beside", "habits", "holdings", "tell_dropped", "framed", "roused", "arranged"),
     *("look", "looks", "find_looks", "gaze", "movers", "told", "blame"),
     *("take_steps", "ensure_sound", "placing_order", "said_in_gltf", "take_apart"),
+    *("leftover", "leftovers", "unread", "pieces", "usual", "usual_inside", "namesthatfit", "like", "arrange_like"),
+    *("settle", "settle_homes", "upright", "later", "carry_out", "carry", "says_kind", "stands_for_members", "misfit"),
+    *("shortcoming", "roughplaces", "with_these_tracks", "facts_of", "facts_table", "tell", "tell_layers", "modern"),
+    *("tell_other_clips", "named_later", "name_all", "as_met", "circles", "first_places", "refusing", "drafted"),
+    *("take_back", "let_go", "lay_out", "lay_on", "showing_of", "note_beside", "why_nowhere", "home_of", "inert"),
 }
 """names that a newcomer would not search for"""
 
 
-LOCALS = {"each", "found", "made", "own", "there"}
+LOCALS = {"each", "found", "made", "own", "there", "said", "told", "usual", "beside", "had", "like", "subject"}
 """variables that do not name the thing they hold"""
 
 

@@ -30,7 +30,7 @@ def test_path_and_offset(name: str) -> None:
     entries = report.as_dict()["losses"]
     for part, beginning in SAMPLES[name].items():
         told = [
-            entry for entry in entries if entry["path"].startswith(part) and "stated by" not in entry.get("detail", "")
+            entry for entry in entries if entry["path"].startswith(part) and " of them" not in entry.get("detail", "")
         ]
         assert told, part
         for entry in told:

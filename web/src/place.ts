@@ -6,7 +6,7 @@ export interface Pieces { start: number; size: number; step: number; count: numb
 export interface Part {
   what: string;
   place: Span | Pieces;
-  /** the file beside this one that it lies in */
+  /** the other file that contains it */
   file?: string;
 }
 export interface Several { parts: Part[] }

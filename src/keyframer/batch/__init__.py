@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from keyframer.batch.operations import OPERATIONS, Operation
     from keyframer.batch.resumable_run import InputFile, ResumableRun, Summary
 
-_HOMES = {
+_MODULES = {
     "OPERATIONS": "operations",
     "ResumableRun": "resumable_run",
     "InputFile": "resumable_run",
@@ -60,11 +60,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
+    module_name = _MODULES.get(name)
+    if module_name is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f"{__name__}.{home}"), name)
+    value = getattr(import_module(f"{__name__}.{module_name}"), name)
     globals()[name] = value
     return value

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def perform(job: Job) -> Result:
     """Execute one job; returns a plain dict."""
-    return _begun(job)()
+    return _begin(job)()
 
 
 def perform_all(jobs: Sequence[Job]) -> list[Result]:
@@ -31,31 +31,31 @@ def perform_all(jobs: Sequence[Job]) -> list[Result]:
 
 def begin_all(jobs: Sequence[Job]) -> DeferredAnswer:
     """Execute jobs like `perform_all`, for executors that start the next task while outputs are written to the disk."""
-    begun = [_begun(job) for job in jobs]
+    begun = [_begin(job) for job in jobs]
     return DeferredAnswer(lambda: [finish() for finish in begun])
 
 
-def _begun(job: Job) -> Callable[[], Result]:
+def _begin(job: Job) -> Callable[[], Result]:
     """Execute one job without waiting for the disk; the returned function renames the outputs when they are on the
     disk.
     """
     result = new_result(job)
     outputs: list[Output] = []
     start = time.perf_counter()
-    _caught(result, lambda: _perform(job, result, outputs))
+    _record_failure(result, lambda: _perform(job, result, outputs))
     result["seconds"] = round(time.perf_counter() - start, 6)
 
     def finish() -> Result:
         if outputs:
             from keyframer.batch.operations.outputs import finish_all
 
-            _caught(result, lambda: result["outputs"].extend(finish_all(outputs)))
+            _record_failure(result, lambda: result["outputs"].extend(finish_all(outputs)))
         return result
 
     return finish
 
 
-def _caught(result: Result, act: Callable[[], None]) -> None:
+def _record_failure(result: Result, act: Callable[[], None]) -> None:
     try:
         act()
     except FormatError as error:
@@ -78,10 +78,10 @@ def _perform(job: Job, result: Result, outputs: list[Output]) -> None:
     if operation is None:
         raise ValueError(f"unknown operation {job.operation!r} (known: {', '.join(OPERATIONS)})")
     with running(), Budget(limits_of(job.options.get("limit", {}))).opened():
-        subject = JobInput(job, outputs)
-        result["sha256"] = hashlib.sha256(subject.data).hexdigest()
-        result["size"] = len(subject.data)
+        job_input = JobInput(job, outputs)
+        result["sha256"] = hashlib.sha256(job_input.data).hexdigest()
+        result["size"] = len(job_input.data)
         try:
-            operation.function()(subject, result)
+            operation.function()(job_input, result)
         finally:
-            result["format"] = result["format"] or subject.format_name
+            result["format"] = result["format"] or job_input.format_name

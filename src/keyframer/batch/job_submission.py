@@ -36,7 +36,9 @@ def run(
     that one fails with RUN_WORKER_KILLED, and so do all others if the executor itself is broken. Once ``stop()`` is
     true no job is started, and jobs that were not started have no result.
     """
-    usual: Callable[[Sequence[Job]], Any] = begin_all if getattr(executor, "finishes_later", False) else perform_all
+    default_task: Callable[[Sequence[Job]], Any] = (
+        begin_all if getattr(executor, "finishes_later", False) else perform_all
+    )
     workers = _workers_of(executor)
     size = files_per_task or getattr(executor, "files_per_task", None) or _size_for(jobs, workers)
     ahead = workers * _TASKS_AHEAD * (100 if size == 1 else 1)
@@ -56,7 +58,7 @@ def run(
                 if not chunk:
                     break
                 try:
-                    future = executor.submit(task or usual, chunk)
+                    future = executor.submit(task or default_task, chunk)
                 except Exception as error:
                     yield from (_lost(job, error) for job in chunk)
                     continue

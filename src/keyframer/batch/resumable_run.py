@@ -28,13 +28,13 @@ from keyframer.fields import dataclass
 from keyframer.files import sweep
 from keyframer.formats import COMPANION_ENDINGS
 
-_IN_THE_WAY = "RUN_OUTPUT_COLLISION"
-_PASSING = (
+_COLLISION = "RUN_OUTPUT_COLLISION"
+_TEMPORARY_FAILURES = (
     "IO_READ_FAILED",
     "IO_CHANGED_DURING_READ",
     "IO_PAIR_UNFINISHED",
     "RUN_OUTPUT_REFUSED",
-    _IN_THE_WAY,
+    _COLLISION,
     "RUN_INTERNAL_ERROR",
 )
 """failures that the file did not cause: the next run repeats it"""
@@ -106,10 +106,10 @@ class ResumableRun:
         self._other_hash = options_hash(operation, other if "salvage" in self.options else {**other, "salvage": True})
         self._files: list[InputFile] = []
         self._outputs: list[str] = []
-        self._there: dict[str, int | None] = {}
+        self._existing_sizes: dict[str, int | None] = {}
         self._links: dict[str, bool] = {}
         self._is_url = storage.is_url(self.out)
-        self._surroundings = Dependencies()
+        self._dependencies = Dependencies()
 
     def plan(self, inputs: Iterable[InputFile]) -> None:
         """Register all files and assign their outputs; a file that is given twice is taken once."""
@@ -139,11 +139,11 @@ class ResumableRun:
         self.ledger.note_renamed(name, self.summary.renamed)
         self.summary.total = len(self._files)
         if self._is_url:
-            self._there = storage.list_sizes(self.out)
+            self._existing_sizes = storage.list_sizes(self.out)
 
     def _behind_a_link(self, output: str) -> str:
-        """Return why nothing is written to this output: one of its folders below the output folder is a link. Empty if
-        not.
+        """Return why nothing is written to this output: a folder of its path below the output folder is a link. Empty
+        if none is.
         """
         folder = "" if self._is_url else output.rpartition("/")[0]
         while folder:
@@ -157,14 +157,14 @@ class ResumableRun:
     def _forget_folders(self, folders: set[str]) -> None:
         """Remove failures of folders in which no file was found before and now some are."""
         dead = [source for source in self.ledger.dead_ends(self.operation.name) if source not in folders]
-        around: set[str] = set()
+        parents: set[str] = set()
         for file in self._files if dead else ():
             folder = os.path.dirname(file.source)
-            while folder not in around:
-                around.add(folder)
+            while folder not in parents:
+                parents.add(folder)
                 folder = os.path.dirname(folder)
         for source in dead:
-            if source in around:
+            if source in parents:
                 self.ledger.forget(self.operation.name, source)
 
     def _sources_below(self) -> Iterator[str]:
@@ -203,7 +203,7 @@ class ResumableRun:
     ) -> Iterator[Result]:
         """Execute the unfinished jobs; yields results as they finish, each already in the ledger.
 
-        Skipped files have none, but ``skipped()`` is called for each.
+        Skipped files have no result; ``skipped()`` is called for each.
         """
         failed: list[Result] = []
         for result in run(
@@ -216,9 +216,9 @@ class ResumableRun:
             yield self._record(failed.pop())
 
     def _record(self, result: Result) -> Result:
-        if _never_came_back(result["status"], (result["error"] or {}).get("code"), result["sha256"]):
+        if _was_killed(result["status"], (result["error"] or {}).get("code"), result["sha256"]):
             folders = [] if storage.is_url(result["source"]) else [os.path.dirname(result["source"])]
-            result["also"] = self._surroundings.entries_for_unfinished(
+            result["also"] = self._dependencies.entries_for_unfinished(
                 [*folders, *(self.options.get("texture_path") or ())]
             )
             given = self.options.get("scene", {}).values()
@@ -246,7 +246,7 @@ class ResumableRun:
                     return
                 row = rows.get(file.key)
                 path = self._path(output)
-                ours = row is not None and row.output == output and row.code != _IN_THE_WAY and not os.path.islink(path)
+                ours = row is not None and row.output == output and row.code != _COLLISION and not os.path.islink(path)
                 job = Job(name, file.source, path, self.options, file.occurrence, file.stamp, self._force or ours)
                 refused = self._behind_a_link(output)
                 error = RUN_OUTPUT_REFUSED.failure(0, "/", reason=refused) if refused else file.error
@@ -305,13 +305,13 @@ class ResumableRun:
             return False
         if row.version != __version__:
             return False
-        if row.status == FAILED and (self._retry or row.code in _PASSING):
+        if row.status == FAILED and (self._retry or row.code in _TEMPORARY_FAILURES):
             return False
-        if _never_came_back(row.status, row.code, row.sha256) and not row.also:  # as it was recorded once
+        if _was_killed(row.status, row.code, row.sha256) and not row.also:  # a row of an older version
             return False
         return output == row.output and (
             self._outputs_unchanged(row, job.output)
-            and self._surroundings.are_unchanged(row.also)
+            and self._dependencies.are_unchanged(row.also)
             and self._source_unchanged(row, job)
         )
 
@@ -319,7 +319,7 @@ class ResumableRun:
         for output in row.outputs:
             if self._is_url:
                 below = output["path"].removeprefix(self.out).lstrip("/")
-                if self._there.get(below, -1) != output["size"]:
+                if self._existing_sizes.get(below, -1) != output["size"]:
                     return False
                 continue
             if output["path"] != path:  # the folder was moved, or this belongs next to the output
@@ -351,9 +351,9 @@ class ResumableRun:
         return True
 
 
-def _never_came_back(status: str, code: str | None, sha256: str | None) -> bool:
+def _was_killed(status: str, code: str | None, sha256: str | None) -> bool:
     """Return whether a file killed its worker or took too long, so that its dependencies are unknown."""
-    return status == FAILED and sha256 is None and code not in _PASSING
+    return status == FAILED and sha256 is None and code not in _TEMPORARY_FAILURES
 
 
 def _sha256(path: str) -> str | None:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def failure(name: str, error: Exception) -> None:
     """Print ``keyframer: FILE: CODE at 0x.. in PATH: message``; code and place only for errors in the content."""
     text = safe_text(one_line(error, name))
-    subject = "" if text.startswith(f"{safe_text(name)} ") else f"{shown_name(name)}: "
-    print(f"keyframer: {subject}{text}", file=sys.stderr)
+    label = "" if text.startswith(f"{safe_text(name)} ") else f"{shown_name(name)}: "
+    print(f"keyframer: {label}{text}", file=sys.stderr)
 
 
 def note(options: argparse.Namespace, text: str) -> None:

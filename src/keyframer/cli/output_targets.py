@@ -21,8 +21,8 @@ STDOUT = "-"
 def add_arguments(parser: argparse.ArgumentParser, *, required: bool, suffix: str) -> None:
     """Add the arguments for outputs; ``suffix`` is an example for the help text."""
     output = parser.add_argument_group("output")
-    beside = f"a suffix such as {suffix} (next to each input)"
-    where = f"a file, a folder (which gets the tree of the inputs), {beside}, - for stdout"
+    suffix_help = f"a suffix such as {suffix} (next to each input)"
+    where = f"a file, a folder (which gets the tree of the inputs), {suffix_help}, - for stdout"
     output.add_argument("-o", "--output", metavar="OUT", required=required, help=where)
     output.add_argument("-f", "--force", action="store_true", help="overwrite existing files")
 

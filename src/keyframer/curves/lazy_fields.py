@@ -127,15 +127,15 @@ def set_extras(part: LazyFields, names: tuple[str, ...], *values: object) -> Non
     part._noted = (names, *values)
 
 
-def add_extras(part: LazyFields, format: str, said: Mapping[str, object]) -> None:
+def add_extras(part: LazyFields, format: str, content: Mapping[str, object]) -> None:
     """Add to the extras of a format, in compact form unless they were already read."""
     noted = part._noted
     if stored(part, "extras") is not None or (noted is not None and noted[0][0] != format):
-        part.extras.setdefault(format, {}).update(said)
+        part.extras.setdefault(format, {}).update(content)
         return
     names, values = ((format,), ()) if noted is None else (noted[0], noted[1:])
-    if not said.keys().isdisjoint(names[1:]):
-        said = {**dict(zip(names[1:], values, strict=True)), **said}
+    if not content.keys().isdisjoint(names[1:]):
+        content = {**dict(zip(names[1:], values, strict=True)), **content}
         names, values = (format,), ()
-    keys = (*names, *said)
-    part._noted = (_SHARED.setdefault(keys, keys), *values, *said.values())
+    keys = (*names, *content)
+    part._noted = (_SHARED.setdefault(keys, keys), *values, *content.values())

@@ -94,17 +94,17 @@ _RELATIVE = (RotationForm.AXIS_ANGLE_RELATIVE, RotationForm.QUATERNION_RELATIVE)
 def absolute_rotations(columns: KeyColumns, form: RotationForm) -> tuple[Floats, Floats]:
     """Return rotation_xyzw (K, 4) of every key and the rotation (K, 3) from the key before it.
 
-    A turn is the half-angle vector of the increment in front of the rotation before it, q_j = exp(turn_j) · q_(j-1),
-    taken from the key itself where keys are increments: direction and number of turns are the key's own and never the
-    shortest way. Absolute keys do take the shortest way: each key gets the sign nearest to the one before.
+    A turn is a half-angle vector: q_j = exp(turn_j) · q_(j-1). If keys are increments, it is that of the key itself, so
+    direction and number of turns are kept. Absolute keys take the shortest way: each key gets the sign nearest to the
+    one before.
     """
     if form in _AXIS_ANGLE:
         turns = quat.half_turn(columns.values[:, :3], columns.values[:, 3])
         keys = quat.exp(turns)
     else:
         keys = quat.normalise(columns.values)
-        # A quaternion's own half angle is atan2(|v|, w), 0..pi: increments beyond 180 degrees stay what they
-        # are. -1 has no axis to turn about and counts as no turn.
+        # The half angle of a quaternion is atan2(|v|, w), 0..pi: increments beyond 180 degrees are kept. -1 has no
+        # axis and counts as no turn.
         turns = quat.log(keys)
     if form in _RELATIVE:
         increments = keys if form in _AXIS_ANGLE else quat.exp(turns)

@@ -276,14 +276,14 @@ _BUILT_IN_IMPORTERS = (
     StageImporter("mvr", "MVR show", ".mvr", b"GeneralSceneDescription.xml"),
     StageImporter("gdtf", "GDTF fixture", ".gdtf", b"description.xml"),
 )
-_OWN = {known.name for known in BUILT_IN} | {known.name for known in _BUILT_IN_IMPORTERS}
+_OUR_IDS = {known.name for known in BUILT_IN} | {known.name for known in _BUILT_IN_IMPORTERS}
 EXPORTERS: tuple[Exporter, ...] = (
     *_BUILT_IN_EXPORTERS,
     *load_plugins("keyframer.exporters", Exporter, {known.name for known in _BUILT_IN_EXPORTERS}),
 )
 IMPORTERS: tuple[Importer, ...] = (
     *_BUILT_IN_IMPORTERS,
-    *load_plugins("keyframer.importers", Importer, _OWN | {known.name for known in FORMATS}),
+    *load_plugins("keyframer.importers", Importer, _OUR_IDS | {known.name for known in FORMATS}),
 )
 
 
@@ -310,7 +310,7 @@ def exporter_for(path: PathLike, format: str | None = None) -> Exporter:
     candidates = [
         known for known in EXPORTERS if known.name == format or (format is None and extension in known.extensions)
     ]
-    candidates = [known for known in candidates if known.name in _OWN] or candidates
+    candidates = [known for known in candidates if known.name in _OUR_IDS] or candidates
     if len(candidates) == 1:
         return candidates[0]
     if candidates:
@@ -335,14 +335,15 @@ def save(
 ) -> LossReport:
     """Write a scene in the format of the extension (or ``format``); returns a loss report.
 
-    ``max_error`` is the allowed error of motion that the format cannot store exactly, as a fraction of the scene's size
-    (default 1e-4, and 0.01 degree for rotations). ``options`` are those of the format; for glTF `GltfOptions`: ``keys``
-    (``linear``, ``cubic`` or ``frames``), ``core_only``, ``unit``, ``fps`` …, for the five the `WriteOptions` of their
-    bridge. Edits of a scene that was loaded from a file of the same format are merged into it: unchanged parts stay
-    byte for byte. Companion files (the model of a Hale3D animation, the skeleton of a Midtown clip) are written, too.
-    Files are written atomically; existing ones are replaced only with ``overwrite``. Motion that exceeds ``limits`` is
-    cut short, and the report says so; other excess raises `FormatError`. Raises ValueError if the format cannot store
-    any part of the scene, or if a scene built by hand is inconsistent.
+    ``max_error`` is the allowed error of motion that the format cannot store exactly, as a fraction of the scene's
+    size (default 1e-4, and 0.01 degree for rotations). ``options`` are those of the format; for glTF `GltfOptions`:
+    ``keys`` (``linear``, ``cubic`` or ``frames``), ``core_only``, ``unit``, ``fps`` …, for our own formats the
+    `WriteOptions` of their bridge. Edits of a scene that was loaded from a file of the same format are merged into
+    it: unchanged parts stay byte for byte. Companion files (the model of a Hale3D animation, the skeleton of a
+    Midtown clip) are written, too. Files are written atomically; existing ones are replaced only with
+    ``overwrite``. Motion that exceeds ``limits`` is cut short, and the report says so; other excess raises
+    `FormatError`. Raises ValueError if the format cannot store any part of the scene, or if a scene built by hand
+    is inconsistent.
     """
     from pathlib import Path
 

@@ -35,7 +35,7 @@ _SHARE = 0.2
 _MOST_FRAMES = 100_000
 """most frames of a clip that is sampled or verified at every frame"""
 _SLACK = 1.5
-"""fraction of a tolerance: fits are probed at other times than whole frames"""
+"""factor of a tolerance: fits are probed at other times than whole frames"""
 JUMP = 0.02
 """longest duration of a jump in frames: hosts do not keep two keys at one time"""
 _SINGLE = 5e-7

@@ -52,8 +52,8 @@ class OpenedFile:
 
     ``name`` is the file name (its extension breaks ties in detection); ``path`` is its path on disk, None for streams,
     members of archives and URLs, which have no companions. ``format`` is the id of a format or importer and overrides
-    detection; ``options`` are those of its reader, as values or as text. ``beside`` finds companions in memory: images,
-    and the buffers of glTF.
+    detection; ``options`` are those of its reader, as values or as text. ``find_file`` finds companions in memory:
+    images, and the buffers of glTF.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class OpenedFile:
         format: str | None = None,
         options: Mapping[str, object] | None = None,
         limits: Limits | None = None,
-        beside: FindFile | None = None,
+        find_file: FindFile | None = None,
     ) -> None:
         self.data = data
         self.name = name
@@ -73,7 +73,7 @@ class OpenedFile:
         self.given = dict(options or {})
         """the options as they were given"""
         self.limits = limits or open_budget(DEFAULT_LIMITS, 0).limits
-        self._beside = beside
+        self._find_file = find_file
         self._chosen = None if format is None else reader_by_name(format)
         self._scene: Scene | None = None
 
@@ -166,17 +166,17 @@ class OpenedFile:
 
     def _make_scene(self, salvage: bool) -> Scene:
         reader = self.reader
-        if self._beside is not None:
+        if self._find_file is not None:
             from keyframer.exchange.memory_files import embed_images, with_embedded_parts
         if isinstance(reader, Importer):
-            data = self.data if self._beside is None else with_embedded_parts(self.data, self._beside)
+            data = self.data if self._find_file is None else with_embedded_parts(self.data, self._find_file)
             scene = reader.load(data, self.folder, self.limits, self.options, salvage=salvage)
         else:
             from keyframer.formats.kit.scene_reading import scene_of
 
             scene = scene_of(self.document, self.options, salvage=salvage, folder=self.folder)
-        if self._beside is not None:
-            embed_images(scene, self._beside)
+        if self._find_file is not None:
+            embed_images(scene, self._find_file)
         return scene
 
 

@@ -5,8 +5,8 @@ and on the disk by then, and their final names, so completing is always possible
 folder does so. Until then readers refuse files that are found by their stem (`is_unfinished`). Files that refer to
 others are safe: those have a hash of their content in their name, or are never replaced.
 
-A journal may come from an archive that somebody unpacked here. It is believed only if it knows the inodes of its files,
-which the disk gave to them when they were written.
+A journal may come from an archive that somebody unpacked here. It is used only if it contains the inodes of its files,
+which the disk assigned when they were written.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LONGEST = 255
 """bytes of a name on most disks"""
 _LARGEST = 1 << 20
 """bytes of a journal"""
-_LOOKED_INTO = 64 << 20
+_LARGEST_SEARCHED = 64 << 20
 """largest file that is searched for names"""
 _NEIGHBOURS = 500
 """most files that are searched for references to a superseded file"""
@@ -72,7 +72,7 @@ def _path(target: str, *, pair: bool) -> str:
 def content_named_files(target: str) -> list[str]:
     """Return the names of files that the target refers to by a hash of their content, and whose content matches."""
     try:
-        if not stat.S_ISREG(os.lstat(target).st_mode) or os.path.getsize(target) > _LOOKED_INTO:
+        if not stat.S_ISREG(os.lstat(target).st_mode) or os.path.getsize(target) > _LARGEST_SEARCHED:
             return []
         with open(target, "rb") as stream:
             endings = {b"".join((b".", *match)).decode() for match in _MENTION.findall(stream.read())}
@@ -153,11 +153,11 @@ class _Change:
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._is_made = False
-        self._had = os.path.lexists(draft.target)
+        self._existed = os.path.lexists(draft.target)
         self._kept: str | None = None
 
     def make(self) -> None:
-        if self._had:
+        if self._existed:
             kept = temporary_name(self._draft.target)
             with suppress(OSError, NotImplementedError):  # no hard links here
                 os.link(self._draft.target, kept, follow_symlinks=False)
@@ -168,7 +168,7 @@ class _Change:
     def undo(self) -> None:
         """Undo the rename; raises OSError if that is impossible. The draft is restored before its name is removed:
         until the journal is gone, the next run could still complete it."""
-        if self._is_made and self._had and self._kept is None:
+        if self._is_made and self._existed and self._kept is None:
             raise OSError("the replaced file is gone")
         if self._is_made:
             with suppress(FileExistsError):
@@ -372,7 +372,7 @@ def _remove_superseded(target: str, names: Sequence[str]) -> None:
 
 def _mentions(path: str, name: bytes) -> bool:
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode) or os.path.getsize(path) > _LOOKED_INTO:
+        if not stat.S_ISREG(os.stat(path).st_mode) or os.path.getsize(path) > _LARGEST_SEARCHED:
             return True
         with open(path, "rb") as stream:
             return name in stream.read()

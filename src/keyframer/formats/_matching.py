@@ -118,9 +118,9 @@ def _pairs(before: Sequence[Node | Material], after: Sequence[Node | Material]) 
 
 def _place(part: Node | Material) -> tuple[object, object] | None:
     """Return the location of a part in the file, as bridges store it in extras."""
-    for said in part.extras.values():
-        if isinstance(said, dict) and said.get("offset") is not None:
-            return (said.get("path"), said["offset"])
+    for file_location in part.extras.values():
+        if isinstance(file_location, dict) and file_location.get("offset") is not None:
+            return (file_location.get("path"), file_location["offset"])
     return None
 
 

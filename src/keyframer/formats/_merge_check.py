@@ -19,7 +19,7 @@ from keyframer.scene import NodeKind, Scene, Skin
 
 _NEAR = Comparison(1e-5)
 """tolerance for float32 numbers after a matrix and its inverse"""
-_PLAYED = 97
+_SAMPLED_TIMES = 97
 """number of times at which tracks are compared, in addition to those near keys"""
 _PLACED = 1e-3
 """tolerance for new nodes, as a fraction of the scene's size, and of 1 for their axes"""
@@ -37,26 +37,26 @@ def misread_fields(goal: Scene, again: Scene, new: Collection[int]) -> list[Path
         if path[:2] not in exempt
         and path[:4] not in exempt
         and not _repeats_rest_pose(goal, again, path)
-        and not _is_usual(goal, again, path)
+        and not _has_default(goal, again, path)
         and not _same_shapes(goal, again, path)
         and not _same_motion(goal, again, path)
         and not _same_skin(goal, again, path)
     ]
 
 
-def _is_usual(goal: Scene, again: Scene, path: Path) -> bool:
+def _has_default(goal: Scene, again: Scene, path: Path) -> bool:
     """Return whether a mesh without edges or materials was read back with the defaults: all edges, no material."""
     if len(path) != 3 or path[0] != "meshes" or path[2] not in ("edges", "face_materials"):
         return False
     stored = getattr(again.meshes[int(path[1])], str(path[2]))
-    usual = 7 if path[2] == "edges" else -1
-    return getattr(goal.meshes[int(path[1])], str(path[2])) is None and bool((np.asarray(stored) == usual).all())
+    default = 7 if path[2] == "edges" else -1
+    return getattr(goal.meshes[int(path[1])], str(path[2])) is None and bool((np.asarray(stored) == default).all())
 
 
 def _same_motion(goal: Scene, again: Scene, path: Path) -> bool:
     """Return whether two tracks give the same motion, whatever their keys.
 
-    Formats have other forms of rotations, and linear keys as curves. The report has the losses of keys.
+    A format may store rotations in another form, or linear keys as curves. Losses of keys are in the report.
     """
     if len(path) != 5 or path[:3] != ("clips", 0, "channels") or path[4] == "morph":
         return False
@@ -66,7 +66,7 @@ def _same_motion(goal: Scene, again: Scene, path: Path) -> bool:
         return False
     key_times = np.unique(np.concatenate([one.times, other.times]))
     key_times = key_times[np.isfinite(key_times)]
-    played = np.linspace(*clip_span(goal.clips[0]), _PLAYED)
+    played = np.linspace(*clip_span(goal.clips[0]), _SAMPLED_TIMES)
     times = np.unique(np.concatenate([key_times, subframes(key_times, np.linspace(0, 1, 6)[1:-1]), played]))
     if one.interpolation is Interpolation.STEP:
         times = np.setdiff1d(times, key_times)  # at a jump either value is accepted
@@ -97,11 +97,11 @@ def _same_shapes(goal: Scene, again: Scene, path: Path) -> bool:
         number = int(path[3])
     else:
         return False
-    one, other = (_taken_shapes(scene, number) for scene in (goal, again))
+    one, other = (_shapes_by_key(scene, number) for scene in (goal, again))
     return one is not None and other is not None and _NEAR.same(one, other)
 
 
-def _taken_shapes(scene: Scene, number: int) -> list[object] | None:
+def _shapes_by_key(scene: Scene, number: int) -> list[object] | None:
     """Return for each key of a node's morph track: time, shape name and vertices; None if keys blend shapes."""
     morph = scene.nodes[number].morph
     track = (by_kind(scene.clips[0]) or {}).get((number, "morph")) if scene.clips else None

@@ -21,7 +21,7 @@ def report_nodes(
 ) -> None:
     """Report nodes that were removed from an original and added to it; ``places`` has the nodes in the new document."""
     replaced = set(matching.instead.values())
-    told = {loss.path for loss in report}
+    reported = {loss.path for loss in report}
     for number in matching.gone_nodes(before):
         if number not in replaced:
             path = plain_path("nodes", before.nodes[number].name)
@@ -33,7 +33,7 @@ def report_nodes(
         path = plain_path("nodes", node.name)
         if number in places:
             report.add(Outcome.EXACT, path, words)
-        elif path not in told:
+        elif path not in reported:
             report.add(Outcome.DROPPED, path, f"{node.kind.value} nodes cannot be stored in this format")
 
 

@@ -337,8 +337,10 @@ def _numbered(parts: Any, matching: Matching) -> dict[int, tuple[str, int]]:
 
 
 def _offset(part: Any) -> int | None:
-    said = next((said for said in part.extras.values() if isinstance(said, dict) and "offset" in said), {})
-    return said.get("offset")
+    location = next(
+        (location for location in part.extras.values() if isinstance(location, dict) and "offset" in location), {}
+    )
+    return location.get("offset")
 
 
 def _moved(written: Document, read: Document) -> list[tuple[Record, int | None]]:

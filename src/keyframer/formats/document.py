@@ -106,8 +106,8 @@ class Document:
 
     def __repr__(self) -> str:
         kinds = Counter(type(record).__name__ for record in self.find(Record))
-        usual = ", ".join(f"{count} {name}" for name, count in kinds.most_common(4))
-        return f"<{self.format.name} document: {sum(kinds.values())} records ({usual}), {self.issues.total} issues>"
+        frequent = ", ".join(f"{count} {name}" for name, count in kinds.most_common(4))
+        return f"<{self.format.name} document: {sum(kinds.values())} records ({frequent}), {self.issues.total} issues>"
 
 
 def _placed(records: list[Record], parent: Place) -> Iterator[tuple[Place, Record]]:

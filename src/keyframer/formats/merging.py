@@ -132,18 +132,18 @@ class _Merge:
         ours: Sequence[Record],
         base: Sequence[Record],
         theirs: Sequence[Record],
-        beside: Sequence[Record],
+        parent_siblings: Sequence[Record],
     ) -> list[Record]:
         """Merge the children of one parent.
 
-        ``beside`` are the siblings of the parent, which may include some of its records.
+        ``parent_siblings`` are the siblings of the parent, which may include some of its records.
         """
         if not base and not theirs:
             return ours  # type: ignore[return-value]  # an empty tuple stands for no children
         was, now = self._by_key(base), self._by_key(theirs)
         single = {kind for kind in self.rules.copied if all(key[0] != kind or key[2] == 0 for key in (*was, *now))}
         mine = self._places(ours, single)
-        outside = [record for record in beside if self.rules.kind(record) in self.rules.outside]
+        outside = [record for record in parent_siblings if self.rules.kind(record) in self.rules.outside]
         outer = self._places(outside, single)
         merged_records: dict[int, Record | None] = {}
         added: list[Record] = []

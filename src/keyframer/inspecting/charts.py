@@ -102,11 +102,11 @@ class _Frame:
 
     def _curve(self, curve: Curve, color: str) -> None:
         """Draw a curve: solid between the keys, dashed outside."""
-        for points, outside in self._pieces(curve):
+        for points, outside in self._segments(curve):
             if len(points) > 1:
                 self._drawing.add(Line(points, color, 1.0 if outside else 1.6, dashed=outside))
 
-    def _pieces(self, curve: Curve) -> Iterator[tuple[list[Point], bool]]:
+    def _segments(self, curve: Curve) -> Iterator[tuple[list[Point], bool]]:
         times, values = curve.times, curve.values
         if self._panel.keyed is None:
             yield [self._at(t, v) for t, v in zip(times.tolist(), values.tolist(), strict=True)], False

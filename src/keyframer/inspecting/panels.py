@@ -83,7 +83,7 @@ class Panel:
     seams: list[float] = field(default_factory=list)
     """times at which a repeating track starts again"""
     keyed: tuple[float, float] | None = None
-    """first and last key; outside the wrap continues the curve"""
+    """first and last key; outside them the wrap continues the curve"""
 
 
 def choose_channels(scene: Scene, nodes: Sequence[str] = (), kinds: Sequence[str] = ()) -> list[Channel]:
@@ -226,7 +226,7 @@ def _add_keys(panel: Panel, track: Track, times: Floats, values: Floats) -> None
     for at, around, near_values in zip(visible.tolist(), lengths.tolist(), tangents, strict=True):
         time = float(keys[at])
         if track.is_rotation:
-            seam = track.wrap is not Wrap.SINGLE and 0 < at == len(keys) - 1  # near_values the next cycle has started
+            seam = track.wrap is not Wrap.SINGLE and 0 < at == len(keys) - 1  # after this key the next cycle starts
             here = values[min(int(np.searchsorted(times, time)), len(times) - 1) - int(seam)]
         else:
             here = np.asarray(track.values, np.float64)[order[at]].reshape(-1)

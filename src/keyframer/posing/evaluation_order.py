@@ -41,13 +41,13 @@ def evaluation_order(nodes: Sequence[Node]) -> Order:
     if max(parents, default=-1) < 0 and max(targets, default=-1) < 0:  # as in most files: no node depends on another
         none = np.full(count, -1, np.int64)
         return Order(np.arange(count), np.zeros(count, np.int64), none, none, [], [])
-    cut = _cut_circles(parents)
+    cut = _cut_cycles(parents)
     # A node depends on the position of its target only, not on its rotation: that is, on the parent of the target.
     aims = [parents[target] if target >= 0 else -1 for target in targets]
     placed, sizes = _levels(parents, aims)
     untargeted: list[int] = []
     if len(placed) < count:
-        circle_of = _circles(parents, aims)
+        circle_of = _cycles(parents, aims)
         for node in range(count):
             if aims[node] >= 0 and circle_of[node] == circle_of[aims[node]]:
                 targets[node] = aims[node] = -1
@@ -70,7 +70,7 @@ def _valid(number: int | None, count: int) -> int:
     return number if number is not None and 0 <= number < count else -1
 
 
-def _cut_circles(parents: list[int]) -> list[int]:
+def _cut_cycles(parents: list[int]) -> list[int]:
     """Cut every cycle of parents at the first node reached; returns the nodes that lost their parent."""
     state = bytearray(len(parents))  # 0 not seen, 1 on the way up, 2 done
     cut: list[int] = []
@@ -126,7 +126,7 @@ def _levels(parents: list[int], aims: list[int]) -> tuple[list[int], list[int]]:
     return placed, sizes
 
 
-def _circles(parents: list[int], aims: list[int]) -> list[int]:
+def _cycles(parents: list[int], aims: list[int]) -> list[int]:
     """Return a number for each node, equal for nodes that reach each other (Tarjan's components, without recursion)."""
     count = len(parents)
     circle = [-1] * count

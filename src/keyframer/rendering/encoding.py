@@ -113,10 +113,10 @@ def _mp4(pictures: Sequence[Image], milliseconds: Sequence[int]) -> bytes:
     even = ["-an", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"]
     coded = ["-c:v", "libx264", "-crf", "18", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-threads", "1"]
     same = ["-fflags", "+bitexact", "-flags:v", "+bitexact"]
-    with tempfile.TemporaryDirectory(prefix="keyframer-") as folder, tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryDirectory(prefix="keyframer-") as folder, tempfile.TemporaryFile() as output:
         target = os.path.join(folder, "film.mp4")
         command = ["ffmpeg", "-loglevel", "error", "-y", "-threads", "1", *raw, *even, *coded, *same, target]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said) as program:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output) as program:
             assert program.stdin is not None
             with suppress(BrokenPipeError):  # ffmpeg ended early: its messages tell why
                 for picture, time in zip(pictures, milliseconds, strict=True):
@@ -125,8 +125,8 @@ def _mp4(pictures: Sequence[Image], milliseconds: Sequence[int]) -> bytes:
                         program.stdin.write(pixels)
                 program.stdin.close()
         if program.returncode:
-            said.seek(0)
-            words = said.read(10_000).decode("utf-8", "replace").strip().splitlines()
+            output.seek(0)
+            words = output.read(10_000).decode("utf-8", "replace").strip().splitlines()
             raise ValueError(f"ffmpeg failed: {words[-1] if words else f'exit code {program.returncode}'}")
         with open(target, "rb") as stream:
             return stream.read()

@@ -65,12 +65,19 @@ class Exposure:
 
 
 def render(
-    stage: DrawableScene, pose: Pose, at: int, view: View, width: int, height: int, exposure: Exposure, finer: int = 2
+    drawable: DrawableScene,
+    pose: Pose,
+    at: int,
+    view: View,
+    width: int,
+    height: int,
+    exposure: Exposure,
+    finer: int = 2,
 ) -> Bytes:
     """Return (height, width, 4) premultiplied RGBA at time index ``at`` of a pose; ``finer`` is the oversampling
     factor.
     """
-    large = Canvas(stage, stage.shape(pose, at), view, width * finer, height * finer, finer)
+    large = Canvas(drawable, drawable.shape(pose, at), view, width * finer, height * finer, finer)
     light = exposure.lighting(pose, at, view)
     exposure.complete = exposure.complete and large.complete
     picture, levels = large.paint(light)
@@ -82,18 +89,20 @@ def render(
 class Canvas:
     """Projected faces, ready to be shaded in any light; ``finer`` x ``finer`` of its pixels become one."""
 
-    def __init__(self, stage: DrawableScene, shape: Shape, view: View, width: int, height: int, finer: int = 1) -> None:
+    def __init__(
+        self, drawable: DrawableScene, shape: Shape, view: View, width: int, height: int, finer: int = 1
+    ) -> None:
         self._finer = finer
-        self._stage, self._shape, self._width, self._height = stage, shape, width, height
-        self._place(shape, view)
+        self._drawable, self._shape, self._width, self._height = drawable, shape, width, height
+        self._project(shape, view)
 
     @np.errstate(all="ignore")  # a face without area divides by zero; it covers no pixel
-    def _place(self, shape: Shape, view: View) -> None:
-        stage, width, height = self._stage, self._width, self._height
+    def _project(self, shape: Shape, view: View) -> None:
+        drawable, width, height = self._drawable, self._width, self._height
         self._screen: Screen = on_screen(shape.points, shape.corners, view, width, height)
-        self._shader = Shader(stage, shape, self._screen, view, width, self._finer)
-        material = stage.material[shape.faces[self._screen.source]]
-        translucent = stage.surfaces.translucent[material]
+        self._shader = Shader(drawable, shape, self._screen, view, width, self._finer)
+        material = drawable.material[shape.faces[self._screen.source]]
+        translucent = drawable.surfaces.translucent[material]
         is_stick = self._screen.source >= shape.sticks_at
         self._buffer = DepthBuffer(width, height)
         self._buffer.draw(self._screen, np.flatnonzero(~translucent & ~is_stick))
@@ -120,9 +129,9 @@ class Canvas:
     @property
     def largest_object_share(self) -> float:
         """Return the largest fraction of the picture that one of several nodes covers."""
-        nodes = self._stage.node_of(self._shape.faces[self._screen.source])
+        nodes = self._drawable.node_of(self._shape.faces[self._screen.source])
         seen = np.bincount(nodes[self._buffer.owner[self._buffer.owner >= 0]] + 1)
-        return float(seen.max(initial=0)) / len(self._buffer.owner) if len(self._stage.carriers) > 1 else 0.0
+        return float(seen.max(initial=0)) / len(self._buffer.owner) if len(self._drawable.carriers) > 1 else 0.0
 
     def _translucent(self, chosen: Indices) -> list[tuple[Indices, Indices]]:
         """Return pixels and triangles of the nearest translucent layer, then of the next one, and so on."""
@@ -148,10 +157,10 @@ class Canvas:
         out = np.zeros((4, self._finer**2, len(covered)), np.float32)
         levels = [_paint_opaque(out, *solid, light)]
         for places, samples in layers:
-            color, fallen = samples.shade(light)
+            color, light_levels = samples.shade(light)
             for part, value in zip(out, (*color, 1), strict=True):
                 part[places] = part[places] * (1 - samples.alpha) + value * samples.alpha
-            levels.append(fallen)
+            levels.append(light_levels)
         if sticks is not None:
             levels.append(_paint_opaque(out, *sticks, light))
         small = np.asarray(sum(out[:, plane] for plane in range(self._finer**2)))
@@ -222,9 +231,9 @@ class Canvas:
 
 def _paint_opaque(out: Singles, entries: Indices, samples: SurfaceSamples, light: Lighting) -> Singles:
     """Blend samples over the planes (4, planes, n); returns the light on them."""
-    color, fallen = samples.shade(light)
+    color, light_levels = samples.shade(light)
     is_covered = entries >= 0
     for part, value in zip(out, color, strict=False):
         np.copyto(part, np.append(value, np.float32(0))[entries], where=is_covered)
     np.copyto(out[3], np.float32(1), where=is_covered)
-    return fallen
+    return light_levels

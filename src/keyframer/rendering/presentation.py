@@ -39,8 +39,8 @@ class Presentation:
             return renderer.spread(self.sheet[0] * self.sheet[1], with_last=True)
         if self.kind in STILL:
             return [renderer.default_frame]
-        usual = round(min(max(renderer.seconds * _PICTURES_A_SECOND, 2), _MOST_PICTURES))
-        return renderer.spread(self.pictures or usual, with_last=False)
+        default_count = round(min(max(renderer.seconds * _PICTURES_A_SECOND, 2), _MOST_PICTURES))
+        return renderer.spread(self.pictures or default_count, with_last=False)
 
 
 def _lengths(frames: list[float], rate: float) -> list[float]:

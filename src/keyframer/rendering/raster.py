@@ -94,7 +94,7 @@ BOXES_AT_ONCE = 4_000_000
 """pixels of bounding boxes of triangles that are drawn before hidden ones are removed again"""
 _SHARES = 16
 """a picture of the usual size uses at most one share of the budget of pixels, a larger one more in proportion"""
-_USUAL = 512 * 512
+_STANDARD_SIZE = 512 * 512
 """pixels of a picture of the usual size, before it is reduced"""
 KEPT = 25
 """cost of a pixel of a translucent face, which is kept and sorted, in pixels"""
@@ -192,7 +192,7 @@ class DepthBuffer:
         self.owner: Numbers = np.full(width * height, -1, np.int32)
         """the triangle, -1 for none"""
         spend("pixels", width * height)
-        share = room("pixels") * max(width * height, _USUAL) // (_SHARES * _USUAL)
+        share = room("pixels") * max(width * height, _STANDARD_SIZE) // (_SHARES * _STANDARD_SIZE)
         self.left = min(share, left("pixels"))
         """pixels of triangles that may still be examined; below 0 the picture is incomplete"""
 

@@ -88,15 +88,15 @@ class GltfSurface:
 
 
 def gltf_surface_of(material: Material) -> GltfSurface:
-    said = original_gltf_values(material.extras)
-    base, glow = material.maps.get("texture1"), said.get("emissive")
+    gltf_values = original_gltf_values(material.extras)
+    base, glow = material.maps.get("texture1"), gltf_values.get("emissive")
     emission: Rgb | None = (1.0, 1.0, 1.0) if emits(material.maps.get("self_illumination")) else None
-    if said.get("unlit") is True:
+    if gltf_values.get("unlit") is True:
         emission = None
     elif isinstance(glow, list) and len(glow) == 3 and all(map(_is_number, glow)):
-        strength = said.get("emissive_strength", 1.0)
+        strength = gltf_values.get("emissive_strength", 1.0)
         emission = shown_rgb([component * (strength if _is_number(strength) else 1.0) for component in glow])
-    cutoff = said.get("alpha_cutoff", 0.5) if said.get("alpha_mode") == "MASK" else None
+    cutoff = gltf_values.get("alpha_cutoff", 0.5) if gltf_values.get("alpha_mode") == "MASK" else None
     return GltfSurface(base is not None and "gltf" in base.extras, cutoff if _is_number(cutoff) else None, emission)
 
 

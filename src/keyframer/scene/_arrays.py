@@ -48,7 +48,7 @@ def check_links(part: Any, links: Mapping[str, str]) -> None:
     for name, of in links.items():
         value = getattr(part, name)
         if value is not None and type(value) is not int and not isinstance(value, np.integer):
-            raise wrong(part, name, f"the number of {of} in the scene", repr(value))
+            raise wrong(part, name, f"the index of {of} in the scene", repr(value))
 
 
 def check_color(part: Any, name: str) -> None:

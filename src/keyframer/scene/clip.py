@@ -29,7 +29,7 @@ class Channel:
 
     def __post_init__(self) -> None:
         if type(self.node) is not int and not isinstance(self.node, np.integer):
-            raise wrong(self, "node", "the number of a node in the scene (scene.find gives it)", repr(self.node))
+            raise wrong(self, "node", "the index of a node in the scene (scene.find returns it)", repr(self.node))
         if not isinstance(self.track, Track):
             raise wrong(self, "track", "a Track", repr(self.track))
 

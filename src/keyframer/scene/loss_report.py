@@ -104,7 +104,7 @@ class LossReport:
         self.losses = [loss for loss in self.losses if loss.path != path]
 
     def source_of(self, loss: Loss) -> tuple[str | None, int | None]:
-        """Return path and offset of a part in the source file; None for what is unknown."""
+        """Return path and offset of a part in the source file; None if unknown."""
         if loss.source_path is None and loss.source_offset is not None and self.find_path is not None:
             return self.find_path(loss.source_offset), loss.source_offset
         return loss.source_path, loss.source_offset

@@ -59,16 +59,16 @@ class TextureMatch:
 
     def __str__(self) -> str:
         """Return the result as one safe line."""
-        said = [f"{safe_text(self.name)[:200]}: "]
+        description = [f"{safe_text(self.name)[:200]}: "]
         if self.refusal is not None:
-            said.append(f"{self.refusal.code}, its path is not followed; ")
+            description.append(f"{self.refusal.code}, its path is not followed; ")
         if self.path is None:
-            return "".join([*said, HOW[self.how]])
-        said.append(f"{safe_text(self.path.name)} {HOW[self.how]}")
-        said.append(" in a subfolder" if self.from_inside else "")
-        said.append(" without its folder" if self.without_folder else "")
-        said.append(f" (others: {', '.join(map(safe_text, self.others[:3]))})" if self.others else "")
-        return "".join(said)
+            return "".join([*description, HOW[self.how]])
+        description.append(f"{safe_text(self.path.name)} {HOW[self.how]}")
+        description.append(" in a subfolder" if self.from_inside else "")
+        description.append(" without its folder" if self.without_folder else "")
+        description.append(f" (others: {', '.join(map(safe_text, self.others[:3]))})" if self.others else "")
+        return "".join(description)
 
     def as_dict(self) -> dict[str, object]:
         """Return JSON values for reports, with safe names."""

@@ -113,14 +113,14 @@ class TextureUse:
     @property
     def note(self) -> str | None:
         """Return why a path was not followed, why an image cannot be used, and which others matched equally well."""
-        said = [] if self.problem is None else [safe_text(self.problem)]
+        description = [] if self.problem is None else [safe_text(self.problem)]
         if self.match is not None and self.match.refusal is not None:
-            said.append(f"{self.match.refusal.code}: its path is not followed")
+            description.append(f"{self.match.refusal.code}: its path is not followed")
         if self.match is not None and self.match.how == "outside":
-            said.append(HOW["outside"])
+            description.append(HOW["outside"])
         if self.match is not None and self.match.others:
-            said.append(f"others: {', '.join(map(safe_text, self.match.others[:3]))}")
-        return "; ".join(said) or None
+            description.append(f"others: {', '.join(map(safe_text, self.match.others[:3]))}")
+        return "; ".join(description) or None
 
 
 def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUse]:

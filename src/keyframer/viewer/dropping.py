@@ -74,7 +74,8 @@ def view_dropped(files: Sequence[DroppedFile], limits: Limits, *, salvage: bool 
     images."""
     neighbours = _Neighbours(files)
     opened = [
-        OpenedFile(file.data, name=file.base, limits=limits, beside=partial(neighbours.find, by=file)) for file in files
+        OpenedFile(file.data, name=file.base, limits=limits, find_file=partial(neighbours.find, by=file))
+        for file in files
     ]
     known = [_is_known(opening) for opening in opened]
     shown = [

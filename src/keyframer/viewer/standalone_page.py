@@ -45,18 +45,18 @@ class Assets:
     def __init__(self, folder: Path = FOLDER) -> None:
         if not (folder / "index.html").is_file():
             raise PageMissing(HOW_TO_BUILD)
-        self._found: dict[str, tuple[str, bytes]] = {}
+        self._files: dict[str, tuple[str, bytes]] = {}
         for path in sorted((folder / "assets").iterdir()):
             if _NAME.fullmatch(path.name):
-                self._found[f"/assets/{path.name}"] = (_TYPES[path.suffix], path.read_bytes())
-        self._found["/"] = (_TYPES[".html"], (folder / "index.html").read_bytes())
+                self._files[f"/assets/{path.name}"] = (_TYPES[path.suffix], path.read_bytes())
+        self._files["/"] = (_TYPES[".html"], (folder / "index.html").read_bytes())
 
     def get(self, path: str) -> tuple[str, bytes] | None:
-        return self._found.get(path)
+        return self._files.get(path)
 
     def only(self, suffix: str) -> str:
         """Return the text of the only asset of a kind: ``.js`` or ``.css``."""
-        (content,) = (content for path, (_, content) in self._found.items() if path.endswith(suffix))
+        (content,) = (content for path, (_, content) in self._files.items() if path.endswith(suffix))
         return content.decode("utf-8")
 
 

@@ -132,9 +132,9 @@ class ClipCurves:
 
 def _shapes(track: Track) -> dict[str, object]:
     """Return the shape parameters of the keys, those that any key sets."""
-    said = {name: column for name in _SHAPES if (column := getattr(track, name)) is not None and np.any(column)}
+    shape_values = {name: column for name in _SHAPES if (column := getattr(track, name)) is not None and np.any(column)}
     flags = {} if track.flags is None else {"flags": track.flags.tolist()}
-    return {**{name: numbers(column) for name, column in said.items()}, **flags}
+    return {**{name: numbers(column) for name, column in shape_values.items()}, **flags}
 
 
 def raw_moves(channel: RawChannel) -> bool:

@@ -60,7 +60,7 @@ class Choice(Kind):
 
 
 class Tallies(Linked):
-    """An array of counts: the number of later entries, of ``entry_size`` bytes, of each counted thing."""
+    """An array of counts; their sum is the number of later entries of ``entry_size`` bytes."""
 
     def __init__(self, dtype: npt.DTypeLike, count: str | Callable[[Any], int], entry_size: int) -> None:
         super().__init__(dtype, count)

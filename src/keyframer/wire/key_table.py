@@ -96,7 +96,7 @@ StoredRows = tuple[bytes, int, int, KeyLayout, int]
 """the file, the position of the first row, the number of rows, their layout, the bits of their extras"""
 
 
-class _Unread:
+class _UnreadColumns:
     """Keys of one shape whose columns have not been requested yet: their position in the file."""
 
     __slots__ = ("_rows",)
@@ -105,7 +105,7 @@ class _Unread:
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Keys(_Unread):
+class Keys(_UnreadColumns):
     """The keys of one track as columns of equal length.
 
     ``extras`` has one column for each name in `EXTRAS`, 0 if the flags of the key do not announce the float; None if no

@@ -169,9 +169,9 @@ class Plan:
     def __init__(self, cls: type[Any], attributes: dict[str, Attribute]) -> None:
         declared = {name: item for name, item in attributes.items() if item.kind is not None}
         fields = [FieldPlan(name, cast(Kind, item.kind), item.words, item.when) for name, item in declared.items()]
-        self._settle(cls, attributes, fields)
+        self._prepare(cls, attributes, fields)
 
-    def _settle(self, cls: type[Any], attributes: dict[str, Attribute], fields: list[FieldPlan]) -> None:
+    def _prepare(self, cls: type[Any], attributes: dict[str, Attribute], fields: list[FieldPlan]) -> None:
         self.cls = cls
         self.attributes = attributes
         self.fields = fields
@@ -188,7 +188,7 @@ class Plan:
         if plan is None:
             plan = Plan.__new__(Plan)
             fields = [FieldPlan(one.name, one.kind.adapted(style), one.words, one.when) for one in self.fields]
-            plan._settle(self.cls, self.attributes, fields)
+            plan._prepare(self.cls, self.attributes, fields)
             self.variants[style] = plan
         return plan
 

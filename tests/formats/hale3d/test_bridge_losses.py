@@ -132,7 +132,7 @@ def test_the_rate_is_whole() -> None:
     top = written.document.first(Animation)
     assert top is not None
     assert top.frame_rate == 24
-    words = "sampled at 24 frames a second; the clip has 23.976"
+    words = "sampled at 24 frames per second; the clip has 23.976"
     assert said(written.report, Outcome.APPROXIMATED)["/clips/rate"] == words
     faster = write(scene, fps=48).document.first(Animation)
     assert faster is not None

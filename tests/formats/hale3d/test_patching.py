@@ -127,7 +127,7 @@ def test_half_a_frame_a_second_has_no_place() -> None:
     """At 24 frames a second the first one is as it was, and all others are a little later in the motion."""
     written = edited(lambda scene: setattr(scene.clips[0], "rate", 23.5))
     assert why_anew(written) == []
-    assert "sampled at 24 frames a second; the clip has 23.5" in "".join(loss.detail for loss in written.report)
+    assert "sampled at 24 frames per second; the clip has 23.5" in "".join(loss.detail for loss in written.report)
     data, original = keyframer.encode(written.document), wave()
     table = np.frombuffer(data[-6 * 40 :], "<f4").reshape(6, 10)
     assert data[:-240] == original[:-200].replace(struct.pack("<I", 5), struct.pack("<I", 6), 1)

@@ -151,7 +151,7 @@ def test_keys_can_be_replaced() -> None:
 
 def test_what_has_no_place_is_refused() -> None:
     tense = NodeKeys.make(0, [0, 0, 0], tension=1)
-    with pytest.raises(ValueError, match=r"Node.translation_keys: tension is stored only where bit 0 of the node"):
+    with pytest.raises(ValueError, match=r"Node.translation_keys: tension is stored only if bit 0 of the node"):
         keyframer.encode(new_document(Node(b"a", LINEAR, translation_keys=tense)))
     by_key = Dialect(tcb_by_key=True)
     with pytest.raises(ValueError, match="bit 0 of the keys' own flags"):

@@ -84,16 +84,16 @@ OPAQUE = """
 """ids without a public layout, besides the settings of projects"""
 
 HOMES = {
-    int(home, 16): {int(number, 16) for table in (DOCUMENT, NOTES) for number in table.get(home, "").split()}
-    for home in {**DOCUMENT, **NOTES}
+    int(parents, 16): {int(number, 16) for table in (DOCUMENT, NOTES) for number in table.get(parents, "").split()}
+    for parents in {**DOCUMENT, **NOTES}
 }
 
 
-@pytest.mark.parametrize("home", HOMES, ids=[f"{home:04x}" for home in HOMES])
-def test_declared_at_home(home: int) -> None:
-    for number in HOMES[home]:
+@pytest.mark.parametrize("home", HOMES, ids=[f"{parents:04x}" for parents in HOMES])
+def test_declared_at_home(parents: int) -> None:
+    for number in HOMES[parents]:
         assert number in CHUNKS, f"{number:04x}"
-        assert CHUNKS[home].holds.get(number) is CHUNKS[number], f"{number:04x}"
+        assert CHUNKS[parents].holds.get(number) is CHUNKS[number], f"{number:04x}"
 
 
 def test_tops() -> None:
@@ -124,10 +124,10 @@ def test_settings_of_projects_are_kept_without_a_word(number: int) -> None:
 
 @pytest.mark.parametrize("home", [0x4D4D, 0x3D3D, 0x4000, 0x4610, 0xA200, 0xB002, 0xB000])
 @pytest.mark.parametrize("number", [0x0000, 0xFFFF])
-def test_placeholders_may_stand_anywhere(home: int, number: int) -> None:
-    document = decoded(at_home(home, framed(number, b"?"), framed(number)))
+def test_placeholders_may_stand_anywhere(parents: int, number: int) -> None:
+    document = decoded(at_home(parents, framed(number, b"?"), framed(number)))
     assert not list(document.issues)
-    assert [type(found) for found in innermost(document, home)] == [CHUNKS[number]] * 2
+    assert [type(found) for found in innermost(document, parents)] == [CHUNKS[number]] * 2
 
 
 def test_ids_and_names_are_unique() -> None:
@@ -144,7 +144,7 @@ def _typed() -> dict[str, type[Chunk]]:
 
 def test_an_id_can_be_declared_once() -> None:
     with pytest.raises(ValueError, match="4110 is declared twice"):
-        chunk(0x4110, home=())(type("Other", (Chunk,), {}))
+        chunk(0x4110, parents=())(type("Other", (Chunk,), {}))
     with pytest.raises(ValueError, match="declared twice"):
         declare_opaque(0x4680, "Other", "words", ())
     assert CHUNKS[0x4110] is records.PointArray

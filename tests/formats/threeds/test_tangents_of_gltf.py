@@ -67,7 +67,7 @@ def test_whole_frames_are_too_far_apart_and_the_report_says_so(tmp_path: Path) -
     error, loss = saved(tmp_path / "out.3ds")
     assert loss.error is not None
     assert ASKED < error <= 1.05 * loss.error
-    assert "the times of the format do not allow it; find_rate=true looks for a rate that would" in loss.detail
+    assert "the times of the format do not allow it; find_rate=true searches for a frame rate that does" in loss.detail
 
 
 def test_a_rate_that_would_do_is_looked_for_on_request(tmp_path: Path) -> None:

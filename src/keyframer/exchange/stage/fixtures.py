@@ -204,7 +204,7 @@ class FixtureBuilder:
             named = fixture.geometries.get(chosen.get("Geometry"))
             if named is not None:
                 roots = [named]
-            turning = _turning(chosen)
+            turning = _rotated_geometries(chosen)
         for geometry in roots:
             self._add_tree(geometry, parent, turning)
 
@@ -220,28 +220,28 @@ class FixtureBuilder:
                     entered.discard(left)
                 waiting.pop()
                 continue
-            held = self._referenced(element)
-            if held is not element:
-                if held in entered:
+            referenced = self._referenced(element)
+            if referenced is not element:
+                if referenced in entered:
                     name = element.get("Name") or element.tag
                     raise LINK_PARENT_CYCLE.failure(element.offset, element.path, name=name)
-                entered.add(held)
-            number = self._add_geometry(element, held, above, turning)
-            waiting.append((held.all(*GEOMETRIES), number, held if held is not element else None))
+                entered.add(referenced)
+            number = self._add_geometry(element, referenced, above, turning)
+            waiting.append((referenced.all(*GEOMETRIES), number, referenced if referenced is not element else None))
 
     def _referenced(self, element: Element) -> Element:
         """Return the geometry that a reference refers to; otherwise the geometry itself."""
         if element.tag != "GeometryReference":
             return element
-        held = self._fixture.geometries.get(element.get("Geometry"))
-        if held is None:
+        referenced = self._fixture.geometries.get(element.get("Geometry"))
+        if referenced is None:
             name = element.get("Geometry")
             self._assembly.issues.add(LINK_UNRESOLVED_NAME, element.path, element.offset, kind="geometry", name=name)
             return element
-        return held
+        return referenced
 
-    def _add_geometry(self, element: Element, held: Element, parent: int | None, turning: dict[str, str]) -> int:
-        """Add one node with its model and its light; ``held`` is the referenced geometry."""
+    def _add_geometry(self, element: Element, referenced: Element, parent: int | None, turning: dict[str, str]) -> int:
+        """Add one node with its model and its light; ``referenced`` is the referenced geometry."""
         assembly = self._assembly
         matrix = fixture_matrix(element, assembly.units_per_metre)
         name = element.get("Name") or element.tag
@@ -252,11 +252,11 @@ class FixtureBuilder:
             if attribute:
                 about["about"] = _AXES[attribute]
             add_extras(assembly.scene.nodes[placed], "gdtf", about)
-        model = self._fixture.models.get(element.get("Model") or held.get("Model"))
+        model = self._fixture.models.get(element.get("Model") or referenced.get("Model"))
         if model is not None:
             self._add_model(model, placed)
-        if held.tag == "Beam":
-            self._add_beam(held, placed, name)
+        if referenced.tag == "Beam":
+            self._add_beam(referenced, placed, name)
         return placed
 
     def _add_model(self, element: Element, parent: int) -> None:
@@ -337,7 +337,7 @@ def light_color(kelvin: float) -> tuple[float, float, float]:
     return float(red), float(green), float(blue)
 
 
-def _turning(mode: Element) -> dict[str, str]:
+def _rotated_geometries(mode: Element) -> dict[str, str]:
     """Return the geometries that the channels of a mode rotate: ``Pan`` or ``Tilt``."""
     turning: dict[str, str] = {}
     channels = mode.child("DMXChannels")

@@ -54,7 +54,7 @@ Change = Sequence[NewMember | None]
 
 
 def repack(data: bytes, members: Sequence[ZipInfo], changes: Mapping[str, Change]) -> list[bytes]:
-    """Yield the parts of an archive with some members replaced.
+    """Return the parts of an archive with some members replaced.
 
     ``changes`` has the replacements by name; all other members are copied. ``members`` are those of the old archive in
     the order of its directory.
@@ -106,8 +106,8 @@ class _Writer:
         """Write a new member with the compression and date of an old one."""
         packed = new.data
         if old.compress_type == ZIP_DEFLATED:
-            squeeze = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
-            packed = squeeze.compress(new.data) + squeeze.flush()
+            compressor = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
+            packed = compressor.compress(new.data) + compressor.flush()
         name = new.name.encode()
         flags = 0 if name.isascii() else _UTF8
         checksum = zlib.crc32(new.data)
@@ -197,7 +197,7 @@ class _Converter:
         self._archive = archive
         self._limits = limits
         self._report = report
-        self._still = for_fixture
+        self._forbids_animation = for_fixture
         """whether animation is forbidden"""
 
     def convert(self, member: ZipInfo) -> bytes | None:
@@ -207,13 +207,13 @@ class _Converter:
         try:
             scene = load_model(self._archive, member, self._limits, salvage=False)
         except FormatError as error:
-            self._report.add(Outcome.DROPPED, f"/models/{name}", f"kept as it is: {error.code}: {error.message}")
+            self._report.add(Outcome.DROPPED, f"/models/{name}", f"kept unchanged: {error.code}: {error.message}")
             return None
         if scene.origin is None:
             return None
         embed_archive_images(scene, self._archive)
         scene.space = replace(scene.space, metres_per_unit=METRES_PER_UNIT)
-        if self._still and scene.clips:
+        if self._forbids_animation and scene.clips:
             moving = any(len(channel.track.times) > 1 for clip in scene.clips for channel in clip.channels)
             if moving:
                 self._report.add(Outcome.DROPPED, f"/models/{name}/clips", "glTF in a fixture has no animation")

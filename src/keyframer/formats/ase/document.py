@@ -120,8 +120,8 @@ class _Reader:
             self._report(STRUCT_SYNTAX, name, offset, Severity.WARNING, wanted=entry.words, found=show_name(text[:60]))
             data = b"*" + name + text
             return RawText(data, STRUCT_SYNTAX.code, lead=lead, offset=offset, children=NO_CHILDREN)
-        usual = _written(entry.signature, values) == text
-        kept = None if usual else text.decode("latin-1")
+        as_default = _written(entry.signature, values) == text
+        kept = None if as_default else text.decode("latin-1")
         return Line(name, values, kept, lead=lead, offset=offset, children=NO_CHILDREN)
 
     def _values(self, signature: str, text: bytes, name: bytes, offset: int) -> Values | None:
@@ -148,8 +148,8 @@ class _Reader:
         block = BLOCK_TYPES[name]() if name in BLOCK_TYPES else Block(other=name.decode("latin-1"))
         signature = block.signature
         values = self._values(signature, text.rstrip()[:-1], name, offset)
-        usual = values is not None and _written(signature, values) + b" {" == text
-        block.values, block.text = values or (), None if usual else text.decode("latin-1")
+        as_default = values is not None and _written(signature, values) + b" {" == text
+        block.values, block.text = values or (), None if as_default else text.decode("latin-1")
         block.lead, block.offset = lead, offset
         self._add(block)
         self.blocks.append(block)
@@ -161,8 +161,8 @@ class _Reader:
         block = self.blocks.pop()
         self.places.pop()
         self.numbers.pop()
-        usual = text == b"\n" + b"\t" * len(self.blocks) + b"}"
-        block.close = None if usual else text.decode("latin-1")
+        as_default = text == b"\n" + b"\t" * len(self.blocks) + b"}"
+        block.close = None if as_default else text.decode("latin-1")
 
     def _read_junk(self, start: int) -> int:
         """Read text up to the next record or the end of the block."""
@@ -185,8 +185,8 @@ class _Reader:
         return at
 
     def _shown_lead(self, lead: bytes) -> str | None:
-        usual = b"\n" + b"\t" * len(self.blocks) if self.count else b""
-        return None if lead == usual else lead.decode("latin-1")
+        as_default = b"\n" + b"\t" * len(self.blocks) if self.count else b""
+        return None if lead == as_default else lead.decode("latin-1")
 
     def _add(self, record: AseRecord) -> None:
         self.count += 1
@@ -219,8 +219,8 @@ def encode(document: Document) -> bytes:
         depth = len(stack) - 1
         if not isinstance(record, AseRecord):
             raise ValueError(f"{type(record).__name__} is not a record of an ASE file")
-        usual = "\n" + "\t" * depth if parts else ""
-        parts.append((usual if record.lead is None else record.lead).encode("latin-1"))
+        as_default = "\n" + "\t" * depth if parts else ""
+        parts.append((as_default if record.lead is None else record.lead).encode("latin-1"))
         if isinstance(record, Block):
             parts.append(_opening(record))
             close = "\n" + "\t" * depth + "}" if record.close is None else record.close

@@ -43,8 +43,8 @@ def write_number(value: float) -> str:
     Non-finite numbers are written as Windows prints them.
     """
     if math.isfinite(value):
-        usual = f"{value:.4f}"
-        return usual if float(usual) == value else repr(float(value))
+        four_decimals = f"{value:.4f}"
+        return four_decimals if float(four_decimals) == value else repr(float(value))
     if math.isnan(value):
         return "1.#QNAN"
     return "1.#INF" if value > 0 else "-1.#INF"
@@ -152,8 +152,8 @@ def write_rows(template: str, columns: list[Array]) -> str:
             parts.append(column.tolist())
             continue
         with np.errstate(invalid="ignore"):
-            usual = bool((np.abs(column) < 1e11).all()) and bool((np.rint(column * 1e4) / 1e4 == column).all())
-        if usual:
+            four_decimals = bool((np.abs(column) < 1e11).all()) and bool((np.rint(column * 1e4) / 1e4 == column).all())
+        if four_decimals:
             template = template.replace("%s", "%.4f", 1)
             parts.append(column.tolist())
         else:

@@ -19,12 +19,12 @@ S = TypeVar("S")
 
 FEATURES = {
     "tree": "parents of nodes",
-    "names": "a name for each mesh, camera, light and skin (that of its node)",
-    "kinds": "dummies as such",
+    "names": "names of meshes, cameras, lights and skins (the name of their node)",
+    "kinds": "dummies",
     "hidden": "hidden nodes",
     "pivots": "pivots",
-    "scale axes": "nodes scaled along axes of their own",
-    "scale_axes": "tracks of scale axes",
+    "scale axes": "scale axes of nodes",
+    "scale_axes": "scale axes tracks",
     "meshes": "meshes",
     "smoothing": "smoothing groups",
     "vertex colours": "vertex colours",
@@ -34,7 +34,7 @@ FEATURES = {
     "skins": "skins",
     "materials": "materials",
     "textures": "texture maps",
-    "other maps": "maps besides the texture",
+    "other maps": "other maps",
     "cameras": "cameras",
     "lights": "lights",
     "environment": "background, fog, ambient light",
@@ -43,15 +43,15 @@ FEATURES = {
     "copyright": "copyright",
     "segment": "active segment",
     "frames": "a value for each frame",
-    "bounds": "a box for each frame",
+    "bounds": "a bounding box for each frame",
     "raw channels": "raw channels",
-    "visible": "tracks of visibility",
-    "fov": "tracks of the field of view",
-    "roll": "tracks of the roll",
-    "color": "tracks of colours of lights",
-    "multiplier": "tracks of brightness",
-    "hotspot": "tracks of the bright cone",
-    "falloff": "tracks of the outer cone",
+    "visible": "visibility tracks",
+    "fov": "field of view tracks",
+    "roll": "roll tracks",
+    "color": "light colour tracks",
+    "multiplier": "brightness tracks",
+    "hotspot": "hotspot tracks (bright cone)",
+    "falloff": "falloff tracks (outer cone)",
 }
 """kinds of features that a format may store: the words of `Capabilities.features` and their meaning"""
 
@@ -94,7 +94,7 @@ def get_fields(part: Any, record: R, fields: Iterable[Field[R, S] | FieldGroup[R
 
 def put_fields(part: Any, fields: Iterable[Field[R, S] | FieldGroup[R, S]]) -> list[S]:
     """Return what the records need to store the attributes of a part, in the order of the table."""
-    return [said for declared in fields for said in declared.put(*(getattr(part, name) for name in declared.names))]
+    return [stored for declared in fields for stored in declared.put(*(getattr(part, name) for name in declared.names))]
 
 
 @dataclass(frozen=True)

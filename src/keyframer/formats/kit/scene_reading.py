@@ -59,10 +59,10 @@ class Reporter:
             return {"path": self.path(record), "offset": record.offset}
         return {"offset": record.offset}
 
-    def mark(self, part: LazyFields, format: str, record: Record, said: Mapping[str, object] | None = None) -> None:
+    def mark(self, part: LazyFields, format: str, record: Record, content: Mapping[str, object] | None = None) -> None:
         """Add the format's data about a part, and its location in the file, to the extras of the part."""
         where = self.where(record)
-        add_extras(part, format, where if said is None else {**said, **where})
+        add_extras(part, format, where if content is None else {**content, **where})
 
     def report(
         self, kind: IssueType, record: Record, field: str = "", /, severity: Severity | None = None, **args: object

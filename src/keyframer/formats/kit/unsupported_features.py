@@ -145,14 +145,14 @@ def foreign_extras(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str
     counts: Counter[tuple[str, str]] = Counter()
     known: dict[str, set[str]] = {}
     for part, item in _parts(scene, clip):
-        for format, said in item.extras.items():
-            if format != target and isinstance(said, (dict, Mapping)):  # dict first: ten times faster
+        for format, content in item.extras.items():
+            if format != target and isinstance(content, (dict, Mapping)):  # dict first: ten times faster
                 bookkeeping = known.get(format)
                 if bookkeeping is None:
                     bookkeeping = known[format] = _BOOKKEEPING.union(properties_of(format).bookkeeping)
-                if bookkeeping.issuperset(said) and not _LISTS.intersection(map(type, said.values())):
+                if bookkeeping.issuperset(content) and not _LISTS.intersection(map(type, content.values())):
                     continue  # most parts of most files
-                for name in sorted(_names_left(said, bookkeeping)):
+                for name in sorted(_names_left(content, bookkeeping)):
                     counts[part, name] += 1
     return [(part, name, count) for (part, name), count in counts.items()]
 
@@ -165,10 +165,10 @@ def _parts(scene: Scene, clip: Clip) -> Iterator[tuple[str, Any]]:
     yield from (("clips", clip), ("environment", scene.environment), ("scene", scene))
 
 
-def _names_left(said: Mapping[str, Any], bookkeeping: Collection[str]) -> set[str]:
+def _names_left(content: Mapping[str, Any], bookkeeping: Collection[str]) -> set[str]:
     """Return the names of extras: for a list of chunks the chunk names, else the key."""
     names = set()
-    for word, value in said.items():
+    for word, value in content.items():
         chunks: Sequence[Mapping[str, Any]] = ()
         if isinstance(value, (list, tuple)):
             chunks = [item for item in value if isinstance(item, (dict, Mapping)) and "chunk" in item]

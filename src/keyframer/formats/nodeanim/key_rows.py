@@ -136,7 +136,7 @@ class KeyRows(Kind):
         for name in SHAPE:
             if value.has(name) and value.rows[name][~mask].any():
                 whose = "the keys' own flags" if self.dialect.tcb_by_key else "the node's flags"
-                raise ValueError(f"{name} is stored only where bit 0 of {whose} is set")
+                raise ValueError(f"{name} is stored only if bit 0 of {whose} is set")
 
     def to_json(self, value: NodeKeys) -> object:
         return keys_to_json(value)

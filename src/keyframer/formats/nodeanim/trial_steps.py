@@ -22,7 +22,7 @@ class HeadEnds(Exception):
 
 
 def walk_text(data: bytes, pos: int, end: int, dialect: Dialect) -> tuple[bytes, int]:
-    """Return the begin and the end of a text, with the position after it."""
+    """Return the first bytes of a text, and the position after it."""
     if dialect.text == "nul":
         stop = data.find(b"\0", pos, end)
         if stop < 0:
@@ -100,7 +100,7 @@ LEADING_CHUNKS = 64
 
 
 def first_chunk(data: bytes, size: int, start: int, dialect: Dialect, leading: bool) -> tuple[int, int]:
-    """Return the begin and the required end of the content of chunk 1."""
+    """Return the start and the required end of the content of chunk 1."""
     if not dialect.has_sizes:
         return _expect_id(data, size, start, dialect, HEADER_ID), size
     pos = start
@@ -125,7 +125,7 @@ def _expect_id(data: bytes, size: int, pos: int, dialect: Dialect, wanted: int) 
 
 
 def _chunk(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[int, int, int]:
-    """Return id, begin and end of the content of the chunk at ``pos``, which must fit."""
+    """Return id, start and end of the content of the chunk at ``pos``, which must fit."""
     header_size = dialect.id_size + dialect.length_size
     need(data, size, pos, header_size)
     chunk_id, length = dialect.header.unpack_from(data, pos)

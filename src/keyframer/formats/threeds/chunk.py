@@ -21,7 +21,7 @@ class Chunk(Record):
     """A chunk of a known kind. Sub-chunks follow the fields, in file order."""
 
     ID: ClassVar[int]
-    homes: ClassVar[tuple[int, ...]]
+    parents: ClassVar[tuple[int, ...]]
     once: ClassVar[bool] = False
     """whether a parent may have only one"""
     once_bit: ClassVar[int] = 0
@@ -56,7 +56,7 @@ class RawChunk(Raw, Chunk):
     """A chunk kept as bytes: unknown, in the wrong parent, or with unreadable content."""
 
     many_ids = True
-    homes: ClassVar[tuple[int, ...]] = ()
+    parents: ClassVar[tuple[int, ...]] = ()
     holds: ClassVar[dict[int, type[Chunk]]] = {}
 
     chunk_id: int = 0
@@ -93,7 +93,7 @@ C = TypeVar("C", bound=Chunk)
 def chunk(
     chunk_id: int,
     *,
-    home: Iterable[int],
+    parents: Iterable[int],
     repeats: bool = False,
     once: bool = False,
     opaque: bool = False,
@@ -106,7 +106,7 @@ def chunk(
             raise ValueError(f"chunk {chunk_id:04x} is declared twice")
         record_class = record(cls)
         record_class.ID = chunk_id
-        record_class.homes = tuple(home)
+        record_class.parents = tuple(parents)
         record_class.repeats, record_class.once, record_class.opaque, record_class.spare = repeats, once, opaque, spare
         CHUNKS[chunk_id] = record_class
         if repeats:
@@ -118,7 +118,7 @@ def chunk(
     return decorate
 
 
-def declare_opaque(chunk_id: int, name: str, words: str, home: Iterable[int]) -> type[Chunk]:
+def declare_opaque(chunk_id: int, name: str, words: str, parents: Iterable[int]) -> type[Chunk]:
     """Declare a chunk without a known layout: it is kept as bytes, in its place."""
     namespace = {
         "__doc__": words,
@@ -126,7 +126,7 @@ def declare_opaque(chunk_id: int, name: str, words: str, home: Iterable[int]) ->
         "__annotations__": {"data": "bytes"},
         "data": blob("layout unknown"),
     }
-    chunk_class: type[Chunk] = chunk(chunk_id, home=home, opaque=True)(type(name, (Chunk,), namespace))
+    chunk_class: type[Chunk] = chunk(chunk_id, parents=parents, opaque=True)(type(name, (Chunk,), namespace))
     globals()[name] = chunk_class  # copying and pickling search for a class in its module
     return chunk_class
 
@@ -137,7 +137,7 @@ def declare_family(cls: type[RawChunk], ids: Iterable[int]) -> None:
     for chunk_id in family.keys() & CHUNKS.keys():
         del family[chunk_id]
     CHUNKS.update(family)
-    _FAMILIES.append((cls.homes, family))
+    _FAMILIES.append((cls.parents, family))
 
 
 def compute_valid_children() -> None:
@@ -146,13 +146,13 @@ def compute_valid_children() -> None:
     everywhere: dict[int, type[Chunk]] = {}
     single = {chunk_id: cls for chunk_id, cls in CHUNKS.items() if not cls.many_ids}
     for chunk_id, cls in single.items():
-        if cls.homes == ANYWHERE:
+        if cls.parents == ANYWHERE:
             everywhere[chunk_id] = cls
-        for home in cls.homes:
-            inside.setdefault(home, {})[chunk_id] = cls
-    for homes, family in _FAMILIES:
-        for home in homes:
-            inside.setdefault(home, {}).update(family)
+        for parent in cls.parents:
+            inside.setdefault(parent, {})[chunk_id] = cls
+    for parents, family in _FAMILIES:
+        for parent in parents:
+            inside.setdefault(parent, {}).update(family)
     for chunk_id, cls in single.items():
         cls.holds = {**everywhere, **inside[chunk_id]} if chunk_id in inside else {}
 

@@ -170,25 +170,31 @@ class _Reader:
                 holder, inside, at, end, seen = opened.chunk, opened.inside, opened.at, opened.end, opened.seen
                 continue
             chunk_id, size = _unpack_header(data, at)
-            usual = inside.get(chunk_id)
+            quick_chunk = inside.get(chunk_id)
             stop = at + size
-            if usual is None or stop > end or size < HEADER_SIZE or usual.once_bit & seen or len(around) >= deepest:
+            if (
+                quick_chunk is None
+                or stop > end
+                or size < HEADER_SIZE
+                or quick_chunk.once_bit & seen
+                or len(around) >= deepest
+            ):
                 break
-            taken = usual.cls.plan.quick(data, at, at + HEADER_SIZE, stop, longest)
+            taken = quick_chunk.cls.plan.quick(data, at, at + HEADER_SIZE, stop, longest)
             if taken is None:
                 break
             chunk, pos = taken
-            if usual.holds:
+            if quick_chunk.holds:
                 chunk.children = []
             elif pos != stop:
                 break
             holder.children.append(chunk)
             room -= 1
-            seen |= usual.once_bit
+            seen |= quick_chunk.once_bit
             at = stop
             if pos != stop:
                 around.append((holder, inside, at, end, seen))
-                holder, inside, at, end, seen = chunk, usual.inside, pos, stop, 0
+                holder, inside, at, end, seen = chunk, quick_chunk.inside, pos, stop, 0
         (_, _, opened.at, _, opened.seen), *inner = *around, (holder, inside, at, end, seen)
         for holder, inside, at, end, seen in inner:
             opened = _Open(holder, inside, at, end, end)

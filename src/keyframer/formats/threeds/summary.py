@@ -59,12 +59,12 @@ def summarise(document: Document) -> list[Table]:
 
 def describe(cls: type[Chunk]) -> dict[str, str]:
     """Return id and parent of a chunk, for the documentation."""
-    homes = ["any chunk"] if cls.homes == ANYWHERE else [chunk_name(home) for home in cls.homes]
-    if len(homes) > 4:  # map slots and similar families: the ids are enough
-        homes = [f"{home:04x}" for home in cls.homes]
+    parents = ["any chunk"] if cls.parents == ANYWHERE else [chunk_name(parent) for parent in cls.parents]
+    if len(parents) > 4:  # map slots and similar families: the ids are enough
+        parents = [f"{parent:04x}" for parent in cls.parents]
     return {
         "id": "many" if cls.many_ids else f"{cls.ID:04x}",
-        "inside": ", ".join(homes) or ("any chunk" if cls.many_ids else "the file"),
+        "inside": ", ".join(parents) or ("any chunk" if cls.many_ids else "the file"),
     }
 
 

@@ -118,10 +118,10 @@ def new_document(
     )
     sections = {kind: kind() for kind in SECTIONS}
     for record in records:
-        home = section_of(record)
-        if home is None:
+        section = section_of(record)
+        if section is None:
             raise ValueError(f"{record!r} does not belong in a U3D (UTO!) scene")
-        sections[home].children.append(record)
+        sections[section].children.append(record)
     header = FileHeader(children=[main, *sections.values()])
     main = _with_counts(main, header)
     header.children[0] = main

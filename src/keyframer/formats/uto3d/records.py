@@ -289,7 +289,7 @@ class Controller(AnyController):
         lambda controller: key_layout(controller.type, controller.scheme),
         "key_count",
         "i32 time, value; TCB keys only: u8 flags, f32 for each flag bit 0-4",
-        "for each keyframe the time in ticks (4800 a second) and the value: position (3 x f32), rotation quaternion "
+        "for each keyframe the time in ticks (4800 per second) and the value: position (3 x f32), rotation quaternion "
         "(4 x f32), scale and the quaternion of its axes (7 x f32), fov in degrees or roll in radians (f32); "
         "TCB flags: bit 0: tension follows, 1: continuity, 2: bias, 3: ease in, 4: ease out",
         when=lambda controller: controller.scheme != BEZIER,

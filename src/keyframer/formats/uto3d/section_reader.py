@@ -207,7 +207,7 @@ class Reader:
             attempt = self.sections.best_attempt(kind, start, count, expected, kind.fewer or too_many)
         if attempt.failure is not None and attempt.failure.code.startswith("LIMIT_"):
             raise attempt.failure
-        self._settle(section, attempt, count)
+        self._accept_attempt(section, attempt, count)
         if attempt.failure is not None:
             self._fail(section, attempt.end, attempt.failure)
             return False
@@ -235,7 +235,7 @@ class Reader:
         known = all(target.id in cameras | lights or target.name in names for target in targets)
         return known and cameras <= {target.id for target in targets}
 
-    def _settle(self, section: Section, attempt: Attempt, count: int) -> None:
+    def _accept_attempt(self, section: Section, attempt: Attempt, count: int) -> None:
         """Accept an attempt as the content of a section, and report its issues."""
         self.cursor.pos = attempt.end
         self.sections.before += len(attempt.records)

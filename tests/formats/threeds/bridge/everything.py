@@ -63,7 +63,9 @@ def homeless() -> dict[int, list[type[Chunk]]]:
     for chunk_id, cls in CHUNKS.items():
         if cls in by_hand or cls.many_ids:
             continue
-        homes = [TOP] if cls.homes == ANYWHERE or TOP in cls.homes else [home for home in cls.homes if _holds(home)]
+        homes = (
+            [TOP] if cls.parents == ANYWHERE or TOP in cls.parents else [home for home in cls.parents if _holds(home)]
+        )
         if homes:
             placed.setdefault(homes[0], []).append(CHUNKS[chunk_id])
     return placed

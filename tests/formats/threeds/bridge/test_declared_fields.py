@@ -15,7 +15,7 @@ import keyframer
 from keyframer.formats.kit.declared_fields import get_fields, put_fields
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import declared_fields as fields
-from keyframer.formats.threeds.bridge.context import firsts
+from keyframer.formats.threeds.bridge.context import first_chunks
 from keyframer.formats.threeds.bridge.declared_fields import ChunkField
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Camera, Environment, Fog, Gradient, LayeredFog, Light, Material, TextureMap
@@ -74,7 +74,7 @@ def test_what_is_put_is_got(table: str, name: str, data: Any) -> None:
     field = next(each for each in declared if each.name == name)
     value = data.draw(values(name, getattr(part, name)))
     chunk = home(children=list(field.put(value)))
-    found = field.get(firsts(chunk))
+    found = field.get(first_chunks(chunk))
     if isinstance(value, float):
         assert math.isclose(found, value, rel_tol=1e-6, abs_tol=1e-6)  # percentages may be whole ones
     else:
@@ -87,7 +87,7 @@ def test_a_part_that_says_nothing_has_the_default_of_the_model(table: str, name:
     declared, part, home = TABLES[table]
     field = next(each for each in declared if each.name == name)
     if name != "casts_shadows":
-        assert field.get(firsts(home())) == getattr(part, name)
+        assert field.get(first_chunks(home())) == getattr(part, name)
 
 
 def test_every_field_of_the_model_is_held_or_spoken_of() -> None:
@@ -107,6 +107,6 @@ def test_chunks_of_fields_survive_bytes() -> None:
     document = new_document(r.Version(3), r.Editor(children=[r.Material(children=list(chunks))]))
     (found,) = keyframer.decode(keyframer.encode(document), format="3ds").find(r.Material)
     again = Material("paint")
-    get_fields(again, firsts(found), fields.MATERIAL)
+    get_fields(again, first_chunks(found), fields.MATERIAL)
     for field in fields.MATERIAL:
         assert getattr(again, field.name) == getattr(paint, field.name), field.name

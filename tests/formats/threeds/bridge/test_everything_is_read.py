@@ -83,7 +83,7 @@ def changed(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def declared() -> set[type[Chunk]]:
-    return {cls for cls in CHUNKS.values() if cls not in NOT_IN_THE_DOCUMENT and cls.homes != (INSIDE_OPAQUE_BYTES,)}
+    return {cls for cls in CHUNKS.values() if cls not in NOT_IN_THE_DOCUMENT and cls.parents != (INSIDE_OPAQUE_BYTES,)}
 
 
 def one_of_each(document: Document) -> Iterator[tuple[Record, Record]]:

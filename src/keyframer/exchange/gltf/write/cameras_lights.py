@@ -161,8 +161,8 @@ _NARROWEST = 1e-4
 
 def vertical_fov(horizontal_degrees: npt.ArrayLike) -> Floats:
     """Return the vertical field of view in radians."""
-    usual = np.nan_to_num(np.asarray(horizontal_degrees, np.float64), nan=48.0, posinf=_WIDEST, neginf=_NARROWEST)
-    half = np.radians(np.clip(usual, _NARROWEST, _WIDEST)) / 2
+    finite = np.nan_to_num(np.asarray(horizontal_degrees, np.float64), nan=48.0, posinf=_WIDEST, neginf=_NARROWEST)
+    half = np.radians(np.clip(finite, _NARROWEST, _WIDEST)) / 2
     return np.asarray(2 * np.arctan(np.tan(half) / ASPECT_RATIO))
 
 

@@ -62,22 +62,22 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     tree = Tree(context, rig, aims, samples, world)
     write_cameras(context, rig.states.fov.at(samples, 1)[0, :, 0])
     visible = (rig.states.visible.at(samples, 1)[0, :, 0] > 0.5).tolist()
-    lights = Lights(context, unit_intensities(scene, world, visible, axes.unit), _light_beginnings(rig.states, samples))
+    lights = Lights(context, unit_intensities(scene, world, visible, axes.unit), _light_starts(rig.states, samples))
     weights = {number: rows[0] for number, rows in rig.states.morph_weights(samples, 1).items()}
-    _carry(context, tree, materials, lights, visible, weights)
+    _attach_parts(context, tree, materials, lights, visible, weights)
     clips = write_animations(context, tree, aims, lights, rig)
-    _about(context, clips)
+    _add_metadata(context, clips)
     return context.asset, report
 
 
-def _light_beginnings(states: States, samples: Samples) -> list[LightStart]:
+def _light_starts(states: States, samples: Samples) -> list[LightStart]:
     color, *numbers = (
         state.at(samples, 1)[0].tolist() for state in (states.color, states.multiplier, states.hotspot, states.falloff)
     )
     return [LightStart(rgb, *(row[0] for row in rest)) for rgb, *rest in zip(color, *numbers, strict=True)]
 
 
-def _carry(
+def _attach_parts(
     context: Context,
     tree: Tree,
     materials: Materials,
@@ -114,7 +114,7 @@ def _carry(
         hide_node(context, number, placed, visible[number])
 
 
-def _about(context: Context, clips: list[Json]) -> None:
+def _add_metadata(context: Context, clips: list[Json]) -> None:
     """Set generator, source and the extras of the whole scene."""
     scene, asset = context.scene, context.asset
     if scene.copyright:
@@ -146,7 +146,7 @@ def _about(context: Context, clips: list[Json]) -> None:
         content["extras"] = scene.extras
         context.report.add(Outcome.EXTRAS, "/extras", "data that the scene model cannot store")
     for part, name, count in foreign_extras(scene, scene.clips[0] if scene.clips else Clip(), "gltf"):
-        context.report.add(Outcome.EXTRAS, f"/{part}/{name}", f"stated by {count} of them" if count > 1 else "")
+        context.report.add(Outcome.EXTRAS, f"/{part}/{name}", f"in {count} of them" if count > 1 else "")
     if scene.title:
         asset.scene["name"] = scene.title
     attach_extras(asset.scene, content)
@@ -178,13 +178,13 @@ def _images(
 def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, Any]) -> LossReport:
     """Write a scene; ``dialect`` is ``binary`` or ``text``; None: from the extension, binary by default."""
     refuse_unknown("gltf", [*(item.name for item in fields(GltfOptions)), *_TEXTURES], options)
-    looked = {name: options[name] for name in _TEXTURES if name in options}
+    search_options = {name: options[name] for name in _TEXTURES if name in options}
     chosen = GltfOptions(**{name: value for name, value in options.items() if name not in _TEXTURES})
     if "images" in options:
-        if looked:
-            raise ValueError(f"{next(iter(looked))} cannot be combined with images")
+        if search_options:
+            raise ValueError(f"{next(iter(search_options))} cannot be combined with images")
     else:
-        chosen = replace(chosen, images=_images(scene, **looked))
+        chosen = replace(chosen, images=_images(scene, **search_options))
     check_output(path, overwrite=overwrite)
     asset, report = export(scene, chosen)
     as_text = dialect == "text" or (dialect is None and path.suffix.lower() == ".gltf")

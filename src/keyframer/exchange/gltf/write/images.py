@@ -210,7 +210,7 @@ class Pictures:
         self, texture: Texture, notes: dict[str, tuple[Outcome, str]], alpha: str, map_name: str = "texture1"
     ) -> Image:
         name = safe_text(texture.name)
-        outcome, said = notes[map_name]
+        outcome, image_note = notes[map_name]
         if texture.format == "PNG":
             bare = without_ancillary_chunks(texture.data)
             if bare is not None:
@@ -218,9 +218,9 @@ class Pictures:
         if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
             upright = without_exif_rotation(texture.data)
             if upright is not texture.data:
-                notes[map_name] = outcome, f"{said}; its Exif orientation is removed"
+                notes[map_name] = outcome, f"{image_note}; its Exif orientation is removed"
             return Image(name, upright, "image/jpeg", alpha, notes)
-        notes[map_name] = outcome, f"{said}; {texture.format} as PNG"
+        notes[map_name] = outcome, f"{image_note}; {texture.format} as PNG"
         return Image(name, self._encoded(texture.image), "image/png", alpha, notes)
 
     def _png(

@@ -45,7 +45,7 @@ _KEPT = (
     "shading",
     "maps",
 )
-_UNSAID = (
+_NOT_IN_GLTF = (
     "additive",
     "wire",
     "face_map",
@@ -156,14 +156,14 @@ class Materials:
         if "normal" in images:
             written["normalTexture"] = self._textures.write(images["normal"], material.maps["bump"])
             if "gltf" in material.maps["bump"].extras:  # in a map made from heights the amount is in the pixels
-                _state(written["normalTexture"], "scale", material.maps["bump"].amount)
+                _set_unless_default(written["normalTexture"], "scale", material.maps["bump"].amount)
         if "metallic_roughness" in images:
             texture = material.maps["metallic_roughness"]
             surface["metallicRoughnessTexture"] = self._textures.write(images["metallic_roughness"], texture)
         if "occlusion" in images:
             texture = material.maps["occlusion"]
             written["occlusionTexture"] = self._textures.write(images["occlusion"], texture)
-            _state(written["occlusionTexture"], "strength", fraction(texture.amount, 1.0))
+            _set_unless_default(written["occlusionTexture"], "strength", fraction(texture.amount, 1.0))
         glow = fraction(material.self_illumination)
         if "emissive" in images:
             written["emissiveTexture"] = self._textures.write(images["emissive"], material.maps["self_illumination"])
@@ -179,29 +179,29 @@ class Materials:
 
     def _restore_gltf_values(self, material: Material, written: Json, surface: Json) -> None:
         """Restore the values that a glTF file had for a surface, which the original parameters only approximate."""
-        stated = original_gltf_values(material.extras)
+        original = original_gltf_values(material.extras)
         for name, factor in (("metallic", "metallicFactor"), ("roughness", "roughnessFactor")):
-            if type(stated.get(name)) is float:
-                surface[factor] = round(fraction(stated[name]), 6)
-        glow = stated.get("emissive")
+            if type(original.get(name)) is float:
+                surface[factor] = round(fraction(original[name]), 6)
+        glow = original.get("emissive")
         if isinstance(glow, list) and len(glow) == 3 and all(type(component) is float for component in glow):
             written.pop("emissiveFactor", None)
             if any(glow):
                 written["emissiveFactor"] = [round(fraction(component), 6) for component in glow]
-        if written.get("alphaMode") == "MASK" and type(stated.get("alpha_cutoff")) is float:
-            _state(written, "alphaCutoff", max(stated["alpha_cutoff"], 0.0), 0.5)
-        self._extend(written, stated)
+        if written.get("alphaMode") == "MASK" and type(original.get("alpha_cutoff")) is float:
+            _set_unless_default(written, "alphaCutoff", max(original["alpha_cutoff"], 0.0), 0.5)
+        self._extend(written, original)
 
-    def _extend(self, written: Json, stated: Json) -> None:
+    def _extend(self, written: Json, original: Json) -> None:
         """Add the extensions for surfaces that are read and written."""
-        strength = stated.get("emissive_strength")
+        strength = original.get("emissive_strength")
         if not self._context.extensions:
             return
         if type(strength) is float and math.isfinite(strength) and strength >= 0 and "emissiveFactor" in written:
             name = "KHR_materials_emissive_strength"
             written.setdefault("extensions", {})[name] = {"emissiveStrength": strength}
             self._context.asset.extensions.add(name)
-        if stated.get("unlit") is True:
+        if original.get("unlit") is True:
             written.setdefault("extensions", {})["KHR_materials_unlit"] = {}
             self._context.asset.extensions.add("KHR_materials_unlit")
 
@@ -228,7 +228,7 @@ class Materials:
             "as a metallic-roughness material; original values in extras",
             extras=material.extras,
         )
-        for attribute in non_default_fields(material, *_UNSAID):
+        for attribute in non_default_fields(material, *_NOT_IN_GLTF):
             report.add(Outcome.EXTRAS, f"{path}/{attribute}", extras=material.extras)
         notes = {SLOTS[slot]: (Outcome.EXACT, "embedded") for slot in images}
         for image in images.values():
@@ -264,7 +264,7 @@ def _rounded(levels: Iterable[float]) -> list[float]:
     return [round(level * 1e6) / 1e6 for level in levels]
 
 
-def _state(target: Json, name: str, amount: float, default: float = 1.0) -> None:
+def _set_unless_default(target: Json, name: str, amount: float, default: float = 1.0) -> None:
     """Store a number unless it is the default of glTF."""
     if math.isfinite(amount) and amount != default:
         target[name] = float(amount)
@@ -331,9 +331,9 @@ class Textures:
 def _sampling(texture: TextureMap) -> Json:
     """Return wrap mode and filters of an image; those of the glTF file if the wrap mode is still the same."""
     wrap = MIRRORED if texture.mirror else REPEAT if texture.tiled and not texture.decal else CLAMP
-    stated = original_gltf_values(texture.extras).get("sampler")
-    if type(stated) is dict:
-        known = {name: int(stated[name]) for name, allowed in _ALLOWED.items() if stated.get(name) in allowed}
+    original = original_gltf_values(texture.extras).get("sampler")
+    if type(original) is dict:
+        known = {name: int(original[name]) for name, allowed in _ALLOWED.items() if original.get(name) in allowed}
         if known.get("wrapS", REPEAT) == wrap:
             return known
     return {"magFilter": _LINEAR, "minFilter": _LINEAR_MIPMAPS, "wrapS": wrap, "wrapT": wrap}

@@ -50,11 +50,11 @@ class Meshes:
         self._materials = materials
         self._written: dict[tuple[int, int | None, int | None], int | None] = {}
         wanted = context.options.smooth
-        usual = properties_of(context.scene.source_format).smooth_without_groups
-        self._smooth = usual if wanted is None else wanted
+        default = properties_of(context.scene.source_format).smooth_without_groups
+        self._smooth = default if wanted is None else wanted
         self._waiting = deque(dict.fromkeys(node.mesh for node in context.scene.nodes if node.mesh is not None))
         """indices of the meshes that have not been requested yet, in the expected order"""
-        self._drawn: dict[int, _Drawn] = {}
+        self._drawn: dict[int, _MeshDraft] = {}
 
     def write(self, number: int, morph: Morph | None = None, skin: int | None = None) -> int | None:
         """Return the glTF mesh for a mesh of the scene; None if it has nothing to draw."""
@@ -63,7 +63,7 @@ class Meshes:
             self._written[key] = self._write(number, morph, skin)
         return self._written[key]
 
-    def _draw(self, number: int) -> _Drawn:
+    def _draw(self, number: int) -> _MeshDraft:
         """Return a mesh with split vertices. Small meshes that are expected next are split together with it."""
         if number not in self._drawn:
             meshes, wanted, faces = self._context.scene.meshes, [number], 0
@@ -80,16 +80,16 @@ class Meshes:
             self._drawn.update(drawn)
         return self._drawn.pop(number)
 
-    def _surface(self, mesh: Mesh) -> _Drawn:
+    def _surface(self, mesh: Mesh) -> _MeshDraft:
         corners = self._corners(mesh)
         if not len(corners):
-            return _Drawn(corners, None)
+            return _MeshDraft(corners, None)
         given = np.asarray(mesh.positions)
         # Finite, and rounded as they will be read: normals must match the written positions.
         positions = single(self._context.axes.vectors(given) if self._context.axes.mirrored else given)
         mapped = self._materials.any_normal_map and any(map(self._materials.needs_tangents, corners.kinds()))
         others = self._others(mesh, corners, mapped)
-        return _Drawn(corners, Surface(corners.faces, positions, corners.masks, corners.materials, others))
+        return _MeshDraft(corners, Surface(corners.faces, positions, corners.masks, corners.materials, others))
 
     def _write(self, number: int, morph: Morph | None, skin: int | None) -> int | None:
         mesh = self._context.scene.meshes[number]
@@ -221,7 +221,7 @@ class Meshes:
         return written
 
     def _extras(self, mesh: Mesh, corners: _Corners, parted: Split, target: Json) -> None:
-        """Return data that glTF cannot store; arrays of faces are in the order of the written triangles."""
+        """Attach data that glTF cannot store; arrays of faces are in the order of the written triangles."""
         content = non_default_fields(mesh, "axes", "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
         content.update(raw_name(mesh.raw_name, mesh.name))
         whole = slice(None)
@@ -273,7 +273,7 @@ class _Corners:
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class _Drawn:
+class _MeshDraft:
     """A mesh under construction: its drawable faces and the resulting vertices."""
 
     corners: _Corners

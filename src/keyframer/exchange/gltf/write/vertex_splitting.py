@@ -85,11 +85,11 @@ def _unit(vectors: Floats) -> Floats:
     scaled first.
     """
     squares = np.einsum("ij,ij->j", vectors, vectors)
-    usual = (squares > 1e-280) & (squares < 1e280)
-    if usual.all():
+    in_range = (squares > 1e-280) & (squares < 1e280)
+    if in_range.all():
         vectors /= np.sqrt(squares)
         return vectors
-    odd = np.flatnonzero(~usual)
+    odd = np.flatnonzero(~in_range)
     largest = np.abs(vectors[:, odd]).max(axis=0)
     usable = (largest > 0) & np.isfinite(largest)
     vectors[:, odd] = np.where(usable, vectors[:, odd] / np.where(usable, largest, 1.0), 0.0)

@@ -81,18 +81,18 @@ def local_positions(reporter: Reporter, vertices: VertexList, world: Floats) -> 
 def _order(reporter: Reporter, record: Table, index: Ints) -> Ints:
     """Return the rows of a table in the order of their numbers; in file order if the numbers are not 0 to n - 1."""
     count = len(index)
-    usual = np.arange(count)
-    if np.array_equal(index, usual):
-        return usual
+    sequence = np.arange(count)
+    if np.array_equal(index, sequence):
+        return sequence
     order = np.argsort(index, kind="stable")
-    if np.array_equal(np.asarray(index)[order], usual):
+    if np.array_equal(np.asarray(index)[order], sequence):
         return order
-    at = int(np.flatnonzero(np.asarray(index) != usual)[0])
+    at = int(np.flatnonzero(np.asarray(index) != sequence)[0])
     number = int(index[at])
     reporter.report(
         LINK_INDEX_OUT_OF_RANGE, record, f"index[{at}]", what="row", item=at, kind="number", index=number, count=count
     )
-    return usual
+    return sequence
 
 
 def _good(reporter: Reporter, record: Table, field: str, corners: Ints, count: int, kind: str) -> Flags:

@@ -96,7 +96,7 @@ class _Builder:
         self._place()
         self._clip()
         motion = Motion(self.scene)
-        self._carry(motion)
+        self._attach_parts(motion)
         aim(self.scene, motion, self.world)
         skins.read_skins(self.reporter, self.document, self.scene, self.blocks, self.world)
         self._read_environment()
@@ -171,13 +171,16 @@ class _Builder:
         return matrix
 
     def _clip(self) -> None:
-        said = next((block for block in self.document.find(Block) if block.keyword == b"SCENE"), Block())
-        ticks, rate = said.number(b"SCENE_TICKSPERFRAME", 160.0), said.number(b"SCENE_FRAMESPEED", 30.0)
+        scene_block = next((block for block in self.document.find(Block) if block.keyword == b"SCENE"), Block())
+        ticks, rate = scene_block.number(b"SCENE_TICKSPERFRAME", 160.0), scene_block.number(b"SCENE_FRAMESPEED", 30.0)
         if ticks <= 0 or rate <= 0:
-            self.reporter.report(DATA_RATE_INVALID, said, "scene_framespeed", rate=f"{rate:g} x {ticks:g} ticks")
+            self.reporter.report(DATA_RATE_INVALID, scene_block, "scene_framespeed", rate=f"{rate:g} x {ticks:g} ticks")
             ticks, rate = ticks if ticks > 0 else 160.0, rate if rate > 0 else 30.0
         clip = Clip(unit="tick", rate=ticks * rate, units_per_frame=ticks)
-        clip.start, clip.end = said.number(b"SCENE_FIRSTFRAME", 0) * ticks, said.number(b"SCENE_LASTFRAME", 0) * ticks
+        clip.start, clip.end = (
+            scene_block.number(b"SCENE_FIRSTFRAME", 0) * ticks,
+            scene_block.number(b"SCENE_LASTFRAME", 0) * ticks,
+        )
         self.scene.clips.append(clip)
         step = sample_step(list(self.document.find(Keys)), ticks)
         for number, (node, block) in enumerate(zip(self.scene.nodes, self.blocks, strict=True)):
@@ -209,7 +212,7 @@ class _Builder:
                     tracks += read_tracks(self.reporter, keys, self.options, start, step)
         return tracks
 
-    def _carry(self, motion: Motion) -> None:
+    def _attach_parts(self, motion: Motion) -> None:
         scene = self.scene
         for number, (node, block) in enumerate(zip(scene.nodes, self.blocks, strict=True)):
             if node.kind is NodeKind.CAMERA:
@@ -256,8 +259,8 @@ class _Builder:
         for block in self.document.find(Block):
             if block.keyword != b"SCENE":
                 continue
-            around = self.scene.environment
-            get_fields(around, block, ENVIRONMENT)
+            environment = self.scene.environment
+            get_fields(environment, block, ENVIRONMENT)
             self.scene.title = self._text(block.name(b"SCENE_FILENAME") or b"")
             break
 

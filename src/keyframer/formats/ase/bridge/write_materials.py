@@ -80,9 +80,12 @@ class SurfaceWriter:
         if material.shading is not None:
             if material.shading not in _SHADINGS:
                 self.report.add(Outcome.DROPPED, f"{path}/shading", f"{material.shading} shading has no name in ASE")
-            said = material.extras.get("ase", {}).get("shading")
-            usual = _SHADINGS.get(material.shading, b"Blinn")
-            yield line("MATERIAL_SHADING", b"Blinn" if said == "Blinn" and material.shading == "phong" else usual)
+            stored_shading = material.extras.get("ase", {}).get("shading")
+            default_shading = _SHADINGS.get(material.shading, b"Blinn")
+            yield line(
+                "MATERIAL_SHADING",
+                b"Blinn" if stored_shading == "Blinn" and material.shading == "phong" else default_shading,
+            )
         if material.falloff_inwards and not material.transparency_falloff:
             self.report.add(Outcome.DROPPED, f"{path}/falloff_inwards", "its direction is lost without a falloff")
         yield from put_fields(material, MATERIAL_REST)

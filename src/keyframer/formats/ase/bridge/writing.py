@@ -213,7 +213,7 @@ class _SceneWriter:
         return Document(FORMAT, list(records), dialect=Dialect())
 
     def _scene_block(self) -> Block:
-        around = self.scene.environment
+        environment = self.scene.environment
         first, last = self._segment()
         parts = [
             line("SCENE_FILENAME", text(self.scene.title)),
@@ -222,12 +222,12 @@ class _SceneWriter:
             line("SCENE_FRAMESPEED", self.rate),
             line("SCENE_TICKSPERFRAME", self.ticks),
         ]
-        if around.background_color is not None and "background_color" not in around.uses:
+        if environment.background_color is not None and "background_color" not in environment.uses:
             self.report.add(Outcome.DROPPED, "/environment/background_color", "not in use")
-            around = replace(around, background_color=None)
-        if around.uses - {name for name in ("background_color",) if around.background_color is not None}:
+            environment = replace(environment, background_color=None)
+        if environment.uses - {name for name in ("background_color",) if environment.background_color is not None}:
             self.report.add(Outcome.DROPPED, "/environment/uses", "only the background colour can be in use")
-        return block("SCENE", *parts, *put_fields(around, ENVIRONMENT))
+        return block("SCENE", *parts, *put_fields(environment, ENVIRONMENT))
 
     def _segment(self) -> tuple[int, int]:
         times = [float(value) / self.ticks for value in self.fitter.times([self.clip.start, self.clip.end])]
@@ -320,7 +320,7 @@ class _SceneWriter:
         stored = self._stored_target(node)
         place = np.eye(4)
         place[:3, 3] = self.rest[target, :3, 3] if target is not None else stored
-        turns, moving = self._sampled_look(number, node)
+        turns, moving = self._sampled_aim(number, node)
         animation = self._animation(number, node, turns)
         if inner and target is not None:
             place = self.rest[target]
@@ -349,10 +349,10 @@ class _SceneWriter:
             owner = self.scene.lights[node.light]
         return (0.0, 0.0, 0.0) if owner is None or owner.target is None else owner.target
 
-    def _sampled_look(self, number: int, node: Node) -> tuple[Keys | None, tuple[Floats, Floats] | None]:
+    def _sampled_aim(self, number: int, node: Node) -> tuple[Keys | None, tuple[Floats, Floats] | None]:
         """Return the sampled rotation at each frame, if it changes.
 
-        3ds Max writes it too, and only it contains the roll.
+        3ds Max writes it too; the roll is stored nowhere else.
         """
         if not self.moves[number] and not (node.target is not None and self.moves[node.target]):
             return None, None

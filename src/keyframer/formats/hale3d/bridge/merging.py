@@ -122,7 +122,7 @@ class Merger(bridge.Merger[Options]):
             meshes.append(replace(mesh, face_materials=np.full(len(mesh.corners), place, np.int32)))
         for material in scene.materials:
             if not any(shown is material for shown in materials):
-                report.add(Outcome.DROPPED, plain_path("materials", material.name), "no mesh shows it")
+                report.add(Outcome.DROPPED, plain_path("materials", material.name), "no mesh uses it")
         return with_moved_vertices(replace(scene, meshes=meshes, materials=materials), before)
 
     def finish(self, merged: Tree, theirs: Written, original: bridge.Original) -> bridge.Merged:

@@ -229,5 +229,5 @@ class _Writing:
 
 def _offset(channel: RawChannel) -> object:
     """Return the offset of a channel in the file; its name if it was not in a file."""
-    said: Any = channel.extras.get("midtown", {})
-    return said.get("offset") or channel.name
+    location: Any = channel.extras.get("midtown", {})
+    return location.get("offset") or channel.name

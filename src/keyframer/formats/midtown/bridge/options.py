@@ -25,7 +25,7 @@ class Options:
     """order of the rotations about X (roll), Y (pitch) and Z (heading): a product, read left to right for column
     vectors; two decompilations of the game agree on YZX, one other loader assumed XYZ"""
     fps: float = 30.0
-    """the format does not store it"""
+    """frames per second, which the format does not store"""
     found: str = ""
     """the name of an automatically detected skeleton: if it does not match, it is ignored"""
 

@@ -52,7 +52,7 @@ class WriteOptions:
     """forward distance of one loop in metres along -Z; None: that of the original Midtown clip, else 0"""
     euler_order: str = "YZX"
     fps: float = 30.0
-    """the format does not store it"""
+    """frames per second, which the format does not store"""
     max_error: float = DEFAULT_MAX_ERROR
     """bones that move farther than this from their parent (a fraction of the scene's size) are reported"""
 
@@ -98,7 +98,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if layout is Dialect.DOCUMENT:
         channels += _raw_channels(clip, len(rows), report)
     report_frames(clip, options.fps, len(rows), f"{len(joints.nodes)} bones", report)
-    beside = ((".skel", write_skeleton(_skeleton(placed, joints, report))),) if options.skeleton else ()
+    companions = ((".skel", write_skeleton(_skeleton(placed, joints, report))),) if options.skeleton else ()
     if not options.skeleton:
         report.add(Outcome.DROPPED, "/tree", "names, offsets and parents of bones need a skeleton file")
     reading: dict[str, object] = {}
@@ -109,7 +109,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     for name, value in reading.items():
         detail = f"readers need the option {name}={value}, which the file does not store"
         report.add(Outcome.DROPPED, "/reading", detail)
-    return Written(new_document(channels, layout=layout), report, beside, reading)
+    return Written(new_document(channels, layout=layout), report, companions, reading)
 
 
 def angles(joints: Joints, order: str) -> Floats:
@@ -120,9 +120,9 @@ def angles(joints: Joints, order: str) -> Floats:
 def _distance(clip: Clip, options: WriteOptions) -> float:
     if options.distance is not None:
         return options.distance
-    said: Any = clip.extras.get("midtown", {})
-    known = said.get("distance", 0.0)
-    return float(known) if math.isfinite(known) and not said.get("in_place") else 0.0
+    stored: Any = clip.extras.get("midtown", {})
+    known = stored.get("distance", 0.0)
+    return float(known) if math.isfinite(known) and not stored.get("in_place") else 0.0
 
 
 def report_lost_motion(
@@ -140,12 +140,12 @@ def report_lost_motion(
 def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[Channel]:
     channels = []
     for raw in clip.raw_channels:
-        said: Any = raw.extras.get("midtown", {})
+        stored: Any = raw.extras.get("midtown", {})
         if len(raw.values) != frames:
             words = f"{len(raw.values)} frames; the clip has {frames}"
             report.add(Outcome.DROPPED, plain_path("raw_channels", raw.name), words)
             continue
-        channels.append(make_channel(raw.values, said.get("distance", 0.0), said.get("type", 0)))
+        channels.append(make_channel(raw.values, stored.get("distance", 0.0), stored.get("type", 0)))
     return channels
 
 
@@ -165,12 +165,12 @@ class BoneNames:
         """Return a joint at the first frame as a bone."""
         node = self.scene.nodes[joints.nodes[place]]
         x, y, z = (float(np.float32(value)) if abs(value) > NOISE else 0.0 for value in joints.positions[0, place])
-        said: Any = node.extras.get("midtown", {})
+        stored: Any = node.extras.get("midtown", {})
         return Bone(
             self.claim(joints.nodes[place]),
             joints.parents[place],
             (x, y, z),
-            tuple(encode_name(word) for word in said.get("words", ())),
+            tuple(encode_name(word) for word in stored.get("words", ())),
         )
 
     def claim(self, number: int) -> bytes:

@@ -20,7 +20,7 @@ class Options:
     """Options; ``auto`` detects values from the numbers (see `unit_detection`)."""
 
     time_unit: str = "auto"
-    """unit of key times: ``seconds``, ``frames`` or ``ticks`` (4800 a second, as in 3ds Max)"""
+    """unit of key times: ``seconds``, ``frames`` or ``ticks`` (4800 per second, as in 3ds Max)"""
     rotation_keys: str = "auto"
     """``relative`` to the key before, or ``absolute``"""
     angle_unit: str = "auto"

@@ -263,8 +263,8 @@ class NodeWriter:
             for track in placing.values()
             if len(track.times) > 1
         }
-        usual = self.conventions.curves.get(number, Interpolation.LINEAR)
-        common = kinds.pop() if len(kinds) == 1 else Interpolation.TCB if kinds else usual
+        default_value = self.conventions.curves.get(number, Interpolation.LINEAR)
+        common = kinds.pop() if len(kinds) == 1 else Interpolation.TCB if kinds else default_value
         record = Node(name, _FLAGS[common])
         for kind, track in placing.items():
             written_track = as_tcb(track) if common is Interpolation.TCB else replace(track, interpolation=common)
@@ -364,7 +364,7 @@ def _or_zeros(column: Floats | None, track: Track) -> Floats:
     return np.zeros(len(track.times)) if column is None else column
 
 
-def _is_stated(value: npt.ArrayLike, usual: Floats) -> bool:
+def _is_stated(value: npt.ArrayLike, default_value: Floats) -> bool:
     """Return whether the rest pose of a node differs from the default; non-finite numbers count as the default."""
     given = np.asarray(value, np.float64)
-    return bool(np.isfinite(given).all() and (given != usual).any())
+    return bool(np.isfinite(given).all() and (given != default_value).any())

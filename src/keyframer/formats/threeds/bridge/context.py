@@ -75,7 +75,7 @@ Firsts = dict[type[Record], Any]
 """the first sub-chunk of each kind"""
 
 
-def firsts(parent: Chunk) -> Firsts:
+def first_chunks(parent: Chunk) -> Firsts:
     """Return the first sub-chunk of each kind. One search for each kind took a tenth of the loading time."""
     backwards = parent.children[::-1]
     return dict(zip(map(type, backwards), backwards, strict=True))
@@ -92,7 +92,7 @@ _COLORS: tuple[type[AnyColor], ...] = (ColorFloatGamma, ColorByteGamma, ColorFlo
 
 
 def _color_chunk(parent: Chunk) -> AnyColor | None:
-    chunks = firsts(parent)
+    chunks = first_chunks(parent)
     for kind in _COLORS if chunks else ():
         if kind in chunks:
             return cast(AnyColor, chunks[kind])
@@ -190,7 +190,7 @@ def unread_extras(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> dic
     return {"3ds": {"chunks": rest}} if rest else {}
 
 
-def own_value(parent: Chunk) -> set[type[Record]]:
+def value_kinds(parent: Chunk) -> set[type[Record]]:
     """Return the kinds of the colour and the percentage that are read from a chunk; other kinds are kept as extras."""
     chosen = (_color_chunk(parent), _percent_chunk(parent))
     return {type(item) for item in chosen if item is not None}

@@ -123,16 +123,16 @@ def _amount(chunk: Chunk) -> float:
     return 1.0 if value is None else value
 
 
-def _ranges(firsts: Firsts) -> tuple[float, float] | None:
-    ranges = firsts.get(r.CameraRanges)
+def _ranges(first_chunks: Firsts) -> tuple[float, float] | None:
+    ranges = first_chunks.get(r.CameraRanges)
     return None if ranges is None else (ranges.near, ranges.far)
 
 
 SHADINGS = ("wire", "flat", "gouraud", "phong", "metal")
 
 
-def _shading(firsts: Firsts) -> str | None:
-    chunk = firsts.get(r.MaterialShading)
+def _shading(first_chunks: Firsts) -> str | None:
+    chunk = first_chunks.get(r.MaterialShading)
     return SHADINGS[chunk.shading] if chunk is not None and 0 <= chunk.shading < len(SHADINGS) else None
 
 
@@ -145,8 +145,12 @@ TINTS: dict[Any, str] = {
 }
 
 
-def _tints(firsts: Firsts) -> dict[str, tuple[float, ...]]:
-    return {tint: tuple(part / 255 for part in firsts[kind].rgb) for kind, tint in TINTS.items() if kind in firsts}
+def _tints(first_chunks: Firsts) -> dict[str, tuple[float, ...]]:
+    return {
+        tint: tuple(part / 255 for part in first_chunks[kind].rgb)
+        for kind, tint in TINTS.items()
+        if kind in first_chunks
+    }
 
 
 def _put_tints(tints: dict[str, tuple[float, ...]]) -> list[Chunk]:
@@ -226,11 +230,13 @@ MAP_FLAGS = {
 """bits of A351 and their meaning"""
 
 
-def _fog(firsts: Firsts) -> Fog | None:
-    chunk = firsts.get(r.Fog)
+def _fog(first_chunks: Firsts) -> Fog | None:
+    chunk = first_chunks.get(r.Fog)
     if chunk is None:
         return None
-    background = has(chunk, r.FogBackground) or r.FogBackground in firsts  # some files have it next to the fog chunk
+    background = (
+        has(chunk, r.FogBackground) or r.FogBackground in first_chunks
+    )  # some files have it next to the fog chunk
     return Fog(chunk.near, chunk.near_density, chunk.far, chunk.far_density, color(chunk), background)
 
 
@@ -242,11 +248,11 @@ def _put_fog(fog: Fog | None) -> list[Chunk]:
     return [r.Fog(fog.near, fog.near_density, fog.far, fog.far_density, children=list(inside))]
 
 
-def _cue(firsts: Firsts) -> Fog | None:
-    chunk = firsts.get(r.DistanceCue)
+def _cue(first_chunks: Firsts) -> Fog | None:
+    chunk = first_chunks.get(r.DistanceCue)
     if chunk is None:
         return None
-    background = has(chunk, r.DimBackground) or r.DimBackground in firsts
+    background = has(chunk, r.DimBackground) or r.DimBackground in first_chunks
     return Fog(chunk.near, chunk.near_dimming, chunk.far, chunk.far_dimming, affects_background=background)
 
 
@@ -257,8 +263,8 @@ def _put_cue(cue: Fog | None) -> list[Chunk]:
     return [r.DistanceCue(cue.near, cue.near_density, cue.far, cue.far_density, children=inside)]
 
 
-def _layers(firsts: Firsts) -> LayeredFog | None:
-    chunk = firsts.get(r.LayerFog)
+def _layers(first_chunks: Firsts) -> LayeredFog | None:
+    chunk = first_chunks.get(r.LayerFog)
     return None if chunk is None else LayeredFog(chunk.z_min, chunk.z_max, chunk.density, chunk.flags, color(chunk))
 
 
@@ -274,8 +280,8 @@ def gradient_colors(chunk: r.BackgroundGradient) -> type[r.ColorFloat | r.ColorB
     return r.ColorFloat if has(chunk, r.ColorFloat) else r.ColorByte
 
 
-def _gradient(firsts: Firsts) -> Gradient | None:
-    chunk = firsts.get(r.BackgroundGradient)
+def _gradient(first_chunks: Firsts) -> Gradient | None:
+    chunk = first_chunks.get(r.BackgroundGradient)
     if chunk is None:
         return None
     kind = gradient_colors(chunk)
@@ -307,7 +313,7 @@ ENVIRONMENT = (
     ChunkField("layered_fog", _layers, _put_layers, (r.LayerFog,)),
     ChunkField(
         "uses",
-        lambda firsts: {name for kind, name in USES.items() if kind in firsts},
+        lambda first_chunks: {name for kind, name in USES.items() if kind in first_chunks},
         lambda uses: [kind() for kind, name in USES.items() if name in uses],
         tuple(USES),
     ),

@@ -7,11 +7,11 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import (
     Context,
     child,
-    firsts,
-    own_value,
+    first_chunks,
     plain_record,
     unread_chunks,
     unread_extras,
+    value_kinds,
 )
 from keyframer.formats.threeds.bridge.declared_fields import ENVIRONMENT, gradient_colors, kinds_of
 from keyframer.scene import Environment, Scene, Space
@@ -36,7 +36,7 @@ def read_editor(context: Context, editor: r.Editor, scene: Scene) -> None:
 
 
 def _environment(context: Context, editor: r.Editor) -> Environment:
-    inside = firsts(editor)
+    inside = first_chunks(editor)
     environment = Environment()
     get_fields(environment, inside, ENVIRONMENT)
     if r.BackgroundBitmap in inside:
@@ -47,11 +47,11 @@ def _environment(context: Context, editor: r.Editor) -> Environment:
         kind = gradient_colors(chunk)
         kept += [plain_record(child) for child in chunk.children if not isinstance(child, kind)]
     if r.Fog in inside:
-        kept += unread_chunks(inside[r.Fog], {r.FogBackground, *own_value(inside[r.Fog])})
+        kept += unread_chunks(inside[r.Fog], {r.FogBackground, *value_kinds(inside[r.Fog])})
     if r.DistanceCue in inside:
         kept += unread_chunks(inside[r.DistanceCue], {r.DimBackground})
     if r.LayerFog in inside:
-        kept += unread_chunks(inside[r.LayerFog], own_value(inside[r.LayerFog]))
+        kept += unread_chunks(inside[r.LayerFog], value_kinds(inside[r.LayerFog]))
     if kept:
         environment.extras["3ds"] = {"chunks": kept}
     return environment

@@ -8,9 +8,9 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import (
     Context,
     children,
-    firsts,
-    own_value,
+    first_chunks,
     unread_extras,
+    value_kinds,
 )
 from keyframer.formats.threeds.bridge.declared_fields import (
     MAP,
@@ -56,7 +56,7 @@ _MAP_FIELDS = fields_by_kind(MAP)
 
 def read_material(context: Context, chunk: r.Material) -> Material:
     """Read one material block."""
-    inside = firsts(chunk)
+    inside = first_chunks(chunk)
     name: r.MaterialName | None = inside.get(r.MaterialName)
     raw = name.name if name else None
     material: Material = _new_material(context.text(raw or b""), raw_name=raw)
@@ -74,7 +74,7 @@ def read_material(context: Context, chunk: r.Material) -> Material:
 
 
 def _read_map(context: Context, chunk: r.Map) -> TextureMap:
-    inside = firsts(chunk)
+    inside = first_chunks(chunk)
     name: r.MapName | None = inside.get(r.MapName)
     raw = name.name if name else b""
     texture = TextureMap(context.text(raw), raw)
@@ -85,5 +85,5 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
             setattr(texture, attribute, bool(parameters.flags & bit) is meaning)
         add_extras(texture, "3ds", {"flags": parameters.flags})
     get_stated_fields(texture, inside, _MAP_FIELDS)
-    context.mark(texture, "3ds", chunk, unread_extras(chunk, _MAP_KNOWN | own_value(chunk)).get("3ds"))
+    context.mark(texture, "3ds", chunk, unread_extras(chunk, _MAP_KNOWN | value_kinds(chunk)).get("3ds"))
     return texture

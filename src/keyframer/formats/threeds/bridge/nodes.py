@@ -21,7 +21,7 @@ from keyframer.curves.lazy_fields import set_extras, unchecked_constructor
 from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Context, child, firsts, plain_record, unread_chunks
+from keyframer.formats.threeds.bridge.context import Context, child, first_chunks, plain_record, unread_chunks
 from keyframer.formats.threeds.bridge.tracks import (
     KINDS,
     read_hide_track,
@@ -112,7 +112,7 @@ _EXTRAS = ("3ds", "flags1", "flags2", "parent", "offset")
 
 
 def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNames) -> KeyframerNode:
-    inside = firsts(chunk)
+    inside = first_chunks(chunk)
     header: r.NodeHeader | None = inside.get(r.NodeHeader)
     instance = inside.get(r.InstanceName)
     name = header.name if header else b""
@@ -283,9 +283,9 @@ class ChannelReader:
         channels: list[Channel] = []
         value: Floats | None
         for chunk in self._tracks[index]:
-            usual = self._usual.get(id(chunk))
-            if usual is not None:
-                track, value = usual
+            prepared = self._usual.get(id(chunk))
+            if prepared is not None:
+                track, value = prepared
             else:
                 checked = self._read_checked_track(chunk, node, vertices)
                 if checked is None:  # without keys, or with morph keys that name no matching mesh

@@ -21,7 +21,15 @@ from keyframer.curves.lazy_fields import add_extras, unchecked_constructor
 from keyframer.fields import dataclass
 from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Context, child, children, firsts, has, own_value, unread_chunks
+from keyframer.formats.threeds.bridge.context import (
+    Context,
+    child,
+    children,
+    first_chunks,
+    has,
+    unread_chunks,
+    value_kinds,
+)
 from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, LIGHT_COLOR, SPOT, SPOT_NUMBERS, kinds_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
@@ -95,11 +103,11 @@ _new_mesh = unchecked_constructor(Mesh)
 
 def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int]) -> MeshObject | None:
     """Read the mesh of an object; None if the object is not a mesh. Faces with invalid vertex indices are left out."""
-    beside = firsts(chunk)
-    body: r.Mesh | None = beside.get(r.Mesh)
+    siblings = first_chunks(chunk)
+    body: r.Mesh | None = siblings.get(r.Mesh)
     if body is None:
         return None
-    inside = firsts(body)
+    inside = first_chunks(body)
     points_chunk: r.PointArray | None = inside.get(r.PointArray)
     points = _NO_POINTS if points_chunk is None else points_chunk.points
     mesh: Mesh = _new_mesh(context.text(chunk.name), points, _NO_CORNERS, raw_name=chunk.name)
@@ -113,10 +121,10 @@ def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int
     _read_uv(context, inside.get(r.TextureVertices), mesh)
     stated = _read_matrix(context, inside.get(r.MeshMatrix))
     kept = unread_chunks(body, _MESH_KNOWN)
-    if len(beside) > 1 or chunk.tail or body.tail or len(chunk.children) > 1:
-        mesh.casts_shadows = r.ObjectDoesNotCast not in beside
-        mesh.receives_shadows = r.ObjectReceivesNoShadow not in beside
-        flags = [name for kind, name in _FLAG_KEYS.items() if kind in beside]
+    if len(siblings) > 1 or chunk.tail or body.tail or len(chunk.children) > 1:
+        mesh.casts_shadows = r.ObjectDoesNotCast not in siblings
+        mesh.receives_shadows = r.ObjectReceivesNoShadow not in siblings
+        flags = [name for kind, name in _FLAG_KEYS.items() if kind in siblings]
         if flags:
             add_extras(mesh, "3ds", {"flags": flags})
         kept += unread_chunks(chunk, _OBJECT_KNOWN)
@@ -125,7 +133,7 @@ def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int
     if kept:
         add_extras(mesh, "3ds", {"chunks": kept})
     context.mark(mesh, "3ds", chunk)
-    return MeshObject(chunk.name, chunk, mesh, stated, _IDENTITY, _IDENTITY, r.ObjectHidden in beside)
+    return MeshObject(chunk.name, chunk, mesh, stated, _IDENTITY, _IDENTITY, r.ObjectHidden in siblings)
 
 
 def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, materials: dict[bytes, int]) -> None:
@@ -290,7 +298,7 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
         target=(target[0], target[1], target[2]),
         raw_name=chunk.name,
     )
-    get_fields(camera, firsts(body), CAMERA)
+    get_fields(camera, first_chunks(body), CAMERA)
     camera.extras["3ds"] = {"lens": body.lens, **context.where(chunk)}
     kept = unread_chunks(body, kinds_of(CAMERA, wraps=False)) + _unknown_siblings(chunk)
     if kept:
@@ -325,9 +333,9 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
         return None
     light = Light(context.text(chunk.name), raw_name=chunk.name)
     get_fields(light, body, LIGHT_COLOR)
-    get_fields(light, firsts(body), LIGHT)
+    get_fields(light, first_chunks(body), LIGHT)
     light.excludes = [context.text(child.name) for child in children(body, r.LightExclude)]
-    kept = unread_chunks(body, _LIGHT_KNOWN | own_value(body)) + _unknown_siblings(chunk)
+    kept = unread_chunks(body, _LIGHT_KNOWN | value_kinds(body)) + _unknown_siblings(chunk)
     spot = child(body, r.Spotlight)
     if spot is not None:
         _read_spot(context, spot, light)
@@ -342,7 +350,7 @@ def _read_spot(context: Context, spot: r.Spotlight, light: Light) -> None:
     target = context.finite(spot, "target", spot.target, _ORIGIN)
     light.target = (target[0], target[1], target[2])
     light.hotspot_degrees, light.falloff_degrees = spot.hotspot, spot.falloff
-    get_fields(light, firsts(spot), (*SPOT, *SPOT_NUMBERS))
+    get_fields(light, first_chunks(spot), (*SPOT, *SPOT_NUMBERS))
     projector, roll = child(spot, r.SpotMap), child(spot, r.SpotRoll)
     light.projector = context.text(projector.name) if projector else None
     light.roll_degrees = context.finite(roll, "roll", [roll.roll], [0.0])[0] if roll else 0.0

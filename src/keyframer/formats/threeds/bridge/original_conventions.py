@@ -92,12 +92,12 @@ class OriginalConventions:
             return False
         before = self.scene.nodes[self.nodes[number]]
         kind = "rotation" if name == "rotation_xyzw" else name
-        said = _AT_REST[name]
+        stored_rest = _AT_REST[name]
         if node.kind is not NodeKind.OBJECT and not any(
             channel.track.kind == kind for channel in self.scene.channels_of(self.nodes[number])
         ):
-            said = np.asarray(getattr(before, name))
-        return bool(np.array_equal(np.asarray(getattr(node, name)), said))
+            stored_rest = np.asarray(getattr(before, name))
+        return bool(np.array_equal(np.asarray(getattr(node, name)), stored_rest))
 
     def surface(self, number: int, *, needs_node: bool) -> tuple[Floats, Floats] | None:
         """Return (4, 4) from the mesh of a node to its stored vertices, and its stored matrix; None for a new node.

@@ -102,7 +102,7 @@ def _track(track: Track, above: bool, here: bool) -> Track:
 
 
 PLACING = ("position", "rotation", "scale")
-_ADVICE = "find_rate=true looks for a rate that would"
+_ADVICE = "find_rate=true searches for a frame rate that does"
 
 
 class PreparedScene:

@@ -48,7 +48,7 @@ Points = npt.NDArray[np.floating[Any]]
 
 Item = objects.MeshObject | objects.PlacedCamera | objects.PlacedLight
 
-_FULL_LOOKS = 8
+_FULL_COMPARISONS = 8
 """number of nodes that compare all vertices of a mesh with the stored ones; further users of it compare a sample"""
 _FEW_NODES = 1_000
 """up to this many nodes, single transforms are computed in plain floats; larger trees are posed at once"""
@@ -56,7 +56,7 @@ _AS_STORED = np.eye(4)
 _AS_STORED.flags.writeable = False
 """transform of vertices that stay as stored, shared by all"""
 TICKS_PER_FRAME = 160
-"""3ds Max counts 4800 ticks a second, 30 frames a second"""
+"""3ds Max counts 4800 ticks and 30 frames per second"""
 
 
 def to_scene(document: Document, options: Options | None = None) -> Scene:
@@ -84,7 +84,7 @@ class _Builder:
         self.mesh_by_name: dict[bytes, int] = {}
         self.cameras: dict[bytes, objects.PlacedCamera] = {}
         self.lights: dict[bytes, objects.PlacedLight] = {}
-        self.found: list[Item] = []
+        self.editor_objects: list[Item] = []
         """every mesh, camera and light of the editor, in file order"""
         self.placed: set[int] = set()
         """id() of objects with a keyframer node"""
@@ -111,7 +111,7 @@ class _Builder:
             self._objects(editor, materials)
         if keyframer is not None:
             self._keyframer(keyframer)
-        for item in self.found:
+        for item in self.editor_objects:
             if id(item) not in self.placed:
                 self._place_without_node(item)
         self._keep_unknown_chunks(document, editor, keyframer)
@@ -138,15 +138,15 @@ class _Builder:
             if mesh is not None:
                 self.mesh_by_name.setdefault(mesh.name, len(self.meshes))
                 self.meshes.append(mesh)
-                self.found.append(mesh)
+                self.editor_objects.append(mesh)
             camera = objects.read_camera(self.context, chunk)
             if camera is not None:
                 self.cameras.setdefault(camera.name, camera)
-                self.found.append(camera)
+                self.editor_objects.append(camera)
             light = objects.read_light(self.context, chunk)
             if light is not None:
                 self.lights.setdefault(light.name, light)
-                self.found.append(light)
+                self.editor_objects.append(light)
             if mesh is None and camera is None and light is None:
                 empty += 1
                 if empty <= MOST_KEPT_CHUNKS:
@@ -170,7 +170,7 @@ class _Builder:
             self.scene.nodes.append(entry.node)
             self.links.nodes.append(entry.chunk)
             mesh = self._mesh_of(entry)
-            self._carry(entry)
+            self._attach_parts(entry)
             vertices = len(mesh.mesh.positions) if mesh else 0
             clip.channels += channels.read(index, entry.node, vertices)
         channels.set_turns()
@@ -210,7 +210,7 @@ class _Builder:
             self.shapes[number] = points
         return self.shapes[number]
 
-    def _carry(self, entry: KeyframerNode) -> None:
+    def _attach_parts(self, entry: KeyframerNode) -> None:
         """Attach the camera or light of the editor to a node."""
         node = entry.node
         if isinstance(entry.chunk, r.CameraNode) and entry.object_name in self.cameras:
@@ -261,11 +261,11 @@ class _Builder:
             return
         moment = clip.current if writer.is_max and clip.current is not None else 0.0
         self.links.rest_frame = moment
-        rough = RestTransforms(self.scene.nodes, channels.not_at_rest(moment))
+        rest_transforms = RestTransforms(self.scene.nodes, channels.not_at_rest(moment))
         few = quick_readers.ON and len(self.scene.nodes) <= _FEW_NODES and self.context.options.geometry == "auto"
         world: Floats | None = None
         shared: dict[int, int] = {}
-        looks: Counter[int] = Counter()
+        uses: Counter[int] = Counter()
         users = Counter(
             mesh_object.object_name for mesh_object in entries if isinstance(mesh_object.chunk, r.ObjectNode)
         )
@@ -273,8 +273,8 @@ class _Builder:
             mesh_object = self._mesh_of(entry)
             if mesh_object is None:
                 continue
-            looks[id(mesh_object)] += 1
-            place = rough.world(index) if few else None
+            uses[id(mesh_object)] += 1
+            place = rest_transforms.world(index) if few else None
             if place is not None and vertex_space.agrees(mesh_object, entry.node, place):
                 choice = vertex_space.AGREE
                 node_world = _AS_STORED
@@ -285,7 +285,7 @@ class _Builder:
                 node_world = world[index]
                 points = (
                     mesh_object.mesh.positions
-                    if looks[id(mesh_object)] <= _FULL_LOOKS
+                    if uses[id(mesh_object)] <= _FULL_COMPARISONS
                     else self._some_points(mesh_object)
                 )
                 choice = vertex_space.choose(
@@ -293,7 +293,7 @@ class _Builder:
                 )
             positions = None
             if not choice.formula or id(mesh_object) not in shared:
-                if not self._may_copy(entry, mesh_object, first=looks[id(mesh_object)] == 1):
+                if not self._may_copy(entry, mesh_object, first=uses[id(mesh_object)] == 1):
                     return
                 positions = vertex_space.local_positions(mesh_object, entry.node, node_world, choice)
                 if positions is None:
@@ -333,7 +333,7 @@ class _Builder:
         budget = self.context.budget
         if budget.allows("copies", count):
             return True
-        self.context.report(LIMIT_COPIES, entry.chunk, what="vertices", **budget.state("copies"))
+        self.context.report(LIMIT_COPIES, entry.chunk, what="repeated use of vertices", **budget.state("copies"))
         return False
 
     def _report(self, entry: KeyframerNode, choice: vertex_space.Choice) -> None:

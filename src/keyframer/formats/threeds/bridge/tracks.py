@@ -109,15 +109,15 @@ class _Portion:
         ends = list(accumulate(table[2] for table in self.tables))
         starts = [0, *ends[:-1]]
         odd = _odd_tables(rows, self.tables[0][4], starts, ends, flips)
-        firsts = _values(rows["value"][starts])
+        first_chunks = _values(rows["value"][starts])
         form = RotationForm.NONE
-        if firsts.shape[1:] == (4,):
+        if first_chunks.shape[1:] == (4,):
             form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
         for number, (chunk, start, end) in enumerate(zip(self.chunks, starts, ends, strict=True)):
             if number not in odd:
                 track = _track_of(KINDS[type(chunk)], chunk, form)
                 defer_fields(track, self.columns, start, end)
-                usual_tracks[id(chunk)] = track, firsts[number]
+                usual_tracks[id(chunk)] = track, first_chunks[number]
         self.chunks = []
 
     def columns(self, start: int, end: int) -> dict[str, Any]:
@@ -332,7 +332,7 @@ def read_morph_track(
         return None
     beyond = len(chosen) * max(0, len(shapes) - _FEW_SHAPES)
     if not context.budget.allows("copies", beyond):
-        context.report(LIMIT_COPIES, chunk, "keys", what="shapes", **context.budget.state("copies"))
+        context.report(LIMIT_COPIES, chunk, "keys", what="repeated use of shapes", **context.budget.state("copies"))
         return None
     first = next(number for number in chosen if number >= 0)
     weights = np.eye(len(shapes))[[first if number < 0 else number for number in chosen]]

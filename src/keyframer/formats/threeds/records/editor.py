@@ -9,48 +9,48 @@ from keyframer.wire.record import record
 _EDITOR = (0x3D3D,)
 
 
-@chunk(0x3D3D, home=(0x4D4D, 0xC23D))
+@chunk(0x3D3D, parents=(0x4D4D, 0xC23D))
 class Editor(Chunk):
     """3D editor chunk (MDATA); also accepted as the top of a file."""
 
 
-@chunk(0x3D3E, home=_EDITOR)
+@chunk(0x3D3E, parents=_EDITOR)
 class MeshVersion(Chunk):
     """Mesh version (MESH_VERSION)."""
 
     version: int = u32("2 or 3 in real files", default=3)
 
 
-@chunk(0x0100, home=_EDITOR)
+@chunk(0x0100, parents=_EDITOR)
 class MasterScale(Chunk):
     """One unit (MASTER_SCALE)."""
 
     scale: float = f32("inches per unit: 1, 0.03937 (mm), 0.3937 (cm), 39.37 (m); 0 means 1", default=1.0)
 
 
-@chunk(0x1100, home=_EDITOR)
+@chunk(0x1100, parents=_EDITOR)
 class BackgroundBitmap(Chunk):
     """Background bitmap (BIT_MAP), even if not used."""
 
     name: bytes = strz("name of the background bitmap")
 
 
-@chunk(0x1101, home=_EDITOR)
+@chunk(0x1101, parents=_EDITOR)
 class UseBackgroundBitmap(Chunk):
     """Use background bitmap: present where 1100 is used."""
 
 
-@chunk(0x1200, home=_EDITOR)
+@chunk(0x1200, parents=_EDITOR)
 class BackgroundColor(Chunk):
     """Background color (SOLID_BGND), even if not used: colour sub-chunks."""
 
 
-@chunk(0x1201, home=_EDITOR)
+@chunk(0x1201, parents=_EDITOR)
 class UseBackgroundColor(Chunk):
     """Use background color: present where 1200 is used."""
 
 
-@chunk(0x1300, home=_EDITOR)
+@chunk(0x1300, parents=_EDITOR)
 class BackgroundGradient(Chunk):
     """Background gradient colors (V_GRADIENT): three times a colour and its gamma corrected copy."""
 
@@ -58,40 +58,40 @@ class BackgroundGradient(Chunk):
     midpoint: float = f32("position of the middle color, 0.0 to 1.0")
 
 
-@chunk(0x1301, home=_EDITOR)
+@chunk(0x1301, parents=_EDITOR)
 class UseBackgroundGradient(Chunk):
     """Use background gradient colors: present where 1300 is used."""
 
 
-@chunk(0x1400, home=_EDITOR)
+@chunk(0x1400, parents=_EDITOR)
 class ShadowBiasLow(Chunk):
     """Shadow map bias (LO_SHADOW_BIAS)."""
 
     bias: float = f32("shadow map bias")
 
 
-@chunk(0x1410, home=_EDITOR)
+@chunk(0x1410, parents=_EDITOR)
 class ShadowBiasHigh(Chunk):
     """Upper shadow map bias (HI_SHADOW_BIAS)."""
 
     bias: float = f32("shadow map bias")
 
 
-@chunk(0x1420, home=_EDITOR)
+@chunk(0x1420, parents=_EDITOR)
 class ShadowMapSize(Chunk):
     """Shadow map size (SHADOW_MAP_SIZE)."""
 
     size: int = i16("shadow map size")
 
 
-@chunk(0x1430, home=_EDITOR)
+@chunk(0x1430, parents=_EDITOR)
 class ShadowSamples(Chunk):
     """Shadow map samples (SHADOW_SAMPLES)."""
 
     samples: int = i16("samples")
 
 
-@chunk(0x1440, home=_EDITOR)
+@chunk(0x1440, parents=_EDITOR)
 class ShadowRange(Chunk):
     """Shadow map range (SHADOW_RANGE)."""
 
@@ -99,38 +99,38 @@ class ShadowRange(Chunk):
     range: int = i16("range")
 
 
-@chunk(0x1450, home=_EDITOR)
+@chunk(0x1450, parents=_EDITOR)
 class ShadowFilter(Chunk):
     """Shadow filter (SHADOW_FILTER); the document calls it shadow map sample range."""
 
     filter: float = f32("1 to 10")
 
 
-@chunk(0x1460, home=_EDITOR)
+@chunk(0x1460, parents=_EDITOR)
 class RayBias(Chunk):
     """Raytrace bias (RAY_BIAS)."""
 
     bias: float = f32("raytrace bias")
 
 
-@chunk(0x1470, home=_EDITOR)
+@chunk(0x1470, parents=_EDITOR)
 class UseRaytrace(Chunk):
     """Use raytrace: present where ray traced shadows are on (RAY_SHADOWS)."""
 
 
-@chunk(0x1500, home=_EDITOR)
+@chunk(0x1500, parents=_EDITOR)
 class ConstructionPlanes(Chunk):
     """Construction planes (O_CONSTS)."""
 
     planes: tuple[float, ...] = vector("construction planes")
 
 
-@chunk(0x2100, home=_EDITOR)
+@chunk(0x2100, parents=_EDITOR)
 class AmbientColor(Chunk):
     """Ambient color (AMBIENT_LIGHT): a colour sub-chunk."""
 
 
-@chunk(0x2200, home=_EDITOR)
+@chunk(0x2200, parents=_EDITOR)
 class Fog(Chunk):
     """Fog (FOG), with a colour sub-chunk."""
 
@@ -140,17 +140,17 @@ class Fog(Chunk):
     far_density: float = f32("far density")
 
 
-@chunk(0x2201, home=_EDITOR)
+@chunk(0x2201, parents=_EDITOR)
 class UseFog(Chunk):
     """Use fog: present where 2200 is used."""
 
 
-@chunk(0x2210, home=(0x2200, 0x3D3D))
+@chunk(0x2210, parents=(0x2200, 0x3D3D))
 class FogBackground(Chunk):
     """Fog background (FOG_BGND): present where the background is fogged too."""
 
 
-@chunk(0x2300, home=_EDITOR)
+@chunk(0x2300, parents=_EDITOR)
 class DistanceCue(Chunk):
     """Distance queue (DISTANCE_CUE)."""
 
@@ -160,12 +160,12 @@ class DistanceCue(Chunk):
     far_dimming: float = f32("far dimming")
 
 
-@chunk(0x2301, home=_EDITOR)
+@chunk(0x2301, parents=_EDITOR)
 class UseDistanceCue(Chunk):
     """Use distance queue: present where 2300 is used."""
 
 
-@chunk(0x2302, home=_EDITOR)
+@chunk(0x2302, parents=_EDITOR)
 class LayerFog(Chunk):
     """Layered fog options (LAYER_FOG), with a colour sub-chunk."""
 
@@ -175,17 +175,17 @@ class LayerFog(Chunk):
     flags: int = u32("bit 0: bottom falloff, bit 1: top falloff, bit 20: fog background")
 
 
-@chunk(0x2303, home=_EDITOR)
+@chunk(0x2303, parents=_EDITOR)
 class UseLayerFog(Chunk):
     """Use layered fog: present where 2302 is used."""
 
 
-@chunk(0x2310, home=(0x2300, 0x3D3D))
+@chunk(0x2310, parents=(0x2300, 0x3D3D))
 class DimBackground(Chunk):
     """Dim background (DCUE_BGND): present where the background is dimmed too."""
 
 
-@chunk(0x3000, home=(0x3D3D, 0xB000))
+@chunk(0x3000, parents=(0x3D3D, 0xB000))
 class DefaultView(Chunk):
     """Default view (DEFAULT_VIEW): one view sub-chunk."""
 
@@ -196,37 +196,37 @@ class _OrthogonalView(Chunk):
     width: float = f32("width of the view")
 
 
-@chunk(0x3010, home=(0x3000,))
+@chunk(0x3010, parents=(0x3000,))
 class ViewTop(_OrthogonalView):
     """View from the top."""
 
 
-@chunk(0x3020, home=(0x3000,))
+@chunk(0x3020, parents=(0x3000,))
 class ViewBottom(_OrthogonalView):
     """View from the bottom."""
 
 
-@chunk(0x3030, home=(0x3000,))
+@chunk(0x3030, parents=(0x3000,))
 class ViewLeft(_OrthogonalView):
     """View from the left."""
 
 
-@chunk(0x3040, home=(0x3000,))
+@chunk(0x3040, parents=(0x3000,))
 class ViewRight(_OrthogonalView):
     """View from the right."""
 
 
-@chunk(0x3050, home=(0x3000,))
+@chunk(0x3050, parents=(0x3000,))
 class ViewFront(_OrthogonalView):
     """View from the front."""
 
 
-@chunk(0x3060, home=(0x3000,))
+@chunk(0x3060, parents=(0x3000,))
 class ViewBack(_OrthogonalView):
     """View from the back."""
 
 
-@chunk(0x3070, home=(0x3000,))
+@chunk(0x3070, parents=(0x3000,))
 class ViewUser(_OrthogonalView):
     """User view."""
 
@@ -235,7 +235,7 @@ class ViewUser(_OrthogonalView):
     bank: float = f32("bank")
 
 
-@chunk(0x3080, home=(0x3000,))
+@chunk(0x3080, parents=(0x3000,))
 class ViewCamera(Chunk):
     """View through a camera."""
 
@@ -256,12 +256,12 @@ class _ViewportLayout(Chunk):
     swap_current: int = i16("swapcur")
 
 
-@chunk(0x7001, home=(0x3D3D, 0xB000))
+@chunk(0x7001, parents=(0x3D3D, 0xB000))
 class ViewportLayout(_ViewportLayout):
     """Window settings (VIEWPORT_LAYOUT)."""
 
 
-@chunk(0x7000, home=(0x3D3D, 0xB000))
+@chunk(0x7000, parents=(0x3D3D, 0xB000))
 class OldViewportLayout(_ViewportLayout):
     """Window settings of older releases."""
 
@@ -286,17 +286,17 @@ class _ViewportData(Chunk):
     camera: bytes = chars(11, "name of the camera")
 
 
-@chunk(0x7011, home=_LAYOUTS, repeats=True)
+@chunk(0x7011, parents=_LAYOUTS, repeats=True)
 class ViewportData(_ViewportData):
     """Window description #2 (VIEWPORT_DATA), one for each window."""
 
 
-@chunk(0x7012, home=_LAYOUTS, repeats=True)
+@chunk(0x7012, parents=_LAYOUTS, repeats=True)
 class ViewportData3(_ViewportData):
     """Window description #1 (VIEWPORT_DATA_3), one for each window."""
 
 
-@chunk(0x7020, home=_LAYOUTS)
+@chunk(0x7020, parents=_LAYOUTS)
 class ViewportSize(Chunk):
     """Mesh windows (VIEWPORT_SIZE)."""
 

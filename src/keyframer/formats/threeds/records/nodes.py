@@ -10,12 +10,12 @@ from keyframer.wire.record import record
 NODE_IDS = (0xB001, 0xB002, 0xB003, 0xB004, 0xB005, 0xB006, 0xB007)
 
 
-@chunk(0xB000, home=(0x4D4D, 0xC23D))
+@chunk(0xB000, parents=(0x4D4D, 0xC23D))
 class Keyframer(Chunk):
     """Keyframer (KFDATA): the move of the objects, the lights and the cameras."""
 
 
-@chunk(0xB00A, home=(0xB000,))
+@chunk(0xB00A, parents=(0xB000,))
 class KeyframerHeader(Chunk):
     """Keyframer header (KFHDR): the program that wrote it."""
 
@@ -24,7 +24,7 @@ class KeyframerHeader(Chunk):
     length: int = i32("length of the animation in frames")
 
 
-@chunk(0xB008, home=(0xB000,))
+@chunk(0xB008, parents=(0xB000,))
 class Frames(Chunk):
     """Frames (Start and End) (KFSEG): the active segment."""
 
@@ -32,12 +32,12 @@ class Frames(Chunk):
     end: int = i32("last frame of the active segment")
 
 
-@chunk(0xB009, home=(0xB000,))
+@chunk(0xB009, parents=(0xB000,))
 class CurrentTime(Chunk):
     """Current frame (KFCURTIME)."""
 
-    # 66 of 68 non-zero values in 3ds Max' files are multiples of 160: ticks, at 30 frames a second.
-    time: int = i32("frame; in files of 3ds Max ticks, 4800 a second")
+    # 66 of 68 non-zero values in 3ds Max' files are multiples of 160: ticks, at 30 frames per second.
+    time: int = i32("frame; in files of 3ds Max ticks, 4800 per second")
 
 
 @record
@@ -45,42 +45,42 @@ class Node(Chunk):
     """Information block: an object, light or camera in the hierarchy, with its tracks."""
 
 
-@chunk(0xB001, home=(0xB000,), repeats=True)
+@chunk(0xB001, parents=(0xB000,), repeats=True)
 class AmbientNode(Node):
     """Ambient light information block."""
 
 
-@chunk(0xB002, home=(0xB000,), repeats=True)
+@chunk(0xB002, parents=(0xB000,), repeats=True)
 class ObjectNode(Node):
     """Mesh information block."""
 
 
-@chunk(0xB003, home=(0xB000,), repeats=True)
+@chunk(0xB003, parents=(0xB000,), repeats=True)
 class CameraNode(Node):
     """Camera information block."""
 
 
-@chunk(0xB004, home=(0xB000,), repeats=True)
+@chunk(0xB004, parents=(0xB000,), repeats=True)
 class CameraTargetNode(Node):
     """Camera target information block."""
 
 
-@chunk(0xB005, home=(0xB000,), repeats=True)
+@chunk(0xB005, parents=(0xB000,), repeats=True)
 class OmniNode(Node):
     """Omni light information block."""
 
 
-@chunk(0xB006, home=(0xB000,), repeats=True)
+@chunk(0xB006, parents=(0xB000,), repeats=True)
 class SpotTargetNode(Node):
     """Spot light target information block."""
 
 
-@chunk(0xB007, home=(0xB000,), repeats=True)
+@chunk(0xB007, parents=(0xB000,), repeats=True)
 class SpotNode(Node):
     """Spot light information block."""
 
 
-@chunk(0xB010, home=NODE_IDS, once=True)
+@chunk(0xB010, parents=NODE_IDS, once=True)
 class NodeHeader(Chunk):
     """Object name, parameters and hierarchy father (NODE_HDR)."""
 
@@ -94,7 +94,7 @@ class NodeHeader(Chunk):
     parent: int = i16("hierarchy father: the node id of the parent, -1 for none", default=-1)
 
 
-@chunk(0xB011, home=NODE_IDS)
+@chunk(0xB011, parents=NODE_IDS)
 class InstanceName(Chunk):
     """Instance name (INSTANCE_NAME): the name of a dummy, or of an instance of a mesh."""
 
@@ -104,14 +104,14 @@ class InstanceName(Chunk):
 PreScale = declare_opaque(0xB012, "PreScale", "Prescale (PRESCALE), not used.", NODE_IDS)
 
 
-@chunk(0xB013, home=NODE_IDS)
+@chunk(0xB013, parents=NODE_IDS)
 class Pivot(Chunk):
     """Object pivot point (PIVOT)."""
 
     pivot: tuple[float, ...] = vector("pivot point; not inherited by children")
 
 
-@chunk(0xB014, home=NODE_IDS)
+@chunk(0xB014, parents=NODE_IDS)
 class BoundBox(Chunk):
     """Bounding box (BOUNDBOX), the size of a dummy."""
 
@@ -119,7 +119,7 @@ class BoundBox(Chunk):
     maximum: tuple[float, ...] = vector("upper corner")
 
 
-@chunk(0xB015, home=NODE_IDS)
+@chunk(0xB015, parents=NODE_IDS)
 class MorphSmooth(Chunk):
     """Object morph angle (MORPH_SMOOTH)."""
 
@@ -143,14 +143,14 @@ _KEYS = (
 )
 
 
-@chunk(0xB020, home=NODE_IDS, once=True)
+@chunk(0xB020, parents=NODE_IDS, once=True)
 class PositionTrack(Track):
     """Position track (POS_TRACK_TAG)."""
 
     keys: Keys = keys(KeyLayout(3), _KEYS + "position")
 
 
-@chunk(0xB021, home=NODE_IDS, once=True)
+@chunk(0xB021, parents=NODE_IDS, once=True)
 class RotationTrack(Track):
     """Rotation track (ROT_TRACK_TAG)."""
 
@@ -160,71 +160,71 @@ class RotationTrack(Track):
     )
 
 
-@chunk(0xB022, home=NODE_IDS, once=True)
+@chunk(0xB022, parents=NODE_IDS, once=True)
 class ScaleTrack(Track):
     """Scale track (SCL_TRACK_TAG)."""
 
     keys: Keys = keys(KeyLayout(3), _KEYS + "size")
 
 
-@chunk(0xB023, home=NODE_IDS, once=True)
+@chunk(0xB023, parents=NODE_IDS, once=True)
 class FovTrack(Track):
     """FOV track (FOV_TRACK_TAG)."""
 
     keys: Keys = keys(KeyLayout(1), _KEYS + "horizontal field of view in degrees")
 
 
-@chunk(0xB024, home=NODE_IDS, once=True)
+@chunk(0xB024, parents=NODE_IDS, once=True)
 class RollTrack(Track):
     """Roll track (ROLL_TRACK_TAG)."""
 
     keys: Keys = keys(KeyLayout(1), _KEYS + "roll in degrees")
 
 
-@chunk(0xB025, home=NODE_IDS, once=True)
+@chunk(0xB025, parents=NODE_IDS, once=True)
 class ColorTrack(Track):
     """Color track (COL_TRACK_TAG)."""
 
     keys: Keys = keys(KeyLayout(3), _KEYS + "red, green, blue, 0.0 to 1.0")
 
 
-@chunk(0xB026, home=NODE_IDS, once=True)
+@chunk(0xB026, parents=NODE_IDS, once=True)
 class MorphTrack(Track):
     """Morph track (MORPH_TRACK_TAG)."""
 
     keys: Keys = keys(KeyLayout(None), _KEYS + "name of the object to become")
 
 
-@chunk(0xB027, home=NODE_IDS, once=True)
+@chunk(0xB027, parents=NODE_IDS, once=True)
 class HotspotTrack(Track):
     """Hotspot track (HOT_TRACK_TAG)."""
 
     keys: Keys = keys(KeyLayout(1), _KEYS + "full angle of the bright cone in degrees")
 
 
-@chunk(0xB028, home=NODE_IDS, once=True)
+@chunk(0xB028, parents=NODE_IDS, once=True)
 class FalloffTrack(Track):
     """Falloff track (FALL_TRACK_TAG)."""
 
     keys: Keys = keys(KeyLayout(1), _KEYS + "full angle of the outer cone in degrees")
 
 
-@chunk(0xB029, home=NODE_IDS, once=True)
+@chunk(0xB029, parents=NODE_IDS, once=True)
 class HideTrack(Track):
     """Hide track (HIDE_TRACK_TAG): each key toggles."""
 
     keys: Keys = keys(KeyLayout(0), _KEYS + "no value")
 
 
-@chunk(0xB030, home=NODE_IDS, once=True)
+@chunk(0xB030, parents=NODE_IDS, once=True)
 class NodeId(Chunk):
     """Hierarchy position (NODE_ID)."""
 
     id_: int = i16("unique value of the object, used for the hierarchy tree links")
 
 
-# Autodesk's toolkit puts it inside B010, Blender's exporter beside it.
-@chunk(0x80F0, home=(0xB010, *NODE_IDS))
+# Autodesk's toolkit puts it inside B010, Blender's exporter next to it.
+@chunk(0x80F0, parents=(0xB010, *NODE_IDS))
 class ParentName(Chunk):
     """Name of the parent (PARENT_NAME)."""
 

@@ -17,73 +17,73 @@ _LIGHT = (0x4600,)
 _SPOT = (0x4610,)
 
 
-@chunk(0x4000, home=(0x3D3D,), repeats=True)
+@chunk(0x4000, parents=(0x3D3D,), repeats=True)
 class NamedObject(Chunk):
     """Object block (NAMED_OBJECT): a mesh, a light or a camera."""
 
     name: bytes = strz("object name; 3D Studio allows 10 characters, real files have up to 60")
 
 
-@chunk(0x4010, home=_OBJECT)
+@chunk(0x4010, parents=_OBJECT)
 class ObjectHidden(Chunk):
     """Object hidden (OBJ_HIDDEN)."""
 
 
-@chunk(0x4011, home=_OBJECT)
+@chunk(0x4011, parents=_OBJECT)
 class ObjectInLofter(Chunk):
     """Object visible in the lofter (OBJ_VIS_LOFTER)."""
 
 
-@chunk(0x4012, home=_OBJECT)
+@chunk(0x4012, parents=_OBJECT)
 class ObjectDoesNotCast(Chunk):
     """Object doesn't cast (shadows) (OBJ_DOESNT_CAST)."""
 
 
-@chunk(0x4013, home=_OBJECT)
+@chunk(0x4013, parents=_OBJECT)
 class ObjectMatte(Chunk):
     """Matte object (OBJ_MATTE)."""
 
 
-@chunk(0x4014, home=_OBJECT)
+@chunk(0x4014, parents=_OBJECT)
 class ObjectFast(Chunk):
     """Object shown as a box (OBJ_FAST)."""
 
 
-@chunk(0x4015, home=_OBJECT)
+@chunk(0x4015, parents=_OBJECT)
 class ObjectProcedural(Chunk):
     """External process on (OBJ_PROCEDURAL)."""
 
 
-@chunk(0x4016, home=_OBJECT)
+@chunk(0x4016, parents=_OBJECT)
 class ObjectFrozen(Chunk):
     """Frozen object (OBJ_FROZEN)."""
 
 
-@chunk(0x4017, home=_OBJECT)
+@chunk(0x4017, parents=_OBJECT)
 class ObjectReceivesNoShadow(Chunk):
     """Object doesn't receive shadows (OBJ_DONT_RCVSHADOW)."""
 
 
-@chunk(0x4100, home=_OBJECT)
+@chunk(0x4100, parents=_OBJECT)
 class Mesh(Chunk):
     """Triangular mesh (N_TRI_OBJECT)."""
 
 
-@chunk(0x4110, home=_MESH, once=True)
+@chunk(0x4110, parents=_MESH, once=True)
 class PointArray(Chunk):
     """Vertices list (POINT_ARRAY)."""
 
     points: Singles = counted(("<f4", (3,)), "H", "position of each vertex: X, Y, Z")
 
 
-@chunk(0x4111, home=_MESH, spare=True)
+@chunk(0x4111, parents=_MESH, spare=True)
 class PointFlags(Chunk):
     """Flags of the vertices (POINT_FLAG_ARRAY)."""
 
     flags: Shorts = counted("<u2", "H", "flags of each vertex; bits 13-15: selections A, B, C")
 
 
-@chunk(0x4120, home=_MESH, once=True)
+@chunk(0x4120, parents=_MESH, once=True)
 class FaceArray(Chunk):
     """Faces description (FACE_ARRAY), with material groups and smoothing groups as sub-chunks."""
 
@@ -100,7 +100,7 @@ class FaceArray(Chunk):
 _FACE_PARTS = (0x4120, 0x4100)
 
 
-@chunk(0x4130, home=_FACE_PARTS, repeats=True)
+@chunk(0x4130, parents=_FACE_PARTS, repeats=True)
 class MaterialGroup(Chunk):
     """Faces material list (MSH_MAT_GROUP), one for each material of the mesh."""
 
@@ -108,21 +108,21 @@ class MaterialGroup(Chunk):
     faces: Shorts = counted("<u2", "H", "number of each face that has this material")
 
 
-@chunk(0x4140, home=_MESH, once=True)
+@chunk(0x4140, parents=_MESH, once=True)
 class TextureVertices(Chunk):
     """Mapping coordinates list for each vertex (TEX_VERTS)."""
 
     uv: Singles = counted(("<f4", (2,)), "H", "U and V coordinate of each vertex; V runs up")
 
 
-@chunk(0x4150, home=_FACE_PARTS)
+@chunk(0x4150, parents=_FACE_PARTS)
 class SmoothGroups(Chunk):
     """Smoothing groups list (SMOOTH_GROUP): one entry for each face, without a count."""
 
     groups: npt.NDArray[np.uint32] = filling("<u4", "bit mask of the groups 1 to 32 of each face")
 
 
-@chunk(0x4160, home=_MESH, once=True)
+@chunk(0x4160, parents=_MESH, once=True)
 class MeshMatrix(Chunk):
     """Local coordinate system (MESH_MATRIX)."""
 
@@ -132,14 +132,14 @@ class MeshMatrix(Chunk):
     origin: tuple[float, ...] = vector("O; X1, X2 and X3 are the axes, O the origin")
 
 
-@chunk(0x4165, home=_MESH)
+@chunk(0x4165, parents=_MESH)
 class MeshColor(Chunk):
     """Object color in 3D editor (MESH_COLOR)."""
 
     color: int = u8("index in the editor's palette")
 
 
-@chunk(0x4170, home=_MESH)
+@chunk(0x4170, parents=_MESH)
 class MeshTextureInfo(Chunk):
     """Mapping icon (MESH_TEXTURE_INFO)."""
 
@@ -153,21 +153,21 @@ class MeshTextureInfo(Chunk):
     cylinder_height: float = f32("cylindrical icon height")
 
 
-@chunk(0x4181, home=_MESH)
+@chunk(0x4181, parents=_MESH)
 class ProcessName(Chunk):
     """External process name (PROC_NAME)."""
 
     name: bytes = strz("name of the process, up to 12 characters")
 
 
-@chunk(0x4182, home=_MESH)
+@chunk(0x4182, parents=_MESH)
 class ProcessData(Chunk):
     """External process parameters (PROC_DATA)."""
 
     data: bytes = blob("parameters, in the process's own layout")
 
 
-@chunk(0x4190, home=(0x4120, 0x4100, 0x4000))
+@chunk(0x4190, parents=(0x4120, 0x4100, 0x4000))
 class BoxMap(Chunk):
     """Box mapping (MSH_BOXMAP): a material for each side."""
 
@@ -179,7 +179,7 @@ class BoxMap(Chunk):
     bottom: bytes = strz("material of the bottom")
 
 
-@chunk(0x4400, home=_OBJECT)
+@chunk(0x4400, parents=_OBJECT)
 class OldLight(Chunk):
     """Light of older releases."""
 
@@ -187,21 +187,21 @@ class OldLight(Chunk):
     flags: int = u16("not documented")
 
 
-@chunk(0x4500, home=_OBJECT)
+@chunk(0x4500, parents=_OBJECT)
 class OldCamera(Chunk):
     """Camera of older releases."""
 
     values: tuple[float, ...] = f32("position and target, not documented further", 6)
 
 
-@chunk(0x4600, home=_OBJECT)
+@chunk(0x4600, parents=_OBJECT)
 class Light(Chunk):
     """Light (N_DIRECT_LIGHT), with a colour sub-chunk; an omni light unless it contains 4610."""
 
     position: tuple[float, ...] = vector("position")
 
 
-@chunk(0x4610, home=_LIGHT)
+@chunk(0x4610, parents=_LIGHT)
 class Spotlight(Chunk):
     """Spotlight (DL_SPOTLIGHT)."""
 
@@ -210,55 +210,55 @@ class Spotlight(Chunk):
     falloff: float = f32("full angle of the outer cone in degrees")
 
 
-@chunk(0x4620, home=_LIGHT)
+@chunk(0x4620, parents=_LIGHT)
 class LightOff(Chunk):
     """Light off (DL_OFF)."""
 
 
-@chunk(0x4625, home=_LIGHT)
+@chunk(0x4625, parents=_LIGHT)
 class LightAttenuates(Chunk):
     """Attenuation on (DL_ATTENUATE)."""
 
 
-@chunk(0x4659, home=_LIGHT)
+@chunk(0x4659, parents=_LIGHT)
 class LightInnerRange(Chunk):
     """Range start (DL_INNER_RANGE)."""
 
     range: float = f32("distance up to which the light is full")
 
 
-@chunk(0x465A, home=_LIGHT)
+@chunk(0x465A, parents=_LIGHT)
 class LightOuterRange(Chunk):
     """Range end (DL_OUTER_RANGE)."""
 
     range: float = f32("distance at which the light ends")
 
 
-@chunk(0x465B, home=_LIGHT)
+@chunk(0x465B, parents=_LIGHT)
 class LightMultiplier(Chunk):
     """Multiplier (DL_MULTIPLIER)."""
 
     multiplier: float = f32("factor of the colour, may be negative", default=1.0)
 
 
-@chunk(0x4654, home=_LIGHT, repeats=True)
+@chunk(0x4654, parents=_LIGHT, repeats=True)
 class LightExclude(Chunk):
     """Excluded object (DL_EXCLUDE), one for each."""
 
     name: bytes = strz("name of the object this light does not reach")
 
 
-@chunk(0x4627, home=_SPOT)
+@chunk(0x4627, parents=_SPOT)
 class SpotRaytrace(Chunk):
     """Spot raytrace (DL_RAYSHAD)."""
 
 
-@chunk(0x4630, home=_SPOT)
+@chunk(0x4630, parents=_SPOT)
 class SpotShadowed(Chunk):
     """Light shadowed (DL_SHADOWED)."""
 
 
-@chunk(0x4640, home=_SPOT)
+@chunk(0x4640, parents=_SPOT)
 class SpotOldShadow(Chunk):
     """Spot shadow map of older releases (DL_LOCAL_SHADOW)."""
 
@@ -266,7 +266,7 @@ class SpotOldShadow(Chunk):
     sizes: tuple[int, ...] = i16("not documented further", 3)
 
 
-@chunk(0x4641, home=_SPOT)
+@chunk(0x4641, parents=_SPOT)
 class SpotShadow(Chunk):
     """Spot shadow map (DL_LOCAL_SHADOW2)."""
 
@@ -275,50 +275,50 @@ class SpotShadow(Chunk):
     map_size: int = i16("map size")
 
 
-@chunk(0x4650, home=_SPOT)
+@chunk(0x4650, parents=_SPOT)
 class SpotSeeCone(Chunk):
     """Spot show cone (DL_SEE_CONE)."""
 
 
-@chunk(0x4651, home=_SPOT)
+@chunk(0x4651, parents=_SPOT)
 class SpotRectangular(Chunk):
     """Spot is rectangular (DL_SPOT_RECTANGULAR)."""
 
 
-@chunk(0x4652, home=_SPOT)
+@chunk(0x4652, parents=_SPOT)
 class SpotOvershoot(Chunk):
     """Spot overshoot (DL_SPOT_OVERSHOOT)."""
 
 
-@chunk(0x4653, home=_SPOT)
+@chunk(0x4653, parents=_SPOT)
 class SpotMap(Chunk):
     """Spot map (DL_SPOT_PROJECTOR)."""
 
     name: bytes = strz("file name; 3ds Max writes 13 bytes whatever its length")
 
 
-@chunk(0x4655, home=_SPOT)
+@chunk(0x4655, parents=_SPOT)
 class SpotRange(Chunk):
     """Spot range of older releases (DL_SPOT_RANGE)."""
 
     range: float = f32("range")
 
 
-@chunk(0x4656, home=_SPOT)
+@chunk(0x4656, parents=_SPOT)
 class SpotRoll(Chunk):
     """Spot roll (DL_SPOT_ROLL)."""
 
     roll: float = f32("roll in degrees; 3ds Max writes radians here")
 
 
-@chunk(0x4657, home=_SPOT)
+@chunk(0x4657, parents=_SPOT)
 class SpotAspect(Chunk):
     """Aspect of a rectangular spot (DL_SPOT_ASPECT)."""
 
     aspect: float = f32("height / width", default=1.0)
 
 
-@chunk(0x4658, home=_SPOT)
+@chunk(0x4658, parents=_SPOT)
 class SpotRayBias(Chunk):
     """Spot ray trace bias (DL_RAY_BIAS)."""
 
@@ -328,7 +328,7 @@ class SpotRayBias(Chunk):
 AmbientLight = declare_opaque(0x4680, "AmbientLight", "Ambient light (N_AMBIENT_LIGHT).", _OBJECT)
 
 
-@chunk(0x4700, home=_OBJECT)
+@chunk(0x4700, parents=_OBJECT)
 class Camera(Chunk):
     """Camera (N_CAMERA)."""
 
@@ -338,12 +338,12 @@ class Camera(Chunk):
     lens: float = f32("lens in mm; the horizontal field of view is 2400 / lens degrees", default=50.0)
 
 
-@chunk(0x4710, home=(0x4700,))
+@chunk(0x4710, parents=(0x4700,))
 class CameraSeeCone(Chunk):
     """Camera shows its cone (CAM_SEE_CONE)."""
 
 
-@chunk(0x4720, home=(0x4700,))
+@chunk(0x4720, parents=(0x4700,))
 class CameraRanges(Chunk):
     """Camera ranges (CAM_RANGES): of the atmosphere, not clip planes."""
 
@@ -351,14 +351,14 @@ class CameraRanges(Chunk):
     far: float = f32("far")
 
 
-@chunk(0x4F00, home=(0x4000, 0x4100))
+@chunk(0x4F00, parents=(0x4000, 0x4100))
 class Hierarchy(Chunk):
     """Hierarchy in the editor (HIERARCHY); 3D Studio does not use it, Blender's exporter may write it."""
 
     index: int = u16("number of the object")
 
 
-@chunk(0x4F10, home=(0x4F00,))
+@chunk(0x4F10, parents=(0x4F00,))
 class HierarchyParent(Chunk):
     """Parent of the object (PARENT_OBJECT)."""
 

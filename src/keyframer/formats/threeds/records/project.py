@@ -35,7 +35,7 @@ for _id, _name, _words in (
     (0xC705, "ProjectSegmentEnd", "Last frame of the segment (C_SEG_END)."),
     (0xC710, "ProjectCurrentTime", "Current frame (C_CURTIME)."),
     (0xC715, "ProjectLength", "Length of the animation (C_ANIMLENGTH)."),
-    (0xC755, "ProjectPreviewRate", "Frames a second of previews (C_PV_FPS)."),
+    (0xC755, "ProjectPreviewRate", "Frames per second of previews (C_PV_FPS)."),
     (0xCA42, "ProjectTension", "Default tension (C_TENS_DEFAULT)."),
     (0xCA44, "ProjectContinuity", "Default continuity (C_CONT_DEFAULT)."),
     (0xCA46, "ProjectBias", "Default bias (C_BIAS_DEFAULT)."),
@@ -53,7 +53,7 @@ for _id, _name, _words in (
 class ProjectSetting(RawChunk):
     """Any other setting of a project, C000 to CEFF (folders, grids, render and lofter options); layout unknown."""
 
-    homes = _PROJECT
+    parents = _PROJECT
     opaque = True
 
 

@@ -91,7 +91,7 @@ class Merger(bridge.Merger[Options]):
                 step = round(original_clip.rate / whole)
             clip = in_time_unit(given, original_clip.unit, whole * float(step), float(step))
             if round(fps) != fps:
-                words = f"{max(round(fps), 1)} frames a second; the clip has {fps:g}"
+                words = f"{max(round(fps), 1)} frames per second; the clip has {fps:g}"
                 report.add(Outcome.APPROXIMATED, "/clips/rate", words)
         first, last = (step * float(round(time / step)) for time in (clip.start, clip.end))
         changed = clip is not given or (clip.start, clip.end) != (original_clip.start, original_clip.end)

@@ -100,7 +100,7 @@ class _Builder:
         materials = self._materials()
         self._nodes()
         self._link()
-        self._carry(materials)
+        self._attach_parts(materials)
         self._clip()
         self._skins()
         header = self.document.first(FileHeader)
@@ -194,7 +194,7 @@ class _Builder:
                 name = repr(self._text(record.name + b".Target"))
                 self.reporter.report(LINK_UNRESOLVED_NAME, record, kind="target", name=name)
 
-    def _carry(self, materials: dict[int, int]) -> None:
+    def _attach_parts(self, materials: dict[int, int]) -> None:
         scene = self.scene
         for record, node in zip(self.records, scene.nodes, strict=True):
             if isinstance(record, r.Mesh):
