@@ -13,7 +13,7 @@ from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.curves.rotation_forms import increments
 from keyframer.formats import format_by_name
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.merged_files import lay_out, named_columns
+from keyframer.formats.hale3d.bridge.merged_files import arrange_columns, named_columns
 from keyframer.formats.hale3d.bridge.quaternions import with_negative_w, with_w
 from keyframer.formats.hale3d.records import Joint
 from keyframer.formats.kit.scene_reading import Reporter
@@ -71,7 +71,7 @@ def test_columns_that_are_named_and_laid_out_again(rows: npt.NDArray[np.float32]
         most = 6 - flags.bit_count()
         joints.append(Joint(-1, flags | 0x140, data.draw(st.integers(0, most))))
     before = dict(enumerate(joints))
-    made, again = lay_out(rows, before, before, named_columns(rows, joints))
+    made, again = arrange_columns(rows, before, before, named_columns(rows, joints))
     assert made.tobytes() == rows.tobytes()
     assert [(each.flags, each.start_index) for each in again.values()] == [(j.flags, j.start_index) for j in joints]
 

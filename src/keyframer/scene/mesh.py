@@ -83,7 +83,7 @@ class Skin:
     joints: list[int]
     """node numbers"""
     inverse_bind: Floats
-    """(J, 4, 4) from the space of ``influence_positions`` (or of the mesh) to the space of each joint"""
+    """(J, 4, 4) from the space of the mesh to the space of each joint"""
     vertices: Ints
     """(I,) the vertex of each influence, in ascending order"""
     influences: Ints

@@ -97,7 +97,7 @@ class MergedFiles:
         if frames is not None and stored is not None:
             table: Any = frames.rows
             stored = copy.copy(stored)
-            stored.rows, joints = lay_out(self.pair.rows, dict(enumerate(self.pair.joints)), joints, table)
+            stored.rows, joints = arrange_columns(self.pair.rows, dict(enumerate(self.pair.joints)), joints, table)
         animation = copy.copy(top)
         animation.children = [*joints.values(), *([] if stored is None else [stored])]
         return animation
@@ -143,7 +143,7 @@ def _places(joint: Joint) -> range:
     return range(joint.start_index, joint.start_index + len(joint.moving))
 
 
-def lay_out(
+def arrange_columns(
     rows: Singles, before: Mapping[int, Joint], merged: Mapping[int, Joint], table: FrameTable
 ) -> tuple[Singles, dict[int, Joint]]:
     """Return the rows of a merged table, and its joints with their column positions.

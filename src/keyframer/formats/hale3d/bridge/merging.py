@@ -54,10 +54,14 @@ class Merger(bridge.Merger[Options]):
         """Write both files as one tree. Parents and weights refer to joints by `Matching.key`."""
         pair, before, matching = original.links, original.scene, original.matching
         if bool(scene.clips) != bool(before.clips):
-            raise CannotMerge("a model alone does not move" if scene.clips else "an animation without a clip")
-        had = len(pair.names)
-        kept = {new: old for new, old in matching.nodes.items() if old < had}
-        shown = sorted((new for new, old in matching.nodes.items() if old >= had), key=lambda new: matching.nodes[new])
+            raise CannotMerge(
+                "a model without an animation cannot move" if scene.clips else "an animation without a clip"
+            )
+        joint_count = len(pair.names)
+        kept = {new: old for new, old in matching.nodes.items() if old < joint_count}
+        shown = sorted(
+            (new for new, old in matching.nodes.items() if old >= joint_count), key=lambda new: matching.nodes[new]
+        )
         keys = {node: matching.key(node, before) for node in range(len(scene.nodes))}
         report = LossReport("hale3d")
         clip = first_clip(scene, report)
@@ -72,10 +76,10 @@ class Merger(bridge.Merger[Options]):
         if set(joints.nodes) & set(shown):
             raise CannotMerge("joints below a mesh")
         if has_free_vertices(scene, set(range(len(scene.nodes))) - set(shown)):
-            raise CannotMerge("vertices that no joint carries")
-        meshes = {number: pair.meshes[matching.nodes[number] - had] for number in shown}
-        like = OriginalConventions(pair, before, kept, keys, meshes)
-        writer = PairWriter(scene, joints, report, like)
+            raise CannotMerge("vertices without a joint")
+        meshes = {number: pair.meshes[matching.nodes[number] - joint_count] for number in shown}
+        conventions = OriginalConventions(pair, before, kept, keys, meshes)
+        writer = PairWriter(scene, joints, report, conventions)
         animated = list(writer.animated_joints(clip)) if scene.clips else []
         records = [record for record, _ in animated]
         named = {

@@ -31,11 +31,13 @@ _NEW = OriginalConventions()
 class PairWriter:
     """Writes the joints and meshes of a scene; in the form of its original, if any."""
 
-    def __init__(self, scene: Scene, joints: Joints, report: LossReport, like: OriginalConventions = _NEW) -> None:
-        self.scene, self.joints, self.report, self.like = scene, joints, report, like
-        self.names = like.names(scene, joints.nodes)
+    def __init__(
+        self, scene: Scene, joints: Joints, report: LossReport, conventions: OriginalConventions = _NEW
+    ) -> None:
+        self.scene, self.joints, self.report, self.conventions = scene, joints, report, conventions
+        self.names = conventions.names(scene, joints.nodes)
         self.place_of = joints.place_of
-        self.numbers = like.keys or self.place_of
+        self.numbers = conventions.keys or self.place_of
         """numbers of joints, for parents and weights"""
         self.parts: dict[int, tuple[str, int]] = {}
         """the node of each record, by the record's `id`"""
@@ -55,14 +57,14 @@ class PairWriter:
             turns = with_negative_w(self.joints.rotations_xyzw[:, place])
             rows = np.concatenate([self.joints.positions[:, place], turns[:, :3]], axis=1).astype(np.float32)
             joint = Joint(self._parent(node), 0, 0, name)
-            if node in self.like.kept:
+            if node in self.conventions.kept:
                 rest = self.scene.nodes[node]
                 position, orientation = np.asarray(rest.position), np.asarray(rest.rotation_xyzw)
                 base = np.array([*position, *orientation[:3]])
                 moving = np.abs(rows - base).max(axis=0) > _STILL
-                for bit in self.like.pair.joints[self.like.kept[node]].moving:
+                for bit in self.conventions.pair.joints[self.conventions.kept[node]].moving:
                     moving[bit] |= (node, "position" if bit < 3 else "rotation") in tracks
-                joint.name = name if self.like.pair.model is None else b""
+                joint.name = name if self.conventions.pair.model is None else b""
             else:
                 position, orientation = self.joints.positions[0, place].astype(np.float32), turns[0]
                 moving = (rows != rows[0]).any(axis=0)
@@ -88,10 +90,10 @@ class PairWriter:
 
     def _bind_pose(self) -> Floats:
         """Return (J, 4, 4) matrices of joints in model space."""
-        joints, pair = self.joints, self.like.pair
+        joints, pair = self.joints, self.conventions.pair
         if pair.animation is None and pair.model is None:
             return np.asarray(joints.rigid[0])
-        known = {node: _matrix(pair.bound[old]) for node, old in self.like.kept.items() if pair.bound}
+        known = {node: _matrix(pair.bound[old]) for node, old in self.conventions.kept.items() if pair.bound}
         known |= {node: affine.inverse(matrix) for node, matrix in self._inverse_bind().items()}
         local = affine.compose(joints.positions[0], joints.rotations_xyzw[0], np.ones(3))
         pose = np.array([known.get(node, matrix) for node, matrix in zip(joints.nodes, local, strict=True)])
@@ -110,8 +112,8 @@ class PairWriter:
                 continue
             skin = self.scene.skins[node.skin]
             for joint, matrix in zip(skin.joints, np.asarray(skin.inverse_bind, np.float64), strict=True):
-                if number not in self.like.meshes:
-                    if joint not in self.like.kept:
+                if number not in self.conventions.meshes:
+                    if joint not in self.conventions.kept:
                         bound.setdefault(joint, matrix)
                 elif not np.allclose(bound.setdefault(joint, matrix), matrix):
                     raise CannotMerge("a skin with another bind pose")
@@ -119,7 +121,7 @@ class PairWriter:
 
     def meshes(self) -> list[Mesh]:
         """Return the meshes of all nodes, one for each material; those of the original first, in its order."""
-        stored, nodes = self.like.meshes, self.scene.nodes
+        stored, nodes = self.conventions.meshes, self.scene.nodes
         shown = [i for i, node in enumerate(nodes) if node.mesh is not None and i not in stored]
         shown = [i for i in shown if len(self.scene.meshes[nodes[i].mesh or 0].positions)]
         records = []

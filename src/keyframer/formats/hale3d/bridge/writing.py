@@ -78,7 +78,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     report_dropped(placed, clip, report, CAPABILITIES.handled)
     fps = options.fps or max(round(frames_per_second(clip)), 1)
     if not math.isclose(fps, clip.frames_per_second):
-        words = f"sampled at {fps} frames a second; the clip has {clip.frames_per_second:g}"
+        words = f"sampled at {fps} frames per second; the clip has {clip.frames_per_second:g}"
         report.add(Outcome.APPROXIMATED, "/clips/rate", words)
     joints = sample_joints(placed, clip, float(fps), report, depth_first=False)
     if not joints.nodes:
@@ -91,8 +91,8 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     if options.file == "model":
         if model is None:
             raise NothingToWrite("nothing to write: the scene has no meshes")
-        beside = ((".anim", encode(_animation(writer, clip, fps, dialect, report))),)
-        return Written(model, report, beside if options.companion and joints.moves() else ())
+        companion = ((".anim", encode(_animation(writer, clip, fps, dialect, report))),)
+        return Written(model, report, companion if options.companion and joints.moves() else ())
     document = _animation(writer, clip, fps, dialect, report)
     if model is None or not options.companion:
         if model is not None:
