@@ -133,7 +133,7 @@ def declared() -> dict[str, list[tuple[str, str]]]:
 
 def _entry_point_files(folder: str) -> list[str]:
     """List the entry point files of the packages in a folder. The empty name is the current folder, which is not
-    trusted and therefore skipped; Python's own folders, of many files, hold no packages."""
+    trusted and therefore skipped; Python's own folders have many files but no entry points."""
     if not folder or folder == _STANDARD or folder.startswith(_STANDARD + "/lib-dynload"):
         return []
     try:
@@ -145,7 +145,7 @@ def _entry_point_files(folder: str) -> list[str]:
 
 def _parse(path: str, groups: dict[str, list[tuple[str, str]]]) -> None:
     try:
-        file = os.open(path, os.O_RDONLY)  # most packages have no such file: `open` takes twice as long to say so
+        file = os.open(path, os.O_RDONLY)  # most packages have no such file, and `open` needs twice as long to fail
     except OSError:
         return
     try:

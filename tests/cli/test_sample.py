@@ -128,7 +128,7 @@ def test_some_nodes_only(run: Run) -> None:
     assert [node["name"] for node in found["nodes"]] == ["Rotor", "Tower"]
     ran = run("sample", EXAMPLE, "--node", "Nobody")
     assert ran.code == 3
-    assert ran.err == f"keyframer: {EXAMPLE}: no node is called 'Nobody'\n"
+    assert ran.err == f"keyframer: {EXAMPLE}: no node is named 'Nobody'\n"
     assert not ran.out
 
 

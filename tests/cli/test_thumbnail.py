@@ -192,7 +192,7 @@ def test_wrong_usage(run: Run, arguments: list[str | Path]) -> None:
 def test_a_camera_that_is_not_there(run: Run, tmp_path: Path) -> None:
     ran = run("thumbnail", EXAMPLE, "--camera", "Nobody\x1b[31m", "-o", tmp_path / "a.png")
     assert ran.code == 3
-    assert "no camera is called" in ran.err
+    assert "no camera is named" in ran.err
     assert "\x1b" not in ran.err
     assert not (tmp_path / "a.png").exists()
 

@@ -21,6 +21,7 @@ PHRASES = {
     r"numbers? that (is|are) none": "non-finite number",
     r"\bno say\b": "overridden",
     r"told once": "reported once",
+    r"\bno (node|camera|encoding|clip) is called\b": "no node is named",
     r"bearable": "truncated",
     r"counts as none": "treated as equal",
     r"as what looks at": "named as its camera or light",
@@ -65,6 +66,7 @@ NAMES = {
     *("shortcoming", "roughplaces", "with_these_tracks", "facts_of", "facts_table", "tell", "tell_layers", "modern"),
     *("tell_other_clips", "named_later", "name_all", "as_met", "circles", "first_places", "refusing", "drafted"),
     *("take_back", "let_go", "lay_out", "lay_on", "showing_of", "note_beside", "why_nowhere", "home_of", "inert"),
+    *("joints_like", "take_in", "stands_for"),
 }
 """names that a newcomer would not search for"""
 

@@ -54,7 +54,7 @@ def test_there_and_back(value: Dialect) -> None:
         ({"inner": {"size": 1, "colours": ["BLUE"]}}, "expected one of RED, GREEN"),
         ({"inner": None}, "expected an object"),
         ({"magic": "xx"}, "hex digits"),
-        ({"pair": [1]}, "expected a list of 2"),
+        ({"pair": [1]}, "expected a list of 2 values"),
         ({"pair": 3}, "expected a list"),
         ({"kind": "u16"}, "expected one of nul, u8"),
         ({"more": 1}, "unknown 'more'"),

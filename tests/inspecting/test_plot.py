@@ -115,7 +115,7 @@ def test_choosing() -> None:
     assert {channel.track.kind for channel in choose_channels(scene, [], ["position"])} == {"position"}
     assert {scene.nodes[channel.node].name for channel in choose_channels(scene, ["Sail*"])} >= {"Sail1", "Sail2"}
     assert all(len(channel.track.times) > 1 for channel in choose_channels(scene))
-    with pytest.raises(LookupError, match="no node is called 'nobody'"):
+    with pytest.raises(LookupError, match="no node is named 'nobody'"):
         choose_channels(scene, ["nobody"])
     with pytest.raises(LookupError, match="kind 'taste'"):
         choose_channels(scene, [], ["taste"])

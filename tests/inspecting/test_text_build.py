@@ -52,7 +52,7 @@ def refused(text: str | bytes) -> TextError:
         ('"record": "NodeHeader"', '"record": "NodeHead"', "/record", "unknown record 'NodeHead'"),
         ('"record": "NodeHeader"', '"recor": "NodeHeader"', "/record", "expected the name of a record"),
         ('"record": "NodeHeader"', '"record": "NodeHeader", "colour": 1', "/colour", "unknown key"),
-        ('"record": "NodeHeader"', '"record": "NodeHeader", "claimed": [1]', "/claimed", "expected a list of 2"),
+        ('"record": "NodeHeader"', '"record": "NodeHeader", "claimed": [1]', "/claimed", "expected a list of 2 values"),
         ('"record": "NodeHeader"', '"record": "NodeHeader", "tail": "0g"', "/tail", "hex digits"),
         ('"name": "Tower"', '"name": "T\\\\q"', "/fields/name", "unknown escape"),
         ('"name": "Tower"', '"name": "\u0416"', "/fields/name", "not an 8-bit character"),

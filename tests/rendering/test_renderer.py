@@ -87,7 +87,7 @@ def test_the_files_camera_is_taken_if_it_shows_something() -> None:
     assert (np.asarray(away.picture(0.0))[:, :, 3] > 0).any()  # it looks away: a fitted view is taken
     forced = Renderer(with_camera((0.0, -5.0, 0.0), (0.0, -10.0, 0.0)), Settings(32, 32, camera="eye", background=None))
     assert not np.asarray(forced.picture(0.0))[:, :, 3].any()
-    with pytest.raises(LookupError, match="no camera is called 'other'"):
+    with pytest.raises(LookupError, match="no camera is named 'other'"):
         Renderer(Scene(), Settings(camera="other"))
 
 

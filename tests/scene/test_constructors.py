@@ -82,7 +82,7 @@ def test_nodes_are_found_by_name() -> None:
     assert scene.node("Sail2") is scene.nodes[2]
     assert scene.find_all("Sail*") == [1, 2]
     for look in (scene.find, scene.node, scene.find_all):
-        with pytest.raises(LookupError, match="no node is called 'hub'; did you mean 'Hub'"):
+        with pytest.raises(LookupError, match="no node is named 'hub'; did you mean 'Hub'"):
             look("hub")
 
 

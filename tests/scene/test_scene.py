@@ -168,7 +168,7 @@ def test_defaults_are_not_shared() -> None:
 def test_looking_things_up() -> None:
     scene = full_scene()
     assert scene.node("b") is scene.nodes[1]
-    with pytest.raises(LookupError, match="no node is called 'x'"):
+    with pytest.raises(LookupError, match="no node is named 'x'"):
         scene.node("x")
     assert [channel.track.kind for channel in scene.channels_of(0)] == ["position"]
     assert list(scene.channels_of(1)) == []

@@ -26,9 +26,9 @@ _FINISHERS = 3
 """threads that wait for the disk: 216 small files per second with one, 298 with two, 700 with four, on a journaling
 file system
 """
-_SWITCH = 0.0005
-"""seconds that a thread back from the disk waits for the interpreter, at most; Python's own 0.005 for each of the steps
-from synced to answered made workers wait for their outputs"""
+_SWITCH_INTERVAL = 0.0005
+"""the longest time in seconds that a thread waits for the interpreter after its output has been synced; with Python's
+default of 0.005, workers had to wait for their outputs"""
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -62,7 +62,7 @@ def main() -> None:
 def serve(calls: IO[bytes], answers: IO[bytes], memory: int | None) -> None:
     """Execute calls until there are no more."""
     limit_memory(memory)
-    sys.setswitchinterval(_SWITCH)
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     gc.set_threshold(
         100_000, 50, 100
     )  # saves 4 % of the time: docs/decisions/0010-lazy-fields-and-garbage-collection.md
@@ -84,7 +84,7 @@ def _serve(calls: IO[bytes], answers: _Answers, memory: int | None) -> None:
             base = base or size
             retire = memory is not None and size - base > (memory - base) / 4
             answers.give(good, value, retire)
-            if retire:  # what a file left behind must not reduce the share of the next one
+            if retire:  # memory that this file did not release would be missing for the next one
                 answers.wait()
                 return
 

@@ -349,8 +349,8 @@ def _compile_group(columns: KeyColumns, shape: str, form: RotationForm, moment: 
 
 
 def _keys_at(columns: KeyColumns, moment: float) -> tuple[Indices, Flags]:
-    """Return (n,) the last key of each track at or before a moment, and whether the track has its value then: the
-    moment is that of the key, or after the last one of a track that plays once.
+    """Return two arrays of shape (n,): the last key of each track at or before a moment, and whether the track has
+    exactly the value of this key. That is so at the time of the key, and after the last key of a track that plays once.
     """
     passed = np.bincount(columns.track[columns.times <= moment], minlength=len(columns.counts))
     rows = columns.starts + np.maximum(passed - 1, 0)

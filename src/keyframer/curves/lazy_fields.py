@@ -66,7 +66,7 @@ class LazyFields:
                     raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
                 make, *known = later
                 for field, value in make(*known).items():
-                    if not _is_set(self, field):  # else somebody was faster, or gave it another value
+                    if not _is_set(self, field):  # another thread may have set it, or a caller another value
                         setattr(self, field, value)
                 return object.__getattribute__(self, name)
             value = declared.default.make()

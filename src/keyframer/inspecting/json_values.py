@@ -86,7 +86,7 @@ def _from_sequence(value: object, origin: Any, items: tuple[Any, ...]) -> Any:
     elif origin is list:
         items = items * len(value)
     if len(items) != len(value):
-        raise ValueError(f"expected a list of {len(items)}")
+        raise ValueError(f"expected a list of {len(items)} values")
     return origin(from_plain(item, expected) for item, expected in zip(value, items, strict=True))
 
 

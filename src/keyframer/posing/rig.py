@@ -83,7 +83,7 @@ class States:
 
 MATRICES_PER_BLOCK = 8_192
 """matrices placed at once: 1 MB, so that a block and its products stay in the cache of the processor"""
-_LOOK = 1_500
+_SAMPLES_PER_AIM = 1_500
 """cost of aiming one node at its target in the budget of samples, besides its matrices"""
 
 
@@ -127,7 +127,7 @@ class Rig(RestPose):
         """Return the matrices (T, nodes, 4, 4) in scene space, with cameras and lights aimed at their targets."""
         aims = sum(len(level.aimed) for level in self._moving_levels)
         blocks = -(-count // self._times_per_block)
-        spend("samples", count * self.locals.rest.size + blocks * aims * _LOOK)
+        spend("samples", count * self.locals.rest.size + blocks * aims * _SAMPLES_PER_AIM)
         out = np.empty((count, *self.locals.rest.shape))
         out[:] = self.world_at_rest
         if not self._moving_levels:

@@ -99,7 +99,7 @@ class Renderer:
         self._cameras = {node.name: at for at, node in enumerate(scene.nodes) if node.camera is not None}
         if self.settings.camera not in ("auto", "fit", *self._cameras):
             near = did_you_mean(self.settings.camera, ("auto", "fit", *self._cameras))
-            raise LookupError(f"no camera is called {self.settings.camera!r}{near}")
+            raise LookupError(f"no camera is named {self.settings.camera!r}{near}")
 
     @cached_property
     def _camera(self) -> int | None:

@@ -104,10 +104,10 @@ _PLACE: dict[str, Shape] = {"position": (3,), "rotation_xyzw": (4,), "scale": (3
 _MORE: dict[str, Shape] = {"scale_axes_xyzw": (4,), "pivot": (3,)}
 _NUMBER = (int, type(None))
 _LINKS = {
-    "parent": "a node (scene.find gives it)",
+    "parent": "a node (scene.find returns it)",
     "mesh": "a mesh",
     "camera": "a camera",
     "light": "a light",
     "skin": "a skin",
-    "target": "a node (scene.find gives it)",
+    "target": "a node (scene.find returns it)",
 }

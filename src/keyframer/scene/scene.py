@@ -119,7 +119,7 @@ class Scene:
         return numbers
 
     def _no_node(self, name: str) -> LookupError:
-        return LookupError(f"no node is called {name!r}{did_you_mean(name, (node.name for node in self.nodes))}")
+        return LookupError(f"no node is named {name!r}{did_you_mean(name, (node.name for node in self.nodes))}")
 
     def channels_of(self, node: int, clip: int = 0) -> Iterator[Channel]:
         """Return the channels of a node, in file order."""

@@ -84,7 +84,7 @@ def describe_clip(clip: Clip, first: int, curves: ClipCurves, places: Finder | N
 
 def describe_losses(report: LossReport, images: Sequence[TextureUse]) -> Json:
     """Return the losses of the page's model, and the missing images."""
-    worth_telling = [outcome for outcome in reversed(Outcome) if outcome is not Outcome.EXACT]
+    not_exact = [outcome for outcome in reversed(Outcome) if outcome is not Outcome.EXACT]
     return {
         "summary": shown(report.summary(), 1_000),
         "losses": [
@@ -93,7 +93,7 @@ def describe_losses(report: LossReport, images: Sequence[TextureUse]) -> Json:
                 "count": report.count(outcome),
                 "listed": [_loss(loss) for loss in report.of(outcome)[:MOST_LOSSES]],
             }
-            for outcome in worth_telling
+            for outcome in not_exact
             if report.count(outcome)
         ],
         "images": [

@@ -211,8 +211,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.settimeout(ANSWER_SECONDS)
 
     def _head(self) -> bytes:
-        """Read everything up to the empty line, within one time limit for all of it, so that sending slowly does not
-        help.
+        """Read everything up to the empty line, within one time limit, which a client cannot extend by sending
+        slowly.
         """
         deadline = time.monotonic() + self.server.viewer.head_seconds
         head = b""

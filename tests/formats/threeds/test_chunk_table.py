@@ -89,7 +89,7 @@ HOMES = {
 }
 
 
-@pytest.mark.parametrize("home", HOMES, ids=[f"{parents:04x}" for parents in HOMES])
+@pytest.mark.parametrize("parents", HOMES, ids=[f"{parents:04x}" for parents in HOMES])
 def test_declared_at_home(parents: int) -> None:
     for number in HOMES[parents]:
         assert number in CHUNKS, f"{number:04x}"
@@ -122,7 +122,7 @@ def test_settings_of_projects_are_kept_without_a_word(number: int) -> None:
     assert setting.opaque
 
 
-@pytest.mark.parametrize("home", [0x4D4D, 0x3D3D, 0x4000, 0x4610, 0xA200, 0xB002, 0xB000])
+@pytest.mark.parametrize("parents", [0x4D4D, 0x3D3D, 0x4000, 0x4610, 0xA200, 0xB002, 0xB000])
 @pytest.mark.parametrize("number", [0x0000, 0xFFFF])
 def test_placeholders_may_stand_anywhere(parents: int, number: int) -> None:
     document = decoded(at_home(parents, framed(number, b"?"), framed(number)))

@@ -109,7 +109,7 @@ _HEAD = 20
 
 
 def named_files(data: bytes) -> list[str]:
-    """Return paths below the folder of the file; those that lead elsewhere are left out, as in reading."""
+    """Return the paths of the files that a glTF file names, without those outside its folder, which are never read."""
     text = data[_HEAD : _HEAD + int.from_bytes(data[12:16], "little")] if data[:4] == b"glTF" else data
     names = dict.fromkeys(unquote(uri.decode("utf-8", "replace")) for uri in _URI.findall(text))
     apart = [split_name(name) for name in names]

@@ -110,8 +110,9 @@ def json_file(schema: str, version: int, record: object) -> bytes:
 
 
 def _indented(value: Any, margin: str) -> str:
-    """Return the result of ``json.dumps(value, indent=2)``, three times as fast: that visits values one by one in
-    Python. ``margin`` is the line break and what stands before the value.
+    """Return the same text as ``json.dumps(value, indent=2)``, which takes three times as long.
+
+    ``margin`` is a line break and the indentation of the value.
     """
     inner = margin + "  "
     if isinstance(value, dict) and value:

@@ -147,9 +147,9 @@ class Assembly:
         loaded = load_model(archive, member, self.limits, salvage=self.salvage)
         for issue in loaded.issues:
             self.issues.add(issue.type, f"{key}{issue.path}", issue.offset, severity=issue.severity, **issue.args)
-        return self._take_in(loaded, archive, key)
+        return self._add_content(loaded, archive, key)
 
-    def _take_in(self, loaded: Scene, archive: Archive, key: str) -> Model:
+    def _add_content(self, loaded: Scene, archive: Archive, key: str) -> Model:
         """Add the content of a loaded model to the scene."""
         scene = self.scene
         stem = os.path.splitext(os.path.basename(key))[0]

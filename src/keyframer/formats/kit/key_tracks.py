@@ -314,6 +314,6 @@ def axes_of_keys(axes: Track | None, scale: Track, node: Node, report: LossRepor
     if not np.array_equal(axes.times, scale.times):
         path = f"{plain_path('nodes', node.name)}/scale_axes"
         report.forget(path)
-        report.add(Outcome.DROPPED, path, "its keys have other times than those of the scale")
+        report.add(Outcome.DROPPED, path, "its keys are not at the times of the scale keys")
         return None
     return with_form(axes, RotationForm.QUATERNION_ABSOLUTE).values

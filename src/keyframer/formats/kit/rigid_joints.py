@@ -92,7 +92,7 @@ def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, d
     return matrices
 
 
-def joints_like(
+def joints_in_original_order(
     scene: Scene, kept: Mapping[int, int], times: Floats, untouched: Collection[int] = (), *, depth_first: bool
 ) -> Joints:
     """Sample the joints of an edited scene in the order of the original; `CannotMerge` if one of those is scaled.

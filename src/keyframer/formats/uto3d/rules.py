@@ -67,9 +67,9 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
 
 
 def _check_turn(reporter: Reporter, record: Any) -> None:
-    """Report an invalid rotation.
+    """Report a quaternion that is not of length 1.
 
-    It is neither of length 1 nor all zero, which the MAXScript exporter writes for no rotation.
+    All zeros are valid: the MAXScript exporter writes them for no rotation.
     """
     length = math.hypot(*map(float, record.rotation))
     if math.isfinite(length) and length != 0 and abs(length - 1) > 0.01:

@@ -203,7 +203,11 @@ class Buffers:
         if name.refusal is not None or not name.parts:
             raise item.fail(name.refusal or SEC_PATH_TRAVERSAL, "uri", name=safe_text(uri[:200]))
         if self._folder is None:
-            raise item.fail(IO_READ_FAILED, "uri", reason="a buffer in a file of its own needs the folder it is in")
+            raise item.fail(
+                IO_READ_FAILED,
+                "uri",
+                reason="a separate buffer file can be read only if the folder of the glTF file is known",
+            )
         if name.parts not in self._files:
             path = self._folder.joinpath(*name.parts)
             try:
@@ -274,7 +278,7 @@ _ADVICE = {
     "KHR_texture_basisu": "convert its KTX2 images to PNG or JPEG first (gltf-transform ktxdecompress FILE NEW)",
 }
 """advice for files that need these extensions"""
-_OF_LOOKS = ("KHR_materials_", "EXT_materials_", "KHR_texture_", "EXT_texture_", "MSFT_texture_")
+_APPEARANCE_ONLY = ("KHR_materials_", "EXT_materials_", "KHR_texture_", "EXT_texture_", "MSFT_texture_")
 """prefixes of extensions that only affect the look of surfaces, not geometry or motion"""
 
 
@@ -295,7 +299,7 @@ def check_extensions(root: Item, issues: Findings) -> None:
         if name in understood:
             continue
         where = f"/extensionsRequired[{place}]"
-        if name.startswith(_OF_LOOKS):
+        if name.startswith(_APPEARANCE_ONLY):
             effect = advice(name) or "surfaces look different without it"
             issues.add(SEM_EXTENSION_UNKNOWN, where, 0, name=name, effect=effect)
         else:

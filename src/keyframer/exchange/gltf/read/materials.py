@@ -43,23 +43,24 @@ class MaterialReader:
         """Read the materials; `numbers` then maps indices of the file to them, -1 to the one of faces without any."""
         result: list[Material] = []
         self.numbers = [-1] * len(self._items)
-        stands_for: dict[int, int] = {}
+        replaced: dict[int, int] = {}
         for number, item in enumerate(self._items):
             kept = item.kept if ours else None
             if kept is not None and kept.has("helper"):
-                other = self._issues.attempt(self._stands_for, kept)
+                other = self._issues.attempt(self._replaced_material, kept)
                 if other is not None:
-                    stands_for[number] = other
+                    replaced[number] = other
                 continue
             material = self._issues.attempt(*((self._material, item) if kept is None else (self._restored, item, kept)))
             if material is not None:
                 self.numbers[number] = len(result)
                 result.append(material)
-        for number, other in stands_for.items():
+        for number, other in replaced.items():
             self.numbers[number] = self.numbers[other]
         return result
 
-    def _stands_for(self, kept: Item) -> int | None:
+    def _replaced_material(self, kept: Item) -> int | None:
+        """Return the number of the material that a helper material of the export replaces; the default has none."""
         if kept.choice("helper", ("default", "unmapped")) == "default":
             return None
         return kept.needed_index("of", len(self._items), "material")

@@ -72,10 +72,10 @@ class Palette:
             map_block = block.block(keyword)
             if map_block is not None and map_block.name(b"BITMAP") is not None:
                 material.maps[slot] = self._map(map_block)
-        stored_shading: dict[str, object] = {"shading": shading.decode("latin-1")} if shading else {}
+        stored: dict[str, object] = {"shading": shading.decode("latin-1")} if shading else {}
         if owner is not None:
-            stored_shading["part_of"] = decode_name(owner.name(b"MATERIAL_NAME") or b"", self._encoding)
-        self._reporter.mark(material, "ase", block, stored_shading)
+            stored["part_of"] = decode_name(owner.name(b"MATERIAL_NAME") or b"", self._encoding)
+        self._reporter.mark(material, "ase", block, stored)
         return material
 
     def _map(self, block: Block) -> TextureMap:

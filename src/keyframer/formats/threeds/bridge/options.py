@@ -38,4 +38,4 @@ class Options:
             try:
                 codecs.lookup(self.encoding)
             except LookupError:
-                raise ValueError(f"no encoding is called {self.encoding!r}") from None
+                raise ValueError(f"no encoding is named {self.encoding!r}") from None
