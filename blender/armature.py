@@ -168,27 +168,27 @@ class Armature:
             "scale": Target(self.object, f"{path}scale", np.eye(3)),
         }
 
-    def attach(self, thing: Any, number: int) -> None:
+    def attach(self, obj: Any, number: int) -> None:
         """Parent an object to a bone; Blender attaches it to the tail, which is compensated."""
-        thing.parent, thing.parent_type, thing.parent_bone = self.object, "BONE", self.bone_of[number]
+        obj.parent, obj.parent_type, obj.parent_bone = self.object, "BONE", self.bone_of[number]
         length = self.object.data.bones[self.bone_of[number]].length
-        thing.matrix_parent_inverse = Matrix.Translation((0.0, -length, 0.0))
+        obj.matrix_parent_inverse = Matrix.Translation((0.0, -length, 0.0))
 
-    def bind(self, thing: Any, number: int) -> None:
+    def bind(self, obj: Any, number: int) -> None:
         """Add vertex groups and the modifier for a skin to an object."""
         skin = self.scene.skins[number]
-        thing.parent = self.object
-        bound = SortedInfluences(skin, len(thing.data.vertices))
+        obj.parent = self.object
+        bound = SortedInfluences(skin, len(obj.data.vertices))
         for place in range(len(skin.joints)):
             here = np.flatnonzero(bound.joints == place)
             if not len(here):
                 continue
             vertices, which = np.unique(bound.owners[here], return_inverse=True)
             shares = np.bincount(which.reshape(-1), bound.shares[here])
-            group = thing.vertex_groups.new(name=self.deforming[number, place])
+            group = obj.vertex_groups.new(name=self.deforming[number, place])
             for share in np.unique(shares):
                 group.add(vertices[shares == share].tolist(), float(share), "REPLACE")
-        modifier = thing.modifiers.new("Armature", "ARMATURE")
+        modifier = obj.modifiers.new("Armature", "ARMATURE")
         modifier.object = self.object
 
 

@@ -65,8 +65,8 @@ class _Reader:
     def __init__(self, context: Any, report: LossReport, selected: bool, animated: bool) -> None:
         self.context = context
         self.report = report
-        chosen = [thing for thing in context.view_layer.objects if not selected or thing.select_get()]
-        self.things: list[Any] = sorted(chosen, key=_depth)
+        chosen = [obj for obj in context.view_layer.objects if not selected or obj.select_get()]
+        self.objects: list[Any] = sorted(chosen, key=_depth)
         stage = context.scene
         first, last = (stage.frame_start, stage.frame_end) if animated else (stage.frame_current,) * 2
         self.frames = np.arange(first, last + 1.0)
@@ -77,8 +77,8 @@ class _Reader:
 
     def read(self, scale: float) -> Scene:
         scene, stage = self.scene, self.context.scene
-        for thing in self.things:
-            self._add_node(thing)
+        for obj in self.objects:
+            self._add_node(obj)
         world, states = self._sample_frames()
         self._place(world)
         self.clip = Clip(
@@ -87,9 +87,9 @@ class _Reader:
             end=float(self.frames[-1]),
             rate=stage.render.fps / stage.render.fps_base,
         )
-        for thing in self.things:
-            self._fill(thing)
-            self._aim(thing, world, states)
+        for obj in self.objects:
+            self._fill(obj)
+            self._aim(obj, world, states)
         if len(self.frames) > 1:
             scene.clips.append(self.clip)
             self.length = _TOLERANCE * scene_size(scene)
@@ -100,23 +100,23 @@ class _Reader:
             scene.environment = Environment(background_color=background, uses={"background_color"})
         return scene if scale == 1.0 else in_space(scene, scene.space, scale)
 
-    def _add_node(self, thing: Any) -> None:
+    def _add_node(self, obj: Any) -> None:
         kind = {"CAMERA": NodeKind.CAMERA, "LIGHT": NodeKind.LIGHT, "EMPTY": NodeKind.DUMMY}
         parent = None
-        if thing.parent is not None:
-            bone = thing.parent_bone if thing.parent_type == "BONE" else ""
-            parent = self.numbers.get((thing.parent.name, bone), self.numbers.get((thing.parent.name, "")))
-        if thing.instance_type != "NONE":
+        if obj.parent is not None:
+            bone = obj.parent_bone if obj.parent_type == "BONE" else ""
+            parent = self.numbers.get((obj.parent.name, bone), self.numbers.get((obj.parent.name, "")))
+        if obj.instance_type != "NONE":
             detail = "instances are not written; make them real objects first"
-            self.report.add(Outcome.DROPPED, f"/nodes/{thing.name}/instances", detail)
-        self._append((thing.name, ""), Node(thing.name, kind.get(thing.type, NodeKind.OBJECT), parent))
-        if thing.type == "ARMATURE":
+            self.report.add(Outcome.DROPPED, f"/nodes/{obj.name}/instances", detail)
+        self._append((obj.name, ""), Node(obj.name, kind.get(obj.type, NodeKind.OBJECT), parent))
+        if obj.type == "ARMATURE":
             self.scene.nodes[-1].kind = NodeKind.DUMMY
-            for bone in thing.pose.bones:  # parents come before their children
-                above = (thing.name, bone.parent.name if bone.parent else "")
-                self._append((thing.name, bone.name), Node(bone.name, NodeKind.BONE, self.numbers[above]))
-        elif thing.type not in (*_SURFACES, "CAMERA", "LIGHT", "EMPTY"):
-            self.report.add(Outcome.DROPPED, f"/nodes/{thing.name}", f"what is in a {thing.type.lower()}")
+            for bone in obj.pose.bones:  # parents come before their children
+                above = (obj.name, bone.parent.name if bone.parent else "")
+                self._append((obj.name, bone.name), Node(bone.name, NodeKind.BONE, self.numbers[above]))
+        elif obj.type not in (*_SURFACES, "CAMERA", "LIGHT", "EMPTY"):
+            self.report.add(Outcome.DROPPED, f"/nodes/{obj.name}", f"what is in a {obj.type.lower()}")
 
     def _append(self, key: tuple[str, str], node: Node) -> None:
         self.numbers[key] = len(self.scene.nodes)
@@ -133,8 +133,8 @@ class _Reader:
                 stage.frame_set(int(frame))
             graph = self.context.evaluated_depsgraph_get()
             for (name, bone), number in self.numbers.items():
-                thing = bpy.data.objects[name].evaluated_get(graph)
-                matrix = thing.matrix_world @ thing.pose.bones[bone].matrix if bone else thing.matrix_world
+                obj = bpy.data.objects[name].evaluated_get(graph)
+                matrix = obj.matrix_world @ obj.pose.bones[bone].matrix if bone else obj.matrix_world
                 world[row, number] = np.array(matrix)
                 if not bone:
                     for kind, value in self._states(bpy.data.objects[name]).items():
@@ -143,19 +143,19 @@ class _Reader:
             stage.frame_set(before[0], subframe=before[1])
         return world, {key: np.array(rows, np.float64).reshape(len(rows), -1) for key, rows in states.items()}
 
-    def _states(self, thing: Any) -> dict[str, Any]:
+    def _states(self, obj: Any) -> dict[str, Any]:
         """Return the animated values other than transforms."""
-        animated_values: dict[str, Any] = {"visible": not thing.hide_render}
-        if thing.type == "CAMERA":
-            animated_values["fov"] = math.degrees(thing.data.angle_x)
-        elif thing.type == "LIGHT":
-            animated_values["color"] = shown_color(thing.data.color).tolist()
-            animated_values["multiplier"] = thing.data.energy / _watts(thing.data)
-            if thing.data.type == "SPOT":
-                animated_values["falloff"] = math.degrees(thing.data.spot_size)
-                animated_values["hotspot"] = animated_values["falloff"] * (1.0 - thing.data.spot_blend)
-        elif thing.type == "MESH" and thing.data.shape_keys is not None:
-            weights = [key.value for key in thing.data.shape_keys.key_blocks[1:]]
+        animated_values: dict[str, Any] = {"visible": not obj.hide_render}
+        if obj.type == "CAMERA":
+            animated_values["fov"] = math.degrees(obj.data.angle_x)
+        elif obj.type == "LIGHT":
+            animated_values["color"] = shown_color(obj.data.color).tolist()
+            animated_values["multiplier"] = obj.data.energy / _watts(obj.data)
+            if obj.data.type == "SPOT":
+                animated_values["falloff"] = math.degrees(obj.data.spot_size)
+                animated_values["hotspot"] = animated_values["falloff"] * (1.0 - obj.data.spot_blend)
+        elif obj.type == "MESH" and obj.data.shape_keys is not None:
+            weights = [key.value for key in obj.data.shape_keys.key_blocks[1:]]
             animated_values["morph"] = [1.0 - sum(weights), *weights]
         return animated_values
 
@@ -177,32 +177,32 @@ class _Reader:
 
     # Object data
 
-    def _fill(self, thing: Any) -> None:
+    def _fill(self, obj: Any) -> None:
         scene = self.scene
-        number = self.numbers[thing.name, ""]
+        number = self.numbers[obj.name, ""]
         node = scene.nodes[number]
-        node.hidden = bool(thing.hide_render)
-        if thing.type == "CAMERA":
+        node.hidden = bool(obj.hide_render)
+        if obj.type == "CAMERA":
             node.camera = len(scene.cameras)
-            planes = (thing.data.clip_start, thing.data.clip_end)
-            if thing.data.type != "PERSP":
+            planes = (obj.data.clip_start, obj.data.clip_end)
+            if obj.data.type != "PERSP":
                 detail = "written as a perspective camera"
-                self.report.add(Outcome.DROPPED, f"/cameras/{thing.data.name}/{thing.data.type.lower()}", detail)
-            if thing.data.shift_x or thing.data.shift_y:
-                self.report.add(Outcome.DROPPED, f"/cameras/{thing.data.name}/shift", "lens shift cannot be stored")
-            scene.cameras.append(Camera(thing.data.name, fov_degrees=math.degrees(thing.data.angle_x), clip=planes))
-        elif thing.type == "LIGHT":
+                self.report.add(Outcome.DROPPED, f"/cameras/{obj.data.name}/{obj.data.type.lower()}", detail)
+            if obj.data.shift_x or obj.data.shift_y:
+                self.report.add(Outcome.DROPPED, f"/cameras/{obj.data.name}/shift", "lens shift cannot be stored")
+            scene.cameras.append(Camera(obj.data.name, fov_degrees=math.degrees(obj.data.angle_x), clip=planes))
+        elif obj.type == "LIGHT":
             node.light = len(scene.lights)
-            scene.lights.append(self._light(thing.data))
-        elif thing.type in _SURFACES:
-            self._surface(thing, node)
+            scene.lights.append(self._light(obj.data))
+        elif obj.type in _SURFACES:
+            self._surface(obj, node)
 
-    def _aim(self, thing: Any, world: np.ndarray, states: dict[tuple[int, str], np.ndarray]) -> None:
+    def _aim(self, obj: Any, world: np.ndarray, states: dict[tuple[int, str], np.ndarray]) -> None:
         """Set the target that a camera or light had when it was imported, if it is still aimed at it at every frame."""
-        goal = thing.get(TARGET)
-        if thing.type not in ("CAMERA", "LIGHT") or not isinstance(goal, bpy.types.Object):
+        goal = obj.get(TARGET)
+        if obj.type not in ("CAMERA", "LIGHT") or not isinstance(goal, bpy.types.Object):
             return
-        number, target = self.numbers[thing.name, ""], self.numbers.get((goal.name, ""))
+        number, target = self.numbers[obj.name, ""], self.numbers.get((goal.name, ""))
         if target is None:
             return
         aimed = aim_matrices(self.scene, world[:, number, :3, 3], world[:, target, :3, 3], np.zeros(len(world)))
@@ -213,7 +213,7 @@ class _Reader:
         roll = np.degrees(np.unwrap(-np.arctan2(up, across)))
         node = self.scene.nodes[number]
         node.target, self.scene.nodes[target].kind = target, NodeKind.TARGET
-        carried = self.scene.cameras[-1] if thing.type == "CAMERA" else self.scene.lights[-1]
+        carried = self.scene.cameras[-1] if obj.type == "CAMERA" else self.scene.lights[-1]
         carried.roll_degrees = float(roll[0])
         states[number, "roll"] = roll[:, None]
         self.turns[number] = self.turns[number][:1]
@@ -229,27 +229,29 @@ class _Reader:
             light.hotspot_degrees = light.falloff_degrees * (1.0 - getattr(data, "spot_blend", 0.5))
         return light
 
-    def _surface(self, thing: Any, node: Node) -> None:
-        """Return the mesh with all modifiers applied, except armatures and shape keys, which become a skin and a
-        morph."""
-        modifier = next((each for each in thing.modifiers if each.type == "ARMATURE" and each.object), None)
-        keys = thing.data.shape_keys if thing.type == "MESH" else None
+    def _surface(self, obj: Any, node: Node) -> None:
+        """Add the mesh of an object. Modifiers are applied, except armatures and shape keys, which become a skin and
+        a morph."""
+        modifier = next(
+            (candidate for candidate in obj.modifiers if candidate.type == "ARMATURE" and candidate.object), None
+        )
+        keys = obj.data.shape_keys if obj.type == "MESH" else None
         rig = modifier.object if modifier is not None and (modifier.object.name, "") in self.numbers else None
         if rig is None and keys is None:
-            held = thing.evaluated_get(self.context.evaluated_depsgraph_get())
+            source = obj.evaluated_get(self.context.evaluated_depsgraph_get())
         else:
-            held = thing
-            others = [each.name for each in thing.modifiers if each != modifier]
+            source = obj
+            others = [other.name for other in obj.modifiers if other != modifier]
             if others:
                 detail = f"not applied to a mesh that changes its shape: {', '.join(others)}"
-                self.report.add(Outcome.DROPPED, f"/nodes/{thing.name}/modifiers", detail)
-        data = held.to_mesh()
+                self.report.add(Outcome.DROPPED, f"/nodes/{obj.name}/modifiers", detail)
+        data = source.to_mesh()
         if data is None:
             return
         try:
-            mesh = self._mesh(thing, data)
+            mesh = self._mesh(obj, data)
         finally:
-            held.to_mesh_clear()
+            source.to_mesh_clear()
         node.mesh = len(self.scene.meshes)
         self.scene.meshes.append(mesh)
         if keys is not None:
@@ -258,9 +260,9 @@ class _Reader:
             node.morph = Morph([block.name for block in keys.key_blocks], shapes)
         if rig is not None:
             node.skin = len(self.scene.skins)
-            self.scene.skins.append(self._skin(thing, rig))
+            self.scene.skins.append(self._skin(obj, rig))
 
-    def _mesh(self, thing: Any, data: Any) -> Mesh:
+    def _mesh(self, obj: Any, data: Any) -> Mesh:
         self._report_layers(data)
         data.calc_loop_triangles()
         triangles = data.loop_triangles
@@ -282,7 +284,7 @@ class _Reader:
         if colors is not None and len(owner):
             mesh.colors = shown_color(_column(colors.data, "color", 4)[:, :3])
             mesh.color_corners = loops if colors.domain == "CORNER" else mesh.corners
-        numbers = [self._material(slot.material) for slot in thing.material_slots]
+        numbers = [self._material(slot.material) for slot in obj.material_slots]
         if numbers and len(owner):
             chosen = _column(triangles, "material_index", 1, np.int32)[:, 0]
             mesh.face_materials = np.array(numbers)[np.minimum(chosen, len(numbers) - 1)]
@@ -302,29 +304,29 @@ class _Reader:
     def _report_other_clips(self) -> None:
         """Report imported clips that the scene does not play."""
         moved = [*bpy.data.objects, *bpy.data.cameras, *bpy.data.lights, *bpy.data.shape_keys]
-        played = [each.animation_data.action for each in moved if each.animation_data is not None]
+        played = [block.animation_data.action for block in moved if block.animation_data is not None]
         for action in clip_actions():
             if action not in played:
                 self.report.add(Outcome.DROPPED, f"/clips/{action.name}", "only the clip that is playing is exported")
 
-    def _skin(self, thing: Any, rig: Any) -> Skin:
+    def _skin(self, obj: Any, rig: Any) -> Skin:
         bones = [bone.name for bone in rig.data.bones]
-        group_of = {group.index: bones.index(group.name) for group in thing.vertex_groups if group.name in bones}
+        group_of = {group.index: bones.index(group.name) for group in obj.vertex_groups if group.name in bones}
         rows = [
             (vertex.index, group_of[entry.group], entry.weight)
-            for vertex in thing.data.vertices
+            for vertex in obj.data.vertices
             for entry in vertex.groups
             if entry.group in group_of and entry.weight > 0
         ]
         vertices, joints, weights = np.array(rows, np.float64).reshape(-1, 3).T
         # The rest pose of bones is relative to the armature object, that of the mesh to its own object.
         binds = [
-            np.array((rig.matrix_world @ rig.data.bones[name].matrix_local).inverted() @ thing.matrix_world)
+            np.array((rig.matrix_world @ rig.data.bones[name].matrix_local).inverted() @ obj.matrix_world)
             for name in bones
         ]
         numbers = [self.numbers[rig.name, name] for name in bones]
         parts = vertices.astype(np.int64), joints.astype(np.int64), weights
-        return Skin(thing.name, numbers, np.array(binds).reshape(-1, 4, 4), *parts)
+        return Skin(obj.name, numbers, np.array(binds).reshape(-1, 4, 4), *parts)
 
     def _material(self, material: Any) -> int:
         if material is None:
@@ -381,8 +383,8 @@ class _Reader:
         self.clip.channels.append(Channel(number, track))
 
 
-def _depth(thing: Any) -> int:
-    depth, above = 0, thing.parent
+def _depth(obj: Any) -> int:
+    depth, above = 0, obj.parent
     while above is not None:
         depth, above = depth + 1, above.parent
     return depth
@@ -420,7 +422,7 @@ def _read_material(material: Any, report: LossReport) -> Material:
     created.self_illumination = min(max(inputs["Emission Strength"].default_value, 0.0), 1.0)
     written: list[Any] = []
     for socket, slot in _SLOTS.items():
-        image = next((each for each in _images_behind(inputs[socket]) if each not in written), None)
+        image = next((image for image in _images_behind(inputs[socket]) if image not in written), None)
         through_bump = slot != "bump" or any(link.from_node.type == "BUMP" for link in inputs[socket].links)
         if image is not None and through_bump:
             created.maps[slot] = TextureMap(Path(bpy.path.abspath(image.filepath) or image.name).name)

@@ -67,17 +67,17 @@ def _rows(values: Any, numbers: np.ndarray) -> np.ndarray:
     return usable(values)[np.where((flat >= 0) & (flat < len(values)), flat, 0)]
 
 
-def add_shape_keys(thing: Any, points: np.ndarray, morph: Morph, pivot: np.ndarray, *, sums: bool) -> list[str]:
+def add_shape_keys(obj: Any, points: np.ndarray, morph: Morph, pivot: np.ndarray, *, sums: bool) -> list[str]:
     """Add shape keys for all shapes of a morph; returns their names.
 
     Blender adds differences to the basis, which equals blending shapes if weights sum to 1; ``sums`` adds a key for the
     rest.
     """
-    thing.shape_key_add(name="Basis", from_mix=False)
+    obj.shape_key_add(name="Basis", from_mix=False)
     names = []
     shapes = [(name, usable(shape) - pivot) for name, shape in zip(morph.names, morph.positions, strict=True)]
     for name, shape in [*shapes, *([(REST_SUM, 2.0 * points)] if sums else [])]:
-        key = thing.shape_key_add(name=safe_text(name), from_mix=False)
+        key = obj.shape_key_add(name=safe_text(name), from_mix=False)
         key.slider_min, key.slider_max = -10.0, 10.0
         key.data.foreach_set("co", shape.astype(np.float32).reshape(-1))
         key.value = 0.0

@@ -120,9 +120,9 @@ def import_file(context: Any, path: Path, options: Options) -> Built:
 def build(context: Any, scene: Scene, path: Path, options: Options) -> Built:
     """Build a scene into a new collection."""
     metres = scene.space.metres_per_unit
-    own = context.scene.unit_settings.scale_length
-    factor = options.scale * (1.0 if metres is None else metres / own)
-    here = Space("z", Handedness.RIGHT, None if metres is None else own / options.scale, v_up=True)
+    scene_scale = context.scene.unit_settings.scale_length
+    factor = options.scale * (1.0 if metres is None else metres / scene_scale)
+    here = Space("z", Handedness.RIGHT, None if metres is None else scene_scale / options.scale, v_up=True)
     builder = _Builder(context, in_space(scene, here, factor), path, options)
     try:
         return builder.build()
@@ -213,52 +213,52 @@ class _Builder:
     def _add(self, number: int) -> None:
         """Return the object of a node, with its mesh, camera or light, or an empty; None for a bone without these."""
         node = self.scene.nodes[number]
-        things = [self._mesh_object(number)] if node.mesh is not None else []
-        things += [self._camera_object(number)] if node.camera is not None else []
-        things += [self._light_object(number)] if self._is_lit(node) else []
-        if not things:
+        objects = [self._mesh_object(number)] if node.mesh is not None else []
+        objects += [self._camera_object(number)] if node.camera is not None else []
+        objects += [self._light_object(number)] if self._is_lit(node) else []
+        if not objects:
             if self._is_bone(number):
                 return
             empty = bpy.data.objects.new(safe_text(node.name), None)
             empty.empty_display_type = _EMPTIES.get(node.kind, "PLAIN_AXES")
-            things = [empty]
-        for thing in things:
-            thing.rotation_mode = "QUATERNION"
-            self.collection.objects.link(thing)
-            thing.visible_shadow = node.mesh is None or self.scene.meshes[node.mesh].casts_shadows
-            thing.hide_render = thing.hide_viewport = not self.pose.visible[0, number]
-            steps = [Target(thing, name, -np.eye(1), np.ones(1)) for name in ("hide_viewport", "hide_render")]
+            objects = [empty]
+        for obj in objects:
+            obj.rotation_mode = "QUATERNION"
+            self.collection.objects.link(obj)
+            obj.visible_shadow = node.mesh is None or self.scene.meshes[node.mesh].casts_shadows
+            obj.hide_render = obj.hide_viewport = not self.pose.visible[0, number]
+            steps = [Target(obj, name, -np.eye(1), np.ones(1)) for name in ("hide_viewport", "hide_render")]
             self.targets.setdefault((number, "visible"), []).extend(steps)
-        self.objects[number] = things[0]
-        for other in things[1:]:
-            other.parent = things[0]
+        self.objects[number] = objects[0]
+        for other in objects[1:]:
+            other.parent = objects[0]
 
     def _is_lit(self, node: Node) -> bool:
         return node.light is not None and self.scene.lights[node.light].type in _LIGHTS
 
     def _place_below_parent(self, number: int) -> None:
         """Place an object below its parent."""
-        thing, place = self.objects.get(number), self.places[number]
-        if thing is None:
+        obj, place = self.objects.get(number), self.places[number]
+        if obj is None:
             return
         node = self.scene.nodes[number]
         if node.skin is not None and node.mesh is not None and self.armature is not None:
-            self._bind(number, thing)
+            self._bind(number, obj)
             return
         if self._is_bone(number):
             assert self.armature is not None
-            self.armature.attach(thing, number)
+            self.armature.attach(obj, number)
             return
-        moved = turned = sized = thing
+        moved = turned = sized = obj
         if place.scale_axes_xyzw is not None:
             moved, sized = self._helper(node, "place"), self._helper(node, "scale")
-            thing.parent, sized.parent, turned = sized, moved, moved
+            obj.parent, sized.parent, turned = sized, moved, moved
             axes = place.scale_axes_xyzw
             sized.rotation_quaternion = (WXYZ @ axes).tolist()
-            thing.rotation_quaternion = (WXYZ @ _CONJUGATE @ axes).tolist()
+            obj.rotation_quaternion = (WXYZ @ _CONJUGATE @ axes).tolist()
             self.targets[number, "scale_axes"] = [
                 Target(sized, "rotation_quaternion", WXYZ),
-                Target(thing, "rotation_quaternion", WXYZ @ _CONJUGATE),
+                Target(obj, "rotation_quaternion", WXYZ @ _CONJUGATE),
             ]
         if place.parent is not None:
             if self._is_bone(place.parent):
@@ -289,8 +289,8 @@ class _Builder:
         colored = mesh.colors is not None and len(mesh.colors) > 0
         mapped = mesh.uv is not None and len(mesh.uv) > 0
         used = [-1] if mesh.face_materials is None else sorted(set(np.asarray(mesh.face_materials).tolist()))
-        slots = [self.materials.get(each, colored=colored, mapped=mapped) for each in used]
-        slot_of = {each: place for place, each in enumerate(used)}
+        slots = [self.materials.get(material, colored=colored, mapped=mapped) for material in used]
+        slot_of = {material: place for place, material in enumerate(used)}
         shift = np.zeros(3) if node.skin is not None else usable(node.pivot)
         points = usable(mesh.positions) - shift
         # Nodes may share a mesh, unless they have different shapes.
@@ -299,21 +299,21 @@ class _Builder:
             name = safe_text(mesh.name or node.name)
             self.meshes[key] = build_mesh(mesh, name, points, slots if slots != [None] else [], slot_of)
         data = self.meshes[key]
-        thing = bpy.data.objects.new(safe_text(node.name), data)
+        obj = bpy.data.objects.new(safe_text(node.name), data)
         if node.morph is not None and node.morph.names:
-            self._add_shapes(number, thing, points, shift)
-        return thing
+            self._add_shapes(number, obj, points, shift)
+        return obj
 
-    def _add_shapes(self, number: int, thing: Any, points: np.ndarray, shift: np.ndarray) -> None:
+    def _add_shapes(self, number: int, obj: Any, points: np.ndarray, shift: np.ndarray) -> None:
         morph = self.scene.nodes[number].morph
         assert morph is not None
         with_sum = number in self.sums
-        names = add_shape_keys(thing, points, morph, shift, sums=with_sum)
+        names = add_shape_keys(obj, points, morph, shift, sums=with_sum)
         count = len(morph.names)
         matrix = np.concatenate([np.eye(count), np.ones((1, count))]) if with_sum else np.eye(count)
         offset = np.where(np.arange(len(names)) < count, 0.0, -1.0)
         weights = self.pose.morph_weights.get(number)
-        keys = thing.data.shape_keys
+        keys = obj.data.shape_keys
         targets = []
         for row, name in enumerate(names):
             if weights is not None:
@@ -331,14 +331,14 @@ class _Builder:
             if np.abs(values.sum(axis=1) - 1.0).max(initial=0.0) > _EVERY_NUMBER:
                 self.sums.add(node)
 
-    def _bind(self, number: int, thing: Any) -> None:
+    def _bind(self, number: int, obj: Any) -> None:
         """Add the armature to a skinned mesh."""
         assert self.armature is not None
         node = self.scene.nodes[number]
         assert node.skin is not None
         skin = self.scene.skins[node.skin]
-        blocks = [] if thing.data.shape_keys is None else list(thing.data.shape_keys.key_blocks)
-        for part in [thing.data.vertices, *(block.data for block in blocks)]:
+        blocks = [] if obj.data.shape_keys is None else list(obj.data.shape_keys.key_blocks)
+        for part in [obj.data.vertices, *(block.data for block in blocks)]:
             points = np.empty(3 * len(part), np.float32)
             part.foreach_get("co", points)
             bound_at, error = bound_points(skin, points.reshape(-1, 3).astype(np.float64))
@@ -346,8 +346,8 @@ class _Builder:
         if error > _EVERY_NUMBER:
             detail = "the influences of a vertex have different rest positions"
             self.report.add(Outcome.APPROXIMATED, f"/skins/{skin.name}", detail, error=error, unit="Blender unit")
-        thing.data.update()
-        self.armature.bind(thing, node.skin)
+        obj.data.update()
+        self.armature.bind(obj, node.skin)
 
     # Cameras and lights
 
@@ -363,10 +363,10 @@ class _Builder:
         if camera.clip is not None and 0 < camera.clip[0] < camera.clip[1] < math.inf:
             data.clip_start, data.clip_end = camera.clip
         self.targets[number, "lens"] = [Target(data, "lens", np.eye(1))]
-        thing = bpy.data.objects.new(safe_text(node.name), data)
+        obj = bpy.data.objects.new(safe_text(node.name), data)
         if self.context.scene.camera is None:
-            self.context.scene.camera = thing
-        return thing
+            self.context.scene.camera = obj
+        return obj
 
     def _light_object(self, number: int) -> Any:
         node = self.scene.nodes[number]
@@ -490,9 +490,9 @@ class _Builder:
             for channel in clip.raw_channels:
                 self.report.add(Outcome.DROPPED, f"/clips/{clip.name}/{channel.name}", "numbers of unknown meaning")
         lines = set()
-        for each in self.scene.clips or [Clip()]:
+        for clip in self.scene.clips or [Clip()]:
             dropped = LossReport("blender")
-            report_dropped(self.scene, each, dropped, HOLDS.handled, "Blender")
+            report_dropped(self.scene, clip, dropped, HOLDS.handled, "Blender")
             self.report.losses += [loss for loss in dropped if loss not in lines]
             lines |= set(dropped)
         for number, node in enumerate(self.scene.nodes):

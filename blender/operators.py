@@ -53,11 +53,11 @@ def _parse_options(text: str) -> dict[str, object]:
 
 
 def _companion_names(names: Iterable[str]) -> set[str]:
-    """Files of a folder that are read with another one: models and skeletons of animations."""
-    there = set(names)
+    """Return the files of a folder that are read with another one: models and skeletons of animations."""
+    available = set(names)
     endings = [companion.extension for known in FORMATS for companion in known.companions]
-    owners = [name for name in there if Path(name).suffix.lower() not in endings]
-    return there & {other for name in owners for other in companion_names(name, endings)}
+    owners = [name for name in available if Path(name).suffix.lower() not in endings]
+    return available & {other for name in owners for other in companion_names(name, endings)}
 
 
 def _is_recognised(path: Path) -> bool:
@@ -149,9 +149,11 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
         elif self.filepath and not Path(self.filepath).is_dir():
             yield Path(self.filepath)
         elif folder.is_dir():
-            there = sorted(path for path in folder.iterdir() if path.suffix.lower() in EXTENSIONS and path.is_file())
-            belongings = _companion_names(path.name for path in there)
-            for path in (each for each in there if each.name not in belongings):
+            candidates = sorted(
+                path for path in folder.iterdir() if path.suffix.lower() in EXTENSIONS and path.is_file()
+            )
+            belongings = _companion_names(path.name for path in candidates)
+            for path in (candidate for candidate in candidates if candidate.name not in belongings):
                 if _is_recognised(path):
                     yield path
                 else:

@@ -43,7 +43,7 @@ def run(
     size = files_per_task or getattr(executor, "files_per_task", None) or _size_for(jobs, workers)
     ahead = workers * _TASKS_AHEAD * (100 if size == 1 else 1)
     source = iter(jobs)
-    again: deque[list[Job]] = deque()
+    to_retry: deque[list[Job]] = deque()
     finished: SimpleQueue[Future[list[Result]]] = SimpleQueue()
     waiting: dict[Future[list[Result]], list[Job]] = {}
     stopping = False
@@ -54,7 +54,7 @@ def run(
                 for future in list(waiting):
                     future.cancel()
             while not stopping and len(waiting) < ahead:
-                chunk = again.popleft() if again else list(islice(source, size))
+                chunk = to_retry.popleft() if to_retry else list(islice(source, size))
                 if not chunk:
                     break
                 try:
@@ -70,14 +70,14 @@ def run(
                 future = finished.get(timeout=_LOOK)
             except Empty:
                 continue
-            yield from _results(future, waiting.pop(future), again, stopping)
+            yield from _results(future, waiting.pop(future), to_retry, stopping)
     finally:
         for future in waiting:
             future.cancel()
 
 
 def _results(
-    future: Future[list[Result]], chunk: list[Job], again: deque[list[Job]], stopping: bool
+    future: Future[list[Result]], chunk: list[Job], to_retry: deque[list[Job]], stopping: bool
 ) -> Iterable[Result]:
     try:
         return future.result()
@@ -87,7 +87,7 @@ def _results(
         if len(chunk) == 1:
             return [_lost(chunk[0], error)]
         half = len(chunk) // 2
-        again.extend((chunk[:half], chunk[half:]))
+        to_retry.extend((chunk[:half], chunk[half:]))
         return ()
 
 

@@ -379,15 +379,15 @@ class _Maker:
 
     def _derived_of(self, rule: DerivedProperty, node: int) -> FCurves | None:
         carrier = self._scene.nodes[node]
-        thing = carrier.camera if carrier.camera is not None else carrier.light
-        if thing is None:
+        camera_or_light = carrier.camera if carrier.camera is not None else carrier.light
+        if camera_or_light is None:
             return None
         numbers = {kind: self._tracks[node, kind] for kind in rule.kinds if (node, kind) in self._tracks}
         fitted = self._motions.tracks(list(numbers.values()), [np.inf] * len(numbers))
         motions = {kind: motion for kind, motion in zip(numbers, fitted, strict=True) if motion is not None}
         samples = self._rig.sample([self._span.begin])
         still = [kind for kind in rule.kinds if kind not in motions]
-        rests = {kind: getattr(self._rig.states, kind).at(samples, 1)[:, thing] for kind in still}
+        rests = {kind: getattr(self._rig.states, kind).at(samples, 1)[:, camera_or_light] for kind in still}
 
         def truth(times: Floats) -> Floats:
             values = [

@@ -25,7 +25,7 @@ _PLACED = 1e-3
 """tolerance for new nodes, as a fraction of the scene's size, and of 1 for their axes"""
 
 
-def misread_fields(goal: Scene, again: Scene, new: Collection[int]) -> list[Path]:
+def misread_fields(goal: Scene, reread: Scene, new: Collection[int]) -> list[Path]:
     """Return the fields that read back differently; ``new`` nodes are compared by world transform."""
     exempt: set[Path] = {("nodes", number) for number in new}
     exempt |= {("clips", 0, "channels", number) for number in new}
@@ -33,27 +33,27 @@ def misread_fields(goal: Scene, again: Scene, new: Collection[int]) -> list[Path
         exempt |= {(kind, getattr(goal.nodes[number], name)) for number in new}
     return [
         path
-        for path in _NEAR.scenes(goal, again)
+        for path in _NEAR.scenes(goal, reread)
         if path[:2] not in exempt
         and path[:4] not in exempt
-        and not _repeats_rest_pose(goal, again, path)
-        and not _has_default(goal, again, path)
-        and not _same_shapes(goal, again, path)
-        and not _same_motion(goal, again, path)
-        and not _same_skin(goal, again, path)
+        and not _repeats_rest_pose(goal, reread, path)
+        and not _has_default(goal, reread, path)
+        and not _same_shapes(goal, reread, path)
+        and not _same_motion(goal, reread, path)
+        and not _same_skin(goal, reread, path)
     ]
 
 
-def _has_default(goal: Scene, again: Scene, path: Path) -> bool:
+def _has_default(goal: Scene, reread: Scene, path: Path) -> bool:
     """Return whether a mesh without edges or materials was read back with the defaults: all edges, no material."""
     if len(path) != 3 or path[0] != "meshes" or path[2] not in ("edges", "face_materials"):
         return False
-    stored = getattr(again.meshes[int(path[1])], str(path[2]))
+    stored = getattr(reread.meshes[int(path[1])], str(path[2]))
     default = 7 if path[2] == "edges" else -1
     return getattr(goal.meshes[int(path[1])], str(path[2])) is None and bool((np.asarray(stored) == default).all())
 
 
-def _same_motion(goal: Scene, again: Scene, path: Path) -> bool:
+def _same_motion(goal: Scene, reread: Scene, path: Path) -> bool:
     """Return whether two tracks give the same motion, whatever their keys.
 
     A format may store rotations in another form, or linear keys as curves. Losses of keys are in the report.
@@ -61,7 +61,7 @@ def _same_motion(goal: Scene, again: Scene, path: Path) -> bool:
     if len(path) != 5 or path[:3] != ("clips", 0, "channels") or path[4] == "morph":
         return False
     key = (int(path[3]), str(path[4]))
-    one, other = ((by_kind(scene.clips[0]) or {}).get(key) for scene in (goal, again))
+    one, other = ((by_kind(scene.clips[0]) or {}).get(key) for scene in (goal, reread))
     if one is None or other is None or one.kind != other.kind or not len(one.times):
         return False
     key_times = np.unique(np.concatenate([one.times, other.times]))
@@ -75,11 +75,11 @@ def _same_motion(goal: Scene, again: Scene, path: Path) -> bool:
     return mine.shape == theirs.shape and bool((distance(mine, theirs) <= allowed).all())
 
 
-def _same_skin(goal: Scene, again: Scene, path: Path) -> bool:
+def _same_skin(goal: Scene, reread: Scene, path: Path) -> bool:
     """Return whether a skin is the same for all vertices; unused joints and the order of joints are ignored."""
     if path[0] != "skins" or len(path) != 3 or path[2] not in ("joints", "inverse_bind", "influences"):
         return False
-    one, other = (_influences(scene.skins[int(path[1])]) for scene in (goal, again))
+    one, other = (_influences(scene.skins[int(path[1])]) for scene in (goal, reread))
     return _NEAR.same(one, other)
 
 
@@ -89,7 +89,7 @@ def _influences(skin: Skin) -> list[object]:
     return [skin.vertices, np.asarray(skin.joints, np.int64)[chosen], np.asarray(skin.inverse_bind)[chosen]]
 
 
-def _same_shapes(goal: Scene, again: Scene, path: Path) -> bool:
+def _same_shapes(goal: Scene, reread: Scene, path: Path) -> bool:
     """Return whether keys use the same shapes, in any order of the shapes; unused shapes are ignored."""
     if path[:1] == ("nodes",) and path[2:] == ("morph",):
         number = int(path[1])
@@ -97,7 +97,7 @@ def _same_shapes(goal: Scene, again: Scene, path: Path) -> bool:
         number = int(path[3])
     else:
         return False
-    one, other = (_shapes_by_key(scene, number) for scene in (goal, again))
+    one, other = (_shapes_by_key(scene, number) for scene in (goal, reread))
     return one is not None and other is not None and _NEAR.same(one, other)
 
 
@@ -132,16 +132,16 @@ def is_overridden(scene: Scene, path: Path) -> bool:
     return kind is not None and (int(path[1]), kind) in tracks
 
 
-def _repeats_rest_pose(after: Scene, again: Scene, path: Path) -> bool:
+def _repeats_rest_pose(after: Scene, reread: Scene, path: Path) -> bool:
     """Return whether a new track only repeats the rest transform, which some formats store as a track."""
     if len(path) != 5 or path[:3] != ("clips", 0, "channels"):
         return False
     node, kind = int(path[3]), str(path[4])
-    tracks, mine = by_kind(again.clips[0]) or {}, by_kind(after.clips[0]) or {}
+    tracks, mine = by_kind(reread.clips[0]) or {}, by_kind(after.clips[0]) or {}
     name = {"position": "position", "rotation": "rotation_xyzw", "scale": "scale"}.get(kind)
     if name is None or (node, kind) in mine or len(tracks[node, kind].times) != 1:
         return False
-    return _NEAR.same(np.asarray(getattr(after.nodes[node], name)), np.asarray(getattr(again.nodes[node], name)))
+    return _NEAR.same(np.asarray(getattr(after.nodes[node], name)), np.asarray(getattr(reread.nodes[node], name)))
 
 
 def displaced(wanted: Scene, read: Scene, places: Mapping[int, int]) -> set[int]:

@@ -138,38 +138,38 @@ class _Merging:
         tree = merge(ours, Tree(base.document, base.parts), renamed, self.merger.rules)
         merged_document, reading, places = self.merger.finish(tree, theirs, self.original)
         options = {**self.given, **reading}
-        data, read, again = read_again(merged_document, options)
-        nodes, materials = places or self._places(Tree(merged_document, tree.parts), read, again)
+        data, read, reread = read_again(merged_document, options)
+        nodes, materials = places or self._places(Tree(merged_document, tree.parts), read, reread)
         new = set(matching.new_nodes(after))
         missing = set(range(len(after.nodes))) - set(nodes)
         if missing - new:
             raise CannotMerge("nodes would be lost")
-        read_scene = reorder_parts(again, after, nodes, materials)
+        read_scene = reorder_parts(reread, after, nodes, materials)
         apart = misread_fields(after, read_scene, new)
         wrong = [path for path in apart if not is_overridden(after, path)]
-        elsewhere = set() if matching.plain else displaced(after, again, nodes)
+        elsewhere = set() if matching.plain else displaced(after, reread, nodes)
         if wrong or missing or elsewhere:
             self._check_differences(wrong, missing, elsewhere, start, read_scene, theirs)
         self._report_unknown(merged_document, ours)
         dropped = [path for path in apart if path in changed or path in (("clips", 0, "start"), ("clips", 0, "end"))]
-        self._report_new(materials, again, theirs.report)
+        self._report_new(materials, reread, theirs.report)
         self._report_edits(
             base.report, theirs.report, [path for path in changed if path not in dropped], dropped, nodes
         )
         return Written(merged_document, self.report, self.merger.companion_files(merged_document, options), data=data)
 
-    def _places(self, tree: Tree, read: Document, again: Scene) -> tuple[Mapping[int, int], Mapping[int, int]]:
+    def _places(self, tree: Tree, read: Document, reread: Scene) -> tuple[Mapping[int, int], Mapping[int, int]]:
         """Map numbers of nodes and materials in the intended scene to those in the scene that was read again."""
         matching = self.original.matching
         moved = _moved(tree.document, read)
         parts = _numbered(tree.parts, matching)
-        nodes = _pairs("nodes", self.after.nodes, again.nodes, moved, parts)
-        materials = _pairs("materials", self.after.materials, again.materials, moved, parts)
+        nodes = _pairs("nodes", self.after.nodes, reread.nodes, moved, parts)
+        materials = _pairs("materials", self.after.materials, reread.materials, moved, parts)
         kept = {offset for record, offset in moved if record.offset is not None}
-        for number in set(range(len(again.nodes))) - set(nodes.values()):
-            if _offset(again.nodes[number]) in kept:
-                raise CannotMerge(f"{again.nodes[number].name!r} would not be removed")
-        if len(materials) < len(again.materials):
+        for number in set(range(len(reread.nodes))) - set(nodes.values()):
+            if _offset(reread.nodes[number]) in kept:
+                raise CannotMerge(f"{reread.nodes[number].name!r} would not be removed")
+        if len(materials) < len(reread.materials):
             raise CannotMerge("removed materials would remain")
         return nodes, materials
 
@@ -212,16 +212,16 @@ class _Merging:
         for number in set(elsewhere) - (displaced(self.after, fresh, nodes) if elsewhere else set()):
             raise CannotMerge(f"{self.after.nodes[number].name!r} would be misplaced")
 
-    def _report_new(self, materials: Mapping[int, int], again: Scene, report: LossReport) -> None:
+    def _report_new(self, materials: Mapping[int, int], reread: Scene, report: LossReport) -> None:
         """Report data of new nodes and materials that the format cannot store, and added and removed materials.
 
-        ``materials`` are numbers in the scene that was read ``again``.
+        ``materials`` are numbers in ``reread``, the scene read back from the merged file.
         """
         matching, before, after = self.original.matching, self.original.scene, self.after
         new = new_parts(after, matching)
         if new[0].nodes or new[0].materials:
             report_dropped(*new, report, self.merger.capabilities(self.original.document).handled | {"segment"})
-        left = {material.name for place, material in enumerate(again.materials) if place not in materials.values()}
+        left = {material.name for place, material in enumerate(reread.materials) if place not in materials.values()}
         for number in sorted(set(range(len(before.materials))) - set(matching.materials.values())):
             name = before.materials[number].name
             if name in left:
@@ -349,15 +349,15 @@ def _moved(written: Document, read: Document) -> list[tuple[Record, int | None]]
 
 
 def _pairs(
-    kind: str, after: Sequence[Any], again: Sequence[Any], moved: list[tuple[Record, int | None]], parts: Parts
+    kind: str, after: Sequence[Any], reread: Sequence[Any], moved: list[tuple[Record, int | None]], parts: Parts
 ) -> dict[int, int]:
     """Map numbers of parts in the intended scene to those in the scene that was read.
 
     They are matched by the new offsets of their records, then by name, then by kind in order.
     """
-    numbers = {_offset(part): number for number, part in enumerate(again)}
+    numbers = {_offset(part): number for number, part in enumerate(reread)}
     pairs: dict[int, int] = {}
-    left = dict.fromkeys(range(len(again)))
+    left = dict.fromkeys(range(len(reread)))
     for record, offset in moved:
         part: Any = parts.get(id(record))
         if part and part[0] == kind and part[1] not in pairs and numbers.get(offset) in left:
@@ -366,7 +366,7 @@ def _pairs(
     for key_of in (_name, _kind):
         places: dict[object, list[int]] = {}
         for place in left:
-            places.setdefault(key_of(again[place]), []).append(place)
+            places.setdefault(key_of(reread[place]), []).append(place)
         for number, part in enumerate(after):
             if number not in pairs and places.get(key_of(part)):
                 pairs[number] = places[key_of(part)].pop(0)

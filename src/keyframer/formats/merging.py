@@ -140,15 +140,17 @@ class _Merge:
         """
         if not base and not theirs:
             return ours  # type: ignore[return-value]  # an empty tuple stands for no children
-        was, now = self._by_key(base), self._by_key(theirs)
-        single = {kind for kind in self.rules.copied if all(key[0] != kind or key[2] == 0 for key in (*was, *now))}
+        base_parts, now = self._by_key(base), self._by_key(theirs)
+        single = {
+            kind for kind in self.rules.copied if all(key[0] != kind or key[2] == 0 for key in (*base_parts, *now))
+        }
         mine = self._places(ours, single)
         outside = [record for record in parent_siblings if self.rules.kind(record) in self.rules.outside]
         outer = self._places(outside, single)
         merged_records: dict[int, Record | None] = {}
         added: list[Record] = []
         for key, record in now.items():
-            old = was.get(key)
+            old = base_parts.get(key)
             for place in mine.get(key, ()):
                 merged_records[place] = self.record(ours[place], old, record, ours)
             if key in mine or (old is not None and self.same(old, record)):
@@ -157,7 +159,7 @@ class _Merge:
                 self.substitutes[id(outside[place])] = self.record(outside[place], old, record, ())
             if key not in outer:
                 added.append(record)
-        for key in was.keys() - now.keys():
+        for key in base_parts.keys() - now.keys():
             merged_records |= dict.fromkeys(mine.get(key, ()))
             self.substitutes |= {id(outside[place]): None for place in outer.get(key, ())}
         merged_records |= {
@@ -315,26 +317,26 @@ def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None 
 
 def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
     """Return rows with cells of ours if base and theirs agree. Keys are matched by time, frames by origin."""
-    mine, was, now = ours.columns(), base.columns(), theirs.columns()
-    if len(mine["time"]) != len(was["time"]):
+    mine, base_columns, now = ours.columns(), base.columns(), theirs.columns()
+    if len(mine["time"]) != len(base_columns["time"]):
         return theirs
-    rows = theirs.origins if isinstance(theirs, FrameTable) else _rows_before(was["time"], now["time"])
+    rows = theirs.origins if isinstance(theirs, FrameTable) else _rows_before(base_columns["time"], now["time"])
     known = rows >= 0
     columns: dict[str, Array] = {}
     for name in dict.fromkeys((*mine, *now)):
-        if name in was and name not in now:
+        if name in base_columns and name not in now:
             continue
         if name not in now:
             if not known.all():
                 raise CannotMerge(f"keys with {name}")
             columns[name] = mine[name][rows]
             continue
-        if name not in mine and name in was and equal(was[name][rows], now[name]):
+        if name not in mine and name in base_columns and equal(base_columns[name][rows], now[name]):
             continue
         columns[name] = np.array(now[name])
         if name not in mine:
             continue
-        stored, old = mine[name][rows[known]], was.get(name, mine[name])[rows[known]]
+        stored, old = mine[name][rows[known]], base_columns.get(name, mine[name])[rows[known]]
         if name == "flags":
             columns[name][known] = stored ^ old ^ now[name][known]
         else:

@@ -15,9 +15,9 @@ from keyframer.scene import Clip, Scene
 
 
 class State:
-    """One property of many things: (things, k) at rest, and its animated channels.
+    """One property of many nodes, cameras or lights, its owners: (owners, k) at rest, and its animated channels.
 
-    ``carriers`` maps nodes to things; None: the node itself.
+    ``carriers`` maps nodes to owners; None: the node itself.
     """
 
     def __init__(
@@ -32,25 +32,25 @@ class State:
                     self._rest[carriers[node]] = value
         self._moved: list[tuple[str, Indices, Indices | slice]] = []
         for animated in channels.animated.get(kind, ()):
-            things = animated.nodes
+            owners = animated.nodes
             slots = (
                 np.arange(animated.slots.start, animated.slots.stop)
                 if isinstance(animated.slots, slice)
                 else animated.slots
             )
             if carriers is not None:
-                carrying = np.array([node in carriers for node in things.tolist()], bool)
+                carrying = np.array([node in carriers for node in owners.tolist()], bool)
                 slots = slots[carrying]
-                things = np.array([carriers[node] for node in things[carrying].tolist()], np.int64)
-            if len(things):
-                self._moved.append((animated.family, things, as_slice(slots)))
+                owners = np.array([carriers[node] for node in owners[carrying].tolist()], np.int64)
+            if len(owners):
+                self._moved.append((animated.family, owners, as_slice(slots)))
 
     def at(self, samples: Samples, count: int) -> Floats:
-        """Return (T, things, k)."""
+        """Return (T, owners, k)."""
         out = np.empty((count, *self._rest.shape))
         out[:] = self._rest
-        for family, things, slots in self._moved:
-            out[:, things] = samples[family][:, slots]
+        for family, owners, slots in self._moved:
+            out[:, owners] = samples[family][:, slots]
         return out
 
 

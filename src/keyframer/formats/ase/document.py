@@ -262,8 +262,8 @@ def _body(record: Table, depth: int) -> bytes:
     if record.body and all(map(is_, getattr(record, "as_read", (None,)), record.fields())):
         return record.body
     if record.body:
-        again = record.empty(record.keyword)
-        if again.read(record.body) and again.same(record):
+        parsed = record.empty(record.keyword)
+        if parsed.read(record.body) and parsed.same(record):
             return record.body
     write_fields(record, Sink())  # raises for values that do not fit
     return record.write(depth)

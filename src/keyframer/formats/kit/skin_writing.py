@@ -33,11 +33,11 @@ def with_moved_vertices(scene: Scene, stored: Scene) -> Scene:
     if len(scene.nodes) != len(stored.nodes) or len(scene.skins) != len(stored.skins):
         return scene
     skins = list(scene.skins)
-    for node, was in zip(scene.nodes, stored.nodes, strict=True):
-        if node.skin is None or node.mesh is None or was.skin is None or was.mesh is None:
+    for node, original in zip(scene.nodes, stored.nodes, strict=True):
+        if node.skin is None or node.mesh is None or original.skin is None or original.mesh is None:
             continue
-        skin, known = skins[node.skin], stored.skins[was.skin]
-        mesh, old = scene.meshes[node.mesh], stored.meshes[was.mesh]
+        skin, known = skins[node.skin], stored.skins[original.skin]
+        mesh, old = scene.meshes[node.mesh], stored.meshes[original.mesh]
         if _same_places(skin, known) and np.shape(mesh.positions) == np.shape(old.positions):
             skins[node.skin] = _moved(skin, mesh, old)
     return replace(scene, skins=skins)

@@ -102,10 +102,10 @@ def _blocks(text: bytes) -> list[_Block]:
     return blocks
 
 
-def _words(block: _Block, was: Bone, now: Bone) -> Iterator[Change]:
-    if now.name != was.name:
-        yield (*block.name, now.name)
-    for (begin, end), value, known in zip(block.numbers, now.offset, was.offset, strict=True):
+def _words(block: _Block, old_bone: Bone, new_bone: Bone) -> Iterator[Change]:
+    if new_bone.name != old_bone.name:
+        yield (*block.name, new_bone.name)
+    for (begin, end), value, known in zip(block.numbers, new_bone.offset, old_bone.offset, strict=True):
         if value != known:
             yield begin, end, repr(value).encode()
 

@@ -112,8 +112,8 @@ class OriginalConventions(NamedTuple):
     def stored(self, rest: Floats) -> Floats:
         """Return the matrices of nodes in the merged document: unchanged rows keep their stored values."""
         stored_matrices = rest.copy()
-        for number, (stored, was) in self.matrices.items():
-            same = (rest[number].astype(np.float32) == was.astype(np.float32)).all(axis=0)
+        for number, (stored, original) in self.matrices.items():
+            same = (rest[number].astype(np.float32) == original.astype(np.float32)).all(axis=0)
             stored_matrices[number][:, same] = stored[:, same]
         return stored_matrices
 

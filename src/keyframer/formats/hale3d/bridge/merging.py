@@ -115,12 +115,12 @@ class Merger(bridge.Merger[Options]):
     def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with a material for every mesh, and with influence positions that follow edited vertices."""
         meshes, materials = [], list(scene.materials)
-        for mesh, was in zip(scene.meshes, before.meshes, strict=True):
+        for mesh, original in zip(scene.meshes, before.meshes, strict=True):
             owner = _material_of(mesh)
-            if was is mesh or was.face_materials is None or not len(was.face_materials):
+            if original is mesh or original.face_materials is None or not len(original.face_materials):
                 meshes.append(mesh)
                 continue
-            place = int(was.face_materials[0])
+            place = int(original.face_materials[0])
             if owner is not None and place >= 0:
                 materials[place] = scene.materials[owner]
             meshes.append(replace(mesh, face_materials=np.full(len(mesh.corners), place, np.int32)))

@@ -213,15 +213,15 @@ class _Writing:
             if old is None:
                 bones.append(names.bone(self.joints, place))
                 continue
-            was, position = skeleton.bones[old], self.scene.nodes[node].position
-            offset = was.offset
+            original, position = skeleton.bones[old], self.scene.nodes[node].position
+            offset = original.offset
             if not np.array_equal(position, self.before.nodes[old].position):
                 x, y, z = map(float, position)
                 offset = x, y, z
                 if not all(map(math.isfinite, offset)):
                     raise CannotMerge("non-finite offsets")
-            name = was.name if node in same else names.claim(node)
-            bones.append(Bone(name, self.joints.parents[place], offset, was.words))
+            name = original.name if node in same else names.claim(node)
+            bones.append(Bone(name, self.joints.parents[place], offset, original.words))
         if tuple(bones) == skeleton.bones:
             return {}
         return {"skeleton": with_bones(skeleton, tuple(bones), self.olds), "found": ""}

@@ -222,10 +222,10 @@ def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[in
     """Return changed stored vertices of objects that are morph shapes."""
     changed: dict[bytes, Floats] = {}
     for new, old in nodes.items():
-        morph, was, mesh = scene.nodes[new].morph, before.nodes[old].morph, before.nodes[old].mesh
+        morph, original, mesh = scene.nodes[new].morph, before.nodes[old].morph, before.nodes[old].mesh
         if morph is None or mesh is None:
             continue
-        known = {} if was is None else dict(zip(was.names, was.positions, strict=True))
+        known = {} if original is None else dict(zip(original.names, original.positions, strict=True))
         for word, shape in zip(morph.names, morph.positions, strict=True):
             surface = links.surfaces.get(encode_name(word))
             if surface is None or (word in known and np.array_equal(known[word], shape)):

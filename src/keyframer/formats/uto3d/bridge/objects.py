@@ -32,16 +32,16 @@ from keyframer.text import plural
 from keyframer.wire.record import Record
 
 
-def place(reporter: Reporter, record: Record, thing: r.Placed | r.Aimed, node: Node) -> None:
+def place(reporter: Reporter, record: Record, placed: r.Placed | r.Aimed, node: Node) -> None:
     """Set the rest transform of a node. Parts with non-finite numbers keep their default."""
-    node.raw_name, node.file_id, node.hidden = thing.name, thing.id, bool(thing.hidden)
+    node.raw_name, node.file_id, node.hidden = placed.name, placed.id, bool(placed.hidden)
     for field, attribute in (("position", "position"), ("rotation", "rotation_xyzw"), ("scale", "scale")):
-        values = _finite(reporter, record, field, getattr(thing, field))
+        values = _finite(reporter, record, field, getattr(placed, field))
         if values is not None and (attribute != "rotation_xyzw" or any(values)):  # 0, 0, 0, 0 means no rotation
             setattr(node, attribute, np.array(values))
     # In 3ds Max the pivot is the origin of the node, so it moves nothing; it is kept as stored.
-    pivot = tuple(float(number) for number in thing.pivot)
-    reporter.mark(node, "uto3d", record, {"pivot": pivot, "parent_id": thing.parent_id})
+    pivot = tuple(float(number) for number in placed.pivot)
+    reporter.mark(node, "uto3d", record, {"pivot": pivot, "parent_id": placed.parent_id})
 
 
 def _finite(reporter: Reporter, record: Record, field: str, stored: Sequence[float]) -> list[float] | None:

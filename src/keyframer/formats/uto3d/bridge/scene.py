@@ -126,15 +126,15 @@ class _Builder:
             kind = next((kind for cls, kind in _KINDS.items() if isinstance(record, cls)), None)
             if kind is None:
                 continue
-            thing = cast("r.Placed | r.Aimed", record)
+            placed = cast("r.Placed | r.Aimed", record)
             number = len(self.records)
             self.records.append(record)
-            node = Node(names.claim(self._text(thing.name)), kind)
-            objects.place(self.reporter, record, thing, node)
+            node = Node(names.claim(self._text(placed.name)), kind)
+            objects.place(self.reporter, record, placed, node)
             self.scene.nodes.append(node)
-            if thing.id in self.by_id:
-                self.doubled.setdefault(thing.id, number)
-            self.by_id.setdefault(thing.id, number)
+            if placed.id in self.by_id:
+                self.doubled.setdefault(placed.id, number)
+            self.by_id.setdefault(placed.id, number)
 
     def _link(self) -> None:
         """Resolve parents and targets by id, in all sections; 0 and -1 mean none."""

@@ -211,14 +211,14 @@ class RecordWriter:
         original_record = self.conventions.records.get(number)
         if isinstance(record, r.Mesh) and isinstance(original_record, r.Mesh):
             record = type(original_record)()
-        thing: Any = record
-        thing.name = self.conventions.names.get(number) or self.names.claim(node.name, node.raw_name)
-        thing.id = self.ids[number]
-        thing.parent_id = -1 if node.parent is None else self.ids.get(node.parent, -1)
-        thing.hidden = int(node.hidden)
+        placed: Any = record
+        placed.name = self.conventions.names.get(number) or self.names.claim(node.name, node.raw_name)
+        placed.id = self.ids[number]
+        placed.parent_id = -1 if node.parent is None else self.ids.get(node.parent, -1)
+        placed.hidden = int(node.hidden)
         place = (node.position, node.rotation_xyzw, node.scale) if bind is None else bind
-        thing.position, thing.rotation, thing.scale = (_tuple(part) for part in place)
-        thing.pivot = _tuple(self.rest[number, :3, 3]) if original_record is None else original_record.pivot
+        placed.position, placed.rotation, placed.scale = (_tuple(part) for part in place)
+        placed.pivot = _tuple(self.rest[number, :3, 3]) if original_record is None else original_record.pivot
         if isinstance(record, r.Mesh) and node.mesh is not None:
             mesh = self.scene.meshes[node.mesh]
             write_surface(record, mesh, node.pivot, materials)
@@ -235,9 +235,9 @@ class RecordWriter:
             node = self.scene.nodes[number]
             goal = None if node.target is None else records_by_node.get(node.target)
             place = self._target_place(number, node)
-            thing: Any = record
+            placed: Any = record
             if isinstance(record, r.Light):
-                thing.target_id = -1 if goal is None else self.ids[node.target or 0]
+                placed.target_id = -1 if goal is None else self.ids[node.target or 0]
                 if record.type and place is not None:
                     self._report_if_free(node)
                     record.target_position = _tuple(place)  # type: ignore[assignment]
@@ -247,7 +247,7 @@ class RecordWriter:
                 if goal is None and place is not None:
                     goal = self._new_target(node, place)
                 if isinstance(record, r.Camera):
-                    thing.target_id = -1 if goal is None else goal.id  # type: ignore[attr-defined]
+                    placed.target_id = -1 if goal is None else goal.id  # type: ignore[attr-defined]
                 elif goal is not None:
                     goal.name = record.name + b".Target"  # type: ignore[attr-defined]
 
