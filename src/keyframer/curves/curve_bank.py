@@ -102,7 +102,7 @@ class _Group:
 
     def _made(self) -> tuple[Timeline, Table]:
         keys = self._keys
-        if keys is not None:  # two threads may come here at once, and make the same
+        if keys is not None:  # two threads may both make it, with the same result
             self._formula = keys.formula()
             self._keys = None
         assert self._formula is not None

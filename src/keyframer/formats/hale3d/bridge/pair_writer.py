@@ -200,7 +200,8 @@ class PairWriter:
 def _in_stored_order(
     vertices: npt.NDArray[np.void], weights: npt.NDArray[np.void], stored: Mesh
 ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
-    """Return the weights in the order of the stored mesh, as long as its vertices have and share as many."""
+    """Return the weights in the order of the stored mesh, if its vertices have the same numbers of weights and still
+    share them."""
     counts, firsts = vertices["weight_count"], stored.vertices["first_weight"]
     if not np.array_equal(counts, stored.vertices["weight_count"]):
         return vertices, weights
