@@ -161,7 +161,7 @@ def test_a_clip_is_checked_with_the_skeleton_beside_it(tmp_path: Path) -> None:
     assert "SCENE_DEFAULT_RIG" not in keyframer.check(path).counts
     assert [node.name for node in keyframer.load(path).nodes] == ["hips", "chest"]
     skeleton.write_text("bone hips { offset 0 1 0 }")
-    (issue,) = (each for each in keyframer.check(path).issues if each.code == "LINK_SKELETON_MISMATCH")
+    (issue,) = (issue for issue in keyframer.check(path).issues if issue.code == "LINK_SKELETON_MISMATCH")
     assert "2 bones, the skeleton has 1" in issue.message
     assert keyframer.check(path.read_bytes()).counts == alone
 
@@ -171,6 +171,6 @@ def test_a_skeleton_that_cannot_be_read_is_a_warning_of_its_clip(tmp_path: Path)
     path.write_bytes(clips.retail(clips.walk(4, 2)))
     path.with_suffix(".skel").write_text("no skeleton")
     for issues in (keyframer.check(path).issues, keyframer.load(path).issues):
-        (issue,) = (each for each in issues if each.code == "LINK_SKELETON_MISMATCH")
+        (issue,) = (issue for issue in issues if issue.code == "LINK_SKELETON_MISMATCH")
         assert issue.severity.label == "warning"
         assert "STRUCT_SYNTAX at 0x0" in issue.message

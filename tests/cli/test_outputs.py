@@ -131,7 +131,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused(words: str, name: str, place
     assert ran.code == 3, ran.err
     assert f"{path} is a folder, not a regular file" in ran.err
     assert list(path.iterdir()) == []
-    assert [each.name for each in (place / "out").iterdir() if "sqlite" not in each.name] == [name]
+    assert [path.name for path in (place / "out").iterdir() if "sqlite" not in path.name] == [name]
 
 
 @pytest.mark.parametrize("odd", ["pipe", *(pytest.param(odd, marks=pytest.mark.slow) for odd in ODD if odd != "pipe")])
@@ -189,7 +189,7 @@ def test_an_input_is_never_replaced(name: str, way: str, place: Path, run: Run) 
 
 
 def refused(run: Run, words: str, place: Path, path: str) -> None:
-    before = {each: each.read_bytes() for each in place.rglob("*") if each.is_file()}
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     ran = run(*words.replace("IN", str(place)).split())
     assert ran.code == 3, ran.err
     assert f"{place / path} is an input of this run" in ran.err

@@ -322,7 +322,7 @@ def test_hostile_names_are_inert(run: Run, tmp_path: Path, kind: str) -> None:
     out = tmp_path / "out.npz"
     assert run("sample", path, "--from", "nodeanim", "--format", "npz", "-o", out).code == 0
     names = arrays_in(out)["names"]
-    assert not any(UNSAFE.search(each) for each in names)
+    assert not any(UNSAFE.search(name) for name in names)
     assert names.dtype.itemsize <= 4 * 255
     for style in ("pretty", "json", "csv", "md"):
         shown = run("info", path, "--from", "nodeanim", "--format", style).out

@@ -26,10 +26,10 @@ def test_crasher(path: Path, tmp_path: Path) -> None:
     seed = unpacked(json.loads(path.read_text("utf-8")))
     if seed.kind in DOCUMENTS:
         obey(seed.data, seed.kind)
-    place = Place(tmp_path / "place", Input(seed.kind, seed.suffix, seed.data, seed.beside))
+    place = Place(tmp_path / "place", Input(seed.kind, seed.suffix, seed.data, seed.companions))
     clock = Clock(Limits())
     with clock.watching_time():
-        broken = [examine(each, place, clock)[1] for each in OPERATIONS if each.suits(seed.kind)]
+        broken = [examine(operation, place, clock)[1] for operation in OPERATIONS if operation.suits(seed.kind)]
     assert [finding for finding in broken if finding is not None] == []
 
 

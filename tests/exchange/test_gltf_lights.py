@@ -132,7 +132,7 @@ def test_a_light_brighter_than_white_moves_as_bright_as_it_begins() -> None:
     scene.clips = [Clip(end=30.0, channels=[Channel(1, dimmed)])]
     (light, *_) = returned(scene).lights
     assert light.multiplier == pytest.approx(2.0, rel=1e-3)
-    (track,) = (each.track for each in returned(scene).clips[0].channels if each.track.kind == "multiplier")
+    (track,) = (channel.track for channel in returned(scene).clips[0].channels if channel.track.kind == "multiplier")
     assert float(track.values[0].item()) == pytest.approx(2.0, rel=1e-3)
 
 

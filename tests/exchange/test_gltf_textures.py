@@ -74,7 +74,7 @@ def judge(paths: list[Path]) -> None:
     """Khronos' validator finds no errors, no warnings, and only infos that are known."""
     lines = node_lines("validate.mjs", [str(path) for path in paths])
     assert len(lines) == len(paths)
-    messages = [(Path(report["file"]).name, each) for report in map(json.loads, lines) for each in report["messages"]]
+    messages = [(Path(report["file"]).name, loss) for report in map(json.loads, lines) for loss in report["messages"]]
     known = {*ALLOWED_INFOS, "IMAGE_NPOT_DIMENSIONS"}
     assert [pair for pair in messages if pair[1]["severity"] < 2 or pair[1]["code"] not in known] == []
 

@@ -368,7 +368,9 @@ def values_of(scene: Scene, name: str) -> Iterator[Any]:
     part, field = name.split(".")
     if part == "channels":
         for clip in scene.clips:
-            curves = [keyframer.compile_track(each.track) for each in clip.channels if each.track.kind == field]
+            curves = [
+                keyframer.compile_track(channel.track) for channel in clip.channels if channel.track.kind == field
+            ]
             for sampled in (np.round(curve(TIMES * clip.rate), 3) for curve in curves):
                 turned = field == "rotation" and sampled[-1, 3] < 0
                 yield np.where(turned, -sampled, sampled) + 0.0
@@ -393,7 +395,7 @@ def values_of(scene: Scene, name: str) -> Iterator[Any]:
             stored = beside.read_bytes() if beside.is_file() else None
             yield map.embedded.data if map.embedded is not None else stored
     elif part == "maps":
-        yield from (getattr(map, field) for each in scene.materials for map in each.maps.values())
+        yield from (getattr(map, field) for material in scene.materials for map in material.maps.values())
     elif part in ("environment", "scene"):
         yield getattr(scene if part == "scene" else scene.environment, field)
     else:
@@ -557,7 +559,7 @@ def moved_about(node: int, what: str) -> Scene:
     elif kind == "nodes":
         setattr(scene.nodes[node], name, copy.deepcopy(FEATURES[what][1]))
     else:
-        others = [each for each in scene.clips[0].channels if (each.node, each.track.kind) != (node, name)]
+        others = [channel for channel in scene.clips[0].channels if (channel.node, channel.track.kind) != (node, name)]
         scene.clips[0].channels = [*others, Channel(node, copy.deepcopy(FEATURES[what]))]
     return scene
 
@@ -583,9 +585,9 @@ def test_every_node_is_where_it_was_meant_or_that_is_reported(name: str, tmp_pat
         scene = moved_about(node, what)
         said, read = target.written(scene)
         if what == "nodes.hidden":
-            kept = any(each.hidden for each in read.nodes)
+            kept = any(node.hidden for node in read.nodes)
         elif what == "channels.visible":
-            kept = any(each.track.kind == "visible" for clip in read.clips for each in clip.channels)
+            kept = any(channel.track.kind == "visible" for clip in read.clips for channel in clip.channels)
         else:
             kept = stands(seen(scene), seen(read), target.turning)
         if not kept and not said - target.said:

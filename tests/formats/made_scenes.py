@@ -142,7 +142,7 @@ def apart(a: Scene, b: Scene, frames: Floats | None = None) -> tuple[float, floa
 
 
 def keys_of(scene: Scene) -> dict[tuple[str, str], Track]:
-    return {(scene.nodes[each.node].name, each.track.kind): each.track for each in scene.clips[0].channels}
+    return {(scene.nodes[channel.node].name, channel.track.kind): channel.track for channel in scene.clips[0].channels}
 
 
 def shape_bits(track: Track, name: str) -> list[int]:

@@ -170,7 +170,7 @@ def test_lengths_grow_and_everything_else_does_not() -> None:
     assert (lamp.inner_range, lamp.outer_range, lamp.target) == (4, 6, (0, 0, 2))
     assert made.clips[0].bounds is not None
     assert made.clips[0].bounds.tolist() == [[[-2, -4, -6], [2, 4, 6]]]
-    values = {each.track.kind: each.track.values.tolist() for each in made.clips[0].channels}
+    values = {channel.track.kind: channel.track.values.tolist() for channel in made.clips[0].channels}
     assert values == {"scale_axes": [[0, 0.6, 0, 0.8]], "scale": [[1, 2, 3]], "visible": [1]}
     for mist in (made.environment.fog, made.environment.distance_cue):
         assert mist is not None

@@ -44,7 +44,7 @@ def test_two_formats_called_anim_are_told_apart() -> None:
     animations = [text_layout(kind) for kind in hale3d.TEXTS.values() for text_layout in (hale3d.wave, hale3d.arm)]
     for expected, files in (("midtown", clips), ("hale3d", animations)):
         for data in files:
-            claims = [each.name for each in FORMATS if each.sniff(data[:HEAD], len(data)) is not None]
+            claims = [format_.name for format_ in FORMATS if format_.sniff(data[:HEAD], len(data)) is not None]
             assert claims == [expected]
 
 

@@ -73,7 +73,7 @@ def test_columns_that_are_named_and_laid_out_again(rows: npt.NDArray[np.float32]
     before = dict(enumerate(joints))
     made, again = arrange_columns(rows, before, before, named_columns(rows, joints))
     assert made.tobytes() == rows.tobytes()
-    assert [(each.flags, each.start_index) for each in again.values()] == [(j.flags, j.start_index) for j in joints]
+    assert [(value.flags, value.start_index) for value in again.values()] == [(j.flags, j.start_index) for j in joints]
 
 
 @given(fov=st.floats(0.001, 160))

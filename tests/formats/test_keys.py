@@ -122,7 +122,7 @@ def test_keys_that_are_no_numbers_are_left_out_and_said() -> None:
     made, losses = fit(track)
     assert made is not None
     assert made.times.tolist() == [0, 4800]
-    assert [(each.outcome, each.detail) for each in losses] == [
+    assert [(loss.outcome, loss.detail) for loss in losses] == [
         (Outcome.DROPPED, "1 of 3 keys are not finite"),
         (Outcome.EXACT, "2 tcb keys"),
     ]

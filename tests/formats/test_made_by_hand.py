@@ -108,7 +108,7 @@ def test_a_rest_of_no_numbers_is_none(field: str) -> None:
     """Nodes without keys: neither a merged nor a new file gets a key of NaN."""
     name = "nodeanim/big_no_header_u16_text.nanim"
     scene = loaded(name)
-    moved = {each.node for each in scene.clips[0].channels if each.track.kind == field.removesuffix("_xyzw")}
+    moved = {channel.node for channel in scene.clips[0].channels if channel.track.kind == field.removesuffix("_xyzw")}
     still = next(number for number in range(len(scene.nodes)) if number not in moved)
     value = np.array(getattr(scene.nodes[still], field), np.float64)
     value[0] = math.nan
@@ -144,7 +144,7 @@ def test_nodes_in_a_circle_make_no_file_that_is_refused(name: str, origin: bool)
     lost = [loss.path for loss in made.report if loss.detail == "is its own ancestor"]
     assert lost == [f"/nodes/{scene.nodes[below].name}/parent"]
     assert not origin or keyframer.encode(made.document) == (SAMPLES / name).read_bytes()
-    assert not [each for each in keyframer.check(made.document).issues if each.severity is keyframer.Severity.ERROR]
+    assert not [issue for issue in keyframer.check(made.document).issues if issue.severity is keyframer.Severity.ERROR]
 
 
 @pytest.mark.parametrize("name", ["hale3d/wave-length.anim", "midtown/retail.anim"])

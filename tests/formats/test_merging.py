@@ -100,8 +100,8 @@ def test_records_come_behind_their_like_and_go_where_they_were() -> None:
     made = merge(ours, base, theirs, RecordRules()).document
     assert [type(each) for each in editor(made)] == [r.MeshVersion, r.MasterScale, r.UseLayerFog, RawChunk]
     assert editor(made)[0] is editor(ours.document)[0], "what did not change is shared"
-    assert [each.scale for each in made.find(r.MasterScale)] == [2.0]
-    assert [each.scale for each in ours.document.find(r.MasterScale)] == [1.0], "the original is not touched"
+    assert [record.scale for record in made.find(r.MasterScale)] == [2.0]
+    assert [record.scale for record in ours.document.find(r.MasterScale)] == [1.0], "the original is not touched"
 
 
 def test_what_only_the_writer_says_is_inserted_once_it_changes() -> None:

@@ -59,7 +59,7 @@ def test_what_is_lost_of_a_new_material_is_told(name: str) -> None:
     assert dropped(found) == NEW_MATERIALS[name]
     added = "/materials/fresh" in [loss.path for loss in found.report.of(Outcome.EXACT)]
     assert added is (dropped(found) != ["/materials"])
-    assert ("fresh" in [each.name for each in again(found).materials]) is added
+    assert ("fresh" in [material.name for material in again(found).materials]) is added
 
 
 def test_a_material_that_no_mesh_shows_any_more_is_told() -> None:
@@ -79,7 +79,7 @@ def test_a_material_whose_mesh_gets_another_one_is_told() -> None:
     scene.meshes[0].face_materials = np.ones(len(scene.meshes[0].corners), np.int32)
     found = written(scene)
     assert why_anew(found) == []
-    assert [each.name for each in again(found).materials] == [scene.materials[1].name] * 2
+    assert [material.name for material in again(found).materials] == [scene.materials[1].name] * 2
     assert dropped(found) == [f"/materials/{scene.materials[0].name}"]
 
 
@@ -90,7 +90,7 @@ def test_a_material_that_a_mesh_goes_on_to_show_is_told() -> None:
     scene.meshes[1].face_materials = np.zeros(len(scene.meshes[1].corners), np.int32)
     found = written(scene)
     assert why_anew(found) == []
-    assert name in [each.name for each in again(found).materials]
+    assert name in [material.name for material in again(found).materials]
     assert dropped(found) == [f"/materials/{name}"]
 
 
@@ -148,7 +148,7 @@ def test_a_last_key_that_moves_takes_the_end_along(name: str) -> None:
     """Whatever unit a new file would count in. The end is where the last key is, and that is told."""
     scene = loaded(name)
     clip = scene.clips[0]
-    track = max((each.track for each in clip.channels), key=lambda track: float(track.times[-1]))
+    track = max((channel.track for channel in clip.channels), key=lambda track: float(track.times[-1]))
     late = float(track.times[-1]) + 0.25 * clip.units_per_frame
     track.times = np.append(track.times[:-1], late)
     found = written(scene)
@@ -171,10 +171,10 @@ def test_a_new_material_gets_no_number_that_faces_had() -> None:
 def test_a_track_of_a_light_that_is_nowhere_can_go() -> None:
     """Nodes of the keyframer whose object is missing keep the tracks of their kind."""
     scene = loaded("3ds/tracks.3ds")
-    kinds = [each.track.kind for each in scene.clips[0].channels]
+    kinds = [channel.track.kind for channel in scene.clips[0].channels]
     assert "hotspot" in kinds
-    scene.clips[0].channels = [each for each in scene.clips[0].channels if each.track.kind != "hotspot"]
+    scene.clips[0].channels = [channel for channel in scene.clips[0].channels if channel.track.kind != "hotspot"]
     found = written(scene)
     assert why_anew(found) == []
     kinds.remove("hotspot")
-    assert [each.track.kind for each in again(found).clips[0].channels] == kinds
+    assert [channel.track.kind for channel in again(found).clips[0].channels] == kinds

@@ -58,7 +58,7 @@ def summarise(ledgers: list[Path]) -> None:
 
 
 def replay(paths: list[Path]) -> int:
-    """Every operation on each of these; what still breaks a promise is said."""
+    """Run every operation on each of these; report what still breaks a promise."""
     clock = Clock(Limits())
     broken = 0
     with clock.watching_time():
@@ -72,7 +72,7 @@ def _replay(path: Path, clock: Clock) -> int:
     seed = unpacked(json.loads(path.read_text("utf-8")))
     broken = 0
     with tempfile.TemporaryDirectory() as folder:
-        place = Place(Path(folder) / "place", Input(seed.kind, seed.suffix, seed.data, seed.beside))
+        place = Place(Path(folder) / "place", Input(seed.kind, seed.suffix, seed.data, seed.companions))
         for operation in OPERATIONS:
             if operation.suits(seed.kind):
                 clock.mark()

@@ -62,8 +62,8 @@ class Seed:
     """the id of a format, or gltf, zip, text"""
     suffix: str
     data: bytes
-    beside: tuple[tuple[str, bytes], ...] = ()
-    """files that stand beside it: the name's end behind the stem (``.mdl``), or a whole name (``map.png``)"""
+    companions: tuple[tuple[str, bytes], ...] = ()
+    """companion files: the end of the name after the stem (``.mdl``), or a whole name (``map.png``)"""
 
     @cached_property
     def document(self) -> keyframer.Document | None:
@@ -105,20 +105,20 @@ class Input:
     kind: str
     suffix: str
     data: bytes
-    beside: tuple[tuple[str, bytes], ...] = ()
+    companions: tuple[tuple[str, bytes], ...] = ()
     how: tuple[str, ...] = field(default=(), compare=False)
     """names of the mutations"""
 
 
 def mutate(seed: Seed, others: Sequence[Seed], random: Random) -> Input:
     """One input: a seed that went through one to four mutations."""
-    beside = seed.beside
-    if beside and random.random() < 0.5:  # the companion is damaged, the file itself is not
-        at = random.randrange(len(beside))
-        name, content = beside[at]
-        beside = (*beside[:at], (name, _bytes_changed(content, (), others, random)), *beside[at + 1 :])
+    companions = seed.companions
+    if companions and random.random() < 0.5:  # the companion is damaged, the file itself is not
+        at = random.randrange(len(companions))
+        name, content = companions[at]
+        companions = (*companions[:at], (name, _bytes_changed(content, (), others, random)), *companions[at + 1 :])
         if random.random() < 0.8:
-            return Input(seed.kind, seed.suffix, seed.data, beside, ("beside",))
+            return Input(seed.kind, seed.suffix, seed.data, companions, ("beside",))
     data, how = seed.data, []
     if random.random() < 0.5:
         ways = _STRUCTURE.get(seed.kind, _records_changed)
@@ -128,7 +128,7 @@ def mutate(seed: Seed, others: Sequence[Seed], random: Random) -> Input:
         places = seed.places if data is seed.data else ()
         data = _bytes_changed(data, places, others, random)
         how.append("bytes")
-    return Input(seed.kind, seed.suffix, data[:LARGEST], beside, tuple(how))
+    return Input(seed.kind, seed.suffix, data[:LARGEST], companions, tuple(how))
 
 
 # -- bytes ------------------------------------------------------------------------------------------------------------
@@ -291,11 +291,11 @@ def _records_changed(seed: Seed, others: Sequence[Seed], random: Random) -> byte
         for _ in range(random.choice((1, 1, 2, 4))):
             _change_records(changed, other.tree if other.kind == seed.kind else None, random)
         try:
-            made = build_bytes(json.dumps(changed))[1]
+            rebuilt = build_bytes(json.dumps(changed))[1]
         except (keyframer.FormatError, ValueError, OverflowError):
             continue
-        if made != seed.data:
-            return made[:LARGEST]
+        if rebuilt != seed.data:
+            return rebuilt[:LARGEST]
     return seed.data
 
 
@@ -450,13 +450,13 @@ def _members(data: bytes) -> list[tuple[str, bytes]]:
 
 def _archive_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
     """An archive of other members, names, methods and order; now and then one inside another."""
-    made = io.BytesIO()
+    archive_bytes = io.BytesIO()
     members = _members(seed.data)
     for _ in range(random.randrange(3)):
         other = random.choice(others)
         members.append((random.choice(NAMES) or f"m{other.suffix}", other.data))
     random.shuffle(members)
-    with zipfile.ZipFile(made, "w") as archive:
+    with zipfile.ZipFile(archive_bytes, "w") as archive:
         for number, (name, content) in enumerate(members[:6]):
             method = random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA))
             info = zipfile.ZipInfo(f"m{number}.3ds")
@@ -466,7 +466,7 @@ def _archive_changed(seed: Seed, others: Sequence[Seed], random: Random) -> byte
                 content = _bytes_changed(content, (), others, random)
             archive.NameToInfo.pop(info.filename, None)  # else a second member of one name is a warning
             archive.writestr(info, content)
-    return made.getvalue()
+    return archive_bytes.getvalue()
 
 
 # -- stage archives ---------------------------------------------------------------------------------------------------
@@ -493,12 +493,12 @@ def _stage_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
         del members[at]
     else:
         members.append((random.choice(members)[0], content))
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
+    archive_bytes = io.BytesIO()
+    with zipfile.ZipFile(archive_bytes, "w", random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
         for name, content in members:
             archive.NameToInfo.pop(name, None)  # else a second member of one name is a warning
             archive.writestr(zipfile.ZipInfo(name), content)
-    return made.getvalue()
+    return archive_bytes.getvalue()
 
 
 def _member_changed(name: str, content: bytes, others: Sequence[Seed], random: Random) -> bytes:

@@ -36,7 +36,7 @@ class Broken(AssertionError):
 
 @dataclass
 class Place:
-    """An input on the disk, with what stands beside it, in a folder of its own that is emptied before."""
+    """An input on the disk, with its companions, in a separate folder that is emptied first."""
 
     folder: Path
     given: Input
@@ -45,9 +45,9 @@ class Place:
         shutil.rmtree(self.folder, ignore_errors=True)
         (self.folder / "out").mkdir(parents=True)
         self.files = [self.path]
-        """the input and what stands beside it"""
+        """the input and its companions"""
         self.path.write_bytes(self.given.data)
-        for name, content in self.given.beside:
+        for name, content in self.given.companions:
             self.files.append(self.folder / (f"in{name}" if name.startswith(".") else name))
             self.files[-1].write_bytes(content)
 
@@ -94,7 +94,7 @@ def check(place: Place) -> str:
     """A report whose every finding is in the file, and whose verdict fits them."""
     report = keyframer.check(place.path, format=place.given.kind)
     for issue in report.issues:
-        if not place.given.beside:  # else it may lie in the companion
+        if not place.given.companions:  # otherwise the cause may be in the companion
             located(issue.as_error(), place.given)
     if (report.verdict == "clean") != (report.issues.total == report.count("info")):
         raise Broken(f"the verdict {report.verdict} does not fit the findings")
@@ -118,7 +118,7 @@ def _loaded(place: Place, salvage: bool) -> keyframer.Scene | str:
     try:
         return keyframer.load(place.path, format=place.given.kind, salvage=salvage)
     except keyframer.FormatError as error:
-        return located(error, place.given) if not place.given.beside else error.code
+        return located(error, place.given) if not place.given.companions else error.code
 
 
 def dump(place: Place) -> str:
@@ -176,20 +176,20 @@ def command(*arguments: str | Path, fine: tuple[int, ...] = (0, 1, 3)) -> tuple[
     out = io.TextIOWrapper(raw, encoding="utf-8", write_through=True)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main([str(argument) for argument in arguments])
-    text, said = raw.getvalue().decode("utf-8", "replace"), err.getvalue()
+    text, stderr = raw.getvalue().decode("utf-8", "replace"), err.getvalue()
     if code not in fine:
-        raise Broken(f"exit code {code}: {said[-300:]}")
-    if noise := _NOISE.search(said):
-        raise Broken(f"noise on stderr: {said[max(0, noise.start() - 80) : noise.end() + 80]!r}")
-    if any(not line.startswith(("keyframer: ", " ")) for line in said.splitlines()):
-        raise Broken(f"not a message: {said[:300]!r}")
-    if code == 3 and not said and not text:
+        raise Broken(f"exit code {code}: {stderr[-300:]}")
+    if noise := _NOISE.search(stderr):
+        raise Broken(f"noise on stderr: {stderr[max(0, noise.start() - 80) : noise.end() + 80]!r}")
+    if any(not line.startswith(("keyframer: ", " ")) for line in stderr.splitlines()):
+        raise Broken(f"not a message: {stderr[:300]!r}")
+    if code == 3 and not stderr and not text:
         raise Broken("exit code 3 without a word")
-    return code, text, said
+    return code, text, stderr
 
 
-def _outcome(code: int, said: str) -> str:
-    return f"{code} {' '.join(sorted(set(_CODE.findall(said))))}"
+def _outcome(code: int, stderr: str) -> str:
+    return f"{code} {' '.join(sorted(set(_CODE.findall(stderr))))}"
 
 
 def _from(place: Place) -> tuple[str, ...]:
@@ -203,43 +203,43 @@ def identify(place: Place) -> str:
 
 
 def info(place: Place) -> str:
-    code, text, said = command("info", place.path, "--format", "json", *_from(place))
+    code, text, stderr = command("info", place.path, "--format", "json", *_from(place))
     _strict_json(text)
-    return _outcome(code, said)
+    return _outcome(code, stderr)
 
 
 def check_archive(place: Place) -> str:
-    code, text, said = command("check", place.path, "--all-files", "--format", "json", *_from(place))
+    code, text, stderr = command("check", place.path, "--all-files", "--format", "json", *_from(place))
     _strict_json(text)
-    return _outcome(code, said)
+    return _outcome(code, stderr)
 
 
 def sample(place: Place) -> str:
-    code, text, said = command("sample", place.path, "--format", "json", "--salvage", "-q", *_from(place))
+    code, text, stderr = command("sample", place.path, "--format", "json", "--salvage", "-q", *_from(place))
     _strict_json(text or "null")
-    return _outcome(code, said)
+    return _outcome(code, stderr)
 
 
 def plot(place: Place) -> str:
-    code, _, said = command("plot", place.path, "-o", place.out("plot.svg"), "--salvage", "-q", *_from(place))
-    return _outcome(code, said)
+    code, _, stderr = command("plot", place.path, "-o", place.out("plot.svg"), "--salvage", "-q", *_from(place))
+    return _outcome(code, stderr)
 
 
 def plot_terminal(place: Place) -> str:
-    code, _, said = command("plot", place.path, "--terminal", "--no-color", "--salvage", "-q", *_from(place))
-    return _outcome(code, said)
+    code, _, stderr = command("plot", place.path, "--terminal", "--no-color", "--salvage", "-q", *_from(place))
+    return _outcome(code, stderr)
 
 
 def plot_motion(place: Place) -> str:
     arguments = ("--motion", "-o", place.out("motion.svg"), "--salvage", "-q")
-    code, _, said = command("plot", place.path, *arguments, *_from(place))
-    return _outcome(code, said)
+    code, _, stderr = command("plot", place.path, *arguments, *_from(place))
+    return _outcome(code, stderr)
 
 
 def thumbnail(place: Place) -> str:
     arguments = ("-o", place.out("picture.png"), "--size", "32", "--salvage", "-q")
-    code, _, said = command("thumbnail", place.path, *arguments, *_from(place))
-    return _outcome(code, said)
+    code, _, stderr = command("thumbnail", place.path, *arguments, *_from(place))
+    return _outcome(code, stderr)
 
 
 def diff(place: Place) -> str:
@@ -247,22 +247,22 @@ def diff(place: Place) -> str:
     twin = place.folder / "out" / f"in{place.given.suffix}"
     shutil.copy(place.path, twin)
     arguments = ("--salvage", "-q", "--format", "json", *_from(place))
-    code, text, said = command("diff", place.path, twin, *arguments)
+    code, text, stderr = command("diff", place.path, twin, *arguments)
     _strict_json(text or "null")
-    return _outcome(code, said)
+    return _outcome(code, stderr)
 
 
 def build(place: Place) -> str:
     """A text that is refused with its place, or a file that can be read and written back."""
     out = place.out("built.bin")
-    code, _, said = command("build", place.path, "-o", out)
+    code, _, stderr = command("build", place.path, "-o", out)
     if code == 0:
-        made = out.read_bytes()
+        built = out.read_bytes()
         named = json.loads(place.given.data.decode("utf-8-sig"))["format"]
         with contextlib.suppress(keyframer.FormatError):
-            if keyframer.encode(keyframer.decode(made, format=named)) != made:
+            if keyframer.encode(keyframer.decode(built, format=named)) != built:
                 raise Broken("what was built changes when it is read and written")
-    return _outcome(code, said)
+    return _outcome(code, stderr)
 
 
 TARGETS = (("gltf", ".glb"), ("gltf", ".gltf"), *((known.name, known.extensions[0]) for known in FORMATS))
@@ -275,7 +275,7 @@ def convert(target: str, ending: str) -> Callable[[Place], str]:
         out = place.out(f"made{ending}")
         for old in out.parent.glob("made*"):
             old.unlink()
-        code, _, said = command("convert", place.path, "-o", out, "--to", target, "--salvage", "-q", *_from(place))
+        code, _, stderr = command("convert", place.path, "-o", out, "--to", target, "--salvage", "-q", *_from(place))
         if out.exists() != (code in (0, 1)):
             raise Broken(f"exit code {code}, and the output is {'there' if out.exists() else 'missing'}")
         if out.exists():
@@ -286,7 +286,7 @@ def convert(target: str, ending: str) -> Callable[[Place], str]:
             if target in STAGE and isinstance(refusal := _loaded(place, False), str):
                 allowed.add(refusal)  # models are kept as they are, damaged ones too
             read_again(out, target, allowed)
-        return _outcome(code, said)
+        return _outcome(code, stderr)
 
     return run
 
@@ -294,7 +294,7 @@ def convert(target: str, ending: str) -> Callable[[Place], str]:
 def read_again(path: Path, format: str, allowed: set[str]) -> None:
     """``allowed`` are the codes of the original: what was not changed is written as it was."""
     report = keyframer.check(path, format=format)
-    if worst := [each for each in report.issues if each.severity.label == "error" and each.code not in allowed]:
+    if worst := [issue for issue in report.issues if issue.severity.label == "error" and issue.code not in allowed]:
         raise Broken(f"we wrote {format} with {worst[0].code}: {worst[0].message}")
     try:
         keyframer.load(path, format=format)
@@ -367,5 +367,5 @@ OPERATIONS: tuple[Operation, ...] = (
 def _convert_archive(place: Place) -> str:
     folder = place.folder / "out" / "made"
     shutil.rmtree(folder, ignore_errors=True)
-    code, _, said = command("convert", place.path, "-o", folder, "--all-files", "--to", "gltf", "--salvage", "-q")
-    return _outcome(code, said)
+    code, _, stderr = command("convert", place.path, "-o", folder, "--all-files", "--to", "gltf", "--salvage", "-q")
+    return _outcome(code, stderr)

@@ -168,7 +168,7 @@ def examine(operation: Operation, place: Place, clock: Clock) -> tuple[str, Find
 
 
 def choose(kind: str, random: Random) -> list[Operation]:
-    return [each for each in OPERATIONS if each.suits(kind) and random.randrange(1000) < each.share]
+    return [operation for operation in OPERATIONS if operation.suits(kind) and random.randrange(1000) < operation.share]
 
 
 def next_input(pool: dict[str, list[Seed]], random: Random) -> Input:
@@ -176,7 +176,7 @@ def next_input(pool: dict[str, list[Seed]], random: Random) -> Input:
     base = all_seeds()[kind]
     seed = random.choice(pool[kind]) if pool[kind] and random.random() < 0.5 else random.choice(base)
     if random.random() < 0.02:
-        return Input(seed.kind, seed.suffix, seed.data, seed.beside, ("as it is",))
+        return Input(seed.kind, seed.suffix, seed.data, seed.companions, ("as it is",))
     others = base if random.random() < 0.7 else all_seeds()[random.choice(sorted(pool))]
     return mutate(seed, others, random)
 
@@ -226,13 +226,13 @@ class Worker:
 
 
 def packed(given: Input) -> dict[str, Any]:
-    beside = [[name, content.hex()] for name, content in given.beside]
-    return {"kind": given.kind, "suffix": given.suffix, "data": given.data.hex(), "beside": beside}
+    companions = [[name, content.hex()] for name, content in given.companions]
+    return {"kind": given.kind, "suffix": given.suffix, "data": given.data.hex(), "beside": companions}
 
 
 def unpacked(value: dict[str, Any]) -> Seed:
-    beside = tuple((name, bytes.fromhex(content)) for name, content in value["beside"])
-    return Seed(value["kind"], value["suffix"], bytes.fromhex(value["data"]), beside)
+    companions = tuple((name, bytes.fromhex(content)) for name, content in value["beside"])
+    return Seed(value["kind"], value["suffix"], bytes.fromhex(value["data"]), companions)
 
 
 def _send(pipe: int, message: dict[str, Any]) -> None:
@@ -374,8 +374,13 @@ class ResumableRun:
         files = sorted(path for path in folder.glob("*") if path.is_file())
         main = next((path for path in files if path.stem == "in" and path.suffix), None)
         if main is not None:
-            beside = [[path.name, path.read_bytes().hex()] for path in files if path != main]
-            content = {"kind": last["kind"], "suffix": main.suffix, "data": main.read_bytes().hex(), "beside": beside}
+            companions = [[path.name, path.read_bytes().hex()] for path in files if path != main]
+            content = {
+                "kind": last["kind"],
+                "suffix": main.suffix,
+                "data": main.read_bytes().hex(),
+                "beside": companions,
+            }
             self._write(Finding(last["at"], f"death {last['at']} {how}", f"the worker ended by {how}"), content)
 
     def _write(self, finding: Finding, content: dict[str, Any]) -> None:

@@ -78,9 +78,9 @@ def written(native: list[Seed]) -> list[Seed]:
             except (keyframer.FormatError, ValueError):
                 continue
             binary, text = (Path(name) / "out.glb").read_bytes(), (Path(name) / "out.gltf").read_bytes()
-            beside = tuple((path.name, path.read_bytes()) for path in sorted(Path(name).glob("*.bin")))
+            companions = tuple((path.name, path.read_bytes()) for path in sorted(Path(name).glob("*.bin")))
         if len(binary) <= SMALL:
-            found += [Seed("gltf", ".glb", binary), Seed("gltf", ".gltf", text, beside)]
+            found += [Seed("gltf", ".glb", binary), Seed("gltf", ".gltf", text, companions)]
     return found
 
 

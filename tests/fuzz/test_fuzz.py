@@ -57,7 +57,7 @@ def test_structure_survives_where_it_should() -> None:
             random = Random(f"{name}{number}")
             seed = random.choice(seeds)
             given = mutate(seed, seeds, random)
-            changed[name] += given.data != seed.data or given.beside != seed.beside
+            changed[name] += given.data != seed.data or given.companions != seed.companions
             if given.how == ("structure",):
                 with contextlib.suppress(keyframer.FormatError):
                     keyframer.decode(given.data, format=name)
@@ -77,7 +77,7 @@ def test_a_tree_is_changed_and_the_original_is_not() -> None:
 def test_sound_files_break_no_promise(tmp_path: Path) -> None:
     for kind, seeds in all_seeds().items():
         seed = seeds[0]
-        place = Place(tmp_path / kind, running.Input(seed.kind, seed.suffix, seed.data, seed.beside))
+        place = Place(tmp_path / kind, running.Input(seed.kind, seed.suffix, seed.data, seed.companions))
         for operation in OPERATIONS:
             if operation.suits(kind):
                 assert operation.run(place)

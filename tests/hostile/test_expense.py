@@ -70,7 +70,7 @@ def costs() -> dict[tuple[str, str], dict[str, Any]]:
     )
     records = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(records) == len(CASES), done.stderr
-    return {(each["attack"], each["operation"]): each for each in records}
+    return {(record["attack"], record["operation"]): record for record in records}
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")

@@ -19,7 +19,7 @@ pytestmark = needs_corpus
 
 def twins(name: str) -> tuple[Scene, Scene]:
     def only(folder: str) -> Path:
-        (path,) = (each for each in (CORPUS / folder).iterdir() if each.stem.endswith(f"__{name}"))
+        (path,) = (path for path in (CORPUS / folder).iterdir() if path.stem.endswith(f"__{name}"))
         return path
 
     return keyframer.load(only("ase")), keyframer.load(only("3ds"))
@@ -28,7 +28,7 @@ def twins(name: str) -> tuple[Scene, Scene]:
 def test_the_cube_turns_the_same_in_every_frame() -> None:
     """Four decimals, accumulated over 181 samples."""
     ase, threeds = twins("RotatingCube")
-    (track,) = (each.track for each in ase.clips[0].channels)
+    (track,) = (channel.track for channel in ase.clips[0].channels)
     frames = track.times / 160
     assert frames.tolist() == list(range(181))
     played = keyframer.pose(ase, frames=frames).world[:, 0]
@@ -59,7 +59,7 @@ def test_cameras_agree_where_the_3ds_file_has_keys(name: str, rolls: list[int], 
     ase, threeds = twins(name)
     (camera,) = (at for at, node in enumerate(threeds.nodes) if node.camera is not None)
     owners = {camera, threeds.nodes[camera].target}
-    tracks = [each.track for each in threeds.clips[0].channels if each.node in owners]
+    tracks = [channel.track for channel in threeds.clips[0].channels if channel.node in owners]
     moving = [track.times for track in tracks if track.kind == "position" and len(track.times) > 1]
     keys = np.unique(np.concatenate([*moving, [0.0]]))
     (one, goal, fov), (other, other_goal, other_fov) = camera_of(ase, keys), camera_of(threeds, keys)
@@ -76,7 +76,7 @@ def test_cameras_agree_where_the_3ds_file_has_keys(name: str, rolls: list[int], 
 
 def test_the_roll_is_there_to_be_compared() -> None:
     ase, _ = twins("CameraRollAnim")
-    (roll,) = (each.track for each in ase.clips[0].channels if each.track.kind == "roll")
+    (roll,) = (channel.track for channel in ase.clips[0].channels if channel.track.kind == "roll")
     assert roll.values[-1] == pytest.approx(-77.3, abs=0.1)
 
 

@@ -38,7 +38,7 @@ def test_cameras_roll_as_3ds_max_played_them(name: str) -> None:
     played = turns_played(CORPUS / "ase" / f"assimp__{name}.ase")
     scene = keyframer.load(CORPUS / "3ds" / f"assimp__assimp__{name}.3ds")
     (camera,) = (number for number, node in enumerate(scene.nodes) if node.camera is not None)
-    (roll,) = (each.track for each in scene.clips[0].channels if each.track.kind == "roll")
+    (roll,) = (channel.track for channel in scene.clips[0].channels if channel.track.kind == "roll")
     frames = [int(time) for time in roll.times]
     assert max(frames) == 120
     assert min(roll.values) == pytest.approx(-77.3, abs=0.1)

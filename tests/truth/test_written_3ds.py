@@ -81,8 +81,8 @@ def stored(path: Path) -> Found:
 
     found: Found = {}
     for thing in keyframer.read(path).find(r.NamedObject):
-        points = [each for each in thing.children[-1].children if isinstance(each, r.PointArray)]
-        faces = [each for each in thing.children[-1].children if isinstance(each, r.FaceArray)]
+        points = [child for child in thing.children[-1].children if isinstance(child, r.PointArray)]
+        faces = [child for child in thing.children[-1].children if isinstance(child, r.FaceArray)]
         if points:
             table = points[0].points.astype(np.float64).reshape(-1, 3)
             box = (table.min(axis=0, initial=np.inf), table.max(axis=0, initial=-np.inf))

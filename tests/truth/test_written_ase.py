@@ -73,7 +73,7 @@ def ours(scene: Scene) -> tuple[dict[str, Floats], Colors]:
         for material in np.unique(numbers).tolist():
             name = placed.materials[material].name if material >= 0 else ""
             found[name].append(corners[numbers == material])
-    colors = {each.name: each.diffuse for each in placed.materials if each.diffuse is not None}
+    colors = {material.name: material.diffuse for material in placed.materials if material.diffuse is not None}
     return {name: np.concatenate(parts) for name, parts in found.items() if name}, dict(colors)
 
 

@@ -235,8 +235,8 @@ def test_images_are_found_beside_the_scene(tmp_path: Path, name: str, status: li
     """In another case, with another extension, in another folder: as on a disk."""
     scene = ("scenes/a.3ds", hostile_file(b"WOOD.PNG", tmp_path).read_bytes())
     content = picture("TGA" if name.endswith("tga") else "PNG")
-    assert [each["status"] for each in losses_of(scene, (name, content))["images"]] == status
-    assert [each["name"] for each in losses_of(scene)["images"]] == ["WOOD.PNG"]
+    assert [loss["status"] for loss in losses_of(scene, (name, content))["images"]] == status
+    assert [loss["name"] for loss in losses_of(scene)["images"]] == ["WOOD.PNG"]
     (file,) = view_dropped([DroppedFile(*scene), DroppedFile(name, content)], LIMITS)
     assert (b"image/png" in (file.model() or b"")) == (not status)
     assert file.loaded.data == scene[1]

@@ -254,7 +254,7 @@ def test_it_listens_on_loopback_only(viewer: Viewer) -> None:
 
 def test_data_are_what_the_exporter_and_the_sampler_make(viewer: Viewer, cookie: str) -> None:
     files = json.loads(ask(viewer, "/data/files", Cookie=cookie).body)
-    assert [each["id"] for each in files["files"]] == [0, 1]
+    assert [file["id"] for file in files["files"]] == [0, 1]
     model = ask(viewer, "/data/0/model", Cookie=cookie)
     assert model.headers["content-type"] == "model/gltf-binary"
     assert model.body[:4] == b"glTF"

@@ -18,7 +18,7 @@ SAMPLES = FOLDER / "ase"
 
 def world(name: str, node: str, frames: list[float]) -> np.ndarray:  # type: ignore[type-arg]
     scene = keyframer.load(SAMPLES / name)
-    number = [each.name for each in scene.nodes].index(node)
+    number = [node.name for node in scene.nodes].index(node)
     return keyframer.pose(scene, frames=frames).world[:, number]
 
 
@@ -100,7 +100,9 @@ def test_cameras_and_lights() -> None:
 
 def test_controllers_keep_their_keys() -> None:
     scene = keyframer.load(SAMPLES / "controllers.ase")
-    tracks = {(scene.nodes[each.node].name, each.track.kind): each.track for each in scene.clips[0].channels}
+    tracks = {
+        (scene.nodes[channel.node].name, channel.track.kind): channel.track for channel in scene.clips[0].channels
+    }
     assert tracks["Linear", "position"].interpolation is Interpolation.LINEAR
     tcb = tracks["Tcb", "position"]
     assert tcb.interpolation is Interpolation.TCB

@@ -59,7 +59,7 @@ def test_tcb_keys_stay(tmp_path: Path) -> None:
     )  # fmt: skip
     scene, report = again(moved(track, turn), tmp_path)
     assert outcomes(report)["/nodes/Box/position"] == outcomes(report)["/nodes/Box/rotation"] == "exact"
-    position, rotation = (each.track for each in scene.clips[0].channels)
+    position, rotation = (channel.track for channel in scene.clips[0].channels)
     assert position.interpolation is rotation.interpolation is Interpolation.TCB
     np.testing.assert_array_equal(position.times, [0, 640, 1600])
     np.testing.assert_array_equal(position.values, track.values)
@@ -102,7 +102,7 @@ def test_a_mesh_with_two_materials(tmp_path: Path) -> None:
     stone.maps["bump"] = TextureMap("a.tga", amount=0.5, scale=(2, 3), offset=(0.25, 0.5), rotation_degrees=30)
     materials = [stone, Material("unused"), Material("red", transparency=0.75)]
     scene, _ = again(Scene(nodes=[Node("Box", mesh=0)], meshes=[mesh], materials=materials), tmp_path)
-    assert [each.name for each in scene.materials] == ["stone", "unused", "red"]
+    assert [material.name for material in scene.materials] == ["stone", "unused", "red"]
     found = scene.meshes[0]
     assert found.face_materials is not None
     assert found.face_materials.tolist() == [2, 0]
@@ -200,7 +200,7 @@ def test_lights_that_change(tmp_path: Path) -> None:
         9.0,
     )
     assert found.excludes == ["Box"]
-    values = {each.track.kind: each.track.values.tolist() for each in scene.clips[0].channels}
+    values = {channel.track.kind: channel.track.values.tolist() for channel in scene.clips[0].channels}
     assert values == {"multiplier": [1, 3], "falloff": [40, 60]}
 
 
@@ -358,7 +358,7 @@ def test_an_edited_sample_changes_its_row_where_samples_are_left_out(tmp_path: P
     source = tmp_path / "sampled.ase"
     source.write_bytes(text)
     scene = keyframer.load(source)
-    (track,) = [each.track for each in scene.clips[0].channels if each.track.kind == "position"]
+    (track,) = [channel.track for channel in scene.clips[0].channels if channel.track.kind == "position"]
     assert track.times.tolist() == [0, 320, 480, 640]
     values = track.values.copy()
     values[3, 0] = 4.0

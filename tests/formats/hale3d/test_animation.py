@@ -87,7 +87,7 @@ def test_dialects(name: str) -> None:
     data = wave(TEXTS[name])
     document = keyframer.decode(data)
     assert str(document.dialect) == name
-    assert [each.name for each in document.find(Joint)] == [b'"root"', b'"arm"', b'"hand"']
+    assert [record.name for record in document.find(Joint)] == [b'"root"', b'"arm"', b'"hand"']
     assert document.issues.total == 0
     assert keyframer.encode(document) == data
 
@@ -99,7 +99,7 @@ def test_dialects_with_any_names(name: str, names: list[bytes]) -> None:
     document = keyframer.decode(data)
     assert keyframer.encode(document) == data
     if str(document.dialect) == name:
-        assert [each.name for each in document.find(Joint)] == names
+        assert [record.name for record in document.find(Joint)] == names
     else:  # read another way only if that way ends exactly, too, and comes first
         assert document.issues.total == 0
 

@@ -88,7 +88,7 @@ def test_a_skin_moves_the_same(offsets: bool, bound: int) -> None:
     ours = keyframer.pose(scene, frames=frames).vertices(2)
     number = next(i for i, node in enumerate(found.nodes) if node.mesh is not None)
     assert np.allclose(keyframer.pose(found, frames=frames).vertices(number), ours, atol=1e-4)
-    names = [each.name for each in written.document.find(Joint)]
+    names = [record.name for record in written.document.find(Joint)]
     assert names == ([b"hip", b"knee"] if bound == 4 else [b"hip", b"knee", b"anchor"])
     if bound == 3:
         assert np.allclose(ours[:, 3], POINTS[3]), "it stands still"
@@ -96,16 +96,16 @@ def test_a_skin_moves_the_same(offsets: bool, bound: int) -> None:
 
 def test_a_skinned_mesh_is_no_joint_of_its_own() -> None:
     scene = figure()
-    assert [each.name for each in write(scene).document.find(Joint)] == [b"hip", b"knee"]
+    assert [record.name for record in write(scene).document.find(Joint)] == [b"hip", b"knee"]
     scene.nodes.append(Node("pin", NodeKind.DUMMY, 2))  # but what hangs on its node needs one
-    assert [each.name for each in write(scene).document.find(Joint)] == [b"hip", b"knee", b"cloth", b"pin"]
+    assert [record.name for record in write(scene).document.find(Joint)] == [b"hip", b"knee", b"cloth", b"pin"]
 
 
 def test_parents_that_come_later_come_first_in_the_file() -> None:
     scene = Scene([Node("tip", NodeKind.BONE, 1, position=np.array([1.0, 0, 0])), Node("base", NodeKind.BONE)])
     scene.clips = [Clip(channels=[bend(1)], end=2.0)]
     joints = list(write(scene).document.find(Joint))
-    assert [(each.name, each.parent) for each in joints] == [(b"base", -1), (b"tip", 0)]
+    assert [(joint.name, joint.parent) for joint in joints] == [(b"base", -1), (b"tip", 0)]
 
 
 # --- options ---------------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_a_model_of_a_still_scene_needs_no_animation() -> None:
     scene = replace(figure(), clips=[])
     written = write(scene, file="model")
     assert written.companions == ()
-    assert [each.name for each in written.document.find(ModelJoint)] == [b"hip", b"knee"]
+    assert [record.name for record in written.document.find(ModelJoint)] == [b"hip", b"knee"]
 
 
 def test_nothing_but_lights_is_refused() -> None:
@@ -178,7 +178,7 @@ def test_materials_are_paths_of_textures() -> None:
     )
     assert said(written.report, Outcome.BAKED)["/nodes/cloth/mesh"] == "2 meshes: one for each material"
     ((_, content),) = written.companions
-    assert sorted(each.material for each in decode(content).find(MeshRecord)) == [b"", b"paint"]
+    assert sorted(record.material for record in decode(content).find(MeshRecord)) == [b"", b"paint"]
 
 
 def test_boxes_are_computed_anew() -> None:

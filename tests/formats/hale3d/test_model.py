@@ -73,7 +73,7 @@ def test_tables_are_read_only_views() -> None:
 def test_dialects(name: str) -> None:
     document = keyframer.decode(arm(TEXTS[name]))
     assert str(document.dialect) == name
-    assert [each.shown_name for each in document.find(ModelJoint)] == ["root", "arm", "hand"]
+    assert [record.shown_name for record in document.find(ModelJoint)] == ["root", "arm", "hand"]
     assert keyframer.encode(document) == arm(TEXTS[name])
 
 

@@ -49,7 +49,7 @@ def file(
             w.joint(b'"origin"', -1, *root, (0.1, 1, 2), (0, 0, 0, 1)),
             w.joint(b"origin", 0, *arm, (0.5, 0, 0), (0, 0, 0.5, -0.8660254)),
             w.joint(b'"', 1, *hand, (1.5, 0, 0), (0.25, 0, 0, -0.9682458)),
-            *(w.frame(*each) for each in rows),
+            *(w.frame(*row) for row in rows),
             b"behind",
         ]
     )
@@ -66,7 +66,7 @@ def saved(scene: Scene) -> bytes:
 
 
 def channel(scene: Scene, node: int, kind: str) -> Channel:
-    return next(each for each in scene.clips[0].channels if (each.node, each.track.kind) == (node, kind))
+    return next(channel for channel in scene.clips[0].channels if (channel.node, channel.track.kind) == (node, kind))
 
 
 OPERATIONS: dict[str, tuple[Callable[[Scene], Scene], bytes]] = {
@@ -269,6 +269,6 @@ def test_many_joints_that_begin_to_move_cost_linear_work() -> None:
         scene.clips[0].channels = [Channel(n, Track.sampled("position", places[n])) for n in range(count)]
         work[count] = calls_to_save(scene)
         found = keyframer.decode(saved(scene), format="hale3d")
-        moved = {each.node: each.track.values for each in scene_of(found, {}).clips[0].channels}
+        moved = {channel.node: channel.track.values for channel in scene_of(found, {}).clips[0].channels}
         np.testing.assert_allclose([moved[n] for n in range(count)], places, rtol=1e-6)
     assert work[400] < 2.2 * work[200]

@@ -114,7 +114,7 @@ def without(scene: Scene, names: set[str]) -> Scene:
     nodes = [scene.nodes[number] for number in kept]
     parents = [None if node.parent is None else place[node.parent] for node in nodes]
     clip = scene.clips[0]
-    channels = [Channel(place[each.node], each.track) for each in clip.channels if each.node in place]
+    channels = [Channel(place[channel.node], channel.track) for channel in clip.channels if channel.node in place]
     return replace(
         scene,
         nodes=[replace(node, parent=parent) for node, parent in zip(nodes, parents, strict=True)],
@@ -178,7 +178,7 @@ def test_a_joint_between_two_others_stands_before_the_one_that_hangs_on_it(pair:
     scene.node("hand").parent = len(scene.nodes) - 1
     animation, model = saved(scene, pair)
     document = keyframer.decode(animation, format="hale3d")
-    joints = [each for each in document.walk() if type(each[1]).__name__ == "Joint"]
+    joints = [record for record in document.walk() if type(record[1]).__name__ == "Joint"]
     assert [joint.parent for _, joint in joints] == [-1, 0, 0, 1, 3]  # type: ignore[attr-defined]
     found = keyframer.load(pair.parent / "out" / "new.anim", format="hale3d")
     assert [node.name for node in found.nodes[:5]] == ["root", "arm", "tail", "wrist", "hand"]

@@ -59,7 +59,9 @@ def edited(edit: Callable[[Scene], None], model: bool = False, **options: object
 
 def values(node: int, kind: str, row: int, numbers: object) -> Callable[[Scene], None]:
     def edit(scene: Scene) -> None:
-        channel = next(each for each in scene.clips[0].channels if (each.node, each.track.kind) == (node, kind))
+        channel = next(
+            channel for channel in scene.clips[0].channels if (channel.node, channel.track.kind) == (node, kind)
+        )
         made = channel.track.values.copy()
         made[row] = numbers
         channel.track.values = made
@@ -112,7 +114,9 @@ def sign(scene: Scene) -> None:
 
 
 def all_signs(scene: Scene) -> None:
-    track = next(each.track for each in scene.clips[0].channels if (each.node, each.track.kind) == (1, "rotation"))
+    track = next(
+        channel.track for channel in scene.clips[0].channels if (channel.node, channel.track.kind) == (1, "rotation")
+    )
     track.values = -track.values
 
 

@@ -132,7 +132,7 @@ def test_the_real_figure_from_nothing(tmp_path: Path) -> None:
 def test_edits_are_patched(tmp_path: Path) -> None:
     path = SAMPLES / "wave-nul-ended.anim"
     scene = keyframer.load(path)
-    channel = next(each for each in scene.clips[0].channels if each.track.kind == "position")
+    channel = next(channel for channel in scene.clips[0].channels if channel.track.kind == "position")
     values = channel.track.values.copy()
     moving = next(axis for axis in range(3) if np.ptp(values[:, axis]) > 0)
     values[1, moving] += 0.5

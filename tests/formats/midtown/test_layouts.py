@@ -161,7 +161,7 @@ def test_an_empty_channel_among_others_is_kept_with_an_error() -> None:
     assert [(issue.code, issue.path) for issue in document.issues] == [
         ("SEM_ZERO_WIDTH_FRAMES", "/clip/channel[1]/floats")
     ]
-    assert [each.rows.shape for each in document.find(Channel)] == [(2, 6), (2, 0), (2, 6)]
+    assert [record.rows.shape for record in document.find(Channel)] == [(2, 6), (2, 0), (2, 6)]
     assert keyframer.encode(document) == data
 
 
@@ -246,7 +246,7 @@ def test_counts_follow_what_is_inside() -> None:
     top = again.records[0]
     assert isinstance(top, Clip)
     assert (top.channels, top.frames) == (2, 2)
-    assert [each.floats for each in again.find(Channel)] == [6, 6]
+    assert [record.floats for record in again.find(Channel)] == [6, 6]
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_counts_follow_what_is_inside() -> None:
 )
 def test_what_a_layout_cannot_hold_is_refused(rows: list[list[list[float]]], layout: Dialect) -> None:
     with pytest.raises(ValueError):
-        new_document([make_channel(each) for each in rows], layout=layout)
+        new_document([make_channel(row) for row in rows], layout=layout)
 
 
 def test_a_clip_of_another_layout_is_refused() -> None:
@@ -282,7 +282,7 @@ def test_any_shape_of_the_document_layout(frames: int, type: int, widths: list[i
     document = keyframer.decode(data, format="midtown")
     assert keyframer.encode(document) == data
     if document.dialect is Dialect.DOCUMENT:
-        assert [each.rows.shape for each in document.find(Channel)] == [(frames, width) for width in widths]
+        assert [record.rows.shape for record in document.find(Channel)] == [(frames, width) for width in widths]
 
 
 def test_text_twin_of_every_record() -> None:

@@ -112,7 +112,7 @@ def without(scene: Scene, names: set[str]) -> Scene:
     place = {number: new for new, number in enumerate(kept)}
     nodes = [scene.nodes[number] for number in kept]
     clip = scene.clips[0]
-    channels = [Channel(place[each.node], each.track) for each in clip.channels if each.node in place]
+    channels = [Channel(place[channel.node], channel.track) for channel in clip.channels if channel.node in place]
     return replace(
         scene,
         nodes=[replace(node, parent=None if node.parent is None else place.get(node.parent, 0)) for node in nodes],

@@ -38,7 +38,7 @@ def edited(layout: str, edit: Callable[[Scene], object], **options: object) -> W
 
 
 def step(scene: Scene) -> None:
-    track = next(each.track for each in scene.clips[0].channels if each.track.kind == "position")
+    track = next(channel.track for channel in scene.clips[0].channels if channel.track.kind == "position")
     values = track.values.copy()
     values[2] += (1.0, 0.0, 0.5)
     track.values = values
@@ -128,7 +128,7 @@ def test_another_rate_leaves_out_the_channels_that_nobody_knows() -> None:
 
 def test_a_bone_without_keys_rests() -> None:
     def rest(scene: Scene) -> None:
-        scene.clips[0].channels = [each for each in scene.clips[0].channels if each.node != 1]
+        scene.clips[0].channels = [channel for channel in scene.clips[0].channels if channel.node != 1]
 
     written = edited("retail", rest)
     assert why_anew(written) == []

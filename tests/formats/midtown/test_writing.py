@@ -81,7 +81,7 @@ def test_skeletons_are_written_as_they_are_read() -> None:
 def test_edits_are_patched(sample: str, tmp_path: Path) -> None:
     path = SAMPLES / sample
     scene: Scene = keyframer.load(path, format="midtown")
-    channel = next(each for each in scene.clips[0].channels if each.track.kind == "position")
+    channel = next(channel for channel in scene.clips[0].channels if channel.track.kind == "position")
     values = channel.track.values.copy()
     values[1, 0] += 0.25
     channel.track.values = values

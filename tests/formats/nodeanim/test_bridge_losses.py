@@ -81,7 +81,7 @@ def test_times_that_no_unit_holds_exactly_are_seconds_with_a_word_about_it() -> 
     document, report, found = write(scene)
     stored = record(document).translation_keys.time
     assert stored.tolist() == pytest.approx([0, 1 / 9, 1], abs=1e-7)
-    (loss,) = [each for each in report if "32-bit" in each.detail]
+    (loss,) = [loss for loss in report if "32-bit" in loss.detail]
     assert (loss.path, loss.outcome, loss.unit) == ("/nodes/box/position", Outcome.APPROXIMATED, "second")
     assert loss.error == pytest.approx(abs(float(np.float32(1 / 9)) - 1 / 9), rel=1e-6)
     assert apart(scene, found, FRAMES)[0] < 1e-5
@@ -113,7 +113,7 @@ def test_ambient_light_is_no_node() -> None:
     scene.nodes.append(Node("all", NodeKind.AMBIENT, light=0))
     scene.lights = [Light("all", LightType.AMBIENT)]
     document, report, _ = write(scene)
-    assert [each.name for each in document.find(Record)] == [b"box"]
+    assert [record.name for record in document.find(Record)] == [b"box"]
     assert "/lights" in [loss.path for loss in report.of(Outcome.DROPPED)]
 
 
@@ -139,7 +139,7 @@ def test_rotations_in_the_form_that_is_asked_for(form: str) -> None:
 
 def test_absolute_keys_that_lose_the_long_way_say_so() -> None:
     _, report, _ = write(moved(turn(0.0, 4.0, 0.1)), rotation_keys="absolute")
-    (loss,) = [each for each in report if "shortest" in each.detail]
+    (loss,) = [loss for loss in report if "shortest" in loss.detail]
     assert (loss.path, loss.outcome) == ("/nodes/box/rotation", Outcome.APPROXIMATED)
 
 

@@ -151,7 +151,7 @@ def test_a_copyright_stands_in_the_name_of_the_author_or_nowhere() -> None:
 
 def test_tangents_cannot_become_curves_of_another_kind() -> None:
     scene = scene_of(keyframer.decode(write(clips()["bezier"], How(tangents=True)), format="nodeanim"))
-    track = next(each.track for each in scene.clips[0].channels if each.track.kind == "rotation")
+    track = next(channel.track for channel in scene.clips[0].channels if channel.track.kind == "rotation")
     track.interpolation = Interpolation.TCB
     (why,) = why_anew(FORMAT.from_scene(scene))
     assert "tangents cannot be stored in this dialect" in why

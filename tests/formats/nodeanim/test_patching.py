@@ -42,7 +42,7 @@ def edited(edit: Callable[[Scene], object], flags: int = LINEAR, how: How | None
 
 
 def track(scene: Scene, kind: str) -> Track:
-    return next(each.track for each in scene.clips[0].channels if each.track.kind == kind)
+    return next(channel.track for channel in scene.clips[0].channels if channel.track.kind == kind)
 
 
 def put(kind: str, row: int, numbers: object) -> Callable[[Scene], None]:
@@ -72,7 +72,7 @@ def rename(scene: Scene) -> None:
 
 
 def no_scales(scene: Scene) -> None:
-    scene.clips[0].channels = [each for each in scene.clips[0].channels if each.track.kind != "scale"]
+    scene.clips[0].channels = [channel for channel in scene.clips[0].channels if channel.track.kind != "scale"]
 
 
 def titled(scene: Scene) -> None:
@@ -223,7 +223,7 @@ def test_curves_of_different_kinds_become_one_and_other_nodes_stay() -> None:
     data = keyframer.encode(written.document)
     assert data.endswith(write(clip(), How())[-20:])
     found = loaded(data)
-    assert {each.track.interpolation for each in found.clips[0].channels} == {Interpolation.TCB}
+    assert {channel.track.interpolation for channel in found.clips[0].channels} == {Interpolation.TCB}
     for kind in ("position", "rotation"):
         one, other = (
             compile_track(track(scene, kind))(np.linspace(0, 0.5, 21))
@@ -236,4 +236,4 @@ def test_eased_keys_where_none_were() -> None:
     written = edited(more(ease_to=np.array([0.5, 0.5])))
     assert why_anew(written) == []
     found = loaded(keyframer.encode(written.document))
-    assert Interpolation.TCB in {each.track.interpolation for each in found.clips[0].channels}
+    assert Interpolation.TCB in {channel.track.interpolation for channel in found.clips[0].channels}

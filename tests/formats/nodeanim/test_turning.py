@@ -114,7 +114,7 @@ def test_the_windmill(folder: Path) -> None:
 def test_keys_of_others_that_could_be_either_are_a_warning(flags: int, angles: tuple[float, ...], choice: str) -> None:
     keys = tuple(Key(0, at / 4, (angle, 0.0, 0.0, 1.0), (0.0,) * 5) for at, angle in enumerate(angles))
     report = keyframer.check(write(File((Bone(b"cube", flags, rotations=keys),)), How()))
-    (issue,) = [each for each in report.issues if each.code == "SCENE_ROTATION_GUESSED"]
+    (issue,) = [issue for issue in report.issues if issue.code == "SCENE_ROTATION_GUESSED"]
     assert issue.severity is keyframer.Severity.WARNING
     assert f"read as {choice}; this is a guess" in issue.message
 

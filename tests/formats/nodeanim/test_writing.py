@@ -98,7 +98,7 @@ def test_bezier_stays_bezier() -> None:
 @pytest.mark.parametrize("path", MOVED, ids=lambda path: path.stem)
 def test_edits_are_patched(path: Path, tmp_path: Path) -> None:
     scene = keyframer.load(path)
-    positions = [each for each in scene.clips[0].channels if each.track.kind == "position"]
+    positions = [channel for channel in scene.clips[0].channels if channel.track.kind == "position"]
     values = positions[0].track.values.copy()
     values[0] += 0.5
     positions[0].track.values = values

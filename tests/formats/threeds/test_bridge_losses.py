@@ -91,7 +91,7 @@ def test_more_nodes_than_16_bits_can_number_are_refused() -> None:
 def test_materials_without_nodes_need_no_keyframer() -> None:
     document, _, found = write(Scene(materials=[Material("paint")]))
     assert document.first(r.Keyframer) is None
-    assert [each.name for each in found.materials] == ["paint"]
+    assert [material.name for material in found.materials] == ["paint"]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_everything_a_material_says_is_read_again() -> None:
                 wanted if isinstance(wanted, (bool, str)) else pytest.approx(wanted)
             )
     assert texture.tints == {"first": pytest.approx((1, 0, 0.2)), "blue": pytest.approx((0, 0.4, 0.6))}
-    assert [each.name for each in document.find(r.MapName)] == [b"A.PNG", b"B.PNG", b"A.PNG"]
+    assert [record.name for record in document.find(r.MapName)] == [b"A.PNG", b"B.PNG", b"A.PNG"]
 
 
 @pytest.mark.parametrize(("value", "kind"), [(0.33, r.PercentInt), (0.3333, r.PercentFloat)])
@@ -175,7 +175,7 @@ def test_whole_percentages_are_whole(value: float, kind: type) -> None:
     document, _, found = write(Scene(materials=[Material("paint", shininess=value)]))
     parent = document.first(r.MaterialShininess)
     assert parent is not None
-    assert [type(each) for each in parent.children] == [kind]
+    assert [type(child) for child in parent.children] == [kind]
     assert found.materials[0].shininess == pytest.approx(value)
 
 
@@ -273,8 +273,8 @@ def test_ambient_light_is_a_node_of_its_own() -> None:
     document, _, found = write(scene)
     node = document.first(r.AmbientNode)
     assert node is not None
-    assert [each.id_ for each in node.children if isinstance(each, r.NodeId)] == [-1]
-    track = next(each.track for each in found.clips[0].channels if each.track.kind == "color")
+    assert [child.id_ for child in node.children if isinstance(child, r.NodeId)] == [-1]
+    track = next(channel.track for channel in found.clips[0].channels if channel.track.kind == "color")
     assert track.values.tolist() == [[0.5, 0.25, 1], [1, 1, 0]]
 
 
@@ -387,7 +387,7 @@ def morphing(weights: Any, how: Interpolation = Interpolation.TCB, **node: Any) 
 def test_keys_that_name_no_single_shape_have_no_place(weights: Any, how: Interpolation) -> None:
     _, report, found = write(morphing(weights, how))
     assert said(report, Outcome.DROPPED) == {"/nodes/box/morph": "blended and split shapes cannot be stored"}
-    assert [each.track.kind for each in found.clips[0].channels if each.track.kind == "morph"] == []
+    assert [channel.track.kind for channel in found.clips[0].channels if channel.track.kind == "morph"] == []
 
 
 def test_shapes_of_a_mirrored_mesh_are_mirrored_with_it() -> None:
@@ -509,7 +509,7 @@ def test_shadows_and_hidden_objects() -> None:
     document, _, found = write(Scene([Node("box", mesh=0, hidden=True)], [quiet]))
     thing = document.first(r.NamedObject)
     assert thing is not None
-    kinds = {type(each) for each in thing.children}
+    kinds = {type(child) for child in thing.children}
     assert {r.ObjectHidden, r.ObjectDoesNotCast, r.ObjectReceivesNoShadow} <= kinds
     assert (found.meshes[0].casts_shadows, found.meshes[0].receives_shadows) == (False, False)
 

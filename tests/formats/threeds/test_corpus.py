@@ -131,14 +131,14 @@ def described(document: keyframer.Document) -> dict[str, str]:
     now = document.first(records.CurrentTime)
     scale = document.first(records.MasterScale)
     unknown = {raw.chunk_id for raw in document.find(RawChunk) if raw.reason == "STRUCT_UNKNOWN_CHUNK"}
-    bent = (int((each.extras != 0).any(axis=1).sum()) for each in keys if each.extras is not None)
+    bent = (int((key.extras != 0).any(axis=1).sum()) for key in keys if key.extras is not None)
     return {
         "has_B000": str(_count(document, records.Keyframer)),
         "track_chunk_ids": ",".join(sorted({f"{track.id:04X}" for track in tracks})),
         "keys": str(sum(map(len, keys))),
-        "multi_key_tracks": str(sum(len(each) > 1 for each in keys)),
+        "multi_key_tracks": str(sum(len(key) > 1 for key in keys)),
         "keys_with_nonzero_tcb_ease": str(sum(bent)),
-        "dummies": str(sum(each.name in (b"$$$DUMMY", b"DUMMY") for each in document.find(records.NodeHeader))),
+        "dummies": str(sum(record.name in (b"$$$DUMMY", b"DUMMY") for record in document.find(records.NodeHeader))),
         "instances": str(_count(document, records.InstanceName)),
         "nodes": ",".join(f"{name}:{nodes[kind]}" for name, kind in sorted(NODES.items()) if nodes[kind]),
         "meshes": str(_count(document, records.Mesh)),

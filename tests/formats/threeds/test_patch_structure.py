@@ -113,7 +113,7 @@ def add_moving_mesh(scene: Scene) -> None:
     for node in scene.nodes:
         node.parent = None if node.parent is None else node.parent + 1
         node.target = None if node.target is None else node.target + 1
-    scene.clips[0].channels = [Channel(each.node + 1, each.track) for each in scene.clips[0].channels]
+    scene.clips[0].channels = [Channel(channel.node + 1, channel.track) for channel in scene.clips[0].channels]
     scene.nodes[0].parent = parent + 1
     values = np.array([[1.0, 0, 2], [3, 1, 2], [1, 0, 2]])
     scene.clips[0].channels.append(Channel(0, Track("position", np.array([0.0, 20, 60]), values, Interpolation.TCB)))
@@ -181,7 +181,7 @@ def removed(scene: Scene, *names: str) -> Scene:
         node.parent = place.get(-1 if node.parent is None else node.parent)
         node.target = place.get(-1 if node.target is None else node.target)
     clip = scene.clips[0]
-    channels = [Channel(place[each.node], each.track) for each in clip.channels if each.node in place]
+    channels = [Channel(place[channel.node], channel.track) for channel in clip.channels if channel.node in place]
     return replace(scene, nodes=nodes, clips=[replace(clip, channels=channels)])
 
 
@@ -238,7 +238,7 @@ def test_materials_come_and_go(mill: Path, tmp_path: Path) -> None:
     assert {path[-1].split("#")[0] for path in gone if not path[2].startswith(f"afff:{first}")} <= {"4130"}
     assert {path[-1].split("#")[0] for path in changed} <= {"4130"}
     found = same_picture(scene, tmp_path / "moss.3ds")
-    assert {each.name for each in found.materials} == {each.name for each in scene.materials}
+    assert {material.name for material in found.materials} == {material.name for material in scene.materials}
     assert {"/materials/moss", f"/materials/{first}"} <= {loss.path for loss in report}
 
 
@@ -457,7 +457,7 @@ def test_a_new_shape_and_a_key_that_takes_it(morphing: Path, tmp_path: Path) -> 
     assert morph is not None
     flat = SQUARE * (1.0, 1.0, 0.0)
     scene.node("box").morph = Morph([*morph.names, "flat"], [*morph.positions, flat])
-    track = next(each.track for each in scene.clips[0].channels if each.track.kind == "morph")
+    track = next(channel.track for channel in scene.clips[0].channels if channel.track.kind == "morph")
     weights = np.pad(track.values, ((0, 0), (0, 1)))
     weights[2] = (0, 0, 1)
     track.values = weights
@@ -472,7 +472,7 @@ def test_a_new_shape_and_a_key_that_takes_it(morphing: Path, tmp_path: Path) -> 
 def test_keys_without_shapes(morphing: Path, tmp_path: Path) -> None:
     scene = keyframer.load(morphing)
     scene.node("box").morph = None
-    scene.clips[0].channels = [each for each in scene.clips[0].channels if each.track.kind != "morph"]
+    scene.clips[0].channels = [channel for channel in scene.clips[0].channels if channel.track.kind != "morph"]
     data, _ = save(scene, tmp_path / "still.3ds")
     gone, added, changed = compared(morphing.read_bytes(), data)
     assert [path[2:] for path in gone] == [("b002:box", "b026")]

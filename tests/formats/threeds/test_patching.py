@@ -96,7 +96,7 @@ def camera(**values: Any) -> Callable[[Scene], None]:
 
 def light(kind: LightType, /, **values: Any) -> Callable[[Scene], None]:
     def edit(scene: Scene) -> None:
-        lamp = next(each for each in scene.lights if each.type is kind)
+        lamp = next(light for light in scene.lights if light.type is kind)
         for field, value in values.items():
             setattr(lamp, field, value)
 
@@ -133,7 +133,7 @@ def add(name: str, *made: Chunk, at: int | None = None) -> Callable[[SimpleNames
 def without(name: str, kind: type[Chunk]) -> Callable[[SimpleNamespace], None]:
     def same(found: SimpleNamespace) -> None:
         home = getattr(found, name)
-        home.children = [each for each in home.children if not isinstance(each, kind)]
+        home.children = [child for child in home.children if not isinstance(child, kind)]
 
     return same
 
@@ -148,7 +148,7 @@ def both(*edits: Callable[[SimpleNamespace], None]) -> Callable[[SimpleNamespace
 
 def header(which: str, /, **values: Any) -> Callable[[SimpleNamespace], None]:
     def same(found: SimpleNamespace) -> None:
-        (chunk,) = [each for each in getattr(found, which).children if isinstance(each, r.NodeHeader)]
+        (chunk,) = [child for child in getattr(found, which).children if isinstance(child, r.NodeHeader)]
         for field, value in values.items():
             setattr(chunk, field, value)
 
@@ -160,7 +160,9 @@ def seen(name: str, times: tuple[float, ...], values: tuple[float, ...]) -> Call
 
     def edit(scene: Scene) -> None:
         place, clip = number(scene, name), scene.clips[0]
-        clip.channels = [each for each in clip.channels if (each.node, each.track.kind) != (place, "visible")]
+        clip.channels = [
+            channel for channel in clip.channels if (channel.node, channel.track.kind) != (place, "visible")
+        ]
         if times:
             track = Track("visible", np.array(times), np.array(values), Interpolation.STEP)
             clip.channels.append(Channel(place, track))
@@ -180,7 +182,7 @@ def keyed(name: str, kind: str, values: Any) -> Callable[[Scene], None]:
 
 
 def without_keys(scene: Scene) -> None:
-    scene.clips[0].channels = [each for each in scene.clips[0].channels if each.node != number(scene, "Box")]
+    scene.clips[0].channels = [channel for channel in scene.clips[0].channels if channel.node != number(scene, "Box")]
 
 
 BOX = r.BoundBox((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))
@@ -338,7 +340,7 @@ def test_a_mesh_that_moves_takes_its_vertices_along() -> None:
     """Raw vertices stand where the keyframer has them at frame 0: both change, and the matrix says so."""
 
     def edit(scene: Scene) -> None:
-        channel = next(each for each in scene.clips[0].channels if each.node == number(scene, "Lid"))
+        channel = next(channel for channel in scene.clips[0].channels if channel.node == number(scene, "Lid"))
         channel.track.values = np.array([[5.0, 6.0, 7.0]])
 
     written = edited(edit)
@@ -346,7 +348,7 @@ def test_a_mesh_that_moves_takes_its_vertices_along() -> None:
     found = loaded(keyframer.encode(written.document))
     place = number(found, "Lid")
     assert np.allclose(keyframer.pose(found, frames=[0.0]).vertices(place)[0], MOVED)
-    raw = [each.points for each in written.document.find(r.PointArray)][1]
+    raw = [record.points for record in written.document.find(r.PointArray)][1]
     assert raw.tolist() == MOVED.tolist()
 
 

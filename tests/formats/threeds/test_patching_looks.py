@@ -276,8 +276,8 @@ def morphing() -> bytes:
 
 def test_shapes_in_another_order_are_the_same_shapes() -> None:
     scene = loaded(morphing())
-    node = next(each for each in scene.nodes if each.morph is not None)
-    track = next(each.track for each in scene.clips[0].channels if each.track.kind == "morph")
+    node = next(node for node in scene.nodes if node.morph is not None)
+    track = next(channel.track for channel in scene.clips[0].channels if channel.track.kind == "morph")
     node.morph = Morph(node.morph.names[::-1], list(node.morph.positions)[::-1])  # type: ignore[union-attr]
     track.values = track.values[:, ::-1].copy()
     written = FORMAT.from_scene(scene)
@@ -287,7 +287,7 @@ def test_shapes_in_another_order_are_the_same_shapes() -> None:
 
 def test_shapes_that_mix_are_dropped_and_told() -> None:
     scene = loaded(morphing())
-    track = next(each.track for each in scene.clips[0].channels if each.track.kind == "morph")
+    track = next(channel.track for channel in scene.clips[0].channels if channel.track.kind == "morph")
     values = track.values.copy()
     values[1] = 0.5
     track.values = values
@@ -309,4 +309,4 @@ def test_what_a_new_file_would_not_hold_either_is_told(name: str) -> None:
     written = FORMAT.from_scene(scene)
     assert why_anew(written) == []
     assert [loss.path.rpartition("/")[0] for loss in written.report.of(Outcome.DROPPED)] == ["/meshes/0"]
-    assert [each.name for each in loaded(keyframer.encode(written.document)).materials] == ["paint", "glow"]
+    assert [material.name for material in loaded(keyframer.encode(written.document)).materials] == ["paint", "glow"]

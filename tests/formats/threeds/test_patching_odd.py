@@ -60,7 +60,7 @@ def moved(which: str) -> Callable[[Scene], None]:
 
     def edit(scene: Scene) -> None:
         place = scene.nodes.index(scene.node(which))
-        channel = next(each for each in scene.clips[0].channels if each.node == place)
+        channel = next(channel for channel in scene.clips[0].channels if channel.node == place)
         channel.track.values = np.array(MOVED)
 
     return edit
@@ -399,7 +399,7 @@ def test_light_from_everywhere_has_its_colour_in_the_editor() -> None:
     """It is a light of the scene and a part of its surroundings, and the file says it once."""
 
     def edit(scene: Scene) -> None:
-        (light,) = [each for each in scene.lights if each.type is LightType.AMBIENT]
+        (light,) = [light for light in scene.lights if light.type is LightType.AMBIENT]
         light.color = scene.environment.ambient = BLUE
 
     found = written(ambience(RED), edit)
@@ -422,7 +422,7 @@ def test_an_object_that_begins_to_move_gets_a_matrix_if_it_had_none() -> None:
     assert why_anew(found) == []
     (lid,) = found.document.find(r.NamedObject)
     (stored,) = lid.children
-    assert [type(each) for each in stored.children] == [r.PointArray, r.FaceArray, r.MeshMatrix]
+    assert [type(child) for child in stored.children] == [r.PointArray, r.FaceArray, r.MeshMatrix]
     posed = keyframer.pose(loaded(keyframer.encode(found.document)), frames=[10.0])
     assert np.allclose(posed.vertices(0)[0], TALL + np.array(MOVED))
 
@@ -431,8 +431,8 @@ def test_a_camera_that_begins_to_move_keeps_its_chunk() -> None:
     eye = make.camera("Eye", STILL[0], (0.0, 5.0, 0.0))
     found = written(without_keyframer(eye), first_motion("Eye"))
     assert why_anew(found) == []
-    assert [each.lens for each in found.document.find(r.Camera)] == [50.0]
-    assert [type(each) for each in found.document.find(r.Node)] == [r.CameraNode, r.CameraTargetNode]
+    assert [record.lens for record in found.document.find(r.Camera)] == [50.0]
+    assert [type(record) for record in found.document.find(r.Node)] == [r.CameraNode, r.CameraTargetNode]
     posed = keyframer.pose(loaded(keyframer.encode(found.document)), frames=[10.0])
     assert np.allclose(posed.world[0][0][:3, 3], MOVED[0])
 
@@ -452,7 +452,7 @@ def test_a_new_material_with_too_long_a_name_says_what_it_is_called() -> None:
     name = "a very long name of a paint"
     found = written(file_with(material()), lambda scene: scene.materials.append(Material(name)))
     assert why_anew(found) == []
-    assert [each.name for each in found.document.find(r.MaterialName)] == [b"paint", name[:16].encode()]
+    assert [record.name for record in found.document.find(r.MaterialName)] == [b"paint", name[:16].encode()]
     (told,) = [loss for loss in found.report.of(Outcome.BAKED) if loss.path == f"/materials/{name}"]
     assert told.detail.startswith(f"renamed to '{name[:16]}': names have 1 to 16 characters")
 
@@ -470,5 +470,5 @@ def test_projects_libraries_and_bare_editors_stay_what_they_are(name: str) -> No
     found = written(data, FRAMES[name])
     assert why_anew(found) == []
     before = keyframer.decode(data, format="3ds")
-    kinds = [type(each) for each in before.find(Chunk) if type(each) is not r.MaterialTwoSided]
-    assert [type(each) for each in found.document.find(Chunk) if type(each) is not r.MaterialTwoSided] == kinds
+    kinds = [type(record) for record in before.find(Chunk) if type(record) is not r.MaterialTwoSided]
+    assert [type(record) for record in found.document.find(Chunk) if type(record) is not r.MaterialTwoSided] == kinds

@@ -77,8 +77,8 @@ def test_materials_and_maps_have_names_that_fit() -> None:
     paint = Material("a material with a long name", maps={"texture1": TextureMap("textures/Some Picture.jpeg")})
     twin = Material("a material with a long name too", maps={"texture1": TextureMap("other/some picture.jpeg")})
     document, report = write(Scene(materials=[paint, twin]))
-    assert [each.name for each in document.find(r.MaterialName)] == [b"a material with ", b"a material with2"]
-    assert [each.name for each in document.find(r.MapName)] == [b"SOME_PIC.JPE", b"SOME_PI2.JPE"]
+    assert [record.name for record in document.find(r.MaterialName)] == [b"a material with ", b"a material with2"]
+    assert [record.name for record in document.find(r.MapName)] == [b"SOME_PIC.JPE", b"SOME_PI2.JPE"]
     assert len(renamed(report)) == 4
 
 
@@ -89,17 +89,17 @@ def test_the_order_of_chunks() -> None:
     editor, keyframer_ = document.first(r.Editor), document.first(r.Keyframer)
     assert editor is not None
     assert keyframer_ is not None
-    kinds = [type(each) for each in editor.children]
+    kinds = [type(child) for child in editor.children]
     assert kinds.index(r.Material) < kinds.index(r.NamedObject)
-    assert [type(each) for each in keyframer_.children[:3]] == [r.KeyframerHeader, r.Frames, r.CurrentTime]
-    nodes = [each for each in keyframer_.children if isinstance(each, r.Node)]
+    assert [type(child) for child in keyframer_.children[:3]] == [r.KeyframerHeader, r.Frames, r.CurrentTime]
+    nodes = [child for child in keyframer_.children if isinstance(child, r.Node)]
     for number, node in enumerate(nodes):
         first, second = node.children[:2]
         assert isinstance(first, r.NodeId)
         assert isinstance(second, r.NodeHeader)
         assert first.id_ == number
         assert second.parent < number
-        assert {r.PositionTrack, r.RotationTrack, r.ScaleTrack} <= {type(each) for each in node.children}
+        assert {r.PositionTrack, r.RotationTrack, r.ScaleTrack} <= {type(child) for child in node.children}
     assert [next(document.find(kind)) is not None for kind in (r.Version, r.MeshVersion, r.MasterScale)]
     version, scale = document.first(r.Version), document.first(r.MasterScale)
     assert version is not None
@@ -165,9 +165,9 @@ def test_large_meshes_are_split(count: int, tmp_path: Path) -> None:
     scene = Scene(nodes=[Node("big", mesh=0)], meshes=[big], materials=[Material("a"), Material("b")])
     scene.clips = [Clip(channels=[moving(0)], end=10.0)]
     document, report = write(scene)
-    arrays = [each.points for each in document.find(r.PointArray)]
+    arrays = [record.points for record in document.find(r.PointArray)]
     assert max(map(len, arrays)) <= 65_535
-    assert sum(len(each.faces) for each in document.find(r.FaceArray)) == count - 2
+    assert sum(len(record.faces) for record in document.find(r.FaceArray)) == count - 2
     assert any("pieces" in loss.detail for loss in report)
     found = again(document, tmp_path)
     posed = keyframer.pose(found, frames=[10.0])
@@ -175,7 +175,7 @@ def test_large_meshes_are_split(count: int, tmp_path: Path) -> None:
     parts = np.concatenate([posed.vertices(number)[0] for number, node in enumerate(found.nodes)])
     assert np.allclose(parts.min(axis=0), whole.min(axis=0), atol=0.02)
     assert np.allclose(parts.max(axis=0), whole.max(axis=0), atol=0.02)
-    assert sum(int((each.face_materials == 1).sum()) for each in found.meshes) == owners.sum()
+    assert sum(int((mesh.face_materials == 1).sum()) for mesh in found.meshes) == owners.sum()
 
 
 def test_texture_seams_double_vertices(tmp_path: Path) -> None:
@@ -282,14 +282,14 @@ def edited_bytes(scene: Scene) -> bytes:
 def test_a_changed_key_changes_its_bytes_only(tmp_path: Path) -> None:
     data = WINDMILL.read_bytes()
     scene = keyframer.load(WINDMILL)
-    channel = next(each for each in scene.clips[0].channels if each.track.kind == "fov")
+    channel = next(channel for channel in scene.clips[0].channels if channel.track.kind == "fov")
     channel.track.values = channel.track.values + 1.0
     made = edited_bytes(scene)
     assert 1 <= changed_bytes(data, made) <= 4 * len(channel.track.times)
     path = tmp_path / "edited.3ds"
     path.write_bytes(made)
     found = keyframer.load(path)
-    again_ = next(each for each in found.clips[0].channels if each.track.kind == "fov")
+    again_ = next(channel for channel in found.clips[0].channels if channel.track.kind == "fov")
     assert np.allclose(again_.track.values, channel.track.values)
 
 
@@ -313,7 +313,7 @@ def test_unknown_chunks_and_other_records_survive_an_edit(tmp_path: Path) -> Non
     assert found.materials[0].diffuse == pytest.approx((0.25, 0.5, 1.0), abs=0.01)
     assert found.node("Rotor").hidden
     assert found.origin is not None
-    kept = [each for each in found.origin.document.find(RawChunk) if each.chunk_id == 0x7777]
+    kept = [record for record in found.origin.document.find(RawChunk) if record.chunk_id == 0x7777]
     assert [each.data for each in kept] == [b"nobody knows"]
 
 
@@ -334,7 +334,7 @@ def edits() -> dict[str, object]:
         scene.materials[1].name = "new name"
 
     def light(scene: Scene) -> None:
-        lamp = next(each for each in scene.lights if each.type is LightType.SPOT)
+        lamp = next(light for light in scene.lights if light.type is LightType.SPOT)
         lamp.multiplier, lamp.color = 0.5, (0.5, 0.125, 0.0)
 
     def owners(scene: Scene) -> None:
@@ -351,7 +351,7 @@ def edits() -> dict[str, object]:
 
     def removed(scene: Scene) -> None:
         channels = scene.clips[0].channels
-        channels.remove(next(each for each in channels if each.track.kind == "hotspot"))
+        channels.remove(next(channel for channel in channels if channel.track.kind == "hotspot"))
 
     return {
         made.__name__: made for made in (rename, parent, vertices, material, light, owners, segment, moved, removed)
@@ -388,7 +388,7 @@ def test_a_nudged_key_is_merged_into_real_files(tmp_path: Path) -> None:
         except keyframer.FormatError:
             continue
         tracks = [each for each in (scene.clips[0].channels if scene.clips else []) if each.track.kind == "position"]
-        tracks = [each for each in tracks if len(each.track.times) > 1]
+        tracks = [track for track in tracks if len(track.track.times) > 1]
         if not tracks:
             continue
         values = tracks[0].track.values.copy()
@@ -433,13 +433,13 @@ def test_morph_weights_that_stand_still_are_baked(tmp_path: Path) -> None:
     wanted = [0.25 * TRIANGLE + 0.5 * above + 0.75 * TRIANGLE, TRIANGLE]
     for number in range(2):
         np.testing.assert_allclose(keyframer.pose(back, [0.0]).vertices(number)[0], wanted[number], atol=1e-6)
-    (loss,) = (each for each in report if each.path == "/nodes/one/morph")
+    (loss,) = (loss for loss in report if loss.path == "/nodes/one/morph")
     assert (loss.outcome, loss.detail) == (Outcome.BAKED, "the mesh has the shape that its weights give it")
     for format in ("hale3d", "uto3d"):
         keyframer.save(scene, tmp_path / f"x.{format}", format=format)
         kind = {"format": format}
         there = keyframer.load(tmp_path / f"x.{format}", **kind)  # type: ignore[arg-type]
-        found = np.concatenate([np.asarray(each.positions) for each in there.meshes])
+        found = np.concatenate([np.asarray(mesh.positions) for mesh in there.meshes])
         assert float(np.abs(found).max()) == pytest.approx(float(np.abs(wanted[0]).max()), rel=1e-4), format
 
 

@@ -95,7 +95,7 @@ def planted(data: bytes) -> bytes:
 
 
 def strangers(data: bytes) -> list[Entry]:
-    return [each for each in entries(data) if each[0][-1].startswith(f"{STRANGER:04x}")]
+    return [entry for entry in entries(data) if entry[0][-1].startswith(f"{STRANGER:04x}")]
 
 
 def compared(before: bytes, after: bytes) -> tuple[list[Path], list[Path], list[Path]]:

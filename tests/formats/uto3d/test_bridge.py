@@ -97,7 +97,7 @@ def test_against_the_slow_evaluator(seed: int) -> None:
     written = moving_scene(seed)
     found = load(written)
     pose = keyframer.pose(found, frames=np.array(TICKS) / 160)
-    assert [each.file_id for each in found.nodes] == [each["id"] for each in slow.nodes(written)]
+    assert [node.file_id for node in found.nodes] == [node["id"] for node in slow.nodes(written)]
     for number, each in enumerate(found.nodes):
         assert each.file_id is not None
         for at, tick in enumerate(TICKS):
@@ -229,13 +229,13 @@ def test_lights_take_their_target_by_id_and_else_the_stored_point() -> None:
     scene.lights += [{**light(b"Gone", 34, 2), **plain, "target": 99}, {**light(b"Omni", 35), **plain, "target": 32}]
     found = load(scene)
     spot, sun, gone, omni = found.lights
-    assert [each.type for each in found.lights] == [
+    assert [light.type for light in found.lights] == [
         LightType.SPOT,
         LightType.DIRECTIONAL,
         LightType.SPOT,
         LightType.OMNI,
     ]
-    by_name = {each.name: each for each in found.nodes}
+    by_name = {node.name: node for node in found.nodes}
     assert found.nodes[by_name["Spot"].target or 0].name == "Aim"
     assert by_name["Sun"].target is by_name["Gone"].target is by_name["Omni"].target is None
     assert sun.target == gone.target == (4.0, 5.0, 6.0)
@@ -335,7 +335,7 @@ def test_a_mesh_in_full() -> None:
     assert plain.face_materials.tolist() == [1, -1]  # id 1 is nobody's: taken as an index
     assert [issue.args["id"] for issue in found.issues if issue.code == "LINK_UNRESOLVED_ID"] == [55]
     assert (plain.uv, plain.colors, plain.bounding_sphere) == (None, None, None)
-    assert [each.hidden for each in found.nodes] == [True, False]
+    assert [node.hidden for node in found.nodes] == [True, False]
     assert not keyframer.pose(found, frames=[0]).visible[0, 0]
     assert found.nodes[0].extras["uto3d"]["pivot"] == (-1.0, 0.25, 4.0)
 
@@ -399,7 +399,7 @@ def test_a_broken_global_scale_scales_nothing(scale: float) -> None:
 
 def test_parents_that_do_not_exist_make_roots() -> None:
     found = load(Scene(meshes=[mesh(b"Box", 10, parent=77), mesh(b"Zero", 11, parent=0)]))
-    assert [each.parent for each in found.nodes] == [None, None]
+    assert [node.parent for node in found.nodes] == [None, None]
     told = [issue for issue in found.issues if issue.code == "LINK_PARENT_MISSING"]
     assert [(issue.severity.label, issue.args["parent"]) for issue in told] == [("warning", 77)]
 
@@ -409,7 +409,7 @@ def test_circles_are_refused_over_sections() -> None:
     with pytest.raises(keyframer.FormatError, match="LINK_PARENT_CYCLE"):
         load(scene)
     found = load(scene, salvage=True)
-    assert sum(each.parent is None for each in found.nodes) == 1
+    assert sum(node.parent is None for node in found.nodes) == 1
     assert np.isfinite(keyframer.pose(found, frames=[0]).world).all()
     with pytest.raises(keyframer.FormatError, match="LINK_PARENT_CYCLE"):
         load(Scene(meshes=[mesh(b"Box", 10, parent=10)]))
@@ -453,8 +453,8 @@ def test_ids_given_twice(using: str) -> None:
 
 def test_equal_names_are_shown_uniquely() -> None:
     found = load(Scene(meshes=[mesh(b"Box", 10), mesh(b"Box", 11), mesh(b"", 12)]))
-    assert [each.name for each in found.nodes] == ["Box", "Box.2", "unnamed"]
-    assert [each.raw_name for each in found.nodes] == [b"Box", b"Box", b""]
+    assert [node.name for node in found.nodes] == ["Box", "Box.2", "unnamed"]
+    assert [node.raw_name for node in found.nodes] == [b"Box", b"Box", b""]
 
 
 def test_odd_numbers_are_told_and_stay_where_they_are() -> None:
@@ -478,7 +478,7 @@ def test_odd_numbers_are_told_and_stay_where_they_are() -> None:
 def test_kinds_of_nodes() -> None:
     scene = camera_scene(meshes=[mesh(b"Box", 10)], lights=[light(b"Omni", 30)], bones=[node(b"Bone", 50)])
     kinds = [NodeKind.OBJECT, NodeKind.CAMERA, NodeKind.TARGET, NodeKind.LIGHT, NodeKind.BONE]
-    assert [each.kind for each in load(scene).nodes] == kinds
+    assert [node.kind for node in load(scene).nodes] == kinds
 
 
 @pytest.mark.parametrize("option", [{"fov_keys": "turns"}, {"scale_position_keys": "maybe"}, {"geometry": "raw"}])
@@ -494,7 +494,7 @@ def test_many_lights_and_targets_take_linear_time(tmp_path: Path) -> None:
         lights=[light(b"L%d" % number, number + 1, 1) for number in range(count)],
     )
     found = load(scene, A)
-    assert all(each.target is not None for each in found.nodes if each.light is not None)
+    assert all(node.target is not None for node in found.nodes if node.light is not None)
 
 
 def test_sample_files_keep_their_keys() -> None:

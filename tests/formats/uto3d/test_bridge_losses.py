@@ -51,7 +51,7 @@ def lit(light: Light, **parts: Any) -> Scene:
 
 
 def track_of(scene: Scene, kind: str) -> Track:
-    (found,) = [each.track for each in scene.clips[0].channels if each.track.kind == kind]
+    (found,) = [channel.track for channel in scene.clips[0].channels if channel.track.kind == kind]
     return found
 
 
@@ -84,7 +84,7 @@ def test_materials_are_names(material: Material, lost: dict[str, str]) -> None:
     document, report, found = write(scene)
     words = {path: f"this format cannot store {what}" for path, what in lost.items()}
     assert said(report, Outcome.DROPPED) == words
-    assert [(each.name, each.id) for each in document.find(r.Material)] == [(b"first", 1), (b"paint", 2)]
+    assert [(record.name, record.id) for record in document.find(r.Material)] == [(b"first", 1), (b"paint", 2)]
     assert found.meshes[0].face_materials is not None
     assert found.meshes[0].face_materials.tolist() == [1]
 
@@ -156,7 +156,7 @@ def test_a_camera_without_either_says_nothing() -> None:
 def test_what_lights_cannot_say() -> None:
     light = Light("lamp", on=False, casts_shadows=True, projector="a.png", excludes=["box"], rectangular=True)
     names = ("on", "casts_shadows", "projector", "excludes", "rectangular")
-    words = {f"/lights/{each}": f"this format cannot store {each.replace('_', ' ')} of 1 light" for each in names}
+    words = {f"/lights/{name}": f"this format cannot store {name.replace('_', ' ')} of 1 light" for name in names}
     assert said(write(lit(light))[1], Outcome.DROPPED) == words
 
 
@@ -291,7 +291,7 @@ def test_turned_scale_axes(tracks: list[Track], rest: list[float] | None) -> Non
 def test_scale_axes_at_other_times_have_no_place() -> None:
     _, report, found = write(moved(sizes(0.0, 30.0), axes(0.0, 10.0)))
     assert said(report, Outcome.DROPPED) == {"/nodes/box/scale_axes": "its keys are not at the times of the scale keys"}
-    assert [each.track.kind for each in found.clips[0].channels] == ["scale"]
+    assert [channel.track.kind for channel in found.clips[0].channels] == ["scale"]
 
 
 def test_linear_turns_stay_linear_where_they_go_the_short_way() -> None:
@@ -418,7 +418,7 @@ def test_bones_rest_where_they_were_bound_and_keys_say_where_they_are() -> None:
     hip, knee, toe = document.find(r.Bone)
     assert hip.position == pytest.approx((0, 0, 1))  # bound at 0, 1, 0 of the scene
     assert knee.position == pytest.approx((0, 3, 0))  # 3 above it
-    assert len({each.owner_id for each in document.find(r.Controller)} & {hip.id, knee.id, toe.id}) == 3
+    assert len({record.owner_id for record in document.find(r.Controller)} & {hip.id, knee.id, toe.id}) == 3
     ours, theirs = keyframer.pose(scene, frames=FRAMES), keyframer.pose(found, frames=FRAMES)
     numbers = {node.name: number for number, node in enumerate(found.nodes)}
     assert np.allclose(theirs.vertices(numbers["cloth"])[..., [0, 2, 1]], ours.vertices(3), atol=1e-5)

@@ -93,7 +93,7 @@ def test_a_new_mesh_and_its_material(manner: str, tmp_path: Path) -> None:
         node.target = None if node.target is None else node.target + 1
     for skin in scene.skins:
         skin.joints = [joint + 1 for joint in skin.joints]
-    scene.clips[0].channels = [Channel(each.node + 1, each.track) for each in scene.clips[0].channels]
+    scene.clips[0].channels = [Channel(channel.node + 1, channel.track) for channel in scene.clips[0].channels]
     data, _ = save(scene, tmp_path / "new.u3d")
     plain.materials.append((b"Moss", 9))
     plain.meshes.append({**new_node(b"Roof", 52), **square, "edges": [3, 6], "materials": [9, 7]})
@@ -115,7 +115,7 @@ def test_a_removed_bone_takes_its_controllers_along(manner: str, tmp_path: Path)
     scene.nodes[-1].parent = None
     assert gone == len(scene.nodes) - 2
     del scene.nodes[gone]
-    kept = [each for each in scene.clips[0].channels if each.node != gone]
+    kept = [channel for channel in scene.clips[0].channels if channel.node != gone]
     scene.clips[0].channels = [Channel(each.node - (each.node > gone), each.track) for each in kept]
     data, report = save(scene, tmp_path / "less.u3d")
     del plain.bones[2], plain.controllers[1]
@@ -188,7 +188,7 @@ def test_position_keys_of_the_flexporter(scale: float, tmp_path: Path) -> None:
     plain.scale = scale
     path.write_bytes(expected(plain, "flexporter"))
     scene = keyframer.load(path)
-    track = next(each.track for each in scene.clips[0].channels if each.track.kind == "position")
+    track = next(channel.track for channel in scene.clips[0].channels if channel.track.kind == "position")
     values = track.values.copy()
     values[1] = (3.0, 6.0, 9.0)
     track.values = values

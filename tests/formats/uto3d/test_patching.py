@@ -146,7 +146,7 @@ def test_one_edit_is_one_change_of_the_bytes(manner: str, name: str, edit: Any, 
 
 
 def keys_of(scene: Scene, kind: str) -> Channel:
-    return next(each for each in scene.clips[0].channels if each.track.kind == kind)
+    return next(channel for channel in scene.clips[0].channels if channel.track.kind == kind)
 
 
 def test_other_keys_of_a_controller_keep_its_ids_and_place() -> None:
@@ -179,8 +179,8 @@ def test_a_new_track_comes_behind_the_others_with_a_new_id() -> None:
         scene.clips[0].channels.append(Channel(number, track))
 
     found = loaded(keyframer.encode(edited("B", edit).document))
-    assert [each.track.kind for each in found.clips[0].channels] == ["position", "rotation", "fov", "roll"]
-    ids = [each.track.extras["uto3d"]["controller_id"] for each in found.clips[0].channels]
+    assert [channel.track.kind for channel in found.clips[0].channels] == ["position", "rotation", "fov", "roll"]
+    ids = [channel.track.extras["uto3d"]["controller_id"] for channel in found.clips[0].channels]
     assert len(set(ids)) == 4
 
 
@@ -231,7 +231,7 @@ def test_a_camera_that_is_rolled_at_rest_gets_a_key() -> None:
     written = edited("B", put(camera, roll_degrees=5.0))
     assert why_anew(written) == []
     channels = loaded(keyframer.encode(written.document)).clips[0].channels
-    (found,) = [each.track for each in channels if each.track.kind == "roll"]
+    (found,) = [channel.track for channel in channels if channel.track.kind == "roll"]
     assert found.values.reshape(-1).tolist() == pytest.approx([5.0])
 
 

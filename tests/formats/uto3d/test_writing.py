@@ -75,7 +75,7 @@ def test_every_dialect_is_read_as_what_it_is(dialect: str, tmp_path: Path) -> No
     for name in ("square", "mapped"):
         mine = next(i for i, node in enumerate(scene().nodes) if node.name == name)
         assert np.allclose(theirs.vertices(numbers[name]), ours.vertices(mine)[..., [0, 2, 1]], atol=1e-5)
-    track = next(each.track for each in found.clips[0].channels if each.track.kind == "position")
+    track = next(channel.track for channel in found.clips[0].channels if channel.track.kind == "position")
     assert track.times.tolist() == [0, 4800, 9600]
     assert track.tension is not None
     assert track.tension.tolist() == [0.0, 0.5, 0.0]
@@ -86,7 +86,7 @@ def test_b_is_the_default_and_writes_all_sections() -> None:
     document = FORMAT.from_scene(scene()).document
     header = document.first(FileHeader)
     assert header is not None
-    assert [each.segment for each in header.children] == [
+    assert [child.segment for child in header.children] == [
         "main",
         "mesh",
         "cams",
@@ -103,7 +103,7 @@ def test_a_leaves_empty_sections_out() -> None:
     document = FORMAT.from_scene(Scene(nodes=[Node("bone", NodeKind.BONE)]), {"dialect": "A"}).document
     header = document.first(FileHeader)
     assert header is not None
-    assert [each.segment for each in header.children if isinstance(each, Section)] == ["bone"]
+    assert [child.segment for child in header.children if isinstance(child, Section)] == ["bone"]
 
 
 @needs_corpus
@@ -159,7 +159,7 @@ def test_edits_are_patched(sample: str, tmp_path: Path) -> None:
 
 def test_a_changed_track_is_patched(tmp_path: Path) -> None:
     found = keyframer.load(SAMPLES / "maxscript.u3d")
-    channel = next(each for each in found.clips[0].channels if each.track.kind == "position")
+    channel = next(channel for channel in found.clips[0].channels if channel.track.kind == "position")
     channel.track.values = channel.track.values + 1.0
     written = FORMAT.from_scene(found)
     assert not [loss for loss in written.report if "a new file was written" in loss.detail], list(written.report)

@@ -172,4 +172,4 @@ def _furnish(parent: Any, waiting: dict[int, list[type[Chunk]]]) -> None:
 
 
 def _absent(chunk: Chunk, cls: type[Chunk]) -> bool:
-    return not any(isinstance(each, cls) for each in chunk.children)
+    return not any(isinstance(child, cls) for child in chunk.children)

@@ -79,7 +79,7 @@ def test_what_is_put_is_got(table: str, name: str, data: Any) -> None:
         assert math.isclose(found, value, rel_tol=1e-6, abs_tol=1e-6)  # percentages may be whole ones
     else:
         assert plain(found) == plain(value)
-    assert {type(each) for each in chunk.children} <= set(field.kinds)
+    assert {type(child) for child in chunk.children} <= set(field.kinds)
 
 
 @pytest.mark.parametrize(("table", "name"), CASES)

@@ -102,12 +102,12 @@ def halves() -> list[Document]:
     """The document in two, so that trying hundreds of changes is quick: without the keyframer, and with only so much of
     the editor as nodes need."""
     still, moving = everything(), everything()
-    still.records[0].children = [each for each in still.records[0].children if not isinstance(each, r.Keyframer)]
+    still.records[0].children = [child for child in still.records[0].children if not isinstance(child, r.Keyframer)]
     for each in moving.records[0].children:
         if isinstance(each, r.Editor):
             each.children = [item for item in each.children if isinstance(item, r.NamedObject)]
     moving.records[0].children = [
-        each for each in moving.records[0].children if isinstance(each, (r.Editor, r.Keyframer))
+        child for child in moving.records[0].children if isinstance(child, (r.Editor, r.Keyframer))
     ]
     return [still, moving]
 

@@ -17,7 +17,7 @@ from tests.samples import FOLDER
 
 def broken_faces() -> bytes:
     box = make.mesh("Box")
-    next(each for each in box.children[0].children if isinstance(each, r.FaceArray)).faces = np.array(
+    next(child for child in box.children[0].children if isinstance(child, r.FaceArray)).faces = np.array(
         [[0, 1, 2, 7], [0, 1, 3, 7]], np.uint16
     )
     return make.file_bytes([box], [make.node("object", "Box", 0)])
@@ -25,7 +25,7 @@ def broken_faces() -> bytes:
 
 def broken_group() -> bytes:
     box = make.mesh("Box")
-    faces = next(each for each in box.children[0].children if isinstance(each, r.FaceArray))
+    faces = next(child for child in box.children[0].children if isinstance(child, r.FaceArray))
     faces.children = [r.MaterialGroup(material=b"red", faces=np.array([0, 5], np.uint16))]
     paint = r.Material(children=[r.MaterialName(name=b"red")])
     return make.file_bytes([paint, box], [])

@@ -52,7 +52,7 @@ def expect_three(tracks: list[r.Track], frames: list[float] = FRAMES) -> list[pl
 def test_every_combination_of_the_five_spline_flags(bits: int) -> None:
     shape = {name: value for bit, (name, value) in enumerate(SHAPES.items()) if bits >> bit & 1}
     tracks = three(**shape)
-    assert {int(flag) for each in tracks for flag in each.keys.flags} == {bits}  # type: ignore[attr-defined]
+    assert {int(flag) for track in tracks for flag in track.keys.flags} == {bits}  # type: ignore[attr-defined]
     scene = make.load([], [make.node("object", "Box", 0, *tracks)])
     close(worlds(scene, "Box"), expect_three(tracks))
 

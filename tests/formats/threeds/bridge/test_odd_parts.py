@@ -35,7 +35,7 @@ def test_a_track_of_no_numbers_leaves_the_node_at_rest() -> None:
     keys = make.track("position", (0, 10), ((NAN, 0.0, 0.0), (NAN, 1.0, 2.0)))
     scene = make.load([make.mesh("Box")], [make.node("object", "Box", 0, keys)])
     assert scene.nodes[0].position.tolist() == [0, 0, 0]
-    (issue,) = [each for each in scene.issues if each.code == "DATA_NON_FINITE"]
+    (issue,) = [issue for issue in scene.issues if issue.code == "DATA_NON_FINITE"]
     assert issue.path.endswith("/keys[0]")
 
 
