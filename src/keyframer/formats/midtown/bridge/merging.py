@@ -20,7 +20,7 @@ from keyframer.curves import RotationForm, Track
 from keyframer.formats import bridge
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import at_whole_frames, original_frames
-from keyframer.formats.kit.rigid_joints import joints_like
+from keyframer.formats.kit.rigid_joints import joints_in_original_order
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     CannotMerge,
@@ -163,7 +163,9 @@ class _Writing:
         self.posed = posed
         kept = self.matching.nodes
         self.origins = original_frames(self.before, scene, kept, len(posed.rows))
-        self.joints = joints_like(scene, kept, np.arange(len(self.origins), dtype=np.float64), depth_first=True)
+        self.joints = joints_in_original_order(
+            scene, kept, np.arange(len(self.origins), dtype=np.float64), depth_first=True
+        )
         self.olds = [kept.get(node) for node in self.joints.nodes]
         """original bone of each joint, None for new ones"""
         if kept.keys() - set(self.joints.nodes) or self.olds[0] != 0:
