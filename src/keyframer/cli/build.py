@@ -33,10 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not options.files and options.files_from is None:
-        options.parser.error("no input: give a TEXT, or - for stdin")
-    many = options.recursive or options.files_from is not None or len(options.files) > 1
-    target = output_targets.Targets(options, many, _built_name)
+    inputs.require_input(options, "TEXT")
+    target = output_targets.Targets(options, _built_name)
     code = FINE
     for number, item in enumerate(inputs.inputs_of(options, (".json",))):
         try:

@@ -44,8 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not options.files and options.files_from is None:
-        options.parser.error("no input: give a FILE, or - for stdin")
+    inputs.require_input(options)
     _refuse_unknown_codes(options)
     records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = FINE

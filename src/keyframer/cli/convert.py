@@ -111,8 +111,7 @@ def run(options: argparse.Namespace) -> int:
         except FormatError as error:
             failure(options.report, error)
             return NOT_ALL_DONE
-    many = options.recursive or options.files_from is not None or len(options.files) > 1
-    target = Targets(options, many, lambda name: os.path.splitext(name)[0] + extension)
+    target = Targets(options, lambda name: os.path.splitext(name)[0] + extension)
     named = "x.glb" if target.is_folder else "x" + options.output if target.is_suffix else options.output
     try:
         exporter = exporter_for(named, options.to)

@@ -65,8 +65,7 @@ def run_with_defaults(files: list[str]) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not options.files and options.files_from is None:
-        options.parser.error("no input: give a FILE, or - for stdin")
+    inputs.require_input(options)
     records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
     code = FINE
     for item in inputs.inputs_of(options, inputs.LOADABLE):

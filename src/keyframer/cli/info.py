@@ -62,8 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not options.files and options.files_from is None:
-        options.parser.error("no input: give a FILE, or - for stdin")
+    inputs.require_input(options)
     in_tables = bool(options.table or options.all)
     columns = CELLS if in_tables else ("file", *COLUMNS, "error")
     records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)

@@ -194,6 +194,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def require_input(options: argparse.Namespace, what: str = "FILE") -> None:
+    """End the command with a message if no input is given."""
+    if not options.files and options.files_from is None:
+        options.parser.error(f"no input: give a {what}, or - for stdin")
+
+
+def may_be_several(options: argparse.Namespace) -> bool:
+    """Return whether there may be several inputs."""
+    return bool(options.recursive or options.files_from is not None or len(options.files) > 1)
+
+
 def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = None) -> Iterator[Input]:
     """Yield all inputs in the given order; those of folders and archives sorted by name.
 

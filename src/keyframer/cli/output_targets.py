@@ -11,9 +11,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from keyframer.cli.inputs import FileInput, Input
+from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
+from keyframer.cli.inputs import FileInput, Input, may_be_several
+from keyframer.cli.messages import detail, failure
 from keyframer.errors import FormatError
 from keyframer.files import OutputExists, OutputRefused, check_output, sweep_once, write_bytes
+from keyframer.text import counted
 
 STDOUT = "-"
 
@@ -30,18 +33,18 @@ def add_arguments(parser: argparse.ArgumentParser, *, required: bool, suffix: st
 def has_output_extension(options: argparse.Namespace) -> bool:
     """Return whether OUT is a file or a suffix, whose extension decides what is written."""
     out: str = options.output or ""
-    many = options.recursive or options.files_from is not None or len(options.files) > 1
     if out in ("", STDOUT) or out.endswith(("/", os.sep)) or os.path.isdir(out):
         return False
-    return not many or (out.startswith(".") and os.sep not in out)
+    return not may_be_several(options) or (out.startswith(".") and os.sep not in out)
 
 
 class Targets:
     """Assigns an output to each input and refuses the same output for two inputs."""
 
-    def __init__(self, options: argparse.Namespace, many: bool, rename: Callable[[str], str]) -> None:
+    def __init__(self, options: argparse.Namespace, rename: Callable[[str], str]) -> None:
         self.out: str | None = None if options.output in (None, STDOUT) else options.output
         self.force: bool = options.force
+        many = may_be_several(options)
         self._rename = rename
         self._taken: dict[str, str] = {}
         out = self.out or ""
@@ -80,6 +83,36 @@ class Targets:
             with output_errors(path):
                 os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         write_file(path, parts, force=self.force)
+
+
+def write_each(
+    options: argparse.Namespace,
+    target: Targets,
+    items: Iterable[Input],
+    make: Callable[[Input], bytes | Iterable[str]],
+    what: str,
+    failures: tuple[type[Exception], ...],
+) -> int:
+    """Write what ``make`` returns for each input; returns the exit code. Stdout takes one, called ``what``."""
+    code = FINE
+    for number, item in enumerate(items):
+        try:
+            path = target.path_for(item)
+            if number and path is None and what:
+                raise refused(f"stdout takes only one {what} (-o writes several)")
+            content = make(item)
+            if path is not None:
+                target.write(path, content if isinstance(content, bytes) else (part.encode() for part in content))
+                size = f" ({counted(len(content), 'byte')})" if isinstance(content, bytes) else ""
+                detail(options, f"{item.name} -> {path}{size}")
+            elif isinstance(content, bytes):
+                sys.stdout.buffer.write(content)
+            else:
+                sys.stdout.writelines(content)
+        except failures as error:
+            code = NOT_ALL_DONE
+            failure(item.name, error)
+    return code
 
 
 def write_text(path: str | None, text: str, *, force: bool) -> None:

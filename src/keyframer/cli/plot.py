@@ -9,9 +9,8 @@ import sys
 from collections.abc import Sequence
 
 from keyframer.cli import inputs, output_targets, reading_options, record_output, scene_loading
-from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
-from keyframer.cli.messages import detail, failure, note, shown_name
+from keyframer.cli.messages import note, shown_name
 from keyframer.cli.shared_arguments import add_clip
 from keyframer.errors import FormatError
 from keyframer.inspecting.braille import panels_as_text
@@ -58,10 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not options.files and options.files_from is None:
-        options.parser.error("no input: give a FILE, or - for stdin")
-    many = options.recursive or options.files_from is not None or len(options.files) > 1
-    if many and options.output is None and not options.terminal:
+    inputs.require_input(options)
+    if options.output is None and not options.terminal and inputs.may_be_several(options):
         options.parser.error("several files need -o: a folder, or a suffix such as .svg")
     if not 1 <= options.most <= 1_000:
         options.parser.error("--most must be from 1 to 1000")
@@ -73,26 +70,15 @@ def run(options: argparse.Namespace) -> int:
         scene_loading.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
-    target = output_targets.Targets(options, many, lambda name: f"{name}.{kind}")
-    code = FINE
-    for number, item in enumerate(inputs.inputs_of(options, inputs.LOADABLE)):
-        try:
-            path = target.path_for(item)
-            if number and path is None and not options.terminal:
-                raise output_targets.refused("stdout takes only one plot (-o writes several)")
-            with reading_options.budget_for(options, item):
-                data = _plot(item, options, kind, span)
-            if path is not None:
-                target.write(path, data)
-                detail(options, f"{item.name} -> {path}")
-            elif kind == "png" and not options.terminal:
-                sys.stdout.buffer.write(data)
-            else:
-                sys.stdout.write(data.decode())
-        except (*scene_loading.LOAD_FAILURES, LookupError) as error:
-            code = NOT_ALL_DONE
-            failure(item.name, error)
-    return code
+    target = output_targets.Targets(options, lambda name: f"{name}.{kind}")
+    items = inputs.inputs_of(options, inputs.LOADABLE)
+    failures = (*scene_loading.LOAD_FAILURES, LookupError)
+
+    def plot(item: Input) -> bytes | list[str]:
+        with reading_options.budget_for(options, item):
+            return _plot(item, options, kind, span)
+
+    return output_targets.write_each(options, target, items, plot, "" if options.terminal else "plot", failures)
 
 
 def _kind(options: argparse.Namespace) -> str:
@@ -107,16 +93,16 @@ def _kind(options: argparse.Namespace) -> str:
     return options.to or kind or "svg"
 
 
-def _plot(item: Input, options: argparse.Namespace, kind: str, span: tuple[float, float] | None) -> bytes:
+def _plot(item: Input, options: argparse.Namespace, kind: str, span: tuple[float, float] | None) -> bytes | list[str]:
     scene = scene_loading.load_scene(item, options)
     if options.motion:
         return _motion(item, scene, options, kind, span)
     panels = _panels(item, scene, options, span)
     if options.terminal:
         columns, colored = _terminal(options)
-        return panels_as_text(panels, columns, colored=colored).encode()
+        return [panels_as_text(panels, columns, colored=colored)]
     drawing = chart(panels, shown_name(os.path.basename(item.name)))
-    return drawing.png() if kind == "png" else drawing.svg().encode()
+    return drawing.png() if kind == "png" else [drawing.svg()]
 
 
 def _panels(item: Input, scene: Scene, options: argparse.Namespace, span: tuple[float, float] | None) -> list[Panel]:
@@ -132,7 +118,7 @@ def _panels(item: Input, scene: Scene, options: argparse.Namespace, span: tuple[
 
 def _motion(
     item: Input, scene: Scene, options: argparse.Namespace, kind: str, span: tuple[float, float] | None
-) -> bytes:
+) -> bytes | list[str]:
     nodes = _moving_nodes(scene, options.node)
     _note_unplotted(item, len(nodes), "nodes", options)
     paths = motion_paths(scene, nodes[: options.most], _frames(scene, span))
@@ -140,9 +126,9 @@ def _motion(
         raise FormatError("SEM_EMPTY_TRACK", 0, "/", "no node moves: there is no path to draw")
     if options.terminal:
         columns, colored = _terminal(options)
-        return paths_as_text(scene, paths, columns, 20, colored=colored).encode()
+        return [paths_as_text(scene, paths, columns, 20, colored=colored)]
     drawing = path_drawing(scene, paths, shown_name(os.path.basename(item.name)))
-    return drawing.png() if kind == "png" else drawing.svg().encode()
+    return drawing.png() if kind == "png" else [drawing.svg()]
 
 
 def _moving_nodes(scene: Scene, wanted: Sequence[str]) -> list[int]:

@@ -8,16 +8,14 @@ import sys
 from contextlib import suppress
 
 from keyframer.cli import inputs, output_targets, reading_options, scene_loading, shared_arguments, texture_options
-from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
 from keyframer.cli.inputs import Input
-from keyframer.cli.messages import detail, failure, note
+from keyframer.cli.messages import note
 from keyframer.errors import FormatError
 from keyframer.inspecting.samples import parse_frames
 from keyframer.rendering import Renderer, Settings
 from keyframer.rendering.encoding import ANIMATED, STILL, check_kind, kind_of
 from keyframer.rendering.presentation import Presentation
 from keyframer.rendering.renderer import NEUTRAL
-from keyframer.text import counted
 
 ABOUT = """Render a picture, a contact sheet or the playback, without a GPU.
 
@@ -52,10 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not options.files and options.files_from is None:
-        options.parser.error("no input: give a FILE, or - for stdin")
-    many = options.recursive or options.files_from is not None or len(options.files) > 1
-    if many and options.output is None:
+    inputs.require_input(options)
+    several = inputs.may_be_several(options)
+    if several and options.output is None:
         options.parser.error("several files need -o: a folder, or a suffix such as .png")
     if options.output is None and sys.stdout.isatty():
         options.parser.error("a picture cannot be shown as text: give a file with -o")
@@ -64,26 +61,17 @@ def run(options: argparse.Namespace) -> int:
         scene_loading.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
-    target = output_targets.Targets(options, many, lambda name: f"{name}.{request.kind}")
-    if options.force and many:
+    target = output_targets.Targets(options, lambda name: f"{name}.{request.kind}")
+    if options.force and several:
         _register_images(options, target)
-    code = FINE
-    for number, item in enumerate(inputs.inputs_of(options, inputs.LOADABLE)):
-        try:
-            if number and target.out is None:
-                raise output_targets.refused("stdout takes only one picture (-o writes several)")
-            path = target.path_for(item)
-            with reading_options.budget_for(options, item):
-                data = request.render(item)
-            if path is None:
-                sys.stdout.buffer.write(data)
-            else:
-                target.write(path, data)
-                detail(options, f"{item.name} -> {path} ({counted(len(data), 'byte')})")
-        except (*scene_loading.LOAD_FAILURES, LookupError) as error:
-            code = NOT_ALL_DONE
-            failure(item.name, error)
-    return code
+    items = inputs.inputs_of(options, inputs.LOADABLE)
+    failures = (*scene_loading.LOAD_FAILURES, LookupError)
+
+    def render(item: Input) -> bytes:
+        with reading_options.budget_for(options, item):
+            return request.render(item)
+
+    return output_targets.write_each(options, target, items, render, "picture", failures)
 
 
 def _register_images(options: argparse.Namespace, target: output_targets.Targets) -> None:

@@ -49,8 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not options.files and options.files_from is None:
-        options.parser.error("no input: give a FILE, or - for stdin")
+    inputs.require_input(options)
     if not 0 <= options.port <= 65_535:
         options.parser.error("--port must be from 0 to 65535")
     if options.export is not None and (options.port or options.no_open):
