@@ -290,3 +290,9 @@ def test_nothing_is_imported_late_that_every_start_loads() -> None:
         "keyframer.cli.batch_options imports keyframer.cli",  # the renderer
         "keyframer.exchange imports keyframer.exchange",  # stage archives
     }
+
+
+def test_gltf_has_about_25_modules() -> None:
+    """Without the files that make the packages. Each has one topic; before, some sixty had 20 lines."""
+    modules = [path for path in (HOUSE / "exchange" / "gltf").rglob("*.py") if path.name != "__init__.py"]
+    assert len(modules) <= 25, sorted(path.name for path in modules)
