@@ -43,6 +43,9 @@ class StillValues(Mapping[int, Floats]):
     def put_into(self, rows: Floats, first: int = 0) -> None:
         """Set the rows of the nodes that have a value; ``rows`` are those of nodes from ``first`` on."""
         for nodes, values in self._parts:
+            if first == 0 and nodes[-1] < len(rows):  # as in all scenes but huge ones
+                rows[nodes] = values
+                continue
             here = slice(*np.searchsorted(nodes, (first, first + len(rows))))
             rows[nodes[here] - first] = values[here]
 
@@ -128,6 +131,8 @@ class Channels:
     def moving_nodes(self, kinds: Iterable[str]) -> Indices:
         """Return the nodes with an animated channel of one of these kinds, in ascending order."""
         nodes = [animated.nodes for kind in kinds for animated in self.animated.get(kind, ())]
+        if len(nodes) == 1:
+            return nodes[0]
         return unique_values(np.concatenate(nodes)) if nodes else np.empty(0, np.int64)
 
     def set_still(self, kind: str, rows: Floats, first: int = 0) -> None:

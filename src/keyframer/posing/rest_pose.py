@@ -125,10 +125,10 @@ class RestPose:
         sort[(parents < 0) & (rows < 0)] = 3  # a root at rest that is only aimed: its position is known
         key = level * 4 + sort
         del level, sort
-        if (np.diff(key) < 0).any():
+        if (key[1:] < key[:-1]).any():
             by_key = np.argsort(key, kind="stable")
             some, parents, rows, key = some[by_key], parents[by_key], rows[by_key], key[by_key]
-        starts = np.flatnonzero(np.diff(key, prepend=-1))
+        starts = [0, *(np.flatnonzero(key[1:] != key[:-1]) + 1).tolist()]
         plan = [Level([], []) for _ in range(int(key[-1]) // 4 + 1)]
         for start, end, what in zip(starts, [*starts[1:], len(key)], key[starts].tolist(), strict=True):
             if what % 4 < 3:
