@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     A = TypeVar("A")
 
 _STANDARD = os.path.dirname(os.__file__)
+_LONGEST = 1 << 20
+"""bytes of an entry point file that are read"""
 _failed: dict[str, str] = {}
 _declared: dict[str, list[tuple[str, str]]] | None = None
 
@@ -149,7 +151,7 @@ def _parse(path: str, groups: dict[str, list[tuple[str, str]]]) -> None:
     except OSError:
         return
     try:
-        content = os.read(file, 1 << 20)
+        content = os.read(file, min(os.fstat(file).st_size, _LONGEST))  # `read` allocates as much as it may read
     except OSError:
         content = b""
     finally:

@@ -131,8 +131,8 @@ class _Box:
     def add(self, points: Floats) -> None:
         if not len(points):
             return
-        columns = [points[:, axis] for axis in (0, 1, 2)]  # numpy is slow on a last axis of length 3
-        low, high = np.array([column.min() for column in columns]), np.array([column.max() for column in columns])
+        columns = points.T.copy()  # numpy is slow on a last axis of length 3
+        low, high = np.minimum.reduce(columns, axis=1), np.maximum.reduce(columns, axis=1)
         if ((low > -FARTHEST) & (high < FARTHEST)).all():  # false for NaN, too
             self.low, self.high = np.minimum(self.low, low), np.maximum(self.high, high)
         else:

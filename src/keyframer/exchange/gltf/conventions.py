@@ -119,16 +119,10 @@ def fraction(value: float | None, default: float = 0.0) -> float:
     return min(max(number, 0.0), 1.0)
 
 
-_FEW = 128
-"""most rows for which columns are not processed one by one"""
-
-
 def bounds(rows: Array) -> tuple[list[float], list[float]]:
     """Return the minimum and the maximum of each column of (n, k) rows, n > 0."""
-    if len(rows) <= _FEW:
-        return np.minimum.reduce(rows, axis=0).tolist(), np.maximum.reduce(rows, axis=0).tolist()
-    columns = [rows[:, axis] for axis in range(rows.shape[1])]
-    return [float(column.min()) for column in columns], [float(column.max()) for column in columns]
+    columns = rows.T.copy()  # numpy is several times slower along columns of a few
+    return np.minimum.reduce(columns, axis=1).tolist(), np.maximum.reduce(columns, axis=1).tolist()
 
 
 def linear_color(rgb: npt.ArrayLike) -> Any:
