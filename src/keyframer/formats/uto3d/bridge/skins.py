@@ -88,7 +88,8 @@ def with_bones(scene: Scene) -> Scene:
     A joint that is a mesh, camera, light or target gets a bone as child.
     """
     joints = {joint for skin in scene.skins for joint in skin.joints}
-    others = sorted(joint for joint in joints if scene.nodes[joint].kind is not NodeKind.BONE)
+    bare = {joint for joint in joints if _is_bare(scene.nodes[joint])}
+    others = sorted(joint for joint in joints if joint not in bare or scene.nodes[joint].kind is not NodeKind.BONE)
     if not others:
         return scene
     nodes, instead = list(scene.nodes), {}
@@ -97,13 +98,18 @@ def with_bones(scene: Scene) -> Scene:
         names.claim(node.name)
     for joint in others:
         node = nodes[joint]
-        if node.kind in (NodeKind.OBJECT, NodeKind.DUMMY) and node.mesh is node.camera is node.light is None:
+        if joint in bare and node.kind in (NodeKind.OBJECT, NodeKind.DUMMY):
             nodes[joint] = replace(node, kind=NodeKind.BONE)
         else:
             instead[joint] = len(nodes)
             nodes.append(Node(names.claim(f"{node.name}.bone"), NodeKind.BONE, joint))
     skins = [replace(skin, joints=[instead.get(joint, joint) for joint in skin.joints]) for skin in scene.skins]
     return replace(scene, nodes=nodes, skins=skins)
+
+
+def _is_bare(node: Node) -> bool:
+    """Return whether a node has no mesh, camera or light, so that it can be written as a bone."""
+    return node.mesh is node.camera is node.light is None
 
 
 def bind_pose(scene: Scene, rest: Floats) -> dict[int, Place]:
