@@ -1,15 +1,19 @@
-"""Shared state of the bridge modules (document, options, issues) and reading helpers."""
+"""Shared state of the bridge modules (document, options, issues, links from parts to chunks) and reading helpers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import field
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
+from keyframer.arrays import Floats
 from keyframer.catalogue import DATA_NON_FINITE
+from keyframer.fields import dataclass
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter
+from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
 from keyframer.formats.threeds.records import (
@@ -23,6 +27,26 @@ from keyframer.formats.threeds.records import (
 from keyframer.issues import IssueLog
 from keyframer.text import decode_name, safe_text
 from keyframer.wire.record import Record, dump_fields
+
+
+@dataclass(eq=False, repr=False)
+class Links:
+    """The chunks of a scene's parts, in lists parallel to those of the scene."""
+
+    nodes: list[r.Node | None] = field(default_factory=list)
+    """None for objects without a keyframer node"""
+    materials: list[r.Material] = field(default_factory=list)
+    meshes: list[r.NamedObject] = field(default_factory=list)
+    to_mesh: list[Floats] = field(default_factory=list)
+    """(4, 4) for each mesh: from stored vertices to those of the mesh"""
+    cameras: list[r.NamedObject | None] = field(default_factory=list)
+    lights: list[r.NamedObject | None] = field(default_factory=list)
+    """None for the ambient light"""
+    surfaces: dict[bytes, tuple[r.NamedObject, Floats | None]] = field(default_factory=dict)
+    """the first object with a mesh for each name, and (4, 4) from its stored vertices to its local axes"""
+    rest_frame: float = 0.0
+    """the frame at which stored vertices and keyframer agree"""
+
 
 Rgb = tuple[float, float, float]
 AnyColor = ColorFloat | ColorByte | ColorByteGamma | ColorFloatGamma

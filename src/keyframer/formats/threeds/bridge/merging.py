@@ -15,8 +15,7 @@ from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Tolerance, Wr
 from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.merging import RecordRules, Tree
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.chunk_links import Links
-from keyframer.formats.threeds.bridge.context import child
+from keyframer.formats.threeds.bridge.context import Links, child
 from keyframer.formats.threeds.bridge.declared_fields import SHADINGS
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.bridge.original_conventions import find_conventions, object_of

@@ -15,8 +15,7 @@ from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.bridge import Original
 from keyframer.formats.kit.scene_writing import CannotMerge, encode_name
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.chunk_links import Links
-from keyframer.formats.threeds.bridge.context import child, has
+from keyframer.formats.threeds.bridge.context import Links, child, has
 from keyframer.posing.rest_pose import world_at
 from keyframer.scene import Clip, Node, NodeKind, Scene
 

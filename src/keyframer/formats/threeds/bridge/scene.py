@@ -18,10 +18,10 @@ from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import objects, vertex_space
-from keyframer.formats.threeds.bridge.chunk_links import Links
 from keyframer.formats.threeds.bridge.context import (
     MOST_KEPT_CHUNKS,
     Context,
+    Links,
     child,
     children,
     plain_record,
