@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import configparser
+import importlib
+import importlib.util
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from keyframer.formats import BUILT_IN
 
@@ -296,3 +300,24 @@ def test_gltf_has_about_25_modules() -> None:
     """Without the files that make the packages. Each has one topic; before, some sixty had 20 lines."""
     modules = [path for path in (HOUSE / "exchange" / "gltf").rglob("*.py") if path.name != "__init__.py"]
     assert len(modules) <= 25, sorted(path.name for path in modules)
+
+
+@pytest.mark.parametrize("folder", ["blender", "benchmarks", "tools", "tests"])
+def test_names_imported_from_the_library_exist(folder: str) -> None:
+    """Also inside functions, which are imported only when they are called, and inside Blender."""
+    missing = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        if "node_modules" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and re.match(r"keyframer(\.|$)", node.module or ""):
+                module = importlib.import_module(node.module or "")
+                known = [name.name for name in node.names if hasattr(module, name.name) or _is_module(node, name.name)]
+                missing += [
+                    f"{path.relative_to(ROOT)}: {node.module}.{n.name}" for n in node.names if n.name not in known
+                ]
+    assert missing == []
+
+
+def _is_module(node: ast.ImportFrom, name: str) -> bool:
+    return importlib.util.find_spec(f"{node.module}.{name}") is not None
