@@ -133,7 +133,7 @@ REFUSED: dict[str, tuple[str, str, dict[str, str | None]]] = {
 def test_everything_else_of_another_site_is_refused(viewer: Viewer, what: str) -> None:
     """Also with the token and the cookie."""
     method, path, headers = REFUSED[what]
-    asset = next(name for name in viewer.assets._found if name != "/")
+    asset = next(name for name in viewer.assets._files if name != "/")
     known = {"Cookie": session(viewer), "X_Keyframer_Token": viewer.gate.token}
     answer = ask(viewer, path.format(asset=asset), method, **{**NAVIGATION, **known, **headers})
     assert answer.status == 403
