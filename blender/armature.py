@@ -2,9 +2,9 @@
 """The armature of a scene: joints of skins, other bones, and their ancestors.
 
 The rest pose of a bone is the bind pose of its skin, and its pose is the world matrix of its node. Blender's rest
-matrices only have rotation and translation. A joint that is bound by another matrix gets a second bone below its own,
-whose pose never changes: with ``bind = U . S . V^-1`` it rests turned by V and is posed as ``U . S``, which is exact
-for any matrix.
+matrices only have rotation and translation. A joint whose bind matrix also scales or shears gets a second bone below
+its own, whose pose never changes: with ``bind = U . S . V^-1`` the rest rotation is V and the pose is ``U . S``, which
+is exact for any matrix.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Armature:
     """One armature object at the origin, and the bone of each node."""
 
     def __init__(self, context: Any, scene: Scene, numbers: list[int], parents: list[int | None], world: Any) -> None:
-        """``world`` (nodes, 4, 4): the matrices of nodes that no skin binds."""
+        """``world`` (nodes, 4, 4) has world matrices; they are used for nodes that no skin binds."""
         self.scene = scene
         self.numbers = numbers
         self.bone_of: dict[int, str] = {}
@@ -136,32 +136,32 @@ class Armature:
             pose.location, pose.rotation_quaternion, pose.scale = position, WXYZ @ turn, size
 
     def _lengths(self, rests: dict[int, np.ndarray]) -> dict[int, float]:
-        """Return the length of each bone: the distance to its nearest child; that of its parent without one."""
+        """Return the length of each bone: the distance to its nearest child, or the length of its parent."""
         points = np.array([rest[:3, 3] for rest in rests.values()])
         default_length = 0.1 * float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
         lengths: dict[int, float] = {}
         for number in self.numbers:
-            ways = [
+            distances = [
                 float(np.linalg.norm(rests[child][:3, 3] - rests[number][:3, 3]))
                 for child in self.numbers
                 if self._parents[child] == number
             ]
-            ways = [way for way in ways if way > 1e-3 * default_length]
+            distances = [distance for distance in distances if distance > 1e-3 * default_length]
             above = self._parents[number]
-            lengths[number] = min(ways) if ways else lengths[above] if above is not None else default_length
+            lengths[number] = min(distances) if distances else lengths[above] if above is not None else default_length
         return lengths
 
-    def _below(self, number: int) -> np.ndarray:
+    def _rest_in_parent(self, number: int) -> np.ndarray:
         """Return the rest matrix of a bone relative to its parent."""
         parent = self._parents[number]
         return self.rest[number] if parent is None else affine.inverse(self.rest[parent]) @ self.rest[number]
 
     def targets(self, number: int) -> dict[str, Target]:
-        """Return how the transform of a node becomes that of its bone relative to its rest pose."""
-        below = self._below(number)
+        """Return the targets that turn the transform of a node into the pose of its bone, relative to the rest pose."""
+        below = self._rest_in_parent(number)
         back = below[:3, :3].T
         path = f'pose.bones["{bpy.utils.escape_identifier(self.bone_of[number])}"].'
-        turn = WXYZ @ _multiplying(quat.from_matrix3(back))
+        turn = WXYZ @ _left_multiplication(quat.from_matrix3(back))
         return {
             "position": Target(self.object, f"{path}location", back, -back @ below[:3, 3]),
             "rotation": Target(self.object, f"{path}rotation_quaternion", turn),
@@ -202,10 +202,10 @@ def bound_points(skin: Skin, points: np.ndarray) -> tuple[np.ndarray, float]:
     bound = SortedInfluences(skin, len(points))
     binds = np.asarray(skin.inverse_bind, np.float64)
     stated = np.asarray(skin.positions, np.float64)[bound.order]
-    placed = _carried(affine.inverse(binds)[bound.joints], stated) * bound.shares[:, None]
+    placed = _transformed(affine.inverse(binds)[bound.joints], stated) * bound.shares[:, None]
     out = np.column_stack([np.bincount(bound.owners, placed[:, axis], len(points)) for axis in range(3)])
     out[bound.free] = points[bound.free]
-    away = _carried(binds[bound.joints], out[bound.owners]) - stated
+    away = _transformed(binds[bound.joints], out[bound.owners]) - stated
     return out, float(np.nan_to_num(np.linalg.norm(away, axis=1) * bound.shares).max(initial=0.0))
 
 
@@ -220,10 +220,10 @@ def rigid(matrix: np.ndarray) -> np.ndarray:
     return out
 
 
-def _carried(matrices: np.ndarray, points: np.ndarray) -> np.ndarray:
+def _transformed(matrices: np.ndarray, points: np.ndarray) -> np.ndarray:
     return np.einsum("nij,nj->ni", matrices[:, :3, :3], points) + matrices[:, :3, 3]
 
 
-def _multiplying(rotation_xyzw: np.ndarray) -> np.ndarray:
-    """Return the (4, 4) matrix that multiplies quaternions by one from the left."""
+def _left_multiplication(rotation_xyzw: np.ndarray) -> np.ndarray:
+    """Return the (4, 4) matrix that multiplies a quaternion from the left by this rotation."""
     return np.column_stack([quat.multiply(rotation_xyzw, unit) for unit in np.eye(4)])

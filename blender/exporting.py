@@ -57,7 +57,7 @@ def scene_of(context: Any, report: LossReport, *, selected: bool, animated: bool
 
 
 def save(scene: Scene, path: Path, exporter: Exporter, options: dict[str, object]) -> LossReport:
-    """Write a scene in the axes of a format; an existing file is replaced, as Blender's file browser announces."""
+    """Write a scene in the axes of a format; an existing file is replaced (Blender's file browser warns of it)."""
     return keyframer.save(scene, path, format=exporter.name, overwrite=True, **options)
 
 
@@ -72,7 +72,7 @@ class _Reader:
         self.frames = np.arange(first, last + 1.0)
         self.scene = Scene(space=Space("z", Handedness.RIGHT, stage.unit_settings.scale_length, v_up=True))
         self.numbers: dict[tuple[str, str], int] = {}
-        """index of the node of an object and bone (or None)"""
+        """index of a node, by the names of its object and bone (no bone: an empty name)"""
         self.materials: dict[str, int] = {}
 
     def read(self, scale: float) -> Scene:
@@ -80,7 +80,7 @@ class _Reader:
         for obj in self.objects:
             self._add_node(obj)
         world, states = self._sample_frames()
-        self._place(world)
+        self._set_transforms(world)
         self.clip = Clip(
             name=stage.name,
             start=float(self.frames[0]),
@@ -88,12 +88,12 @@ class _Reader:
             rate=stage.render.fps / stage.render.fps_base,
         )
         for obj in self.objects:
-            self._fill(obj)
+            self._add_object_data(obj)
             self._aim(obj, world, states)
         if len(self.frames) > 1:
             scene.clips.append(self.clip)
             self.length = _TOLERANCE * scene_size(scene)
-            self._keys(world, states)
+            self._add_tracks(world, states)
         self._report_other_clips()
         background = self._background()
         if background is not None:
@@ -116,7 +116,9 @@ class _Reader:
                 above = (obj.name, bone.parent.name if bone.parent else "")
                 self._append((obj.name, bone.name), Node(bone.name, NodeKind.BONE, self.numbers[above]))
         elif obj.type not in (*_SURFACES, "CAMERA", "LIGHT", "EMPTY"):
-            self.report.add(Outcome.DROPPED, f"/nodes/{obj.name}", f"what is in a {obj.type.lower()}")
+            self.report.add(
+                Outcome.DROPPED, f"/nodes/{obj.name}", f"the content of a {obj.type.lower()} is not exported"
+            )
 
     def _append(self, key: tuple[str, str], node: Node) -> None:
         self.numbers[key] = len(self.scene.nodes)
@@ -159,7 +161,7 @@ class _Reader:
             animated_values["morph"] = [1.0 - sum(weights), *weights]
         return animated_values
 
-    def _place(self, world: np.ndarray) -> None:
+    def _set_transforms(self, world: np.ndarray) -> None:
         """Set local transforms at the first frame, and keep those of all frames for the keys."""
         self.positions, self.turns, self.scales = {}, {}, {}
         for number, node in enumerate(self.scene.nodes):
@@ -177,7 +179,7 @@ class _Reader:
 
     # Object data
 
-    def _fill(self, obj: Any) -> None:
+    def _add_object_data(self, obj: Any) -> None:
         scene = self.scene
         number = self.numbers[obj.name, ""]
         node = scene.nodes[number]
@@ -213,8 +215,8 @@ class _Reader:
         roll = np.degrees(np.unwrap(-np.arctan2(up, across)))
         node = self.scene.nodes[number]
         node.target, self.scene.nodes[target].kind = target, NodeKind.TARGET
-        carried = self.scene.cameras[-1] if obj.type == "CAMERA" else self.scene.lights[-1]
-        carried.roll_degrees = float(roll[0])
+        camera_or_light = self.scene.cameras[-1] if obj.type == "CAMERA" else self.scene.lights[-1]
+        camera_or_light.roll_degrees = float(roll[0])
         states[number, "roll"] = roll[:, None]
         self.turns[number] = self.turns[number][:1]
 
@@ -243,7 +245,7 @@ class _Reader:
             source = obj
             others = [other.name for other in obj.modifiers if other != modifier]
             if others:
-                detail = f"not applied to a mesh that changes its shape: {', '.join(others)}"
+                detail = f"not applied to a mesh with a skin or shape keys: {', '.join(others)}"
                 self.report.add(Outcome.DROPPED, f"/nodes/{obj.name}/modifiers", detail)
         data = source.to_mesh()
         if data is None:
@@ -295,7 +297,7 @@ class _Reader:
         for name, count in (("uv", len(data.uv_layers)), ("colors", len(data.color_attributes))):
             if count > 1:
                 self.report.add(
-                    Outcome.DROPPED, f"/meshes/{data.name}/{name}", f"only the active one of {count} layers"
+                    Outcome.DROPPED, f"/meshes/{data.name}/{name}", f"only the active layer of {count} is exported"
                 )
         if data.has_custom_normals:
             detail = "custom normals become smoothing groups"
@@ -350,20 +352,20 @@ class _Reader:
 
     # Keys
 
-    def _keys(self, world: np.ndarray, states: dict[tuple[int, str], np.ndarray]) -> None:
+    def _add_tracks(self, world: np.ndarray, states: dict[tuple[int, str], np.ndarray]) -> None:
         degrees = math.degrees(_TOLERANCE)
         for number, node in enumerate(self.scene.nodes):
             parent = 1.0 if node.parent is None else max(1.0, float(np.abs(world[0, node.parent, :3, :3]).max()))
-            self._key(number, "position", self.positions[number], self.length / parent)
-            self._key(number, "rotation", self.turns[number], degrees)
-            self._key(number, "scale", self.scales[number], _TOLERANCE)
+            self._add_track(number, "position", self.positions[number], self.length / parent)
+            self._add_track(number, "rotation", self.turns[number], degrees)
+            self._add_track(number, "scale", self.scales[number], _TOLERANCE)
         for (number, kind), values in states.items():
             node = self.scene.nodes[number]
             if (kind == "morph" and node.morph is None) or (kind == "fov" and node.camera is None):
                 continue
-            self._key(number, kind, values, degrees if kind in ("fov", "roll", "hotspot", "falloff") else 1e-4)
+            self._add_track(number, kind, values, degrees if kind in ("fov", "roll", "hotspot", "falloff") else 1e-4)
 
-    def _key(self, number: int, kind: str, values: np.ndarray, tolerance: float) -> None:
+    def _add_track(self, number: int, kind: str, values: np.ndarray, tolerance: float) -> None:
         if kind == "visible":
             changes = np.flatnonzero(np.diff(values[:, 0], prepend=np.nan) != 0)
             if len(changes) > 1:
@@ -391,22 +393,22 @@ def _depth(obj: Any) -> int:
 
 
 def _watts(data: Any) -> float:
-    """Return the power for a multiplier of 1: from the import, otherwise a lamp of 1000 W or a sun of pi W/m2."""
+    """Return the power for a multiplier of 1: that of the import, otherwise 1000 W for lamps and pi W/m2 for suns."""
     default_watts = math.pi if data.type == "SUN" else 1000.0
     known = data.get(WATTS)
     return float(known) if isinstance(known, float) and known > 0 else default_watts
 
 
 def _column(rows: Any, name: str, width: int, kind: Any = np.float32) -> np.ndarray:
-    """Return (n, width) a property of all elements of a Blender collection."""
+    """Return a property of all elements of a Blender collection as an array (n, width)."""
     values = np.empty(len(rows) * width, kind)
     rows.foreach_get(name, values)
     return values.reshape(-1, width).astype(np.float64 if kind is np.float32 else kind)
 
 
 def _read_material(material: Any, report: LossReport) -> Material:
-    """Read colours, gloss, opacity, emission and images of the Principled BSDF; otherwise the colour of the
-    viewport."""
+    """Read colours, gloss, opacity, emission and images of the Principled BSDF; without one, only the
+    colour in the viewport."""
     nodes = list(material.node_tree.nodes) if material.node_tree is not None else []
     shader = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
     if shader is None:
@@ -439,13 +441,13 @@ _SLOTS = {"Base Color": "texture1", "Alpha": "opacity", "Emission Color": "self_
 
 def _images_behind(socket: Any) -> list[Any]:
     """Return the images that a socket is linked to, directly or through other nodes."""
-    waiting, seen, animated_values = [link.from_node for link in socket.links], set(), []
+    waiting, seen, images = [link.from_node for link in socket.links], set(), []
     while waiting:
         node = waiting.pop(0)
         if node.name in seen:
             continue
         seen.add(node.name)
         if node.type == "TEX_IMAGE" and node.image is not None:
-            animated_values.append(node.image)
+            images.append(node.image)
         waiting += [link.from_node for entry in node.inputs for link in entry.links]
-    return animated_values
+    return images

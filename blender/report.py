@@ -38,7 +38,7 @@ class FileReport:
 
 
 def keep_text(report: FileReport) -> Any:
-    """Write the text block with all details; it replaces that of another file with the same name."""
+    """Write the text block with all details; an older report with the same file name is replaced."""
     name = f"Keyframer: {report.name}"
     text = bpy.data.texts.get(name) or bpy.data.texts.new(name)
     text.clear()

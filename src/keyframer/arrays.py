@@ -12,6 +12,6 @@ Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int64]
-"""numbers of rows of other arrays"""
+"""row indices into other arrays"""
 Flags = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]

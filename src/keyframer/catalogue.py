@@ -60,7 +60,7 @@ STRUCT_CHUNK_TOO_SMALL = issue_type(
     "STRUCT_CHUNK_TOO_SMALL", _E, "the chunk has {size: byte}, but its header and fixed fields need {least}"
 )
 STRUCT_CHUNK_OVERRUN = issue_type(
-    "STRUCT_CHUNK_OVERRUN", _E, "the chunk claims {size: byte}, {left} remaining in its parent"
+    "STRUCT_CHUNK_OVERRUN", _E, "the chunk claims {size: byte}, but its parent has room for {left}"
 )
 STRUCT_CHUNK_SLACK = issue_type("STRUCT_CHUNK_SLACK", _W, "{size: byte} after the known fields, kept unchanged")
 STRUCT_CHUNK_MISPLACED = issue_type(
@@ -73,7 +73,8 @@ STRUCT_DUPLICATE_CHUNK = issue_type("STRUCT_DUPLICATE_CHUNK", _E, "{name} occurs
 STRUCT_COUNT_EXCEEDS_DATA = issue_type(
     "STRUCT_COUNT_EXCEEDS_DATA",
     _E,
-    "count of {count}, each entry has at least {size: byte}, {left: byte} remaining (room for {available})",
+    "the count claims {count: entry} of at least {size: byte} each, but there is room for {available} "
+    "({left: byte} remaining)",
 )
 STRUCT_COUNT_NEGATIVE = issue_type("STRUCT_COUNT_NEGATIVE", _E, "negative count: {count}")
 STRUCT_TAG_MISMATCH = issue_type("STRUCT_TAG_MISMATCH", _E, "expected {expected}, found {found}")

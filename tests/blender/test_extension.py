@@ -481,8 +481,8 @@ def test_the_export_names_what_old_files_have_no_place_for(session: Session) -> 
         "dropped: /cameras/Flat/ortho: ",
         "dropped: /cameras/Flat/shift: ",
         "dropped: /nodes/Instance/instances: ",
-        "dropped: /meshes/Layers/uv: only the active one of 2 layers",
-        "dropped: /meshes/Layers/colors: only the active one of 2 layers",
+        "dropped: /meshes/Layers/uv: only the active layer of 2 is exported",
+        "dropped: /meshes/Layers/colors: only the active layer of 2 is exported",
         "dropped: /materials/Rough/images: Roughness.png",
     ):
         assert line in text, text

@@ -350,7 +350,7 @@ def test_replacing_columns() -> None:
         (KeyLayout(3), Keys.make([0], [[1, 2, 3]]).replace(flags=[65536]), "flags: values outside"),
         (KeyLayout(3), Keys.make([0], [[1, 2, 3]]).replace(flags=[0, 0]), "flags: expected an array of shape"),
         (TEXT, Keys.make([0, 1], text=(b"a",)), "text: 1 entries for 2 keys"),
-        (TEXT, Keys.make([0], text=(b"a\0b",)), "holds a NUL"),
+        (TEXT, Keys.make([0], text=(b"a\0b",)), "contains a NUL"),
     ],
 )
 def test_what_does_not_fit_is_refused(layout: KeyLayout, keys: Keys, words: str) -> None:

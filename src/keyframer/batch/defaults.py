@@ -1,7 +1,7 @@
 """Defaults that the help text shows, importable without loading the rest of this package."""
 
 SECONDS = 60.0
-"""for each file"""
+"""time limit for each file"""
 MEMORY = 2 << 30
 """bytes of address space for each worker process"""
 FILES_PER_TASK = 200

@@ -15,7 +15,7 @@ from keyframer.fields import dataclass
 from keyframer.text import safe_text
 
 _LONGEST = 1_000
-"""most characters of a message"""
+"""largest length of a message, in characters"""
 
 Result = dict[str, Any]
 

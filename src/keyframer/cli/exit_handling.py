@@ -72,7 +72,7 @@ def _wait_for(stream: _Stream) -> None:
 
 
 def run_guarded(run: Callable[[Sequence[str] | None], int], arguments: Sequence[str] | None) -> int:
-    """Run a command and turn failures that no file causes into an exit code, without a traceback."""
+    """Run a command and turn failures that are not caused by a file into an exit code, without a traceback."""
     _reopen_closed_streams()
     before = sys.stdout, sys.stderr
     stdout, stderr = _replace_stream(sys.stdout, 1), _replace_stream(sys.stderr, 2)
@@ -116,7 +116,8 @@ def _run(run: Callable[[Sequence[str] | None], int], arguments: Sequence[str] | 
 
 
 def _reopen_closed_streams() -> None:
-    """Reopen standard streams that were closed at the start (``>&-``): an output file would get their number.
+    """Reopen standard streams that were closed at the start (``>&-``); otherwise an output file would get their
+    descriptor number.
 
     The new stdout cannot be written, stderr is discarded, and stdin is empty.
     """

@@ -11,10 +11,10 @@ from keyframer.inspecting.tables import aligned, json_rows
 
 ABOUT = """List the known formats and what they support.
 
-read, write: documents, byte for byte. text: dump and build. info: tables of its
-own. diagnose: recognises damage from a transfer. scene: can be converted from.
-checks: rules of its own. save: can be converted to (docs/converting.md lists
-what each can store). rewrite: can be written again with other models
+read, write: documents, byte for byte. text: dump and build. info: specific
+tables. diagnose: recognises damage from a transfer. scene: can be converted
+from. checks: specific rules. save: can be converted to (docs/converting.md
+lists what each can store). rewrite: can be written again with other models
 (docs/stage.md). glTF has no documents: its files are loaded as scenes directly.
 records: the number of declared record types."""
 

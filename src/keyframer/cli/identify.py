@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ABOUT = """Tell the format of a file from its first bytes.
 
-Shows format, version, layout (if the size decides it), and how certain that is.
+Shows format, version, layout (if the size decides it), and the certainty.
 Only the first 4096 bytes and the size are examined; the whole file is read only
 if they are suspicious (a wrong length). Similar files of other kinds are
 recognised: AppleDouble files, Git LFS pointers, TIFF images, files damaged by a

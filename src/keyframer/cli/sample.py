@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     if frames is None and times is None and len(sample.pose.frames) > 1:
         step = sample.pose.frames[1] - sample.pose.frames[0]
         if step > 1:
-            note(options, f"{item.name}: sampled every {step:g} frames (--frames and --times choose)")
+            note(options, f"{item.name}: sampled every {step:g} frames (--frames or --times chooses others)")
     for issue in scene.issues:
         if not issue.unsafe:
             note(options, f"{item.name}: {issue}")

@@ -108,7 +108,7 @@ class PictureRequest:
         if options.pictures is not None and not 1 <= options.pictures <= 1_000:
             raise ValueError("--pictures must be from 1 to 1000")
         if options.pictures is not None and self.kind in STILL:
-            raise ValueError(f"--pictures is for a playback ({', '.join(ANIMATED)}; --to chooses)")
+            raise ValueError(f"--pictures is for a playback, not a still picture (write {', '.join(ANIMATED)})")
         frames = parse_frames(options.frames) if options.frames is not None else None
         if frames is not None and len(frames) > 1_000:
             raise ValueError(f"--frames: {len(frames)} pictures, at most 1000")

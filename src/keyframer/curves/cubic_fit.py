@@ -68,9 +68,8 @@ class Functions:
         return owner[1:][inner], self.breaks[:-1][inner], self.breaks[1:][inner], self.jumps[1:][inner]
 
     def values(self, owner: Indices, times: list[Floats]) -> list[Floats]:
-        """Return (I, k) values for each of several lists of times (I,) of the functions ``owner`` (I,), in one call.
-
-        A call costs more than the points of a short track.
+        """Return (I, k) values for each of several lists of times (I,) of the functions ``owner`` (I,), in one call,
+        because a call costs more than sampling a short track.
         """
         if not len(owner):
             return [self.at(np.zeros(1, np.intp), self.breaks[:1])[:0]] * len(times)
@@ -83,7 +82,7 @@ class Functions:
 
 
 class Allowance:
-    """The number of keys that functions may have, each and all together; a function that needs too many gets no
+    """The number of keys that functions may have, each and all together; a function that exceeds it gets no
     more."""
 
     def __init__(self, functions: Functions, most_keys: int, room: int) -> None:
@@ -95,7 +94,7 @@ class Allowance:
         """(n,) whether a function got all the keys it needed"""
 
     def grants(self, owner: Indices, more: Indices) -> Flags:
-        """Return whether the intervals of the functions ``owner`` (I,) get so many ``more`` keys (I,)."""
+        """Return (I,) whether each interval, of the functions ``owner`` (I,), may get ``more`` (I,) keys."""
         wanted = np.bincount(owner, more, len(self._counts)).astype(np.intp)
         refused = (self._counts + wanted > self._most_keys) | ~self.complete
         total = np.cumsum(np.where(refused, 0, wanted))
@@ -113,11 +112,11 @@ class Fit:
     keys: Hermite
     error: float
     complete: bool = True
-    """whether more keys than allowed would not reduce the error"""
+    """whether the function got all the keys it needed"""
 
 
 def largest_difference(a: Floats, b: Floats) -> Floats:
-    """Return the distance of vectors."""
+    """Return the Euclidean distance between vectors."""
     return quat.length_of(a - b)
 
 
@@ -234,7 +233,7 @@ def _split(parts: list[_Intervals], functions: Functions) -> list[Hermite]:
     apart = np.any(np.abs(joined.first[1:] - joined.last[:-1]) > limit, axis=1)
     apart |= joined.owner[1:] != joined.owner[:-1]
     count = len(joined.begin)
-    place = np.arange(count)  # slope at the first key of each interval
+    place = np.arange(count)  # row of the first key of each interval
     place[1:] += np.cumsum(apart)
     total = count + int(np.count_nonzero(apart)) + 1 if count else 0
     width = joined.first.shape[1]
@@ -272,7 +271,7 @@ def _add_ends(curves: list[Hermite], functions: Functions) -> None:
 
 
 def _with_still_key(keys: Hermite, time: float, value: Floats, place: int) -> Hermite:
-    """Insert a key without slopes before the key ``place``."""
+    """Insert a key with zero slopes before the key ``place``."""
     nothing = np.zeros_like(value)
     return Hermite(
         np.insert(keys.times, place, time),

@@ -92,7 +92,7 @@ _RELATIVE = (RotationForm.AXIS_ANGLE_RELATIVE, RotationForm.QUATERNION_RELATIVE)
 
 
 def absolute_rotations(columns: KeyColumns, form: RotationForm) -> tuple[Floats, Floats]:
-    """Return rotation_xyzw (K, 4) of every key and the rotation (K, 3) from the key before it.
+    """Return rotation_xyzw (K, 4) of every key and the turn (K, 3) from the key before it.
 
     A turn is a half-angle vector: q_j = exp(turn_j) · q_(j-1). If keys are increments, it is that of the key itself, so
     direction and number of turns are kept. Absolute keys take the shortest way: each key gets the sign nearest to the

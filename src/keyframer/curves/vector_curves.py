@@ -29,7 +29,7 @@ class Weights(NamedTuple):
 
 
 def tcb_weights(columns: KeyColumns, segments: Segments) -> Weights:
-    """Return the weights of every key; a key with a segment on one side only counts as evenly spaced."""
+    """Return the weights of every key; a key with a segment on only one side is treated as evenly spaced."""
     interior = segments.interior
     before = np.where(interior, segments.lengths[segments.before], 1.0)
     after = np.where(interior, segments.lengths[segments.after], 1.0)
@@ -54,9 +54,9 @@ def tcb_weights(columns: KeyColumns, segments: Segments) -> Weights:
 def tcb_tangents(columns: KeyColumns, segments: Segments, chords: Floats) -> tuple[Floats, Floats]:
     """Return incoming and outgoing tangents (K, k) of every key.
 
-    At an end of a piece the tangent is half of what lets the segment bend evenly, (1 - T)/2 (3 D - the
-    tangent at the other end), as 3ds Max's own files prove (blox.3ds: 5e-8 against 0.14 with the plain
-    chord); a piece of two keys takes (1 - T) D on both sides.
+    At an end of a piece the tangent is (1 - T)/2 (3 D - the tangent at the other end of the segment), D being the
+    chord; without tension this gives zero curvature at the end. Files of 3ds Max confirm it (blox.3ds: an error of
+    5e-8, against 0.14 with the chord as the tangent). A piece of two keys has (1 - T) D on both sides.
     """
     weights = tcb_weights(columns, segments)
     back, ahead = chords[segments.before], chords[segments.after]

@@ -1,4 +1,4 @@
-"""Saves scenes in our own formats. These refer to images by name: embedded images become files next to the output."""
+"""Saves scenes in legacy formats, which refer to images by name: embedded images become files next to the output."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Unpacked:
         return replace(map, file_name=name, raw_file_name=b"", embedded=None, negative=negative)
 
     def _content(self, map: TextureMap, role: str) -> tuple[bytes, str, str]:
-        """Return content and extension of the file, and what is not identical."""
+        """Return content and extension of the file, and a note on what differs (empty if nothing does)."""
         if role == "normal":
             raise ImageRefused("a normal map cannot be used as a height map")
         if role not in _OLD_ROLES:
@@ -137,7 +137,7 @@ def save(
 ) -> LossReport:
     """Write the document and its companion files, embedded images included: all of them, or nothing if a file exists.
 
-    An existing image is no obstacle: an image with other content gets the next free name.
+    Existing images are not replaced: an image with other content gets the next free name.
     """
     if dialect is not None:
         options = {**options, "dialect": dialect}

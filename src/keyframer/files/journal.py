@@ -132,7 +132,7 @@ def rename_all(target: str, drafts: Sequence[Draft], superseded: Sequence[str]) 
             os.unlink(path)
         except OSError:
             reason = getattr(error, "strerror", None) or str(error)
-            raise Unfinished(f"{reason}; the next run that writes into this folder finishes it") from error
+            raise Unfinished(f"{reason}; the next run that writes into this folder completes the change") from error
         finally:
             _close(journal)
         raise
@@ -142,7 +142,9 @@ def rename_all(target: str, drafts: Sequence[Draft], superseded: Sequence[str]) 
             change.forget()
         os.unlink(path)
     except OSError as error:
-        raise Unfinished(f"{error.strerror or error}; the next run that writes into this folder finishes it") from error
+        raise Unfinished(
+            f"{error.strerror or error}; the next run that writes into this folder completes the change"
+        ) from error
     finally:
         _close(journal)
 

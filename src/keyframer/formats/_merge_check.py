@@ -166,7 +166,7 @@ def _world(scene: Scene, times: Floats) -> Floats:
 
 
 def read_again(merged: Document, options: Mapping[str, object]) -> tuple[bytes, Document, Scene]:
-    """Return the bytes of a document and the scene that readers get from them; `CannotMerge` if that fails."""
+    """Return the bytes of a document and the scene that readers get from them; raises `CannotMerge` if that fails."""
     format = merged.format
     try:
         data = format.encode(merged)

@@ -22,7 +22,7 @@ def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = Tr
     parents = evaluation_order(scene.nodes).parents.tolist()
     chosen = {number for name in names for number in scene.find_all(name)}
     if with_children:
-        chosen |= _below(parents, chosen)
+        chosen |= _descendants(parents, chosen)
     for number in list(chosen):
         node = scene.nodes[number]
         if node.target is not None:
@@ -34,11 +34,11 @@ def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = Tr
         while number >= 0:
             kept.add(number)
             number = parents[number]
-    return _without_others(scene, sorted(kept), chosen)
+    return _with_only(scene, sorted(kept), chosen)
 
 
-def _below(parents: list[int], chosen: set[int]) -> set[int]:
-    """Return the chosen nodes and all their descendants."""
+def _descendants(parents: list[int], chosen: set[int]) -> set[int]:
+    """Return all descendants of the chosen nodes."""
     children: dict[int, list[int]] = {}
     for number, parent in enumerate(parents):
         children.setdefault(parent, []).append(number)
@@ -52,10 +52,10 @@ def _below(parents: list[int], chosen: set[int]) -> set[int]:
     return numbers
 
 
-def _without_others(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
+def _with_only(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
     place = {number: position for position, number in enumerate(kept)}
     nodes = [scene.nodes[number] for number in kept]
-    nodes = [node if number in chosen else _bare(node) for number, node in zip(kept, nodes, strict=True)]
+    nodes = [node if number in chosen else _as_dummy(node) for number, node in zip(kept, nodes, strict=True)]
     used = {
         name: sorted({value for node in nodes if (value := getattr(node, name)) is not None})
         for name in ("mesh", "camera", "light", "skin")
@@ -63,8 +63,10 @@ def _without_others(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
     numbers = {name: {old: new for new, old in enumerate(values)} for name, values in used.items()}
     kept_nodes = []
     for node in nodes:
-        links: dict[str, Any] = {name: _moved(getattr(node, name), numbers[name]) for name in numbers}
-        kept_nodes.append(replace(node, parent=_moved(node.parent, place), target=_moved(node.target, place), **links))
+        links: dict[str, Any] = {name: _renumbered(getattr(node, name), numbers[name]) for name in numbers}
+        kept_nodes.append(
+            replace(node, parent=_renumbered(node.parent, place), target=_renumbered(node.target, place), **links)
+        )
     clips = [
         replace(
             clip,
@@ -85,7 +87,7 @@ def _without_others(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
     )
 
 
-def _bare(node: Node) -> Node:
+def _as_dummy(node: Node) -> Node:
     """Return a node as a dummy, for ancestors of chosen nodes."""
     kind = node.kind if node.kind is NodeKind.BONE else NodeKind.DUMMY
     if node.camera is not None or node.light is not None:
@@ -97,7 +99,7 @@ def _skin(skin: Skin, place: dict[int, int]) -> Skin:
     return replace(skin, joints=[place[joint] for joint in skin.joints])
 
 
-def _moved(number: int | None, place: dict[int, int]) -> int | None:
+def _renumbered(number: int | None, place: dict[int, int]) -> int | None:
     return None if number is None else place.get(number)
 
 

@@ -48,7 +48,7 @@ def kind_of(name: str) -> str | None:
 def check_kind(kind: str, *, transparent: bool = False) -> None:
     """Raise ValueError for a kind that cannot be written, or not with a transparent background."""
     if kind not in (*STILL, *ANIMATED):
-        raise ValueError(f"{kind!r} must be one of {', '.join((*STILL, *ANIMATED))}")
+        raise ValueError(f"the kind of picture must be one of {', '.join((*STILL, *ANIMATED))}, not {kind!r}")
     if transparent and kind in OPAQUE:
         raise ValueError(f"{kind} pictures have no transparency: choose a background")
     if kind == "mp4" and shutil.which("ffmpeg") is None:
@@ -118,7 +118,7 @@ def _mp4(pictures: Sequence[Image], milliseconds: Sequence[int]) -> bytes:
         command = ["ffmpeg", "-loglevel", "error", "-y", "-threads", "1", *raw, *even, *coded, *same, target]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output) as program:
             assert program.stdin is not None
-            with suppress(BrokenPipeError):  # ffmpeg ended early: its messages tell why
+            with suppress(BrokenPipeError):  # ffmpeg ended early: its messages give the reason
                 for picture, time in zip(pictures, milliseconds, strict=True):
                     pixels = picture.tobytes()
                     for _ in range(time // step):
@@ -139,7 +139,7 @@ def _with_palette(pictures: Sequence[Image]) -> list[Image]:
     from keyframer.textures.pillow import Image
 
     if pictures[0].mode == "RGBA":
-        return [_with_hole(picture) for picture in pictures]
+        return [_with_binary_alpha(picture) for picture in pictures]
     some = pictures[:: max(1, len(pictures) // 8)]
     width, height = some[0].size
     strip = Image.new("RGB", (width, height * len(some)))
@@ -149,7 +149,7 @@ def _with_palette(pictures: Sequence[Image]) -> list[Image]:
     return [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
 
 
-def _with_hole(picture: Image) -> Image:
+def _with_binary_alpha(picture: Image) -> Image:
     """Return a picture with binary transparency, as GIF needs: pixels with less than half opacity are transparent."""
     from keyframer.textures.pillow import Image
 

@@ -1,7 +1,8 @@
 """Rasteriser: projects triangles and finds the visible one at each pixel.
 
 All triangles are split into rows and runs of pixels together, with a depth buffer. A pixel belongs to a triangle if its
-centre does; on a shared edge it belongs to exactly one of both, because an edge is always computed from its upper end.
+centre does. On a shared edge it belongs to exactly one of the two triangles, because an edge is always computed from
+its upper end.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from keyframer.rendering.viewpoint import View
 
 @dataclass(eq=False)
 class Screen:
-    """Projected triangles. There may be more than faces: clipping makes one or two of a face."""
+    """Projected triangles. There may be more than faces: clipping turns a face into one or two."""
 
     points: Floats
     """(M, 3, 2) x from the left and y from the top, in pixels"""
@@ -35,7 +36,7 @@ class Screen:
 
 
 def on_screen(points: Floats, corners: Indices, view: View, width: int, height: int) -> Screen:
-    """Return the faces (F, 3) over points (V, 3) that may be visible."""
+    """Project faces (F, 3) over points (V, 3); return the triangles that may be visible."""
     seen = view.in_front(points)
     usable = np.asarray(np.isfinite(seen).all(axis=1))
     depth = np.where(usable, seen[:, 2], -np.inf)
@@ -97,7 +98,7 @@ _SHARES = 16
 _STANDARD_SIZE = 512 * 512
 """pixels of a picture of the usual size, before it is reduced"""
 KEPT = 25
-"""cost of a pixel of a translucent face, which is kept and sorted, in pixels"""
+"""cost of a pixel of a translucent face, which is kept and sorted, relative to one of an opaque face"""
 
 Fragments = tuple[Indices, Indices, Floats]
 """pixel numbers, triangle numbers, closeness"""
@@ -197,7 +198,7 @@ class DepthBuffer:
         """pixels of triangles that may still be examined; below 0 the picture is incomplete"""
 
     def take(self, count: int) -> None:
-        """Count pixels of triangles."""
+        """Charge pixels of triangles to the budget."""
         self.left -= count
         spend("pixels", min(count, left("pixels")))
 

@@ -28,13 +28,13 @@ class Light(LazyFields):
     color: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """red, green, blue, 0 to 1"""
     multiplier: float = 1.0
-    """factor of the colour; negative lights darken"""
+    """factor of the colour; negative values darken"""
     on: bool = True
     """whether it is switched on"""
     attenuated: bool = False
     """whether it dims with distance"""
     inner_range: float | None = None
-    """distance up to which the light is full, if ``attenuated``"""
+    """distance up to which the light has its full intensity, if ``attenuated``"""
     outer_range: float | None = None
     """distance at which the light ends, if ``attenuated``"""
     target: tuple[float, float, float] | None = None
@@ -44,7 +44,7 @@ class Light(LazyFields):
     falloff_degrees: float | None = None
     """full angle of the outer cone (spot)"""
     roll_degrees: float = 0.0
-    """rotation of the cone about its axis, with the sign of cameras"""
+    """rotation of the cone about its axis, positive as for cameras"""
     rectangular: bool = False
     """whether its cone is rectangular (spot)"""
     aspect: float = 1.0

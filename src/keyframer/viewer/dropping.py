@@ -49,7 +49,7 @@ def dropped_files(body: bytes) -> list[DroppedFile]:
     """Return the files in the body of a request."""
     length = int.from_bytes(body[:4], "little")
     if len(body) < 4 or length > min(LONGEST_INDEX, len(body) - 4):
-        raise BadDrop("the list of files is cut short or too long")
+        raise BadDrop("the list of files is truncated or too long")
     try:
         index = json.loads(body[4 : 4 + length])
     except (ValueError, RecursionError):

@@ -229,7 +229,7 @@ def _times(track: Track, unit: float) -> list[float | None] | Json:
 
 
 _PIXELS = 64
-"""pixels of the picture that measures the missing light"""
+"""width and height of the picture that measures how much light is missing"""
 _PLAYED = ("color", "multiplier")
 
 
@@ -238,7 +238,7 @@ def describe_lamps(
 ) -> dict[str, Any]:
     """Return the lights of one clip, by the index of their node in the model (``heads``), and the added studio light.
 
-    Lights are those of our pictures: colours as stored, attenuated only by ranges, plus as much studio light as a
+    Lights are as in rendered pictures: colours as stored, attenuated only by ranges, plus as much studio light as a
     thumbnail needs. The page uses these instead of the lights of the glTF model.
     """
     studio = Renderer(scene, Settings(_PIXELS, _PIXELS), textures=textures)

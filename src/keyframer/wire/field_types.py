@@ -159,7 +159,7 @@ class Strz(Kind):
 
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
         if b"\0" in value:
-            raise ValueError(f"{value!r} holds a NUL, which would end the text early")
+            raise ValueError(f"{value!r} contains a NUL, which would end the text early")
         sink.write(value + b"\0")
 
     def to_json(self, value: bytes) -> object:

@@ -425,7 +425,7 @@ def _checked(layout: KeyLayout, keys: Keys) -> Keys:
     count = len(keys)
     for text in keys.text:
         if b"\0" in text:
-            raise ValueError(f"text: {text!r} holds a NUL, which would end it early")
+            raise ValueError(f"text: {text!r} contains a NUL, which would end it early")
     if layout.width is None and len(keys.text) != count:
         raise ValueError(f"text: {len(keys.text)} entries for {count} keys")
     return Keys(

@@ -50,7 +50,7 @@ def test_info(run: Run, moving: Path, broken: Path) -> None:
     assert broken.read_bytes()[issue["offset"] :].startswith(b"99")
     ran = run("sample", broken, "--frames", "0")
     assert ran.code == 3
-    line = f"STRUCT_COUNT_EXCEEDS_DATA at {issue['offset']:#x} in /accessors[0]/count: count of 99"
+    line = f"STRUCT_COUNT_EXCEEDS_DATA at {issue['offset']:#x} in /accessors[0]/count: the count claims 99"
     assert line in ran.err
     assert len(ran.err.splitlines()) == 1
     ran = run("sample", "--salvage", broken, "--frames", "0")

@@ -321,7 +321,7 @@ def test_one_clip_of_channels_and_nothing_else_can_be_written() -> None:
         keyframer.encode(document)
     document = keyframer.decode(RETAIL)
     document.records[0].children.append(OldChannel())
-    with pytest.raises(ValueError, match="holds nothing but Channel"):
+    with pytest.raises(ValueError, match="can contain only Channel records"):
         keyframer.encode(document)
     with pytest.raises(ValueError, match=r"not an array of shape \(3,\)"):
         make_channel([1.0, 2.0, 3.0])

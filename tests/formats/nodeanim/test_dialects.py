@@ -195,7 +195,7 @@ def test_other_texts_are_no_dialect(text: str) -> None:
 def test_impossible_dialects_are_refused() -> None:
     with pytest.raises(ValueError, match="size without an id"):
         Dialect(id_size=0)
-    with pytest.raises(ValueError, match="chunks without sizes"):
+    with pytest.raises(ValueError, match="chunks have no sizes"):
         Dialect(length_size=0, length_counts_header=False)
 
 

@@ -179,7 +179,7 @@ def test_what_does_not_fit_a_header_is_refused() -> None:
     document.dialect = Dialect(id_size=2, length_size=0)
     with pytest.raises(ValueError, match="only a dialect with chunk sizes"):
         keyframer.encode(document)
-    with pytest.raises(ValueError, match="holds a NUL"):
+    with pytest.raises(ValueError, match="contains a NUL"):
         keyframer.encode(new_document(name=b"a\0b"))
     assert keyframer.encode(new_document(name=b"a\0b", dialect=Dialect(text="u8")))
     with pytest.raises(ValueError, match="300 bytes, a file can hold 255"):

@@ -332,7 +332,7 @@ def test_nodes_without_anything_to_see_become_dummies(kind: NodeKind) -> None:
     assert (made.name, made.kind, made.position.tolist()) == ("joint", NodeKind.DUMMY, [1, 2, 3])
     assert made.bounding_box is not None
     assert [each.tolist() for each in made.bounding_box] == [[-1, -1, -1], [1, 1, 1]]
-    words = {} if kind is NodeKind.DUMMY else f"written as a dummy: the {kind.value} has nothing visible"
+    words = {} if kind is NodeKind.DUMMY else f"written as a dummy: the {kind.value} has no mesh, camera or light"
     assert said(report, Outcome.BAKED) == (words and {"/nodes/joint": words})
 
 

@@ -279,7 +279,7 @@ REFUSED: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
             node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL]))(scene),
             first_track("Box", MORPH)(scene),
         ),
-        "the shape 'Tall' has another number of vertices",
+        "the shape 'Tall' has another number of vertices than in the file",
     ),
     "a shape whose matrix has no inverse": (
         box(make.mesh("Box"), make.mesh("Tall", TALL, matrix=np.zeros((4, 3)))),

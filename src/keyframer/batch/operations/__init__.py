@@ -33,11 +33,12 @@ class Operation:
     ) -> None:
         self.name = name
         self.words = words
+        """description for the help text"""
         self.suffix = suffix
         """returns the suffix of output names for the options; raises ValueError for invalid options"""
         self.module = f"{__name__}.{name}"
         self.loads = (f"{__name__}.job_input", self.module, *loads)
-        """modules that most files need: workers load them while files are still listed"""
+        """modules that most files need: workers load them while files are still being listed"""
         self.replaces_extension = replaces_extension
         """whether ``a.3ds`` becomes ``a.glb``; otherwise the suffix is added: ``a.3ds.check.json``"""
 

@@ -164,7 +164,7 @@ class Assembly:
         for mesh in loaded.meshes:
             if mesh.smoothing is None and flat:
                 mesh.smoothing = np.zeros(len(mesh.corners), np.int64)
-            _flip_to(mesh, scene.space.v_up, loaded.space.v_up)
+            _flip_v(mesh, scene.space.v_up, loaded.space.v_up)
             if mesh.face_materials is not None and materials:
                 numbers = np.array([*materials, -1])
                 mesh.face_materials = numbers[np.clip(mesh.face_materials, -1, len(materials) - 1)]
@@ -228,7 +228,10 @@ def load_model(archive: Archive, member: ZipInfo, limits: Limits, *, salvage: bo
 
 
 def to_archive_axes(space: Space, units_per_unit: float) -> Floats:
-    """Return the matrix from the axes and unit of a model to z up and the unit of the archive."""
+    """Return the matrix from the axes and unit of a model to z up and the unit of the archive.
+
+    ``units_per_unit`` is the length of a unit of the model in units of the archive.
+    """
     if space.handedness is not Handedness.RIGHT:
         raise ValueError("models of stage archives are right-handed")
     if space.up == "z" and units_per_unit == 1.0:
@@ -247,7 +250,7 @@ def _is_only_a_mesh(node: Node) -> bool:
     return bool(np.all(node.scale == 1.0)) and abs(node.rotation_xyzw[3]) == 1.0
 
 
-def _flip_to(mesh: Mesh, wanted_up: bool, v_up: bool) -> None:
+def _flip_v(mesh: Mesh, wanted_up: bool, v_up: bool) -> None:
     if mesh.uv is not None and wanted_up != v_up:
         mesh.uv = np.column_stack([mesh.uv[:, 0], 1.0 - mesh.uv[:, 1]])
 

@@ -147,7 +147,7 @@ class _Parser:
         self._texts[-1].append(text)
 
     def _doctype(self, name: str, system: str | None, public: str | None, internal: bool) -> None:
-        raise self._failure("a DOCTYPE, which is never read", self._expat.CurrentByteIndex)
+        raise self._failure("a DOCTYPE, which is not allowed", self._expat.CurrentByteIndex)
 
 
 def number(element: Element, name: str, default: float = 0.0) -> float:

@@ -247,7 +247,7 @@ def _written_record(record: AseRecord, depth: int) -> bytes:
 def _opening(record: Line | Block) -> bytes:
     """Return keyword and values: the original text if the values have not changed."""
     if not KEYWORD.fullmatch(record.keyword):
-        raise ValueError(f"{record.keyword!r} is not a keyword: letters, digits and _")
+        raise ValueError(f"{record.keyword!r} is not a keyword (only letters, digits and _)")
     brace = " {" if isinstance(record, Block) else ""
     if record.text is not None:
         text = record.text.rstrip()[:-1] if brace else record.text

@@ -52,7 +52,7 @@ class _Keyword(_Text):
 
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
         if not isinstance(value, bytes) or not KEYWORD.fullmatch(value):
-            raise ValueError(f"{value!r} is not a keyword: letters, digits and _")
+            raise ValueError(f"{value!r} is not a keyword (only letters, digits and _)")
         sink.write(b"*" + value)
 
 
@@ -116,7 +116,7 @@ class _Column(Kind):
         self.checked(value)
 
     def checked(self, value: Any) -> Array:
-        """Return the value as an array of this type; ValueError if it does not fit."""
+        """Return the value as an array of this type; raises ValueError if that is not possible without loss."""
         array = np.asarray(value)
         wanted = 1 if self.width is None else 2
         if array.ndim != wanted or (self.width and array.shape[1] != self.width):
@@ -165,7 +165,7 @@ def integers(words: str, width: int | None = None) -> Any:
 
 
 def floats(words: str, width: int | None = None) -> Any:
-    """Declare a column of floats, ``width`` of them in a row (0: the number of the keyword)."""
+    """Declare a column of floats, ``width`` of them in a row (0: as many as the keyword has)."""
     return declare(_Column("<f8", width), words)
 
 

@@ -1,4 +1,4 @@
-"""The layouts of a ``std::string`` in a file, which the document does not specify.
+"""The layouts of a ``std::string`` in a file, which the specification does not define.
 
 The real files end text with NUL. Two other layouts are equally natural for a C++ writer. A file whose size does not
 match with NUL, but matches exactly with one of those, is read that way.

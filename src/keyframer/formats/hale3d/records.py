@@ -1,4 +1,4 @@
-"""The records of a Hale3D animation, in the order and the terms of its document."""
+"""The records of a Hale3D animation, in the order and the terms of its specification."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from keyframer.wire.field_types import Chars, declare, i32, u32
 from keyframer.wire.record import Record, record
 
 BOUNDS_FLOATS = 6
-"""AABB::min and AABB::max stand before the components of every frame"""
+"""AABB::min and AABB::max precede the components of every frame"""
 COMPONENTS = 6
 """Tx Ty Tz Qx Qy Qz, in the order of the flag bits of a joint"""
 

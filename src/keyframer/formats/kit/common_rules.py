@@ -46,22 +46,22 @@ HUGE_TIME = 10_000_000
 HUGE_RANGE = 1_000_000
 """frames"""
 HUGE_ANGLE = 1e6
-"""radians; steps of float32 are 0.06 here"""
+"""radians; neighbouring float32 numbers are 0.06 apart here"""
 DEEPEST = 1_000
 
 
 def check_early(reporter: Reporter, record: Record, field: str, times: Array) -> None:
     """Report keys with negative times."""
-    _check_moments(reporter, record, field, DATA_TIME_NEGATIVE, times, times < 0)
+    _check_times(reporter, record, field, DATA_TIME_NEGATIVE, times, times < 0)
 
 
 def check_late(reporter: Reporter, record: Record, field: str, times: Array, units_per_frame: int = 1) -> None:
     """Report keys with implausibly late times."""
     far = np.abs(np.asarray(times, np.float64)) > HUGE_TIME * units_per_frame
-    _check_moments(reporter, record, field, DATA_TIME_HUGE, times, far)
+    _check_times(reporter, record, field, DATA_TIME_HUGE, times, far)
 
 
-def _check_moments(reporter: Reporter, record: Record, field: str, kind: IssueType, times: Array, odd: Array) -> None:
+def _check_times(reporter: Reporter, record: Record, field: str, kind: IssueType, times: Array, odd: Array) -> None:
     if odd.any():
         index = int(odd.argmax())
         reporter.report(kind, record, f"{field}[{index}]", index=index, time=f"{times[index]:g}")
@@ -186,7 +186,7 @@ def _check_many(reporter: Reporter, record: Record, name: str, values: Array) ->
 
 LONGEST = 255
 """longest plausible name in bytes, for formats without a limit"""
-_LOOK = 4096
+_EXAMINED = 4096
 """only the first bytes of a name are searched for harmful text: no output shows more"""
 _SHOWN = 60
 
@@ -216,7 +216,7 @@ def check_name(reporter: Reporter, record: Record, field: str, name: bytes, long
         reporter.report(SEM_NAME_EMPTY, record, field)
         return
     plain = name.isascii()
-    text = decode_name(name[:_LOOK])
+    text = decode_name(name[:_EXAMINED])
     if plain and text.isalnum():  # the usual case
         return
     if not plain and not is_utf8(name):
@@ -226,7 +226,7 @@ def check_name(reporter: Reporter, record: Record, field: str, name: bytes, long
 
 
 def name_problems(text: str) -> Iterator[IssueType]:
-    """Return the parts of a name that are harmful when shown."""
+    """Yield the types of issues of a name that is harmful when shown."""
     for kind, problem in (
         (SEC_NAME_CONTROL_CHARS, _CONTROLS.search(text)),
         (SEC_NAME_BIDI, None if text.isascii() else _BIDI.search(text)),
@@ -242,13 +242,13 @@ def check_file_name(reporter: Reporter, record: Record, field: str, name: bytes,
     if not name:  # the field names no file
         return
     check_name(reporter, record, field, name, longest)
-    text = decode_name(name[:_LOOK])
+    text = decode_name(name[:_EXAMINED])
     for kind in path_problems(text):
         reporter.report(kind, record, field, name=shown(name))
 
 
 def path_problems(text: str) -> Iterator[IssueType]:
-    """Return the problems of a file name as a path: absolute, parent folders, devices …"""
+    """Yield the types of issues of a file name as a path: absolute, parent folders, devices …"""
     kind = next((kind for kind, pattern in _PATHS if pattern.match(text)), None)
     if kind is not None:
         yield kind

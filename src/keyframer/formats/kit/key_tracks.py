@@ -31,7 +31,7 @@ from keyframer.wire.key_table import EXTRAS, Keys
 _SNAP = 1e-6
 """fraction of a grid step, or of a large time: a closer time is rounded to the grid"""
 _EXTRA_BITS = (1 << len(EXTRAS)) - 1
-_LEAST, _LOOKS = 8, 40
+_LEAST_SAMPLES, _USUAL_SAMPLES = 8, 40
 """samples for each time of a grid before keys are fitted: the minimum, and the usual number"""
 _FINER = (2, 4, 8)
 """divisions of a frame tried for keys if whole frames are too coarse"""
@@ -75,7 +75,7 @@ class KeyFitter:
         """tracks fitted in advance, by id()"""
 
     def times(self, given: npt.ArrayLike) -> Floats:
-        """Convert times of the clip to the format's unit; only rounding errors are rounded."""
+        """Convert times of the clip to the format's unit; rounding errors near whole numbers are removed."""
         rough = np.asarray(given, np.float64) * self.factor
         near = np.rint(rough)
         return np.where(np.abs(rough - near) <= _SNAP * np.maximum(1.0, np.abs(rough) * 1e-3), near, rough)
@@ -173,9 +173,9 @@ class KeyFitter:
             fitted, error = min((fitted, error), other, key=lambda result: result[1])
         words = f"{len(track.times)} frames became {_count(fitted)}" if not why else f"{why}: now {_count(fitted)}"
         if error > tolerance:
-            words += f"; {tolerance:.2g} was requested, but the times of the format do not allow it"
+            words += f"; an error of {tolerance:.2g} was requested, but the times of the format do not allow it"
             if self.rules.find_rate:
-                enough = yield from self._enough(track, begin, end)
+                enough = yield from self._sufficient_rate(track, begin, end)
                 words += "" if enough is None else f": fps={enough:g} would"
             elif self.rules.more_frames:
                 words += f"; {self.rules.more_frames}"
@@ -183,12 +183,12 @@ class KeyFitter:
         report.add(outcome, "", words, error=error, unit=unit)
         return fitted
 
-    def _enough(self, track: Track, begin: float, end: float) -> Sampling[float | None]:
+    def _sufficient_rate(self, track: Track, begin: float, end: float) -> Sampling[float | None]:
         """Return a frame rate at which keys meet the tolerance; None if none is known."""
         for parts in _FINER:
             first, last = (float(value) for value in self.times([begin, end]))
             count = math.ceil((last - first) * parts / self.rules.step)
-            if count * track.values[:1].size < left("samples") // _LOOKS:
+            if count * track.values[:1].size < left("samples") // _USUAL_SAMPLES:
                 grid = np.append(first + np.arange(count) * self.rules.step / parts, last)
                 _, error = yield from self._fewest(track, np.unique(grid))
                 if error <= self.tolerance.for_track(track)[0]:
@@ -218,8 +218,8 @@ class KeyFitter:
     def _between(self, track: Track, grid: Floats) -> Between | None:
         """Return a function that evaluates the track at any time of the format.
 
-        None for sampled tracks whose program showed only whole frames, or whose frames are not on the grid: keys
-        between frames cannot follow the corners.
+        None for sampled tracks whose program showed only whole frames, or whose frames are not on the grid: fitted
+        keys cannot follow the corners of linear motion between other frames.
         """
         if track.interpolation is Interpolation.SAMPLED:
             key_times = np.unique(self.times(track.times))
@@ -242,7 +242,7 @@ class KeyFitter:
         if self.rules.whole and step < 1:
             return np.empty(0)
         count = math.ceil((last - first) / step) + 1
-        expect("samples", count * _LEAST)
+        expect("samples", count * _LEAST_SAMPLES)
         grid = first + step * np.arange(count)
         grid = np.concatenate([grid, key_times[key_times <= last]])
         return np.unique(np.rint(grid) if self.rules.whole else grid)
@@ -307,7 +307,8 @@ def constant_axes(node: Node, scale: Track) -> Track:
 def axes_of_keys(axes: Track | None, scale: Track, node: Node, report: LossReport) -> Floats | None:
     """Return (K, 4) quaternions, one for each key of the scale.
 
-    None if there are no axes, or if their times differ, which replaces earlier reports about them.
+    None if there are no axes. If their times differ, the result is None, and one loss replaces earlier reports about
+    them.
     """
     if axes is None:
         return None

@@ -260,7 +260,7 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
     if around:
         features.append(("environment", ", ".join(around)))
     if clip.bounds is not None:
-        features.append(("bounds", "the boxes of the frames"))
+        features.append(("bounds", "the bounding boxes of the frames"))
     if scene.title:
         features.append(("title", "the title"))
     if scene.author:

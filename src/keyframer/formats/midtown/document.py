@@ -146,7 +146,7 @@ def _with_counts(top: Clip | OldClip, layout: Dialect) -> Clip | OldClip:
     kind = OldChannel if layout is Dialect.OLD else Channel
     channels = [record for record in inside if isinstance(record, kind) and not (record.children or record.tail)]
     if len(channels) != len(inside):
-        raise ValueError(f"a clip of the {layout} layout holds nothing but {kind.__name__}")
+        raise ValueError(f"a clip of the {layout} layout can contain only {kind.__name__} records")
     if len(inside) != len(top.children):
         return top
     if not channels or (len(channels) > 1 and layout is not Dialect.DOCUMENT):

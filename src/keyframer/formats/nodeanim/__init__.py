@@ -1,6 +1,6 @@
 """Generic node animation: one clip with a list of nodes, each with translation, rotation and scale keys.
 
-Known from one short document that names no program, no extension and no framing; the fields are those of the key
+Known from one short specification that names no program, no extension and no framing; the fields are those of the key
 structures of 3ds Max. The byte layout (byte order, kind of text, chunk headers) is a `Dialect` that decoding detects
 and the document keeps. Unknown: the position of Bezier tangents and a scale axis in a key, the unit of time, and
 whether rotations are relative (see the notes in ``docs/formats/notes/nodeanim.md``).

@@ -34,7 +34,7 @@ class Dialect(Style):
     length_counts_header: bool = True
     """whether that size includes the header (as in 3DS) or only what follows it"""
     tcb_by_key: bool = False
-    """whether the flags & 1 of each key, not those of its node, say that tension ... easeOut are stored"""
+    """whether bit 0 of the flags of each key, not of its node, says that tension to easeOut are stored"""
     bezier_tangents: bool = False
     """six more floats (in, out) on translation and scale keys of Bezier nodes"""
     scale_axis: bool = False
@@ -44,7 +44,7 @@ class Dialect(Style):
         if self.id_size == 0 and self.length_size:
             raise ValueError("a size without an id is not among the known chunk headers")
         if self.length_size == 0 and not self.length_counts_header:
-            raise ValueError("chunks without sizes cannot have a size that includes the header")
+            raise ValueError("length_counts_header must be true if chunks have no sizes")
 
     @property
     def header_size(self) -> int:

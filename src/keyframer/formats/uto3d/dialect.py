@@ -1,4 +1,4 @@
-"""Which known writer a U3D (UTO!) scene follows, for differences that no field of the file declares."""
+"""Detects which known exporter wrote a U3D (UTO!) scene: no field of the file declares its layout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LightLayout(StrEnum):
     FLEXPORTER = "flexporter"
     """no target id, type of one byte, no tail"""
     LITERAL = "literal"
-    """target id, type of one byte, tail by type: the document taken literally"""
+    """target id, type of one byte, tail by type: the specification taken literally"""
 
 
 _LIGHTS: dict[type[Record], LightLayout] = {
@@ -50,7 +50,7 @@ class Dialect:
 
 
 def dialect_of(records: Iterable[Record]) -> Dialect:
-    """Return the dialect of meshes and lights; ValueError if they have two, which one file cannot store."""
+    """Return the dialect of meshes and lights; raises ValueError if they have two, which one file cannot store."""
     lights: set[LightLayout] = set()
     uv_faces: set[bool] = set()
     for record in records:

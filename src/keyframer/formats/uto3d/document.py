@@ -44,7 +44,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
 
 
 def encode(document: Document) -> bytes:
-    """Return the bytes of a document, made from its records alone; ValueError if they fit no dialect or no file."""
+    """Return the bytes of a document, made from its records alone; raises ValueError if they cannot be in one file."""
     dialect = dialect_of(document.find(Record))
     if isinstance(document.dialect, Dialect) and not document.dialect.agrees_with(dialect):
         raise ValueError(f"the dialect of the document is {document.dialect}, but its records have {dialect}")
@@ -61,7 +61,7 @@ def encode(document: Document) -> bytes:
 
 
 def _in_order(header: FileHeader) -> Iterator[Record]:
-    """Return the children of the header; ValueError if their order is not readable."""
+    """Return the children of the header; raises ValueError if readers cannot read their order."""
     order: list[type[Record]] = [Main, *SECTIONS, RawRest]
     reached = -1
     for part in header.children:

@@ -207,7 +207,7 @@ class Light(Aimed, AnyLight):
 
 @record
 class LiteralLight(Light):
-    """A light exactly as the document describes it, with a type of one byte; no known program writes it."""
+    """A light exactly as the specification describes it, with a type of one byte; no known program writes it."""
 
     type: int = u8("light type; 0: omni, 1: directional, 2: spot")
 

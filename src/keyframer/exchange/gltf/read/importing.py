@@ -50,7 +50,7 @@ def load(
         scene = Importer(data, folder, limits, issues).scene_at(fps)
     except FormatError as error:
         raise issues.placed(error) from None
-    scene.issues = issues.copy()  # release the text that located them
+    scene.issues = issues.copy()  # without the text of the file, which located them
     scene.folder, scene.sources = folder, issues.sources
     return scene
 
@@ -82,6 +82,7 @@ class Importer:
 
     @property
     def ours(self) -> bool:
+        """Whether Keyframer wrote the file: then its extras have the authored data."""
         return self.kept is not None
 
     def scene_at(self, fps: float) -> Scene:
@@ -155,8 +156,8 @@ class Importer:
         scene.environment = environment(self.kept)
         extras = self.kept.value.get("extras")
         scene.extras = dict(extras) if type(extras) is dict else {}
-        held = sum(light.type.value == "ambient" for light in scene.lights)
-        for item in self.kept.children("ambient_lights")[held:]:
+        ambient_count = sum(light.type.value == "ambient" for light in scene.lights)
+        for item in self.kept.children("ambient_lights")[ambient_count:]:
             light = self.issues.attempt(restored_light, item, "ambient")
             scene.lights += [] if light is None else [light]
 
@@ -179,7 +180,7 @@ def _remove_unreadable_links(scene: Scene, cameras: set[int], lights: set[int]) 
 
 
 def _close_gaps(scene: Scene, cameras: set[int], lights: set[int]) -> None:
-    """Remove the empty cameras and lights that stood for those that could not be read."""
+    """Remove the placeholders of cameras and lights that could not be read, and renumber the others."""
     scene.cameras = [camera for number, camera in enumerate(scene.cameras) if number not in cameras]
     scene.lights = [light for number, light in enumerate(scene.lights) if number not in lights]
     gone = sorted(cameras), sorted(lights)
@@ -199,7 +200,7 @@ class _Shapes:
         self._importer = importer
         self._made: dict[int, tuple[int, Shape, Morph | None] | None] = {}
         self._placed: dict[int, tuple[Array, Array, list[Array]]] = {}
-        """by id() of vertices that meshes share: these, and the converted ones"""
+        """vertices that meshes share, and their converted vertices and shapes, by id() of the former"""
 
     def __len__(self) -> int:
         return len(self._reader.items)
@@ -242,8 +243,8 @@ class _Shapes:
 
 
 _NAMED = ("scenes", "nodes", "meshes", "materials", "cameras", "skins", "animations", "images", "textures", "buffers")
-_LOOK = 4096
-"""most characters of a name that are examined"""
+_EXAMINED = 4096
+"""number of characters of a name that are examined"""
 
 
 def check(data: bytes, scene: Scene, limits: Limits) -> None:
@@ -271,14 +272,14 @@ class _Names:
             return
         if len(name) > LONGEST:
             self._add(SEM_NAME_TOO_LONG, item.at("name"), size=len(name), most=LONGEST)
-        for kind in name_problems(name[:_LOOK]):
+        for kind in name_problems(name[:_EXAMINED]):
             self._add(kind, item.at("name"), name=shown(name))
 
     def _file(self, item: Item) -> None:
         uri = item.value.get("uri")
         if type(uri) is not str or uri[:5].lower() == "data:":
             return
-        name = unquote(uri[:_LOOK])
+        name = unquote(uri[:_EXAMINED])
         for kind in (*name_problems(name), *path_problems(name)):
             self._add(kind, item.at("uri"), name=shown(name))
 

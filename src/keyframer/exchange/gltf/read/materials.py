@@ -28,7 +28,8 @@ _SLOTS = (
     ("occlusion", "occlusionTexture", "occlusion"),
 )
 """maps, their names in glTF, and the role of their pixels; the original programs have the first three"""
-_OF_SURFACES = ("texture1", "metallic_roughness")
+_IN_PBR_OBJECT = ("texture1", "metallic_roughness")
+"""maps inside ``pbrMetallicRoughness``"""
 
 
 class MaterialReader:
@@ -40,7 +41,7 @@ class MaterialReader:
         self.numbers: list[int] = []
 
     def read(self, *, ours: bool) -> list[Material]:
-        """Read the materials; `numbers` then maps indices of the file to them, -1 to the one of faces without any."""
+        """Read the materials; `numbers` then has the index in the result of each material of the file, or -1."""
         result: list[Material] = []
         self.numbers = [-1] * len(self._items)
         replaced: dict[int, int] = {}
@@ -60,7 +61,7 @@ class MaterialReader:
         return result
 
     def _replaced_material(self, kept: Item) -> int | None:
-        """Return the number of the material that a helper material of the export replaces; the default has none."""
+        """Return the number of the material that a helper material of the export replaces; None for the default."""
         if kept.choice("helper", ("default", "unmapped")) == "default":
             return None
         return kept.needed_index("of", len(self._items), "material")
@@ -92,7 +93,7 @@ class MaterialReader:
             about["unlit"] = True
         material.extras = {"gltf": about}
         for slot, name, role in _SLOTS:
-            reference = (surface if slot in _OF_SURFACES else item).child(name)
+            reference = (surface if slot in _IN_PBR_OBJECT else item).child(name)
             if reference is not None:
                 texture = self._issues.attempt(self._textures.read, reference, role, mode != "OPAQUE")
                 if texture is not None:
@@ -102,12 +103,12 @@ class MaterialReader:
         return material
 
     def _restored(self, item: Item, kept: Item) -> Material:
-        """Return the original material from extras, with the images that glTF has for its maps."""
+        """Return the original material from extras, with the images of the glTF material for its maps."""
         material = _restored(item, kept)
         surface = item.child("pbrMetallicRoughness")
         makes_holes = item.value.get("alphaMode", "OPAQUE") != "OPAQUE"
         for slot, name, role in _SLOTS:
-            home = surface if slot in _OF_SURFACES else item
+            home = surface if slot in _IN_PBR_OBJECT else item
             reference = None if home is None else home.child(name)
             if slot == "texture1" and (slot not in material.maps or kept.value.get("base_color_of") == "opacity"):
                 slot, role = "opacity", "alpha"  # white, with the opacity in its alpha

@@ -56,7 +56,7 @@ class ClipWriter:
         self.span = written_span(self.clip, context.options.fps)
         self._maker = MotionMaker(self.span, context.options.keys, rig.channels.bank)
         if context.options.keys == "frames" and self.span.frames() is None:
-            words = "too many frames for one key per frame: as many keys as the allowed error requires"
+            words = "too many frames for one key per frame; the allowed error determines the keys"
             context.report.add(Outcome.APPROXIMATED, f"/clips/{self.clip.name}", words)
         self._rig = rig
         moving = {
@@ -121,7 +121,7 @@ class ClipWriter:
             self._bake_aim(node, aim, tightness)
 
     def _bake_aim(self, node: int, aim: AimConstraint, tightness: float) -> None:
-        """Bake the rotation of an aimed node, and its position if it had to leave its parent."""
+        """Bake the rotation of an aimed node, and its position if it was detached from its parent."""
         involved = [
             self._motions[other, kind] for other in aim.involved for kind in _PLACING if (other, kind) in self._motions
         ]
@@ -262,7 +262,7 @@ _WHOLE = ("position", "rotation", "scale")
 """kinds whose samplers are written unchanged wherever they are animated"""
 
 Motions = Mapping[tuple[int, str], Motion]
-"""by node and kind; ``motion`` and ``place`` are those of aimed nodes"""
+"""by node and kind; ``aim`` and ``place`` are those of aimed nodes"""
 
 
 def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
@@ -286,7 +286,9 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
                 extras=channel.extras,
             )
     if clip.bounds is not None:
-        context.report.add(Outcome.EXTRAS, f"/clips/{clip.name}/bounds", "boxes of the frames", extras=clip.extras)
+        context.report.add(
+            Outcome.EXTRAS, f"/clips/{clip.name}/bounds", "bounding boxes of the frames", extras=clip.extras
+        )
     if clip.extras:
         content["extras"] = clip.extras
     return content
@@ -352,7 +354,7 @@ def _report(
     if not np.isfinite(last):
         last = float(np.nanmax(np.where(np.isfinite(track.times), track.times, -np.inf)))
     if last > span.end and track.wrap.value == "single":
-        say(Outcome.DROPPED, f"keys after {span.end:g}, up to {last:g}")
+        say(Outcome.DROPPED, f"keys after {span.end:g} (up to {last:g}) are not written")
     if motion is None or motion.keys.is_still:
         say(Outcome.EXACT, "does not move")
     elif node in aimed and track.kind in ("rotation", "scale"):

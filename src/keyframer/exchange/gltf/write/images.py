@@ -36,7 +36,7 @@ SLOTS = {
     "emissive": "self_illumination",
     **{name: name for name in FROM_GLTF_ONLY},
 }
-"""glTF slots and the maps they are made from; ``alpha`` only if no image is the base colour"""
+"""glTF slots and the maps they are made from; ``alpha`` is used only if there is no base colour image"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def role_of(map: TextureMap) -> str | None:
 _NEARLY = 8
 """levels of alpha that are treated as 0 or full"""
 _CLEAR_CUT = 0.98
-"""fraction of pixels with no or full alpha from which on an image is a mask: edges are slightly blurred"""
+"""an image is a mask if at least this fraction of its pixels has no or full alpha: edges are slightly blurred"""
 _MOST_COMPUTED = 2048 * 2048
 """most pixels of an image that is merged or computed: computing takes a hundred bytes per pixel, and a few kilobytes of
 PNG can have 67 million; copied images may be larger
@@ -114,21 +114,21 @@ class Pictures:
         opened = self._source.open_map(map)
         texture = opened.texture
         if texture is None:
-            return Missing(_said(opened))
+            return Missing(str(opened))
         if _ROLES[slot] == role_of(map):
             return self._finished(material, map, slot, opened, texture)
         if slot in FROM_GLTF_ONLY:
-            return Missing(f"{_said(opened)}; not usable as {slot}")
+            return Missing(f"{opened!s}; not usable as {slot}")
         if slot == "base_color":
             return self._base(material, map, opened, texture)
-        texture, opened = _workable(texture, opened)
+        texture, opened = _reduced(texture, opened)
         if slot == "alpha":
             return self._stencil(map, opened, texture)
         if slot == "normal":
             amount = map.amount if math.isfinite(map.amount) else 1.0
-            relief = normal_map(_levels(texture, map), amount, tiled=map.tiled and not (map.decal or map.mirror))
-            note = f"a normal map computed from heights; {_said(opened)}"
-            return self._png(texture, relief, {"bump": (Outcome.APPROXIMATED, note)}, "_normal")
+            normals = normal_map(_levels(texture, map), amount, tiled=map.tiled and not (map.decal or map.mirror))
+            note = f"a normal map computed from heights; {opened!s}"
+            return self._png(texture, normals, {"bump": (Outcome.APPROXIMATED, note)}, "_normal")
         return self._glow(material, map, opened, texture)
 
     def _base(self, material: Material, map: TextureMap, opened: Opened, texture: Texture) -> Image:
@@ -137,10 +137,10 @@ class Pictures:
         shows_color = texture.has_alpha and not map.ignore_alpha and not holes
         small = texture
         if map.negative or shows_color or "opacity" in material.maps:
-            small, opened = _workable(texture, opened)
-        covering = self._covering(material, map, notes, small)
+            small, opened = _reduced(texture, opened)
+        covering = self._opacity(material, map, notes, small)
         if covering is None and not map.negative and not shows_color:
-            return self._as_it_is(texture, notes, _alpha_kind(_alpha_of(texture)) if holes else "opaque")
+            return self._copied(texture, notes, _alpha_kind(_alpha_of(texture)) if holes else "opaque")
         texture, notes["texture1"] = small, _note(opened, "")
         pixels = texture.pixels().copy()
         if map.negative:
@@ -159,7 +159,7 @@ class Pictures:
         ending = "" if covering is None else "_alpha"
         return self._png(texture, pixels[..., :3] if kind == "opaque" else pixels, notes, ending, kind)
 
-    def _covering(
+    def _opacity(
         self, material: Material, under: TextureMap, notes: dict[str, tuple[Outcome, str]], texture: Texture
     ) -> Floats | None:
         """Return the opacity map at the size of the image it is merged with."""
@@ -168,18 +168,18 @@ class Pictures:
             return None
         opened = self._source.open_map(map)
         if opened.texture is None:
-            notes["opacity"] = (Outcome.EXTRAS, f"{_said(opened)}; the name is kept")
+            notes["opacity"] = (Outcome.EXTRAS, f"{opened!s}; the name is kept")
             return None
         how = "merged into the alpha of the base colour"
-        alike = _laid(map) == _laid(under)
+        alike = _transform_of(map) == _transform_of(under)
         notes["opacity"] = _note(
             opened, how if alike else f"{how}, with its transform", Outcome.BAKED if alike else Outcome.APPROXIMATED
         )
-        return _kept(_levels(opened.texture, map, texture.image.size), map)
+        return _weighted_opacity(_levels(opened.texture, map, texture.image.size), map)
 
     def _stencil(self, map: TextureMap, opened: Opened, texture: Texture) -> Image:
         pixels = np.full((texture.image.height, texture.image.width, 4), 255, np.uint8)
-        pixels[..., 3] = np.round(255 * _kept(_levels(texture, map), map))
+        pixels[..., 3] = np.round(255 * _weighted_opacity(_levels(texture, map), map))
         notes = {"opacity": _note(opened, "as the alpha of a white base colour", Outcome.BAKED)}
         return self._png(texture, pixels, notes, "_alpha", _alpha_kind(pixels[..., 3]))
 
@@ -196,7 +196,7 @@ class Pictures:
         return self._png(texture, np.asarray(np.round(glow * color), np.uint8), notes, "_glow")
 
     def _finished(self, material: Material, map: TextureMap, slot: str, opened: Opened, texture: Texture) -> Image:
-        """Return an image that was made for glTF: its pixels are already right."""
+        """Return an image that was made for glTF: its pixels need no conversion."""
         notes = {SLOTS[slot]: _note(opened, "")}
         makes_holes = map.embedded.makes_holes if map.embedded is not None else not map.ignore_alpha
         alpha = "opaque"
@@ -204,9 +204,9 @@ class Pictures:
             alpha = _alpha_kind(_alpha_of(texture))
             stated = original_gltf_values(material.extras).get("alpha_mode")
             alpha = stated.lower() if stated in ("MASK", "BLEND") else alpha
-        return self._as_it_is(texture, notes, alpha, SLOTS[slot])
+        return self._copied(texture, notes, alpha, SLOTS[slot])
 
-    def _as_it_is(
+    def _copied(
         self, texture: Texture, notes: dict[str, tuple[Outcome, str]], alpha: str, map_name: str = "texture1"
     ) -> Image:
         name = safe_text(texture.name)
@@ -256,10 +256,10 @@ _ROLES = {
 def _key(map: TextureMap) -> tuple[object, ...]:
     inside = None if map.embedded is None else (id(map.embedded.data), map.embedded.role)
     how = (map.negative, map.alpha_source, map.ignore_alpha, map.decal, map.tiled)
-    return map.file_name, inside, role_of(map), repr(map.amount), *how, repr(_laid(map))
+    return map.file_name, inside, role_of(map), repr(map.amount), *how, repr(_transform_of(map))
 
 
-def _laid(map: TextureMap) -> tuple[object, ...]:
+def _transform_of(map: TextureMap) -> tuple[object, ...]:
     return map.scale, map.offset, map.rotation_degrees, map.mirror, map.tiled
 
 
@@ -272,7 +272,7 @@ def _levels(texture: Texture, map: TextureMap, size: tuple[int, int] | None = No
     return 1 - levels if map.negative else levels
 
 
-def _kept(levels: Floats, map: TextureMap) -> Floats:
+def _weighted_opacity(levels: Floats, map: TextureMap) -> Floats:
     """Return opacity weighted by the amount of the map."""
     amount = min(max(map.amount, 0.0), 1.0) if math.isfinite(map.amount) else 1.0
     return 1 - amount * (1 - levels)
@@ -290,8 +290,8 @@ def _alpha_of(texture: Texture) -> Bytes:
     return np.asarray(texture.image.getchannel("A"), np.uint8)
 
 
-def _workable(texture: Texture, opened: Opened) -> tuple[Texture, Opened]:
-    """Return an image for computations; a large one is reduced, which is reported."""
+def _reduced(texture: Texture, opened: Opened) -> tuple[Texture, Opened]:
+    """Return an image for computations; a large one is resized, and the reason for the report says so."""
     width, height = texture.image.size
     if width * height <= _MOST_COMPUTED:
         return texture, opened
@@ -302,15 +302,11 @@ def _workable(texture: Texture, opened: Opened) -> tuple[Texture, Opened]:
     return small, replace(opened, reason=f"{opened.reason}; {reason}" if opened.reason else reason)
 
 
-def _said(opened: Opened) -> str:
-    return str(opened)
-
-
 def _note(opened: Opened, how: str, outcome: Outcome = Outcome.EXACT) -> tuple[Outcome, str]:
     """Return the outcome of an image that was found; a guessed one, or only the first of a list, is not exact."""
     if outcome is Outcome.EXACT and (opened.match.is_guess or opened.reason):
         outcome = Outcome.APPROXIMATED
-    return outcome, f"{how}; {_said(opened)}" if how else _said(opened)
+    return outcome, f"{how}; {opened!s}" if how else str(opened)
 
 
 def _is_plain_jpeg(data: bytes) -> bool:
@@ -338,17 +334,17 @@ def without_exif_rotation(data: bytes) -> bytes:
 
 
 def _orientation_at(data: bytes) -> tuple[int, str] | None:
-    """Return offset and byte order of the orientation; None if there is none to change."""
+    """Return offset and byte order of the orientation; None if it is missing or already upright."""
     at = 2
     while at + 4 <= len(data) and data[at] == 0xFF and 0xE0 <= data[at + 1] <= 0xEF:
         size = int.from_bytes(data[at + 2 : at + 4], "big")
         if data[at + 1] == 0xE1 and data[at + 4 : at + 10] == b"Exif\0\0":
-            return _in_tags(data, at + 10, min(at + 2 + size, len(data)))
+            return _orientation_in_tags(data, at + 10, min(at + 2 + size, len(data)))
         at += 2 + size
     return None
 
 
-def _in_tags(data: bytes, begin: int, end: int) -> tuple[int, str] | None:
+def _orientation_in_tags(data: bytes, begin: int, end: int) -> tuple[int, str] | None:
     order = {b"II": "<", b"MM": ">"}.get(data[begin : begin + 2])
     if order is None or begin + 8 > end:
         return None

@@ -24,12 +24,12 @@ from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.scene import Camera, Light, LightType
 from keyframer.text import decode_name
 
-_NOTHING = Block()
+_EMPTY_BLOCK = Block()
 
 
 def read_camera(reporter: Reporter, node: Block, name: str) -> Camera:
     """Read the camera of a node from its first settings."""
-    settings = node.block(b"CAMERA_SETTINGS") or _NOTHING
+    settings = node.block(b"CAMERA_SETTINGS") or _EMPTY_BLOCK
     camera = Camera(name, raw_name=node.name(b"NODE_NAME"))
     get_fields(camera, settings, CAMERA)
     distance = settings.number(b"CAMERA_TDIST", -1.0)
@@ -39,7 +39,7 @@ def read_camera(reporter: Reporter, node: Block, name: str) -> Camera:
 
 def read_light(reporter: Reporter, node: Block, name: str, encoding: str | None) -> Light:
     """Read the light of a node from its first settings."""
-    settings = node.block(b"LIGHT_SETTINGS") or _NOTHING
+    settings = node.block(b"LIGHT_SETTINGS") or _EMPTY_BLOCK
     light = Light(name, LIGHT_TYPES.get(node.name(b"LIGHT_TYPE") or b"", LightType.OMNI))
     light.raw_name = node.name(b"NODE_NAME")
     get_fields(light, settings, LIGHT_SETTINGS)

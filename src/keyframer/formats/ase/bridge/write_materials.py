@@ -16,6 +16,7 @@ from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.scene_writing import CannotMerge, encode_name, plain_path
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import counted
 
 _SHADINGS = {shading: word for word, shading in reversed(SHADINGS.items())}
 
@@ -55,7 +56,11 @@ class SurfaceWriter:
         if not len(some):
             return None, np.zeros(count, np.int64)
         if len(some) < count:
-            self.report.add(Outcome.APPROXIMATED, path, f"{count - len(some)} faces without a material were given one")
+            self.report.add(
+                Outcome.APPROXIMATED,
+                path,
+                f"{counted(count - len(some), 'face')} without a material: the first material of the object is used",
+            )
             given = np.where(given < 0, some[0], given)
         if self.original_ids is None:
             return (0, given) if self.multi else (int(some[0]), np.zeros(count, np.int64))

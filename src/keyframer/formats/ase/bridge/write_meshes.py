@@ -32,6 +32,7 @@ from keyframer.posing.aim_constraints import is_aimed
 from keyframer.posing.vertices import skinned
 from keyframer.scene import Mesh, Node, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import counted
 
 _EVERY_EDGE = 7
 
@@ -149,7 +150,7 @@ class MeshWriter:
             shape = np.tensordot(weights[at], np.stack(shapes), axes=1) - np.asarray(node.pivot, np.float64)
             placed = affine.transform_points(world[at], shape)
             meshes.append(self._mesh(mesh, placed, mirrored, ids, round(time)))
-        words = f"the weights of {len(shapes)} shapes became {len(times)} meshes"
+        words = f"the weights of {counted(len(shapes), 'shape')} became {counted(len(times), 'mesh')}"
         self.report.add(Outcome.BAKED if exact else Outcome.APPROXIMATED, path, words)
         return block("MESH_ANIMATION", *meshes)
 

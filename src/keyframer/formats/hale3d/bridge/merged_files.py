@@ -154,9 +154,9 @@ def arrange_columns(
     """
     columns: dict[object, Singles] = dict(enumerate(rows[table.origins, BOUNDS_FLOATS:].T))
     readers = Counter(at for number in merged.keys() & before.keys() for at in _places(before[number]))
-    gone = {at for number in before.keys() - merged.keys() for at in _places(before[number])} - readers.keys()
-    instead: dict[object, list[object]] = {at: [] for at in gone}
-    behind: list[object] = []
+    removed = {at for number in before.keys() - merged.keys() for at in _places(before[number])} - readers.keys()
+    replacements: dict[object, list[object]] = {at: [] for at in removed}
+    appended: list[object] = []
     joints: dict[int, Joint] = {}
     first: dict[int, object] = {}
     """the first column of each joint that has some"""
@@ -172,13 +172,13 @@ def arrange_columns(
             continue
         columns |= {name: table.named[name] for name in names}
         if old and all(readers[at] == 1 for at in old):
-            instead |= {at: [] for at in old} | {old[0]: names}
+            replacements |= {at: [] for at in old} | {old[0]: names}
         else:
             readers.subtract(old)
-            behind += names
+            appended += names
         if names:
             first[number] = names[0]
-    order = [name for at in range(rows.shape[1] - BOUNDS_FLOATS) for name in instead.get(at, [at])] + behind
+    order = [name for at in range(rows.shape[1] - BOUNDS_FLOATS) for name in replacements.get(at, [at])] + appended
     place = {name: at for at, name in enumerate(order)}
     for number, name in first.items():
         joints[number].start_index = place[name]

@@ -69,7 +69,7 @@ class Merger(bridge.Merger[Options]):
         if len(pair.rows):
             origins = original_frames(before, scene, kept, len(pair.rows))
         elif any(channel.track.kind in ("position", "rotation") for channel in clip.channels):
-            raise CannotMerge("there are no frames")
+            raise CannotMerge("the file has no frames for the new tracks")
         times = np.arange(max(len(origins), 1), dtype=np.float64)
         untouched = original.untouched if pair.model is None else ()  # skins need all joints
         joints = joints_in_original_order(scene, kept, times, untouched, depth_first=False)

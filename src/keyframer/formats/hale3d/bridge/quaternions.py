@@ -9,7 +9,10 @@ from keyframer.maths import quat
 
 
 def with_w(xyz: Floats) -> tuple[Floats, int | None]:
-    """Return unit quaternions from x, y, z with negative w, as in MD5, and the first row without a real w."""
+    """Return unit quaternions from x, y, z with negative w, as in MD5.
+
+    Also return the index of the first row that is too long for a unit quaternion, or None.
+    """
     with np.errstate(all="ignore"):
         square = (xyz * xyz).sum(axis=1)
         w = -np.sqrt(np.maximum(0.0, 1.0 - square))

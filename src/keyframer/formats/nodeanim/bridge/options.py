@@ -1,4 +1,4 @@
-"""Options for values that the document of the format leaves open."""
+"""Options for values that the specification leaves open."""
 
 from __future__ import annotations
 

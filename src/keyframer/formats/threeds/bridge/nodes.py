@@ -220,17 +220,17 @@ def _parent_name(entry: KeyframerNode) -> r.ParentName | None:
 
 def _link_targets(entries: list[KeyframerNode]) -> None:
     """Link cameras and spot lights to the target node with their name."""
-    for looker, goal in ((r.CameraNode, r.CameraTargetNode), (r.SpotNode, r.SpotTargetNode)):
+    for aimed, target in ((r.CameraNode, r.CameraTargetNode), (r.SpotNode, r.SpotTargetNode)):
         waiting: dict[bytes, list[int]] = {}
         for index, entry in enumerate(entries):
-            if isinstance(entry.chunk, goal):
+            if isinstance(entry.chunk, target):
                 waiting.setdefault(entry.object_name, []).append(index)
         taken: dict[bytes, int] = {}
         for entry in entries:
-            goals = waiting.get(entry.object_name)
-            if isinstance(entry.chunk, looker) and goals:
+            targets = waiting.get(entry.object_name)
+            if isinstance(entry.chunk, aimed) and targets:
                 number = taken.get(entry.object_name, 0)
-                entry.node.target = goals[min(number, len(goals) - 1)]
+                entry.node.target = targets[min(number, len(targets) - 1)]
                 taken[entry.object_name] = number + 1
 
 
@@ -319,7 +319,7 @@ class ChannelReader:
         ]
 
     def not_at_rest(self, moment: float) -> set[int]:
-        """Return nodes that may differ from their rest pose at this time; the result may include too many."""
+        """Return nodes that may differ from their rest pose at this time; the result may include nodes that do not."""
         return self._repeated | {index for index, track in self._moving if not only_first_counts(track, moment)}
 
     def _read_checked_track(self, chunk: r.Track, node: Node, vertices: int) -> Track | None:

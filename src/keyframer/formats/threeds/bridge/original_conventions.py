@@ -232,7 +232,7 @@ def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[in
             body = child(surface[0], r.Mesh)
             points = None if body is None else child(body, r.PointArray)
             if points is None or len(points.points) != len(shape):
-                raise CannotMerge(f"the shape {word!r} has another number of vertices")
+                raise CannotMerge(f"the shape {word!r} has another number of vertices than in the file")
             stored = apply(to_shape(links, mesh, surface[1]), shape)
             if not np.allclose(stored, points.points, rtol=1e-6, atol=1e-6):
                 changed[surface[0].name] = stored

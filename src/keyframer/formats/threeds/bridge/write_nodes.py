@@ -103,7 +103,7 @@ class NodeWriter:
             self.scene, prepared.world, prepared.fitter, set(self.conventions.nodes) - self.needs_node
         )
         self.lookers = {aim.node: number for number, aim in self.aims.items() if aim.node is not None}
-        self.claimed = {number: self._claim(number, node) for number, node in enumerate(self.scene.nodes)}
+        self.claimed = {number: self._claim_name(number, node) for number, node in enumerate(self.scene.nodes)}
 
     def _objects_that_need_nodes(self) -> frozenset[int]:
         """Return editor objects without a keyframer node in the document that now need one."""
@@ -115,8 +115,8 @@ class NodeWriter:
         for number in self.conventions.editor_only:
             node = self.scene.nodes[number]
             placed = np.any(node.position) or np.any(np.asarray(node.scale) != 1) or np.any(node.rotation_xyzw[:3])
-            hangs = node.parent is not None or number in parents or number in moved or node.morph is not None
-            if hangs or (node.mesh is not None and placed):
+            linked = node.parent is not None or number in parents or number in moved or node.morph is not None
+            if linked or (node.mesh is not None and placed):
                 numbers.add(number)
         return frozenset(numbers)
 
@@ -150,7 +150,7 @@ class NodeWriter:
             self.numbers[number] = known
         return known
 
-    def _claim(self, number: int, node: Node) -> bytes:
+    def _claim_name(self, number: int, node: Node) -> bytes:
         """Return the name in the file. A target has the name of its camera or light."""
         if number in self.conventions.names:
             return self.conventions.names[number]
@@ -202,7 +202,7 @@ class NodeWriter:
             tracks = self.prepared.tracks(number, node, _KINDS.get(type(chunk), PLACING))
             return Placed(type(chunk), name, parent, tracks, self._instance(number))
         if node.kind is not NodeKind.DUMMY:
-            words = f"written as a dummy: the {node.kind.value} has nothing visible"
+            words = f"written as a dummy: the {node.kind.value} has no mesh, camera or light"
             self.report.add(Outcome.BAKED, plain_path("nodes", node.name), words, extras=node.extras)
         tracks = self.prepared.tracks(number, node, PLACING)
         placed = Placed(r.ObjectNode, b"$$$DUMMY", parent, tracks, name, box=node.bounding_box)
@@ -245,7 +245,7 @@ class NodeWriter:
         if mesh.axes is not None and number not in self.conventions.nodes:
             self.report.add(Outcome.BAKED, f"{path}/axes", "the mesh axes were replaced by those of its node")
         if np.any(node.pivot) and number not in self.conventions.nodes:
-            self.report.add(Outcome.BAKED, f"{path}/pivot", "the vertices were moved instead", extras=node.extras)
+            self.report.add(Outcome.BAKED, f"{path}/pivot", "applied to the vertices", extras=node.extras)
         if node.bounding_box is not None and number not in self.conventions.nodes:
             self.report.add(Outcome.DROPPED, f"{path}/bounding_box", "new objects are written without a bounding box")
         matrix, points = self.prepared.matrix_and_points(number, needs_node=number in self.needs_node)

@@ -37,7 +37,7 @@ class BackgroundBitmap(Chunk):
 
 @chunk(0x1101, parents=_EDITOR)
 class UseBackgroundBitmap(Chunk):
-    """Use background bitmap: present where 1100 is used."""
+    """Use background bitmap: present if 1100 is used."""
 
 
 @chunk(0x1200, parents=_EDITOR)
@@ -47,7 +47,7 @@ class BackgroundColor(Chunk):
 
 @chunk(0x1201, parents=_EDITOR)
 class UseBackgroundColor(Chunk):
-    """Use background color: present where 1200 is used."""
+    """Use background color: present if 1200 is used."""
 
 
 @chunk(0x1300, parents=_EDITOR)
@@ -60,7 +60,7 @@ class BackgroundGradient(Chunk):
 
 @chunk(0x1301, parents=_EDITOR)
 class UseBackgroundGradient(Chunk):
-    """Use background gradient colors: present where 1300 is used."""
+    """Use background gradient colors: present if 1300 is used."""
 
 
 @chunk(0x1400, parents=_EDITOR)
@@ -101,7 +101,7 @@ class ShadowRange(Chunk):
 
 @chunk(0x1450, parents=_EDITOR)
 class ShadowFilter(Chunk):
-    """Shadow filter (SHADOW_FILTER); the document calls it shadow map sample range."""
+    """Shadow filter (SHADOW_FILTER); the specification calls it shadow map sample range."""
 
     filter: float = f32("1 to 10")
 
@@ -115,7 +115,7 @@ class RayBias(Chunk):
 
 @chunk(0x1470, parents=_EDITOR)
 class UseRaytrace(Chunk):
-    """Use raytrace: present where ray traced shadows are on (RAY_SHADOWS)."""
+    """Use raytrace: present if ray traced shadows are on (RAY_SHADOWS)."""
 
 
 @chunk(0x1500, parents=_EDITOR)
@@ -142,12 +142,12 @@ class Fog(Chunk):
 
 @chunk(0x2201, parents=_EDITOR)
 class UseFog(Chunk):
-    """Use fog: present where 2200 is used."""
+    """Use fog: present if 2200 is used."""
 
 
 @chunk(0x2210, parents=(0x2200, 0x3D3D))
 class FogBackground(Chunk):
-    """Fog background (FOG_BGND): present where the background is fogged too."""
+    """Fog background (FOG_BGND): present if the background is fogged too."""
 
 
 @chunk(0x2300, parents=_EDITOR)
@@ -162,7 +162,7 @@ class DistanceCue(Chunk):
 
 @chunk(0x2301, parents=_EDITOR)
 class UseDistanceCue(Chunk):
-    """Use distance queue: present where 2300 is used."""
+    """Use distance queue: present if 2300 is used."""
 
 
 @chunk(0x2302, parents=_EDITOR)
@@ -177,12 +177,12 @@ class LayerFog(Chunk):
 
 @chunk(0x2303, parents=_EDITOR)
 class UseLayerFog(Chunk):
-    """Use layered fog: present where 2302 is used."""
+    """Use layered fog: present if 2302 is used."""
 
 
 @chunk(0x2310, parents=(0x2300, 0x3D3D))
 class DimBackground(Chunk):
-    """Dim background (DCUE_BGND): present where the background is dimmed too."""
+    """Dim background (DCUE_BGND): present if the background is dimmed too."""
 
 
 @chunk(0x3000, parents=(0x3D3D, 0xB000))

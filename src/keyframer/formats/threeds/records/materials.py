@@ -276,7 +276,7 @@ class MapBlur(_MapNumber):
     """Blur percent (MAT_MAP_TEXBLUR)."""
 
 
-# A real file made with U scale 10 and V scale 2 holds A354 = 10, A356 = 2: the document has the two swapped.
+# A real file made with U scale 10 and V scale 2 holds A354 = 10, A356 = 2: the specification has the two swapped.
 @chunk(0xA354, parents=MAP_IDS)
 class MapUScale(_MapNumber):
     """U scale (MAT_MAP_USCALE): 2 means that the texture repeats twice."""

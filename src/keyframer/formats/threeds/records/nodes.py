@@ -12,7 +12,7 @@ NODE_IDS = (0xB001, 0xB002, 0xB003, 0xB004, 0xB005, 0xB006, 0xB007)
 
 @chunk(0xB000, parents=(0x4D4D, 0xC23D))
 class Keyframer(Chunk):
-    """Keyframer (KFDATA): the move of the objects, the lights and the cameras."""
+    """Keyframer (KFDATA): the motion of objects, lights and cameras."""
 
 
 @chunk(0xB00A, parents=(0xB000,))
@@ -84,7 +84,7 @@ class SpotNode(Node):
 class NodeHeader(Chunk):
     """Object name, parameters and hierarchy father (NODE_HDR)."""
 
-    # Nearly every real file has 0x4000 in flags1; the document names only bit 11.
+    # Nearly every real file has 0x4000 in flags1; the specification names only bit 11.
     name: bytes = strz("object name")
     flags1: int = u16("bit 2: hidden when rendering, 3: off, 9: marked, 11: hidden, 12: fast, 14: primary, 15: path")
     flags2: int = u16(

@@ -224,7 +224,7 @@ class LightAttenuates(Chunk):
 class LightInnerRange(Chunk):
     """Range start (DL_INNER_RANGE)."""
 
-    range: float = f32("distance up to which the light is full")
+    range: float = f32("distance up to which the light has its full intensity")
 
 
 @chunk(0x465A, parents=_LIGHT)

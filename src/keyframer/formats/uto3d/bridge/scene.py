@@ -34,7 +34,7 @@ from keyframer.text import decode_name
 from keyframer.wire.record import Record
 
 _SPACE = Space("y", Handedness.LEFT)
-"""axes x, z, y of 3ds Max"""
+"""the axes of 3ds Max, with y and z swapped"""
 
 _KINDS: dict[type[Record], NodeKind] = {
     r.Mesh: NodeKind.OBJECT,

@@ -66,7 +66,8 @@ class WriteOptions:
     """Options; the defaults suit the engine."""
 
     dialect: str = "B"
-    """``A`` as the Flexporter plug-in, ``B`` as the MAXScript exporter and the engine, ``literal`` as the document"""
+    """layout: ``A`` of the Flexporter plug-in, ``B`` of the MAXScript exporter and the engine, ``literal`` of the
+    specification"""
     encoding: str = "cp1252"
     max_error: float = DEFAULT_MAX_ERROR
     """allowed error of motion that keys cannot store exactly: a fraction of the scene's size"""
@@ -118,7 +119,7 @@ class OriginalConventions:
     next_id: int = 1
     next_material: int = 1
     position_scale: float = 1.0
-    """factor of readers for position keys"""
+    """factor by which readers multiply position keys"""
     flexporter: bool = False
     untouched: Collection[int] = ()
     """unchanged nodes, for which no record is written"""
@@ -189,7 +190,7 @@ class RecordWriter:
             delta_time=self.delta,
         )
         if self.sort is WriterLayout.FLEXPORTER:
-            _leave_out_empty(document)
+            _remove_empty_sections(document)
         return document
 
     def _materials(self) -> list[int]:
@@ -224,7 +225,7 @@ class RecordWriter:
             write_surface(record, mesh, node.pivot, materials)
             if np.any(node.pivot):
                 path = f"{plain_path('nodes', node.name)}/pivot"
-                self.report.add(Outcome.BAKED, path, "the vertices were moved instead", extras=node.extras)
+                self.report.add(Outcome.BAKED, path, "applied to the vertices", extras=node.extras)
             if node.skin is not None:
                 write_skin(record, self.scene, node, self.ids, self.fitter.tolerance, self.report)
         return record
@@ -344,7 +345,7 @@ class RecordWriter:
         return any(isinstance(without_uv, r.MeshWithUvFaces) for without_uv in without_uvs)
 
 
-def _leave_out_empty(document: Document) -> None:
+def _remove_empty_sections(document: Document) -> None:
     """Remove sections without records, except that of the bones, as the Flexporter does."""
     header = document.first(FileHeader)
     assert header is not None
