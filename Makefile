@@ -4,6 +4,9 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # some tests wait for browsers and for other processes
 
+# Tests start hundreds of processes: they need not compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test peers quick lint viewer blender bench batch-torture coverage pictures fuzz slow clean
 
 help:            ## what there is
