@@ -95,6 +95,7 @@ def test_what_is_no_such_text(text: str, words: str) -> None:
         (2, "camera", "2 cameras"),
         (0, "mesh", "0 meshes"),
         (3, "vertex", "3 vertices"),
+        (3, "matrix", "3 matrices"),
         (4, "bounding box", "4 bounding boxes"),
         (5, "entry", "5 entries"),
         (6, "rotation key", "6 rotation keys"),

@@ -83,7 +83,7 @@ def plural(noun: str) -> str:
     return f"{noun}s"
 
 
-_PLURALS = (("vertex", "vertices"), ("key", "keys"), ("y", "ies"), ("x", "xes"), ("sh", "shes"))
+_PLURALS = (("vertex", "vertices"), ("matrix", "matrices"), ("key", "keys"), ("y", "ies"), ("x", "xes"), ("sh", "shes"))
 """endings of nouns whose plural is not just an s"""
 
 

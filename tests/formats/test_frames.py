@@ -8,6 +8,7 @@ import pytest
 from keyframer.curves import Interpolation, Track
 from keyframer.errors import FormatError
 from keyframer.formats.kit.frame_times import at_whole_frames, frame_count, match_frames
+from keyframer.formats.kit.rigid_joints import report_frames
 from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.scene.loss_report import LossReport
@@ -88,3 +89,9 @@ def test_a_clip_that_ends_before_its_frames_do(end: float, told: list[str]) -> N
     report = LossReport("hale3d")
     assert at_whole_frames(scene, 30.0, report).clips[0].end == 4.0
     assert [loss.path for loss in report] == told
+
+
+def test_one_frame_is_reported_in_the_singular() -> None:
+    report = LossReport("any")
+    report_frames(Clip("still"), 30.0, 1, "1 joint", report)
+    assert [loss.detail for loss in report] == ["1 frame of 1 joint"]

@@ -139,6 +139,28 @@ def test_every_part_shows_itself_in_one_short_line() -> None:
     assert repr(posed) == "<Pose of 2 nodes at 1 time>"
 
 
+def test_one_of_everything_is_shown_in_the_singular() -> None:
+    track = Track("position", [0], [[0, 0, 0]], Interpolation.LINEAR)
+    mesh = Mesh("dot", np.zeros((1, 3)), np.zeros((1, 3), np.int64))
+    skin = Skin("dot", [0], np.eye(4)[None], [0], [0], [1.0])
+    morph = Morph(["dot"], [np.zeros((1, 3))])
+    clip = Clip("still", [Channel(0, track)])
+    scene = Scene(
+        nodes=[Node("dot", mesh=0, skin=0, morph=morph)],
+        meshes=[mesh],
+        materials=[Material("dot")],
+        skins=[skin],
+        clips=[clip],
+    )
+    assert repr(scene).startswith("<Scene: 1 node, 1 mesh, 1 material, 1 key; ")
+    assert repr(mesh) == "<Mesh 'dot': 1 vertex, 1 face>"
+    assert repr(skin) == "<Skin 'dot': 1 joint, 1 influence>"
+    assert repr(morph) == "<Morph of 1 shape>"
+    assert repr(clip).startswith("<Clip 'still': 1 channel, ")
+    assert repr(clip.channels[0]) == "<Channel position of node 0: 1 key>"
+    assert repr(keyframer.pose(scene, frames=[0])) == "<Pose of 1 node at 1 time>"
+
+
 def test_nothing_is_needed_for_a_scene() -> None:
     scene = Scene()
     assert keyframer.pose(scene, frames=[0]).world.shape == (1, 0, 4, 4)

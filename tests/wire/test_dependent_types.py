@@ -99,7 +99,7 @@ def test_counts_are_what_the_arrays_hold() -> None:
     bag.extra = np.array([1, 2, 3])  # not written, so it does not count
     assert written(bag) == unhex("01 00 00 00  00  01 00 00 00  05 00")
     bag.parts = np.array([5, 6])
-    with pytest.raises(ValueError, match="expected 1 entries, not 2"):
+    with pytest.raises(ValueError, match="number of entries: expected 1, not 2"):
         written(bag)
     bag.kind = 7
     with pytest.raises(ValueError, match="7 must be one of"):

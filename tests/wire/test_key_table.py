@@ -349,7 +349,7 @@ def test_replacing_columns() -> None:
         (KeyLayout(3), Keys.make([0], [[1, 2, 3]]).replace(value=[[1, 2, 1e39]]), "value: numbers too large"),
         (KeyLayout(3), Keys.make([0], [[1, 2, 3]]).replace(flags=[65536]), "flags: values outside"),
         (KeyLayout(3), Keys.make([0], [[1, 2, 3]]).replace(flags=[0, 0]), "flags: expected an array of shape"),
-        (TEXT, Keys.make([0, 1], text=(b"a",)), "text: 1 entries for 2 keys"),
+        (TEXT, Keys.make([0, 1], text=(b"a",)), "text: 1 entry for 2 keys"),
         (TEXT, Keys.make([0], text=(b"a\0b",)), "contains a NUL"),
     ],
 )

@@ -130,7 +130,7 @@ def match_format(candidate: Format, head: bytes, size: int) -> Match | None:
 
 
 def _sniff(candidate: Format, head: bytes, size: int) -> Match | None:
-    """Return the match of a format for the head of a file; ValueError if its score is not comparable."""
+    """Return the match of a format for the head of a file; raises ValueError if its score is not comparable."""
     match = candidate.sniff(head, size)
     if match is not None and not (isinstance(match, Match) and 0 <= match.score <= 1):
         raise ValueError("detection must return a Match with a score from 0 to 1")

@@ -121,7 +121,7 @@ class _Merging:
     report: LossReport
 
     def merged(self, comparison: Comparison, known: list[Path] | None) -> Written:
-        """Return the original with the edit; `CannotMerge` if it would not read as the scene."""
+        """Return the original with the edit; raises `CannotMerge` if it would not read as the scene."""
         document, before, matching = self.original.document, self.original.scene, self.original.matching
         if self.after.clips and by_kind(self.after.clips[0]) is None:
             raise CannotMerge("clips/0/channels")

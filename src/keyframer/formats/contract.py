@@ -256,7 +256,7 @@ class Format:
                 rules(document, scene, reporter)
 
     def scene_reader(self) -> SceneReader[Any]:
-        """Return the reader; ValueError if the format has no scene reader."""
+        """Return the reader; raises ValueError if the format has no scene reader."""
         with PluginErrorBoundary(self):
             reader = self.reader()
         if reader is None:
@@ -264,7 +264,7 @@ class Format:
         return reader
 
     def scene_writer(self) -> SceneWriter[Any]:
-        """Return the writer; ValueError if scenes cannot be written to the format."""
+        """Return the writer; raises ValueError if scenes cannot be written to the format."""
         with PluginErrorBoundary(self):
             writer = self.writer()
         if writer is None:

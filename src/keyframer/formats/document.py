@@ -98,7 +98,7 @@ class Document:
         return next(self.find(kind), None)
 
     def path_of(self, record: Record) -> str:
-        """Return the path of a record; LookupError if the record is not part of this document."""
+        """Return the path of a record; raises LookupError if the record is not part of this document."""
         for place, other in self.walk():
             if other is record:
                 return str(place)

@@ -11,7 +11,7 @@ import types
 from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from keyframer.text import bytes_to_hex, hex_to_bytes
+from keyframer.text import bytes_to_hex, counted, hex_to_bytes
 from keyframer.wire.record import Record, unstored_fields
 
 _WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", bytes: "hex digits"}
@@ -86,7 +86,7 @@ def _from_sequence(value: object, origin: Any, items: tuple[Any, ...]) -> Any:
     elif origin is list:
         items = items * len(value)
     if len(items) != len(value):
-        raise ValueError(f"expected a list of {len(items)} values")
+        raise ValueError(f"expected a list of {counted(len(items), 'value')}")
     return origin(from_plain(item, expected) for item, expected in zip(value, items, strict=True))
 
 

@@ -15,6 +15,7 @@ from keyframer.posing.channels import Samples
 from keyframer.posing.rig import Rig
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene
+from keyframer.text import counted
 
 
 @dataclass(eq=False, repr=False)
@@ -56,7 +57,7 @@ class Pose:
 
     def __repr__(self) -> str:
         times = "1 time" if len(self.frames) == 1 else f"{len(self.frames)} times"
-        return f"<Pose of {len(self.scene.nodes)} nodes at {times}>"
+        return f"<Pose of {counted(len(self.scene.nodes), 'node')} at {times}>"
 
 
 def pose(

@@ -11,6 +11,7 @@ from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.curves.track import Track
 from keyframer.fields import dataclass, documented
 from keyframer.scene._arrays import Extras, Floats, wrong
+from keyframer.text import counted
 
 
 @documented
@@ -34,7 +35,7 @@ class Channel:
             raise wrong(self, "track", "a Track", repr(self.track))
 
     def __repr__(self) -> str:
-        return f"<Channel {self.track.kind} of node {self.node}: {len(self.track.times)} keys>"
+        return f"<Channel {self.track.kind} of node {self.node}: {counted(len(self.track.times), 'key')}>"
 
 
 @documented
@@ -100,4 +101,6 @@ class Clip:
         return self.rate / self.units_per_frame if self.units_per_frame else 0.0
 
     def __repr__(self) -> str:
-        return f"<Clip {self.name!r}: {len(self.channels)} channels, {self.unit} {self.start:g}..{self.end:g}>"
+        return (
+            f"<Clip {self.name!r}: {counted(len(self.channels), 'channel')}, {self.unit} {self.start:g}..{self.end:g}>"
+        )

@@ -7,6 +7,7 @@ from dataclasses import field
 from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.fields import dataclass, documented
 from keyframer.scene._arrays import Extras, Floats, Ints, Shape, check_arrays
+from keyframer.text import counted
 
 
 @documented
@@ -55,7 +56,7 @@ class Mesh(LazyFields):
         LazyFields.__post_init__(self)
 
     def __repr__(self) -> str:
-        return f"<Mesh {self.name!r}: {len(self.positions)} vertices, {len(self.corners)} faces>"
+        return f"<Mesh {self.name!r}: {counted(len(self.positions), 'vertex')}, {counted(len(self.corners), 'face')}>"
 
 
 _POINTS: dict[str, Shape] = {"positions": (None, 3), "uv": (None, 2), "colors": (None, 3), "axes": (4, 4)}
@@ -103,4 +104,5 @@ class Skin:
         check_arrays(self, {"vertices": (None,), "influences": (None,)}, whole=True)
 
     def __repr__(self) -> str:
-        return f"<Skin {self.name!r}: {len(self.joints)} joints, {len(self.vertices)} influences>"
+        joints, influences = counted(len(self.joints), "joint"), counted(len(self.vertices), "influence")
+        return f"<Skin {self.name!r}: {joints}, {influences}>"

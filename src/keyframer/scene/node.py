@@ -11,6 +11,7 @@ import numpy as np
 from keyframer.curves.lazy_fields import Lazy, LazyFields, lazy
 from keyframer.fields import dataclass, documented
 from keyframer.scene._arrays import Extras, Floats, Shape, check_arrays, check_choice, check_links
+from keyframer.text import counted
 
 
 class NodeKind(Enum):
@@ -34,7 +35,7 @@ class Morph:
     """(V, 3) vertex positions of each shape, in the order and the space of the mesh"""
 
     def __repr__(self) -> str:
-        return f"<Morph of {len(self.names)} shapes>"
+        return f"<Morph of {counted(len(self.names), 'shape')}>"
 
 
 @documented

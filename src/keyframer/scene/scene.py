@@ -19,7 +19,7 @@ from keyframer.scene.material import Material
 from keyframer.scene.mesh import Mesh, Skin
 from keyframer.scene.node import Node
 from keyframer.scene.space import Space
-from keyframer.text import did_you_mean
+from keyframer.text import counted, did_you_mean
 
 
 @dataclass(eq=False, repr=False, frozen=True)
@@ -139,10 +139,10 @@ class Scene:
     def __repr__(self) -> str:
         keys = sum(len(channel.track.times) for clip in self.clips for channel in clip.channels)
         parts = [
-            f"{len(self.nodes)} nodes",
-            f"{len(self.meshes)} meshes",
-            f"{len(self.materials)} materials",
-            f"{keys} keys",
+            counted(len(self.nodes), "node"),
+            counted(len(self.meshes), "mesh"),
+            counted(len(self.materials), "material"),
+            counted(keys, "key"),
         ]
         return f"<Scene: {', '.join(parts)}; {self.space}>"
 

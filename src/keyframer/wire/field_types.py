@@ -198,7 +198,7 @@ class Prefixed(Strz):
 
     def write(self, sink: Sink, value: bytes, record: Any) -> None:
         if len(value) > self.largest:
-            raise ValueError(f"{len(value)} bytes, a file can hold {self.largest}")
+            raise ValueError(f"{len(value)} bytes, but a file can store at most {self.largest}")
         sink.write(self.prefix.pack(len(value)) + value)
 
 
@@ -329,7 +329,7 @@ class Counted(Array):
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         array = self.checked(value)
         if len(array) > self.largest:
-            raise ValueError(f"{len(array)} entries, a file can hold {self.largest}")
+            raise ValueError(f"{len(array)} entries, but a file can store at most {self.largest}")
         sink.write(self.prefix.pack(len(array)))
         sink.write_array(array)
 
@@ -361,7 +361,7 @@ class Linked(Array):
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         array = self.checked(value)
         if self.counted_by is None and len(array) != self.count_in(record):
-            raise ValueError(f"expected {self.count_in(record)} entries, not {len(array)}")
+            raise ValueError(f"number of entries: expected {self.count_in(record)}, not {len(array)}")
         sink.write_array(array)
 
 

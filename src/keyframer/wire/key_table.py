@@ -19,6 +19,7 @@ import numpy.typing as npt
 from keyframer.arrays import Array
 from keyframer.catalogue import STRUCT_TRUNCATED
 from keyframer.fields import dataclass
+from keyframer.text import counted
 from keyframer.wire.array_conversion import convert_exactly
 from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.sink import Sink
@@ -221,7 +222,7 @@ class Keys(_UnreadColumns):
 
     def __repr__(self) -> str:
         span = f", {self.time[0]}..{self.time[-1]}" if len(self) else ""
-        return f"<{len(self)} keys{span}>"
+        return f"<{counted(len(self), 'key')}{span}>"
 
 
 def no_keys(layout: KeyLayout) -> Keys:
@@ -427,7 +428,7 @@ def _checked(layout: KeyLayout, keys: Keys) -> Keys:
         if b"\0" in text:
             raise ValueError(f"text: {text!r} contains a NUL, which would end it early")
     if layout.width is None and len(keys.text) != count:
-        raise ValueError(f"text: {len(keys.text)} entries for {count} keys")
+        raise ValueError(f"text: {counted(len(keys.text), 'entry')} for {counted(count, 'key')}")
     return Keys(
         _column("time", keys.time, layout.time, (count,)),
         _column("flags", keys.flags, layout.flags, (count,)),

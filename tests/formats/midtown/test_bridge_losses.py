@@ -136,7 +136,7 @@ def test_raw_channels_go_with_the_layout_that_has_room() -> None:
     written = write(scene, dialect="document")
     losses = said(written.report, Outcome.DROPPED)
     assert losses.pop("/reading").startswith("readers need the option fps=24")
-    assert losses == {"/raw_channels/channel 1": "2 frames; the clip has 3"}
+    assert losses == {"/raw_channels/channel 1": "2 frames, but the clip has 3"}
     document = keyframer.decode(keyframer.encode(written.document), format="midtown")
     _, kept = document.find(Record)
     assert (kept.type, kept.distance, kept.rows.tolist()) == (7, 0.5, [[0, 1], [2, 3], [4, 5]])

@@ -182,7 +182,7 @@ def test_what_does_not_fit_a_header_is_refused() -> None:
     with pytest.raises(ValueError, match="contains a NUL"):
         keyframer.encode(new_document(name=b"a\0b"))
     assert keyframer.encode(new_document(name=b"a\0b", dialect=Dialect(text="u8")))
-    with pytest.raises(ValueError, match="300 bytes, a file can hold 255"):
+    with pytest.raises(ValueError, match="300 bytes, but a file can store at most 255"):
         keyframer.encode(new_document(name=b"a" * 300, dialect=Dialect(text="u8")))
 
 

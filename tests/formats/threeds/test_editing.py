@@ -216,7 +216,7 @@ def test_a_value_that_does_not_fit_says_which() -> None:
     points = document.first(records.PointArray)
     assert points is not None
     points.points = np.zeros((70_000, 3))
-    with pytest.raises(ValueError, match=r"PointArray\.points: 70000 entries, a file can hold 65535"):
+    with pytest.raises(ValueError, match=r"PointArray\.points: 70000 entries, but a file can store at most 65535"):
         keyframer.encode(document)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from keyframer.arrays import Array
 from keyframer.formats.ase.text_numbers import Value, Values, write_values
-from keyframer.text import ascii_to_bytes, bytes_to_ascii
+from keyframer.text import ascii_to_bytes, bytes_to_ascii, counted
 from keyframer.wire.array_conversion import convert_exactly
 from keyframer.wire.cursor import frozen, no_entries
 from keyframer.wire.field_types import Kind, declare
@@ -77,7 +77,7 @@ class _Values(Kind):
         if signature.endswith("+"):
             signature = signature[:-2] + signature[-2] * max(len(value) - len(signature) + 2, 0)
         if value and len(value) != len(signature):
-            raise ValueError(f"expected a list of {len(signature)} values")
+            raise ValueError(f"expected a list of {counted(len(signature), 'value')}")
         return tuple(_value_from_json(one, letter) for one, letter in zip(value, signature, strict=False))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.arrays import Array
+from keyframer.text import counted
 
 Value = int | float | bytes
 Values = tuple[Value, ...]
@@ -79,11 +80,11 @@ def read_values(signature: str, text: bytes) -> Values | None:
 
 
 def write_values(signature: str, values: Values) -> str:
-    """Return the text of values as 3ds Max writes it; ValueError if they do not fit the signature."""
+    """Return the text of values as 3ds Max writes it; raises ValueError if they do not fit the signature."""
     if signature.endswith("+"):
         signature = signature[:-2] + signature[-2] * max(len(values) - len(signature) + 2, 0)
     if len(values) != len(signature):
-        raise ValueError(f"expected {len(signature)} values, not {len(values)}")
+        raise ValueError(f"expected {counted(len(signature), 'value')}, not {len(values)}")
     parts: list[str] = []
     for letter, value in zip(signature, values, strict=True):
         if letter in "tw":

@@ -23,7 +23,7 @@ from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.text import plural
+from keyframer.text import counted, plural
 
 _NUMBERS = 48
 """numbers sampled for each joint and frame in addition to the node matrix: matrices with scale, without it, and
@@ -95,7 +95,9 @@ def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, d
 def joints_in_original_order(
     scene: Scene, kept: Mapping[int, int], times: Floats, untouched: Collection[int] = (), *, depth_first: bool
 ) -> Joints:
-    """Sample the joints of an edited scene in the order of the original; `CannotMerge` if one of those is scaled.
+    """Sample the joints of an edited scene in the order of the original.
+
+    Raises `CannotMerge` if a joint of the original is scaled.
 
     ``kept`` has the original number of each remaining joint. New joints follow, but parents precede children.
     ``untouched`` joints are left out.
@@ -226,9 +228,9 @@ def report_frames(clip: Clip, fps: float, count: int, joints: str, report: LossR
     same = math.isclose(frames_per_second(clip), fps)
     report.measured["frames"] = float(count)
     if all(track.interpolation is Interpolation.SAMPLED and same for track in moving):
-        report.add(Outcome.EXACT, "/clips/frames", f"{count} frames of {joints}")
+        report.add(Outcome.EXACT, "/clips/frames", f"{counted(count, 'frame')} of {joints}")
     else:
-        report.add(Outcome.BAKED, "/clips/frames", f"{count} frames of {joints}, sampled from keys")
+        report.add(Outcome.BAKED, "/clips/frames", f"{counted(count, 'frame')} of {joints}, sampled from keys")
 
 
 def _report_left_out(scene: Scene, kept: set[int], report: LossReport) -> None:

@@ -94,7 +94,7 @@ def frames_per_second(clip: Clip) -> float:
 
 
 def whole_frame(time: float) -> int:
-    """Round a time to a frame; ValueError if it exceeds 32 bits, 0 if it is NaN."""
+    """Round a time to a frame; raises ValueError if it exceeds 32 bits, 0 if it is NaN."""
     frame = round(time) if math.isfinite(time) else 0
     if not -(1 << 31) <= frame < 1 << 31:
         raise ValueError(f"frame {time:g} is too large for this format")

@@ -33,7 +33,7 @@ class Dialect(Enum):
 
 
 def choose_layout(data: bytes) -> Dialect:
-    """Return the layout of a Midtown clip; `FormatError` if none fits.
+    """Return the layout of a Midtown clip; raises `FormatError` if none fits.
 
     An exact end is preferred to bytes left over, then type byte 1 to others, then the document layout to the old one. A
     truncated file is still accepted as a clip if its head describes roll, pitch and heading; that is more likely than

@@ -109,7 +109,7 @@ def read_skeleton(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Skeleton:
 
 
 def write_skeleton(skeleton: Skeleton) -> bytes:
-    """Return the text of a skeleton; ValueError if its bones are not in pre-order."""
+    """Return the text of a skeleton; raises ValueError if its bones are not in pre-order."""
     lines = [] if skeleton.announced is None else [f"NumBones {skeleton.announced}".encode()]
     opened: list[int] = []
     for index, bone in enumerate(skeleton.bones):

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Array
+from keyframer.text import counted
 from keyframer.wire.array_conversion import convert_exactly
 from keyframer.wire.cursor import frozen
 from keyframer.wire.lossless_json import array_from_json, array_to_json
@@ -131,7 +132,7 @@ class NodeKeys:
 
     def __repr__(self) -> str:
         span = f", {self.time[0]}..{self.time[-1]}" if len(self) else ""
-        return f"<{len(self)} keys{span}>"
+        return f"<{counted(len(self), 'key')}{span}>"
 
 
 def _fill(count: int, columns: dict[str, npt.ArrayLike]) -> Array:

@@ -7,6 +7,7 @@ end of the file. If chunks have no sizes or no headers, the nodes must be plausi
 from __future__ import annotations
 
 from keyframer.formats.contract import Match
+from keyframer.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,8 +86,8 @@ def _first_key_is_sane(walk: Walk, head: bytes) -> bool:
 def _reason(walk: Walk) -> str:
     from keyframer.formats.nodeanim.dialect_trial import MatchedPart
 
-    where = f" {walk.start} bytes from the beginning" if walk.start else ""
-    words = f"chunk 1 for {walk.count} nodes{where}, then chunk 2"
+    where = f" {counted(walk.start, 'byte')} from the beginning" if walk.start else ""
+    words = f"chunk 1 for {counted(walk.count, 'node')}{where}, then chunk 2"
     if walk.matched is MatchedPart.END:
         return f"{words}, whose nodes end with the file"
     if walk.cut:

@@ -43,6 +43,7 @@ from keyframer.formats.threeds.chunk import (
 from keyframer.formats.threeds.records import TOP_IDS, Main
 from keyframer.issues import Issue, IssueLog, IssueType, Severity
 from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.text import counted
 from keyframer.wire import quick_readers
 from keyframer.wire.cursor import Cursor, Place
 from keyframer.wire.record import Record, blank, read_fields, write_fields
@@ -97,7 +98,7 @@ class _Open:
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     """Decode a 3D Studio file. Raises `FormatError` if it is not one or exceeds a limit."""
     if len(data) < HEADER_SIZE:
-        raise IO_UNRECOGNISED.failure(0, "/", reason=f"{len(data)} bytes are too few for a 3D Studio file")
+        raise IO_UNRECOGNISED.failure(0, "/", reason=f"too short for a 3D Studio file ({counted(len(data), 'byte')})")
     chunk_id, size = _unpack_header(data)
     if chunk_id not in TOP_IDS:
         raise IO_UNRECOGNISED.failure(0, "/", reason=f"a 3D Studio file does not begin with {chunk_id:04x}")

@@ -21,7 +21,7 @@ from keyframer.formats.uto3d.sections import (
 )
 from keyframer.issues import IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
-from keyframer.text import bytes_to_ascii
+from keyframer.text import bytes_to_ascii, counted
 from keyframer.wire.record import Record, write_fields
 from keyframer.wire.sink import Sink
 
@@ -37,7 +37,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
         shown = bytes_to_ascii(data[: len(SIGNATURE)])
         raise IO_UNRECOGNISED.failure(0, "/", reason=f"a U3D (UTO!) file begins with UTO!, not '{shown}'")
     if len(data) < _HEADER_SIZE:
-        raise IO_UNRECOGNISED.failure(0, "/", reason=f"{len(data)} bytes are too few for a U3D (UTO!) scene")
+        raise IO_UNRECOGNISED.failure(0, "/", reason=f"too short for a U3D (UTO!) scene ({counted(len(data), 'byte')})")
     document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues))
     Reader(data, limits, document).read()
     return document

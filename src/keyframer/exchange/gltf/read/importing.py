@@ -29,6 +29,7 @@ from keyframer.formats.kit.common_rules import LONGEST, name_problems, path_prob
 from keyframer.issues import IssueLog, IssueType
 from keyframer.limits import Limits, open_budget
 from keyframer.scene import Channel, Clip, Morph, Scene, Space
+from keyframer.text import counted
 
 
 def load(
@@ -168,7 +169,7 @@ def _add_track(scene: Scene, clip: Clip, place: int, track: Track, kept: Item) -
         width = 1 if track.values.ndim == 1 else track.values.shape[1]
         if morph is None or width != len(morph.positions):
             shapes = 0 if morph is None else len(morph.positions)
-            raise kept.fail(STRUCT_SYNTAX, "tracks", wanted=f"weights of {shapes} shapes", found=f"{width}")
+            raise kept.fail(STRUCT_SYNTAX, "tracks", wanted=f"weights of {counted(shapes, 'shape')}", found=f"{width}")
     clip.channels.append(Channel(place, track))
 
 

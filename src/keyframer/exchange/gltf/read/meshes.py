@@ -25,6 +25,7 @@ from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.maths.distinct_values import distinct_rows
 from keyframer.scene import Mesh
+from keyframer.text import counted
 
 _MODES = ("points", "lines", "line loop", "line strip", "triangles", "triangle strip", "triangle fan")
 MOST_SETS = 4
@@ -173,7 +174,7 @@ class MeshReader:
                 accessors.supply(accessor, packed.columns[name])
             arrays[name] = accessors.integers(accessor, *types) if whole else accessors.floats(accessor, *types)
             if len(arrays[name]) != len(arrays["POSITION"]):
-                wanted = f"{len(arrays['POSITION'])} elements, as POSITION has"
+                wanted = f"{counted(len(arrays['POSITION']), 'element')}, as POSITION has"
                 raise attributes.fail(STRUCT_SYNTAX, name, wanted=wanted, found=f"{len(arrays[name])}")
 
         for name in attributes.value:
@@ -193,7 +194,7 @@ class MeshReader:
             accessor = target.index("POSITION", len(accessors), "accessor")
             moved = None if accessor is None else accessors.floats(accessor, "VEC3")
             if moved is not None and len(moved) != count:
-                raise target.fail(STRUCT_SYNTAX, "POSITION", wanted=f"{count} elements", found=f"{len(moved)}")
+                raise target.fail(STRUCT_SYNTAX, "POSITION", wanted=counted(count, "element"), found=f"{len(moved)}")
             targets.append(moved)
         return _Part(first, count, arrays, targets)
 

@@ -28,6 +28,7 @@ from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.maths import affine
 from keyframer.scene import Channel, Clip, Morph, Node, NodeKind, Scene, Skin
+from keyframer.text import counted
 
 HELPERS = ("root", "geo", "scale", "shape")
 
@@ -280,7 +281,7 @@ class NodeReader:
         weights = geometry.numbers("weights", None, shape.weights)
         if shape.targets and any(weights) and not self._ours:
             if len(weights) != len(shape.targets):
-                wanted = f"{len(shape.targets)} weights"
+                wanted = counted(len(shape.targets), "weight")
                 raise geometry.fail(STRUCT_SYNTAX, "weights", wanted=wanted, found=f"{len(weights)}")
             holder = geometry.path if geometry.has("weights") else f"/meshes[{number}]"
             self._weights[len(scene.nodes)] = weights, TrackSource(f"{holder}/weights")
@@ -426,6 +427,8 @@ class SkinReader:
             return np.broadcast_to(np.eye(4), (joints, 4, 4)).copy()
         matrices = self._accessors.floats(accessor, "MAT4")
         if len(matrices) < joints:
-            raise item.fail(STRUCT_SYNTAX, "inverseBindMatrices", wanted=f"{joints} matrices", found=f"{len(matrices)}")
+            raise item.fail(
+                STRUCT_SYNTAX, "inverseBindMatrices", wanted=counted(joints, "matrix"), found=f"{len(matrices)}"
+            )
         columns = matrices[:joints].astype(np.float64).reshape(-1, 4, 4)
         return np.ascontiguousarray(np.swapaxes(columns, -1, -2))

@@ -105,7 +105,7 @@ class PairWriter:
         return pose
 
     def _inverse_bind(self) -> dict[int, Floats]:
-        """Return inverse bind matrices of joints in skins; `CannotMerge` if skins of the original disagree."""
+        """Return inverse bind matrices of joints in skins; raises `CannotMerge` if skins of the original disagree."""
         bound: dict[int, Floats] = {}
         for number, node in enumerate(self.scene.nodes):
             if node.skin is None:

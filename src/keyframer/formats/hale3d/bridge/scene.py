@@ -26,7 +26,7 @@ from keyframer.formats.kit.scene_reading import (
 from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.issues import Issue, Severity
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene, Space
-from keyframer.text import decode_name
+from keyframer.text import counted, decode_name
 from keyframer.wire.record import Record
 
 _SPACE = Space("z", v_up=False)
@@ -101,12 +101,12 @@ def pair_mismatch(animation: Document, model: Document) -> str | None:
     moving, bound = list(animation.find(Joint)), list(model.find(ModelJoint))
     for index, (ours, theirs) in enumerate(zip(moving, bound, strict=False)):
         if ours.parent != theirs.parent:
-            hangs = f"has parent {ours.parent} in the animation and {theirs.parent} in the model"
-            return f"joint {index} ({_shown(theirs.name)!r}) {hangs}"
+            parents = f"has parent {ours.parent} in the animation and {theirs.parent} in the model"
+            return f"joint {index} ({_shown(theirs.name)!r}) {parents}"
     if len(moving) != len(bound):
         first = min(len(moving), len(bound))
         where, extra = ("animation", moving[first].name) if len(moving) > len(bound) else ("model", bound[first].name)
-        counts = f"the animation has {len(moving)} joints, the model {len(bound)}"
+        counts = f"the animation has {counted(len(moving), 'joint')}, the model {len(bound)}"
         return f"{counts}; joint {first} ({_shown(extra)!r}) is only in the {where}"
     return None
 

@@ -31,6 +31,7 @@ from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.clip import FASTEST
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.text import counted
 
 CAPABILITIES = Capabilities(("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames"))
 _BLOCK = 4_000_000
@@ -111,7 +112,7 @@ def _animation(writer: PairWriter, clip: Clip, fps: int, dialect: Dialect, repor
         moving += columns.values()
         records.append(record)
     count = len(joints.times)
-    report_frames(clip, fps, count, f"{len(records)} joints", report)
+    report_frames(clip, fps, count, counted(len(records), "joint"), report)
     if clip.bounds is not None:
         report.add(Outcome.BAKED, "/clips/bounds", "bounding boxes were recomputed")
     rows = np.stack(moving, axis=1) if moving else np.zeros((count, 0), np.float32)

@@ -38,6 +38,7 @@ from keyframer.formats.midtown.skeleton import Bone, default_rig, read_skeleton,
 from keyframer.formats.midtown.skeleton_text import with_bones
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import counted
 from keyframer.wire.record import Record
 
 AnyChannel = r.Channel | r.OldChannel
@@ -139,7 +140,7 @@ def _as_long(channel: RawChannel, count: int, report: LossReport) -> RawChannel:
     """Return a channel with the number of frames of the clip: repeat the last one, or remove some at the end."""
     if len(channel.values) in (0, count):
         return channel
-    words = f"{len(channel.values)} frames became {count}, as many as the clip has"
+    words = f"{counted(len(channel.values), 'frame')} became {count}, as many as the clip has"
     report.add(Outcome.APPROXIMATED, plain_path("raw_channels", channel.name), words)
     chosen = np.minimum(np.arange(count), len(channel.values) - 1)
     return replace(channel, values=np.asarray(channel.values)[chosen])

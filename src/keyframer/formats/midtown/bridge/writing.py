@@ -34,6 +34,7 @@ from keyframer.formats.midtown.skeleton import Bone, Skeleton, write_skeleton
 from keyframer.formats.midtown.sniff import FARTHEST
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.text import counted
 
 CAPABILITIES = Capabilities(("tree", "frames"))
 NOISE = 1e-9
@@ -97,7 +98,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     channels = [make_channel(rows, _distance(clip, options))]
     if layout is Dialect.DOCUMENT:
         channels += _raw_channels(clip, len(rows), report)
-    report_frames(clip, options.fps, len(rows), f"{len(joints.nodes)} bones", report)
+    report_frames(clip, options.fps, len(rows), counted(len(joints.nodes), "bone"), report)
     companions = ((".skel", write_skeleton(_skeleton(placed, joints, report))),) if options.skeleton else ()
     if not options.skeleton:
         report.add(Outcome.DROPPED, "/tree", "names, offsets and parents of bones need a skeleton file")
@@ -142,7 +143,7 @@ def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[Channel]:
     for raw in clip.raw_channels:
         stored: Any = raw.extras.get("midtown", {})
         if len(raw.values) != frames:
-            words = f"{len(raw.values)} frames; the clip has {frames}"
+            words = f"{counted(len(raw.values), 'frame')}, but the clip has {frames}"
             report.add(Outcome.DROPPED, plain_path("raw_channels", raw.name), words)
             continue
         channels.append(make_channel(raw.values, stored.get("distance", 0.0), stored.get("type", 0)))
