@@ -29,7 +29,7 @@ class TestOptionsAnywhere:
 
     def test_between_inputs(self, run: Run) -> None:
         ran = run("check", EXAMPLE, "-q", EXAMPLE)
-        assert (ran.code, ran.err, ran.out.count("clean")) == (0, "", 2)
+        assert (ran.code, ran.err, ran.out.count(": clean")) == (0, "", 2)
 
     def test_between_the_two_files_of_a_comparison(self, run: Run) -> None:
         ran = run("diff", EXAMPLE, "--what", "motion", EXAMPLE)

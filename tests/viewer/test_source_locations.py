@@ -14,10 +14,11 @@ import keyframer
 from keyframer.viewer import ViewedFile
 from keyframer.viewer.record_bytes import PAGE, RecordRanges
 from tests.corpus import needs_corpus, threeds_files
+from tests.samples import all_samples
 from tests.viewer.bytewise import reader_for
 from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
 
-FILES = [EXAMPLE, *sorted(path for path in SAMPLES.glob("*/*") if path.suffix not in (".py", ""))]
+FILES = [EXAMPLE, *(path for _, path in all_samples())]
 
 
 class Opened:

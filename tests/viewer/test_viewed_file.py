@@ -31,6 +31,7 @@ from tests.cli.running import Run
 from tests.cli.test_hostile_names import HOSTILE, UNSAFE
 from tests.hostile.attacks import ATTACKS
 from tests.hostile.expense import lay_out
+from tests.samples import all_samples
 from tests.viewer.hostile import hostile_file
 from tests.viewer.opening import EXAMPLE, FILES, SAMPLES, assets, viewed
 from tests.viewer.raw import ask, session
@@ -165,7 +166,7 @@ def test_keys_hold_what_the_file_says() -> None:
     assert keys["ease_from"] == pytest.approx(track.ease_from, rel=1e-6)
 
 
-@pytest.mark.parametrize("path", sorted(p for p in SAMPLES.glob("*/*") if p.suffix not in (".py", "")), ids=str)
+@pytest.mark.parametrize("path", [path for _, path in all_samples()], ids=str)
 def test_every_sample_can_be_described(path: Path) -> None:
     """JSON refuses NaN, so this also shows that none gets through."""
     (file,) = viewed(path)
