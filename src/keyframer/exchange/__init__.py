@@ -211,9 +211,11 @@ class Importer:
 
     def check(self, data: bytes, scene: Scene, limits: Limits | None = None) -> None:
         """Add the issues that loading does not find to those of the scene."""
+        import numpy as np
+
         from keyframer.limits import DEFAULT_LIMITS
 
-        with PluginErrorBoundary(self):
+        with np.errstate(all="ignore"), PluginErrorBoundary(self):
             self.loader().check(data, scene, limits or DEFAULT_LIMITS)
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from keyframer.fields import dataclass
 from keyframer.files import zip_archives
 from keyframer.limits import Limits
 from keyframer.scene import Scene
+from keyframer.text import safe_text
 
 _ENCRYPTED = 0x1
 
@@ -37,7 +38,7 @@ class Archive:
         for member in self.members:
             if not 0 <= member.header_offset < len(data):
                 reason = f"the directory of the archive places {member.filename!r} outside of it"
-                raise IO_READ_FAILED.failure(0, f"{self.path}{member.filename}", reason=reason)
+                raise IO_READ_FAILED.failure(0, self._place(member), reason=reason)
             self._check_name(member)
             self._by_name[member.filename] = member
             self._by_folded_name.setdefault(member.filename.lower(), member)
@@ -51,7 +52,7 @@ class Archive:
             reason = f"a member of the archive points outside it: {name!r}"
         else:
             return
-        raise IO_READ_FAILED.failure(member.header_offset, f"{self.path}{name}", reason=reason)
+        raise IO_READ_FAILED.failure(member.header_offset, self._place(member), reason=reason)
 
     def member(self, name: str) -> ZipInfo:
         """Return the member with this name; raises `FormatError` if there is none."""
@@ -69,7 +70,7 @@ class Archive:
         problem = packing_problem(member)
         if problem:
             reason = f"{problem}: only stored and deflated members are read"
-            raise IO_READ_FAILED.failure(member.header_offset, f"{self.path}{member.filename}", reason=reason)
+            raise IO_READ_FAILED.failure(member.header_offset, self._place(member), reason=reason)
         try:
             data = self._archive.read(member)
         except FormatError as error:
@@ -78,8 +79,10 @@ class Archive:
         return data
 
     def _located(self, error: FormatError, member: ZipInfo) -> FormatError:
-        place = f"{self.path}{member.filename}"
-        return FormatError(error.code, member.header_offset, place, error.message, error.details)
+        return FormatError(error.code, member.header_offset, self._place(member), error.message, error.details)
+
+    def _place(self, member: ZipInfo) -> str:
+        return self.path + safe_text(member.filename)
 
 
 def packing_problem(member: ZipInfo) -> str:
