@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeVar
+
+from keyframer.wire.gc_paused import GcPaused
 
 MOST_RATIO = 2.5
 """for twice as much"""
@@ -26,28 +27,17 @@ def seconds(work: Callable[[Given], object], given: Given) -> float:
     return time.process_time() - start
 
 
-@contextmanager
-def _gc_paused() -> Iterator[None]:
-    """A full collection looks through all that earlier tests left in memory, and only large work sets one off."""
-    gc.collect()
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def assert_linear(work: Callable[[Given], object], small: Given, large: Given, times: float) -> None:
     """Each doubling from ``small`` to ``large``, which is ``times`` as much, takes at most 2.5 times as long.
 
-    The best of several tries: whatever else runs on the machine can only make it slower.
+    The best of several tries: whatever else runs on the machine can only make it slower. Garbage collection is paused:
+    it would look through all that earlier tests left in memory, and only large work sets it off.
     """
     most = MOST_RATIO ** math.log2(times)
     best_small = best_large = math.inf
     for _ in range(TRIES):
-        with _gc_paused():
+        gc.collect()
+        with GcPaused():
             best_small = min(best_small, seconds(work, small))
             best_large = min(best_large, seconds(work, large))
         if best_large <= most * max(best_small, SHORTEST):

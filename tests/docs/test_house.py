@@ -312,10 +312,9 @@ def test_names_imported_from_the_library_exist(folder: str) -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and re.match(r"keyframer(\.|$)", node.module or ""):
                 module = importlib.import_module(node.module or "")
-                known = [name.name for name in node.names if hasattr(module, name.name) or _is_module(node, name.name)]
-                missing += [
-                    f"{path.relative_to(ROOT)}: {node.module}.{n.name}" for n in node.names if n.name not in known
-                ]
+                names = [alias.name for alias in node.names]
+                unknown = [name for name in names if not (hasattr(module, name) or _is_module(node, name))]
+                missing += [f"{path.relative_to(ROOT)}: {node.module}.{name}" for name in unknown]
     assert missing == []
 
 

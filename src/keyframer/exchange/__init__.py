@@ -387,11 +387,11 @@ def convert(
     ``options`` are those of the written format, ``reading`` those of the read format. The target must not be the
     source, even with ``overwrite``. Returns a loss report.
     """
-    from keyframer.exchange.opening import load
+    from keyframer.exchange.opening import load, size_in_memory
     from keyframer.files import running
     from keyframer.limits import budgeted
 
-    with running(), budgeted(limits, len(source) if isinstance(source, (bytes, bytearray, memoryview)) else 0):
+    with running(), budgeted(limits, size_in_memory(source)):
         scene = load(source, salvage=salvage, limits=limits, **(reading or {}))  # type: ignore[arg-type]
         return save(
             scene,

@@ -201,6 +201,11 @@ def open_file(
     return OpenedFile(data, name=name, path=path, format=format, options=options, limits=limits)
 
 
+def size_in_memory(source: Source) -> int:
+    """Return the number of bytes if bytes are given, otherwise 0: the budget grows when a file or stream is read."""
+    return len(source) if isinstance(source, (bytes, bytearray, memoryview)) else 0
+
+
 def load(
     source: Source | Document,
     *,
@@ -224,7 +229,7 @@ def load(
 
         return scene_of(source, options, salvage=salvage)
     limits = limits or DEFAULT_LIMITS
-    with budgeted(limits, len(source) if isinstance(source, (bytes, bytearray, memoryview)) else 0):
+    with budgeted(limits, size_in_memory(source)):
         return open_file(source, format=format, options=options, limits=limits).scene(salvage=salvage)
 
 

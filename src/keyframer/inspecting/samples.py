@@ -186,11 +186,11 @@ class Sample:
         return arrays
 
 
-def blocks(numbers: Sequence[T], times: int) -> Iterator[Sequence[T]]:
-    """Yield the numbers of nodes in groups: arrays of all their matrices stay small, and tiny ones are rare."""
+def blocks(nodes: Sequence[T], times: int) -> Iterator[Sequence[T]]:
+    """Yield the nodes in groups of at most 4,096 matrices at so many times, but at least one node."""
     size = max(_BLOCK // max(times, 1), 1)
-    for start in range(0, len(numbers), size):
-        yield numbers[start : start + size]
+    for start in range(0, len(nodes), size):
+        yield nodes[start : start + size]
 
 
 def _plain(array: Array) -> Any:
