@@ -2,7 +2,7 @@
 # Installs the Debian packages that some tests use as independent truth. Where that is not allowed (not root, no sudo
 # without a password, no apt) it says so and the tests that need them are skipped with their reason.
 set -u
-packages="gcc lib3ds-dev libassimp-dev assimp-utils chromium shared-mime-info libglib2.0-bin ffmpeg"
+packages="gcc lib3ds-dev libassimp-dev assimp-utils chromium-headless-shell shared-mime-info libglib2.0-bin ffmpeg"
 packages="$packages libgl1 libsm6 libxfixes3 libxi6 libxkbcommon0 libxrender1"  # what Blender's bpy loads
 command -v node >/dev/null 2>&1 || packages="$packages nodejs npm"  # any node of 18 or newer serves
 

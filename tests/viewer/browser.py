@@ -6,13 +6,12 @@ is done. Call it before looking at what is drawn; nothing here waits for a numbe
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from keyframer.viewer.standalone_page import FOLDER
-from tests.chromium import open_chromium
+from tests.chromium import open_chromium, why_no_chromium
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -49,15 +48,9 @@ SETTLE = """async () => {
 
 def why_no_browser() -> str | None:
     """Why pages cannot be tested here; None if they can."""
-    if shutil.which("chromium") is None:
-        return "no Chromium here (Debian's package chromium)"
     if not (FOLDER / "index.html").is_file():
         return "the viewer's page is not built (make viewer)"
-    try:
-        import playwright.sync_api  # noqa: F401
-    except ImportError:
-        return "playwright is not installed"
-    return None
+    return why_no_chromium()
 
 
 class Browser:

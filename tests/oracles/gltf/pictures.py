@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from tests.chromium import open_chromium
+from tests.chromium import open_chromium, why_no_chromium
 from tests.viewer.browser import ARGUMENTS
 
 if TYPE_CHECKING:
@@ -27,15 +26,9 @@ _TYPES = {".js": "text/javascript", ".html": "text/html", ".glb": "model/gltf-bi
 
 def why_no_pictures() -> str | None:
     """Why there can be no pictures here; None if there can."""
-    if shutil.which("chromium") is None:
-        return "no Chromium here (Debian's package chromium)"
     if not THREE.is_dir():
         return "three.js is missing (tools/install_node_tools.sh installs it where it may)"
-    try:
-        import playwright.sync_api  # noqa: F401
-    except ImportError:
-        return "playwright is not installed"
-    return None
+    return why_no_chromium()
 
 
 @dataclass(frozen=True)
