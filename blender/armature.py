@@ -180,11 +180,11 @@ class Armature:
         obj.parent = self.object
         bound = SortedInfluences(skin, len(obj.data.vertices))
         for place in range(len(skin.joints)):
-            here = np.flatnonzero(bound.joints == place)
-            if not len(here):
+            influences = np.flatnonzero(bound.joints == place)
+            if not len(influences):
                 continue
-            vertices, which = np.unique(bound.owners[here], return_inverse=True)
-            shares = np.bincount(which.reshape(-1), bound.shares[here])
+            vertices, group_of = np.unique(bound.owners[influences], return_inverse=True)
+            shares = np.bincount(group_of.reshape(-1), bound.shares[influences])
             group = obj.vertex_groups.new(name=self.deforming[number, place])
             for share in np.unique(shares):
                 group.add(vertices[shares == share].tolist(), float(share), "REPLACE")

@@ -12,7 +12,7 @@ import numpy as np
 
 import keyframer
 from keyframer.curves import RotationForm, Track
-from keyframer.curves.cubic_fit import largest_difference, turn_degrees
+from keyframer.curves.cubic_fit import turn_degrees, vector_distance
 from keyframer.curves.key_reduction import fewest_keys, sample_together
 from keyframer.exchange import Exporter
 from keyframer.exchange.gltf.conventions import shown_color
@@ -374,7 +374,7 @@ class _Reader:
                 self.clip.channels.append(Channel(number, track))
             return
         turning = kind == "rotation"
-        distance = turn_degrees if turning else largest_difference
+        distance = turn_degrees if turning else vector_distance
         if float(distance(values, values[:1]).max()) <= tolerance and kind != "morph":
             return
         form = RotationForm.QUATERNION_ABSOLUTE if turning else RotationForm.NONE

@@ -122,8 +122,8 @@ def build(context: Any, scene: Scene, path: Path, options: Options) -> Built:
     metres = scene.space.metres_per_unit
     scene_scale = context.scene.unit_settings.scale_length
     factor = options.scale * (1.0 if metres is None else metres / scene_scale)
-    here = Space("z", Handedness.RIGHT, None if metres is None else scene_scale / options.scale, v_up=True)
-    builder = _Builder(context, in_space(scene, here, factor), path, options)
+    host_space = Space("z", Handedness.RIGHT, None if metres is None else scene_scale / options.scale, v_up=True)
+    builder = _Builder(context, in_space(scene, host_space, factor), path, options)
     try:
         return builder.build()
     except BaseException:
@@ -211,7 +211,7 @@ class _Builder:
             self.report.add(Outcome.DROPPED, path, "bones are scaled along their own axes")
 
     def _add(self, number: int) -> None:
-        """Return the object of a node, with its mesh, camera or light, or an empty; None for a bone without these."""
+        """Add the objects of a node: its mesh, camera and light, or an empty; nothing for a bone without these."""
         node = self.scene.nodes[number]
         objects = [self._mesh_object(number)] if node.mesh is not None else []
         objects += [self._camera_object(number)] if node.camera is not None else []
@@ -476,7 +476,7 @@ class _Builder:
 
     def _report_conversion(self, clips: list[ClipCurves]) -> None:
         """Report how motion was converted."""
-        words = {"exact": Outcome.EXACT, "fitted": Outcome.APPROXIMATED, "sampled": Outcome.BAKED}
+        outcomes = {"exact": Outcome.EXACT, "fitted": Outcome.APPROXIMATED, "sampled": Outcome.BAKED}
         for clip in clips:
             for curves in clip.curves:
                 path = f"/nodes/{self.scene.nodes[curves.node].name}/{curves.name}"
@@ -485,7 +485,7 @@ class _Builder:
                 unit = "degree" if curves.name in ("rotation", "scale_axes") else "Blender unit"
                 if (curves.node, curves.name) in self.targets:
                     detail = keys if curves.how == "exact" else f"{curves.how}: {keys}"
-                    self.report.add(words[curves.how], path, detail, error=error, unit=unit)
+                    self.report.add(outcomes[curves.how], path, detail, error=error, unit=unit)
         for clip in self.scene.clips:
             for channel in clip.raw_channels:
                 self.report.add(Outcome.DROPPED, f"/clips/{clip.name}/{channel.name}", "numbers of unknown meaning")
@@ -505,7 +505,7 @@ _KINDS = ("objects", "meshes", "materials", "cameras", "lights", "armatures", "i
 
 
 def _blocks() -> Iterator[Any]:
-    """Everything of the kinds that an import makes."""
+    """Return all data-blocks of the kinds that an import makes."""
     return (block for kind in (*_KINDS, "collections") for block in getattr(bpy.data, kind))
 
 

@@ -78,9 +78,7 @@ class Materials:
         return created
 
     def _base_map(self, graph: _Graph, material: Material, color: list[float]) -> None:
-        """Return the image of the colour. Its alpha makes holes, unless it is a decal: then the material is visible
-        there.
-        """
+        """Add the image of the colour. Its alpha makes holes, except in a decal, where the material is visible."""
         node = self._texture(graph, material, "texture1")
         if node is None:
             return

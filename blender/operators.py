@@ -61,7 +61,7 @@ def _companion_names(names: Iterable[str]) -> set[str]:
 
 
 def _is_recognised(path: Path) -> bool:
-    """False for what only shares its ending with a format, such as the buffers of a glTF file."""
+    """Return False for a file that only has the extension of a format, such as the buffer of a glTF file."""
     try:
         return open_file(path).reader is not None
     except FormatError as error:
@@ -132,12 +132,12 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
                 continue
             reports.append(report.FileReport("Imported", path.name, built.report, built.scene.issues, built.keys))
             report.keep_text(reports[-1])
-            self.report({"WARNING" if reports[-1].is_lossy else "INFO"}, reports[-1].line)
+            self.report({"WARNING" if reports[-1].needs_attention else "INFO"}, reports[-1].line)
         if failed and len(paths) > 1:
             self.report(
                 {"ERROR" if not reports else "WARNING"}, f"{failed} of {len(paths)} files could not be imported"
             )
-        report.show(context, "Imported", [entry for entry in reports if entry.is_lossy])
+        report.show(context, "Imported", [entry for entry in reports if entry.needs_attention])
         return {"FINISHED"} if reports else {"CANCELLED"}
 
     def _paths(self) -> Iterator[Path]:
@@ -219,8 +219,8 @@ class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
         written.losses += losses.losses
         summary = report.FileReport("Exported", path.name, written)
         report.keep_text(summary)
-        self.report({"WARNING" if summary.is_lossy else "INFO"}, summary.line)
-        report.show(context, "Exported", [summary] if summary.is_lossy else [])
+        self.report({"WARNING" if summary.needs_attention else "INFO"}, summary.line)
+        report.show(context, "Exported", [summary] if summary.needs_attention else [])
         return {"FINISHED"}
 
 

@@ -12,7 +12,7 @@ from keyframer.issues import Issue
 from keyframer.scene.loss_report import LossReport, Outcome
 
 _MOST_SHOWN = 12
-"""most lines of the popup; the text block has all"""
+"""maximum number of lines of the popup; the text block has all"""
 
 
 class FileReport:
@@ -27,7 +27,7 @@ class FileReport:
             self.line += f"; {len(self.issues)} problem{'s' if len(self.issues) > 1 else ''} in the file"
 
     @property
-    def is_lossy(self) -> bool:
+    def needs_attention(self) -> bool:
         """Whether the report has losses or issues that the user should see."""
         return bool(self.issues) or bool(self.losses.count(Outcome.DROPPED))
 

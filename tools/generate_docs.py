@@ -104,7 +104,7 @@ def _fields(known: Format, cls: type[Any]) -> list[str]:
     if not fields:
         return []
     number = _described(known, cls).get("id", "")
-    rows = [[f"`{field.name}`", _cell(field.type), _cell(field.words)] for field in fields]
+    rows = [[f"`{field.name}`", _cell(field.type), _cell(field.description)] for field in fields]
     table = markdown(("field", "type", "what"), rows)
     return [f"### {number} {cls.__name__}".replace("  ", " "), "", *table, ""]
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def reason_of(error: OSError, name: str | None = None) -> str:
-    """Say why the system could not read a file. If it is another file than ``name``, say which."""
+    """Return why the system could not read a file, with the name of the file unless it is ``name``."""
     reason = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror or error}"
     other = str(error.filename or "")
     return reason if name is None or name.startswith(other) else f"{other}: {reason}"

@@ -132,14 +132,14 @@ class _FirstConstructor:
             instance.__post_init__()
 
 
-class _Made:
+class _FactoryDefault:
     """The default of an argument whose field has a factory."""
 
     def __repr__(self) -> str:
         return "<factory>"
 
 
-_MADE = _Made()
+_MADE = _FactoryDefault()
 
 
 def _generate_constructor(cls: type[Any], fields: dict[str, Field[Any]], frozen: bool) -> Any:

@@ -125,7 +125,7 @@ class IssueLog:
         self._worst: Severity | None = None
         self.counts: Counter[str] = _no_counts()
         """number of issues of each code"""
-        self.tallies: Counter[tuple[str, Severity]] = _no_counts()
+        self.counts_by_severity: Counter[tuple[str, Severity]] = _no_counts()
         """number of issues of each code and severity"""
 
     def add(
@@ -143,16 +143,16 @@ class IssueLog:
             self.add_issue(Issue(kind, path if isinstance(path, str) else path(), offset, args, severity))
         else:
             self.counts[kind.code] += 1
-            self.tallies[kind.code, actual_severity] += 1
+            self.counts_by_severity[kind.code, actual_severity] += 1
 
     def count_more(self, kind: IssueType, count: int, severity: Severity | None = None) -> None:
         """Count more issues of a type that was added before, without listing them."""
         self.counts[kind.code] += count
-        self.tallies[kind.code, kind.severity if severity is None else severity] += count
+        self.counts_by_severity[kind.code, kind.severity if severity is None else severity] += count
 
     @property
     def most_listed(self) -> int:
-        """The most issues of one code that are listed, at least 1."""
+        """The maximum number of listed issues of one code, at least 1."""
         return max(self._per_code, 1)
 
     def _must_keep(self, kind: IssueType, severity: Severity) -> bool:
@@ -167,7 +167,7 @@ class IssueLog:
 
     def add_issue(self, issue: Issue) -> None:
         self.counts[issue.code] += 1
-        self.tallies[issue.code, issue.severity] += 1
+        self.counts_by_severity[issue.code, issue.severity] += 1
         if self._worst is None or issue.severity > self._worst:
             self._worst = issue.severity
         if self._first_unsafe is None and issue.unsafe:
@@ -178,7 +178,7 @@ class IssueLog:
 
     def extend(self, issues: IssueLog) -> None:
         """Add the issues and the counts of another log."""
-        if not issues.tallies:
+        if not issues.counts_by_severity:
             return
         for issue in issues:
             self.add_issue(issue)
@@ -190,10 +190,10 @@ class IssueLog:
     def _count_unlisted(self, issues: IssueLog, wanted: Callable[[str], bool] = lambda code: True) -> None:
         """Add the counts of issues that another log did not list."""
         listed = Counter((issue.code, issue.severity) for issue in issues)
-        for (code, severity), count in issues.tallies.items():
+        for (code, severity), count in issues.counts_by_severity.items():
             if wanted(code):
                 self.counts[code] += count - listed[code, severity]
-                self.tallies[code, severity] += count - listed[code, severity]
+                self.counts_by_severity[code, severity] += count - listed[code, severity]
                 self._worst = severity if self._worst is None else max(self._worst, severity)
 
     def selected(self, wanted: Callable[[str], bool], order: Callable[[Issue], SupportsRichComparison]) -> IssueLog:
@@ -232,7 +232,7 @@ class IssueLog:
     def unsafe_counts(self) -> dict[str, int]:
         """Return the number of issues of each code that makes a scene unsafe: what salvage left out."""
         counts: dict[str, int] = {}
-        for (code, severity), count in self.tallies.items():
+        for (code, severity), count in self.counts_by_severity.items():
             if _is_unsafe(code, severity):
                 counts[code] = counts.get(code, 0) + count
         return counts

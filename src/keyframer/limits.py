@@ -62,7 +62,7 @@ FULL_SIZE = 64 * 1024
 _FULL_SIZES = {"copies": 64 * FULL_SIZE}
 """the same for kinds that take much memory: large files contain what they need"""
 MOST_ENTRIES = 200_000
-"""most files and folders examined below one folder when searching for images"""
+"""maximum number of files and folders examined below one folder when searching for images"""
 
 
 class Budget:

@@ -48,7 +48,7 @@ def safe_text(text: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Text from a file, safe to show and truncated to this many characters."""
+    """Return text from a file, safe to show and truncated to ``most`` characters."""
     text = safe_text(text[: 2 * most])
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
@@ -66,7 +66,7 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
 
 
 _COMPARED = 5_000
-"""most names that a mistyped one is compared with: files may hold millions"""
+"""maximum number of names that a mistyped one is compared with: files may hold millions"""
 _COMPARED_LENGTH = 64
 
 

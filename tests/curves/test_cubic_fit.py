@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keyframer.curves.cubic_fit import Fit, Function, Functions, fit_cubic, largest_difference, turn_degrees
+from keyframer.curves.cubic_fit import Fit, Function, Functions, fit_cubic, turn_degrees, vector_distance
 from keyframer.curves.vector_curves import Hermite
 
 
@@ -26,7 +26,7 @@ def at(keys: Hermite, times: np.ndarray) -> np.ndarray:
 def fitted(
     function: Function, breaks: np.ndarray, jumps: np.ndarray, tolerance: float, shortest: float = 0.0, **more: int
 ) -> Fit:
-    (fit,) = fit_cubic(Functions.one(function, breaks, jumps, tolerance, shortest), largest_difference, **more)
+    (fit,) = fit_cubic(Functions.one(function, breaks, jumps, tolerance, shortest), vector_distance, **more)
     return fit
 
 
@@ -38,7 +38,7 @@ def wave(times: np.ndarray) -> np.ndarray:
 def test_the_error_is_kept_and_keys_are_few(tolerance: float) -> None:
     fit = fitted(wave, np.array([0.0, 10.0]), np.zeros(2, bool), tolerance)
     times = np.linspace(0, 10, 5001)
-    assert largest_difference(at(fit.keys, times), wave(times)).max() <= 1.1 * tolerance
+    assert vector_distance(at(fit.keys, times), wave(times)).max() <= 1.1 * tolerance
     assert fit.error <= tolerance
     widest = (384 * tolerance / 81) ** 0.25  # the error of such a cubic is h^4 / 384 times the fourth derivative, 3^4
     assert len(fit.keys.times) < 2 * 10 / widest + 2  # halving may overshoot by half

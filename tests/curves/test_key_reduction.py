@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track, key_reduction
-from keyframer.curves.cubic_fit import largest_difference, turn_degrees
+from keyframer.curves.cubic_fit import turn_degrees, vector_distance
 from keyframer.curves.curve_bank import CurveBank
 from keyframer.limits import Budget
 from tests.museum import slow
@@ -89,8 +89,8 @@ def test_many_together_get_the_keys_that_each_gets_alone(monkeypatch: pytest.Mon
     tasks: list[tuple[Any, ...]] = []
     for number in range(12):
         values, times = np.array(swings(20 + 5 * number, 0.1 + 0.05 * number)), np.arange(20.0 + 5 * number)
-        tasks.append(("position", times, values, RotationForm.NONE, 1e-3, largest_difference))
-        tasks.append(("roll", times, values[:, 0], RotationForm.NONE, 1e-2, largest_difference))
+        tasks.append(("position", times, values, RotationForm.NONE, 1e-3, vector_distance))
+        tasks.append(("roll", times, values[:, 0], RotationForm.NONE, 1e-2, vector_distance))
         turns = np.column_stack([0.3 * values, np.ones(len(values))])
         turns /= np.linalg.norm(turns, axis=1)[:, None]
         tasks.append(("rotation", times, turns, RotationForm.QUATERNION_ABSOLUTE, 0.2, turn_degrees, 90.0))
@@ -113,7 +113,7 @@ def test_many_together_are_compiled_together(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(key_reduction, "CurveBank", counting)
     values, times = np.array(swings(40, 0.4)), np.arange(40.0)
-    task = ("position", times, values, RotationForm.NONE, 1e-3, largest_difference)
+    task = ("position", times, values, RotationForm.NONE, 1e-3, vector_distance)
     fewest_keys(*task)
     alone, sizes[:] = len(sizes), []
     key_reduction.sample_together(key_reduction.fewest_keys(*task) for _ in range(50))
@@ -123,7 +123,7 @@ def test_many_together_are_compiled_together(monkeypatch: pytest.MonkeyPatch) ->
 def test_every_question_is_paid_for() -> None:
     """However short a track is: hundreds of them are as much work as a long one."""
     values = np.array(swings(8, 0.9))
-    task = ("position", np.arange(8.0), values, RotationForm.NONE, 1e-6, largest_difference)
+    task = ("position", np.arange(8.0), values, RotationForm.NONE, 1e-6, vector_distance)
     spent = []
     for count in (1, 100):
         with Budget().opened() as budget:
@@ -143,7 +143,7 @@ def test_positions_stay_within_the_tolerance_everywhere(speed: float, tolerance:
     values = np.array(frames)
     curve = compile_track(Track.sampled("position", values))
     made, error = fewest_keys(
-        "position", np.arange(61.0), values, RotationForm.NONE, tolerance, largest_difference, between=curve
+        "position", np.arange(61.0), values, RotationForm.NONE, tolerance, vector_distance, between=curve
     )
     reached = worst(made, frames, on_the_line, apart)
     assert reached <= tolerance * 1.02  # more places are looked at here
@@ -158,7 +158,7 @@ def test_any_positions(points: list[tuple[float, float, float]], tolerance: floa
     values = np.array(frames)
     curve = compile_track(Track.sampled("position", values))
     times = np.arange(float(len(frames)))
-    made, _ = fewest_keys("position", times, values, RotationForm.NONE, tolerance, largest_difference, between=curve)
+    made, _ = fewest_keys("position", times, values, RotationForm.NONE, tolerance, vector_distance, between=curve)
     assert worst(made, frames, on_the_line, apart) <= tolerance * 1.05 + 1e-9
 
 
@@ -187,9 +187,9 @@ def test_what_is_smooth_between_frames_takes_few_keys_and_what_is_straight_takes
 
     straight = compile_track(Track.sampled("position", values))
     form, tolerance = RotationForm.NONE, 1e-3
-    few, error = fewest_keys("position", times, values, form, tolerance, largest_difference, between=smooth)
-    many, _ = fewest_keys("position", times, values, form, tolerance, largest_difference, between=straight)
-    blind, _ = fewest_keys("position", times, values, form, tolerance, largest_difference)
+    few, error = fewest_keys("position", times, values, form, tolerance, vector_distance, between=smooth)
+    many, _ = fewest_keys("position", times, values, form, tolerance, vector_distance, between=straight)
+    blind, _ = fewest_keys("position", times, values, form, tolerance, vector_distance)
     assert len(blind.times) <= len(few.times) < len(many.times)
     plain = slow_track(few)
     moments = [place / PARTS for place in range(60 * PARTS + 1)]

@@ -178,7 +178,7 @@ BROKEN = {
     ),
     "m-relative": (
         "KeyError: 'x'",
-        FORMAT + "    def name_relative(self, head, size):\n        return {}['x']\nFORMAT = Odd()",
+        FORMAT + "    def describe_related_file(self, head, size):\n        return {}['x']\nFORMAT = Odd()",
     ),
 }
 """packages that fail when they are loaded or asked about a file: what their line says, and their module"""

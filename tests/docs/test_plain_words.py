@@ -52,6 +52,7 @@ PHRASES = {
     r"written anew|writes? (it|the file|the scene) anew": "a new file is written",
     r"what (decode|encode|`decode`|`encode`) owes|things? wrong in|in (one|the same) sitting": "requirements, errors",
     r"dummies as such|maps besides the texture|axes of their own": "dummies, other maps, scale axes",
+    r'"""most (?!of\b)': "maximum number of …",
     r"\b1 (cameras|lights|meshes|nodes|keys|turns|tracks|files|bytes|frames|faces)\b": "singular",
 }
 """phrases that have to be read twice, as regular expressions, and what to write instead"""
@@ -88,6 +89,8 @@ LOCALS = {
     "things",
     "was",
     "again",
+    "some",
+    "here",
 }
 """variables that do not name the thing they hold"""
 

@@ -77,7 +77,7 @@ def test_ease_and_wrap_are_shown() -> None:
     ]  # their own, also at the seam
     assert panel_of(tcb(Wrap.LOOP), "t", "", "", None).span == (0.0, 25.0)
     key = next(key for key in eased.keys if key.time == 0)
-    assert key.words == "key 0 at 0: 0, ease from 0.5"
+    assert key.tooltip == "key 0 at 0: 0, ease from 0.5"
 
 
 @pytest.mark.parametrize("kind", [Interpolation.STEP, Interpolation.LINEAR, Interpolation.SAMPLED])

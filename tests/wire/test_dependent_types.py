@@ -8,7 +8,7 @@ import pytest
 
 from keyframer.errors import FormatError
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.dependent_types import choice, linked_keys, tallies
+from keyframer.wire.dependent_types import choice, count_array, linked_keys
 from keyframer.wire.field_types import i32, linked, u8
 from keyframer.wire.key_table import KeyLayout, Keys
 from keyframer.wire.record import Record, dump_fields, read_fields, record, restore_fields, write_fields
@@ -25,7 +25,7 @@ class Bag(Record):
 
     count: int = i32("how many")
     kind: int = choice("B", {0: "plain", 1: "flagged"}, "what follows")
-    shares: npt.NDArray[np.int32] = tallies("<i4", "count", 2, "entries of each")
+    shares: npt.NDArray[np.int32] = count_array("<i4", "count", 2, "entries of each")
     parts: npt.NDArray[np.int16] = linked("<i2", lambda bag: int(bag.shares.sum()), "all entries")
     extra: npt.NDArray[np.uint8] = linked("u1", "count", "only if flagged", when=lambda bag: bag.kind == 1)
 
@@ -102,7 +102,7 @@ def test_counts_are_what_the_arrays_hold() -> None:
     with pytest.raises(ValueError, match="number of entries: expected 1, not 2"):
         written(bag)
     bag.kind = 7
-    with pytest.raises(ValueError, match="7 must be one of"):
+    with pytest.raises(ValueError, match=r"expected one of .*, not 7"):
         written(bag)
 
 

@@ -12,7 +12,20 @@ from keyframer.errors import FormatError
 from keyframer.limits import Limits
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.encoding_style import TEXT_KINDS, Style
-from keyframer.wire.field_types import blob, chars, counted, f32, filling, i16, keys, linked, strz, u8, u32, vector
+from keyframer.wire.field_types import (
+    blob,
+    chars,
+    counted_array,
+    f32,
+    filling,
+    i16,
+    keys,
+    linked,
+    strz,
+    u8,
+    u32,
+    vector,
+)
 from keyframer.wire.key_table import KeyLayout
 from keyframer.wire.lossless_json import array_from_json, array_to_json
 from keyframer.wire.record import Record, dump_fields, read_fields, record, restore_fields, write_fields
@@ -30,7 +43,7 @@ class Everything(Record):
     point: tuple[float, ...] = vector("three numbers")
     size: float = f32("another")
     tag: bytes = chars(4, "text of fixed size")
-    many: Any = counted(("<f4", (2,)), "H", "pairs behind their count")
+    many: Any = counted_array(("<f4", (2,)), "H", "pairs behind their count")
     count: int = u32("how many follow")
     some: Any = linked("<i2", "count", "as many numbers")
     more: Any = filling("<u2", "numbers up to the end")

@@ -47,7 +47,7 @@ class Thing(Record):
     count: int = wire.u16("how many pairs")
     extra: float = wire.f32("only where small is 1", when=lambda thing: thing.small == 1)
     pairs: Any = wire.linked(("<u2", (2,)), "count", "pairs")
-    points: Any = wire.counted(("<f4", (3,)), "H", "points")
+    points: Any = wire.counted_array(("<f4", (3,)), "H", "points")
     keys: Keys = wire.keys(KeyLayout(1), "keys")
     rest: Any = wire.filling("<u2", "up to the end")
 
@@ -115,7 +115,7 @@ def test_a_condition_leaves_a_field_out() -> None:
 
 
 def test_describing() -> None:
-    rows = {row.name: (row.type, row.words) for row in describe_fields(Thing)}
+    rows = {row.name: (row.type, row.description) for row in describe_fields(Thing)}
     assert list(rows) == [plan.name for plan in Thing.plan.fields]
     assert rows["small"] == ("u8", "a byte")
     assert rows["place"] == ("3 x f32", "where it is")

@@ -35,7 +35,7 @@ _NO_IMAGES = frozenset(
 
 
 class Names:
-    """Names, indexed by what they can match."""
+    """Names of images, indexed by the beginning of their stems for fast matching."""
 
     def __init__(self) -> None:
         self._by_short: dict[str, list[str]] = {}
@@ -69,7 +69,7 @@ class Listing:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.seen = changed(folder)
+        self.seen = change_time(folder)
         self.names: frozenset[str] = frozenset()
         self.images = Names()
         self._folders: dict[str, list[str]] = {}
@@ -85,7 +85,7 @@ class Listing:
             else:
                 self.images.add(name, name)
 
-    def inner(self, name: str) -> str | None:
+    def subfolder(self, name: str) -> str | None:
         """Return the subfolder of this name, ignoring case."""
         folder = self._folders.get(name.casefold())
         return None if folder is None else name if name in folder else folder[0]
@@ -98,19 +98,19 @@ class Tree:
         self.images = Names()
         self._seen: list[tuple[str, int | None]] = []
         count = 0
-        for where, folders, names in os.walk(folder):
+        for path, folders, names in os.walk(folder):
             folders.sort()
-            self._seen.append((where, changed(where)))
+            self._seen.append((path, change_time(path)))
             count += len(folders) + len(names)
             if count > MOST_ENTRIES:
                 return
-            if where != folder:
+            if path != folder:
                 for name in sorted(names):
-                    self.images.add(name, os.path.relpath(os.path.join(where, name), folder))
+                    self.images.add(name, os.path.relpath(os.path.join(path, name), folder))
 
     def is_unchanged(self) -> bool:
         """Return whether no folder has changed since."""
-        return all(changed(where) == time for where, time in self._seen)
+        return all(change_time(path) == time for path, time in self._seen)
 
 
 class Listings:
@@ -124,7 +124,7 @@ class Listings:
 
     def listing(self, folder: str) -> Listing:
         kept = self._listings.get(folder)
-        if kept is None or (self._fresh and kept.seen != changed(folder)):
+        if kept is None or (self._fresh and kept.seen != change_time(folder)):
             if self._most is not None and len(self._listings) >= self._most:
                 self._listings.clear()
             kept = self._listings[folder] = Listing(folder)
@@ -139,11 +139,11 @@ class Listings:
         return kept
 
     def images(self, top: str, parts: Sequence[str]) -> list[str]:
-        """``MAPS\\WOOD.TGA`` below ``top``: return the matches in the folder ``maps``, as paths below ``top``."""
+        """Return the matches of a name in parts (``MAPS\\WOOD.TGA``: ``maps/wood.tga``), as paths below ``top``."""
         listing = self.listing(top)
         below = ""
         for part in parts[:-1]:
-            inner = listing.inner(part)
+            inner = listing.subfolder(part)
             if inner is None:
                 return []
             below = f"{below}{inner}/"
@@ -155,8 +155,8 @@ class Listings:
         return self.tree(top).images.matches(name)
 
 
-def changed(folder: str) -> int | None:
-    """Return the time of the last change; None if it does not exist."""
+def change_time(folder: str) -> int | None:
+    """Return when a folder was last changed; None if it does not exist."""
     try:
         return os.stat(folder).st_mtime_ns
     except OSError:
@@ -183,23 +183,23 @@ class Dependencies:
                 if _companions(path, names.__contains__) != known and _companions_on_disk(path) != known:
                     return False
             elif size in (IMAGES, INSIDE):
-                if _would_do(self._listings, path, size) != known:
+                if _matching_images(self._listings, path, size) != known:
                     return False
             elif size in (ANYTHING, PROGRAM):
                 if self._hash(path, size) != known:
                     return False
-            elif _seen(path) != [size, known]:
+            elif _size_and_time(path) != [size, known]:
                 return False
         return True
 
     def entries_for_unfinished(self, folders: Iterable[str]) -> list[list[Any]]:
         """Return the entries of a job that never finished: everything in these folders, and the program."""
         tops = [(os.path.abspath(folder), ANYTHING) for folder in folders]
-        return [[path, what, self._hash(path, what)] for path, what in [*tops, (PROGRAM, PROGRAM)]]
+        return [[path, purpose, self._hash(path, purpose)] for path, purpose in [*tops, (PROGRAM, PROGRAM)]]
 
-    def _hash(self, path: str, what: str) -> str:
+    def _hash(self, path: str, purpose: str) -> str:
         if path not in self._hashes:
-            self._hashes[path] = _hashed_folder(path) if what == ANYTHING else hashed_program()
+            self._hashes[path] = _hashed_folder(path) if purpose == ANYTHING else hashed_program()
         return self._hashes[path]
 
 
@@ -207,7 +207,7 @@ def _hashed_folder(folder: str) -> str:
     """Return a hash that changes with the name, the size or the time of any file in a folder."""
     try:
         with os.scandir(folder) as entries:
-            return _hashed(sorted([entry.name, *_seen(entry.path)] for entry in entries if not entry.is_dir()))
+            return _hashed(sorted([entry.name, *_size_and_time(entry.path)] for entry in entries if not entry.is_dir()))
     except OSError:
         return ""
 
@@ -221,14 +221,16 @@ def hashed_program() -> str:
     installed = sorted({(str(distribution.name), distribution.version) for distribution in distributions()})
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     modules = [os.path.join(where, name) for where, _, names in os.walk(top) for name in names if name.endswith(".py")]
-    return _hashed([sys.version, installed, sorted([os.path.relpath(path, top), *_seen(path)] for path in modules)])
+    return _hashed(
+        [sys.version, installed, sorted([os.path.relpath(path, top), *_size_and_time(path)] for path in modules)]
+    )
 
 
 def _hashed(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode("ascii")).hexdigest()
 
 
-def _seen(path: str) -> list[int | None]:
+def _size_and_time(path: str) -> list[int | None]:
     try:
         status = os.stat(path)
     except OSError:
@@ -250,7 +252,7 @@ def _companions_on_disk(path: str) -> list[str]:
 def file_entry(path: str | os.PathLike[str]) -> list[Any]:
     """Return the entry of a file that was read, or searched for without success."""
     place = os.path.abspath(path)
-    return [place, *_seen(place)]
+    return [place, *_size_and_time(place)]
 
 
 def companion_entries(path: str) -> list[list[Any]]:
@@ -270,18 +272,18 @@ def image_entries(
     """Return entries for images of these names in these folders, and in their subfolders if ``recursive``. Names are in
     parts: ``MAPS\\WOOD.TGA`` is looked for in the folder ``MAPS`` and without it.
     """
-    wanted = dict.fromkeys(way for parts in names for way in ("/".join(parts), parts[-1]))
+    wanted = dict.fromkeys(name for parts in names for name in ("/".join(parts), parts[-1]))
     lasts = dict.fromkeys(parts[-1] for parts in names)
     images: list[list[Any]] = []
     for folder in folders:
         top = os.path.abspath(folder)
-        looked_for = [(way, IMAGES) for way in wanted] + [(last, INSIDE) for last in lasts if recursive]
-        for way, what in looked_for:
-            entry = f"{top}{_BELOW}{way}"
-            images.append([entry, what, _would_do(_LISTED, entry, what)])
+        looked_for = [(name, IMAGES) for name in wanted] + [(last, INSIDE) for last in lasts if recursive]
+        for name, purpose in looked_for:
+            entry = f"{top}{_BELOW}{name}"
+            images.append([entry, purpose, _matching_images(_LISTED, entry, purpose)])
     return images
 
 
-def _would_do(listings: Listings, entry: str, what: str) -> list[str]:
-    top, _, way = entry.rpartition(_BELOW)
-    return listings.images_inside(top, way) if what == INSIDE else listings.images(top, way.split("/"))
+def _matching_images(listings: Listings, entry: str, purpose: str) -> list[str]:
+    top, _, name = entry.rpartition(_BELOW)
+    return listings.images_inside(top, name) if purpose == INSIDE else listings.images(top, name.split("/"))

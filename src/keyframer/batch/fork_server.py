@@ -76,7 +76,7 @@ class Forked:
 
     def wait(self) -> int:
         if self._code is None:
-            self._code = self._server.end_of(self.pid)
+            self._code = self._server.exit_code_of(self.pid)
         return self._code
 
 
@@ -116,7 +116,7 @@ class ForkServer:
             os.close(answer_end)
         return Forked(self, pid, os.fdopen(calls, "wb"), os.fdopen(answers, "rb"))
 
-    def end_of(self, pid: int) -> int:
+    def exit_code_of(self, pid: int) -> int:
         try:
             with self._lock:
                 self._socket.sendall(_NUMBER.pack(pid))
@@ -170,7 +170,7 @@ def main(descriptor: int) -> None:
         if len(data) < _NUMBER.size:
             return
         (pid,) = _NUMBER.unpack(data)
-        requests.sendall(_NUMBER.pack(_end_of(pid) if pid else _fork(descriptors, requests, setup["memory"])))
+        requests.sendall(_NUMBER.pack(_exit_code_of(pid) if pid else _fork(descriptors, requests, setup["memory"])))
 
 
 def _setup(requests: socket.socket) -> dict[str, Any] | None:
@@ -183,7 +183,7 @@ def _setup(requests: socket.socket) -> dict[str, Any] | None:
     return setup
 
 
-def _end_of(pid: int) -> int:
+def _exit_code_of(pid: int) -> int:
     try:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     except ChildProcessError:

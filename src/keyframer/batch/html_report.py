@@ -56,7 +56,7 @@ def _safe(value: Any) -> Any:
     if isinstance(value, str):
         return shown(value, most=1_000)
     if isinstance(value, dict):
-        return {_safe(name): _safe(item) for name, item in value.items()}
+        return {_safe(name): _safe(content) for name, content in value.items()}
     return value
 
 

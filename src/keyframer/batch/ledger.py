@@ -158,10 +158,10 @@ class Ledger:
         self._base.execute("INSERT OR IGNORE INTO about VALUES (?, CAST(? AS TEXT))", (name, _raw(value)))
 
     def about(self, name: str) -> str | None:
-        row = next(self._ask("SELECT value FROM about WHERE name = ?", (name,)), None)
+        row = next(self._query("SELECT value FROM about WHERE name = ?", (name,)), None)
         return None if row is None else str(row[0])
 
-    def _ask(self, text: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+    def _query(self, text: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._base.execute(text, values)
         except sqlite3.Error as error:  # usually damaged
@@ -174,10 +174,10 @@ class Ledger:
         except sqlite3.Error as error:  # usually the disk is full
             raise LedgerError(f"the ledger {self.path} cannot be written: {error}") from None
 
-    def _sound(self, names: tuple[str, ...], where: str, values: Sequence[Any] = ()) -> Iterator[list[Any]]:
+    def _valid_rows(self, names: tuple[str, ...], where: str, values: Sequence[Any] = ()) -> Iterator[list[Any]]:
         """Return these columns of the valid rows; the others are refused."""
         text = f"SELECT rowid, source, {', '.join(names)} FROM files {where}"
-        for number, source, *rest in self._ask(text, values):
+        for number, source, *rest in self._query(text, values):
             try:
                 yield list(checked(names, tuple(rest)))
             except BadRow as flaw:
@@ -190,7 +190,7 @@ class Ledger:
     def refuse(self, operation: str, source: str, flaw: str) -> None:
         """Ignore the row of this source."""
         where = "WHERE operation = ? AND source = CAST(? AS TEXT)"
-        for (number,) in self._ask(f"SELECT rowid FROM files {where}", (operation, _raw(source))):
+        for (number,) in self._query(f"SELECT rowid FROM files {where}", (operation, _raw(source))):
             self._refuse(number, source, flaw)
 
     def forget_refused(self) -> None:
@@ -219,14 +219,16 @@ class Ledger:
         """Return the rows of some sources, at most a few hundred."""
         marks = ", ".join(["CAST(? AS TEXT)"] * len(sources))
         where = f"WHERE operation = ? AND source IN ({marks})"
-        rows = (Row(*values) for values in self._sound(Row._fields, where, (operation, *map(_raw, sources))))
+        rows = (Row(*values) for values in self._valid_rows(Row._fields, where, (operation, *map(_raw, sources))))
         return {row.source: row for row in rows}
 
     def outputs_of(self, operation: str) -> dict[str, str]:
         """Return source -> output of all rows of an operation; no two have the same output."""
         outputs: dict[str, str] = {}
         taken: set[str] = set()
-        for number, source, output in self._sound(("rowid", "source", "output"), "WHERE operation = ?", (operation,)):
+        for number, source, output in self._valid_rows(
+            ("rowid", "source", "output"), "WHERE operation = ?", (operation,)
+        ):
             key = key_of(output)
             if key in taken:
                 self._refuse(number, source, f"its output {output} is that of another row")
@@ -241,11 +243,11 @@ class Ledger:
             return False
         key = key_of(path.removeprefix(self._prefix))
         text = "SELECT 1 FROM files WHERE operation = ? AND output_key = CAST(? AS TEXT)"
-        return any(True for operation in self._operations() for _ in self._ask(text, (operation, _raw(key))))
+        return any(True for operation in self._operations() for _ in self._query(text, (operation, _raw(key))))
 
     def _operations(self) -> list[str]:
         if self._known is None:
-            self._known = [operation for (operation,) in self._ask("SELECT DISTINCT operation FROM files")]
+            self._known = [operation for (operation,) in self._query("SELECT DISTINCT operation FROM files")]
         return self._known
 
     def touch(self, operation: str, source: str, stamp: str) -> None:
@@ -256,10 +258,10 @@ class Ledger:
                 (stamp, operation, _raw(source)),
             )
 
-    def dead_ends(self, operation: str) -> list[str]:
+    def unreadable_sources(self, operation: str) -> list[str]:
         """Return sources that could not be read: some may be folders."""
         text = "SELECT source FROM files WHERE operation = ? AND code = 'IO_READ_FAILED' AND sha256 IS NULL"
-        return [source for (source,) in self._ask(text, (operation,)) if isinstance(source, str)]
+        return [source for (source,) in self._query(text, (operation,)) if isinstance(source, str)]
 
     def forget(self, operation: str, source: str) -> None:
         with self._writing():
@@ -267,7 +269,7 @@ class Ledger:
                 "DELETE FROM files WHERE operation = ? AND source = CAST(? AS TEXT)", (operation, _raw(source))
             )
 
-    def note_renamed(self, operation: str, renamed: list[Renamed]) -> None:
+    def record_renamed(self, operation: str, renamed: list[Renamed]) -> None:
         values = [
             (operation, _raw(renaming.source), _raw(renaming.wanted), _raw(renaming.given), renaming.reason)
             for renaming in renamed
@@ -286,13 +288,13 @@ class Ledger:
         chosen = [(name, value) for name, value in wanted if value is not None]
         where = " AND ".join(f"{name} = ?" for name, _ in chosen)
         text = f"{'WHERE ' + where if where else ''} ORDER BY operation, source"
-        for values in self._sound(tuple(COLUMNS), text, [value for _, value in chosen]):
+        for values in self._valid_rows(tuple(COLUMNS), text, [value for _, value in chosen]):
             yield dict(zip(COLUMNS, values, strict=True))
 
     def renamed(self, operation: str | None = None) -> list[Renamed]:
         text = "SELECT operation, source, wanted, given, reason FROM renamed ORDER BY operation, source"
         return [
-            Renamed(*map(str, rest)) for of_operation, *rest in self._ask(text) if operation in (None, of_operation)
+            Renamed(*map(str, rest)) for of_operation, *rest in self._query(text) if operation in (None, of_operation)
         ]
 
     def counts(self, operation: str | None = None) -> list[tuple[str, str, str | None, int]]:
@@ -304,7 +306,7 @@ class Ledger:
         names = ("operation", "status", "code")
         return [
             (*key, count)
-            for *key, count in self._ask(text)
+            for *key, count in self._query(text)
             if all(COLUMNS[name](value) for name, value in zip(names, key, strict=True)) and operation in (None, key[0])
         ]
 

@@ -94,12 +94,12 @@ def _are_counts(value: Any) -> bool:
 
 def _are_outputs(value: Any) -> bool:
     return isinstance(value, list) and all(
-        isinstance(item, dict)
-        and _is_name(item.get("path"))
-        and _is_count(item.get("size"))
-        and _is_hash(item.get("sha256"))
-        and _or_none(_is_count)(item.get("mtime_ns", ""))
-        for item in value
+        isinstance(output, dict)
+        and _is_name(output.get("path"))
+        and _is_count(output.get("size"))
+        and _is_hash(output.get("sha256"))
+        and _or_none(_is_count)(output.get("mtime_ns", ""))
+        for output in value
     )
 
 
@@ -107,10 +107,10 @@ def _is_entry(entry: Any) -> bool:
     """Return whether a value is an entry as made by `keyframer.batch.dependencies`."""
     if not (isinstance(entry, list) and len(entry) == 3 and _is_name(entry[0])):
         return False
-    _, what, known = entry
-    if isinstance(what, str):
+    _, purpose, known = entry
+    if isinstance(purpose, str):
         return isinstance(known, str) or (isinstance(known, list) and all(map(_is_name, known)))
-    return all(value is None or type(value) is int for value in (what, known))
+    return all(value is None or type(value) is int for value in (purpose, known))
 
 
 def _are_entries(value: Any) -> bool:
@@ -122,11 +122,11 @@ def _are_details(value: Any) -> bool:
     for _ in range(_DEEPEST):
         if any(isinstance(value, float) and not math.isfinite(value) for value in level):
             return False
-        level = [inner for value in level for inner in _inside(value)]
+        level = [inner for value in level for inner in _values_inside(value)]
     return isinstance(value, dict) and not level
 
 
-def _inside(value: Any) -> list[Any]:
+def _values_inside(value: Any) -> list[Any]:
     return [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
 
 

@@ -92,7 +92,7 @@ class WorkerHandle:
 
 
 _MOST = 200
-"""most calls sent to a worker at once"""
+"""maximum number of calls sent to a worker at once"""
 _HANDFUL = 0.25
 """seconds that these should take, so that little work is lost if everything is killed"""
 _TICK = 0.1
@@ -103,6 +103,8 @@ class Stopped(Exception):
 
 
 class _Call:
+    """A submitted call: its payload and its future."""
+
     __slots__ = ("alone", "future", "payload", "started")
 
     def __init__(self, payload: tuple[Any, ...]) -> None:
@@ -110,7 +112,7 @@ class _Call:
         self.future: Future[Any] = Future()
         self.started = False
         self.alone = False
-        """whether it may have killed a process: it gets a new process of its own"""
+        """whether it may have killed a process: it is then repeated alone in a new process"""
 
 
 class LocalExecutor(Executor):
@@ -200,11 +202,11 @@ class LocalExecutor(Executor):
                         self._changed.notify_all()
                         return []
                     self._changed.wait()
-                if taken := self._handful():
+                if taken := self._next_portion():
                     self._at_work += 1
                     return taken
 
-    def _handful(self) -> list[_Call]:
+    def _next_portion(self) -> list[_Call]:
         """Return as many calls as take a moment, but leave some for other workers; a suspected call is alone."""
         most = max(1, min(_MOST, int(_HANDFUL / self._pace), len(self._calls) // (2 * self.workers)))
         taken: list[_Call] = []
@@ -217,7 +219,7 @@ class LocalExecutor(Executor):
                     break
         return taken
 
-    def _done(self, left: Iterable[_Call]) -> None:
+    def _finish_portion(self, left: Iterable[_Call]) -> None:
         """Finish a portion of a worker; unanswered calls are first in the queue again."""
         with self._changed:
             self._at_work -= 1
@@ -256,17 +258,17 @@ class LocalExecutor(Executor):
                     worker.process.kill()
             worker.send([call.payload for call in left])
             while left:
-                worker = self._one(worker, left)
+                worker = self._wait_for_answer(worker, left)
                 if worker is None:
                     break
         except Exception as error:  # the process could not be started
             while left:
                 left.popleft().future.set_exception(error)
             worker = None
-        self._done(left)
+        self._finish_portion(left)
         return worker
 
-    def _one(self, worker: WorkerHandle, left: deque[_Call]) -> WorkerHandle | None:
+    def _wait_for_answer(self, worker: WorkerHandle, left: deque[_Call]) -> WorkerHandle | None:
         """Wait for the answer to the first of these calls; returns None if the process has died."""
         start = time.monotonic()
         answer = worker.answer(self.seconds)
@@ -289,7 +291,7 @@ class LocalExecutor(Executor):
 
     def _handle_dead_process(self, worker: WorkerHandle, left: deque[_Call]) -> None:
         """Handle a dead process: the call it started last is responsible; earlier ones only waited for the disk."""
-        how = worker.end()
+        ending = worker.end()
         if self._killed:
             while left:
                 left.popleft().future.set_exception(Stopped())
@@ -300,7 +302,7 @@ class LocalExecutor(Executor):
         if worker.was_late:
             call.future.set_exception(LIMIT_TIME.failure(0, "/", seconds=self.seconds))
         elif call.alone:
-            call.future.set_exception(_killed(how))
+            call.future.set_exception(_killed(ending))
         else:
             call.alone = True
             left.appendleft(call)
@@ -332,8 +334,8 @@ class LocalExecutor(Executor):
                 self._watcher.join()
 
 
-def _killed(how: str) -> FormatError:
-    return RUN_WORKER_KILLED.failure(0, "/", reason=f"the process that worked on it {how}, twice")
+def _killed(ending: str) -> FormatError:
+    return RUN_WORKER_KILLED.failure(0, "/", reason=f"the process that worked on it {ending}, twice")
 
 
 def available_cores() -> int:

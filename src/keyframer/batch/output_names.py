@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from keyframer.fields import dataclass
 
 LONGEST = 255
-"""most bytes of a name on most file systems"""
+"""maximum number of bytes of a name on most file systems"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def assign(
     source in an earlier run, ``owner(key)`` the source of the output with this key: files keep their outputs when
     others are added. The result does not depend on the order of the files.
     """
-    plain = [_fitting(_plain(file.relative, suffix, replace), file.source, suffix) for file in files]
+    plain = [_fitting(_usual_name(file.relative, suffix, replace), file.source, suffix) for file in files]
     full = [_fitting(file.relative + suffix, file.source, suffix) for file in files] if replace else plain
     wanted_by = Counter(map(key_of, plain))
     full_by = Counter(map(key_of, full))
@@ -89,30 +89,30 @@ def assign(
         if earlier is not None and earlier.endswith(suffix) and key_of(earlier) not in blocked:
             given.append(earlier)
             continue
-        ideal = _plain(file.relative, suffix, replace)
+        ideal = _usual_name(file.relative, suffix, replace)
         key = key_of(first)
         if wanted_by[key] == 1 and free(key, file.source):
             given.append(first)
             if first != ideal:
                 renamed.append(Renamed(file.source, ideal, first, "the name is too long for the file system"))
             continue
-        other = key_of(second)
-        if replace and full_by[other] == 1 and not wanted_by[other] and free(other, file.source):
+        second_key = key_of(second)
+        if replace and full_by[second_key] == 1 and not wanted_by[second_key] and free(second_key, file.source):
             name = second
         else:
             name = _hashed(first, file.source, suffix)
         given.append(name)
-        renamed.append(Renamed(file.source, ideal, name, _why(key, wanted_by, blocked)))
+        renamed.append(Renamed(file.source, ideal, name, _reason(key, wanted_by, blocked)))
     return given, renamed
 
 
-def _why(key: str, wanted_by: Counter[str], blocked: set[str]) -> str:
+def _reason(key: str, wanted_by: Counter[str], blocked: set[str]) -> str:
     if wanted_by[key] > 1:
         return f"{wanted_by[key]} files have this output name, or names that some file systems treat as equal"
     return f"{'a folder, a source or the ledger' if key in blocked else 'the output of another file'} has this name"
 
 
-def _plain(relative: str, suffix: str, replace: bool) -> str:
+def _usual_name(relative: str, suffix: str, replace: bool) -> str:
     if not replace:
         return relative + suffix
     folder, slash, name = relative.rpartition("/")

@@ -102,8 +102,10 @@ class ResumableRun:
         self._verify = verify
         self._force = force
         self._hash = options_hash(operation, self.options)
-        other = {name: value for name, value in self.options.items() if name != "salvage"}
-        self._other_hash = options_hash(operation, other if "salvage" in self.options else {**other, "salvage": True})
+        without_salvage = {name: value for name, value in self.options.items() if name != "salvage"}
+        self._other_hash = options_hash(
+            operation, without_salvage if "salvage" in self.options else {**without_salvage, "salvage": True}
+        )
         self._files: list[InputFile] = []
         self._outputs: list[str] = []
         self._existing_sizes: dict[str, int | None] = {}
@@ -121,7 +123,7 @@ class ResumableRun:
         self._forget_folders(seen)
         name = self.operation.name
         kept = self.ledger.outputs_of(name)
-        linked = {source: output for source, output in kept.items() if self._behind_a_link(output)}
+        linked = {source: output for source, output in kept.items() if self._link_problem(output)}
         kept = {source: output for source, output in kept.items() if source not in linked}
         owners = {output_names.key_of(output): source for source, output in kept.items()}
         self._outputs, self.summary.renamed = output_names.assign(
@@ -134,14 +136,14 @@ class ResumableRun:
         )
         for file, output in zip(self._files, self._outputs, strict=True):
             if (earlier := linked.get(file.key, output)) != output:
-                self.ledger.refuse(name, file.key, self._behind_a_link(earlier))
+                self.ledger.refuse(name, file.key, self._link_problem(earlier))
         self.ledger.forget_refused()
-        self.ledger.note_renamed(name, self.summary.renamed)
+        self.ledger.record_renamed(name, self.summary.renamed)
         self.summary.total = len(self._files)
         if self._is_url:
             self._existing_sizes = storage.list_sizes(self.out)
 
-    def _behind_a_link(self, output: str) -> str:
+    def _link_problem(self, output: str) -> str:
         """Return why nothing is written to this output: a folder of its path below the output folder is a link. Empty
         if none is.
         """
@@ -156,7 +158,7 @@ class ResumableRun:
 
     def _forget_folders(self, folders: set[str]) -> None:
         """Remove failures of folders in which no file was found before and now some are."""
-        dead = [source for source in self.ledger.dead_ends(self.operation.name) if source not in folders]
+        dead = [source for source in self.ledger.unreadable_sources(self.operation.name) if source not in folders]
         parents: set[str] = set()
         for file in self._files if dead else ():
             folder = os.path.dirname(file.source)
@@ -248,7 +250,7 @@ class ResumableRun:
                 path = self._path(output)
                 ours = row is not None and row.output == output and row.code != _COLLISION and not os.path.islink(path)
                 job = Job(name, file.source, path, self.options, file.occurrence, file.stamp, self._force or ours)
-                refused = self._behind_a_link(output)
+                refused = self._link_problem(output)
                 error = RUN_OUTPUT_REFUSED.failure(0, "/", reason=refused) if refused else file.error
                 if error is not None:
                     failed.append(fail_with(new_result(job), error))

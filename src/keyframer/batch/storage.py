@@ -157,7 +157,7 @@ def url_stamp(info: dict[str, Any]) -> str:
 
 
 def list_urls(url: str) -> list[tuple[str, str, str]]:
-    """Yield the files of a URL: (URL, path below it, stamp). Folders are searched recursively; globs work."""
+    """Return the files of a URL: (URL, path below it, stamp). Folders are searched recursively; globs work."""
     system, path = file_system(url)
     protocol = url.partition("://")[0]
     try:

@@ -21,7 +21,7 @@ from typing import IO, Any
 BEGUN = None
 """the message before each call; an answer is (success, value or exception, whether it is the last one)"""
 AHEAD = 8
-"""most answers that wait for the disk while further calls are executed"""
+"""maximum number of answers that wait for the disk while further calls are executed"""
 _FINISHERS = 3
 """threads that wait for the disk: 216 small files per second with one, 298 with two, 700 with four, on a journaling
 file system
@@ -83,7 +83,7 @@ def _serve(calls: IO[bytes], answers: _Answers, memory: int | None) -> None:
             size = _address_space()
             base = base or size
             retire = memory is not None and size - base > (memory - base) / 4
-            answers.give(good, value, retire)
+            answers.add(good, value, retire)
             if retire:  # memory that this file did not release would be missing for the next one
                 answers.wait()
                 return
@@ -120,13 +120,13 @@ class _Answers:
         self._room = threading.Semaphore(AHEAD)
         self._threads: list[threading.Thread] = []
 
-    def give(self, good: bool, value: Any, retire: bool) -> None:
+    def add(self, good: bool, value: Any, retire: bool) -> None:
         answer = _Answer(good, value, retire)
         self._room.acquire()
         with self._moving:
             self._order.append(answer)
         if answer.is_ready:
-            self._move_on()
+            self._send_finished()
             return
         if len(self._threads) < _FINISHERS:
             self._threads.append(threading.Thread(target=self._finish, daemon=True))
@@ -144,9 +144,9 @@ class _Answers:
                 answer = self._waiting.get()
                 answer.finish()
                 answer.is_ready = True
-                self._move_on()
+                self._send_finished()
 
-    def _move_on(self) -> None:
+    def _send_finished(self) -> None:
         """Send all answers that have no unfinished ones before them."""
         with self._moving:
             while self._order and self._order[0].is_ready:

@@ -47,7 +47,7 @@ def pass_of(code: str) -> str:
     return _PASS_OF_FAMILY[code.partition("_")[0]]
 
 
-def in_order(issue: Issue) -> tuple[int, int, str, str]:
+def sort_key(issue: Issue) -> tuple[int, int, str, str]:
     """Return the sort key of an issue: pass, place in the file, path, code."""
     return _PASS_ORDER.index(pass_of(issue.code)), issue.offset, issue.path, issue.code
 
@@ -89,14 +89,14 @@ class Report:
     def count(self, severity: str) -> int:
         """Return the number of issues of a severity (``error``, ``warning``, ``info``), listed or not."""
         wanted = Severity[severity.upper()]
-        return sum(count for (_, tallied), count in self.issues.tallies.items() if tallied is wanted)
+        return sum(count for (_, counted), count in self.issues.counts_by_severity.items() if counted is wanted)
 
     def in_pass(self, name: str) -> list[Issue]:
         """Return the listed issues of one pass."""
         return [issue for issue in self.issues if pass_of(issue.code) == name]
 
     def restricted(self, only: Collection[str] = (), ignore: Collection[str] = ()) -> Report:
-        """Return the report without some codes; ``SEC_`` stands for all codes that begin so.
+        """Return the report without some codes; ``SEC_`` stands for all codes that begin with it.
 
         The verdict *not readable* stays, whatever is ignored.
         """
@@ -106,7 +106,7 @@ class Report:
         def wanted(code: str) -> bool:
             return (not only or code.startswith(tuple(only))) and not (ignore and code.startswith(tuple(ignore)))
 
-        return replace(self, issues=self.issues.selected(wanted, in_order))
+        return replace(self, issues=self.issues.selected(wanted, sort_key))
 
     def __str__(self) -> str:
         return "\n".join([self.verdict, *map(str, self.issues)])
@@ -187,7 +187,7 @@ def check_opened(opened: OpenedFile) -> Report:
         if opened.importer is not None:  # salvage: one issue for each part that cannot be read
             scene = opened.scene(salvage=True)
             opened.importer.check(opened.data, scene, opened.limits)
-            return Report(scene.issues.selected(lambda code: True, in_order), opened.importer, size)
+            return Report(scene.issues.selected(lambda code: True, sort_key), opened.importer, size)
         document = opened.document
     except FormatError as error:
         return unreadable(error, opened.known_reader, size)
@@ -210,7 +210,7 @@ def _check_document(document: Document, make_scene: Callable[[], Scene], size: i
         issues.add_issue(_issue(error))
     issues.extend(document.issues if scene is None else scene.issues)  # a scene has the issues of its document, too
     document.format.apply_rules(document, scene, Reporter(document, issues))
-    return Report(issues.selected(lambda code: True, in_order), document.format, size)
+    return Report(issues.selected(lambda code: True, sort_key), document.format, size)
 
 
 def unreadable(error: FormatError, reader: Format | Importer | None = None, size: int | None = None) -> Report:

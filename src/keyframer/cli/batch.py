@@ -31,15 +31,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, operation in OPERATIONS.items():
         sub = subparsers.add_parser(
-            name, help=operation.words, description=f"{operation.words[0].upper()}{operation.words[1:]}."
+            name,
+            help=operation.description,
+            description=f"{operation.description[0].upper()}{operation.description[1:]}.",
         )
         batch_inputs.add_arguments(sub)
         _add_run_arguments(sub)
         batch_options.add_arguments(sub, name)
         _add_messages(sub)
         sub.set_defaults(subparser=sub)
-    words = "show the ledger as a table, CSV, JSON or one HTML page"
-    sub = subparsers.add_parser("report", help=words, description=f"{words[0].upper()}{words[1:]}.")
+    description = "show the ledger as a table, CSV, JSON or one HTML page"
+    sub = subparsers.add_parser("report", help=description, description=f"{description[0].upper()}{description[1:]}.")
     batch_report.add_arguments(sub)
     _add_messages(sub)
     sub.set_defaults(subparser=sub)

@@ -35,13 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_argument(
         "--files-from", metavar="LIST", help="read names from a file, one per line (or separated by NUL); - for stdin"
     )
-    for option, words in (("--include", "take only"), ("--exclude", "leave out")):
+    for option, verb in (("--include", "take only"), ("--exclude", "leave out")):
         inputs.add_argument(
             option,
             action="append",
             default=[],
             metavar="GLOB",
-            help=f"{words} files whose name matches; if GLOB has a /, whose path below IN matches (may be repeated)",
+            help=f"{verb} files whose name matches; if GLOB has a /, whose path below IN matches (may be repeated)",
         )
 
 

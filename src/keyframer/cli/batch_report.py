@@ -11,7 +11,7 @@ from io import StringIO
 from keyframer.batch.defaults import LEDGER, STATUSES
 from keyframer.batch.html_report import COLUMNS, SCHEMA, SCHEMA_VERSION, cells_of, html_page, record_of
 from keyframer.batch.ledger import Ledger
-from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
+from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import failure, shown_name
 from keyframer.cli.output_targets import write_file
 from keyframer.cli.record_output import STYLES, Records
@@ -22,7 +22,7 @@ from keyframer.text import safe_text
 _OPERATIONS = ("convert", "check", "info", "identify", "thumbnail")
 """all operations, available here or not: a ledger may come from another machine"""
 _MOST_LINES = 20
-"""most refused rows that are shown"""
+"""maximum number of refused rows that are shown"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         write_file(options.output, text.getvalue().encode("utf-8", "backslashreplace"), force=options.force)
     except FormatError as error:
         failure(options.output, error)
-        return NOT_ALL_DONE
+        return INPUTS_FAILED
     return code
 
 
@@ -65,7 +65,7 @@ def show_refused(ledger: Ledger) -> int:
         print(f"keyframer: {shown_name(line)}", file=sys.stderr)
     if len(lines) > _MOST_LINES:
         print(f"keyframer: {len(lines) - _MOST_LINES:,} more rows of the ledger were refused", file=sys.stderr)
-    return NOT_ALL_DONE if lines else FINE
+    return INPUTS_FAILED if lines else SUCCESS
 
 
 def _write(ledger: Ledger, options: argparse.Namespace) -> None:
@@ -88,8 +88,8 @@ def _write(ledger: Ledger, options: argparse.Namespace) -> None:
 
 def _pretty_head(ledger: Ledger, operation: str | None) -> None:
     for name, status, code, count in ledger.counts(operation):
-        words = "with findings" if status == "findings" else status
-        sys.stdout.write(f"{name}: {count:,} {words}{f' ({code})' if code else ''}\n")
+        label = "with findings" if status == "findings" else status
+        sys.stdout.write(f"{name}: {count:,} {label}{f' ({code})' if code else ''}\n")
     for renamed in ledger.renamed(operation):
         sys.stdout.write(f"renamed: {safe_text(str(renamed))}\n")
     sys.stdout.write("\n")

@@ -23,7 +23,7 @@ from keyframer.batch.operations import OPERATIONS
 from keyframer.batch.resumable_run import InputFile, ResumableRun
 from keyframer.cli import batch_inputs, batch_options, batch_report
 from keyframer.cli.exit_handling import FINDINGS as EXIT_FINDINGS
-from keyframer.cli.exit_handling import FINE, INTERRUPTED, NOT_ALL_DONE
+from keyframer.cli.exit_handling import INPUTS_FAILED, INTERRUPTED, SUCCESS
 from keyframer.cli.messages import detail, failure, note, shown_name
 from keyframer.cli.output_targets import output_errors
 from keyframer.errors import FormatError
@@ -82,7 +82,7 @@ def clock(seconds: float) -> str:
 
 
 _MOST_LINES = 20
-"""most failures that are shown"""
+"""maximum number of failures that are shown"""
 _CLUSTER_AGE = 600.0
 """seconds: younger temporary files may belong to a worker of the cluster that is still writing"""
 
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
         return _run(options)
     except (LedgerError, ClusterError) as error:
         print(f"keyframer: {safe_text(str(error))}", file=sys.stderr)
-        return NOT_ALL_DONE
+        return INPUTS_FAILED
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -117,7 +117,7 @@ def _run(options: argparse.Namespace) -> int:
             _check_ledger(ledger_path, inputs)
         except FormatError as error:
             failure(ledger_path, error)
-            return NOT_ALL_DONE
+            return INPUTS_FAILED
     with Ledger(ledger_path, out) as ledger, _stopping(options) as stopping, _executor(options) as executor:
         batch_run = ResumableRun(
             options.operation,
@@ -274,4 +274,4 @@ def _summarise(
     if stopped:
         note(options, "stopped; the same command resumes from here")
         return INTERRUPTED
-    return NOT_ALL_DONE if failed else EXIT_FINDINGS if findings else FINE
+    return INPUTS_FAILED if failed else EXIT_FINDINGS if findings else SUCCESS

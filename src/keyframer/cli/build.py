@@ -7,7 +7,7 @@ import os
 import sys
 
 from keyframer.cli import inputs, output_targets
-from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
+from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import detail, failure
 from keyframer.cli.reading_options import READ_FAILURES
 from keyframer.formats import FORMATS
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options, "TEXT")
     target = output_targets.Targets(options, _built_name)
-    code = FINE
+    code = SUCCESS
     for number, item in enumerate(inputs.inputs_of(options, (".json",))):
         try:
             if number and target.out is None:
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
                 target.write(path, data)
                 detail(options, f"{item.name} -> {path} ({counted(len(data), 'byte')})")
         except READ_FAILURES as error:
-            code = NOT_ALL_DONE
+            code = INPUTS_FAILED
             failure(item.name, error)
     return code
 

@@ -9,7 +9,7 @@ from keyframer.catalogue import CATALOGUE
 from keyframer.checking import Report, check_opened, unreadable
 from keyframer.checking.check_report import COLUMNS, SCHEMA, SCHEMA_VERSION, report_record, truncated_text, unlisted
 from keyframer.cli import inputs, reading_options, record_output, shared_arguments
-from keyframer.cli.exit_handling import FINDINGS, FINE
+from keyframer.cli.exit_handling import FINDINGS, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import as_format_error, is_not_about_content, note, shown_name
 from keyframer.exchange import reader_by_name
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
     _refuse_unknown_codes(options)
     records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
-    code = FINE
+    code = SUCCESS
     checked = failed = 0
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         with reading_options.budget_for(options, item):

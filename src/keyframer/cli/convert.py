@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from keyframer.cli import inputs, operation_options, reading_options, scene_loading, shared_arguments, texture_options
-from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
+from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, shown_name
 from keyframer.cli.output_targets import STDOUT, Targets, check_file, output_errors, refused, write_text
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
             check_file(options.report, force=options.force)
         except FormatError as error:
             failure(options.report, error)
-            return NOT_ALL_DONE
+            return INPUTS_FAILED
     target = Targets(options, lambda name: os.path.splitext(name)[0] + extension)
     named = "x.glb" if target.is_folder else "x" + options.output if target.is_suffix else options.output
     try:
@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         options.parser.error(str(error))
     records: list[dict[str, object]] = []
-    code = FINE
+    code = SUCCESS
     progress = Progress(options)
     for item in inputs.inputs_of(options, _input_extensions(exporter)):
         progress.show(item.name)
@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
                 path, report = _convert(item, options, target)
         except (*scene_loading.LOAD_FAILURES, MemoryError) as error:
             progress.clear()
-            code = NOT_ALL_DONE
+            code = INPUTS_FAILED
             failure(item.name, error)
             records.append({"file": safe_text(item.name), "error": error_record(error, item.name)})
             continue
@@ -143,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
             detail(options, f"  {loss}")
         records.append({"file": safe_text(item.name), **report.as_dict()})
     if options.report is not None and not _write_report(options, records):
-        code = NOT_ALL_DONE
+        code = INPUTS_FAILED
     return code
 
 

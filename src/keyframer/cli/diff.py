@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 
 from keyframer.cli import inputs, reading_options, record_output, scene_loading
-from keyframer.cli.exit_handling import FINDINGS, FINE, NOT_ALL_DONE
+from keyframer.cli.exit_handling import FINDINGS, INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import error_record, failure, note, one_line, shown_name
 from keyframer.cli.output_targets import refused, write_file
@@ -40,7 +40,7 @@ EXAMPLES = (
 )
 
 _SHOWN = 40
-"""most differences listed in pretty output"""
+"""maximum number of differences listed in pretty output"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,7 +112,7 @@ def _compare(
     if errors:
         records.json({**names, "error": error_record(errors[0])})
         records.close()
-        return NOT_ALL_DONE
+        return INPUTS_FAILED
     sides = [side_of(file) for file in opened]
     scenes, failed = _scenes(items, opened, options)
     compared = partial(
@@ -129,11 +129,11 @@ def _compare(
         comparison, failed = compared(None), True
     _show(records, items, comparison, names, options)
     records.close()
-    code = FINE if comparison.same else FINDINGS
+    code = SUCCESS if comparison.same else FINDINGS
     if failed and comparison.same:
-        code = NOT_ALL_DONE
+        code = INPUTS_FAILED
     if options.plot is not None and not _plot(items, comparison, options):
-        code = NOT_ALL_DONE
+        code = INPUTS_FAILED
     options.salvaged = False  # 1 means that the files differ, and nothing else
     return code
 

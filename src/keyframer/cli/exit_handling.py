@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-FINE = 0
+SUCCESS = 0
 FINDINGS = 1
 """issues at or above ``--fail-on``, a difference, or parts left out by ``--salvage``"""
 USAGE = 2
-NOT_ALL_DONE = 3
+INPUTS_FAILED = 3
 """some inputs failed"""
 INTERNAL = 4
 INTERRUPTED = 130
@@ -28,10 +28,10 @@ PIPE_CLOSED = 141
 """the code that shells report for programs ended by SIGPIPE"""
 
 CODES = {
-    FINE: "success",
+    SUCCESS: "success",
     FINDINGS: "issues at or above --fail-on, a difference, or parts left out by --salvage",
     USAGE: "wrong usage",
-    NOT_ALL_DONE: "some inputs failed, or stdout could not be written",
+    INPUTS_FAILED: "some inputs failed, or stdout could not be written",
     INTERNAL: "internal error (please report it; KEYFRAMER_DEBUG=1 shows the traceback)",
     INTERRUPTED: "interrupted by Ctrl-C",
     PIPE_CLOSED: "the reader of the output closed the pipe (no message)",
@@ -80,7 +80,7 @@ def run_guarded(run: Callable[[Sequence[str] | None], int], arguments: Sequence[
     try:
         code = _run(run, arguments)
         stdout.flush()
-        return code if not _has_failed(stdout) or code not in (FINE, FINDINGS) else NOT_ALL_DONE
+        return code if not _has_failed(stdout) or code not in (SUCCESS, FINDINGS) else INPUTS_FAILED
     except _PipeClosed:
         return PIPE_CLOSED
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from keyframer.cli import record_output
-from keyframer.cli.exit_handling import FINE
+from keyframer.cli.exit_handling import SUCCESS
 from keyframer.inspecting.format_support import SCHEMA, SCHEMA_VERSION, formats_table
 from keyframer.inspecting.tables import aligned, json_rows
 
@@ -38,4 +38,4 @@ def run(options: argparse.Namespace) -> int:
             split = {key: str(known[key]).split() for key in ("extensions", "can")}
             records.json({**known, **split})
     records.close()
-    return FINE
+    return SUCCESS

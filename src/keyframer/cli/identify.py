@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keyframer.cli import inputs, record_output
-from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
+from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
 from keyframer.errors import FormatError
 from keyframer.formats import FORMATS
@@ -67,13 +67,13 @@ def run_with_defaults(files: list[str]) -> int:
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
     records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
-    code = FINE
+    code = SUCCESS
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:
             head, size = item.head()
             identity = identify(head, size, item.name, item.read)
         except (FormatError, OSError) as error:
-            code = NOT_ALL_DONE
+            code = INPUTS_FAILED
             failure(item.name, error)
             records.json({"file": safe_text(item.name), "error": error_record(error)})
             if options.format in ("csv", "md"):
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
             continue
         detail(options, f"{item.name}: {counted(size, 'byte')}")
         if identity.format is None:
-            code = NOT_ALL_DONE
+            code = INPUTS_FAILED
         if options.format == "pretty":
             records.text(f"{shown_name(item.name)}: {safe_text(str(identity))}\n")
             if getattr(options, "introduce", False):

@@ -7,7 +7,7 @@ import sys
 
 from keyframer.checking import check_opened
 from keyframer.cli import inputs, reading_options, record_output, shared_arguments, texture_options
-from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
+from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
 from keyframer.formats.kit.summary_tables import Table
@@ -66,14 +66,14 @@ def run(options: argparse.Namespace) -> int:
     in_tables = bool(options.table or options.all)
     columns = CELLS if in_tables else ("file", *COLUMNS, "error")
     records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)
-    code = FINE
+    code = SUCCESS
     first = True
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:
             with reading_options.budget_for(options, item):
                 facts, tables = _summary_and_tables(item, options)
         except reading_options.READ_FAILURES as error:
-            code = NOT_ALL_DONE
+            code = INPUTS_FAILED
             failure(item.name, error)
             records.json({"file": safe_text(item.name), "error": error_record(error)})
             _show_failure(records, item.name, one_line(error), in_tables)

@@ -60,6 +60,8 @@ class Input:
 
 
 class FileInput(Input):
+    """A file named on the command line."""
+
     def head(self) -> tuple[bytes, int]:
         with open(self.name, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
@@ -100,6 +102,8 @@ class WalkedFile(FileInput):
 
 
 class StdinInput(Input):
+    """The data on stdin."""
+
     _data: bytes | None = None
 
     def __init__(self) -> None:
@@ -355,7 +359,7 @@ def _walked(entry: os.DirEntry[str], relative: str, folder: str) -> WalkedFile:
 
 
 def is_apple_double_file(path: str) -> bool:
-    """Whether a file is an AppleDouble file, by name and content."""
+    """Return whether a file is an AppleDouble file, by name and content."""
     from keyframer.formats.foreign_files import is_apple_double
 
     if not os.path.basename(path).startswith("._"):

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
+from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import FileInput, Input, may_be_several
 from keyframer.cli.messages import detail, failure
 from keyframer.errors import FormatError
@@ -94,7 +94,7 @@ def write_each(
     failures: tuple[type[Exception], ...],
 ) -> int:
     """Write what ``make`` returns for each input; returns the exit code. Stdout takes one, called ``what``."""
-    code = FINE
+    code = SUCCESS
     for number, item in enumerate(items):
         try:
             path = target.path_for(item)
@@ -110,7 +110,7 @@ def write_each(
             else:
                 sys.stdout.writelines(content)
         except failures as error:
-            code = NOT_ALL_DONE
+            code = INPUTS_FAILED
             failure(item.name, error)
     return code
 

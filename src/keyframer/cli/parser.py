@@ -8,7 +8,7 @@ import sys
 from contextlib import nullcontext
 
 from keyframer import __version__
-from keyframer.cli.exit_handling import FINDINGS, FINE
+from keyframer.cli.exit_handling import FINDINGS, SUCCESS
 from keyframer.cli.inputs import report_skipped
 from keyframer.text import did_you_mean, safe_text
 
@@ -25,7 +25,7 @@ COMMANDS: dict[str, str] = {
     "check": "list everything that is wrong with a file",
     "dump": "write the whole file as text, to read, compare and edit",
     "build": "make a file from such text, byte for byte",
-    "sample": "compute the position of every node at given times",
+    "sample": "compute the world transform of every node at given times",
     "convert": "convert to glTF 2.0 or another format, and report losses",
     "plot": "draw curves and keys, or the path of a node",
     "diff": "compare the content and the motion of two files",
@@ -50,44 +50,45 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         message = message.replace("the following arguments are required: ", "missing: ")
-        words = safe_text(message.removeprefix("argument "))[:1_000]
-        self.exit(2, f"{self.prog}: {words} (see {self.prog} --help)\n")
+        text = safe_text(message.removeprefix("argument "))[:1_000]
+        self.exit(2, f"{self.prog}: {text} (see {self.prog} --help)\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        words = list(sys.argv[1:] if args is None else args)
+        arguments = list(sys.argv[1:] if args is None else args)
         operations = next((action.choices for action in self._actions if action.nargs == argparse.PARSER), None)
         return super().parse_known_args(
-            self._options_first(words) if operations is None else self._operation_first(words, operations), namespace
+            self._options_first(arguments) if operations is None else self._operation_first(arguments, operations),
+            namespace,
         )
 
-    def _operation_first(self, words: list[str], operations: Iterable[Any]) -> list[str]:
+    def _operation_first(self, arguments: list[str], operations: Iterable[Any]) -> list[str]:
         """Move the operation to the front: options before it may belong to it."""
-        chosen = next((at for at, word in enumerate(words) if word in operations), None)
+        chosen = next((at for at, word in enumerate(arguments) if word in operations), None)
         if chosen is not None:
-            return [words[chosen], *words[:chosen], *words[chosen + 1 :]]
-        if words and _is_option(words[0]):
-            self._option(words[0])
-        return words
+            return [arguments[chosen], *arguments[:chosen], *arguments[chosen + 1 :]]
+        if arguments and _is_option(arguments[0]):
+            self._option(arguments[0])
+        return arguments
 
-    def _options_first(self, words: list[str]) -> list[str]:
+    def _options_first(self, arguments: list[str]) -> list[str]:
         """Move options and their values before all names: argparse expects names in one piece."""
         options: list[str] = []
         names: list[str] = []
         at = 0
-        while at < len(words):
-            word = words[at]
+        while at < len(arguments):
+            word = arguments[at]
             at += 1
             if word == "--":
-                names += words[at:]
+                names += arguments[at:]
                 break
             if not _is_option(word):
                 names.append(word)
                 continue
             option, action, needs_value = self._option(word)
             if needs_value:
-                if at == len(words) or _is_option(words[at]) or words[at] == "--":
+                if at == len(arguments) or _is_option(arguments[at]) or arguments[at] == "--":
                     self.error(f"{word} needs a value: {word} {action.metavar or '|'.join(action.choices or ())}")
-                value = words[at]
+                value = arguments[at]
                 at += 1
                 if option.startswith("--") or value:
                     option += ("=" if option.startswith("--") else "") + value  # a value may begin with a minus
@@ -120,8 +121,8 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             known = ", ".join(map(str, action.choices))
-            words = f"{str(value)!r} is not one of {known}{did_you_mean(str(value), action.choices)}"
-            raise argparse.ArgumentError(action, words)
+            message = f"{str(value)!r} is not one of {known}{did_you_mean(str(value), action.choices)}"
+            raise argparse.ArgumentError(action, message)
 
 
 def _is_option(word: str) -> bool:
@@ -150,51 +151,51 @@ def _width() -> int:
 
 def run(given: Sequence[str]) -> int:
     """Parse the arguments and run the command; returns the exit code, 2 for wrong usage."""
-    words = list(given)
-    if words[:1] == ["help"]:
-        words = [*(word for word in words if word != "help"), "--help"]
+    arguments = list(given)
+    if arguments[:1] == ["help"]:
+        arguments = [*(word for word in arguments if word != "help"), "--help"]
     try:
-        return _run(words)
+        return _run(arguments)
     except SystemExit as exit_request:  # argparse ends this way
         return exit_request.code if isinstance(exit_request.code, int) else 0
 
 
-def _run(words: list[str]) -> int:
-    first = words[0] if words else "--help"
+def _run(arguments: list[str]) -> int:
+    first = arguments[0] if arguments else "--help"
     if first.startswith("-") and first != "-":  # options may come before the command
-        first = next((word for word in words if word in COMMANDS), first)
+        first = next((word for word in arguments if word in COMMANDS), first)
     if first in COMMANDS:
-        words.remove(first)
-        return _run_command(first, words)
+        arguments.remove(first)
+        return _run_command(first, arguments)
     if first.startswith("-") and first != "-":
-        build_parser(with_options=False).parse_args(words or ["--help"])
-    return _introduce(first, words)
+        build_parser(with_options=False).parse_args(arguments or ["--help"])
+    return _introduce(first, arguments)
 
 
-def _run_command(name: str, words: list[str], **given: object) -> int:
+def _run_command(name: str, arguments: list[str], **given: object) -> int:
     module = command_module(name)
     parser = _with_arguments(Parser(prog=f"keyframer {name}", **_help_texts(module)), module)
-    options = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     options.parser = parser
     vars(options).update(given)
     with _running(options):
         code = int(module.run(options))
     if getattr(options, "skipped", 0):
         report_skipped(options)
-    return FINDINGS if code == FINE and getattr(options, "salvaged", False) else code
+    return FINDINGS if code == SUCCESS and getattr(options, "salvaged", False) else code
 
 
-def _introduce(first: str, words: list[str]) -> int:
-    """Without a command: identify the files and name the commands that accept them."""
+def _introduce(first: str, arguments: list[str]) -> int:
+    """Identify the files and name the commands that accept them, for a command line without a command."""
     if os.path.isdir(first):
         print(
             f"keyframer: {safe_text(first)} is a folder: identify, info and check search it with -r, "
             "batch processes all of its files (see keyframer --help)",
             file=sys.stderr,
         )
-        return FINE
+        return SUCCESS
     if first == "-" or os.path.lexists(first) or os.path.isfile(first.partition("!/")[0]):
-        return _run_command("identify", words, introduce=True)
+        return _run_command("identify", arguments, introduce=True)
     return Parser(prog="keyframer").error(f"no command or file is named {first!r}{did_you_mean(first, COMMANDS)}")
 
 
@@ -219,12 +220,12 @@ def build_parser(*, with_options: bool = True) -> Parser:
     )
     parser.add_argument("-V", "--version", action="version", version=f"keyframer {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
-    for name, words in COMMANDS.items():
+    for name, description in COMMANDS.items():
         if with_options:
             module = command_module(name)
-            _with_arguments(commands.add_parser(name, help=words, **_help_texts(module)), module)
+            _with_arguments(commands.add_parser(name, help=description, **_help_texts(module)), module)
         else:
-            commands.add_parser(name, help=words)
+            commands.add_parser(name, help=description)
     return parser
 
 

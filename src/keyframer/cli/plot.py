@@ -49,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--span", metavar="A:B", help="range of time, in the time unit of the file")
     what.add_argument("--motion", action="store_true", help="draw the path of nodes in space instead of curves")
-    what.add_argument("--most", type=int, default=24, metavar="N", help="most panels or paths (default: 24)")
+    what.add_argument(
+        "--most", type=int, default=24, metavar="N", help="maximum number of panels or paths (default: 24)"
+    )
     what.add_argument("--terminal", action="store_true", help="draw as text on stdout")
     what.add_argument("--no-color", action="store_true", help="no colours in the terminal (NO_COLOR does the same)")
     output_targets.add_arguments(parser, required=False, suffix=".svg")

@@ -1,4 +1,4 @@
-"""``keyframer sample``: compute the position of every node at given times."""
+"""``keyframer sample``: compute the world transform of every node at given times."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from keyframer.cli import inputs, output_targets, reading_options, scene_loading
-from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
+from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import failure, note
 from keyframer.cli.shared_arguments import add_clip
 from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.inspecting.samples import Sample, parse_frames
 from keyframer.inspecting.tables import aligned, csv_cell
 
-ABOUT = """Compute the position of every node at given times.
+ABOUT = """Compute the world transform of every node at given times.
 
 The result has world matrices, visibility, fields of view, colours and morph
 weights. Without --frames and --times whole frames are sampled, at most 101.
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
             _write(sample, options)
     except (*scene_loading.READ_FAILURES, LookupError) as error:
         failure(item.name, error)
-        return NOT_ALL_DONE
+        return INPUTS_FAILED
     except ValueError as error:  # an unknown option, or too many samples
         options.parser.error(str(error))
     if frames is None and times is None and len(sample.pose.frames) > 1:
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     for issue in scene.issues:
         if not issue.unsafe:
             note(options, f"{item.name}: {issue}")
-    return FINE
+    return SUCCESS
 
 
 def _write(sample: Sample, options: argparse.Namespace) -> None:

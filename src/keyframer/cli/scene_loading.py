@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--salvage", action="store_true", help="leave out the unsafe parts of a damaged file instead of refusing it"
     )
     for option, companion in COMPANIONS.items():
-        words = companion.words.replace("%", "%%")
-        scenes.add_argument(f"--{option}", dest=f"companion_{option}", metavar="FILE", help=words)
+        description = companion.description.replace("%", "%%")
+        scenes.add_argument(f"--{option}", dest=f"companion_{option}", metavar="FILE", help=description)
     scenes.add_argument(
         "--fps", type=operation_options.rate, metavar="N", help="frames per second, for formats that store none"
     )

@@ -8,7 +8,7 @@ import sys
 import webbrowser
 
 from keyframer.cli import inputs, reading_options, scene_loading, shared_arguments, texture_options
-from keyframer.cli.exit_handling import FINE, NOT_ALL_DONE
+from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import FileInput, Input
 from keyframer.cli.messages import as_format_error, failure, note
 from keyframer.cli.output_targets import check_file, write_file
@@ -104,14 +104,14 @@ def _export(opened: list[ViewedFile], options: argparse.Namespace) -> int:
         check_file(options.export, force=options.force)
         if not any(file.loaded.document or file.loaded.scene or file.loaded.importer for file in opened):
             note(options, f"{options.export} not written: none of the files can be shown")
-            return NOT_ALL_DONE
+            return INPUTS_FAILED
         page = packed_page(opened)
         write_file(options.export, page, force=options.force)
     except FormatError as error:
         failure(options.export, error)
-        return NOT_ALL_DONE
+        return INPUTS_FAILED
     note(options, f"{options.export}: {counted(len(page), 'byte')}, {counted(len(opened), 'file')}")
-    return NOT_ALL_DONE if any(file.loaded.failure is not None for file in opened) else FINE
+    return INPUTS_FAILED if any(file.loaded.failure is not None for file in opened) else SUCCESS
 
 
 def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
@@ -120,7 +120,7 @@ def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
         viewer = Viewer(opened, options.port, limits=limits, salvage=options.salvage)
     except OSError as error:
         failure(f"127.0.0.1:{options.port}", error)
-        return NOT_ALL_DONE
+        return INPUTS_FAILED
     handover: BrowserHandoff | None = None
     try:  # the user may interrupt as soon as the address is printed
         if not options.no_open:
@@ -141,4 +141,4 @@ def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
         if handover is not None:
             handover.remove()
         viewer.close()
-    return FINE
+    return SUCCESS

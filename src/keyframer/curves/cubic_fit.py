@@ -115,7 +115,7 @@ class Fit:
     """whether the function got all the keys it needed"""
 
 
-def largest_difference(a: Floats, b: Floats) -> Floats:
+def vector_distance(a: Floats, b: Floats) -> Floats:
     """Return the Euclidean distance between vectors."""
     return quat.length_of(a - b)
 
@@ -168,8 +168,8 @@ class _Intervals(NamedTuple):
     leaving: Floats
     arriving: Floats
 
-    def select(self, which: Flags | Indices) -> _Intervals:
-        return _Intervals._make(column[which] for column in self)
+    def select(self, chosen: Flags | Indices) -> _Intervals:
+        return _Intervals._make(column[chosen] for column in self)
 
     def at(self, u: Floats) -> Floats:
         """Return (n, m, k) values at fractions u (m,) of each interval."""

@@ -92,15 +92,15 @@ class _Group:
 
     @property
     def timeline(self) -> Timeline:
-        return self._made()[0]
+        return self._compiled_formula()[0]
 
     def sample(self, rows: Indices, u: Floats) -> Floats:
         """Return (P, width) values at u (P,) of the segments `rows` (P,)."""
         values = np.empty((len(rows), self._width))
-        self._made()[1].sample(rows, u, values)
+        self._compiled_formula()[1].sample(rows, u, values)
         return quat.normalise(values) if self._is_quaternion_spline else values
 
-    def _made(self) -> tuple[Timeline, Table]:
+    def _compiled_formula(self) -> tuple[Timeline, Table]:
         keys = self._keys
         if keys is not None:  # two threads may both make it, with the same result
             self._formula = keys.formula()
@@ -111,6 +111,8 @@ class _Group:
 
 @dataclass(eq=False, repr=False)
 class _Family:
+    """Compiled tracks with values of one kind; those that change come first."""
+
     width: int
     count: int
     groups: list[_Group]
@@ -171,8 +173,10 @@ class CurveBank:
             for group in family.groups:
                 points = np.flatnonzero((slots >= group.slots.start) & (slots < group.slots.stop))
                 for begin in range(0, len(points), block):
-                    some = points[begin : begin + block]
-                    out[some] = group.sample(*group.timeline.locate_pairs(slots[some] - group.slots.start, clean[some]))
+                    portion = points[begin : begin + block]
+                    out[portion] = group.sample(
+                        *group.timeline.locate_pairs(slots[portion] - group.slots.start, clean[portion])
+                    )
         return out
 
     @cached_property
@@ -302,19 +306,21 @@ def _portions(tracks: list[Track], chosen: Iterable[int]) -> Iterator[tuple[str,
     pending: dict[tuple[str, RotationForm], tuple[list[int], int]] = {}
     for number in chosen:
         track = tracks[number]
-        sort = _SHAPES[track.interpolation], track.form
-        numbers, keys = pending.get(sort, ([], 0))
+        shape_and_form = _SHAPES[track.interpolation], track.form
+        numbers, keys = pending.get(shape_and_form, ([], 0))
         if numbers and keys + len(track.times) > KEYS_PER_GROUP:
-            yield *sort, numbers
+            yield *shape_and_form, numbers
             numbers, keys = [], 0
         numbers.append(number)
-        pending[sort] = numbers, keys + len(track.times)
-    for sort, (numbers, _) in pending.items():
-        yield *sort, numbers
+        pending[shape_and_form] = numbers, keys + len(track.times)
+    for shape_and_form, (numbers, _) in pending.items():
+        yield *shape_and_form, numbers
 
 
 @dataclass(eq=False, repr=False)
 class _Compiled:
+    """The result of compiling one group of tracks."""
+
     resting: Flags  # (n,) tracks that are constant, or are evaluated at a key
     resting_values: Floats  # (n, k) the value of a constant track with keys
     moving: _MovingKeys | None = None  # of the tracks that change
@@ -330,14 +336,14 @@ def _compile_group(columns: KeyColumns, shape: str, form: RotationForm, moment: 
         resting = still_tracks(columns)
         if is_rotation:
             values = quat.normalise(values)
-    asked = columns.starts
+    key_rows = columns.starts
     if moment is not None and len(columns.times):
         rows, met = _keys_at(columns, moment)
         resting |= met
-        asked = np.where(met, rows, asked)
+        key_rows = np.where(met, rows, key_rows)
     resting_values = np.zeros((len(columns.counts), values.shape[1]))
     filled = columns.counts > 0
-    resting_values[filled] = values[asked[filled]]
+    resting_values[filled] = values[key_rows[filled]]
     if resting.all():
         return _Compiled(resting, resting_values)
     if not resting.any():  # no copy in scenes where everything moves

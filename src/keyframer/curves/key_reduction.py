@@ -59,7 +59,7 @@ def sample_together(computations: Iterable[Sampling[Result]]) -> list[Result]:
     results: dict[int, Result] = {}
     waiting = enumerate(computations)
     running: list[tuple[int, Sampling[Result]]] = []
-    asked: list[tuple[Track, Floats]] = []
+    requests: list[tuple[Track, Floats]] = []
 
     def advance(number: int, computation: Sampling[Result], values: Floats | None) -> int:
         """Continue one computation; returns how many values it requests."""
@@ -69,7 +69,7 @@ def sample_together(computations: Iterable[Sampling[Result]]) -> list[Result]:
             results[number] = ended.value
             return 0
         running.append((number, computation))
-        asked.append(question)
+        requests.append(question)
         return len(question[1])
 
     points = 0
@@ -78,31 +78,31 @@ def sample_together(computations: Iterable[Sampling[Result]]) -> list[Result]:
             points += advance(*more, None)
         if not running:
             return [results[number] for number in range(len(results))]
-        going, answers = running, _sample(asked)
-        running, asked = [], []
+        going, answers = running, _sample(requests)
+        running, requests = [], []
         points = sum(
             advance(number, generator, values) for (number, generator), values in zip(going, answers, strict=True)
         )
 
 
-def _sample(asked: list[tuple[Track, Floats]]) -> list[Floats]:
+def _sample(requests: list[tuple[Track, Floats]]) -> list[Floats]:
     """Return (T, components) for each track and its times."""
-    spend("samples", _QUESTION * len(asked))
-    bank = CurveBank([track for track, _ in asked])
+    spend("samples", _QUESTION * len(requests))
+    bank = CurveBank([track for track, _ in requests])
     members: dict[str, list[int]] = {}
     for number, place in enumerate(bank.places):
         members.setdefault(place.family, []).append(number)
     answers: dict[int, Floats] = {}
     for numbers in members.values():
-        times = [asked[number][1] for number in numbers]
-        lengths = [len(some) for some in times]
+        times = [requests[number][1] for number in numbers]
+        lengths = [len(moments) for moments in times]
         values = bank.evaluate_pairs(np.repeat(numbers, lengths), np.concatenate(times))
         answers |= zip(numbers, np.split(values, np.cumsum(lengths)[:-1]), strict=True)
-    return [answers[number] for number in range(len(asked))]
+    return [answers[number] for number in range(len(requests))]
 
 
 def values_of(track: Track, times: Floats) -> Sampling[Floats]:
-    """(T,) for scalars, else (T, components)."""
+    """Return the values of a track at times: (T,) for scalars, otherwise (T, components)."""
     values = yield track, times
     return values[:, 0] if track.values.ndim == 1 else values
 
@@ -142,9 +142,9 @@ def fewest_keys(
     assert best is not None
     possible = best[1] <= tolerance or (yield from task.is_possible())
     for stride in (len(times), *(_STRIDES if possible else ())):
-        some = np.union1d(first, np.arange(0, len(times), stride))
+        chosen = np.union1d(first, np.arange(0, len(times), stride))
         only_fewer = best[1] <= tolerance or not possible
-        smooth = yield from task.insert(Interpolation.TCB, some, len(best[0].times) if only_fewer else np.inf)
+        smooth = yield from task.insert(Interpolation.TCB, chosen, len(best[0].times) if only_fewer else np.inf)
         if smooth is not None:
             good = (smooth[1] <= tolerance, best[1] <= tolerance)
             if good[0] > good[1] or (good[0] == good[1] and len(smooth[0].times) < len(best[0].times)):
@@ -213,8 +213,8 @@ class _Task:
         return None
 
     @staticmethod
-    def _pairs(starts: Indices, ends: Indices, which: Flags) -> list[tuple[int, int]]:
-        return list(zip(starts[which].tolist(), ends[which].tolist(), strict=True))
+    def _pairs(starts: Indices, ends: Indices, chosen: Flags) -> list[tuple[int, int]]:
+        return list(zip(starts[chosen].tolist(), ends[chosen].tolist(), strict=True))
 
     def _errors(self, track: Track, chosen: Indices) -> Sampling[Floats]:
         samples = (yield track, self.checks.reshape(-1)).reshape(self.wanted.shape)

@@ -51,7 +51,7 @@ class LazyFields:
         names = _NAMES.get(type(self))
         if names is None:
             declared = type(self).__dataclass_fields__.values()  # type: ignore[attr-defined]
-            names = _NAMES[type(self)] = tuple(item.name for item in declared if type(item.default) is Lazy)
+            names = _NAMES[type(self)] = tuple(field.name for field in declared if type(field.default) is Lazy)
         for name in names:
             if type(getattr(self, name)) is Lazy:
                 delattr(self, name)

@@ -15,7 +15,7 @@ import numpy as np
 from keyframer.fields import dataclass
 
 from ..maths import quat
-from .cubic_fit import BEFORE, Allowance, Distance, Functions, largest_difference, turn_degrees
+from .cubic_fit import BEFORE, Allowance, Distance, Functions, turn_degrees, vector_distance
 from .key_columns import Flags, Indices
 from .track import Floats
 
@@ -26,7 +26,7 @@ Between = Callable[[Floats, Floats, Floats], Floats]
 _PROBES = np.array((0.11, 0.29, 0.5, 0.73, 0.91))
 _MOST_PIECES = 4  # pieces of an interval in one round: they may need different numbers of keys
 _ROUNDS = 40
-FRAMES_PROBED = 20_000  # most whole frames of a function that are tested
+FRAMES_PROBED = 20_000  # maximum number of whole frames of a function that are tested
 _PROBED_AT_ONCE = 8_192  # temporaries of the comparison stay in the cache of the processor
 
 
@@ -54,7 +54,7 @@ def straight_components(first_xyzw: Floats, last_xyzw: Floats, u: Floats) -> Flo
     return quat.normalise(straight(first_xyzw, sign * last_xyzw, u))
 
 
-VECTORS = Measure(largest_difference, (straight,))
+VECTORS = Measure(vector_distance, (straight,))
 ROTATIONS = Measure(turn_degrees, (quat.slerp, straight_components))
 """in degrees"""
 
@@ -113,8 +113,8 @@ class _Points(NamedTuple):
     times: Floats
     values: Floats
 
-    def select(self, which: Flags) -> _Points:
-        return _Points._make(column[which] for column in self)
+    def select(self, chosen: Flags) -> _Points:
+        return _Points._make(column[chosen] for column in self)
 
 
 class _Intervals(NamedTuple):
@@ -126,8 +126,8 @@ class _Intervals(NamedTuple):
     first: Floats
     last: Floats
 
-    def select(self, which: Flags) -> _Intervals:
-        return _Intervals._make(column[which] for column in self)
+    def select(self, chosen: Flags) -> _Intervals:
+        return _Intervals._make(column[chosen] for column in self)
 
     def holders(self, points: _Points) -> Indices:
         """Return (m,) the interval that contains each point, -1 for none."""
@@ -145,19 +145,19 @@ class _Intervals(NamedTuple):
         largest = np.zeros(len(self.begin))
         step = max(1, _PROBED_AT_ONCE // len(_PROBES))
         for begin in range(0, len(largest), step):
-            some = slice(begin, begin + step)
-            count = len(largest[some])
-            first, last = (np.repeat(column[some], len(_PROBES), axis=0) for column in (self.first, self.last))
-            meant = wanted[some].reshape(len(first), -1)
+            block = slice(begin, begin + step)
+            count = len(largest[block])
+            first, last = (np.repeat(column[block], len(_PROBES), axis=0) for column in (self.first, self.last))
+            meant = wanted[block].reshape(len(first), -1)
             off = measure.error(first, last, np.tile(_PROBES, count), meant)
-            largest[some] = off.reshape(count, -1).max(axis=1)
+            largest[block] = off.reshape(count, -1).max(axis=1)
         inside = np.flatnonzero(holder >= 0)
         for begin in range(0, len(inside), _PROBED_AT_ONCE):
-            which = inside[begin : begin + _PROBED_AT_ONCE]
-            here = holder[which]
-            u = (frames.times[which] - self.begin[here]) / (self.end - self.begin)[here]
-            off = measure.error(self.first[here], self.last[here], u, frames.values[which])
-            np.maximum.at(largest, here, off)
+            chosen = inside[begin : begin + _PROBED_AT_ONCE]
+            intervals = holder[chosen]
+            u = (frames.times[chosen] - self.begin[intervals]) / (self.end - self.begin)[intervals]
+            off = measure.error(self.first[intervals], self.last[intervals], u, frames.values[chosen])
+            np.maximum.at(largest, intervals, off)
         return largest
 
 
@@ -208,8 +208,8 @@ class _Cuts(NamedTuple):
         counts = np.where(inside > 0, np.minimum(pieces - 1, inside), pieces - 1).astype(np.intp)
         return cls(counts, before, inside)
 
-    def select(self, which: Flags) -> _Cuts:
-        return _Cuts._make(column[which] for column in self)
+    def select(self, chosen: Flags) -> _Cuts:
+        return _Cuts._make(column[chosen] for column in self)
 
 
 def _cut(functions: Functions, whole: _Intervals, cuts: _Cuts, frame: float) -> tuple[_Intervals, Floats]:
@@ -250,7 +250,7 @@ def _joined(functions: Functions, parts: list[_Intervals], complete: Flags, too_
     leaping = np.flatnonzero(functions.jumps[firsts] & several)
     landing = np.flatnonzero(functions.jumps[lasts] & several)
     at_first, at_last = firsts[leaping], lasts[landing]
-    for numbers, here, sampled in (
+    for numbers, key_times, sampled in (
         (single, breaks[firsts[single]], breaks[firsts[single]]),
         (
             leaping,
@@ -261,7 +261,7 @@ def _joined(functions: Functions, parts: list[_Intervals], complete: Flags, too_
     ):
         if len(numbers):
             owners.append(numbers)
-            times.append(here)
+            times.append(key_times)
             values.append(functions.at(numbers, sampled))
     all_owners, all_times = np.concatenate(owners), np.concatenate(times)
     order = np.lexsort((all_times, all_owners))

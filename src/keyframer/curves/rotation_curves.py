@@ -82,7 +82,7 @@ class TurnTable:
 
     def __init__(self, columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> None:
         steps = columns.where([kind is Interpolation.STEP for kind in columns.interpolations])
-        ways = np.where(steps[:, None], 0.0, _ways(segments, rotations, turns))
+        ways = np.where(steps[:, None], 0.0, _segment_turns(segments, rotations, turns))
         self._rows = np.concatenate([rotations, *_axis_and_angle(ways)], axis=1)
 
     def sample(self, rows: Indices, u: Floats, out: Floats) -> None:
@@ -95,7 +95,7 @@ class SquadTable:
     """TCB rotations."""
 
     def __init__(self, columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> None:
-        way = _ways(segments, rotations, turns)
+        way = _segment_turns(segments, rotations, turns)
         leave, arrive = _half_exponents(columns, segments, rotations, turns)  # A of each key, B of the next
         start = quat.exp(leave)
         inner = quat.multiply(quat.multiply(quat.conjugate(start), quat.exp(way)), quat.exp(arrive))
@@ -123,7 +123,7 @@ class SquadTable:
         _write(out, _product(_product(_columns4(table, 0), way), _turn(axis, angle)))
 
 
-def _ways(segments: Segments, rotations: Floats, turns: Floats) -> Floats:
+def _segment_turns(segments: Segments, rotations: Floats, turns: Floats) -> Floats:
     """Return (K, 3) L of each segment: the rotation of the next key relative to its first key, 0 where none starts."""
     ahead = np.zeros_like(turns)
     ahead[:-1] = turns[1:]
@@ -137,8 +137,8 @@ def _half_exponents(columns: KeyColumns, segments: Segments, rotations: Floats, 
     # an end of a piece uses the one existing difference twice
     back = turns[np.where(before < 0, after, before) + 1]
     ahead = turns[np.where(after < 0, before, after) + 1]
-    here = quat.conjugate(rotations)
-    back, ahead = quat.rotate(here, back), quat.rotate(here, ahead)
+    inverse = quat.conjugate(rotations)
+    back, ahead = quat.rotate(inverse, back), quat.rotate(inverse, ahead)
     weights = tcb_weights(columns, segments)
     leave = 0.5 * (weights.out_back[:, None] * back + (weights.out_ahead - 1)[:, None] * ahead)
     own_arrive = 0.5 * ((1 - weights.in_back)[:, None] * back - weights.in_ahead[:, None] * ahead)

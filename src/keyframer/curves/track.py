@@ -120,8 +120,8 @@ class Track(LazyFields):
             raise ValueError(f"track {self.kind!r}: values must be ({count},) or ({count}, k), not {self.values.shape}")
         wide = KINDS[self.kind]
         if count and wide is not None and self.values.size != count * wide:
-            words = "a key is a single number" if wide == 1 else f"a key has {wide} numbers"
-            raise ValueError(f"track {self.kind!r}: {words}, not {self.values.size // count}")
+            expected = "a key is a single number" if wide == 1 else f"a key has {wide} numbers"
+            raise ValueError(f"track {self.kind!r}: {expected}, not {self.values.size // count}")
         if wide == 4 and self.form is RotationForm.NONE:
             raise ValueError(f"track {self.kind!r}: form must say what the four numbers are, such as {_USUAL_FORM}")
         if self.form is not RotationForm.NONE and self.values.shape != (count, 4):

@@ -25,11 +25,15 @@ if TYPE_CHECKING:
     from keyframer.scene.loss_report import LossReport
 
     class SceneSaver(Protocol):
+        """Writes scenes to files of one exchange format."""
+
         def save(
             self, scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, Any]
         ) -> LossReport: ...
 
     class SceneLoader(Protocol):
+        """Reads and checks files of one exchange format."""
+
         def load(
             self, data: bytes, folder: Path | None, limits: Limits, options: Mapping[str, Any], *, salvage: bool = False
         ) -> Scene:
@@ -125,6 +129,8 @@ KEY_STYLES = ("linear", "cubic", "frames")
 
 
 class GltfExporter(Exporter):
+    """Writes ``.glb`` and ``.gltf`` files."""
+
     name = "gltf"
     title = "glTF 2.0"
     extensions = (".glb", ".gltf")
@@ -223,6 +229,8 @@ class Importer:
 
 
 class GltfImporter(Importer):
+    """Reads ``.glb`` and ``.gltf`` files."""
+
     name = GLTF.name
     title = GLTF.title
     extensions = GLTF.extensions

@@ -33,7 +33,7 @@ _PLACING = ("position", "rotation", "scale", "scale_axes")
 _SHARE = 0.2
 """fraction of the allowed error for one track: errors add up along a chain, and long arms magnify rotations"""
 _MOST_FRAMES = 100_000
-"""most frames of a clip that is sampled or verified at every frame"""
+"""maximum number of frames of a clip that is sampled or verified at every frame"""
 _SLACK = 1.5
 """factor of a tolerance: fits are probed at other times than whole frames"""
 JUMP = 0.02
@@ -128,7 +128,7 @@ def initial_transforms(scene: Scene, clip: int = 0) -> list[NodeTransform]:
     aims = find_aim_constraints(scene, rig.order)
     shaped = _shaped_nodes(scene)
 
-    def stated(number: int, kind: str, rest: npt.ArrayLike | None, default: tuple[float, ...]) -> Floats:
+    def start_value(number: int, kind: str, rest: npt.ArrayLike | None, default: tuple[float, ...]) -> Floats:
         moved = rig.channels.one(samples, kind, number)
         return np.asarray(usable_rows([default if rest is None else rest], default)[0] if moved is None else moved[0])
 
@@ -143,13 +143,13 @@ def initial_transforms(scene: Scene, clip: int = 0) -> list[NodeTransform]:
             parent = -1 if aim.detached else parent
             places.append(NodeTransform(_number(parent), frame[:3, 3], turn, np.full(3, aim.scale), None))
             continue
-        axes = stated(number, "scale_axes", node.scale_axes_xyzw, (0.0, 0.0, 0.0, 1.0))
+        axes = start_value(number, "scale_axes", node.scale_axes_xyzw, (0.0, 0.0, 0.0, 1.0))
         places.append(
             NodeTransform(
                 _number(parent),
-                stated(number, "position", node.position, (0.0, 0.0, 0.0)),
-                quat.normalise(stated(number, "rotation", node.rotation_xyzw, (0.0, 0.0, 0.0, 1.0))),
-                stated(number, "scale", node.scale, (1.0, 1.0, 1.0)),
+                start_value(number, "position", node.position, (0.0, 0.0, 0.0)),
+                quat.normalise(start_value(number, "rotation", node.rotation_xyzw, (0.0, 0.0, 0.0, 1.0))),
+                start_value(number, "scale", node.scale, (1.0, 1.0, 1.0)),
                 quat.normalise(axes) if number in shaped else None,
             )
         )
@@ -198,6 +198,8 @@ def clip_curves(
 
 
 class _Maker:
+    """Makes the curves of one clip."""
+
     def __init__(self, scene: Scene, number: int, fps: float | None, max_error: float, bake: bool) -> None:
         self._scene = scene
         self._rig = Rig(scene, number)
@@ -222,8 +224,8 @@ class _Maker:
         moving = {
             (kind, node)
             for kind, animated in channels.animated.items()
-            for some in animated
-            for node in some.nodes.tolist()
+            for group in animated
+            for node in group.nodes.tolist()
         }
         numbers = {id(track): number for number, track in enumerate(channels.bank.tracks)}
         return {
@@ -364,7 +366,7 @@ class _Maker:
         return self._curves(node, name, motion, tolerance)
 
     def _visible(self, node: int) -> FCurves:
-        """Steps of 0 and 1."""
+        """Return the visibility of a node as steps of 0 and 1."""
         (motion,) = self._motions.tracks([self._tracks[node, "visible"]], [np.inf])
         assert motion is not None
         curves = self._of_keys(node, "visible", motion.keys)

@@ -57,7 +57,7 @@ class Unpacked:
         try:
             if self._rules is None or slot not in (self._rules.slots or (slot,)):
                 raise ImageRefused("the format cannot refer to this image")
-            data, ending, how = self._content(map, role)
+            data, ending, note = self._content(map, role)
         except ImageRefused as refused:
             self._notes.append((Outcome.DROPPED, path, f"the image {_where(map)}: {refused.reason}"))
             of_gltf_only = (
@@ -66,7 +66,7 @@ class Unpacked:
             return None if of_gltf_only else replace(map, embedded=None)
         name = self._name(self._rules, map, role, data, ending)
         self.files[name] = data
-        self._notes.append((Outcome.APPROXIMATED if how else Outcome.EXACT, path, f"written as the file {name}{how}"))
+        self._notes.append((Outcome.APPROXIMATED if note else Outcome.EXACT, path, f"written as the file {name}{note}"))
         negative = map.negative and "gltf" in map.extras  # in our own files the pixels are already inverted
         return replace(map, file_name=name, raw_file_name=b"", embedded=None, negative=negative)
 

@@ -153,8 +153,9 @@ class OpenedFile:
         return {**reader.find_companions(self.document, Path(self._path), chosen), **chosen}
 
     def scene(self, *, salvage: bool = False) -> Scene:
-        """The scene, always the same object; raises `FormatError` for the first unsafe part unless ``salvage`` leaves
-        it out.
+        """Return the scene, always the same object.
+
+        Raises `FormatError` for the first unsafe part, unless ``salvage`` leaves it out.
         """
         if self._scene is None:
             self._scene = self._make_scene(salvage)

@@ -30,8 +30,8 @@ def report_salvaged(scene: Scene, report: LossReport) -> None:
     for issue in scene.issues:
         if issue.unsafe:
             left[issue.code] -= 1
-            words = f"left out by salvage: {issue.code}: {issue.message}"
-            report.losses.append(Loss(Outcome.DROPPED, "/", words, None, None, issue.path, issue.offset))
+            message = f"left out by salvage: {issue.code}: {issue.message}"
+            report.losses.append(Loss(Outcome.DROPPED, "/", message, None, None, issue.path, issue.offset))
     for code, count in left.items():
         if count > 0:
             report.add(Outcome.DROPPED, "/", f"left out by salvage: {code}, {count} more times")

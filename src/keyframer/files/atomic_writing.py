@@ -90,7 +90,7 @@ class Draft:
         if os.name != "posix":  # where open files cannot be renamed
             self._stream.close()
 
-    def is_there(self) -> bool:
+    def has_its_content(self) -> bool:
         """Return whether the target has this content already."""
         return os.path.lexists(self.target) and digest_of(self.target) == self.sha256
 
@@ -132,7 +132,7 @@ class OutputSet:
         try:
             for draft in self.drafts:
                 draft.sync()
-            left = [draft for draft in self.drafts if not (draft.same and draft.is_there())]
+            left = [draft for draft in self.drafts if not (draft.same and draft.has_its_content())]
             for draft in left:
                 check_output(draft.target, overwrite=draft.replaces, run=self._run)
             names = {os.path.basename(draft.target) for draft in self.drafts}

@@ -48,7 +48,7 @@ _LARGEST = 1 << 20
 _LARGEST_SEARCHED = 64 << 20
 """largest file that is searched for names"""
 _NEIGHBOURS = 500
-"""most files that are searched for references to a superseded file"""
+"""maximum number of files that are searched for references to a superseded file"""
 _SWEPT: set[str] = set()
 
 

@@ -40,7 +40,7 @@ _RUN: ContextVar[Run | None] = ContextVar("_RUN", default=None)
 
 @contextmanager
 def running() -> Iterator[Run]:
-    """Inside this block, files that are read are inputs, and no output may replace one."""
+    """Start a run: inside this block, files that are read are inputs, which no output may replace."""
     run = Run()
     token = _RUN.set(run)
     try:

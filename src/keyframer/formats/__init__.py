@@ -111,15 +111,15 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
                 return Detection(candidate, match.score, match.reason, match.version, match.dialect)
             extension = os.path.splitext(name)[1].lower()
             matches.append((match.score, extension in candidate.extensions, candidate, match))
-            if match.score >= SURE:  # formats without a signature take longer and need not be asked
+            if match.score >= SURE:  # formats without a signature take longer and need not be requested
                 break
     if not matches:
         from keyframer.formats.foreign_files import describe_foreign_file
 
-        relatives = (call_plugin(known, known.name_relative, head, size) for known in FORMATS)
-        stranger = next(filter(None, relatives), None) or describe_foreign_file(head, size)
+        relatives = (call_plugin(known, known.describe_related_file, head, size) for known in FORMATS)
+        foreign = next(filter(None, relatives), None) or describe_foreign_file(head, size)
         known = ", ".join(known.title for known in FORMATS)
-        return Detection(None, 0.0, f"this is {stranger}" if stranger else f"not a file of a known format ({known})")
+        return Detection(None, 0.0, f"this is {foreign}" if foreign else f"not a file of a known format ({known})")
     _, _, best, match = max(matches, key=lambda entry: entry[:2])
     return Detection(best, match.score, match.reason, match.version, match.dialect)
 

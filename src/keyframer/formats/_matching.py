@@ -140,8 +140,8 @@ def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], mate
     """
     if _has_same_numbers(scene, reference, nodes, materials):
         return scene
-    back = {other: number for number, other in nodes.items()}
-    paint = {other: number for number, other in materials.items()}
+    back = {scene_number: number for number, scene_number in nodes.items()}
+    paint = {scene_number: number for number, scene_number in materials.items()}
     parts: dict[str, Any] = {name: list(getattr(reference, name)) for name in _LISTS.values()}
     channels = []
     for number, mine in enumerate(reference.nodes):
@@ -151,10 +151,10 @@ def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], mate
         node = scene.nodes[nodes[number]]
         links: dict[str, Any] = {}
         for name, kind in _LISTS.items():
-            here, theirs = getattr(mine, name), getattr(node, name)
-            links[name] = here if here is not None and theirs is not None else theirs
-            if here is not None and theirs is not None:
-                parts[kind][here] = _renumbered(getattr(scene, kind)[theirs], back, paint)
+            ours, theirs = getattr(mine, name), getattr(node, name)
+            links[name] = ours if ours is not None and theirs is not None else theirs
+            if ours is not None and theirs is not None:
+                parts[kind][ours] = _renumbered(getattr(scene, kind)[theirs], back, paint)
         channels.append(replace(node, parent=_back(node.parent, back), target=_back(node.target, back), **links))
     paints = [
         scene.materials[materials[i]] if i in materials else material for i, material in enumerate(reference.materials)

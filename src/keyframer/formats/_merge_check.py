@@ -61,17 +61,17 @@ def _same_motion(goal: Scene, reread: Scene, path: Path) -> bool:
     if len(path) != 5 or path[:3] != ("clips", 0, "channels") or path[4] == "morph":
         return False
     key = (int(path[3]), str(path[4]))
-    one, other = ((by_kind(scene.clips[0]) or {}).get(key) for scene in (goal, reread))
-    if one is None or other is None or one.kind != other.kind or not len(one.times):
+    intended, actual = ((by_kind(scene.clips[0]) or {}).get(key) for scene in (goal, reread))
+    if intended is None or actual is None or intended.kind != actual.kind or not len(intended.times):
         return False
-    key_times = np.unique(np.concatenate([one.times, other.times]))
+    key_times = np.unique(np.concatenate([intended.times, actual.times]))
     key_times = key_times[np.isfinite(key_times)]
     played = np.linspace(*clip_span(goal.clips[0]), _SAMPLED_TIMES)
     times = np.unique(np.concatenate([key_times, subframes(key_times, np.linspace(0, 1, 6)[1:-1]), played]))
-    if one.interpolation is Interpolation.STEP:
+    if intended.interpolation is Interpolation.STEP:
         times = np.setdiff1d(times, key_times)  # at a jump either value is accepted
-    allowed, distance, _ = Tolerance.of(goal, DEFAULT_MAX_ERROR).for_track(one)
-    mine, theirs = (compile_track(track)(times).reshape(len(times), -1) for track in (one, other))
+    allowed, distance, _ = Tolerance.of(goal, DEFAULT_MAX_ERROR).for_track(intended)
+    mine, theirs = (compile_track(track)(times).reshape(len(times), -1) for track in (intended, actual))
     return mine.shape == theirs.shape and bool((distance(mine, theirs) <= allowed).all())
 
 
@@ -79,8 +79,8 @@ def _same_skin(goal: Scene, reread: Scene, path: Path) -> bool:
     """Return whether a skin is the same for all vertices; unused joints and the order of joints are ignored."""
     if path[0] != "skins" or len(path) != 3 or path[2] not in ("joints", "inverse_bind", "influences"):
         return False
-    one, other = (_influences(scene.skins[int(path[1])]) for scene in (goal, reread))
-    return _NEAR.same(one, other)
+    intended, actual = (_influences(scene.skins[int(path[1])]) for scene in (goal, reread))
+    return _NEAR.same(intended, actual)
 
 
 def _influences(skin: Skin) -> list[object]:
@@ -97,8 +97,8 @@ def _same_shapes(goal: Scene, reread: Scene, path: Path) -> bool:
         number = int(path[3])
     else:
         return False
-    one, other = (_shapes_by_key(scene, number) for scene in (goal, reread))
-    return one is not None and other is not None and _NEAR.same(one, other)
+    intended, actual = (_shapes_by_key(scene, number) for scene in (goal, reread))
+    return intended is not None and actual is not None and _NEAR.same(intended, actual)
 
 
 def _shapes_by_key(scene: Scene, number: int) -> list[object] | None:
@@ -153,10 +153,10 @@ def displaced(wanted: Scene, read: Scene, places: Mapping[int, int]) -> set[int]
     times = np.linspace(*clip_span(clip), 5) if clip is not None else np.zeros(1)
     numbers = sorted(places)
     mine = _world(wanted, times)[:, numbers]
-    others = _world(read, times)[:, [places[number] for number in numbers]]
+    actual = _world(read, times)[:, [places[number] for number in numbers]]
     allowed = np.full((4, 4), _PLACED) * max(1.0, float(np.abs(mine[..., :3, :3]).max(initial=0.0)))
     allowed[:3, 3] = _PLACED * max(scene_size(wanted), float(np.abs(mine[..., :3, 3]).max(initial=0.0)))
-    off = ~(np.abs(mine - others) <= allowed).all(axis=(0, 2, 3)) & np.isfinite(mine).all(axis=(0, 2, 3))
+    off = ~(np.abs(mine - actual) <= allowed).all(axis=(0, 2, 3)) & np.isfinite(mine).all(axis=(0, 2, 3))
     return {numbers[place] for place in np.flatnonzero(off).tolist()}
 
 

@@ -28,37 +28,37 @@ def report_nodes(
             report.add(Outcome.EXACT, path, "removed from the original")
     for number in matching.new_nodes(after):
         instead = number in matching.instead
-        words = "replaced in the original" if instead else "added to the original"
+        message = "replaced in the original" if instead else "added to the original"
         node = after.nodes[number]
         path = plain_path("nodes", node.name)
         if number in places:
-            report.add(Outcome.EXACT, path, words)
+            report.add(Outcome.EXACT, path, message)
         elif path not in reported:
             report.add(Outcome.DROPPED, path, f"{node.kind.value} nodes cannot be stored in this format")
 
 
-def report_rewrite(original: Document, written: Written, why: str, otherwise: tuple[type[Record], ...] = ()) -> None:
+def report_rewrite(original: Document, written: Written, reason: str, otherwise: tuple[type[Record], ...] = ()) -> None:
     """Report that the whole document was rewritten, and which data of the original is lost.
 
     ``otherwise`` are kinds of records that equivalent ones replace.
     """
     report = written.report
-    report.add(Outcome.BAKED, "/", f"the original could not be edited in place ({why}): a new file was written")
+    report.add(Outcome.BAKED, "/", f"the original could not be edited in place ({reason}): a new file was written")
     unknown = _unknown(original)
     for path, size in unknown[:_MOST]:
         report.add(Outcome.DROPPED, path, f"{size} unknown bytes of the original were dropped")
     if len(unknown) > _MOST:
         rest = unknown[_MOST:]
-        words = f"{sum(size for _, size in rest)} more unknown bytes were dropped, in {len(rest)} places"
-        report.add(Outcome.DROPPED, "/", words)
+        message = f"{sum(size for _, size in rest)} more unknown bytes were dropped, in {len(rest)} places"
+        report.add(Outcome.DROPPED, "/", message)
     kept = {type(record) for record in written.document.find(Record)}
     gone: Counter[str] = Counter()
     for record in original.find(Record):
         if type(record) not in kept and not isinstance(record, Raw) and not isinstance(record, otherwise):
             gone[type(record).__name__] += 1
     if gone:
-        words = ", ".join(f"{count} {name}" for name, count in sorted(gone.items()))
-        report.add(Outcome.DROPPED, "/", f"records of the original that the new file does not have: {words}")
+        message = ", ".join(f"{count} {name}" for name, count in sorted(gone.items()))
+        report.add(Outcome.DROPPED, "/", f"records of the original that the new file does not have: {message}")
 
 
 def _unknown(original: Document) -> list[tuple[str, int]]:

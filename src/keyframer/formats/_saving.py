@@ -44,7 +44,7 @@ _NO_PLACE = "the format cannot store it, or other parts of the scene override it
 
 
 def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Written:
-    """Implement `Format.from_scene`."""
+    """Write a scene as a document of a format, merged into its original if there is one."""
     writer = format.scene_writer()
     chosen = make_options(format.name, writer.options, options)
     scene, dangling = without_invalid_links(scene)
@@ -56,8 +56,8 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
         else:
             spend("nodes", len(scene.nodes), "/nodes")  # half a millisecond each: ``{}`` in glTF is a node of 3 bytes
             written = writer.from_scene(scene, chosen)
-    for path, why in dangling:
-        written.report.add(Outcome.DROPPED, path, why)
+    for path, reason in dangling:
+        written.report.add(Outcome.DROPPED, path, reason)
     if isinstance(merged, str) and scene.origin is not None:
         merger = format.merger()
         equivalent = merger.equivalent_records if merger is not None else ()
@@ -76,8 +76,8 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
     merger = format.merger()
     if merger is None:
         return "documents of this format cannot be edited"
-    asked = {name: value for name, value in options.items() if name not in _FREE_OPTIONS}
-    if not merger.keeps_layout(original, asked, origin.options):
+    requested = {name: value for name, value in options.items() if name not in _FREE_OPTIONS}
+    if not merger.keeps_layout(original, requested, origin.options):
         return "a different layout was requested"
     given = dict(origin.options)
     chosen = make_options(format.name, format.scene_reader().options, given)
@@ -93,9 +93,9 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
         changed = comparison.scenes(before, after) if matching.plain else None
         if matching.plain and not changed:
             report.add(Outcome.EXACT, "/", "no changes: the original was written unmodified")
-            return merger.choose_file(Written(original, report, merger.companion_files(original, given)), asked)
+            return merger.choose_file(Written(original, report, merger.companion_files(original, given)), requested)
         work = _Merging(format, merger, Original(original, before, chosen, matching, links), given, after, report)
-        return merger.choose_file(work.merged(comparison, changed), asked)
+        return merger.choose_file(work.merged(comparison, changed), requested)
     except (CannotMerge, ArithmeticError, ValueError) as why:  # scenes made by hand have rates and lenses of 0 and NaN
         return str(why)
 
@@ -249,8 +249,8 @@ class _Merging:
                 counts[part[1]] += sum(isinstance(record, Raw) for record in inside)
         for number, count in counts.items():
             if count:
-                words = f"removed with {counted(count, 'unknown record')} inside it"
-                self.report.add(Outcome.DROPPED, plain_path("nodes", self.original.scene.nodes[number].name), words)
+                message = f"removed with {counted(count, 'unknown record')} inside it"
+                self.report.add(Outcome.DROPPED, plain_path("nodes", self.original.scene.nodes[number].name), message)
 
     def _report_edits(
         self, base: LossReport, theirs: LossReport, changed: list[Path], dropped: list[Path], places: Mapping[int, int]
@@ -345,7 +345,7 @@ def _offset(part: Any) -> int | None:
 
 def _moved(written: Document, read: Document) -> list[tuple[Record, int | None]]:
     """Return the records of a document, and the new offset of each in its bytes."""
-    return [(one, other.offset) for one, other in zip(written.find(Record), read.find(Record), strict=False)]
+    return [(record, reread.offset) for record, reread in zip(written.find(Record), read.find(Record), strict=False)]
 
 
 def _pairs(

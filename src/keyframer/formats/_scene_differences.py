@@ -30,7 +30,7 @@ _compared: dict[type[Any], tuple[str, ...]] = {}
 
 def _names(kind: type[Any]) -> tuple[str, ...]:
     if kind not in _compared:
-        _compared[kind] = tuple(item.name for item in fields(kind) if item.name not in _SKIPPED)
+        _compared[kind] = tuple(field.name for field in fields(kind) if field.name not in _SKIPPED)
     return _compared[kind]
 
 
@@ -48,13 +48,13 @@ class Comparison:
             if len(mine) != len(others):
                 paths.append((name,))
                 continue
-            for number, (one, other) in enumerate(zip(mine, others, strict=True)):
-                paths += [(name, number, *rest) for rest in self._fields(one, other)]
+            for number, (value_a, value_b) in enumerate(zip(mine, others, strict=True)):
+                paths += [(name, number, *rest) for rest in self._fields(value_a, value_b)]
         for name in _WHOLE:
-            one, other = getattr(a, name), getattr(b, name)
+            value_a, value_b = getattr(a, name), getattr(b, name)
             if name == "environment":
-                paths += [(name, *rest) for rest in self._fields(one, other)]
-            elif not self.same(one, other):
+                paths += [(name, *rest) for rest in self._fields(value_a, value_b)]
+            elif not self.same(value_a, value_b):
                 paths.append((name,))
         if len(a.clips) != len(b.clips):
             return [*paths, ("clips",)]
@@ -66,22 +66,26 @@ class Comparison:
     def _fields(self, a: Any, b: Any) -> list[Path]:
         paths: list[Path] = []
         for name in _names(type(a)):
-            one, other = getattr(a, name), getattr(b, name)
-            if one is other:
+            value_a, value_b = getattr(a, name), getattr(b, name)
+            if value_a is value_b:
                 continue
-            if name == "maps" and set(one) == set(other):
-                for slot in one:
-                    paths += [("maps", slot, *rest) for rest in self._fields(one[slot], other[slot])]
-            elif not self.same(one, other):
+            if name == "maps" and set(value_a) == set(value_b):
+                for slot in value_a:
+                    paths += [("maps", slot, *rest) for rest in self._fields(value_a[slot], value_b[slot])]
+            elif not self.same(value_a, value_b):
                 paths.append((name,))
         return paths
 
     def _channels(self, a: Clip, b: Clip) -> list[Path]:
-        mine, others = by_kind(a), by_kind(b)
-        if mine is None or others is None:
+        tracks_a, tracks_b = by_kind(a), by_kind(b)
+        if tracks_a is None or tracks_b is None:
             return [()]
-        keys = sorted(set(mine) | set(others))
-        return [key for key in keys if key not in mine or key not in others or not self.tracks(mine[key], others[key])]
+        keys = sorted(set(tracks_a) | set(tracks_b))
+        return [
+            key
+            for key in keys
+            if key not in tracks_a or key not in tracks_b or not self.tracks(tracks_a[key], tracks_b[key])
+        ]
 
     def tracks(self, a: Track, b: Track) -> bool:
         if (a.kind, a.interpolation, a.wrap, a.form) != (b.kind, b.interpolation, b.wrap, b.form):
@@ -102,7 +106,7 @@ class Comparison:
             numeric = isinstance(a, (int, float)) and isinstance(b, (int, float))
             return numeric and self._numbers(np.asarray(a), np.asarray(b))
         if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
-            return len(a) == len(b) and all(self.same(one, other) for one, other in zip(a, b, strict=True))
+            return len(a) == len(b) and all(self.same(value_a, value_b) for value_a, value_b in zip(a, b, strict=True))
         return bool(a == b)
 
     def _numbers(self, a: Any, b: Any) -> bool:

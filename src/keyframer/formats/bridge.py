@@ -118,11 +118,11 @@ class Merger(ABC, Generic[O]):
         """Return the document of a merged tree; ``theirs`` is the result of `write` for the edited scene."""
         return Merged(merged.document)
 
-    def keeps_layout(self, original: Document, asked: Mapping[str, object], options: Mapping[str, object]) -> bool:
+    def keeps_layout(self, original: Document, requested: Mapping[str, object], options: Mapping[str, object]) -> bool:
         """Return whether the options for writing allow the layout of the original, which was read with ``options``."""
-        return not asked
+        return not requested
 
-    def choose_file(self, written: Written, asked: Mapping[str, object]) -> Written:
+    def choose_file(self, written: Written, requested: Mapping[str, object]) -> Written:
         """Return the written files with the requested one first."""
         return written
 

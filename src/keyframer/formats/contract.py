@@ -69,12 +69,12 @@ def companion_names(name: str, endings: Iterable[str]) -> list[str]:
 class Companion:
     """A second file that belongs to a file: the option that names it, its extension, and its text in ``--help``."""
 
-    __slots__ = ("extension", "option", "words")
+    __slots__ = ("description", "extension", "option")
 
-    def __init__(self, option: str, extension: str, words: str) -> None:
+    def __init__(self, option: str, extension: str, description: str) -> None:
         self.option = option
         self.extension = extension
-        self.words = words
+        self.description = description
 
 
 class ImageNames:
@@ -133,13 +133,13 @@ class Format:
         """Match a file against this format, by its first `HEAD_SIZE` bytes and its size."""
         raise NotImplementedError
 
-    def name_relative(self, head: bytes, size: int) -> str | None:
+    def describe_related_file(self, head: bytes, size: int) -> str | None:
         """Name a related file type of the same program that cannot be read: text for "this is …"."""
         return None
 
     # Parts; each method imports its module on first use
     def codec(self) -> Codec:
-        """Bytes to documents and back, usually the module ``document``."""
+        """Return the codec, which decodes and encodes documents: usually the module ``document``."""
         raise NotImplementedError
 
     def reader(self) -> SceneReader[Any] | None:
@@ -309,19 +309,19 @@ def _value(name: str, value: object, kind: str) -> object:
         if value.lower() not in _WORDS:
             raise ValueError(f"{name} must be true or false, not {value!r}")
         return _WORDS[value.lower()]
-    for start, convert, words in (("int", int, "a whole number"), ("float", float, "a number")):
+    for start, convert, expected in (("int", int, "a whole number"), ("float", float, "a number")):
         if kind.startswith(start):
             try:
                 return convert(value)
             except ValueError:
-                raise ValueError(f"{name} must be {words}, not {value!r}") from None
+                raise ValueError(f"{name} must be {expected}, not {value!r}") from None
     return value
 
 
 def _types(options: type[Any]) -> dict[str, str]:
     from dataclasses import fields
 
-    return {item.name: str(item.type) for item in fields(options)}
+    return {field.name: str(field.type) for field in fields(options)}
 
 
 HEAD_SIZE = 4096

@@ -15,9 +15,9 @@ def describe_foreign_file(head: bytes, size: int) -> str | None:
         return "a Git LFS pointer: the real file was never downloaded (git lfs pull fetches it)"
     if head[:4] in (b"MM\x00*", b"MM\x00+", b"II*\x00", b"II+\x00"):
         return "a TIFF image"
-    for magic, what in _MAGICS:
+    for magic, description in _MAGICS:
         if head.startswith(magic):
-            return what
+            return description
     if _is_text(head):
         if head.lstrip()[:1] == b"{" and b'"asset"' in head:
             return "a glTF file, which has no document: it can be loaded, but not kept byte for byte"

@@ -120,6 +120,8 @@ def merge(ours: Tree, base: Tree, theirs: Tree, rules: RecordRules) -> Tree:
 
 
 class _Merge:
+    """One merge: the rules of the format, and the scene part of each record."""
+
     def __init__(self, rules: RecordRules, parts: dict[int, Hashable]) -> None:
         self.rules = rules
         self.parts = parts
@@ -267,7 +269,7 @@ class _Merge:
             type(a) is type(b)
             and len(a.children) == len(b.children)
             and all(equal(getattr(a, plan.name), getattr(b, plan.name)) for plan in a.plan.fields)
-            and all(self.same(one, other) for one, other in zip(a.children, b.children, strict=True))
+            and all(self.same(child_a, child_b) for child_a, child_b in zip(a.children, b.children, strict=True))
         )
 
 
@@ -278,8 +280,10 @@ def equal(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.shape(a) == np.shape(b) and not _differs(np.asarray(a), np.asarray(b)).any()
     if _is_table(a) and _is_table(b):
-        mine, others = a.columns(), b.columns()
-        return mine.keys() == others.keys() and all(equal(mine[name], others[name]) for name in mine)
+        columns_a, columns_b = a.columns(), b.columns()
+        return columns_a.keys() == columns_b.keys() and all(
+            equal(columns_a[name], columns_b[name]) for name in columns_a
+        )
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(equal, a, b))
     return bool(a == b) or (a != a and b != b)  # NaN

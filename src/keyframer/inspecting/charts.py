@@ -69,12 +69,12 @@ class _Frame:
             if not math.isfinite(key.value):  # cannot be drawn
                 continue
             color = COLORS[key.curve % len(COLORS)]
-            here = self._at(key.time, key.value)
+            point = self._at(key.time, key.value)
             for handle in (key.arriving, key.leaving) if room >= _HANDLES else ():
                 if handle is not None:
                     tip = self._at(*handle)
-                    add(Line([here, tip], color, 0.8), Mark(tip, color, 3.0, "ring"))
-            add(Mark(here, color, min(max(_SHARE * room, _SMALLEST), _LARGEST), "diamond", key.words))
+                    add(Line([point, tip], color, 0.8), Mark(tip, color, 3.0, "ring"))
+            add(Mark(point, color, min(max(_SHARE * room, _SMALLEST), _LARGEST), "diamond", key.tooltip))
         self._legend()
 
     def _axes(self) -> None:
@@ -120,16 +120,16 @@ class _Frame:
             )
 
     def _legend(self) -> None:
-        words: list[tuple[str, str]] = []
+        labels: list[tuple[str, str]] = []
         curves = self._panel.curves
         if len(curves) > 1 or (curves and curves[0].name not in self._panel.title):
-            words = [(c.name, COLORS[n % len(COLORS)]) for n, c in enumerate(curves)]
+            labels = [(c.name, COLORS[n % len(COLORS)]) for n, c in enumerate(curves)]
         if self._panel.eases:
-            words.append(("ease", _EASE))
+            labels.append(("ease", _EASE))
         if self._panel.seams:
-            words.append(("wrap", _SEAM))
+            labels.append(("wrap", _SEAM))
         x = float(self._right)
-        for text, color in reversed(words):
+        for text, color in reversed(labels):
             x -= 6.2 * len(text) + 18
             y = self._top - 8
             self._drawing.add(Area([(x, y - 8), (x + 9, y - 8), (x + 9, y + 1), (x, y + 1)], color))

@@ -7,7 +7,7 @@ from keyframer.scene import Scene
 from keyframer.text import did_you_mean
 
 _NAMED = 8
-"""most clips listed in a message"""
+"""maximum number of clips listed in a message"""
 
 
 def listed_clips(scene: Scene) -> str:

@@ -36,15 +36,17 @@ def diff_scenes(a: Scene, b: Scene) -> Changes:
         before, after = _parts(a, kind), _parts(b, kind)
         for name in dict.fromkeys([*before, *after]):
             path = f"/{kind}/{name}"
-            one, other = before.get(name), after.get(name)
-            if one is None or other is None:
-                added = one is None
+            part_a, part_b = before.get(name), after.get(name)
+            if part_a is None or part_b is None:
+                added = part_a is None
                 changes.add(
                     Change("added" if added else "removed", kind, None if added else path, path if added else None)
                 )
                 continue
             fields = tuple(
-                FieldChange(field, one[field], other[field]) for field in one if not _same(one[field], other[field])
+                FieldChange(field, part_a[field], part_b[field])
+                for field in part_a
+                if not _same(part_a[field], part_b[field])
             )
             if fields:
                 changes.add(Change("changed", kind, path, path, fields))
@@ -110,7 +112,7 @@ def _seconds(times: Floats, rate: float) -> tuple[float, ...] | None:
 
 def _same(a: object, b: object) -> bool:
     if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(_same(one, other) for one, other in zip(a, b, strict=True))
+        return len(a) == len(b) and all(_same(value_a, value_b) for value_a, value_b in zip(a, b, strict=True))
     if isinstance(a, float) and isinstance(b, (float, int)):
         return a == b or abs(a - b) <= _CLOSE * max(abs(a), abs(b), 1.0)
     return a == b
@@ -251,8 +253,10 @@ def compare(
     tolerance: float | None = None,
     degrees: float | None = None,
 ) -> Comparison:
-    """Compare documents of one format record by record, glTF files value by value, and others by their scenes; compares
-    the motion of the scenes, too."""
+    """Return the differences between two files, and between the motion of their scenes.
+
+    Documents of one format are compared record by record, glTF files value by value, and others by their scenes.
+    """
     a, b = sides
     comparison = Comparison((format_name(a), format_name(b)), degrees=_DEGREES if degrees is None else degrees)
     values = [side.data for side in sides if isinstance(side, ImportedFile) and side.importer.holds_json]

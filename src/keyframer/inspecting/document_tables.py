@@ -62,8 +62,8 @@ def _overview(document: Document, size: int) -> Table:
     table.add("size in bytes", size)
     if document.dialect is not None:
         plain = to_plain(document.dialect)
-        words = ", ".join(f"{key} {value}" for key, value in plain.items()) if isinstance(plain, dict) else None
-        table.add("layout", words or str(document.dialect))
+        layout = ", ".join(f"{key} {value}" for key, value in plain.items()) if isinstance(plain, dict) else None
+        table.add("layout", layout or str(document.dialect))
     table.add("records", sum(1 for _ in document.find(Record)))
     if document.trailing:
         table.add("bytes after the end", len(document.trailing))
@@ -82,8 +82,8 @@ def _statistics(document: Document) -> tuple[Table, Table]:
         uninterpreted = uninterpreted_bytes(record)
         if uninterpreted:
             reason = record.reason if isinstance(record, Raw) else ""
-            why = reason or ("after the fields" if record.tail else "layout unknown")
-            raw.add(str(place), record.offset, uninterpreted, f"{type(record).__name__}: {why}")
+            cause = reason or ("after the fields" if record.tail else "layout unknown")
+            raw.add(str(place), record.offset, uninterpreted, f"{type(record).__name__}: {cause}")
     records = Table("records", TABLES["records"], ("segment", "record", "count"))
     for (segment, name), count in sorted(counts.items()):
         records.add(segment, name, count)
@@ -107,7 +107,7 @@ COLUMNS = (
 )  # fmt: skip
 
 _NAMED = 3
-"""most missing images that are named"""
+"""maximum number of missing images that are named"""
 
 
 def summary_of(opened: OpenedFile, tables: Sequence[Table], *, verdict: str, errors: int, warnings: int) -> Summary:

@@ -19,12 +19,14 @@ FONT = "Helvetica, Arial, sans-serif"
 _FINER = 2
 """a PNG is drawn this many times larger and then reduced, which smooths its lines"""
 _LONGEST = 300
-"""most characters of one text"""
+"""maximum number of characters of one text"""
 MOST_PIXELS = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
+    """A line through points."""
+
     points: Points
     color: str
     width: float = 1.0

@@ -16,14 +16,14 @@ _LONGEST = 16
 """longest list of numbers that is shown as one value: a matrix"""
 _LARGEST_INTEGER = 2**63
 _TIMES = 16
-"""most times that the bytes of a file are compared: views may overlap"""
+"""maximum number of times that the bytes of a file are compared: views may overlap"""
 
 
 def diff_gltf(a: bytes, b: bytes) -> Changes:
     """Return all differences. Lists are compared by index, because parts of glTF refer to each other by index."""
     changes = Changes()
-    one, other = (open_container(data, DEFAULT_LIMITS, Findings(DEFAULT_LIMITS, salvage=True)) for data in (a, b))
-    todo: list[tuple[str, Any, Any]] = [("", one.root.value, other.root.value)]
+    file_a, file_b = (open_container(data, DEFAULT_LIMITS, Findings(DEFAULT_LIMITS, salvage=True)) for data in (a, b))
+    todo: list[tuple[str, Any, Any]] = [("", file_a.root.value, file_b.root.value)]
     while todo:
         path, before, after = todo.pop()
         if type(before) is dict and type(after) is dict:
@@ -36,7 +36,7 @@ def diff_gltf(a: bytes, b: bytes) -> Changes:
             _compare(changes, path or "/", before, after)
             continue
         todo += reversed([pair for pair in pairs if pair[1] is not pair[2]])
-    _compare_views(changes, one, other)
+    _compare_views(changes, file_a, file_b)
     return changes
 
 
@@ -87,18 +87,18 @@ def _largest(before: Any, after: Any) -> float | None:
     return max(filter(math.isfinite, apart), default=None)
 
 
-def _compare_views(changes: Changes, one: Opened, other: Opened) -> None:
+def _compare_views(changes: Changes, file_a: Opened, file_b: Opened) -> None:
     """Compare the bytes of buffer views inside the files; views that differ in the JSON are listed already."""
-    before, after = one.root.value.get("bufferViews"), other.root.value.get("bufferViews")
-    if one.binary is None or other.binary is None or type(before) is not list or type(after) is not list:
+    before, after = file_a.root.value.get("bufferViews"), file_b.root.value.get("bufferViews")
+    if file_a.binary is None or file_b.binary is None or type(before) is not list or type(after) is not list:
         return
-    left = _TIMES * len(one.binary)
+    left = _TIMES * len(file_a.binary)
     for number, (a, b) in enumerate(zip(before, after, strict=False)):
         span = _byte_range(a)
         if a != b or span is None or left < 0:
             continue
         left -= span.stop - span.start
-        x, y = (np.frombuffer(binary, np.uint8)[span] for binary in (one.binary, other.binary))
+        x, y = (np.frombuffer(binary, np.uint8)[span] for binary in (file_a.binary, file_b.binary))
         common = min(len(x), len(y))
         differ = int(np.count_nonzero(x[:common] != y[:common])) + max(len(x), len(y)) - common
         if differ:

@@ -76,12 +76,12 @@ def identify(head: bytes, size: int, name: str, whole: Callable[[], bytes]) -> I
 def _identify_exchange_format(identity: Identity, head: bytes, name: str) -> None:
     """Recognise files of exchange formats, which can be loaded as scenes but have no documents."""
     for known in IMPORTERS:
-        why = call_plugin(known, known.sniff, head, name)
-        if why is not None:
+        reason = call_plugin(known, known.sniff, head, name)
+        if reason is not None:
             identity.format, identity.title, identity.damage = known.name, known.title, None
             identity.score = 1.0 if head[:4] == b"glTF" else 0.8
             identity.certainty = certainty(identity.score)
-            identity.reason = f"{why}; it can be loaded and converted, but is not kept byte for byte"
+            identity.reason = f"{reason}; it can be loaded and converted, but is not kept byte for byte"
             return
 
 

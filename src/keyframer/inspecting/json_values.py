@@ -26,7 +26,7 @@ def to_plain(value: object) -> object:
     if isinstance(value, bytes):
         return bytes_to_hex(value)
     if isinstance(value, (tuple, list)):
-        return [to_plain(item) for item in value]
+        return [to_plain(element) for element in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     raise TypeError(
@@ -87,7 +87,7 @@ def _from_sequence(value: object, origin: Any, items: tuple[Any, ...]) -> Any:
         items = items * len(value)
     if len(items) != len(value):
         raise ValueError(f"expected a list of {counted(len(items), 'value')}")
-    return origin(from_plain(item, expected) for item, expected in zip(value, items, strict=True))
+    return origin(from_plain(element, expected) for element, expected in zip(value, items, strict=True))
 
 
 def _from_object(value: object, cls: type[Any]) -> Any:

@@ -28,7 +28,7 @@ MOST_TIMES = 201
 SCALES = 1e-4
 """differences of scale below this are treated as equal"""
 MOST_VERTICES = 2_000_000
-"""most vertices x times compared of one node; larger meshes are compared by their nodes only"""
+"""maximum number of vertices x times compared of one node; larger meshes are compared by their nodes only"""
 
 
 @dataclass(eq=False)
@@ -98,14 +98,14 @@ def diff_motion(a: Scene, b: Scene) -> MotionDiff:
         by_name.setdefault(node.name, deque()).append(number)
     pairs: list[tuple[int, int]] = []
     for number, node in enumerate(a.nodes):
-        others = by_name.get(node.name)
-        if others:
-            pairs.append((number, others.popleft()))
+        same_name = by_name.get(node.name)
+        if same_name:
+            pairs.append((number, same_name.popleft()))
         else:
             difference.only_a.append(node.name)
     for block in blocks(pairs, len(times)):
         difference.nodes += _nodes(pose_a, turn_a, pose_b, turn_b, block, scale)
-    left = sorted(number for others in by_name.values() for number in others)
+    left = sorted(number for same_name in by_name.values() for number in same_name)
     difference.only_b.extend(b.nodes[number].name for number in left)
     return difference
 
@@ -201,9 +201,9 @@ def _angles(a: Floats, lengths_a: Floats, b: Floats, lengths_b: Floats) -> Float
     good = (lengths_a > 1e-12).all(axis=-1) & (lengths_b > 1e-12).all(axis=-1)
     out = np.zeros(good.shape)
     if good.any():
-        one = quat.from_matrix3(_rigid(a[good] / lengths_a[good][:, None, :]))
-        other = quat.from_matrix3(_rigid(b[good] / lengths_b[good][:, None, :]))
-        way = quat.multiply(quat.conjugate(one), other)
+        turn_a = quat.from_matrix3(_rigid(a[good] / lengths_a[good][:, None, :]))
+        turn_b = quat.from_matrix3(_rigid(b[good] / lengths_b[good][:, None, :]))
+        way = quat.multiply(quat.conjugate(turn_a), turn_b)
         half = np.arctan2(np.sqrt(np.sum(way[:, :3] ** 2, axis=1)), np.abs(way[:, 3]))
         out[good] = np.degrees(2 * half)
     return out
@@ -224,10 +224,10 @@ def _vertices(
     counts = [len(pose_a.scene.meshes[meshes[0]].positions), len(pose_b.scene.meshes[meshes[1]].positions)]
     if counts[0] != counts[1] or not counts[0] or counts[0] * len(pose_a.frames) > MOST_VERTICES:
         return None
-    one, other = pose_a.vertices(a), pose_b.vertices(b)
+    points_a, points_b = pose_a.vertices(a), pose_b.vertices(b)
     if turn_a is not None and turn_b is not None:
-        one, other = one @ turn_a[:3, :3].T, other @ turn_b[:3, :3].T
-    far = np.sqrt(np.sum((one - other * scale) ** 2, axis=2))
+        points_a, points_b = points_a @ turn_a[:3, :3].T, points_b @ turn_b[:3, :3].T
+    far = np.sqrt(np.sum((points_a - points_b * scale) ** 2, axis=2))
     return np.asarray(np.nan_to_num(far.max(axis=1)))
 
 
@@ -237,12 +237,16 @@ def motion_panels(diff: MotionDiff, distance: float, degrees: float, most: int =
     times = diff.times
     span = (float(times[0]), float(times[-1]) if len(times) > 1 else float(times[0]) + 1)
     panels: list[Panel] = []
-    for what, unit in (
+    for property_name, unit in (
         ("position", "distance in file units"),
         ("rotation", "degrees"),
         ("vertices", "largest distance"),
     ):
-        curves = [Curve(node.name[:24], times, values) for node in worst if (values := getattr(node, what)) is not None]
+        curves = [
+            Curve(node.name[:24], times, values)
+            for node in worst
+            if (values := getattr(node, property_name)) is not None
+        ]
         if any(curve.values.any() for curve in curves):
-            panels.append(Panel(f"difference of {what}", diff.unit, unit, span, curves))
+            panels.append(Panel(f"difference of {property_name}", diff.unit, unit, span, curves))
     return panels

@@ -22,7 +22,7 @@ _AROUND, _ABOVE = math.radians(32), math.radians(24)
 _MOST_DOTS = 240
 _MOST_KEYS = 1_000
 _LONGEST = 60
-"""most characters of the name of a path"""
+"""maximum number of characters of the name of a path"""
 _EDGES = [(a, b) for a in range(8) for b in range(a + 1, 8) if bin(a ^ b).count("1") == 1]
 """pairs of corners of a box that differ in one coordinate"""
 
@@ -132,8 +132,8 @@ def path_drawing(scene: Scene, paths: Sequence[Path], title: str = "") -> Drawin
             drawing.add(*(Mark(point, color, 3.0, "dot") for point in points))
         for key in path.keys:
             x, y, z = path.places[key].tolist()
-            words = f"key at {path.frames[key]:g}: {x:g}, {y:g}, {z:g}"
-            drawing.add(Mark(points[key], color, 6.0, "diamond", words))
+            tooltip = f"key at {path.frames[key]:g}: {x:g}, {y:g}, {z:g}"
+            drawing.add(Mark(points[key], color, 6.0, "diamond", tooltip))
         for end in sorted({0, len(points) - 1}):
             drawing.add(TextLabel((points[end][0] + 6, points[end][1] - 6), f"{path.frames[end]:g}", color, 10))
         drawing.add(TextLabel((WIDTH - 24, 24 + 15 * number), _short(path.name), color, 11, "end"))

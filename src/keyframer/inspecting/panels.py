@@ -18,9 +18,9 @@ from keyframer.text import counted, did_you_mean
 
 SAMPLES_PER_SEGMENT, MOST_SAMPLES = 24, 6_000
 MOST_COMPONENTS = 12
-"""most curves in one panel"""
+"""maximum number of curves in one panel"""
 MOST_KEYS = 2_000
-"""most keys marked in one panel"""
+"""maximum number of keys marked in one panel"""
 _NEAR = 1e-4
 """distance from a key at which its tangent is measured, as a fraction of the segment"""
 _SHAPED = (Interpolation.TCB, Interpolation.BEZIER, Interpolation.CUBIC)
@@ -62,7 +62,7 @@ class Key:
     curve: int
     time: float
     value: float
-    words: str
+    tooltip: str
     arriving: tuple[float, float] | None = None
     """end of the handle before the key (time, value); None without a tangent"""
     leaving: tuple[float, float] | None = None
@@ -153,8 +153,8 @@ def panel_of(
     times = _sample_times(keys, shown)
     curve = compile_track(track)
     values = rotation_vectors_degrees(curve(times)) if track.is_rotation else curve(times).reshape(len(times), -1)
-    words = f"{track.interpolation.value}, {counted(len(track.times), 'key')}, {track.wrap.value}"
-    panel = Panel(f"{title} ({words})", x_label, y_label, shown)
+    summary = f"{track.interpolation.value}, {counted(len(track.times), 'key')}, {track.wrap.value}"
+    panel = Panel(f"{title} ({summary})", x_label, y_label, shown)
     panel.keyed = (float(keys[0]), float(keys[-1])) if len(keys) else None
     for number in range(min(values.shape[1], MOST_COMPONENTS)):
         panel.curves.append(Curve(_component(track.kind, number, values.shape[1]), times, values[:, number]))
@@ -227,26 +227,26 @@ def _add_keys(panel: Panel, track: Track, times: Floats, values: Floats) -> None
         time = float(keys[at])
         if track.is_rotation:
             seam = track.wrap is not Wrap.SINGLE and 0 < at == len(keys) - 1  # after this key the next cycle starts
-            here = values[min(int(np.searchsorted(times, time)), len(times) - 1) - int(seam)]
+            key_values = values[min(int(np.searchsorted(times, time)), len(times) - 1) - int(seam)]
         else:
-            here = np.asarray(track.values, np.float64)[order[at]].reshape(-1)
+            key_values = np.asarray(track.values, np.float64)[order[at]].reshape(-1)
         handles: list[tuple[float, Floats] | None] = []
         for sign, length, value in zip((-1.0, 1.0), around, near_values, strict=True):
             if length <= 0:
                 handles.append(None)
                 continue
-            reached = rotation_vectors_degrees(value[None], here)[0] if track.is_rotation else value
-            handles.append((time + sign * length / 3, here + (reached - here) / (3 * _NEAR)))
+            reached = rotation_vectors_degrees(value[None], key_values)[0] if track.is_rotation else value
+            handles.append((time + sign * length / 3, key_values + (reached - key_values) / (3 * _NEAR)))
         for component in range(width):
-            number = float(here[component])
+            number = float(key_values[component])
             before, after = (
                 None
                 if handle is None or not np.isfinite(handle[1][component])
                 else (handle[0], float(handle[1][component]))
                 for handle in handles
             )
-            words = _description(track, int(order[at]), time, number)
-            panel.keys.append(Key(component, time, number, words, before, after))
+            tooltip = _description(track, int(order[at]), time, number)
+            panel.keys.append(Key(component, time, number, tooltip, before, after))
 
 
 def _description(track: Track, number: int, time: float, value: float) -> str:

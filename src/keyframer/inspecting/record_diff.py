@@ -24,7 +24,7 @@ from keyframer.wire.cursor import Place
 from keyframer.wire.record import Record, dump_fields
 
 MOST_CHANGES = 1_000
-"""most changes listed; all are counted"""
+"""maximum number of changes listed; all are counted"""
 _IDENTITY = ("name", "node_id", "id", "number")
 """fields that identify a record, in the record or in its direct children"""
 
@@ -42,6 +42,8 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class Change:
+    """One record that was added, removed, changed or moved."""
+
     kind: str
     """``added``, ``removed``, ``changed`` or ``moved``"""
     record: str
@@ -96,26 +98,28 @@ def diff_documents(a: Document, b: Document) -> Changes:
         pairs = _pairs(placed_a, placed_b, digests)
         latest = -1
         for index_a, index_b in pairs:
-            one = placed_a[index_a] if index_a is not None else None
-            other = placed_b[index_b] if index_b is not None else None
-            if one is None or other is None:
-                kind, record = ("added", other) if one is None else ("removed", one)
+            record_a = placed_a[index_a] if index_a is not None else None
+            record_b = placed_b[index_b] if index_b is not None else None
+            if record_a is None or record_b is None:
+                kind, record = ("added", record_b) if record_a is None else ("removed", record_a)
                 assert record is not None
                 path = str(record[0])
                 name = type(record[1]).__name__
-                changes.add(Change(kind, name, path if one else None, path if other else None))
+                changes.add(Change(kind, name, path if record_a else None, path if record_b else None))
                 continue
             assert index_b is not None
             if index_b < latest:
-                changes.add(Change("moved", type(one[1]).__name__, str(one[0]), str(other[0])))
+                changes.add(Change("moved", type(record_a[1]).__name__, str(record_a[0]), str(record_b[0])))
             latest = max(latest, index_b)
-            if digests[id(one[1])] == digests[id(other[1])]:
+            if digests[id(record_a[1])] == digests[id(record_b[1])]:
                 continue
-            differing = tuple(_changed_fields(one[1], other[1]))
+            differing = tuple(_changed_fields(record_a[1], record_b[1]))
             if differing:
-                changes.add(Change("changed", type(one[1]).__name__, str(one[0]), str(other[0]), differing))
-            if one[1].children or other[1].children:
-                todo.append((one[1].children, other[1].children, one[0], other[0]))
+                changes.add(
+                    Change("changed", type(record_a[1]).__name__, str(record_a[0]), str(record_b[0]), differing)
+                )
+            if record_a[1].children or record_b[1].children:
+                todo.append((record_a[1].children, record_b[1].children, record_a[0], record_b[0]))
     return changes
 
 
@@ -155,10 +159,10 @@ def _pairs(
 def _identity(record: Record) -> Hashable:
     """Return the names and numbers that identify a record."""
     identifiers: list[Hashable] = []
-    for one in (record, *record.children[:8]):
-        for plan in one.plan.fields:
+    for candidate in (record, *record.children[:8]):
+        for plan in candidate.plan.fields:
             if plan.name in _IDENTITY:
-                value = getattr(one, plan.name)
+                value = getattr(candidate, plan.name)
                 if isinstance(value, (bytes, int)):
                     identifiers.append(value)
     return tuple(identifiers)
@@ -183,9 +187,9 @@ def _digest(records: Sequence[Record], digests: dict[int, bytes]) -> None:
 def _changed_fields(a: Record, b: Record) -> Iterator[FieldChange]:
     before, after = _shown(a), _shown(b)
     for name in dict.fromkeys([*before, *after]):
-        one, other = before.get(name), after.get(name)
-        if json.dumps(one) != json.dumps(other):
-            yield _field_change(name, one, other)
+        value_a, value_b = before.get(name), after.get(name)
+        if json.dumps(value_a) != json.dumps(value_b):
+            yield _field_change(name, value_a, value_b)
 
 
 def _shown(record: Record) -> dict[str, object]:
@@ -200,7 +204,7 @@ def _shown(record: Record) -> dict[str, object]:
 
 def _field_change(name: str, a: object, b: object) -> FieldChange:
     if isinstance(a, list) and isinstance(b, list):
-        entries = sum(1 for one, other in zip(a, b, strict=False) if one != other) + abs(len(a) - len(b))
+        entries = sum(1 for entry_a, entry_b in zip(a, b, strict=False) if entry_a != entry_b) + abs(len(a) - len(b))
         largest = _largest(a, b)
         return FieldChange(
             name, counted(len(a), "entry"), f"{counted(len(b), 'entry')}, {entries} different", entries, largest
@@ -210,11 +214,11 @@ def _field_change(name: str, a: object, b: object) -> FieldChange:
 
 def _largest(a: list[object], b: list[object]) -> float | None:
     """Return the largest difference of numbers in lists of one shape; None if it is 0 or not finite."""
-    one, other = _numbers(a), _numbers(b)
-    if len(one) != len(other) or not len(one):
+    numbers_a, numbers_b = _numbers(a), _numbers(b)
+    if len(numbers_a) != len(numbers_b) or not len(numbers_a):
         return None
     with np.errstate(all="ignore"):
-        largest = float(np.nanmax(np.abs(one - other), initial=0.0))
+        largest = float(np.nanmax(np.abs(numbers_a - numbers_b), initial=0.0))
     return largest if 0 < largest < np.inf else None
 
 

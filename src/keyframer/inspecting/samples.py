@@ -22,15 +22,15 @@ _LAST_TIME = 1e9
 """largest time that can be sampled"""
 _MOST_FRAMES = 1_000_000
 _USUAL_FRAMES = 101
-"""most frames sampled by default"""
+"""maximum number of frames sampled by default"""
 _WHOLE = 1e-6
 """frames this close to a whole number are treated as whole"""
 _MOST = 1_000
-"""most characters of a name"""
+"""maximum number of characters of a name"""
 _BLOCK = 4096
 """matrices computed at once"""
 _LONGEST_NAME_IN_ARRAYS = 255
-"""most characters of a name in arrays, where all names take the space of the longest"""
+"""maximum number of characters of a name in arrays, where all names take the space of the longest"""
 
 T = TypeVar("T")
 

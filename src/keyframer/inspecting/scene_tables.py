@@ -68,9 +68,9 @@ def _table(name: str, columns: tuple[str, ...], rows: list[list[Cell]], depths: 
 
 def _overview(scene: Scene) -> Table:
     rows: list[list[Cell]] = [["axes", str(scene.space)], ["unit", scene.space.unit]]
-    for what in ("title", "author", "copyright"):
-        if getattr(scene, what):
-            rows.append([what, getattr(scene, what)])
+    for name in ("title", "author", "copyright"):
+        if getattr(scene, name):
+            rows.append([name, getattr(scene, name)])
     for clip in scene.clips:
         keys = sum(len(channel.track.times) for channel in clip.channels)
         seconds = (clip.end - clip.start) / clip.rate
@@ -265,7 +265,7 @@ def _raw_channels(scene: Scene) -> Table:
 
 COLUMNS = ("name", "status", "found", "rule", "image", "used by", "note")
 _SHOWN = 4
-"""most users of one image that are named"""
+"""maximum number of users of one image that are named"""
 
 
 def texture_table(scene: Scene, finder: TextureFinder | None) -> Table:

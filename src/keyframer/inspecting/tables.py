@@ -11,11 +11,11 @@ from keyframer.formats.kit.summary_tables import Cell, Table
 from keyframer.text import safe_text, show_name
 
 SHORT = 60
-"""most characters of a name in text for people"""
+"""maximum number of characters of a name in text for people"""
 MEDIUM = 200
-"""most characters of other text for people"""
+"""maximum number of characters of other text for people"""
 LONG = 1_000
-"""most characters of a cell for programs"""
+"""maximum number of characters of a cell for programs"""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "|", "%")
 _MARKUP = str.maketrans({mark: "\\" + mark for mark in "\\`*_{}[]<>|#!~$&:@"})
@@ -115,8 +115,8 @@ def aligned(table: Table, encoding: str | None = None, width: int | None = None)
         parts = [line]
         if any(map(gt, map(len, line), widths)):
             cells = (_wrapped(cell, room) for cell, room in zip(line, widths, strict=True))
-            parts = [list(some) for some in zip_longest(*cells, fillvalue="")]
-        yield from (pattern.format(*some).rstrip() for some in parts)
+            parts = [list(parallel) for parallel in zip_longest(*cells, fillvalue="")]
+        yield from (pattern.format(*parallel).rstrip() for parallel in parts)
 
 
 def _widths(lines: list[list[str]], count: int, width: int | None) -> list[int] | None:

@@ -278,23 +278,23 @@ def _records(known: Format, value: object) -> tuple[list[Record], list[tuple[Pat
     return records, places
 
 
-def _record(types: Mapping[str, type[Any]], item: object, path: Path) -> tuple[Record, list[object]]:
-    if not isinstance(item, dict):
+def _record(types: Mapping[str, type[Any]], value: object, path: Path) -> tuple[Record, list[object]]:
+    if not isinstance(value, dict):
         raise _InvalidValue(path, "expected an object")
-    name = item.get("record")
+    name = value.get("record")
     if not isinstance(name, str) or name not in types:
         raise _InvalidValue((*path, "record"), f"unknown record {name!r}" if name else "expected the name of a record")
     cls = types[name]
     extras = extra_attributes(cls)
-    _known_keys(item, path, (*_PARTS, *INFORMATION, *extras))
+    _known_keys(value, path, (*_PARTS, *INFORMATION, *extras))
     record: Record = cls()
     for attribute, (expected, _) in extras.items():
-        if attribute in item:
+        if attribute in value:
             try:
-                setattr(record, attribute, from_plain(item[attribute], expected))
+                setattr(record, attribute, from_plain(value[attribute], expected))
             except ValueError as error:
                 raise _InvalidValue((*path, attribute), str(error)) from None
-    fields = item.get("fields", {})
+    fields = value.get("fields", {})
     if not isinstance(fields, dict):
         raise _InvalidValue((*path, "fields"), "expected an object")
     try:
@@ -303,8 +303,8 @@ def _record(types: Mapping[str, type[Any]], item: object, path: Path) -> tuple[R
         raise _InvalidValue(
             (*path, "fields", error.name, *_entry(fields.get(error.name), error)), error.reason
         ) from None
-    record.tail = _bytes(item.get("tail", ""), (*path, "tail"))
-    return record, _list(item.get("children", []), (*path, "children"))
+    record.tail = _bytes(value.get("tail", ""), (*path, "tail"))
+    return record, _list(value.get("children", []), (*path, "children"))
 
 
 def _entry(value: object, error: FieldError) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from keyframer.text import bytes_to_hex
 from keyframer.wire.record import Record, dump_fields
 
 WIDTH = 120
-"""most characters of a value on one line, without indentation"""
+"""maximum number of characters of a value on one line, without indentation"""
 _NUMBERS_A_LINE = 16
 
 

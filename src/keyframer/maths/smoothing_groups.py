@@ -85,7 +85,7 @@ def clusters_of_meshes(
 
 
 def _joined(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
-    """Clusters of 3 F corners of faces with masks, none of them 0."""
+    """Return clusters of 3 F corners of faces with masks, none of them 0."""
     kinds, kind = distinct(mask)
     if len(kinds) == 1:
         return dense(vertex)[:2]
@@ -101,8 +101,8 @@ def _joined(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
     undecided = ~common & (np.add.reduceat(reach, begins) != every)  # neither all joined by one bit nor all separate
     group = np.cumsum(new) - 1
     if undecided.any():
-        some = undecided.take(group)
-        reach[some] = _reached(owner[some], reach[some], bits)
+        members = undecided.take(group)
+        reach[members] = _reached(owner[members], reach[members], bits)
     reach = np.where(common.take(group), every.take(group), reach)
     order = np.lexsort((reach, owner))
     fresh = _changes(owner.take(order)) | _changes(reach.take(order))

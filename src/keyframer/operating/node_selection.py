@@ -119,7 +119,12 @@ def merge(clip: Scene, model: Scene, *, by: str = "name") -> Scene:
     else:
         place = {number: number for number in range(min(len(clip.nodes), len(model.nodes)))}
     clips = [
-        replace(clip, channels=[Channel(place[one.node], one.track) for one in clip.channels if one.node in place])
+        replace(
+            clip,
+            channels=[
+                Channel(place[channel.node], channel.track) for channel in clip.channels if channel.node in place
+            ],
+        )
         for clip in turned.clips
     ]
     if not any(clip.channels for clip in clips):

@@ -157,11 +157,11 @@ def _reversed(track: Track, total: float) -> Track:
     reversed_track = replace(track, times=total - track.times[::-1], values=track.values[::-1], **columns)  # type: ignore[arg-type]
     relative = (RotationForm.AXIS_ANGLE_RELATIVE, RotationForm.QUATERNION_RELATIVE)
     if track.form in relative:
-        reversed_track.values, reversed_track.form = _turned_back(track), RotationForm.AXIS_ANGLE_RELATIVE
+        reversed_track.values, reversed_track.form = _reversed_rotations(track), RotationForm.AXIS_ANGLE_RELATIVE
     return reversed_track
 
 
-def _turned_back(track: Track) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def _reversed_rotations(track: Track) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """Return the last rotation, then every increment inverted."""
     axes, angles = increments(track)
     axis, angle = quat.to_axis_angle(absolute(track)[-1:])
@@ -197,7 +197,7 @@ def change_rate(scene: Scene, frames_per_second: float) -> Scene:
         near = np.rint(times)
         times = np.where(np.abs(times - near) < 1e-9 * np.maximum(1.0, np.abs(near)), near, times)
         if track.interpolation is not Interpolation.SAMPLED or len(times) < 2 or not np.mod(times, 1).any():
-            return replace(track, times=times, **_steeper(track, factor))
+            return replace(track, times=times, **_scaled_tangents(track, factor))
         frames = np.arange(math.ceil(times[0]), math.ceil(times[-1]) + 1.0)
         values = compile_track(track)(frames / factor)
         return replace(track, times=frames, values=values)
@@ -209,7 +209,7 @@ def change_rate(scene: Scene, frames_per_second: float) -> Scene:
     return map_tracks(scene, change, **times, **frame, **lost)
 
 
-def _steeper(track: Track, factor: float) -> dict[str, Any]:
+def _scaled_tangents(track: Track, factor: float) -> dict[str, Any]:
     """Scale tangents, which are slopes, with the unit of time."""
     if track.tangents_in is None or track.tangents_out is None:
         return {}

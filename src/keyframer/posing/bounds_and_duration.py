@@ -177,9 +177,9 @@ def _add_rigid(box: _Box, scene: Scene, numbers: list[int], world: Floats) -> No
     for count, members in alike.items():
         step = max(1, _AT_ONCE // max(count * len(world), 1))
         for begin in range(0, len(members) if count else 0, step):
-            some = members[begin : begin + step]
-            points = np.stack([_own_points(scene, number) for number in some])
-            box.add(affine.transform_points(world[:, some], points).reshape(-1, 3))
+            block = members[begin : begin + step]
+            points = np.stack([_own_points(scene, number) for number in block])
+            box.add(affine.transform_points(world[:, block], points).reshape(-1, 3))
 
 
 def _own_points(scene: Scene, number: int) -> Floats:

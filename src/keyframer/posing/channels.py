@@ -30,7 +30,7 @@ class AnimatedChannels:
     slots: Indices | slice
 
     def values(self, samples: Samples) -> Floats:
-        """Return (T, nodes, k)."""
+        """Return the values of the nodes at the sampled times, (T, nodes, k)."""
         return samples[self.family][:, self.slots]
 
 
@@ -38,7 +38,7 @@ class StillValues(Mapping[int, Floats]):
     """The values of constant channels by node: columns of nodes and values, for each width of values."""
 
     def __init__(self, parts: Iterable[tuple[Indices, Floats]]) -> None:
-        self._parts = [_rising(nodes, values) for nodes, values in parts]
+        self._parts = [_sorted_by_node(nodes, values) for nodes, values in parts]
 
     def put_into(self, rows: Floats, first: int = 0) -> None:
         """Set the rows of the nodes that have a value; ``rows`` are those of nodes from ``first`` on."""
@@ -46,8 +46,8 @@ class StillValues(Mapping[int, Floats]):
             if first == 0 and nodes[-1] < len(rows):  # as in all scenes but huge ones
                 rows[nodes] = values
                 continue
-            here = slice(*np.searchsorted(nodes, (first, first + len(rows))))
-            rows[nodes[here] - first] = values[here]
+            inside = slice(*np.searchsorted(nodes, (first, first + len(rows))))
+            rows[nodes[inside] - first] = values[inside]
 
     @cached_property
     def _value_of(self) -> dict[int, Floats]:
@@ -74,14 +74,14 @@ class Channels:
     def __init__(self, clip: Clip, node_count: int) -> None:
         channels = _of_nodes(clip, node_count)
         single = _single_keys(channels)
-        others = [channel for channel in channels if len(channel.track.times) != 1] if single else channels
-        self.bank = CurveBank([channel.track for channel in others])
+        compiled = [channel for channel in channels if len(channel.track.times) != 1] if single else channels
+        self.bank = CurveBank([channel.track for channel in compiled])
         """the tracks that may change"""
         self.still: dict[str, StillValues] = {}
         """kind to node to constant value (k,)"""
         self.animated: dict[str, list[AnimatedChannels]] = {}
         """kind to animated channels"""
-        places = _places(others, self.bank)
+        places = _places(compiled, self.bank)
         for kind in dict.fromkeys((*single, *places)):
             self._sort(kind, places.get(kind, {}), single.get(kind, []))
 
@@ -112,10 +112,10 @@ class Channels:
         taken: dict[str, Flags] = {}
         parts: dict[str, list[tuple[Indices, Floats]]] = {}
         for end in range(len(channels), 0, -CHANNELS_PER_BLOCK):  # in reverse: the later of two counts
-            some = channels[max(0, end - CHANNELS_PER_BLOCK) : end]
-            bank = CurveBank([channel.track for channel in some], moment=time)
+            block = channels[max(0, end - CHANNELS_PER_BLOCK) : end]
+            bank = CurveBank([channel.track for channel in block], moment=time)
             values = bank.evaluate([time])
-            for kind, places in _places(some, bank).items():
+            for kind, places in _places(block, bank).items():
                 done = taken.setdefault(kind, np.zeros(node_count, bool))
                 slots: dict[str, dict[int, int]] = {}
                 for node, place in places.items():
@@ -151,8 +151,10 @@ class Channels:
 
 
 def _single_keys(channels: Sequence[Channel]) -> dict[str, list[tuple[Indices, Floats]]]:
-    """Kind to nodes and values of the channels that are a single key, as most are: they need no curve. Nothing where
-    this takes a closer look: a key that is not usable, or two channels of a kind on one node."""
+    """Return nodes and values of the channels with a single key, by kind. Most channels have one key and need no curve.
+
+    The result is empty if one of these keys is not usable, or if a node has two channels of a kind.
+    """
     groups: dict[tuple[str, RotationForm, int], tuple[list[int], list[Track]]] = {}
     seen: set[tuple[int, str]] = set()
     for channel in channels:
@@ -189,7 +191,7 @@ def _places(channels: Sequence[Channel], bank: CurveBank) -> dict[str, dict[int,
     return places
 
 
-def _rising(nodes: Indices, values: Floats) -> tuple[Indices, Floats]:
+def _sorted_by_node(nodes: Indices, values: Floats) -> tuple[Indices, Floats]:
     """Return both arrays sorted by node."""
     if (nodes[1:] > nodes[:-1]).all():
         return nodes, values

@@ -36,20 +36,20 @@ class Locals:
         """(nodes, 4, 4)"""
         rotation, scale, axes = (np.empty((len(turning), width)) for width in (4, 3, 4))
         for begin in range(0, len(nodes), _NODES_PER_BLOCK):
-            some = slice(begin, begin + _NODES_PER_BLOCK)
-            parts = _stated_parts(nodes[some], has_axes)
+            block = slice(begin, begin + _NODES_PER_BLOCK)
+            parts = _stated_parts(nodes[block], has_axes)
             for kind, rows in parts.items():
                 channels.set_still(kind, rows, begin)
             parts["rotation"] = quat.normalise(parts["rotation"])
-            self.rest[some] = affine.compose(
+            self.rest[block] = affine.compose(
                 parts["position"], parts["rotation"], parts["scale"], parts.get("scale_axes")
             )
             if not len(turning):
                 continue
-            here = slice(*np.searchsorted(turning, (begin, begin + _NODES_PER_BLOCK)))
+            turning_block = slice(*np.searchsorted(turning, (begin, begin + _NODES_PER_BLOCK)))
             for kind, kept in (("rotation", rotation), ("scale", scale), ("scale_axes", axes)):
                 if kind in parts:
-                    kept[here] = parts[kind][turning[here] - begin]
+                    kept[turning_block] = parts[kind][turning[turning_block] - begin]
         self.moving = channels.moving_nodes(("position", "rotation", "scale", "scale_axes"))
         """the nodes with an animated local matrix, in ascending order"""
         self._moving_rest = self.rest[self.moving]

@@ -9,6 +9,8 @@ from keyframer.fields import dataclass
 
 
 class Direction(Enum):
+    """The direction of playback."""
+
     FORWARD = "forward"
     BACKWARD = "backward"
     ALTERNATING = "alternating"

@@ -75,7 +75,7 @@ def pose(
     if (times is None) == (frames is None):
         raise ValueError("give either times (seconds) or frames")
     rig = rig or Rig(scene, clip)
-    seconds, whole = _both(rig.clip, times, frames)
+    seconds, whole = _seconds_and_frames(rig.clip, times, frames)
     count = len(whole)
     with np.errstate(over="ignore", invalid="ignore"):  # extreme rates
         moments = whole if rig.clip.units_per_frame == 1 else whole * rig.clip.units_per_frame
@@ -98,7 +98,7 @@ def pose(
     )
 
 
-def _both(clip: Clip, times: npt.ArrayLike | None, frames: npt.ArrayLike | None) -> tuple[Floats, Floats]:
+def _seconds_and_frames(clip: Clip, times: npt.ArrayLike | None, frames: npt.ArrayLike | None) -> tuple[Floats, Floats]:
     """Return seconds and frames of the same moments.
 
     Seconds of a whole frame give exactly that frame: a jump or a visibility key may be there.

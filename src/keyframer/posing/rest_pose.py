@@ -119,26 +119,26 @@ class RestPose:
         order = self.order
         chosen = np.zeros(len(row_of), bool)
         chosen[nodes] = True
-        some = order.flat[chosen[order.flat]]
-        level, parents, rows = order.level_of[some], order.parents[some], row_of[some]
-        sort = np.where(parents < 0, 0, np.where(rows >= 0, 1, 2))
-        sort[(parents < 0) & (rows < 0)] = 3  # a root at rest that is only aimed: its position is known
-        key = level * 4 + sort
-        del level, sort
+        ordered = order.flat[chosen[order.flat]]
+        level, parents, rows = order.level_of[ordered], order.parents[ordered], row_of[ordered]
+        priority = np.where(parents < 0, 0, np.where(rows >= 0, 1, 2))
+        priority[(parents < 0) & (rows < 0)] = 3  # a root at rest that is only aimed: its position is known
+        key = level * 4 + priority
+        del level, priority
         if (key[1:] < key[:-1]).any():
             by_key = np.argsort(key, kind="stable")
-            some, parents, rows, key = some[by_key], parents[by_key], rows[by_key], key[by_key]
+            ordered, parents, rows, key = ordered[by_key], parents[by_key], rows[by_key], key[by_key]
         starts = [0, *(np.flatnonzero(key[1:] != key[:-1]) + 1).tolist()]
         plan = [Level([], []) for _ in range(int(key[-1]) // 4 + 1)]
         for start, end, what in zip(starts, [*starts[1:], len(key)], key[starts].tolist(), strict=True):
             if what % 4 < 3:
                 carried = what % 4 == 2
-                numbers = as_slice(some[start:end])
+                numbers = as_slice(ordered[start:end])
                 over = None if what % 4 == 0 else _shared(parents[start:end])
                 plan[what // 4].groups.append(
                     Group(numbers, over, numbers if carried else as_slice(rows[start:end]), carried)
                 )
-        for node in some[self._aimed[some]].tolist():
+        for node in ordered[self._aimed[ordered]].tolist():
             plan[int(order.level_of[node])].aimed.append(node)
         return [step for step in plan if step.groups or step.aimed]
 

@@ -136,8 +136,8 @@ class Rig(RestPose):
         with np.errstate(all="ignore"):  # extreme but finite keys may overflow; other nodes must not be affected
             for begin in range(0, count, step):
                 part = out[begin : begin + step]
-                some = samples if step >= count else {k: v[begin : begin + step] for k, v in samples.items()}
-                self._place(self._moving_levels, self.locals.at(some, len(part)), part, some)
+                block_samples = samples if step >= count else {k: v[begin : begin + step] for k, v in samples.items()}
+                self._place(self._moving_levels, self.locals.at(block_samples, len(part)), part, block_samples)
         return out
 
     def _find_moving(self, rows: Indices) -> Flags:

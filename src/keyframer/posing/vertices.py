@@ -122,11 +122,11 @@ def _multiply(rows: Floats, used: Indices, block: Floats, out: Floats) -> None:
     step = max(1, PRODUCTS_AT_ONCE // max(3 * block.size, 1))
     for start in range(0, len(rows), TIMES_PER_BLOCK):
         count = min(TIMES_PER_BLOCK, len(rows) - start)
-        some = rows[start : start + count, :, used].reshape(count, 3, height)
+        bone_rows = rows[start : start + count, :, used].reshape(count, 3, height)
         moved = np.empty((count, 3, width))
         even = count - count % step
         together = (even // step, 3 * step)
-        np.matmul(some[:even].reshape(*together, height), block, out=moved[:even].reshape(*together, width))
-        np.matmul(some[even:], block, out=moved[even:])
+        np.matmul(bone_rows[:even].reshape(*together, height), block, out=moved[:even].reshape(*together, width))
+        np.matmul(bone_rows[even:], block, out=moved[even:])
         for axis in range(3):  # numpy is slow on a last axis of length 3
             out[start : start + count, :, axis] = moved[:, axis]

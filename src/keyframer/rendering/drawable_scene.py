@@ -69,11 +69,11 @@ def _solids(begin: Floats, end: Floats, thick: Floats, knot: float) -> Floats:
     spare = np.eye(3)[np.argmin(np.abs(way), axis=1)]
     side = np.cross(way, spare)
     side /= _length(side)[:, None]
-    other = np.cross(way, side)
+    across = np.cross(way, side)
     middle = begin + (end - begin) * knot
     out = np.empty((len(begin), 6, 3))
     out[:, 0], out[:, 5] = begin, end
-    for place, direction in enumerate((side, other, -side, -other), start=1):
+    for place, direction in enumerate((side, across, -side, -across), start=1):
         out[:, place] = middle + direction * thick[:, None]
     return out
 

@@ -25,7 +25,7 @@ OPAQUE = ("jpg", "mp4")
 _TICK = 20
 """milliseconds: pictures of an MP4 last a multiple of this, at most 50 per second"""
 _MOST_TICKS = 3_000
-"""most pictures passed to ffmpeg; a longer film has longer ticks"""
+"""maximum number of pictures passed to ffmpeg; a longer film has longer ticks"""
 SHORTEST_MILLISECONDS = 20
 """browsers slow down shorter pictures"""
 _LONGEST_MILLISECONDS = 600_000
@@ -126,8 +126,8 @@ def _mp4(pictures: Sequence[Image], milliseconds: Sequence[int]) -> bytes:
                 program.stdin.close()
         if program.returncode:
             output.seek(0)
-            words = output.read(10_000).decode("utf-8", "replace").strip().splitlines()
-            raise ValueError(f"ffmpeg failed: {words[-1] if words else f'exit code {program.returncode}'}")
+            lines = output.read(10_000).decode("utf-8", "replace").strip().splitlines()
+            raise ValueError(f"ffmpeg failed: {lines[-1] if lines else f'exit code {program.returncode}'}")
         with open(target, "rb") as stream:
             return stream.read()
 
@@ -140,10 +140,10 @@ def _with_palette(pictures: Sequence[Image]) -> list[Image]:
 
     if pictures[0].mode == "RGBA":
         return [_with_binary_alpha(picture) for picture in pictures]
-    some = pictures[:: max(1, len(pictures) // 8)]
-    width, height = some[0].size
-    strip = Image.new("RGB", (width, height * len(some)))
-    for number, picture in enumerate(some):
+    selection = pictures[:: max(1, len(pictures) // 8)]
+    width, height = selection[0].size
+    strip = Image.new("RGB", (width, height * len(selection)))
+    for number, picture in enumerate(selection):
         strip.paste(picture, (0, number * height))
     palette = strip.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     return [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]

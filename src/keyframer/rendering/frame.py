@@ -21,7 +21,7 @@ Opaque = tuple[Indices, SurfaceSamples]
 """index of the surface sample of each pixel of the large picture, -1 for none, and the samples"""
 
 LAYERS = 12
-"""most translucent faces seen through each other"""
+"""maximum number of translucent faces seen through each other"""
 _DARK, _BRIGHT = 0.45, 1.0
 """mean light below which light is added, and light of the brightest tenth above which it is reduced"""
 _AIM, _MEAN_OF_STUDIO = 0.55, 0.65

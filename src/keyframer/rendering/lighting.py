@@ -32,6 +32,8 @@ class Lamp:
 
 @dataclass(frozen=True, slots=True)
 class Lighting:
+    """The light on a scene: ambient light and lamps."""
+
     lamps: tuple[Lamp, ...]
     ambient: tuple[float, float, float]
 

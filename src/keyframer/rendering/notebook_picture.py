@@ -29,13 +29,15 @@ def pose_html(pose: Pose) -> str:
 def _html(scene: Scene, frame: float | None) -> str:
     names = [_escape_markup(node.name) for node in scene.nodes[:_MOST_NAMES]]
     more = f" and {len(scene.nodes) - _MOST_NAMES} more" if len(scene.nodes) > _MOST_NAMES else ""
-    words = f"<code>{_escape_markup(repr(scene))}</code><p>{', '.join(names)}{more}</p>"
+    description = f"<code>{_escape_markup(repr(scene))}</code><p>{', '.join(names)}{more}</p>"
     try:
         data = encode_still(render(scene, frame=frame, size=_SIZE))
     except FormatError as error:
-        return f"<div>{words}<p>{_escape_markup(str(error))}</p></div>"
+        return f"<div>{description}<p>{_escape_markup(str(error))}</p></div>"
     picture = base64.b64encode(data).decode()
-    return f'<div><img width="{_SIZE}" height="{_SIZE}" alt="" src="data:image/png;base64,{picture}">{words}</div>'
+    return (
+        f'<div><img width="{_SIZE}" height="{_SIZE}" alt="" src="data:image/png;base64,{picture}">{description}</div>'
+    )
 
 
 def _escape_markup(text: str) -> str:

@@ -13,6 +13,8 @@ _PICTURES_A_SECOND, _MOST_PICTURES = 15, 90
 
 @dataclass(frozen=True)
 class Presentation:
+    """The kind of picture, and the frames that it shows."""
+
     kind: str = "png"
     """one of `STILL`, or one of `ANIMATED` for a playback"""
     sheet: tuple[int, int] | None = None

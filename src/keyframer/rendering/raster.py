@@ -117,9 +117,9 @@ def fragments(screen: Screen, chosen: Indices, width: int, height: int) -> Itera
         slopes = np.nan_to_num((x[:, [1, 2, 2]] - x[:, [0, 0, 1]]) / (y[:, [1, 2, 2]] - y[:, [0, 0, 1]]))
     plane = _planes(screen, chosen)
     for begin, end in _portions(rows, ROWS_AT_ONCE):
-        some = slice(begin, end)
-        triangle = np.repeat(np.arange(begin, end), rows[some])
-        row = _counting(rows[some]) + first[triangle]
+        portion = slice(begin, end)
+        triangle = np.repeat(np.arange(begin, end), rows[portion])
+        row = _counting(rows[portion]) + first[triangle]
         middle = np.asarray(row + 0.5, np.float64)
         left, right = _run(x, y, slopes, triangle, middle)
         start = np.clip(np.ceil(left - 0.5), 0, width).astype(np.int64)
@@ -207,11 +207,11 @@ class DepthBuffer:
         nearest = screen.closeness[chosen].max(axis=1, initial=0.0)
         chosen = chosen[np.argsort(-nearest, kind="stable")]
         for begin, end in _portions(self._boxes(screen, chosen), BOXES_AT_ONCE):
-            some = chosen[begin:end]
-            some = some[screen.closeness[some].max(axis=1, initial=0.0) >= self.closeness.min()]
-            if not len(some) or self.left < 0:
+            portion = chosen[begin:end]
+            portion = portion[screen.closeness[portion].max(axis=1, initial=0.0) >= self.closeness.min()]
+            if not len(portion) or self.left < 0:
                 return
-            for pixel, triangle, near in fragments(screen, some, self.width, self.height):
+            for pixel, triangle, near in fragments(screen, portion, self.width, self.height):
                 self.take(len(pixel))
                 np.maximum.at(self.closeness, pixel, near)
                 front = np.flatnonzero(near == self.closeness[pixel])  # half as much work as with flags

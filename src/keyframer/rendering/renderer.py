@@ -31,7 +31,7 @@ Rgb = tuple[int, int, int]
 
 NEUTRAL: Rgb = (226, 229, 234)
 LARGEST = 4096
-"""most pixels along one side of a picture"""
+"""maximum number of pixels along one side of a picture"""
 _SAMPLES = 12
 """number of frames that a fitted view includes"""
 _LEAST_SEEN = 0.015
@@ -41,9 +41,9 @@ _FILLED = 0.25
 in 3 of 58 corpus files with cameras they point past the objects
 """
 _MOST_CAMERAS = 16
-"""most cameras that are tried"""
+"""maximum number of cameras that are tried"""
 _MOST_OF_ONE = 0.97
-"""most of the picture that one object among others may cover"""
+"""largest part of the picture that one object among others may cover"""
 _LABEL, _AROUND_LABEL = (24, 26, 30), (255, 255, 255)
 """dark with a bright outline, so that frame numbers are readable on any picture"""
 
@@ -194,7 +194,7 @@ class Renderer:
             return render_frame(self.stage, moment, 0, self._view(moment), width, height, self._exposure, finer)
 
     def exposure(self) -> tuple[float, float]:
-        """The added studio light and the factor of all light, determined with the first picture."""
+        """Return the added studio light and the factor of all light, determined with the first picture."""
         if self._exposure.fill is None:
             self._draw(self.default_frame)
         return self._exposure.fill or 0.0, self._exposure.gain
@@ -220,8 +220,8 @@ class Renderer:
         for number, (frame, picture) in enumerate(zip(frames, self.pictures(frames), strict=True)):
             left, top = number % columns * width, number // columns * height
             sheet.paste(picture, (left, top))
-            place, words = (left + size // 3, top + size // 4), f"{frame:.4g}"
-            draw.text(place, words, fill=_LABEL, font=font, stroke_width=-(-size // 8), stroke_fill=_AROUND_LABEL)
+            place, label = (left + size // 3, top + size // 4), f"{frame:.4g}"
+            draw.text(place, label, fill=_LABEL, font=font, stroke_width=-(-size // 8), stroke_fill=_AROUND_LABEL)
         return sheet
 
     def _view(self, moment: Pose) -> View:

@@ -77,7 +77,7 @@ class Shader:
         return np.asarray(np.round(np.clip(level, -40, 40)), np.int64)
 
     def shares(self, pixel: Indices, triangle: Indices) -> tuple[Floats, Floats]:
-        """(3, n) of the face's corners, right in perspective, and (3, n) of the corners on the picture."""
+        """Return barycentric coordinates of pixels, (3, n) each: in the face, and on the picture."""
         start = self._start.take(triangle, axis=1)
         x = (pixel % self._width) + 0.5 - start[0]
         y = (pixel // self._width) + 0.5 - start[1]

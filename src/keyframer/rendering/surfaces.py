@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 1024
-"""most pixels along the longer side; more is never visible in pictures of this size"""
+"""maximum number of pixels along the longer side; more is never visible in pictures of this size"""
 
 
 class MipMaps:
@@ -46,8 +46,8 @@ class MipMaps:
         out = np.empty((len(u), 4), np.float32)
         level = np.clip(level, 0, len(self.levels) - 1)
         for number in np.unique(level).tolist():
-            here = np.flatnonzero(level == number)
-            out[here] = _four(self.levels[number], u[here], v[here])
+            pixels = np.flatnonzero(level == number)
+            out[pixels] = _four(self.levels[number], u[pixels], v[pixels])
         return out
 
 
@@ -211,34 +211,34 @@ class Surfaces:
         glow = np.repeat(self.glow[material][:, None], 3, axis=1)
         emitted = np.zeros_like(glow)
         for number in np.unique(material).tolist():
-            here = np.flatnonzero(material == number)
-            levels, look = level[here], self.gltf_surface_of[number]
+            pixels = np.flatnonzero(material == number)
+            levels, look = level[pixels], self.gltf_surface_of[number]
             for layer, over in ((self.base[number], False), (self.second[number], True)):
                 if layer is None:
                     continue
-                layer_colors, inside = layer.lookup(uv[here], levels + _finer(layer))
+                layer_colors, inside = layer.lookup(uv[pixels], levels + _finer(layer))
                 share = np.where(inside, np.float32(layer.amount), 0)
                 if self._cut_out[number] and not over:
-                    alpha[here] *= np.where(inside, layer_colors[:, 3], 0)
+                    alpha[pixels] *= np.where(inside, layer_colors[:, 3], 0)
                 else:
                     share = share * layer_colors[:, 3]
-                shown = layer_colors[:, :3] * color[here] if look.tinted and not over else layer_colors[:, :3]
-                color[here] += (shown - color[here]) * share[:, None]
+                shown = layer_colors[:, :3] * color[pixels] if look.tinted and not over else layer_colors[:, :3]
+                color[pixels] += (shown - color[pixels]) * share[:, None]
             covering = self.alpha[number]
             if covering is not None:
-                layer_colors, _ = covering.lookup(uv[here], levels + _finer(covering))
-                alpha[here] *= 1 - np.float32(covering.amount) * (1 - _grey(layer_colors))
+                layer_colors, _ = covering.lookup(uv[pixels], levels + _finer(covering))
+                alpha[pixels] *= 1 - np.float32(covering.amount) * (1 - _grey(layer_colors))
             if look.cutoff is not None:
-                alpha[here] = alpha[here] >= look.cutoff
+                alpha[pixels] = alpha[pixels] >= look.cutoff
             shining = self.shine[number]
             light = np.float32(1)
             if shining is not None:
-                layer_colors, inside = shining.lookup(uv[here], levels + _finer(shining))
+                layer_colors, inside = shining.lookup(uv[pixels], levels + _finer(shining))
                 light = layer_colors[:, :3] * (inside * np.float32(shining.amount))[:, None]
             if look.emission is not None:
-                emitted[here] = light * np.array(look.emission, np.float32)
+                emitted[pixels] = light * np.array(look.emission, np.float32)
             elif shining is not None:
-                glow[here] = np.maximum(glow[here], light)
+                glow[pixels] = np.maximum(glow[pixels], light)
         return color.T, alpha, glow.T, emitted.T
 
     def _layer(self, texture: TextureMap | None) -> Layer | None:

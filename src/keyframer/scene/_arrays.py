@@ -40,7 +40,7 @@ def check_arrays(part: Any, shapes: Mapping[str, Shape], *, whole: bool = False)
         if len(shape_found) != len(shape) or any(
             size not in (None, actual) for size, actual in zip(shape, shape_found, strict=True)
         ):
-            raise wrong(part, name, shape_words(shape), shape_words(shape_found))
+            raise wrong(part, name, describe_shape(shape), describe_shape(shape_found))
 
 
 def check_links(part: Any, links: Mapping[str, str]) -> None:
@@ -79,7 +79,7 @@ def _array(part: Any, name: str, value: Sequence[Any], *, whole: bool) -> Array:
         raise wrong(part, name, "numbers", str(value)[:60]) from None
 
 
-def shape_words(shape: Shape) -> str:
+def describe_shape(shape: Shape) -> str:
     """Return a shape in words: ``3 numbers`` or ``n x 3``."""
     if len(shape) == 1 and shape[0] is not None:
         return f"{shape[0]} number{'' if shape[0] == 1 else 's'}"

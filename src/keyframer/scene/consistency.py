@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sized
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.scene._arrays import shape_words
+from keyframer.scene._arrays import describe_shape
 from keyframer.scene.mesh import Mesh, Skin
 from keyframer.scene.node import Node
 from keyframer.scene.scene import Scene
@@ -51,54 +51,55 @@ def _node_faults(node: Node, scene: Scene, carried: dict[str, Sized]) -> Iterato
             yield f"{counted(len(node.morph.positions), 'morph shape')} with {counted(len(node.morph.names), 'name')}"
         for name, positions in zip(node.morph.names, node.morph.positions, strict=False):
             if np.shape(positions) != shape:
-                yield f"morph shape {name!r} is {shape_words(np.shape(positions))}, its mesh is {shape_words(shape)}"
+                actual = describe_shape(np.shape(positions))
+                yield f"morph shape {name!r} is {actual}, its mesh is {describe_shape(shape)}"
     if node.skin is not None and 0 <= node.skin < len(scene.skins):
-        yield from _beyond("the skin's vertices", scene.skins[node.skin].vertices, shape[0], "vertices")
+        yield from _out_of_range("the skin's vertices", scene.skins[node.skin].vertices, shape[0], "vertices")
 
 
 def _mesh_faults(mesh: Mesh, materials: int) -> Iterator[str]:
     faces = np.shape(mesh.corners)[0] if np.ndim(mesh.corners) else 0
-    yield from _other("positions", mesh.positions, (None, 3))
-    yield from _other("corners", mesh.corners, (faces, 3))
-    yield from _beyond("corners", mesh.corners, len(mesh.positions), "vertices")
+    yield from _wrong_shape("positions", mesh.positions, (None, 3))
+    yield from _wrong_shape("corners", mesh.corners, (faces, 3))
+    yield from _out_of_range("corners", mesh.corners, len(mesh.positions), "vertices")
     for name, values, width, chosen in (
         ("uv", mesh.uv, 2, mesh.uv_corners),
         ("color", mesh.colors, 3, mesh.color_corners),
     ):
         if values is not None:
-            yield from _other(name if name == "uv" else "colors", values, (None, width))
+            yield from _wrong_shape(name if name == "uv" else "colors", values, (None, width))
             numbers = mesh.corners if chosen is None else chosen
-            yield from _other(f"{name}_corners", numbers, (faces, 3))
-            yield from _beyond(f"{name}_corners", numbers, len(values), "entries")
+            yield from _wrong_shape(f"{name}_corners", numbers, (faces, 3))
+            yield from _out_of_range(f"{name}_corners", numbers, len(values), "entries")
     for name in ("smoothing", "edges", "face_materials"):
         column = getattr(mesh, name)
         if column is not None:
-            yield from _other(name, column, (faces,))
+            yield from _wrong_shape(name, column, (faces,))
     if mesh.face_materials is not None:
-        yield from _beyond("face_materials", mesh.face_materials, materials, "materials", lowest=-1)
+        yield from _out_of_range("face_materials", mesh.face_materials, materials, "materials", lowest=-1)
 
 
 def _skin_faults(skin: Skin, nodes: int) -> Iterator[str]:
     joints, influences = len(skin.joints), len(skin.vertices)
-    yield from _beyond("joints", skin.joints, nodes, "nodes")
-    yield from _other("inverse_bind", skin.inverse_bind, (joints, 4, 4))
-    yield from _other("influences", skin.influences, (influences,))
-    yield from _other("weights", skin.weights, (influences,))
-    yield from _beyond("influences", skin.influences, joints, "joints")
+    yield from _out_of_range("joints", skin.joints, nodes, "nodes")
+    yield from _wrong_shape("inverse_bind", skin.inverse_bind, (joints, 4, 4))
+    yield from _wrong_shape("influences", skin.influences, (influences,))
+    yield from _wrong_shape("weights", skin.weights, (influences,))
+    yield from _out_of_range("influences", skin.influences, joints, "joints")
     if skin.positions is not None:
-        yield from _other("positions", skin.positions, (influences, 3))
+        yield from _wrong_shape("positions", skin.positions, (influences, 3))
 
 
-def _other(name: str, values: npt.ArrayLike, wanted: tuple[int | None, ...]) -> Iterator[str]:
+def _wrong_shape(name: str, values: npt.ArrayLike, wanted: tuple[int | None, ...]) -> Iterator[str]:
     """Return a message if an array does not have the expected shape; None matches any length."""
     shape = np.shape(values)
     if len(shape) != len(wanted) or any(size not in (None, actual) for size, actual in zip(wanted, shape, strict=True)):
-        yield f"{name} must be {shape_words(wanted)}, not {shape_words(shape)}"
+        yield f"{name} must be {describe_shape(wanted)}, not {describe_shape(shape)}"
 
 
-def _beyond(name: str, numbers: npt.ArrayLike, count: int, what: str, lowest: int = 0) -> Iterator[str]:
+def _out_of_range(name: str, numbers: npt.ArrayLike, count: int, kind: str, lowest: int = 0) -> Iterator[str]:
     """Return a message if an index is out of range."""
     given = np.asarray(numbers)
     if given.size and not lowest <= int(given.min()) <= int(given.max()) < max(count, lowest + 1):
         wrong = int(given.max()) if int(given.max()) >= count else int(given.min())
-        yield f"{name} refer to number {wrong}, but the number of {what} is {count} (counted from 0)"
+        yield f"{name} refer to number {wrong}, but the number of {kind} is {count} (counted from 0)"

@@ -10,6 +10,8 @@ from keyframer.scene._arrays import Extras, check_choice, check_color
 
 
 class LightType(Enum):
+    """The type of a light."""
+
     OMNI = "omni"
     SPOT = "spot"
     DIRECTIONAL = "directional"

@@ -126,14 +126,14 @@ class LossReport:
         if not self.losses:
             return "no losses"
         dropped = self.of(Outcome.DROPPED)
-        words = [f"dropped: {_named(dropped)}" if dropped else "nothing dropped"]
+        parts = [f"dropped: {_named(dropped)}" if dropped else "nothing dropped"]
         cut = round(self.measured.get("cut_short", 0))
         if cut:
-            words.append(f"{counted(cut, 'motion')} cut short by a limit")
-        words += [f"largest error {error}" for error in [self._largest_error()] if error]
+            parts.append(f"{counted(cut, 'motion')} cut short by a limit")
+        parts += [f"largest error {error}" for error in [self._largest_error()] if error]
         counts = Counter(loss.outcome for loss in self.losses)
-        words.append(", ".join(f"{counts[outcome]} {_IN_WORDS[outcome]}" for outcome in Outcome if counts[outcome]))
-        return "; ".join(words)
+        parts.append(", ".join(f"{counts[outcome]} {_IN_WORDS[outcome]}" for outcome in Outcome if counts[outcome]))
+        return "; ".join(parts)
 
     def _largest_error(self) -> str:
         """Return the measured error of the whole scene, or else the largest stated error in each unit."""
@@ -176,9 +176,9 @@ def _named(dropped: list[Loss]) -> str:
             kinds[f"{steps[-1]} of {steps[0]}"] += 1
         else:
             kinds[" of ".join(reversed(steps)) or loss.detail.split(":")[0]] += 1
-    words = [safe_text(f"{kind} ({count})" if count > 1 else kind) for kind, count in kinds.most_common(_MOST_NAMED)]
-    more = len(kinds) - len(words)
-    return ", ".join(words).replace("_", " ") + (f" and {more} more" if more > 0 else "")
+    names = [safe_text(f"{kind} ({count})" if count > 1 else kind) for kind, count in kinds.most_common(_MOST_NAMED)]
+    more = len(kinds) - len(names)
+    return ", ".join(names).replace("_", " ") + (f" and {more} more" if more > 0 else "")
 
 
 def _source_of(extras: Mapping[str, Any] | None) -> tuple[str | None, int | None]:

@@ -15,6 +15,8 @@ from keyframer.text import counted
 
 
 class NodeKind(Enum):
+    """The kind of a node."""
+
     OBJECT = "object"
     DUMMY = "dummy"
     BONE = "bone"

@@ -9,6 +9,8 @@ from keyframer.fields import dataclass, documented
 
 
 class Handedness(Enum):
+    """The handedness of axes."""
+
     RIGHT = "right"
     LEFT = "left"
 

@@ -20,9 +20,9 @@ from keyframer.issues import IssueType
 from keyframer.text import safe_text
 
 LONGEST = 255
-"""most characters of one part of a path; no file system has longer names"""
+"""maximum number of characters of one part of a path; no file system has longer names"""
 DEEPEST = 32
-"""most parts of a path"""
+"""maximum number of parts of a path"""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[/\\]?[/\\]|(?:data|file|javascript|mailto|vbscript|blob):", re.IGNORECASE)
 _DRIVE = re.compile(r"[A-Za-z]:")

@@ -48,9 +48,9 @@ class Listing:
         if alike:
             yield alike, "case"
         stem, extension = os.path.splitext(folded)
-        others = [other for other in self.stems.get(stem, ()) if other.casefold() != folded]
-        if others:
-            yield _ranked(others, extension), "extension"
+        same_stem = [other for other in self.stems.get(stem, ()) if other.casefold() != folded]
+        if same_stem:
+            yield _ranked(same_stem, extension), "extension"
         short = self._by_prefix(stem, extension)
         if short is not None:
             yield short, "prefix"

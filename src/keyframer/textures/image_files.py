@@ -149,7 +149,7 @@ class Texture:
         return self.image.mode == "RGBA"
 
     def pixels(self) -> Bytes:
-        """(height, width, 4) red, green, blue, alpha; the first row is the top."""
+        """Return (height, width, 4) red, green, blue, alpha; the first row is the top."""
         return np.asarray(self.image.convert("RGBA"), np.uint8)
 
     def png(self) -> bytes:

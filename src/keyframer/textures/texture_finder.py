@@ -106,7 +106,7 @@ class TextureFinder:
     def _search(self, text: str) -> TextureMatch:
         name = split_name(text)
         how = "missing"
-        for top, folder, place, names, fit in self._ways(name):
+        for top, folder, place, names, fit in self._candidates(name):
             kinds = {name: _kind(top, place / name) for name in names}
             usable = [name for name in names if kinds[name] == "file"]
             how = "outside" if "outside" in kinds.values() else how
@@ -117,7 +117,7 @@ class TextureFinder:
                 )
         return TextureMatch(text, None, "refused" if name.refusal else how, name.refusal)
 
-    def _ways(self, name: Name) -> Iterator[tuple[Path, Path, Path, list[str], str]]:
+    def _candidates(self, name: Name) -> Iterator[tuple[Path, Path, Path, list[str], str]]:
         """Yield matching names, the most likely first: the given folder, a subfolder, the path in it, and how it
         matches. ``MAPS\\WOOD.TGA`` is searched for in the folder ``maps`` first, then without it.
         """

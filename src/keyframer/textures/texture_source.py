@@ -21,7 +21,7 @@ from keyframer.textures.image_files import (
 from keyframer.textures.texture_finder import TextureFinder, TextureMatch
 
 _LIST_SIZE = 1 << 20
-"""most bytes of an image list"""
+"""maximum number of bytes of an image list"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ NO_SESSION = "no session: open the address that was printed"
 
 
 class Headers(Protocol):
+    """The headers of a request."""
+
     def get_all(self, name: str, /) -> Sequence[str] | None: ...
 
 

@@ -23,7 +23,7 @@ from keyframer.viewer.viewed_file import LoadedFile, ViewedFile
 
 MOST_FILES = 10_000
 LONGEST_INDEX = 4 << 20
-"""most bytes of the index"""
+"""maximum number of bytes of the index"""
 
 
 class BadDrop(ValueError):
@@ -32,6 +32,8 @@ class BadDrop(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class DroppedFile:
+    """A file that was dropped on the page."""
+
     name: str
     """with its folders, separated by ``/``"""
     data: bytes

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from keyframer.viewer.viewed_file import LoadedFile
 
 MOST_LOSSES = 200
-"""most losses of one outcome that are listed; all are counted"""
+"""maximum number of losses of one outcome that are listed; all are counted"""
 MOST_USERS = 5
-"""most users of an image that are listed"""
+"""maximum number of users of an image that are listed"""
 SCHEMA = "keyframer.viewer"
 SCHEMA_VERSION = 2
 

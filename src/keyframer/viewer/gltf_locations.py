@@ -83,15 +83,15 @@ def _listed(layout: Layout, above: str, name: str) -> Iterator[Row]:
     for number, span in layout.text.entries(path).items():
         if type(number) is not int:  # an object instead of a list
             return
-        here = f"{path}[{number}]"
-        yield *span, here, _called(layout.root, name, number) if not above else f"{name}[{number}]"
+        element = f"{path}[{number}]"
+        yield *span, element, _title_of(layout.root, name, number) if not above else f"{name}[{number}]"
         for inner in _INNER.get(name, ()):
-            yield from _listed(layout, here, inner)
+            yield from _listed(layout, element, inner)
         if name == "nodes":
-            yield from _listed(layout, f"{here}/extras/keyframer", "tracks")
+            yield from _listed(layout, f"{element}/extras/keyframer", "tracks")
 
 
-def _called(root: Item, name: str, number: int) -> str:
+def _title_of(root: Item, name: str, number: int) -> str:
     """Return the title with the name of the element, if it has one."""
     item = root.value[name][number]
     name_stated = item.get("name") if type(item) is dict else None
@@ -114,7 +114,7 @@ def _numbers(layout: Layout) -> Iterator[Row]:
 PACKED = "The keys are packed in the text (zlib, base64), so a single key has no bytes: these are all keys."
 ZEROS = "The file does not store this key: omitted numbers are zeros. This is its track."
 _MOST_RUNS = 12
-"""most runs of a track with keys in several places; more are shown as one range around all"""
+"""maximum number of runs of a track with keys in several places; more are shown as one range around all"""
 _TANGENTS = ("in-tangent", "value", "out-tangent")
 
 
@@ -233,21 +233,21 @@ class GltfPlaces:
         """Assign each record to a node; one used by several nodes belongs to the first."""
         for index, node in enumerate(scene.nodes):
             for path in self._paths_of(node):
-                self._own(path, index)
+                self._set_owner(path, index)
         for clip in scene.clips:
             for channel in clip.channels:
                 source = self._tracks.get(channel.track)
                 if source is None:
                     continue
-                self._own(source.path, channel.node)
+                self._set_owner(source.path, channel.node)
                 if source.sampler is not None:
                     item = self._sampler(source.sampler)
-                    self._own(source.sampler, channel.node)
+                    self._set_owner(source.sampler, channel.node)
                     for name in ("output", "input"):
-                        self._own(f"/accessors[{item.value.get(name)}]", channel.node)
-                        self._own(f"accessors[{item.value.get(name)}]", channel.node)
+                        self._set_owner(f"/accessors[{item.value.get(name)}]", channel.node)
+                        self._set_owner(f"accessors[{item.value.get(name)}]", channel.node)
 
-    def _own(self, path: str, node: int) -> None:
+    def _set_owner(self, path: str, node: int) -> None:
         number = self._records.numbers.get(path)
         if number is not None:
             self._node_of_record.setdefault(number, node)
@@ -275,12 +275,12 @@ def _parts(stored: Stored, keys: int, per_key: int, what: str, *, cubic: bool) -
         return
     starts, ends = (column[: keys * per_key].reshape(keys, per_key) for column in (stored.starts, stored.ends))
     file = None if stored.file is None else shown(stored.file)
-    words = f"{what} (base64)" if stored.encoded else what
+    label = f"{what} (base64)" if stored.encoded else what
     if per_key == 1 or stored.encoded or (ends[:, :-1] == starts[:, 1:]).all():
-        yield Part(f"{words} and tangents" if cubic else words, _rows(starts[:, 0], ends[:, -1]), file)
+        yield Part(f"{label} and tangents" if cubic else label, _rows(starts[:, 0], ends[:, -1]), file)
         return
     for number in range(per_key):
-        name = _TANGENTS[number * 3 // per_key] if cubic else f"{words} {number}"
+        name = _TANGENTS[number * 3 // per_key] if cubic else f"{label} {number}"
         yield Part(name, _rows(starts[:, number], ends[:, number]), file)
 
 

@@ -11,7 +11,7 @@ from keyframer.arrays import Array
 from keyframer.text import shortened
 
 LONGEST_NAME = 200
-"""most characters of a name that are shown; a file may have a name of a megabyte"""
+"""maximum number of characters of a name that are shown; a file may have a name of a megabyte"""
 
 
 def to_json(value: object) -> bytes:

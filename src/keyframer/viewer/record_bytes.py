@@ -66,12 +66,12 @@ class Records(ABC):
         first = number * PAGE
         if not 0 <= first < len(self):
             return None
-        some = slice(first, first + PAGE)
+        rows = slice(first, first + PAGE)
         names = [self.name(index) for index in range(first, min(first + PAGE, len(self)))]
         return {
-            "starts": self.starts[some].tolist(),
-            "ends": self.ends[some].tolist(),
-            "parents": self.parents[some].tolist(),
+            "starts": self.starts[rows].tolist(),
+            "ends": self.ends[rows].tolist(),
+            "parents": self.parents[rows].tolist(),
             "names": names,
         }
 
@@ -174,6 +174,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class LocationGroup:
+    """Several locations that belong together."""
+
     parts: tuple[Part, ...]
 
 

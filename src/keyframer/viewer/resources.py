@@ -26,7 +26,7 @@ class Resources:
     def __init__(self, files: Sequence[ViewedFile], limit: int = 0) -> None:
         self.files = list(files)
         self.limit = limit
-        """most bytes that can be dropped on the page"""
+        """maximum number of bytes that can be dropped on the page"""
 
     def names(self) -> list[dict[str, object]]:
         """Return the names of the files, for a list."""

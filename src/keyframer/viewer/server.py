@@ -28,15 +28,15 @@ from keyframer.viewer.standalone_page import Assets, packed_page
 from keyframer.viewer.viewed_file import ViewedFile
 
 HEAD_SECONDS = 5.0
-"""most seconds for a client to send the head of a request"""
+"""time limit in seconds for a client to send the head of a request"""
 LONGEST_HEAD = 16_384
 ANSWER_SECONDS = 30.0
-"""most seconds for a client to receive each part of an answer"""
+"""time limit in seconds for a client to receive each part of an answer"""
 MOST_CLIENTS = 32
 LINGER_SECONDS = 2.0
-"""most seconds in which the rest of a refused request is read, so that the client receives the answer"""
+"""time limit in seconds for reading the rest of a refused request, so that the client receives the answer"""
 BODY_SECONDS = 60.0
-"""most seconds for a client to send files"""
+"""time limit in seconds for a client to send files"""
 _PAGE = re.compile("/data/(0|[1-9][0-9]{0,8})/page")
 
 
@@ -162,6 +162,8 @@ class Viewer:
 
 
 class _Server(ThreadingMixIn, HTTPServer):
+    """The HTTP server on 127.0.0.1, with a limited number of connections."""
+
     daemon_threads = True
     block_on_close = False
     request_queue_size = MOST_CLIENTS
@@ -195,6 +197,8 @@ class _Server(ThreadingMixIn, HTTPServer):
 
 
 class _Server6(_Server):
+    """The same server on the IPv6 loopback address."""
+
     address_family = socket.AF_INET6
 
 
@@ -308,8 +312,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return None
 
     def refuse_size(self, room: int) -> None:
-        words = f"too large: dropped files are kept in memory, which has room for {max(room, 0):,} more bytes"
-        self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words)
+        message = f"too large: dropped files are kept in memory, which has room for {max(room, 0):,} more bytes"
+        self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
 
     def refuse(self, status: HTTPStatus, reason: str, *, allow: str | None = None) -> None:
         extra = {} if allow is None else {"Allow": allow}

@@ -53,7 +53,7 @@ def _written_table(document: Document, record: Record, field: str) -> tuple[byte
     plan = record.plan.adapted(style) if isinstance(style, Style) else record.plan
     table_field, *later = plan.fields[[field.name for field in plan.fields].index(field) :]
     heading = len(_written(table_field, record, table_field.kind.default()))  # a count before the first row
-    behind = sum(len(_written(item, record, getattr(record, item.name))) for item in later)
+    behind = sum(len(_written(field_plan, record, getattr(record, field_plan.name))) for field_plan in later)
     return _written(table_field, record, getattr(record, field))[heading:], behind
 
 

@@ -15,17 +15,17 @@ from keyframer.scene import Clip, RawChannel
 from keyframer.viewer.json_data import columns, numbers, table_of
 
 MOST_SAMPLES = 20_000
-"""most keys of which all are points of the line"""
+"""maximum number of keys of which all are points of the line"""
 FEW_SAMPLES = 2_000
-"""most points of a line with several steps per segment"""
+"""maximum number of points of a line with several steps per segment"""
 PER_SEGMENT, FEWEST_PER_SEGMENT = 24, 6
 """steps of a line between two keys; fewer if a clip has very many keys"""
 MOST_POINTS = 400_000
-"""most points of the lines of a clip, above the fewest steps"""
+"""maximum number of points of the lines of a clip, above the fewest steps"""
 PORTION = 20_000
 """points of the lines that are computed at once"""
 MOST_LINES = 24
-"""most columns of a raw channel that are drawn"""
+"""maximum number of columns of a raw channel that are drawn"""
 _SHAPES = ("tension", "continuity", "bias", "ease_to", "ease_from")
 
 _COMPONENTS = {
@@ -97,8 +97,8 @@ class ClipCurves:
         keys = [np.where(np.isfinite(track.times), track.times, 0.0) for track in tracks]
         line_ends, key_ends = (np.cumsum([0, *map(len, parts)]).tolist() for parts in (lines, keys))
         times = np.concatenate([*lines, *keys])
-        asked = np.concatenate([np.repeat(members, list(map(len, parts))) for parts in (lines, keys)])
-        sampled, at_keys = np.split(self._bank.evaluate_pairs(asked, times), [line_ends[-1]])
+        requested = np.concatenate([np.repeat(members, list(map(len, parts))) for parts in (lines, keys)])
+        sampled, at_keys = np.split(self._bank.evaluate_pairs(requested, times), [line_ends[-1]])
         line_times, line_values = numbers(times[: line_ends[-1]] / self._unit), columns(sampled)
         key_times = numbers(np.concatenate([track.times for track in tracks]) / self._unit)
         key_values = columns(np.concatenate([track.values for track in tracks]))

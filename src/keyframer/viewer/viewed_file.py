@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from keyframer.checking import Report, check_opened, unreadable
-from keyframer.checking.check_report import in_order
+from keyframer.checking.check_report import sort_key
 from keyframer.errors import FormatError
 from keyframer.exchange import Importer
 from keyframer.exchange.gltf.write.asset import glb_parts
@@ -102,7 +102,7 @@ class ViewedFile:
         loaded = self.loaded
         if loaded.document is None and loaded.importer is None:
             if loaded.scene is not None:  # a scene built by hand
-                return Report(loaded.scene.issues.selected(lambda code: True, in_order), None, 0)
+                return Report(loaded.scene.issues.selected(lambda code: True, sort_key), None, 0)
             assert loaded.failure is not None
             return unreadable(loaded.failure, loaded.opened.known_reader, len(loaded.data))
         return check_opened(loaded.opened)

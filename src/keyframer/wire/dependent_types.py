@@ -27,7 +27,7 @@ class Choice(Kind):
         self.otherwise = otherwise
         self.minimum = self.number.minimum
         self.type_name = self.number.type_name
-        self.known = ", ".join(f"{value} {words}" for value, words in self.values.items())
+        self.known = ", ".join(f"{value} {meaning}" for value, meaning in self.values.items())
 
     def default(self) -> int:
         return next(iter(self.values))
@@ -55,11 +55,11 @@ class Choice(Kind):
 
     def _known(self, value: int) -> int:
         if value not in self.values:
-            raise ValueError(f"{value} must be one of {self.known}")
+            raise ValueError(f"expected one of {self.known}, not {value}")
         return value
 
 
-class Tallies(Linked):
+class CountArray(Linked):
     """An array of counts; their sum is the number of later entries of ``entry_size`` bytes."""
 
     def __init__(self, dtype: npt.DTypeLike, count: str | Callable[[Any], int], entry_size: int) -> None:
@@ -68,15 +68,15 @@ class Tallies(Linked):
 
     def read(self, cursor: Cursor, record: Any, name: str) -> Array:
         start = cursor.pos
-        tallies = super().read(cursor, record, name)
-        if len(tallies) == 0:
-            return tallies
-        negative = np.flatnonzero(tallies < 0)
+        count_array = super().read(cursor, record, name)
+        if len(count_array) == 0:
+            return count_array
+        negative = np.flatnonzero(count_array < 0)
         if len(negative):
             first = int(negative[0])
             at = start + first * self.dtype.itemsize
-            cursor.fail(STRUCT_COUNT_NEGATIVE, f"{name}[{first}]", at, count=int(tallies[first]))
-        running = np.cumsum(tallies, dtype=np.int64)
+            cursor.fail(STRUCT_COUNT_NEGATIVE, f"{name}[{first}]", at, count=int(count_array[first]))
+        running = np.cumsum(count_array, dtype=np.int64)
         room = cursor.left // self.entry_size
         if running[-1] > room:
             first = int(np.searchsorted(running, room, side="right"))
@@ -90,7 +90,7 @@ class Tallies(Linked):
                 left=cursor.left,
                 available=room,
             )
-        return tallies
+        return count_array
 
 
 class LinkedKeys(Kind):
@@ -131,17 +131,19 @@ class LinkedKeys(Kind):
 
 
 def choice(
-    code: str, values: Mapping[int, str], words: str, *, otherwise: IssueType = SEM_UNKNOWN_ENUM, when: Any = None
+    code: str, values: Mapping[int, str], description: str, *, otherwise: IssueType = SEM_UNKNOWN_ENUM, when: Any = None
 ) -> Any:
     kind = Choice(code, values, otherwise)
-    return declare(kind, f"{words}: {kind.known}", when=when)
+    return declare(kind, f"{description}: {kind.known}", when=when)
 
 
-def tallies(
-    dtype: npt.DTypeLike, count: str | Callable[[Any], int], entry_size: int, words: str, *, when: Any = None
+def count_array(
+    dtype: npt.DTypeLike, count: str | Callable[[Any], int], entry_size: int, description: str, *, when: Any = None
 ) -> Any:
-    return declare(Tallies(dtype, count, entry_size), words, when=when)
+    return declare(CountArray(dtype, count, entry_size), description, when=when)
 
 
-def linked_keys(layout: Callable[[Any], KeyLayout], count: str, type_name: str, words: str, *, when: Any = None) -> Any:
-    return declare(LinkedKeys(layout, count, type_name), words, when=when)
+def linked_keys(
+    layout: Callable[[Any], KeyLayout], count: str, type_name: str, description: str, *, when: Any = None
+) -> Any:
+    return declare(LinkedKeys(layout, count, type_name), description, when=when)

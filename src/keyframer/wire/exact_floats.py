@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Array
+from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, frozen
 from keyframer.wire.field_types import Kind, declare
 from keyframer.wire.lossless_json import array_from_json, array_to_json
@@ -64,7 +65,7 @@ class ExactFloats(Kind):
 
     def _sized(self, values: Any) -> Any:
         if len(values) != (self.count or 1):
-            raise ValueError(f"expected {self.count or 1} numbers, not {len(values)}")
+            raise ValueError(f"expected {counted(self.count or 1, 'number')}, not {len(values)}")
         return values
 
     def to_json(self, value: Any) -> object:
@@ -73,7 +74,7 @@ class ExactFloats(Kind):
 
     def from_json(self, value: object) -> Any:
         if self.count is not None and (not isinstance(value, list) or len(value) != self.count):
-            raise ValueError(f"expected a list of {self.count} numbers")
+            raise ValueError(f"expected a list of {counted(self.count, 'number')}")
         exact = array_from_json([value] if self.count is None else value, _FLOAT, None)
         return self.read(Cursor(exact.tobytes()), None, "")
 
@@ -118,9 +119,9 @@ def as_rows(value: npt.ArrayLike) -> Array:
     return array
 
 
-def exact_floats(words: str, count: int | None = None, *, default: Any = None) -> Any:
-    return declare(ExactFloats(count), words, default)
+def exact_floats(description: str, count: int | None = None, *, default: Any = None) -> Any:
+    return declare(ExactFloats(count), description, default)
 
 
-def float_rows(words: str) -> Any:
-    return declare(FloatRows(), words)
+def float_rows(description: str) -> Any:
+    return declare(FloatRows(), description)

@@ -1,7 +1,7 @@
 """Wire types: how a field of a record is stored in the file.
 
-The functions in lower case (`u16`, `strz`, `counted` …) are what declarations use; each takes the description of the
-field from the specification. They return small classes that read, write, dump and describe a value of their type.
+The functions in lower case (`u16`, `strz`, `counted_array` …) are what declarations use; each takes the description of
+the field from the specification. They return small classes that read, write, dump and describe a value of their type.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.catalogue import LIMIT_NAME, STRUCT_NOT_REPRODUCIBLE
-from keyframer.text import ascii_to_bytes, bytes_to_ascii, bytes_to_hex, hex_to_bytes
+from keyframer.text import ascii_to_bytes, bytes_to_ascii, bytes_to_hex, counted, hex_to_bytes
 from keyframer.wire.array_conversion import convert_exactly
 from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.encoding_style import LENGTH_CODES, Style
@@ -131,7 +131,7 @@ class Numbers(Kind):
                 return integer_from_json(value, self.dtype)
             return array_from_json([value], self.dtype, None).tolist()[0]
         if not isinstance(value, list) or len(value) != self.count:
-            raise ValueError(f"expected a list of {self.count} numbers")
+            raise ValueError(f"expected a list of {counted(self.count, 'number')}")
         return tuple(array_from_json(value, self.dtype, None).tolist())
 
 
@@ -275,9 +275,9 @@ class Array(Kind):
         self.type_name = f"({self.entry_name}) ..."
 
     def adapted(self, style: Style) -> Self:
-        other = copy.copy(self)
-        other.dtype = self.dtype.newbyteorder(style.order)
-        return other
+        adapted = copy.copy(self)
+        adapted.dtype = self.dtype.newbyteorder(style.order)
+        return adapted
 
     def default(self) -> npt.NDArray[Any]:
         return no_entries(self.dtype)
@@ -299,7 +299,7 @@ class Array(Kind):
         return frozen(array_from_json(value, self.dtype.base, self.width))
 
 
-class Counted(Array):
+class CountedArray(Array):
     """An array with its count before it."""
 
     def __init__(self, dtype: npt.DTypeLike, count: str) -> None:
@@ -310,9 +310,9 @@ class Counted(Array):
         self.type_name = f"{_CODES[count]} n, n x ({self.entry_name})"
 
     def adapted(self, style: Style) -> Self:
-        other = super().adapted(style)
-        other.prefix = struct.Struct(style.order + self.prefix.format[1:])
-        return other
+        adapted = super().adapted(style)
+        adapted.prefix = struct.Struct(style.order + self.prefix.format[1:])
+        return adapted
 
     def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
         at = cursor.pos
@@ -478,20 +478,20 @@ class Attribute:
     stored in the file, the wire type, the description from the specification and an optional condition.
     """
 
-    __slots__ = ("annotation", "default", "kind", "kw_only", "make", "when", "words")
+    __slots__ = ("annotation", "default", "description", "kind", "kw_only", "make", "when")
 
     def __init__(
         self,
         default: Any = None,
         make: Callable[[], Any] | None = None,
         kind: Kind | None = None,
-        words: str = "",
+        description: str = "",
         when: Callable[[Any], bool] | None = None,
     ) -> None:
         self.default = default
         self.make = make
         self.kind = kind
-        self.words = words
+        self.description = description
         self.when = when
         self.kw_only = False
         self.annotation: object = Any
@@ -502,14 +502,14 @@ class Attribute:
         return Attribute(make=make)
 
 
-def declare(kind: Kind, words: str, default: Any = None, when: Callable[[Any], bool] | None = None) -> Any:
+def declare(kind: Kind, description: str, default: Any = None, when: Callable[[Any], bool] | None = None) -> Any:
     """Declare a field with its wire type, the description from the specification and an optional condition."""
-    return Attribute(default, kind.default if default is None else None, kind, words, when)
+    return Attribute(default, kind.default if default is None else None, kind, description, when)
 
 
 def _number(code: str) -> Callable[..., Any]:
-    def specify(words: str, count: int | None = None, *, default: Any = None, when: Any = None) -> Any:
-        return declare(Numbers(code, count), words, default, when)
+    def specify(description: str, count: int | None = None, *, default: Any = None, when: Any = None) -> Any:
+        return declare(Numbers(code, count), description, default, when)
 
     return specify
 
@@ -523,34 +523,34 @@ i32 = _number("i")
 f32 = _number("f")
 
 
-def vector(words: str, *, default: Any = None, when: Any = None) -> Any:
+def vector(description: str, *, default: Any = None, when: Any = None) -> Any:
     """Declare three floats, X Y Z."""
-    return declare(Numbers("f", 3), words, default, when)
+    return declare(Numbers("f", 3), description, default, when)
 
 
-def strz(words: str, *, default: bytes | None = None) -> Any:
-    return declare(Strz(), words, default)
+def strz(description: str, *, default: bytes | None = None) -> Any:
+    return declare(Strz(), description, default)
 
 
-def chars(size: int, words: str) -> Any:
-    return declare(Chars(size), words)
+def chars(size: int, description: str) -> Any:
+    return declare(Chars(size), description)
 
 
-def blob(words: str) -> Any:
-    return declare(Blob(), words)
+def blob(description: str) -> Any:
+    return declare(Blob(), description)
 
 
-def counted(dtype: npt.DTypeLike, count: str, words: str) -> Any:
-    return declare(Counted(dtype, count), words)
+def counted_array(dtype: npt.DTypeLike, count: str, description: str) -> Any:
+    return declare(CountedArray(dtype, count), description)
 
 
-def linked(dtype: npt.DTypeLike, count: str | Callable[[Any], int], words: str, *, when: Any = None) -> Any:
-    return declare(Linked(dtype, count), words, when=when)
+def linked(dtype: npt.DTypeLike, count: str | Callable[[Any], int], description: str, *, when: Any = None) -> Any:
+    return declare(Linked(dtype, count), description, when=when)
 
 
-def filling(dtype: npt.DTypeLike, words: str) -> Any:
-    return declare(Filling(dtype), words)
+def filling(dtype: npt.DTypeLike, description: str) -> Any:
+    return declare(Filling(dtype), description)
 
 
-def keys(layout: KeyLayout, words: str) -> Any:
-    return declare(KeyTable(layout), words)
+def keys(layout: KeyLayout, description: str) -> Any:
+    return declare(KeyTable(layout), description)

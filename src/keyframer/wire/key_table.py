@@ -487,7 +487,9 @@ def _scatter(buffer: Array, starts: Array, values: Array, dtype: np.dtype[Any]) 
 def _write_text_rows(sink: Sink, layout: KeyLayout, keys: Keys) -> None:
     for row in range(len(keys)):
         bits = int(keys.flags[row]) & _ALL_BITS
-        one = slice(row, row + 1)
-        extras = None if keys.extras is None else keys.extras[one]
-        _write_equal_rows(sink, layout, Keys(keys.time[one], keys.flags[one], keys.value[one], extras), bits)
+        row_slice = slice(row, row + 1)
+        extras = None if keys.extras is None else keys.extras[row_slice]
+        _write_equal_rows(
+            sink, layout, Keys(keys.time[row_slice], keys.flags[row_slice], keys.value[row_slice], extras), bits
+        )
         sink.write(keys.text[row] + b"\0")

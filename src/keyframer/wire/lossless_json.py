@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.arrays import Array, Floats
+from keyframer.text import counted
 
 _QUIET_NAN = {4: 0x7FC00000, 8: 0x7FF8000000000000}
 _POWERS = np.array([float(f"1e{power}") for power in range(23)])
@@ -85,7 +86,7 @@ def array_from_json(value: object, dtype: np.dtype[Any], width: int | None) -> A
     if width is not None:
         if set(map(type, rows)) - {list} or set(map(len, rows)) - {width}:
             wrong = (at for at, row in enumerate(rows) if not isinstance(row, list) or len(row) != width)
-            raise ValueError(f"entry {next(wrong)}: expected a list of {width} numbers")
+            raise ValueError(f"entry {next(wrong)}: expected a list of {counted(width, 'number')}")
         flat = list(chain.from_iterable(rows))
     else:
         flat = rows

@@ -32,7 +32,7 @@ ON = os.environ.get("KEYFRAMER_CAREFUL", "") in ("", "0")
 
 
 def never(data: bytes, at: int, pos: int, end: int, longest: int) -> None:
-    """The quick reader of a class with a field that only the careful reader can read: always returns None."""
+    """Return None: the quick reader of a class with a field that only the careful reader can read."""
 
 
 class Source:

@@ -36,11 +36,11 @@ class Layout:
 
     def __init__(self, attributes: dict[str, Attribute]) -> None:
         self.attributes = attributes
-        self.positional = tuple(name for name, item in attributes.items() if not item.kw_only)
+        self.positional = tuple(name for name, attribute in attributes.items() if not attribute.kw_only)
         """the positional arguments of the constructor"""
-        self.values = {name: item.default for name, item in attributes.items() if item.make is None}
-        self.factories = {name: item.make for name, item in attributes.items() if item.make is not None}
-        self.unstored = {name: item.default for name, item in attributes.items() if item.kind is None}
+        self.values = {name: attribute.default for name, attribute in attributes.items() if attribute.make is None}
+        self.factories = {name: attribute.make for name, attribute in attributes.items() if attribute.make is not None}
+        self.unstored = {name: attribute.default for name, attribute in attributes.items() if attribute.kind is None}
         """attributes that are not stored in the file, with their values in a record that is read"""
 
 
@@ -73,9 +73,9 @@ def _make_record(cls: type[Any], kw_only: bool) -> type[Any]:
         if name not in content:
             raise TypeError(f"{cls.__name__}.{name}: a field of a record has a default")
         declared = content.pop(name)
-        item = declared if isinstance(declared, Attribute) else Attribute(declared)
-        item.kw_only, item.annotation = kw_only, annotation
-        attributes[name] = item
+        attribute = declared if isinstance(declared, Attribute) else Attribute(declared)
+        attribute.kw_only, attribute.annotation = kw_only, annotation
+        attributes[name] = attribute
     content["__slots__"] = tuple(name for name in attributes if name not in inherited)
     content["_layout"] = layout = Layout(attributes)
     content["__match_args__"] = layout.positional
@@ -114,11 +114,19 @@ class _DataclassView:
             from dataclasses import field, make_dataclass
 
             specified = []
-            for name, item in owner._layout.attributes.items():
-                wire = {} if item.kind is None else {"kind": item.kind, "words": item.words, "when": item.when}
-                common: Any = {"kw_only": item.kw_only, "metadata": wire}
-                common |= {"default_factory": item.make} if item.make is not None else {"default": item.default}
-                specified.append((name, cast(Any, item.annotation), field(**common)))
+            for name, attribute in owner._layout.attributes.items():
+                wire = (
+                    {}
+                    if attribute.kind is None
+                    else {"kind": attribute.kind, "description": attribute.description, "when": attribute.when}
+                )
+                common: Any = {"kw_only": attribute.kw_only, "metadata": wire}
+                common |= (
+                    {"default_factory": attribute.make}
+                    if attribute.make is not None
+                    else {"default": attribute.default}
+                )
+                specified.append((name, cast(Any, attribute.annotation), field(**common)))
             self._views[owner] = self._pick(make_dataclass(owner.__name__, specified, eq=False))
         return self._views[owner]
 
@@ -296,13 +304,13 @@ class FieldDescription(NamedTuple):
 
     name: str
     type: str
-    words: str
+    description: str
 
 
 def describe_fields(cls: type[Record]) -> list[FieldDescription]:
     return [
         FieldDescription(
-            plan.name, plan.kind.type_name + (" (conditional)" if plan.when is not None else ""), plan.words
+            plan.name, plan.kind.type_name + (" (conditional)" if plan.when is not None else ""), plan.description
         )
         for plan in cls.plan.fields
     ]

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Any, Protocol, cast
 
 from keyframer.catalogue import STRUCT_NOT_REPRODUCIBLE
+from keyframer.text import counted
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.field_types import Attribute, Kind, Numbers
@@ -26,12 +27,12 @@ and saves about 5 microseconds for each record"""
 class FieldPlan:
     """One declared field."""
 
-    __slots__ = ("kind", "name", "when", "words")
+    __slots__ = ("description", "kind", "name", "when")
 
-    def __init__(self, name: str, kind: Kind, words: str, when: Callable[[Any], bool] | None) -> None:
+    def __init__(self, name: str, kind: Kind, description: str, when: Callable[[Any], bool] | None) -> None:
         self.name = name
         self.kind = kind
-        self.words = words
+        self.description = description
         self.when = when
 
 
@@ -109,9 +110,13 @@ class NumberRun:
             try:
                 numbers = tuple(value)
             except TypeError:
-                raise ValueError(f"{type(source).__name__}.{name}: expected {span} numbers, not {value!r}") from None
+                raise ValueError(
+                    f"{type(source).__name__}.{name}: expected {counted(span, 'number')}, not {value!r}"
+                ) from None
             if len(numbers) != span:
-                raise ValueError(f"{type(source).__name__}.{name}: expected {span} numbers, not {len(numbers)}")
+                raise ValueError(
+                    f"{type(source).__name__}.{name}: expected {counted(span, 'number')}, not {len(numbers)}"
+                )
             values.extend(numbers)
         try:
             sink.write(self.layout.pack(*values))
@@ -167,8 +172,11 @@ class Plan:
     __slots__ = ("_asked", "attributes", "cls", "fields", "minimum", "quick", "steps", "variants")
 
     def __init__(self, cls: type[Any], attributes: dict[str, Attribute]) -> None:
-        declared = {name: item for name, item in attributes.items() if item.kind is not None}
-        fields = [FieldPlan(name, cast(Kind, item.kind), item.words, item.when) for name, item in declared.items()]
+        declared = {name: attribute for name, attribute in attributes.items() if attribute.kind is not None}
+        fields = [
+            FieldPlan(name, cast(Kind, attribute.kind), attribute.description, attribute.when)
+            for name, attribute in declared.items()
+        ]
         self._prepare(cls, attributes, fields)
 
     def _prepare(self, cls: type[Any], attributes: dict[str, Attribute], fields: list[FieldPlan]) -> None:
@@ -187,7 +195,9 @@ class Plan:
         plan = self.variants.get(style)
         if plan is None:
             plan = Plan.__new__(Plan)
-            fields = [FieldPlan(one.name, one.kind.adapted(style), one.words, one.when) for one in self.fields]
+            fields = [
+                FieldPlan(field.name, field.kind.adapted(style), field.description, field.when) for field in self.fields
+            ]
             plan._prepare(self.cls, self.attributes, fields)
             self.variants[style] = plan
         return plan
@@ -203,9 +213,9 @@ class Plan:
     def generate(self) -> None:
         """Generate the quick reader."""
         source = Source(self.cls)
-        for name, item in self.attributes.items():
-            if item.kind is None:
-                source.set_default(name, item)
+        for name, attribute in self.attributes.items():
+            if attribute.kind is None:
+                source.set_default(name, attribute)
         self.quick = source.compiled() if all(step.write_quick(source) for step in self.steps) else never
 
     @staticmethod

@@ -217,7 +217,7 @@ def test_every_record_is_described() -> None:
     assert list(types) == ["Animation", "Joint", "Frames", "Model", "Mesh", "ModelJoint", "RawRun"]
     for cls in types.values():
         assert cls.__doc__
-        assert all(row.words and row.type for row in describe_fields(cls))
+        assert all(row.description and row.type for row in describe_fields(cls))
 
 
 def test_samples_are_what_the_writer_makes() -> None:

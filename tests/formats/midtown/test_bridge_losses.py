@@ -45,7 +45,7 @@ def with_extras(**said: object) -> Scene:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"dialect": "arcade"}, "dialect must be one of retail, document, old, not 'arcade'"),
+        ({"dialect": "arcade"}, "dialect must be one of retail, beta, old, not 'arcade'"),
         ({"euler_order": "XX"}, "euler_order"),
         ({"fps": 0.0}, "fps"),
         ({"max_error": -1.0}, "max_error must be positive"),
@@ -133,7 +133,7 @@ def raw(rows: int, **said: object) -> RawChannel:
 def test_raw_channels_go_with_the_layout_that_has_room() -> None:
     scene = arm()
     scene.clips[0].raw_channels = [raw(3, distance=0.5, type=7), raw(2)]
-    written = write(scene, dialect="document")
+    written = write(scene, dialect="beta")
     losses = said(written.report, Outcome.DROPPED)
     assert losses.pop("/reading").startswith("readers need the option fps=24")
     assert losses == {"/raw_channels/channel 1": "2 frames, but the clip has 3"}

@@ -33,7 +33,7 @@ RETAIL = unhex(
     00 00 00 3f  00 00 00 00  00 00 80 3e
     """
 )
-DOCUMENT = unhex(
+BETA = unhex(
     """
     02 00 00 00              # 2 channels
     01 00 00 00              # 1 frame
@@ -72,13 +72,13 @@ def test_retail() -> None:
 
 
 def test_document() -> None:
-    document = keyframer.decode(DOCUMENT)
-    assert document.dialect is Dialect.DOCUMENT
+    document = keyframer.decode(BETA)
+    assert document.dialect is Dialect.BETA
     first, second = document.find(Channel)
     assert (first.floats, first.distance, first.type, first.bones) == (3, 0, 1, 0)
     assert (second.floats, second.distance, second.type, second.bones) == (1, -1, 5, None)
     assert second.rows.tolist() == [[0.5]]
-    assert keyframer.encode(document) == DOCUMENT
+    assert keyframer.encode(document) == BETA
 
 
 def test_old() -> None:
@@ -96,7 +96,7 @@ def test_old() -> None:
 
 
 def test_frames_are_one_read_only_view() -> None:
-    for data in (RETAIL, DOCUMENT, OLD):
+    for data in (RETAIL, BETA, OLD):
         for record in keyframer.decode(data).records[0].children:
             assert isinstance(record, (Channel, OldChannel))
             assert not record.rows.flags.writeable
@@ -107,7 +107,7 @@ def test_where_two_layouts_fit_the_document_wins() -> None:
     """1 channel, 2 frames, 3 floats = 41 bytes; 1 frame of 2 bones would be 49: only widths decide, so make both 49."""
     both = struct.pack("<IIIfB", 1, 2, 4, 1.0, 1) + struct.pack("<8f", *[0.5] * 8)
     assert len(both) == 17 + 4 * 2 * 4 == 13 + 12 * 1 * (2 + 1)
-    assert keyframer.decode(both, format="midtown").dialect is Dialect.DOCUMENT
+    assert keyframer.decode(both, format="midtown").dialect is Dialect.BETA
     other = bytearray(both)
     other[16] = 0  # no roll, pitch, heading for the document; and the old layout's type byte
     other[12] = 1
@@ -117,7 +117,7 @@ def test_where_two_layouts_fit_the_document_wins() -> None:
 
 
 @pytest.mark.parametrize("extra", [b"\0", b"x" * 23, b"y" * 1000])
-@pytest.mark.parametrize("whole", [RETAIL, DOCUMENT, OLD], ids=["retail", "document", "old"])
+@pytest.mark.parametrize("whole", [RETAIL, BETA, OLD], ids=["retail", "beta", "old"])
 def test_bytes_left_over_are_kept_when_the_format_is_named(whole: bytes, extra: bytes) -> None:
     document = keyframer.decode(whole + extra, format="midtown")
     assert document.trailing == extra
@@ -223,7 +223,7 @@ def test_built_from_nothing(layout: Dialect) -> None:
     rows = walk(5, 19)
     independent = {
         Dialect.RETAIL: retail(rows, 1.25),
-        Dialect.DOCUMENT: beta(5, channel(rows, 1.25)),
+        Dialect.BETA: beta(5, channel(rows, 1.25)),
         Dialect.OLD: old(rows, 1.25),
     }
     made = new_clip(rows, 1.25, layout=layout)
@@ -252,10 +252,10 @@ def test_counts_follow_what_is_inside() -> None:
 @pytest.mark.parametrize(
     ("rows", "layout"),
     [
-        ([walk(2, 1), walk(3, 1)], Dialect.DOCUMENT),
+        ([walk(2, 1), walk(3, 1)], Dialect.BETA),
         ([walk(2, 1), walk(2, 1)], Dialect.RETAIL),
         ([walk(2, 1), walk(2, 1)], Dialect.OLD),
-        ([], Dialect.DOCUMENT),
+        ([], Dialect.BETA),
         ([[[1.0, 2.0]]], Dialect.OLD),
     ],
 )
@@ -281,7 +281,7 @@ def test_any_shape_of_the_document_layout(frames: int, type: int, widths: list[i
     data = beta(frames, *parts)
     document = keyframer.decode(data, format="midtown")
     assert keyframer.encode(document) == data
-    if document.dialect is Dialect.DOCUMENT:
+    if document.dialect is Dialect.BETA:
         assert [record.rows.shape for record in document.find(Channel)] == [(frames, width) for width in widths]
 
 
@@ -299,7 +299,7 @@ def test_text_twin_of_every_record() -> None:
 def test_every_record_is_described() -> None:
     for cls in record_types().values():
         assert cls.__doc__
-        assert all(row.words and row.type for row in describe_fields(cls))
+        assert all(row.description and row.type for row in describe_fields(cls))
 
 
 def test_limits() -> None:

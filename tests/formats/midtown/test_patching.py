@@ -19,7 +19,7 @@ from tests.formats.midtown import writer as w
 LAYOUTS: dict[str, Callable[[w.Rows], bytes]] = {
     "retail": w.retail,
     "old": w.old,
-    "document": lambda rows: w.beta(len(rows), w.channel(rows), w.channel([[1.0, 2.0]] * len(rows), type=7)),
+    "beta": lambda rows: w.beta(len(rows), w.channel(rows), w.channel([[1.0, 2.0]] * len(rows), type=7)),
 }
 
 
@@ -121,7 +121,7 @@ def test_backwards_is_the_same_frames_backwards(layout: str) -> None:
 
 def test_another_rate_leaves_out_the_channels_that_nobody_knows() -> None:
     """The clip is counted in 30 frames a second whatever the scene has: frames are those that there were."""
-    written = FORMAT.from_scene(change_rate(loaded(LAYOUTS["document"](rows())), 60.0))
+    written = FORMAT.from_scene(change_rate(loaded(LAYOUTS["beta"](rows())), 60.0))
     assert why_anew(written) == []
     assert keyframer.encode(written.document) == w.beta(5, w.channel(rows()))
 
@@ -137,7 +137,7 @@ def test_a_bone_without_keys_rests() -> None:
 
 def test_a_channel_of_more_frames_is_as_long_as_the_clip() -> None:
     """Two frames went from the figure: those of the other channel go, too, and that is said."""
-    written = edited("document", fewer)
+    written = edited("beta", fewer)
     assert why_anew(written) == []
-    assert keyframer.encode(written.document) == LAYOUTS["document"](rows()[:3])
+    assert keyframer.encode(written.document) == LAYOUTS["beta"](rows()[:3])
     assert "5 frames became 3, as many as the clip has" in "".join(loss.detail for loss in written.report)

@@ -21,7 +21,7 @@ def claimed(data: bytes) -> str | None:
 def test_every_layout_is_recognised(frames: int, bones: int) -> None:
     rows = walk(frames, bones)
     assert claimed(retail(rows)) == "retail"
-    assert claimed(beta(frames, channel(rows))) == "document"
+    assert claimed(beta(frames, channel(rows))) == "beta"
     assert claimed(old(rows)) == "old"
 
 
@@ -34,8 +34,8 @@ def test_the_layout_that_sniffing_reports_is_the_one_that_reading_finds() -> Non
     ("data", "layout"),
     [
         (struct.pack("<IIIfB", 0, 0, 60, 1.0, 1), "retail"),
-        (struct.pack("<IIIfB", 1, 0, 60, 1.0, 1), "document"),
-        (struct.pack("<IIIfBIfB", 2, 0, 60, 1.0, 1, 4, 0.0, 7), "document"),
+        (struct.pack("<IIIfB", 1, 0, 60, 1.0, 1), "beta"),
+        (struct.pack("<IIIfBIfB", 2, 0, 60, 1.0, 1, 4, 0.0, 7), "beta"),
         (struct.pack("<IIfB", 0, 19, 1.0, 1), "old"),
     ],
 )
@@ -56,7 +56,7 @@ def test_no_score_reaches_that_of_a_signature() -> None:
 def test_channels_behind_the_head_must_add_up() -> None:
     long = beta(30, channel(walk(30, 19)), channel(walk(30, 2), 0.0, 7))
     assert len(long) > 2 * 4096
-    assert claimed(long) == "document"
+    assert claimed(long) == "beta"
     assert claimed(long + b"\0") is None
     assert claimed(long[:-1]) is None
     assert claimed(beta(30, channel(walk(30, 19), type=3), channel(walk(30, 2)))) is None  # named, it is read

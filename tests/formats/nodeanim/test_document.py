@@ -159,7 +159,7 @@ def test_what_has_no_place_is_refused() -> None:
     curved = NodeKeys.make(0, [0, 0, 0], tangents=[[1, 2, 3, 4, 5, 6]])
     with pytest.raises(ValueError, match="tangents cannot be stored in this dialect"):
         keyframer.encode(new_document(Node(b"a", BEZIER, translation_keys=curved)))
-    with pytest.raises(ValueError, match="expected 4 numbers a key, not 3"):
+    with pytest.raises(ValueError, match="expected 4 numbers per key, not 3"):
         keyframer.encode(new_document(Node(b"a", rotation_keys=NodeKeys.make(0, [0, 0, 0]))))
     with pytest.raises(ValueError, match="no column 'colour'"):
         NodeKeys.make(0, [0, 0, 0], colour=1)

@@ -543,7 +543,7 @@ def test_a_cut_chunk_stays_raw_with_the_reason(case: Case) -> None:
         if isinstance(found, RawChunk):
             assert found.data == payload[:size]
             assert found.reason == document.issues[0].code
-            assert document.issues[0].severity.label == ("warning" if CHUNKS[case.id].spare else "error")
+            assert document.issues[0].severity.label == ("warning" if CHUNKS[case.id].optional else "error")
             assert document.issues[0].path.startswith(paths(document)[-1])
         else:
             assert case.name in {"SmoothGroups", "ProcessData"}
@@ -566,7 +566,7 @@ def test_every_chunk_is_described() -> None:
         assert cls.__doc__, f"{number:04x}"
         assert not cls.__doc__.startswith(cls.__name__ + "("), f"{number:04x} has only the words a dataclass makes"
         for row in describe_fields(cls):
-            assert row.words, f"{number:04x} {row.name}"
+            assert row.description, f"{number:04x} {row.name}"
             assert row.type, f"{number:04x} {row.name}"
 
 

@@ -140,7 +140,7 @@ def test_every_record_is_described() -> None:
     assert {"FileHeader", "Main", "Mesh", "FlexporterLight", "LiteralLight", "NoController", "RawRest"} <= set(types)
     for cls in types.values():
         assert cls.__doc__
-        assert all(field.words and field.type for field in describe_fields(cls))
+        assert all(field.description and field.type for field in describe_fields(cls))
     assert [section.TAG for section in SECTIONS] == [b"MESH", b"CAMS", b"CTGT", b"LITE", b"MATS", b"BONE", b"CTRL"]
 
 

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 class Operation:
     """An operation. The module of its name has ``execute(job_input, result)``, which fills the result and may raise."""
 
-    __slots__ = ("loads", "module", "name", "replaces_extension", "suffix", "words")
+    __slots__ = ("description", "loads", "module", "name", "replaces_extension", "suffix")
 
     def __init__(
         self,
         name: str,
-        words: str,
+        description: str,
         suffix: Callable[[Mapping[str, Any]], str],
         loads: tuple[str, ...] = (),
         *,
         replaces_extension: bool = False,
     ) -> None:
         self.name = name
-        self.words = words
+        self.description = description
         """description for the help text"""
         self.suffix = suffix
         """returns the suffix of output names for the options; raises ValueError for invalid options"""

@@ -27,7 +27,7 @@ def execute(job_input: JobInput, result: Result) -> None:
     exporter = exporter_for("", options.get("to", "gltf"))
     scene = job_input.scene(result)
     note_issues(result, scene.issues)
-    scene = _changed(scene, options, exporter, result)
+    scene = _apply_operations(scene, options, exporter, result)
     chosen = {"format": exporter.name, "dialect": options.get("dialect"), "max_error": options.get("max_error")}
     finder = None
     chosen |= exporter.options_from_text(options.get("write", {}))
@@ -43,7 +43,7 @@ def execute(job_input: JobInput, result: Result) -> None:
     result["details"] = {"losses": losses, "measured": dict(report.measured)}
 
 
-def _changed(scene: Scene, options: Mapping[str, Any], exporter: Exporter, result: Result) -> Scene:
+def _apply_operations(scene: Scene, options: Mapping[str, Any], exporter: Exporter, result: Result) -> Scene:
     """Return the scene after the chosen operations."""
     steps, fps = options.get("steps", {}), None if exporter.name == "gltf" else options.get("fps")
     if not steps and fps is None:

@@ -40,8 +40,8 @@ def finish_all(outputs: list[Output]) -> list[dict[str, Any]]:
         try:
             written += output.finish()
         except BaseException:
-            for other in outputs[number + 1 :]:
-                other.discard()
+            for following in outputs[number + 1 :]:
+                following.discard()
             raise
     return written
 
@@ -94,10 +94,10 @@ def _finish(outputs: OutputSet) -> list[dict[str, Any]]:
     except OutputExists as error:
         reason = f"{error.target} exists and was not written by an earlier run (--force replaces it)"
         raise RUN_OUTPUT_COLLISION.failure(0, "/", reason=reason) from None
-    return [_noted(draft.target, draft.sha256) for draft in reversed(outputs.drafts)]
+    return [_output_entry(draft.target, draft.sha256) for draft in reversed(outputs.drafts)]
 
 
-def _noted(path: str, digest: str) -> dict[str, Any]:
+def _output_entry(path: str, digest: str) -> dict[str, Any]:
     """Return size, time and hash of an existing file."""
     status = os.stat(path)
     return {"path": path, "size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": digest}

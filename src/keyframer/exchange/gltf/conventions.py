@@ -167,18 +167,18 @@ def plain(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if kind is dict:
         return {
-            key if type(key) is str else str(key): item if type(item) in _AS_THEY_ARE else plain(item)
-            for key, item in value.items()
+            key if type(key) is str else str(key): element if type(element) in _AS_THEY_ARE else plain(element)
+            for key, element in value.items()
         }
     if kind is list or kind is tuple:
-        return [item if type(item) in _AS_THEY_ARE else plain(item) for item in value]
+        return [element if type(element) in _AS_THEY_ARE else plain(element) for element in value]
     if isinstance(value, np.ndarray):
         return _plain_array(value)
     return _plain_other(value)
 
 
 def plain_inside_json(value: Any) -> Any:
-    """`plain` for a value in the middle of JSON; numbers that JSON does not know are left to those who find them."""
+    """Convert a value like `plain`, but keep non-finite numbers of short arrays: the JSON encoder rejects them."""
     if type(value) is np.ndarray and value.size < PACKED_FROM:
         return value.tolist()
     return plain(value)
@@ -222,15 +222,15 @@ def packed(array: Any) -> Json:
     return {"dtype": little.dtype.str, "shape": list(array.shape), "zlib": data}
 
 
-def non_default_fields(item: Any, *names: str) -> Json:
+def non_default_fields(part: Any, *names: str) -> Json:
     """Return the named attributes of a dataclass that differ from their defaults."""
-    kind = type(item)
+    kind = type(part)
     defaults = _DEFAULTS.get(kind)
     if defaults is None:
         defaults = _DEFAULTS[kind] = {field.name: field.default for field in fields(kind)}
     stated_values: Json = {}
     for name in names:
-        value = getattr(item, name)
+        value = getattr(part, name)
         if value is None or (type(value) in (list, dict, set) and not value):
             continue
         if type(value) is not np.ndarray and value == defaults.get(name):

@@ -96,6 +96,8 @@ def packing_problem(member: ZipInfo) -> str:
 
 @dataclass(eq=False)
 class ArchiveSource:
+    """The archive that a scene was read from, for writing it again."""
+
     data: bytes
     limits: Limits
     is_show: bool

@@ -154,9 +154,9 @@ class Assembly:
         scene = self.scene
         stem = os.path.splitext(os.path.basename(key))[0]
         moves = any(len(channel.track.times) > 1 for clip in loaded.clips for channel in clip.channels)
-        for what, present in (("motion", moves), ("skins", bool(loaded.skins))):
+        for content, present in (("motion", moves), ("skins", bool(loaded.skins))):
             if present:
-                self.issues.add(STAGE_MODEL_PART_IGNORED, key, 0, what=what)
+                self.issues.add(STAGE_MODEL_PART_IGNORED, key, 0, what=content)
         embed_archive_images(loaded, archive)
         materials = [self._material(material) for material in loaded.materials]
         meshes, cameras, lights = len(scene.meshes), len(scene.cameras), len(scene.lights)
@@ -227,17 +227,17 @@ def load_model(archive: Archive, member: ZipInfo, limits: Limits, *, salvage: bo
         raise FormatError(error.code, error.offset, place, error.message, error.details) from None
 
 
-def to_archive_axes(space: Space, units_per_unit: float) -> Floats:
+def to_archive_axes(space: Space, archive_units_per_model_unit: float) -> Floats:
     """Return the matrix from the axes and unit of a model to z up and the unit of the archive.
 
-    ``units_per_unit`` is the length of a unit of the model in units of the archive.
+    ``archive_units_per_model_unit`` is the length of a unit of the model in units of the archive.
     """
     if space.handedness is not Handedness.RIGHT:
         raise ValueError("models of stage archives are right-handed")
-    if space.up == "z" and units_per_unit == 1.0:
+    if space.up == "z" and archive_units_per_model_unit == 1.0:
         return IDENTITY
     matrix = (_Y_UP if space.up == "y" else IDENTITY).copy()
-    matrix[:3, :3] *= units_per_unit
+    matrix[:3, :3] *= archive_units_per_model_unit
     return matrix
 
 

@@ -61,15 +61,15 @@ def _cylinder() -> tuple[Floats, Ints, Ints]:
     ring = np.column_stack([np.cos(angles) / 2, np.sin(angles) / 2])
     lower, upper = (np.column_stack([ring, np.full(_SIDES, z)]) for z in (-0.5, 0.5))
     positions = np.concatenate([lower, upper, [(0.0, 0.0, -0.5), (0.0, 0.0, 0.5)]])
-    here = np.arange(_SIDES)
-    after = (here + 1) % _SIDES
+    sides = np.arange(_SIDES)
+    after = (sides + 1) % _SIDES
     bottom, top = np.full(_SIDES, 2 * _SIDES), np.full(_SIDES, 2 * _SIDES + 1)
     corners = np.concatenate(
         [
-            np.column_stack([here, after, after + _SIDES]),
-            np.column_stack([here, after + _SIDES, here + _SIDES]),
-            np.column_stack([after, here, bottom]),
-            np.column_stack([here + _SIDES, after + _SIDES, top]),
+            np.column_stack([sides, after, after + _SIDES]),
+            np.column_stack([sides, after + _SIDES, sides + _SIDES]),
+            np.column_stack([after, sides, bottom]),
+            np.column_stack([sides + _SIDES, after + _SIDES, top]),
         ]
     )
     smoothing = np.repeat([_ROUND, _ROUND, _CAP, _CAP * 2], _SIDES)
@@ -83,16 +83,16 @@ def _sphere() -> tuple[Floats, Ints, Ints]:
     tilt, turn = (part.ravel() for part in np.meshgrid(tilts, turns, indexing="ij"))
     rings = np.column_stack([np.sin(tilt) * np.cos(turn), np.sin(tilt) * np.sin(turn), np.cos(tilt)]) / 2
     positions = np.concatenate([rings, [(0.0, 0.0, 0.5), (0.0, 0.0, -0.5)]])
-    here = np.arange(_SIDES)
-    after = (here + 1) % _SIDES
+    sides = np.arange(_SIDES)
+    after = (sides + 1) % _SIDES
     north, south = np.full(_SIDES, len(rings)), np.full(_SIDES, len(rings) + 1)
-    faces = [np.column_stack([north, here, after])]
+    faces = [np.column_stack([north, sides, after])]
     for ring in range(_RINGS - 2):
         above, below = ring * _SIDES, (ring + 1) * _SIDES
-        faces += [np.column_stack([here + above, here + below, after + below])]
-        faces += [np.column_stack([here + above, after + below, after + above])]
+        faces += [np.column_stack([sides + above, sides + below, after + below])]
+        faces += [np.column_stack([sides + above, after + below, after + above])]
     last = (_RINGS - 2) * _SIDES
-    faces.append(np.column_stack([south, after + last, here + last]))
+    faces.append(np.column_stack([south, after + last, sides + last]))
     corners = np.concatenate(faces)
     return positions, corners, np.full(len(corners), _ROUND)
 
@@ -269,9 +269,9 @@ class FixtureBuilder:
                 assembly.add_model(model, parent, scale_to_dimensions(model, size, assembly.units_per_metre))
             return
         if element.get("File"):
-            what = f"the model {element.get('Name')!r}"
+            model_label = f"the model {element.get('Name')!r}"
             path = f"{element.path}/@File"
-            assembly.issues.add(STAGE_FILE_MISSING, path, element.offset, what=what, name=element.get("File"))
+            assembly.issues.add(STAGE_FILE_MISSING, path, element.offset, what=model_label, name=element.get("File"))
         kind = element.get("PrimitiveType", "Undefined")
         if kind not in self._shapes:
             shape = shape_of(kind) or (shape_of("Cube") if element.get("File") else None)

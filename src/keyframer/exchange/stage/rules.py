@@ -39,7 +39,7 @@ from keyframer.limits import Limits
 from keyframer.scene import Scene, Space
 
 MOST_VERTICES = 1200
-"""most vertices of all default models of a fixture together"""
+"""maximum number of vertices of all default models of a fixture together"""
 _SAME_POWER = 0.05
 """how far the logarithm of a factor may be from an integer"""
 _FLOAT = 5126
@@ -72,9 +72,9 @@ def _check_names(archive: Archive, issues: IssueLog, *, in_folders: bool) -> Non
     for member in archive.members:
         name = member.filename
         path, offset = f"{archive.path}{name}", member.header_offset
-        other = seen.setdefault(name.lower(), name)
-        if other != name:
-            issues.add(STAGE_CASE_COLLISION, path, offset, other=other)
+        first_name = seen.setdefault(name.lower(), name)
+        if first_name != name:
+            issues.add(STAGE_CASE_COLLISION, path, offset, other=first_name)
         if "/" in name and not in_folders:
             issues.add(STAGE_FILE_IN_FOLDER, path, offset)
         problem = packing_problem(member)
@@ -86,14 +86,18 @@ def _check_names(archive: Archive, issues: IssueLog, *, in_folders: bool) -> Non
 
 def _check_unused(archive: Archive, description: Element, used: set[str], issues: IssueLog) -> None:
     """Report members that neither the description nor a loaded model refers to."""
-    words = {description.path.removeprefix(archive.path).partition("/")[0]}
+    referenced = {description.path.removeprefix(archive.path).partition("/")[0]}
     for element in description.walk():
-        words.update(element.attributes.values())
-        words.add(element.text.strip())
+        referenced.update(element.attributes.values())
+        referenced.add(element.text.strip())
     for member in archive.members:
         base = os.path.basename(member.filename)
         stem, ending = os.path.splitext(base)
-        if member.filename not in used and not words & {member.filename, base, stem} and base != "thumbnail" + ending:
+        if (
+            member.filename not in used
+            and not referenced & {member.filename, base, stem}
+            and base != "thumbnail" + ending
+        ):
             issues.add(STAGE_FILE_UNUSED, f"{archive.path}{member.filename}", member.header_offset)
 
 

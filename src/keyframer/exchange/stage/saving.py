@@ -70,6 +70,8 @@ def repack(data: bytes, members: Sequence[ZipInfo], changes: Mapping[str, Change
 
 
 class _Writer:
+    """Writes a zip archive from copied and new members."""
+
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._parts: list[bytes] = []

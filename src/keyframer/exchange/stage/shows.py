@@ -56,6 +56,8 @@ def fixture_name(spec: str) -> str:
 
 
 class ShowBuilder:
+    """Adds the objects of a show to a scene."""
+
     def __init__(self, show: Show, assembly: Assembly) -> None:
         self._show = show
         self._assembly = assembly

@@ -17,7 +17,7 @@ MOST_DEPTH = 256
 """groups in shows may be nested to any depth; the deepest real ones reach 12"""
 
 _LONGEST_STEP = 60
-"""most characters of a tag in a path"""
+"""maximum number of characters of a tag in a path"""
 
 
 class Element:
@@ -87,6 +87,8 @@ def parse(data: bytes, name: str, limits: Limits) -> Element:
 
 
 class _Parser:
+    """Builds the tree of one XML text from the events of expat."""
+
     def __init__(self, name: str, limits: Limits) -> None:
         self._name = name
         self._limits = limits

@@ -29,8 +29,8 @@ class Dialect:
     """white space after the last record"""
 
     def __str__(self) -> str:
-        words = [self.encoding, *(["mark"] if self.mark else []), *(["CRLF"] if self.newline != "\n" else [])]
-        return ", ".join(words)
+        parts = [self.encoding, *(["mark"] if self.mark else []), *(["CRLF"] if self.newline != "\n" else [])]
+        return ", ".join(parts)
 
 
 def read_text(data: bytes) -> tuple[bytes, Dialect, bytes]:

@@ -72,7 +72,7 @@ class _Reader:
         self.names: dict[bytes, bytes] = {}
 
     def read(self) -> int:
-        """Read all records. Return the begin of the text after the last one."""
+        """Read all records. Return the start of the text after the last one."""
         at = 0
         while True:
             head = _HEAD.match(self.text, at)
@@ -117,7 +117,9 @@ class _Reader:
             return Line(name, (), text.decode("latin-1"), lead=lead, offset=offset, children=NO_CHILDREN)
         values = self._values(entry.signature, text, name, offset)
         if values is None:
-            self._report(STRUCT_SYNTAX, name, offset, Severity.WARNING, wanted=entry.words, found=show_name(text[:60]))
+            self._report(
+                STRUCT_SYNTAX, name, offset, Severity.WARNING, wanted=entry.description, found=show_name(text[:60])
+            )
             data = b"*" + name + text
             return RawText(data, STRUCT_SYNTAX.code, lead=lead, offset=offset, children=NO_CHILDREN)
         as_default = _written(entry.signature, values) == text

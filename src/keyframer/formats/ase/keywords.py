@@ -15,7 +15,7 @@ class Entry(NamedTuple):
     """A keyword with its values and meaning."""
 
     signature: str
-    words: str
+    description: str
 
 
 class BlockEntry(NamedTuple):
@@ -23,7 +23,7 @@ class BlockEntry(NamedTuple):
 
     name: str
     signature: str
-    words: str
+    description: str
     lines: Mapping[str, Entry] = MappingProxyType({})
 
 
@@ -32,7 +32,7 @@ class KeyEntry(NamedTuple):
 
     rows: tuple[bytes, ...]
     width: int
-    words: str
+    description: str
     flags: bool = False
     """whether the last value is an integer with flags"""
 
@@ -196,8 +196,8 @@ BLOCKS: dict[bytes, BlockEntry] = {
     b"MATERIAL": BlockEntry("Material", "i", "A material and its number.", _MATERIAL),
     b"SUBMATERIAL": BlockEntry("SubMaterial", "i", "A sub-material, and its number.", _MATERIAL),
     **{
-        keyword.encode(): BlockEntry(name, "", f"The {words} map of a material.", _MAP)
-        for keyword, (name, words) in {
+        keyword.encode(): BlockEntry(name, "", f"The {description} map of a material.", _MAP)
+        for keyword, (name, description) in {
             "MAP_GENERIC": ("GenericMap", "unspecified"),
             "MAP_AMBIENT": ("AmbientMap", "ambient colour"),
             "MAP_DIFFUSE": ("DiffuseMap", "diffuse colour"),
@@ -273,23 +273,23 @@ TOP = _TOP
 """lines outside all blocks"""
 
 
-def _controllers(kind: str, width: int, words: str) -> dict[bytes, KeyEntry]:
+def _controllers(kind: str, width: int, description: str) -> dict[bytes, KeyEntry]:
     """Return the controllers of a kind of value (POS, ROT …) with ``width`` numbers."""
     sampled = f"CONTROL_{kind}_SAMPLE"
     row = f"CONTROL_{kind}_KEY".encode()
     nested = kind in ("FLOAT", "POINT3")  # here the exporter uses the keyword of the samples for the block
     return {
         (sampled if nested else f"CONTROL_{kind}_TRACK").encode(): KeyEntry(
-            (row,) if nested else (sampled.encode(),), width, f"{words}, sampled by 3ds Max."
+            (row,) if nested else (sampled.encode(),), width, f"{description}, sampled by 3ds Max."
         ),
-        f"CONTROL_{kind}_LINEAR".encode(): KeyEntry((row,), width, f"{words}, linear keys."),
+        f"CONTROL_{kind}_LINEAR".encode(): KeyEntry((row,), width, f"{description}, linear keys."),
         f"CONTROL_{kind}_TCB".encode(): KeyEntry(
-            (f"CONTROL_TCB_{kind}_KEY".encode(),), width + 5, f"{words}, keys with tension, continuity and bias."
+            (f"CONTROL_TCB_{kind}_KEY".encode(),), width + 5, f"{description}, keys with tension, continuity and bias."
         ),
         f"CONTROL_{kind}_BEZIER".encode(): KeyEntry(
             (f"CONTROL_BEZIER_{kind}_KEY".encode(), row),
             width,
-            f"{words}, keys with tangents.",
+            f"{description}, keys with tangents.",
             flags=kind != "ROT",
         ),
     }

@@ -128,7 +128,7 @@ class Block(AseRecord):
 
 def _block_type(keyword: bytes, entry: BlockEntry) -> type[Block]:
     namespace = {"KEYWORD": keyword, "signature": entry.signature, "repeats": keyword in REPEATED}
-    block_class = type(entry.name, (Block,), {"__doc__": entry.words, "__module__": __name__, **namespace})
+    block_class = type(entry.name, (Block,), {"__doc__": entry.description, "__module__": __name__, **namespace})
     return record(block_class)
 
 

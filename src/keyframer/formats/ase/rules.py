@@ -94,15 +94,15 @@ def _check_scene(reporter: Reporter, block: Block) -> None:
 def _check_counts(reporter: Reporter, mesh: Block) -> None:
     """Report counts that differ from the length of the lists."""
     sizes = {table.keyword: len(table.index) for table in mesh.children if isinstance(table, (NumberTable, FaceList))}
-    for name, (table, what) in _COUNTS.items():
+    for name, (table, noun) in _COUNTS.items():
         if table in sizes or mesh.number(name, 0) == 0:
-            _check_count(reporter, mesh, name, sizes.get(table, 0), what)
+            _check_count(reporter, mesh, name, sizes.get(table, 0), noun)
 
 
-def _check_count(reporter: Reporter, block: Block, name: bytes, count: int, what: str) -> None:
+def _check_count(reporter: Reporter, block: Block, name: bytes, count: int, noun: str) -> None:
     claimed = int(block.number(name, count))
     if claimed != count:
-        reporter.report(LINK_COUNT_MISMATCH, block, name.decode().lower(), claimed=claimed, found=count, what=what)
+        reporter.report(LINK_COUNT_MISMATCH, block, name.decode().lower(), claimed=claimed, found=count, what=noun)
 
 
 def _check_keys(reporter: Reporter, keys: Keys, ticks: float) -> None:

@@ -48,7 +48,9 @@ def _objects(document: Document) -> Table:
         mesh = block.block(b"MESH")
         parts = mesh.children if mesh else []
         sizes = {part.keyword: len(part.index) for part in parts if isinstance(part, _LISTS)}
-        tracks = sum(isinstance(part, records.Keys) for one in block.blocks(b"TM_ANIMATION") for part in one.children)
+        tracks = sum(
+            isinstance(part, records.Keys) for animation in block.blocks(b"TM_ANIMATION") for part in animation.children
+        )
         table.add(
             block.name(b"NODE_NAME"),
             block.segment.removesuffix("object"),
@@ -75,7 +77,7 @@ def describe(cls: type[Any]) -> Mapping[str, str]:
 
 def _lines(entries: Mapping[str, Entry]) -> str:
     lines = [
-        f"`{name}` {f'({describe_signature(entry.signature)}) ' if entry.signature else ''}{entry.words}"
+        f"`{name}` {f'({describe_signature(entry.signature)}) ' if entry.signature else ''}{entry.description}"
         for name, entry in entries.items()
     ]
     return "; ".join(lines)

@@ -68,7 +68,7 @@ class _Values(Kind):
         sink.write(write_values(record.signature, value).encode("latin-1"))
 
     def to_json(self, value: Values) -> object:
-        return [_value_to_json(one) for one in value]
+        return [_value_to_json(element) for element in value]
 
     def restore(self, value: object, record: Any) -> Values:
         if not isinstance(value, list):
@@ -78,7 +78,7 @@ class _Values(Kind):
             signature = signature[:-2] + signature[-2] * max(len(value) - len(signature) + 2, 0)
         if value and len(value) != len(signature):
             raise ValueError(f"expected a list of {counted(len(signature), 'value')}")
-        return tuple(_value_from_json(one, letter) for one, letter in zip(value, signature, strict=False))
+        return tuple(_value_from_json(element, letter) for element, letter in zip(value, signature, strict=False))
 
 
 def _value_to_json(value: Value) -> object:
@@ -151,23 +151,23 @@ class _AsWritten(_Text):
         return b"" if value is None else super().from_json(value)
 
 
-def keyword_field(words: str) -> Any:
-    return declare(_Keyword(), words)
+def keyword_field(description: str) -> Any:
+    return declare(_Keyword(), description)
 
 
-def values_field(words: str) -> Any:
-    return declare(_Values(), words)
+def values_field(description: str) -> Any:
+    return declare(_Values(), description)
 
 
-def integers(words: str, width: int | None = None) -> Any:
+def integers(description: str, width: int | None = None) -> Any:
     """Declare a column of integers, ``width`` of them in a row."""
-    return declare(_Column("<i8", width), words)
+    return declare(_Column("<i8", width), description)
 
 
-def floats(words: str, width: int | None = None) -> Any:
+def floats(description: str, width: int | None = None) -> Any:
     """Declare a column of floats, ``width`` of them in a row (0: as many as the keyword has)."""
-    return declare(_Column("<f8", width), words)
+    return declare(_Column("<f8", width), description)
 
 
-def as_written(words: str) -> Any:
-    return declare(_AsWritten(), words)
+def as_written(description: str) -> Any:
+    return declare(_AsWritten(), description)

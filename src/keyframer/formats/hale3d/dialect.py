@@ -155,5 +155,5 @@ class Text(Strz):
             sink.write(_LENGTH.pack(len(value) + 1) + value + b"\0")
 
 
-def text(words: str, *, default: bytes | None = None) -> Any:
-    return declare(Text(), words, default)
+def text(description: str, *, default: bytes | None = None) -> Any:
+    return declare(Text(), description, default)

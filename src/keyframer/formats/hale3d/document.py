@@ -93,20 +93,20 @@ class _Reader:
         except FormatError as error:
             if error.code.startswith("LIMIT_"):
                 raise
-            self._suspect_names()
+            self._report_suspicious_name()
             issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
             cursor.pos = self.begun
             self.home.append(RawRun(cursor.rest(), error.code, offset=self.begun))
             return
         if cursor.left:
-            self._suspect_names()
+            self._report_suspicious_name()
             issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
             self.document.trailing = cursor.rest()
 
     def read_animation(self) -> None:
-        top = self._take(Animation, self.root.inner("animation"))
+        top = self._read_record(Animation, self.root.inner("animation"))
         self._open(top)
-        self._take_many(Joint, top.joint_count, LEAST_JOINT, "joint_count", 16)
+        self._read_records(Joint, top.joint_count, LEAST_JOINT, "joint_count", 16)
         cursor = self.cursor
         row_size = BOUNDS_SIZE + 4 * top.component_count
         cursor.need_entries(top.frame_count, row_size, "frame_count", 8)
@@ -116,17 +116,17 @@ class _Reader:
         self.home.append(frames)
 
     def read_model(self) -> None:
-        top = self._take(Model, self.root.inner("model"))
+        top = self._read_record(Model, self.root.inner("model"))
         self._open(top)
-        self._take_many(Mesh, top.mesh_count, LEAST_MESH, "mesh_count", 8)
-        self._take_many(ModelJoint, top.joint_count, LEAST_MODEL_JOINT, "joint_count", 12)
+        self._read_records(Mesh, top.mesh_count, LEAST_MESH, "mesh_count", 8)
+        self._read_records(ModelJoint, top.joint_count, LEAST_MODEL_JOINT, "joint_count", 12)
 
     def _open(self, top: Record) -> None:
         """Make the top record the parent of the following records."""
         self.home = top.children = []
         self.begun = self.cursor.pos
 
-    def _take_many(self, cls: type[Record], count: int, least: int, field: str, field_offset: int) -> None:
+    def _read_records(self, cls: type[Record], count: int, least: int, field: str, field_offset: int) -> None:
         """Read ``count`` records of a kind; the count is checked before the first."""
         cursor = self.cursor
         cursor.need_entries(count, least, field, field_offset)
@@ -136,10 +136,10 @@ class _Reader:
         around = cursor.place
         segment = cls().segment
         for index in range(count):
-            self._take(cls, Place(segment, around, index))
+            self._read_record(cls, Place(segment, around, index))
         cursor.place = around
 
-    def _take(self, cls: type[R], place: Place) -> R:
+    def _read_record(self, cls: type[R], place: Place) -> R:
         """Read the next record and add it to its parent."""
         self.cursor.place = place
         record = take_record(cls, self.cursor)
@@ -147,7 +147,7 @@ class _Reader:
         self.begun = self.cursor.pos
         return record
 
-    def _suspect_names(self) -> None:
+    def _report_suspicious_name(self) -> None:
         """Report the first name that is probably too long, because the sizes do not add up.
 
         A name without its NUL continues into the numbers after it, and nothing else in the file shows that.

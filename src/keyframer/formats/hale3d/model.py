@@ -79,12 +79,12 @@ class Table(CountedAhead):
         return frozen(rows)
 
 
-def table(dtype: npt.DTypeLike, count: str, count_at: int, words: str) -> Any:
-    return declare(Table(dtype, count, count_at), words)
+def table(dtype: npt.DTypeLike, count: str, count_at: int, description: str) -> Any:
+    return declare(Table(dtype, count, count_at), description)
 
 
-def triple_table(count: str, count_at: int, words: str) -> Any:
-    return declare(CountedAhead(("<u4", (3,)), count, count_at), words)
+def triple_table(count: str, count_at: int, description: str) -> Any:
+    return declare(CountedAhead(("<u4", (3,)), count, count_at), description)
 
 
 VERTEX = np.dtype([("st", "<f4", (2,)), ("first_weight", "<u4"), ("weight_count", "<u4")])

@@ -19,8 +19,8 @@ def sniff(head: bytes, size: int) -> Match | None:
     return None
 
 
-def _sniff(head: bytes, size: int, what: str, header_size: int) -> Match:
-    start = f"{what}: begins with {head[:4].decode('ascii')}"
+def _sniff(head: bytes, size: int, kind: str, header_size: int) -> Match:
+    start = f"{kind}: begins with {head[:4].decode('ascii')}"
     if len(head) < header_size:
         return Match(0.7, f"{start}, but the header is truncated")
     version = str(struct.unpack_from("<I", head, 4)[0])

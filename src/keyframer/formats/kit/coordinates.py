@@ -260,13 +260,13 @@ class _Change:
         if track.form is RotationForm.QUATERNION_ABSOLUTE:
             return self._mapped(track, tangents, lambda values: quat.multiply(front.turns(values), extra))
         values = front.turns(track.values)
-        which = slice(None) if track.form is RotationForm.AXIS_ANGLE_ABSOLUTE else _earliest(track)
+        changed_keys = slice(None) if track.form is RotationForm.AXIS_ANGLE_ABSOLUTE else _earliest(track)
         if track.form is RotationForm.QUATERNION_RELATIVE:
-            values[which] = quat.multiply(quat.normalise(values[which]), extra)
+            values[changed_keys] = quat.multiply(quat.normalise(values[changed_keys]), extra)
         else:
-            turned = quat.multiply(quat.from_axis_angle(values[which, :3], values[which, 3]), extra)
+            turned = quat.multiply(quat.from_axis_angle(values[changed_keys, :3], values[changed_keys, 3]), extra)
             axes, angles = quat.to_axis_angle(turned)
-            values[which] = np.column_stack([axes, angles])
+            values[changed_keys] = np.column_stack([axes, angles])
         return replace(track, values=values)
 
 

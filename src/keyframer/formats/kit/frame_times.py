@@ -44,8 +44,8 @@ def at_whole_frames(scene: Scene, fps: float, report: LossReport) -> Scene:
     given = scene.clips[0]
     clip = in_time_unit(given, "frame", fps, 1.0)
     if not math.isclose(fps, frames_per_second(given)):
-        words = f"sampled at {fps:g} frames per second; the clip has {frames_per_second(given):g}"
-        report.add(Outcome.APPROXIMATED, "/clips/rate", words)
+        message = f"sampled at {fps:g} frames per second; the clip has {frames_per_second(given):g}"
+        report.add(Outcome.APPROXIMATED, "/clips/rate", message)
     frames = np.arange(frame_count(clip), dtype=np.float64)
     if any(np.any(channel.track.times > LONGEST) for channel in clip.channels):
         report.add(Outcome.DROPPED, "/clips/keys", f"keys after frame {LONGEST:,.0f} are ignored")

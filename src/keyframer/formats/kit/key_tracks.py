@@ -110,9 +110,9 @@ class KeyFitter:
             report.add(Outcome.DROPPED, "", f"{lost} of {given} keys are not finite")
         if not len(source.times):
             return None
-        why = self._reason_to_bake(source)
-        if why is not None:
-            return (yield from self._baked(source, report, why))
+        reason = self._reason_to_bake(source)
+        if reason is not None:
+            return (yield from self._baked(source, report, reason))
         if source.interpolation is Interpolation.STEP:
             source = _steps_as_jumps(source)
         elif source.interpolation is Interpolation.SAMPLED:
@@ -136,13 +136,13 @@ class KeyFitter:
         samples = compile_track(rounded)(checks * self.factor).reshape(len(checks), -1)
         error = float(distance(samples, wanted).max())
         seconds = float(np.abs(rounded.times - times).max()) / self.rules.per_second
-        words = f"times were rounded by up to {seconds:.2g} s"
+        message = f"times were rounded by up to {seconds:.2g} s"
         if error > tolerance and self.rules.more_frames:
             fine = next(
                 (parts for parts in _FINER if np.abs(times * parts - np.rint(times * parts)).max() < _SNAP), None
             )
-            words += "" if fine is None else f": fps={self.rules.per_second * fine:g} would store them exactly"
-        report.add(Outcome.APPROXIMATED if error else Outcome.EXACT, "", words, error=error, unit=unit)
+            message += "" if fine is None else f": fps={self.rules.per_second * fine:g} would store them exactly"
+        report.add(Outcome.APPROXIMATED if error else Outcome.EXACT, "", message, error=error, unit=unit)
         return rounded
 
     def _reason_to_bake(self, track: Track) -> str | None:
@@ -158,7 +158,7 @@ class KeyFitter:
             return "turns of 360 degrees and more"
         return None
 
-    def _baked(self, track: Track, report: LossReport, why: str) -> Sampling[Track]:
+    def _baked(self, track: Track, report: LossReport, reason: str) -> Sampling[Track]:
         """Fit as few keys as the tolerance allows to samples on the format's grid."""
         begin, end = float(track.times[0]), float(track.times[-1])
         if track.wrap is not Wrap.SINGLE and not self.rules.wraps:
@@ -169,18 +169,20 @@ class KeyFitter:
             finer = self._grid(track, begin, end, parts)
             if error <= tolerance or track.interpolation is Interpolation.SAMPLED or not len(finer):
                 break
-            other = yield from self._fewest(track, finer)
-            fitted, error = min((fitted, error), other, key=lambda result: result[1])
-        words = f"{len(track.times)} frames became {_count(fitted)}" if not why else f"{why}: now {_count(fitted)}"
+            finer_fit = yield from self._fewest(track, finer)
+            fitted, error = min((fitted, error), finer_fit, key=lambda result: result[1])
+        message = (
+            f"{len(track.times)} frames became {_count(fitted)}" if not reason else f"{reason}: now {_count(fitted)}"
+        )
         if error > tolerance:
-            words += f"; an error of {tolerance:.2g} was requested, but the times of the format do not allow it"
+            message += f"; an error of {tolerance:.2g} was requested, but the times of the format do not allow it"
             if self.rules.find_rate:
                 enough = yield from self._sufficient_rate(track, begin, end)
-                words += "" if enough is None else f": fps={enough:g} would"
+                message += "" if enough is None else f": fps={enough:g} would"
             elif self.rules.more_frames:
-                words += f"; {self.rules.more_frames}"
-        outcome = Outcome.EXACT if error == 0 and not why else Outcome.APPROXIMATED
-        report.add(outcome, "", words, error=error, unit=unit)
+                message += f"; {self.rules.more_frames}"
+        outcome = Outcome.EXACT if error == 0 and not reason else Outcome.APPROXIMATED
+        report.add(outcome, "", message, error=error, unit=unit)
         return fitted
 
     def _sufficient_rate(self, track: Track, begin: float, end: float) -> Sampling[float | None]:

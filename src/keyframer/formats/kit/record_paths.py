@@ -77,13 +77,13 @@ class Places:
             at = bisect_right(inside, offset, key=_begin) - 1
             if at < 0:
                 break
-            other = inside[at]
-            segment = other.segment
+            inner = inside[at]
+            segment = inner.segment
             index = sum(before.segment == segment for before in inside[:at])
-            path += f"/{segment}[{index}]" if index or other.numbered else f"/{segment}"
-            if other is record:
+            path += f"/{segment}[{index}]" if index or inner.numbered else f"/{segment}"
+            if inner is record:
                 return path
-            inside = other.children
+            inside = inner.children
         return None
 
     def _find(self, record: Record) -> int:

@@ -102,7 +102,7 @@ def joints_in_original_order(
     ``kept`` has the original number of each remaining joint. New joints follow, but parents precede children.
     ``untouched`` joints are left out.
     """
-    wanted, above = wanted_joints(scene)
+    wanted, above = find_joint_nodes(scene)
     new = wanted - kept.keys()
     nodes, _ = _ordered(above, [*sorted(kept, key=lambda node: kept[node]), *sorted(new)], depth_first)
     nodes = [node for node in nodes if node not in untouched]
@@ -144,7 +144,7 @@ def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats)
 
 def _choose(scene: Scene, depth_first: bool) -> tuple[list[int], list[int]]:
     """Return the nodes that become joints, parents first, and the parent joint of each."""
-    wanted, above = wanted_joints(scene)
+    wanted, above = find_joint_nodes(scene)
     return _ordered(above, sorted(wanted), depth_first)
 
 
@@ -153,7 +153,7 @@ def _ordered(above: list[int], wanted: list[int], depth_first: bool) -> tuple[li
     return order, parent_places(order, above)
 
 
-def wanted_joints(scene: Scene) -> tuple[set[int], list[int]]:
+def find_joint_nodes(scene: Scene) -> tuple[set[int], list[int]]:
     """Return the nodes that become joints, and the parent of each node (-1 for none).
 
     Joints are objects, dummies, bones and their ancestors.
@@ -215,8 +215,8 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
     first = 0.0
     if begin < 0:
         first = math.floor(begin / step + 1e-6) * step
-        words = f"frames begin at 0: {-first / units_per_second(clip):g} seconds were added to all times"
-        report.add(Outcome.APPROXIMATED, "/clips/start", words)
+        message = f"frames begin at 0: {-first / units_per_second(clip):g} seconds were added to all times"
+        report.add(Outcome.APPROXIMATED, "/clips/start", message)
     count = math.ceil((max(end, first) - first) / step - 1e-6) + 1
     expect("samples", count * max(joints, 1) * _NUMBERS)
     return np.asarray(first + step * np.arange(count), np.float64)
@@ -236,10 +236,10 @@ def report_frames(clip: Clip, fps: float, count: int, joints: str, report: LossR
 def _report_left_out(scene: Scene, kept: set[int], report: LossReport) -> None:
     for number, node in enumerate(scene.nodes):
         if number not in kept:
-            words = f"{plural(node.kind.value)} cannot be stored in this format"
+            message = f"{plural(node.kind.value)} cannot be stored in this format"
             if node.mesh is not None:
-                words = "skinned meshes have no node in this format"
-            report.add(Outcome.DROPPED, plain_path("nodes", node.name), words, extras=node.extras)
+                message = "skinned meshes have no node in this format"
+            report.add(Outcome.DROPPED, plain_path("nodes", node.name), message, extras=node.extras)
 
 
 def _report_scales(scene: Scene, nodes: list[int], sizes: Floats, report: LossReport) -> None:

@@ -50,7 +50,7 @@ class Reporter:
     def path(self, record: Record) -> str:
         return self._root + self._places.path(record)
 
-    def where(self, record: Record) -> dict[str, object]:
+    def location_of(self, record: Record) -> dict[str, object]:
         """Return the location of a record for the extras of its scene part; loss reports show it.
 
         The offset is enough to find the path later (see `record_paths.path_finder`), except in a companion.
@@ -61,8 +61,8 @@ class Reporter:
 
     def mark(self, part: LazyFields, format: str, record: Record, content: Mapping[str, object] | None = None) -> None:
         """Add the format's data about a part, and its location in the file, to the extras of the part."""
-        where = self.where(record)
-        add_extras(part, format, where if content is None else {**content, **where})
+        location = self.location_of(record)
+        add_extras(part, format, location if content is None else {**content, **location})
 
     def report(
         self, kind: IssueType, record: Record, field: str = "", /, severity: Severity | None = None, **args: object
@@ -139,18 +139,18 @@ def companion_paths(path: Path, suffix: str) -> list[Path]:
     return [neighbour for name in companion_names(path.name, (suffix,)) if (neighbour := path.parent / name).is_file()]
 
 
-def read_companion(source: PathLike, what: str) -> bytes:
+def read_companion(source: PathLike, role: str) -> bytes:
     """Return the bytes of a companion that the user named; an error names that file."""
     try:
         return read_bytes(source)
     except FormatError as error:
-        raise companion_error(error, what) from None
+        raise companion_error(error, role) from None
 
 
-def companion_error(error: FormatError, what: str) -> FormatError:
+def companion_error(error: FormatError, role: str) -> FormatError:
     """Return an error about a companion, so that the main file is not blamed."""
     path = f"{COMPANION}{error.path}"
-    return FormatError(error.code, error.offset, path, f"{what}: {error.message}", error.details)
+    return FormatError(error.code, error.offset, path, f"{role}: {error.message}", error.details)
 
 
 class UniqueNames:

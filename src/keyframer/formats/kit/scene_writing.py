@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from keyframer.curves import Track
-from keyframer.curves.cubic_fit import Distance, largest_difference, turn_degrees
+from keyframer.curves.cubic_fit import Distance, turn_degrees, vector_distance
 from keyframer.formats.document import Document
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.posing.evaluation_order import evaluation_order
@@ -69,10 +69,10 @@ class Tolerance:
         if track.is_rotation:
             return self.degrees, turn_degrees, "degree"
         if track.kind == "position":
-            return self.length, largest_difference, "scene unit"
+            return self.length, vector_distance, "scene unit"
         if track.kind in ("fov", "roll", "hotspot", "falloff"):
-            return self.degrees, largest_difference, "degree"
-        return self.fraction, largest_difference, "of 1"
+            return self.degrees, vector_distance, "degree"
+        return self.fraction, vector_distance, "of 1"
 
 
 def check_max_error(max_error: float) -> None:
@@ -195,7 +195,7 @@ def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
     lost += [
         (f"{plain_path('nodes', scene.nodes[number].name)}/parent", "is its own ancestor") for number in sorted(cut)
     ]
-    if not lost and all(one is other for one, other in zip(nodes, scene.nodes, strict=True)):
+    if not lost and all(one is original for one, original in zip(nodes, scene.nodes, strict=True)):
         return scene, lost
     return replace(scene, nodes=nodes, clips=clips), lost
 

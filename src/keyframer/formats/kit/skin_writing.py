@@ -131,11 +131,11 @@ class _Unskinned:
         error = self._bending(parts)
         if not error <= self._tolerance.length:
             bent = f"{len(parts.bent)} of {len(parts.corners)} faces follow several joints, which cannot be stored"
-            words = f"{bent}: each follows one joint"
-            self._report.add(Outcome.DROPPED, path, words, error=error, unit="scene unit", extras=node.extras)
+            message = f"{bent}: each follows one joint"
+            self._report.add(Outcome.DROPPED, path, message, error=error, unit="scene unit", extras=node.extras)
         else:
-            words = f"rigid parts attached to their joints: {len(self._became[number])}"
-            self._report.add(Outcome.BAKED, path, words, extras=node.extras)
+            message = f"rigid parts attached to their joints: {len(self._became[number])}"
+            self._report.add(Outcome.BAKED, path, message, extras=node.extras)
 
     def _clip(self, clip: Clip) -> Clip:
         """Return the clip for the parts: they take visibility and morph channels of their node, but not its motion."""
@@ -205,8 +205,8 @@ class _Parts:
         self.corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
         single = (self._counts == 1)[self.corners].all(axis=1)
         first = self._joints[self._starts[self.corners]] if len(self.corners) else self.corners
-        one = single & (first == first[:, :1]).all(axis=1)
-        self.bent = np.flatnonzero(~one)
+        rigid = single & (first == first[:, :1]).all(axis=1)
+        self.bent = np.flatnonzero(~rigid)
         """faces whose corners follow different joints, or several joints"""
         self.face_joints = first[:, 0].copy()
         self.face_joints[self.bent] = self._heaviest(self.corners[self.bent])
@@ -232,8 +232,8 @@ class _Parts:
         faces = np.split(order, np.searchsorted(self.face_joints[order], joints[1:]))
         free = np.split(loose[loose_order], np.searchsorted(loose_joints[loose_order], joints[1:]))
         return [
-            (joint, some, np.union1d(self.corners[some], others))
-            for joint, some, others in zip(joints.tolist(), faces, free, strict=True)
+            (joint, part_faces, np.union1d(self.corners[part_faces], free_vertices))
+            for joint, part_faces, free_vertices in zip(joints.tolist(), faces, free, strict=True)
         ]
 
     def places(self, joint: int, vertices: Ints) -> Floats:

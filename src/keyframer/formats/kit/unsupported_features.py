@@ -84,7 +84,7 @@ _USUAL: dict[str, Any] = {"alpha_mode": "OPAQUE", "metallic": 0.0, "emissive": [
 def all_fields(part: str) -> tuple[str, ...]:
     """Return the names of all fields of a part that are reported one by one: ``materials.shininess`` …"""
     kind, elsewhere = _FIELDS[part]
-    names = (item.name for item in fields(kind) if item.name not in elsewhere)
+    names = (field.name for field in fields(kind) if field.name not in elsewhere)
     return tuple(f"{part}.{name}" for name in names if name not in _NEVER or (part, name) == ("clips", "name"))
 
 
@@ -96,29 +96,29 @@ def report_dropped(
     ``supported`` names what the format can store: the words of `declared_fields.FEATURES`, and fields
     (``meshes.edges``); see `declared_fields.Capabilities`. ``target`` is the name of the format in the report.
     """
-    for what, detail in _present(scene, clip):
-        inside = _INSIDE.get(what)  # reported with the whole part
-        if what not in supported and (inside is None or inside in supported):
-            report.add(Outcome.DROPPED, f"/{what.replace(' ', '_')}", f"{target} cannot store {detail}")
+    for feature, detail in _present(scene, clip):
+        inside = _INSIDE.get(feature)  # reported with the whole part
+        if feature not in supported and (inside is None or inside in supported):
+            report.add(Outcome.DROPPED, f"/{feature.replace(' ', '_')}", f"{target} cannot store {detail}")
     kinds = Counter(channel.track.kind for channel in clip.channels)
     for kind in sorted(set(kinds) - set(MOTION) - {"morph"} - set(supported)):
-        words = f"{target} cannot store {counted(kinds[kind], f'{kind} track')}"
-        report.add(Outcome.DROPPED, f"/channels/{kind}", words)
-    for part, item, count in _stated_fields(scene, clip):
+        message = f"{target} cannot store {counted(kinds[kind], f'{kind} track')}"
+        report.add(Outcome.DROPPED, f"/channels/{kind}", message)
+    for part, field, count in _stated_fields(scene, clip):
         inside = _FIELDS_INSIDE.get(part, part)
-        if f"{part}.{item}" not in supported and (inside is None or inside in supported):
-            words = f"{target} cannot store {item.replace('_', ' ')} of {_counted(count, part)}"
-            report.add(Outcome.DROPPED, f"/{part}/{item}", words)
+        if f"{part}.{field}" not in supported and (inside is None or inside in supported):
+            message = f"{target} cannot store {field.replace('_', ' ')} of {_counted(count, part)}"
+            report.add(Outcome.DROPPED, f"/{part}/{field}", message)
     for part, count in _lost_names(scene, supported):
-        words = (
+        message = (
             "meshes, cameras and lights have the name of their node"
             if "names" in supported
             else "only nodes have names"
         )
-        report.add(Outcome.DROPPED, f"/{part}/name", f"{words}: lost for {_counted(count, part)}")
+        report.add(Outcome.DROPPED, f"/{part}/name", f"{message}: lost for {_counted(count, part)}")
     for part, name, count in foreign_extras(scene, clip, report.target):
-        words = f"{target} cannot store {name} of {_counted(count, part)}"
-        report.add(Outcome.DROPPED, f"/{part}/{name}", words)
+        message = f"{target} cannot store {name} of {_counted(count, part)}"
+        report.add(Outcome.DROPPED, f"/{part}/{name}", message)
     _report_segment(clip, report, supported, target)
 
 
@@ -133,7 +133,7 @@ def _lost_names(scene: Scene, supported: Collection[str]) -> Iterator[tuple[str,
             carriers: dict[int, set[str]] = {}
             for node in scene.nodes if "names" in supported else ():
                 carriers.setdefault(getattr(node, field), set()).add(node.name)
-            names = {number: item.name for number, item in enumerate(getattr(scene, part)) if item.name}
+            names = {number: member.name for number, member in enumerate(getattr(scene, part)) if member.name}
             used = {getattr(node, field) for node in scene.nodes} & names.keys()
             count = sum(names[number] not in carriers.get(number, ()) for number in used)
             if count:
@@ -144,8 +144,8 @@ def foreign_extras(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str
     """Return extras from a file of another format: part, name, and the number of parts that have them."""
     counts: Counter[tuple[str, str]] = Counter()
     known: dict[str, set[str]] = {}
-    for part, item in _parts(scene, clip):
-        for format, content in item.extras.items():
+    for part, member in _parts(scene, clip):
+        for format, content in member.extras.items():
             if format != target and isinstance(content, (dict, Mapping)):  # dict first: ten times faster
                 bookkeeping = known.get(format)
                 if bookkeeping is None:
@@ -159,7 +159,7 @@ def foreign_extras(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str
 
 def _parts(scene: Scene, clip: Clip) -> Iterator[tuple[str, Any]]:
     for part in ("nodes", "meshes", "materials", "cameras", "lights", "skins"):
-        yield from ((part, item) for item in getattr(scene, part))
+        yield from ((part, member) for member in getattr(scene, part))
     yield from (("maps", map) for material in scene.materials for map in material.maps.values())
     yield from (("tracks", channel.track) for channel in clip.channels)
     yield from (("clips", clip), ("environment", scene.environment), ("scene", scene))
@@ -190,18 +190,20 @@ def _stated_fields(scene: Scene, clip: Clip) -> Iterator[tuple[str, str, int]]:
     for part, value in _parts(scene, clip):
         if part in _FIELDS:
             kind, elsewhere = _FIELDS[part]
-            for item in fields(kind):
-                if item.name not in elsewhere and (item.name not in _NEVER or (part, item.name) == ("clips", "name")):
-                    counts[part, item.name] += _is_stated(getattr(value, item.name), item)
+            for field in fields(kind):
+                if field.name not in elsewhere and (
+                    field.name not in _NEVER or (part, field.name) == ("clips", "name")
+                ):
+                    counts[part, field.name] += _is_stated(getattr(value, field.name), field)
     yield from ((part, name, count) for (part, name), count in counts.items() if count)
 
 
-def _is_stated(value: Any, item: Field[Any]) -> bool:
-    if value is None or item.default is None:
+def _is_stated(value: Any, field: Field[Any]) -> bool:
+    if value is None or field.default is None:
         return value is not None
-    if item.default is MISSING or isinstance(item.default, Lazy):
+    if field.default is MISSING or isinstance(field.default, Lazy):
         return bool(value)
-    return bool(value != item.default)
+    return bool(value != field.default)
 
 
 def _report_segment(clip: Clip, report: LossReport, supported: Collection[str], target: str) -> None:
@@ -215,8 +217,8 @@ def _report_segment(clip: Clip, report: LossReport, supported: Collection[str], 
         ]
         first, last = min(ends, default=clip.start), max(ends, default=clip.end)
     if (clip.start, clip.end) != (first, last):
-        words = f"{target} has no active segment: {clip.start:g} to {clip.end:g} becomes {first:g} to {last:g}"
-        report.add(Outcome.DROPPED, "/clips/segment", words)
+        message = f"{target} has no active segment: {clip.start:g} to {clip.end:g} becomes {first:g} to {last:g}"
+        report.add(Outcome.DROPPED, "/clips/segment", message)
 
 
 def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
@@ -255,8 +257,8 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         ("unused cameras", _unused(scene, "cameras"), "camera", " without a node"),
         ("unused lights", _unused(scene, "lights"), "light", " without a node"),
     )
-    features = [(what, f"{counted(count, noun)}{words}") for what, count, noun, words in kinds if count]
-    around = [words for words, is_present in _environment_kinds(environment) if is_present]
+    features = [(feature, f"{counted(count, noun)}{message}") for feature, count, noun, message in kinds if count]
+    around = [message for message, is_present in _environment_kinds(environment) if is_present]
     if around:
         features.append(("environment", ", ".join(around)))
     if clip.bounds is not None:

@@ -1,8 +1,8 @@
 """Midtown Madness 2: pedestrian ``.anim`` clips, and the ``.skel`` text that names their bones.
 
-Angel Studios, 2000. Frames of floats after a short header, without a signature and in three layouts: the retail game's,
-that of the public document (a beta) and an older one. Unknown: channels other than type 1, of which no file is known,
-and the compressed variant of Smuggler's Run 2.
+Angel Studios, 2000. Frames of floats after a short header, without a signature and in three layouts: that of the
+retail game, that of a beta (described in a public document) and an older one. Unknown: channels other than type 1, of
+which no file is known, and the compressed variant of Smuggler's Run 2.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Midtown(Format):
     title = "Midtown Madness 2"
     extensions = (".anim",)
     axes = ("y", "right")
-    dialects = ("retail", "document", "old")
+    dialects = ("retail", "beta", "old")
     companions = (Companion("skeleton", ".skel", "the .skel of a Midtown Madness 2 clip"),)
     plays_between_frames = False
 
@@ -33,7 +33,7 @@ class Midtown(Format):
 
         return sniff(head, size)
 
-    def name_relative(self, head: bytes, size: int) -> str | None:
+    def describe_related_file(self, head: bytes, size: int) -> str | None:
         if head.startswith(b"cmp\x00"):
             return "a compressed animation of Smuggler's Run 2, whose layout is not documented"
         return None

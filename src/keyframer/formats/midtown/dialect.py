@@ -6,11 +6,11 @@ from enum import Enum
 
 from keyframer.catalogue import IO_UNRECOGNISED, SEM_ZERO_WIDTH_FRAMES
 from keyframer.formats.midtown.layout_sizes import (
-    DOCUMENT,
+    BETA,
     OLD,
     RETAIL,
     Fit,
-    fit_document,
+    fit_beta,
     fit_old,
     fit_retail,
     is_cut_clip,
@@ -23,8 +23,8 @@ class Dialect(Enum):
 
     RETAIL = RETAIL
     """the retail game: the number of channels is 0 and means one"""
-    DOCUMENT = DOCUMENT
-    """the public document, based on a beta: one or more channels"""
+    BETA = BETA
+    """a beta of the game, described in a public document: one or more channels"""
     OLD = OLD
     """an older layout: it counts bones instead of floats, and has no channels"""
 
@@ -35,13 +35,13 @@ class Dialect(Enum):
 def choose_layout(data: bytes) -> Dialect:
     """Return the layout of a Midtown clip; raises `FormatError` if none fits.
 
-    An exact end is preferred to bytes left over, then type byte 1 to others, then the document layout to the old one. A
+    An exact end is preferred to bytes left over, then type byte 1 to others, then the beta layout to the old one. A
     truncated file is still accepted as a clip if its head describes roll, pitch and heading; that is more likely than
     another layout of an unknown type with bytes left over.
     """
     _reject_text_file(data)
     size = len(data)
-    candidates = [fit for fit in (fit_retail(data), fit_document(data, size), fit_old(data)) if fit is not None]
+    candidates = [fit for fit in (fit_retail(data), fit_beta(data, size), fit_old(data)) if fit is not None]
     fits = [fit for fit in candidates if fit.end <= size and fit.zero_width_at is None]
     best = min(fits, key=lambda fit: (fit.end != size, fit.type != 1), default=None)
     if best is not None and (best.end == size or best.type == 1):
@@ -51,7 +51,7 @@ def choose_layout(data: bytes) -> Dialect:
             frames = int.from_bytes(data[4:8], "little")
             raise SEM_ZERO_WIDTH_FRAMES.failure(fit.zero_width_at, "/clip/channel[0]/floats", frames=frames)
     if is_cut_clip(data):
-        return Dialect.DOCUMENT if any(data[:4]) else Dialect.RETAIL
+        return Dialect.BETA if any(data[:4]) else Dialect.RETAIL
     if best is not None:
         return Dialect(best.layout)
     raise IO_UNRECOGNISED.failure(0, "/", reason=_why_not(candidates, size))

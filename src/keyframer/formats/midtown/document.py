@@ -108,8 +108,8 @@ def new_clip(rows: npt.ArrayLike, distance: float = 0.0, *, layout: Dialect = Di
     return new_document([make_channel(rows, distance)], layout=layout)
 
 
-def new_document(channels: Sequence[Channel], *, layout: Dialect = Dialect.DOCUMENT) -> Document:
-    """Make a clip of channels with the same number of frames; only the document layout can store several."""
+def new_document(channels: Sequence[Channel], *, layout: Dialect = Dialect.BETA) -> Document:
+    """Make a clip of channels with the same number of frames; only the beta layout can store several."""
     top: Clip | OldClip
     if layout is Dialect.OLD:
         top = OldClip(children=[OldChannel(channel.distance, channel.type, channel.rows) for channel in channels])
@@ -149,7 +149,7 @@ def _with_counts(top: Clip | OldClip, layout: Dialect) -> Clip | OldClip:
         raise ValueError(f"a clip of the {layout} layout can contain only {kind.__name__} records")
     if len(inside) != len(top.children):
         return top
-    if not channels or (len(channels) > 1 and layout is not Dialect.DOCUMENT):
+    if not channels or (len(channels) > 1 and layout is not Dialect.BETA):
         raise ValueError(f"a clip of the {layout} layout cannot hold {len(channels)} channels")
     lengths = {len(as_rows(channel.rows)) for channel in channels}
     if len(lengths) > 1:

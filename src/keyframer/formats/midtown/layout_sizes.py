@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 RETAIL = "retail"
-DOCUMENT = "document"
+BETA = "beta"
 OLD = "old"
 
 CLIP_HEADER_SIZE = 8
@@ -48,8 +48,8 @@ def fit_retail(data: bytes) -> Fit | None:
     return Fit(RETAIL, 17 + 4 * frames * floats, data[16], zero_width_at)
 
 
-def fit_document(data: bytes, size: int) -> Fit | None:
-    """Match the document layout.
+def fit_beta(data: bytes, size: int) -> Fit | None:
+    """Match the beta layout.
 
     The layout is u32 channels, u32 frames, then one channel after the other; ``data`` must be the whole file.
     """
@@ -59,13 +59,13 @@ def fit_document(data: bytes, size: int) -> Fit | None:
     if channels == 0 or channels * CHANNEL_HEADER_SIZE > size - CLIP_HEADER_SIZE:
         return None
     if frames and not _WORD.unpack_from(data, CLIP_HEADER_SIZE)[0]:
-        return Fit(DOCUMENT, size, data[16], CLIP_HEADER_SIZE)
+        return Fit(BETA, size, data[16], CLIP_HEADER_SIZE)
     pos = CLIP_HEADER_SIZE
     for _ in range(channels):
         if pos + CHANNEL_HEADER_SIZE > size:
             return None
         pos += CHANNEL_HEADER_SIZE + 4 * frames * _WORD.unpack_from(data, pos)[0]
-    return Fit(DOCUMENT, pos, data[16])
+    return Fit(BETA, pos, data[16])
 
 
 def fit_old(data: bytes) -> Fit | None:

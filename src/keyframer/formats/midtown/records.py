@@ -1,4 +1,4 @@
-"""The records of a Midtown Madness 2 clip, in the order and the terms of its document."""
+"""The records of a Midtown Madness 2 clip, in the order and the terms of the public document about it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def bones_in(type: int, floats: int) -> int | None:
 
 @record
 class Clip(Record):
-    """The header of the retail and the document layout, with the channels as children.
+    """The header of the retail and the beta layout, with the channels as children.
 
     Both counts are recomputed from the children on writing, unless a `RawRun` is among them.
     """

@@ -52,7 +52,7 @@ class Skeleton:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenBone:
     """A bone whose block is being read."""
 
     index: int
@@ -82,7 +82,7 @@ def read_skeleton(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Skeleton:
         raise IO_EMPTY.failure(0, "/")
     words = _Words(data)
     bones: list[Bone | None] = []
-    opened: list[_Open] = []
+    opened: list[_OpenBone] = []
     announced: int | None = None
     while True:
         word, at = words.next()
@@ -131,7 +131,7 @@ def write_skeleton(skeleton: Skeleton) -> bytes:
     return b"\n".join(lines) + b"\n"
 
 
-def _open_bone(words: _Words, at: int, index: int, parent: int, limits: Limits) -> _Open:
+def _open_bone(words: _Words, at: int, index: int, parent: int, limits: Limits) -> _OpenBone:
     path = _path(index)
     if index + 1 > limits.records:
         raise LIMIT_RECORDS.failure(at, path, limit=limits.records)
@@ -143,10 +143,10 @@ def _open_bone(words: _Words, at: int, index: int, parent: int, limits: Limits) 
     brace, brace_at = words.next()
     if brace != b"{":
         raise _wrong(brace_at, path, "{", brace)
-    return _Open(index, name, parent, at)
+    return _OpenBone(index, name, parent, at)
 
 
-def _read_offset(words: _Words, at: int, bone: _Open) -> None:
+def _read_offset(words: _Words, at: int, bone: _OpenBone) -> None:
     path = f"{_path(bone.index)}/offset"
     if bone.offset is not None:
         raise STRUCT_SYNTAX.failure(at, path, wanted="one offset", found="a second one")
@@ -167,7 +167,7 @@ def _read_count(words: _Words) -> int:
     return int(word)
 
 
-def _closed(bone: _Open) -> Bone:
+def _closed(bone: _OpenBone) -> Bone:
     if bone.offset is None:
         raise STRUCT_SYNTAX.failure(
             bone.at, f"{_path(bone.index)}/offset", wanted="an offset", found="a bone without one"

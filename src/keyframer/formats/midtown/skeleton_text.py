@@ -42,7 +42,7 @@ def with_bones(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | N
         changes.append((count.start(), count.end(), str(announced).encode()))
     for bone, origin in zip(bones, origins, strict=True):
         if origin is not None:
-            changes += _words(blocks[origin], old.bones[origin], bone)
+            changes += _changed_words(blocks[origin], old.bones[origin], bone)
     kept = set(origins)
     for number, block in enumerate(blocks):
         parent = old.bones[number].parent
@@ -102,7 +102,7 @@ def _blocks(text: bytes) -> list[_Block]:
     return blocks
 
 
-def _words(block: _Block, old_bone: Bone, new_bone: Bone) -> Iterator[Change]:
+def _changed_words(block: _Block, old_bone: Bone, new_bone: Bone) -> Iterator[Change]:
     if new_bone.name != old_bone.name:
         yield (*block.name, new_bone.name)
     for (begin, end), value, known in zip(block.numbers, new_bone.offset, old_bone.offset, strict=True):

@@ -5,7 +5,7 @@ its head is the most specific. The header words must also be plausible for a ped
 look like metres and radians, not all of them 0 (unless the width is the game's own). A clip without frames has no
 floats to check: it must consist of its headers only.
 
-The headers of later channels of the document layout may lie after the head. Then the first channel must be of type 1,
+The headers of later channels of the beta layout may lie after the head. Then the first channel must be of type 1,
 and the rest of the file must have a size that the channels can add up to. Rejected files can still be read by naming
 the format.
 """
@@ -41,7 +41,7 @@ def sniff(head: bytes, size: int) -> Match | None:
     """Return a score based on the size equation, lower than that of any format with a signature."""
     if len(head) < OLD_HEADER_SIZE or head[:4] == COMPRESSED or is_text(head):
         return None
-    return _sniff_retail(head, size) or _sniff_document(head, size) or _sniff_old(head, size)
+    return _sniff_retail(head, size) or _sniff_beta(head, size) or _sniff_old(head, size)
 
 
 def is_text(data: bytes) -> bool:
@@ -71,7 +71,7 @@ def _sniff_retail(head: bytes, size: int) -> Match | None:
     return None
 
 
-def _sniff_document(head: bytes, size: int) -> Match | None:
+def _sniff_beta(head: bytes, size: int) -> Match | None:
     if len(head) < CLIP_HEADER_SIZE + CHANNEL_HEADER_SIZE:
         return None
     channels, frames = struct.unpack_from("<II", head)
@@ -96,7 +96,7 @@ def _sniff_document(head: bytes, size: int) -> Match | None:
         something = something or any(head[start:pos])
     if pos != size or not something:
         return None
-    fit = Fit("document", size, head[16])
+    fit = Fit("beta", size, head[16])
     return _match(fit, 0.7 if fit.type == 1 else 0.4, f"{channels} channels of {frames} frames, size matches")
 
 
@@ -120,8 +120,8 @@ def _sniff_old(head: bytes, size: int) -> Match | None:
     return _match(fit, 0.6, f"{frames} frames of {bones} bones, size matches")
 
 
-def _match(fit: Fit, score: float, words: str) -> Match:
-    return Match(score, f"{fit.layout} layout: {words} (there is no signature)", dialect=fit.layout)
+def _match(fit: Fit, score: float, reason: str) -> Match:
+    return Match(score, f"{fit.layout} layout: {reason} (there is no signature)", dialect=fit.layout)
 
 
 def _is_rph(floats: int) -> bool:

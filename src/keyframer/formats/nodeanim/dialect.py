@@ -73,13 +73,13 @@ class Dialect(Style):
 
     def __str__(self) -> str:
         """Return the dialect as text; ``little text:nul chunk:u16+u32 size:all`` is the default."""
-        words = ["big" if self.big_endian else "little", f"text:{self.text}"]
+        parts = ["big" if self.big_endian else "little", f"text:{self.text}"]
         fields = [f"u{8 * size}" for size in (self.id_size, self.length_size) if size]
-        words.append("chunk:" + ("+".join(fields) or "none"))
+        parts.append("chunk:" + ("+".join(fields) or "none"))
         if self.has_sizes:
-            words.append("size:all" if self.length_counts_header else "size:inside")
-        words += [word for name, word in _OPTION_WORDS.items() if getattr(self, name)]
-        return " ".join(words)
+            parts.append("size:all" if self.length_counts_header else "size:inside")
+        parts += [word for name, word in _OPTION_WORDS.items() if getattr(self, name)]
+        return " ".join(parts)
 
     @staticmethod
     def parse(text: str) -> Dialect:
@@ -147,7 +147,11 @@ def options_on(dialect: Dialect) -> int:
 
 @cache
 def _by_text() -> dict[str, Dialect]:
-    return {str(one): one for base in DIALECTS for one in (with_options(base, options) for options in OPTION_SETS)}
+    return {
+        str(dialect): dialect
+        for base in DIALECTS
+        for dialect in (with_options(base, options) for options in OPTION_SETS)
+    }
 
 
 @cache

@@ -122,7 +122,7 @@ def _best_exact(candidates: list[Walk]) -> Finding:
 
 def _best_partial(seen: list[Walk]) -> Finding | None:
     """Return the most promising partial match."""
-    good = [walk for walk in seen if _promising(walk)]
+    good = [walk for walk in seen if _is_promising(walk)]
     if not good:
         return None
     best = min(
@@ -146,7 +146,7 @@ def _begins_well(walk: Walk) -> bool:
     return walk.dialect.has_sizes and walk.flags == 0 and walk.titled and walk.titled_well
 
 
-def _promising(walk: Walk) -> bool:
+def _is_promising(walk: Walk) -> bool:
     if walk.dialect.id_size == 0:
         return walk.perfect and walk.nodes > 0
     if walk.dialect.has_sizes:

@@ -149,23 +149,25 @@ def _with_all_options(walk: Walk, data: bytes, span: tuple[int, int] | None, til
         return
     tried: dict[frozenset[str], Walk] = {}
     for options in OPTION_SETS:
-        same = next((tried[options - {one}] for one in options if one not in tried[options - {one}].matters), None)
+        same = next(
+            (tried[options - {option}] for option in options if option not in tried[options - {option}].matters), None
+        )
         if same is not None:
             tried[options] = same
             continue
-        other = Walk(with_options(walk.dialect, options), walk.start, MatchedPart.ANIMATIONS, span[0], tiled)
-        other.flags, other.count = walk.flags, walk.count
-        other.printable, other.titled, other.titled_well = walk.printable, walk.titled, walk.titled_well
-        tried[options] = other
+        trial = Walk(with_options(walk.dialect, options), walk.start, MatchedPart.ANIMATIONS, span[0], tiled)
+        trial.flags, trial.count = walk.flags, walk.count
+        trial.printable, trial.titled, trial.titled_well = walk.printable, walk.titled, walk.titled_well
+        tried[options] = trial
         try:
-            if _walk_nodes(other, data, *span) == span[1] and tiled and walk.count >= 0:
-                other.matched = MatchedPart.END
+            if _walk_nodes(trial, data, *span) == span[1] and tiled and walk.count >= 0:
+                trial.matched = MatchedPart.END
         except HeadEnds:
-            other.cut = True
+            trial.cut = True
         except DialectMismatch:
             pass
-        yield other
-        if (other.matched is MatchedPart.END and other.perfect) or not (options or other.matters):
+        yield trial
+        if (trial.matched is MatchedPart.END and trial.perfect) or not (options or trial.matters):
             return
 
 

@@ -109,9 +109,9 @@ def _header(chunk: Chunk, dialect: Dialect, size: int) -> bytes:
         stored = chunk.claimed[0]
     else:
         stored = size if dialect.length_counts_header else size - dialect.header_size
-    for what, number, width in (("id", chunk.id, dialect.id_size), ("size", stored, dialect.length_size)):
+    for field, number, width in (("id", chunk.id, dialect.id_size), ("size", stored, dialect.length_size)):
         if not 0 <= number < 1 << 8 * width:
-            raise ValueError(f"{chunk!r}: its {what} {number} does not fit {width} bytes ({dialect})")
+            raise ValueError(f"{chunk!r}: its {field} {number} does not fit {width} bytes ({dialect})")
     return dialect.header.pack(chunk.id, stored)
 
 

@@ -15,6 +15,7 @@ from keyframer.catalogue import STRUCT_COUNT_EXCEEDS_DATA, STRUCT_COUNT_NEGATIVE
 from keyframer.formats.nodeanim.dialect import BEZIER, TCB, TCB_BYTES, Dialect
 from keyframer.formats.nodeanim.keys import SHAPE, SHAPE_AT, NodeKeys, keys_from_json, keys_to_json, row_dtype
 from keyframer.formats.nodeanim.trial_steps import tcb_marks
+from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, frozen
 from keyframer.wire.encoding_style import Style
 from keyframer.wire.field_types import Kind
@@ -102,7 +103,7 @@ class KeyRows(Kind):
 
     def write(self, sink: Sink, value: NodeKeys, record: Any) -> None:
         if value.rows["value"].shape[1:] != (self.width,):
-            raise ValueError(f"expected {self.width} numbers a key, not {value.rows['value'].shape[1]}")
+            raise ValueError(f"expected {counted(self.width, 'number')} per key, not {value.rows['value'].shape[1]}")
         if len(value) == 0:
             return
         if not self.dialect.tcb_by_key and value.rows.dtype == self._layout(record.flags, bool(record.flags & TCB)):

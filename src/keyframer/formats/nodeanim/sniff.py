@@ -62,7 +62,7 @@ def _score_bare(walk: Walk, head: bytes) -> float:
     """Score a file without sizes: readable names, known types, and at least one key with plausible numbers."""
     from keyframer.formats.nodeanim.dialect_trial import MatchedPart
 
-    if not walk.perfect or walk.heads == 0 or walk.nameless or not _first_key_is_sane(walk, head):
+    if not walk.perfect or walk.heads == 0 or walk.nameless or not _first_key_is_plausible(walk, head):
         return 0
     if walk.matched is MatchedPart.END:
         return 0.9 if walk.dialect.id_size else 0.8
@@ -71,7 +71,7 @@ def _score_bare(walk: Walk, head: bytes) -> float:
     return 0.4 if walk.nodes and walk.dialect.id_size else 0
 
 
-def _first_key_is_sane(walk: Walk, head: bytes) -> bool:
+def _first_key_is_plausible(walk: Walk, head: bytes) -> bool:
     import struct
 
     if walk.first_key is None:
@@ -87,9 +87,9 @@ def _reason(walk: Walk) -> str:
     from keyframer.formats.nodeanim.dialect_trial import MatchedPart
 
     where = f" {counted(walk.start, 'byte')} from the beginning" if walk.start else ""
-    words = f"chunk 1 for {counted(walk.count, 'node')}{where}, then chunk 2"
+    text = f"chunk 1 for {counted(walk.count, 'node')}{where}, then chunk 2"
     if walk.matched is MatchedPart.END:
-        return f"{words}, whose nodes end with the file"
+        return f"{text}, whose nodes end with the file"
     if walk.cut:
-        return f"{words}, with plausible nodes in the head of the file"
-    return f"{words}, with nodes that do not lead to the end of the file"
+        return f"{text}, with plausible nodes in the head of the file"
+    return f"{text}, with nodes that do not lead to the end of the file"

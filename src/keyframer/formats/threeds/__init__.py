@@ -40,7 +40,7 @@ class ThreeDS(Format):
 
         return sniff(head, size)
 
-    def name_relative(self, head: bytes, size: int) -> str | None:
+    def describe_related_file(self, head: bytes, size: int) -> str | None:
         if head[:2] == b"-=":
             return "a 3D Studio shaper file (.shp), which holds shapes and no animation"
         if head[:2] == b"=-":

@@ -28,7 +28,7 @@ class Chunk(Record):
     """one bit for each class of which a parent may have only one"""
     opaque: ClassVar[bool] = False
     """known by name only: its layout is not documented"""
-    spare: ClassVar[bool] = False
+    optional: ClassVar[bool] = False
     """a scene is complete without it: unreadable content is only a warning"""
     many_ids: ClassVar[bool] = False
     """one class for several ids: each chunk stores its own id"""
@@ -97,7 +97,7 @@ def chunk(
     repeats: bool = False,
     once: bool = False,
     opaque: bool = False,
-    spare: bool = False,
+    optional: bool = False,
 ) -> Callable[[type[C]], type[C]]:
     """Class decorator: declare the chunk with this id."""
 
@@ -107,7 +107,12 @@ def chunk(
         record_class = record(cls)
         record_class.ID = chunk_id
         record_class.parents = tuple(parents)
-        record_class.repeats, record_class.once, record_class.opaque, record_class.spare = repeats, once, opaque, spare
+        record_class.repeats, record_class.once, record_class.opaque, record_class.optional = (
+            repeats,
+            once,
+            opaque,
+            optional,
+        )
         CHUNKS[chunk_id] = record_class
         if repeats:
             REPEATING.add(chunk_id)
@@ -118,10 +123,10 @@ def chunk(
     return decorate
 
 
-def declare_opaque(chunk_id: int, name: str, words: str, parents: Iterable[int]) -> type[Chunk]:
+def declare_opaque(chunk_id: int, name: str, description: str, parents: Iterable[int]) -> type[Chunk]:
     """Declare a chunk without a known layout: it is kept as bytes, in its place."""
     namespace = {
-        "__doc__": words,
+        "__doc__": description,
         "__module__": __name__,
         "__annotations__": {"data": "bytes"},
         "data": blob("layout unknown"),

@@ -89,8 +89,8 @@ class _Open:
             self.counts = {}
         children = self.chunk.children
         for position in range(self.counted, len(children)):
-            other = cast(Chunk, children[position]).id
-            self.counts[other] = self.counts.get(other, 0) + 1
+            child_id = cast(Chunk, children[position]).id
+            self.counts[child_id] = self.counts.get(child_id, 0) + 1
         self.counted = len(children)
         return self.counts.get(chunk_id, 0)
 
@@ -267,7 +267,7 @@ class _Reader:
                 error = STRUCT_CHUNK_TOO_SMALL.failure(
                     at + 2, str(window.place), size=HEADER_SIZE + payload, least=HEADER_SIZE + cls.plan.minimum
                 )
-            severity = Severity.WARNING if cls.spare else None
+            severity = Severity.WARNING if cls.optional else None
             self.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details, severity))
             return _raw(chunk_id, at, self.data[at + HEADER_SIZE : window.end], error.code)
         if cls.holds:

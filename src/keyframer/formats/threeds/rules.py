@@ -187,9 +187,9 @@ def _check_nodes(document: Document, scene: Scene | None, reporter: Reporter) ->
     parents = [node.parent for node in scene.nodes[: len(records)]]
     for index, parent in enumerate(parents):
         if parent is not None and parent > index:
-            name, other = scene.nodes[index].name, scene.nodes[parent].name
+            name, parent_name = scene.nodes[index].name, scene.nodes[parent].name
             reporter.report(
-                LINK_PARENT_AFTER_CHILD, records[index], name=shown(name.encode()), parent=shown(other.encode())
+                LINK_PARENT_AFTER_CHILD, records[index], name=shown(name.encode()), parent=shown(parent_name.encode())
             )
     check_depth(reporter, records, parents)
     objects = {named_object.name for named_object in document.find(r.NamedObject)}

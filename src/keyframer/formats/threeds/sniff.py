@@ -38,9 +38,9 @@ def sniff(head: bytes, size: int) -> Match | None:
     top, length = _number(head, 0, 2), _number(head, 2, 4)
     if top not in _TOPS:
         return None
-    what = _TOPS[top]
+    file_type = _TOPS[top]
     if length == size == 6:
-        return Match(0.6, f"an empty {what}") if top != 0x3D3D else None
+        return Match(0.6, f"an empty {file_type}") if top != 0x3D3D else None
     if len(head) < 12:
         return None
     first, first_length = _number(head, 6, 2), _number(head, 8, 4)
@@ -50,7 +50,7 @@ def sniff(head: bytes, size: int) -> Match | None:
     version = None
     if first == 0x0002 and len(head) >= 16:
         version = str(_number(head, 12, 4))
-    start = f"{what}: begins with {top:04x} and {first:04x}"
+    start = f"{file_type}: begins with {top:04x} and {first:04x}"
     if length == size:
         return Match(1.0, f"{start}, length matches the file", version)
     if first_length > size:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Bytes, Singles
 from keyframer.catalogue import SEM_UNSUPPORTED_SCHEME
-from keyframer.wire.dependent_types import choice, linked_keys, tallies
+from keyframer.wire.dependent_types import choice, count_array, linked_keys
 from keyframer.wire.exact_floats import ExactFloats
 from keyframer.wire.field_types import declare, i32, linked, strz, u8, u32
 from keyframer.wire.key_table import KeyLayout, Keys
@@ -36,8 +36,8 @@ _NO_TURN = (0.0, 0.0, 0.0, 1.0)
 _ONE = (1.0, 1.0, 1.0)
 
 
-def _floats(words: str, count: int | None = None, *, default: Any = None, when: Any = None) -> Any:
-    return declare(ExactFloats(count), words, default, when)
+def _floats(description: str, count: int | None = None, *, default: Any = None, when: Any = None) -> Any:
+    return declare(ExactFloats(count), description, default, when)
 
 
 def _has_sphere(mesh: Mesh) -> bool:
@@ -111,7 +111,7 @@ class Mesh(Placed):
         "B", {SIMPLE_SKIN: "simple (1 bone a vertex)", WEIGHTED_SKIN: "weighted"}, "skin type", when=_is_skinned
     )
     vertex_bones: Integers = linked("<i4", "vertex_count", "bone id of each vertex (simple skin)", when=_is_simple)
-    bones_per_vertex: Integers = tallies(
+    bones_per_vertex: Integers = count_array(
         "<i4", "vertex_count", 8, "number of bones of each vertex (weighted skin)", when=_is_weighted
     )
     bone_ids: Integers = linked(

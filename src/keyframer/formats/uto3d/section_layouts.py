@@ -179,7 +179,7 @@ class SectionReader:
             attempt.failure = None
 
     def _skips(self, expected: int, pos: int) -> bool:
-        """Whether a section that MAIN announces records for would be left out if the one at ``pos`` came next."""
+        """Return whether a section with records in MAIN would be left out if the one at ``pos`` came next."""
         index = self.section_at(pos, expected)
         return any(self.count(section) > 0 and not section.fewer for section in SECTIONS[expected:index])
 

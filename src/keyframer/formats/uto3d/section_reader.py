@@ -136,7 +136,7 @@ class Reader:
         while cursor.left:
             index = self.sections.section_at(cursor.pos, expected)
             if index is None:
-                self._leave(cursor.pos, expected)
+                self._handle_missing_tag(cursor.pos, expected)
                 return
             self._report_missing(expected, index)
             expected = index + 1
@@ -154,9 +154,11 @@ class Reader:
                 self._report_tag(self.cursor.pos, [section.TAG], self.place)
 
     def _report_mismatch(self, section: type[Section], count: int, offset: int) -> None:
-        what = f"records of {section.TAG.decode('ascii')}"
+        records = f"records of {section.TAG.decode('ascii')}"
         path = str(self.place.inner(section.TAG.decode("ascii").lower()))
-        self.issues.add(LINK_COUNT_MISMATCH, path, offset, claimed=self.sections.count(section), what=what, found=count)
+        self.issues.add(
+            LINK_COUNT_MISMATCH, path, offset, claimed=self.sections.count(section), what=records, found=count
+        )
 
     def _report_tag(self, offset: int, tags: list[bytes], place: Place) -> None:
         actual = self.data[offset : offset + TAG_SIZE]
@@ -168,7 +170,7 @@ class Reader:
             found=f"'{bytes_to_ascii(actual)}'" if actual else "the end of the file",
         )
 
-    def _leave(self, pos: int, expected: int) -> None:
+    def _handle_missing_tag(self, pos: int, expected: int) -> None:
         """Handle bytes that are not the tag of a section: trailing bytes after the last section, an error before it."""
         later = SECTIONS[expected:]
         owed = any(self.sections.count(section) > 0 and not section.fewer for section in later)
@@ -268,7 +270,7 @@ def _odd_value(record: Record) -> tuple[str, str, dict[str, object]] | None:
     """Return an unknown value that does not prevent reading: issue code, field, message arguments."""
     if isinstance(record, Light | FlexporterLight):
         if record.type not in record.types:
-            known = ", ".join(f"{value} {words}" for value, words in record.types.items())
+            known = ", ".join(f"{value} {meaning}" for value, meaning in record.types.items())
             return SEM_UNKNOWN_ENUM.code, "type", {"value": record.type, "known": known}
     elif isinstance(record, NoController) and record.filler != 255:
         return SEM_UNKNOWN_ENUM.code, "filler", {"value": record.filler, "known": "255"}

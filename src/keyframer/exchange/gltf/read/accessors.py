@@ -44,6 +44,8 @@ class Elements:
 
 
 class Accessors:
+    """The accessors of one file; each is read and checked once."""
+
     def __init__(self, root: Item, buffers: Buffers, budget: Budget, issues: Findings) -> None:
         self._items = root.children("accessors")
         self._buffers = buffers
@@ -188,15 +190,15 @@ class Accessors:
     def _sparse(self, sparse: Item, total: int, width: int, dtype: np.dtype[Any]) -> tuple[Ints, Array]:
         """Return the indices and values of the elements that are replaced."""
         count = sparse.integer("count", least=1, most=total)
-        where, what = sparse.child("indices"), sparse.child("values")
-        if where is None or what is None:
-            raise sparse.missing("indices" if where is None else "values")
+        indices, what = sparse.child("indices"), sparse.child("values")
+        if indices is None or what is None:
+            raise sparse.missing("indices" if indices is None else "values")
         views = self._buffers.view_count
-        kind = self._dtype(where)
+        kind = self._dtype(indices)
         if kind.kind != "u":
-            raise where.fail(SEM_UNKNOWN_ENUM, "componentType", value=kind.name, known="unsigned integers")
+            raise indices.fail(SEM_UNKNOWN_ENUM, "componentType", value=kind.name, known="unsigned integers")
         places = self._elements(
-            where, where.needed_index("bufferView", views, "buffer view"), where.integer("byteOffset", 0),
+            indices, indices.needed_index("bufferView", views, "buffer view"), indices.integer("byteOffset", 0),
             count, 1, kind, strided=False,
         )[:, 0].astype(np.int64)  # fmt: skip
         values = self._elements(
@@ -205,12 +207,12 @@ class Accessors:
         )  # fmt: skip
         if int(places.max()) >= total:
             args = {"what": "sparse index", "item": int(np.argmax(places)), "kind": "element"}
-            raise where.fail(LINK_INDEX_OUT_OF_RANGE, "bufferView", **args, index=int(places.max()), count=total)
+            raise indices.fail(LINK_INDEX_OUT_OF_RANGE, "bufferView", **args, index=int(places.max()), count=total)
         return places, values
 
 
 _WORTH = 64
-"""most numbers that a compressed byte may expand to: a vertex takes one or two"""
+"""maximum number of numbers that a compressed byte may expand to: a vertex takes one or two"""
 
 
 class DecompressedMesh:
@@ -348,22 +350,27 @@ class Layout:
         return view[0] + elements_run[1], view[0] + elements_run[1] + elements_run[2]
 
     def _stored(self, buffer: int, elements: Elements) -> Stored:
-        here = elements.buffers == buffer
+        in_buffer = elements.buffers == buffer
         if buffer < 0:
-            return Stored(np.full(len(here), -1), np.full(len(here), -1))
-        starts, ends = np.where(here, elements.starts, -1), np.where(here, elements.starts + elements.size, -1)
+            return Stored(np.full(len(in_buffer), -1), np.full(len(in_buffer), -1))
+        starts, ends = (
+            np.where(in_buffer, elements.starts, -1),
+            np.where(in_buffer, elements.starts + elements.size, -1),
+        )
         item = self._buffers[buffer]
         if not item.has("uri"):
             assert self.binary is not None
-            return Stored(np.where(here, starts + self.binary[0], -1), np.where(here, ends + self.binary[0], -1))
+            return Stored(
+                np.where(in_buffer, starts + self.binary[0], -1), np.where(in_buffer, ends + self.binary[0], -1)
+            )
         uri = item.text("uri")
         if uri[:5].lower() != "data:":
             return Stored(starts, ends, unquote(uri))
         begin, end, is_plain = self._inlined(item.at("uri"), uri)
         if not is_plain:
-            return Stored(np.where(here, begin, -1), np.where(here, end, -1), encoded=True)
+            return Stored(np.where(in_buffer, begin, -1), np.where(in_buffer, end, -1), encoded=True)
         first, last = begin + starts // 3 * 4, np.minimum(begin + -(-ends // 3) * 4, end)
-        return Stored(np.where(here, first, -1), np.where(here, last, -1), encoded=True)
+        return Stored(np.where(in_buffer, first, -1), np.where(in_buffer, last, -1), encoded=True)
 
     def _inlined(self, path: str, uri: str) -> tuple[int, int, bool]:
         """Return the range of the content of a data URI, and whether it is base64."""

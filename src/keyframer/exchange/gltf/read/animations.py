@@ -45,6 +45,8 @@ _OF_LIGHTS: dict[str, tuple[str, int, Callable[[Any], Any]]] = {
 
 
 class AnimationReader:
+    """Reads the animations of files that other programs wrote."""
+
     def __init__(
         self,
         scene: Scene,
@@ -85,8 +87,8 @@ class AnimationReader:
         for node, kind, keys in self._moved(samplers, number, target):
             first = moved.setdefault((node, kind), place)
             if first != place and kind != "visible":  # a node can be hidden itself or by an ancestor
-                what = f"{kind} of {safe_text(self._scene.nodes[node].name)}"
-                args = {"what": "channel", "item": place, "kind": "the", "index": what, "other": first}
+                animated = f"{kind} of {safe_text(self._scene.nodes[node].name)}"
+                args = {"what": "channel", "item": place, "kind": "the", "index": animated, "other": first}
                 self._issues.add(LINK_RANGE_OVERLAP, channel.path, 0, severity=None, **args)
                 continue
             track = keys.track(kind)
@@ -157,13 +159,13 @@ class AnimationReader:
         self._unknown(extension.at("pointer"), pointer)
 
     def _users(
-        self, what: str, number: int, kind: str, keys: Keys, change: Callable[[Any], Any]
+        self, part: str, number: int, kind: str, keys: Keys, change: Callable[[Any], Any]
     ) -> Iterator[tuple[int, str, Keys]]:
         """Return every node that uses the camera or light."""
         mapped = keys.mapped(change)
         for place, node in enumerate(self._scene.nodes):
-            if getattr(node, what) == number:
-                self._budget.spend("copies", mapped.values.size, f"/{what}s[{number}]")
+            if getattr(node, part) == number:
+                self._budget.spend("copies", mapped.values.size, f"/{part}s[{number}]")
                 yield place, kind, mapped
 
     def _all_below(self, place: int) -> Iterator[int]:
@@ -231,6 +233,8 @@ class Keys:
 
 
 class SamplerReader:
+    """Reads the samplers of one animation."""
+
     def __init__(self, animation: Item, accessors: Accessors, budget: Budget, issues: Findings) -> None:
         self.items = animation.children("samplers")
         self._accessors = accessors
@@ -278,26 +282,26 @@ def stated_space(root: Item) -> tuple[Space, Item] | None:
     """Return the space and other properties of a scene that we wrote; None for files of other programs."""
     scenes = root.children("scenes")
     about = root.child("asset")
-    if about is None or about.kept is None or not scenes:
+    if about is None or about.keyframer_extras is None or not scenes:
         return None
-    kept = scenes[root.index("scene", len(scenes), "scene") or 0].kept
-    if kept is None or not kept.has("space"):
+    extras = scenes[root.index("scene", len(scenes), "scene") or 0].keyframer_extras
+    if extras is None or not extras.has("space"):
         return None
-    content = kept.child("space")
+    content = extras.child("space")
     if content is None:
         return None
     unit = content.number("metres_per_unit") if content.value.get("metres_per_unit") is not None else None
     up = content.choice("up", ("x", "y", "z"))
     handedness = Handedness(content.choice("handedness", ("right", "left")))
-    return Space(up, handedness, unit, content.flag("v_up", True)), kept
+    return Space(up, handedness, unit, content.flag("v_up", True)), extras
 
 
 class ClipReader:
     """Reads the clips of one file; ``animations`` are those that are clips of ours."""
 
-    def __init__(self, root: Item, kept: Item, accessors: Accessors, budget: Budget, issues: Findings) -> None:
+    def __init__(self, root: Item, extras: Item, accessors: Accessors, budget: Budget, issues: Findings) -> None:
         self._animations = root.children("animations")
-        self._items = kept.children("clips")
+        self._items = extras.children("clips")
         self._accessors = accessors
         self._budget = budget
         self._issues = issues
@@ -326,13 +330,13 @@ class ClipReader:
         clip.extras = extras_reading.format_extras(item)
         return clip
 
-    def tracks(self, kept: Item, nodes: dict[str, int]) -> list[tuple[int, Track]]:
+    def tracks(self, extras: Item, nodes: dict[str, int]) -> list[tuple[int, Track]]:
         """Read the keys of one node, with their clips; ``nodes`` are the nodes of the file by content."""
         tracks_read = []
-        for item in kept.children("tracks"):
-            one = self._issues.attempt(self._one, item, nodes)
-            if one is not None:
-                tracks_read.append(one)
+        for track_item in extras.children("tracks"):
+            clip_and_track = self._issues.attempt(self._one, track_item, nodes)
+            if clip_and_track is not None:
+                tracks_read.append(clip_and_track)
         return tracks_read
 
     def _one(self, item: Item, nodes: dict[str, int]) -> tuple[int, Track] | None:
@@ -418,9 +422,9 @@ class ClipReader:
         return self._samplers[number]
 
 
-def environment(kept: Item) -> Environment:
+def environment(extras: Item) -> Environment:
     environment_read = Environment()
-    content = kept.child("environment")
+    content = extras.child("environment")
     if content is None:
         return environment_read
     environment_read.ambient = extras_reading.triple(content, "ambient")

@@ -29,6 +29,8 @@ def horizontal_fov(vertical_radians: npt.ArrayLike, aspect: float = ASPECT_RATIO
 
 
 class CameraReader:
+    """Reads the cameras of one file."""
+
     def __init__(self, root: Item, issues: Findings) -> None:
         self.items = root.children("cameras")
         self._issues = issues
@@ -43,16 +45,16 @@ class CameraReader:
 
     def _camera(self, number: int, item: Item, ours: bool) -> Camera:
         camera = Camera(item.text("name", ""))
-        kept = item.kept
+        extras = item.keyframer_extras
         if ours and item.has("perspective"):
-            if kept is not None:
-                extras_reading.restore(camera, kept, "fov_degrees roll_degrees", "shows_cone")
-                camera.target = extras_reading.triple(kept, "target")
+            if extras is not None:
+                extras_reading.restore(camera, extras, "fov_degrees roll_degrees", "shows_cone")
+                camera.target = extras_reading.triple(extras, "target")
                 for name in ("ranges", "clip"):
-                    if kept.value.get(name) is not None and None not in kept.entries(name):
-                        near, far = kept.numbers(name, 2)
+                    if extras.value.get(name) is not None and None not in extras.entries(name):
+                        near, far = extras.numbers(name, 2)
                         setattr(camera, name, (near, far))
-                camera.raw_name, camera.extras = extras_reading.raw_name(kept), extras_reading.format_extras(kept)
+                camera.raw_name, camera.extras = extras_reading.raw_name(extras), extras_reading.format_extras(extras)
             return camera
         kind = item.choice("type", ("perspective", "orthographic"))
         lens = item.child(kind)
@@ -73,6 +75,8 @@ class CameraReader:
 
 
 class LightReader:
+    """Reads the lights of one file."""
+
     def __init__(self, root: Item, issues: Findings) -> None:
         extension = root.extension("KHR_lights_punctual")
         self.items = [] if extension is None else extension.children("lights")
@@ -87,8 +91,8 @@ class LightReader:
         return [Light("", LightType.OMNI) if light is None else light for light in items_read]
 
     def _light(self, number: int, item: Item, ours: bool) -> Light:
-        if ours and item.kept is not None:
-            return restored_light(item.kept, item.text("name", ""))
+        if ours and item.keyframer_extras is not None:
+            return restored_light(item.keyframer_extras, item.text("name", ""))
         kind = item.choice("type", tuple(_TYPES))
         light = Light(item.text("name", ""), _TYPES[kind], shown_rgb(item.numbers("color", 3, (1.0, 1.0, 1.0))))
         intensity = item.number("intensity", 1.0)
@@ -104,7 +108,7 @@ class LightReader:
         self.intensities[number] = intensity
         return light
 
-    def weigh(self, scene: Scene) -> list[float]:
+    def set_multipliers(self, scene: Scene) -> list[float]:
         """Set the multipliers of lights: their intensities divided by the intensity of a multiplier of 1, which is
         returned.
         """
@@ -116,14 +120,14 @@ class LightReader:
         return units
 
 
-def restored_light(kept: Item, name: str) -> Light:
+def restored_light(extras: Item, name: str) -> Light:
     """Return all original values of a light, for extras."""
-    light = Light(name, LightType(kept.choice("type", tuple(kind.value for kind in LightType), "omni")))
-    color = extras_reading.triple(kept, "color")
+    light = Light(name, LightType(extras.choice("type", tuple(kind.value for kind in LightType), "omni")))
+    color = extras_reading.triple(extras, "color")
     if color is not None:
         light.color = color
-    light.target = extras_reading.triple(kept, "target")
-    extras_reading.restore(light, kept, _LIGHT_NUMBERS, _LIGHT_FLAGS, "projector")
-    light.excludes = [entry for entry in kept.entries("excludes") if type(entry) is str]
-    light.raw_name, light.extras = extras_reading.raw_name(kept), extras_reading.format_extras(kept)
+    light.target = extras_reading.triple(extras, "target")
+    extras_reading.restore(light, extras, _LIGHT_NUMBERS, _LIGHT_FLAGS, "projector")
+    light.excludes = [entry for entry in extras.entries("excludes") if type(entry) is str]
+    light.raw_name, light.extras = extras_reading.raw_name(extras), extras_reading.format_extras(extras)
     return light

@@ -55,6 +55,8 @@ _STEPS[[*b"]}"]] = -1
 
 @dataclass(eq=False)
 class Opened:
+    """The JSON object of a file, and the binary chunk of a ``.glb``."""
+
     root: Item
     binary: memoryview | None
     """the second chunk of a ``.glb``"""
@@ -135,10 +137,12 @@ def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
 
 
 OWN = 4
-"""most numbers that a byte of a file may become: stored, joined to others, as corners of faces"""
+"""maximum number of numbers that a byte of a file may become: stored, joined to others, as corners of faces"""
 
 
 class Buffers:
+    """The buffers and buffer views of one file; each buffer is opened once."""
+
     def __init__(
         self,
         root: Item,

@@ -16,7 +16,7 @@ from keyframer.limits import Budget
 
 _TYPES = ("<f4", "<f8", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "|b1")
 _TIGHTEST = 1100
-"""most bytes that zlib can make from one"""
+"""maximum number of bytes that zlib can make from one"""
 
 
 def array(item: Item, name: str, budget: Budget, *, kind: type = float) -> Array | None:

@@ -69,7 +69,7 @@ class Importer:
         if space is not None and space[0].up != "y" and not self.hierarchy.roots:
             space = None  # another program removed the root: then the file is Y up like any other
             self.hierarchy = Hierarchy(self.root, self.issues, ours=False)
-        self.kept = None if space is None else space[1]
+        self.scene_extras = None if space is None else space[1]
         self.space = (
             Space("y", metres_per_unit=1.0, v_up=False, unit_rule="glTF uses metres") if space is None else space[0]
         )
@@ -84,7 +84,7 @@ class Importer:
     @property
     def ours(self) -> bool:
         """Whether Keyframer wrote the file: then its extras have the authored data."""
-        return self.kept is not None
+        return self.scene_extras is not None
 
     def scene_at(self, fps: float) -> Scene:
         root, ours = self.root, self.ours
@@ -103,7 +103,7 @@ class Importer:
             self.issues.sources.metres_per_unit = scale[0] if scale else 1.0
         scene.skins = skins.skins
         _remove_unreadable_links(scene, cameras.lost, lights.lost)
-        weights = lights.weigh(scene) if lights.items else []
+        weights = lights.set_multipliers(scene) if lights.items else []
         self._animate(scene, nodes, cameras.aspects, weights, fps)
         self.issues.attempt(self._about, scene)
         _close_gaps(scene, cameras.lost, lights.lost)
@@ -125,15 +125,15 @@ class Importer:
         self, scene: Scene, nodes: NodeReader, aspects: list[float], unit_intensities: list[float], fps: float
     ) -> None:
         ours: set[int | None] = set()
-        if self.kept is not None:
-            clips = ClipReader(self.root, self.kept, self.accessors, self.budget, self.issues)
+        if self.scene_extras is not None:
+            clips = ClipReader(self.root, self.scene_extras, self.accessors, self.budget, self.issues)
             scene.clips, ours = clips.clips, set(clips.animations)
             for place, number in enumerate(self.hierarchy.order):
-                kept = self.hierarchy.items[number].kept
-                if kept is None:
+                extras = self.hierarchy.items[number].keyframer_extras
+                if extras is None:
                     continue
-                for clip, track in clips.tracks(kept, nodes.animated_nodes(number)):
-                    self.issues.attempt(_add_track, scene, scene.clips[clip], place, track, kept)
+                for clip, track in clips.tracks(extras, nodes.animated_nodes(number)):
+                    self.issues.attempt(_add_track, scene, scene.clips[clip], place, track, extras)
             scene.clips = [clip for place, clip in enumerate(clips.clips) if place not in clips.lost]
         reader = AnimationReader(
             scene, self.hierarchy, self.accessors, self.budget, self.issues, aspects, unit_intensities
@@ -148,28 +148,30 @@ class Importer:
         about = self.root.child("asset")
         assert about is not None
         scene.copyright = about.text("copyright", "")
-        if self.kept is None:
+        if self.scene_extras is None:
             scene.extras = {"gltf": {"generator": about.text("generator", "")}}
             return
-        source = about.kept.child("source") if about.kept is not None else None
+        source = about.keyframer_extras.child("source") if about.keyframer_extras is not None else None
         scene.source_format = source.text("format", "gltf") if source is not None else "gltf"
-        scene.title, scene.author = self.kept.text("title", ""), self.kept.text("author", "")
-        scene.environment = environment(self.kept)
-        extras = self.kept.value.get("extras")
+        scene.title, scene.author = self.scene_extras.text("title", ""), self.scene_extras.text("author", "")
+        scene.environment = environment(self.scene_extras)
+        extras = self.scene_extras.value.get("extras")
         scene.extras = dict(extras) if type(extras) is dict else {}
         ambient_count = sum(light.type.value == "ambient" for light in scene.lights)
-        for item in self.kept.children("ambient_lights")[ambient_count:]:
+        for item in self.scene_extras.children("ambient_lights")[ambient_count:]:
             light = self.issues.attempt(restored_light, item, "ambient")
             scene.lights += [] if light is None else [light]
 
 
-def _add_track(scene: Scene, clip: Clip, place: int, track: Track, kept: Item) -> None:
+def _add_track(scene: Scene, clip: Clip, place: int, track: Track, extras: Item) -> None:
     if track.kind == "morph":
         morph = scene.nodes[place].morph
         width = 1 if track.values.ndim == 1 else track.values.shape[1]
         if morph is None or width != len(morph.positions):
             shapes = 0 if morph is None else len(morph.positions)
-            raise kept.fail(STRUCT_SYNTAX, "tracks", wanted=f"weights of {counted(shapes, 'shape')}", found=f"{width}")
+            raise extras.fail(
+                STRUCT_SYNTAX, "tracks", wanted=f"weights of {counted(shapes, 'shape')}", found=f"{width}"
+            )
     clip.channels.append(Channel(place, track))
 
 
@@ -254,6 +256,8 @@ def check(data: bytes, scene: Scene, limits: Limits) -> None:
 
 
 class _Names:
+    """Checks the names and file references in one file."""
+
     def __init__(self, data: bytes, limits: Limits, issues: IssueLog) -> None:
         opened = Findings(limits, salvage=True)
         self._root = open_container(data, limits, opened).root

@@ -184,7 +184,7 @@ class Item:
         return None if extensions is None else extensions.child(name)
 
     @property
-    def kept(self) -> Item | None:
+    def keyframer_extras(self) -> Item | None:
         """Return our data under ``extras.keyframer``; extras of other programs may be anything."""
         extras = self.value.get("extras")
         content = extras.get("keyframer") if type(extras) is dict else None

@@ -33,6 +33,8 @@ _IN_PBR_OBJECT = ("texture1", "metallic_roughness")
 
 
 class MaterialReader:
+    """Reads the materials of one file."""
+
     def __init__(self, root: Item, images: ImageReader, issues: Findings) -> None:
         self._images = images
         self._issues = issues
@@ -42,29 +44,31 @@ class MaterialReader:
 
     def read(self, *, ours: bool) -> list[Material]:
         """Read the materials; `numbers` then has the index in the result of each material of the file, or -1."""
-        result: list[Material] = []
+        materials: list[Material] = []
         self.numbers = [-1] * len(self._items)
         replaced: dict[int, int] = {}
         for number, item in enumerate(self._items):
-            kept = item.kept if ours else None
-            if kept is not None and kept.has("helper"):
-                other = self._issues.attempt(self._replaced_material, kept)
+            extras = item.keyframer_extras if ours else None
+            if extras is not None and extras.has("helper"):
+                other = self._issues.attempt(self._replaced_material, extras)
                 if other is not None:
                     replaced[number] = other
                 continue
-            material = self._issues.attempt(*((self._material, item) if kept is None else (self._restored, item, kept)))
+            material = self._issues.attempt(
+                *((self._material, item) if extras is None else (self._restored, item, extras))
+            )
             if material is not None:
-                self.numbers[number] = len(result)
-                result.append(material)
+                self.numbers[number] = len(materials)
+                materials.append(material)
         for number, other in replaced.items():
             self.numbers[number] = self.numbers[other]
-        return result
+        return materials
 
-    def _replaced_material(self, kept: Item) -> int | None:
+    def _replaced_material(self, extras: Item) -> int | None:
         """Return the number of the material that a helper material of the export replaces; None for the default."""
-        if kept.choice("helper", ("default", "unmapped")) == "default":
+        if extras.choice("helper", ("default", "unmapped")) == "default":
             return None
-        return kept.needed_index("of", len(self._items), "material")
+        return extras.needed_index("of", len(self._items), "material")
 
     def _material(self, item: Item) -> Material:
         surface = _surface(item)
@@ -102,15 +106,15 @@ class MaterialReader:
             material.maps["texture1"].ignore_alpha = mode == "OPAQUE"
         return material
 
-    def _restored(self, item: Item, kept: Item) -> Material:
+    def _restored(self, item: Item, extras: Item) -> Material:
         """Return the original material from extras, with the images of the glTF material for its maps."""
-        material = _restored(item, kept)
+        material = _restored(item, extras)
         surface = item.child("pbrMetallicRoughness")
         makes_holes = item.value.get("alphaMode", "OPAQUE") != "OPAQUE"
         for slot, name, role in _SLOTS:
             home = surface if slot in _IN_PBR_OBJECT else item
             reference = None if home is None else home.child(name)
-            if slot == "texture1" and (slot not in material.maps or kept.value.get("base_color_of") == "opacity"):
+            if slot == "texture1" and (slot not in material.maps or extras.value.get("base_color_of") == "opacity"):
                 slot, role = "opacity", "alpha"  # white, with the opacity in its alpha
             if reference is not None and slot in material.maps:
                 source = self._issues.attempt(self._textures.source, reference)
@@ -138,18 +142,18 @@ def _shininess(roughness: float) -> float:
     return min(math.log2(exponent) / 10.0, 1.0)
 
 
-def _restored(item: Item, kept: Item) -> Material:
+def _restored(item: Item, extras: Item) -> Material:
     material = Material(
-        item.text("name", ""), raw_name=extras_reading.raw_name(kept), extras=extras_reading.format_extras(kept)
+        item.text("name", ""), raw_name=extras_reading.raw_name(extras), extras=extras_reading.format_extras(extras)
     )
     numbers = (
         "shininess shininess_strength transparency transparency_falloff reflection_blur self_illumination wire_size"
     )
     flags = "falloff_inwards two_sided additive wire wire_in_units face_map soften supersample"
-    extras_reading.restore(material, kept, numbers, flags, "shading")
+    extras_reading.restore(material, extras, numbers, flags, "shading")
     for name in ("ambient", "diffuse", "specular"):
-        setattr(material, name, extras_reading.triple(kept, name))
-    maps = kept.child("maps")
+        setattr(material, name, extras_reading.triple(extras, name))
+    maps = extras.child("maps")
     for slot in maps.value if maps is not None else ():
         content = maps.child(slot) if maps is not None else None
         if content is not None:
@@ -182,6 +186,8 @@ _SAMPLING = ("magFilter", "minFilter", "wrapS", "wrapT")
 
 
 class TextureReader:
+    """Reads texture references of materials."""
+
     def __init__(self, root: Item, images: ImageReader, issues: Findings) -> None:
         self.images = images
         self._issues = issues

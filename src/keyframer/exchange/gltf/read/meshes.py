@@ -29,7 +29,7 @@ from keyframer.text import counted
 
 _MODES = ("points", "lines", "line loop", "line strip", "triangles", "triangle strip", "triangle fan")
 MOST_SETS = 4
-"""most sets of joints and weights that are read"""
+"""maximum number of sets of joints and weights that are read"""
 _READ_ATTRIBUTES = {
     *("POSITION", "NORMAL", "TEXCOORD_0", "COLOR_0"),
     "TANGENT",  # computed again from normals and coordinates if a normal map needs it
@@ -69,6 +69,8 @@ class _Primitives:
 
 
 class MeshReader:
+    """Reads the meshes of one file."""
+
     def __init__(
         self,
         root: Item,
@@ -109,9 +111,9 @@ class MeshReader:
         shape.mesh.face_materials = self._owners(item, primitives)
         shape.weights = self._issues.attempt(item.numbers, "weights", None, ()) or ()
         shape.names = _target_names(item, len(shape.targets))
-        kept = item.kept
-        if ours and kept is not None:
-            self._issues.attempt(self._restore, shape.mesh, kept)
+        extras = item.keyframer_extras
+        if ours and extras is not None:
+            self._issues.attempt(self._restore, shape.mesh, extras)
         return shape
 
     def _shape(self, item: Item, primitives: _Primitives, *, v_up: bool, ours: bool) -> Shape:
@@ -239,11 +241,13 @@ class MeshReader:
         faces, used = _used_only(primitives)
         widths = {name: array.shape[1] for part in parts for name, array in part.arrays.items()}
         numbers = sum(widths.values()) + 3 * max(len(part.targets) for part in parts)
-        vertices = sum(part.count if some is None else len(some) for part, some in zip(parts, used, strict=True))
+        vertices = sum(
+            part.count if indices is None else len(indices) for part, indices in zip(parts, used, strict=True)
+        )
         self._budget.spend("copies", numbers * vertices, item.path)
 
         def joined(arrays: list[Array]) -> Array:
-            chosen = [array if some is None else array[some] for array, some in zip(arrays, used, strict=True)]
+            chosen = [array if indices is None else array[indices] for array, indices in zip(arrays, used, strict=True)]
             return chosen[0] if len(chosen) == 1 else np.concatenate(chosen)
 
         def column(name: str, width: int, filling: float = 0.0) -> Array | None:
@@ -283,21 +287,21 @@ class MeshReader:
             shape.shares = np.concatenate(shares, axis=1).astype(np.float64)  # type: ignore[arg-type]
         return shape
 
-    def _restore(self, mesh: Mesh, kept: Item) -> None:
+    def _restore(self, mesh: Mesh, extras: Item) -> None:
         """Restore data that only our own files have; arrays of faces are in the order of the triangles."""
-        extras_reading.restore(mesh, kept, flags="casts_shadows receives_shadows dynamic")
-        mesh.raw_name = extras_reading.raw_name(kept)
-        mesh.extras = extras_reading.format_extras(kept)
+        extras_reading.restore(mesh, extras, flags="casts_shadows receives_shadows dynamic")
+        mesh.raw_name = extras_reading.raw_name(extras)
+        mesh.extras = extras_reading.format_extras(extras)
         for name in ("smoothing", "edges"):
-            masks = extras_reading.array(kept, name, self._budget, kind=int)
+            masks = extras_reading.array(extras, name, self._budget, kind=int)
             if masks is not None and masks.shape == (len(mesh.corners),):
                 setattr(mesh, name, masks)
-        axes = extras_reading.array(kept, "axes", self._budget)
+        axes = extras_reading.array(extras, "axes", self._budget)
         mesh.axes = axes if axes is not None and axes.shape == (4, 4) else None
-        sphere = kept.entries("bounding_sphere")
+        sphere = extras.entries("bounding_sphere")
         if len(sphere) == 2 and isinstance(sphere[0], list) and isinstance(sphere[1], (int, float)):
             centre = extras_reading.array(
-                Item({"centre": sphere[0]}, kept.at("bounding_sphere")), "centre", self._budget
+                Item({"centre": sphere[0]}, extras.at("bounding_sphere")), "centre", self._budget
             )
             if centre is not None and centre.shape == (3,):
                 mesh.bounding_sphere = (centre, float(sphere[1]))
@@ -318,12 +322,12 @@ def _used_only(primitives: _Primitives) -> tuple[Indices, list[Indices | None]]:
     used: list[Indices | None] = []
     first = 0
     for part in primitives.parts.values():
-        some = _distinct([primitives.faces[place] for place in of_part[id(part)]], part.count)
+        indices = _distinct([primitives.faces[place] for place in of_part[id(part)]], part.count)
         for place in of_part[id(part)]:
-            faces = primitives.faces[place] if some is None else np.searchsorted(some, primitives.faces[place])
+            faces = primitives.faces[place] if indices is None else np.searchsorted(indices, primitives.faces[place])
             renumbered[place] = faces + first if first else faces
-        used.append(some)
-        first += part.count if some is None else len(some)
+        used.append(indices)
+        first += part.count if indices is None else len(indices)
     return renumbered[0] if len(renumbered) == 1 else np.concatenate(renumbered), used
 
 

@@ -34,6 +34,8 @@ HELPERS = ("root", "geo", "scale", "shape")
 
 
 class Hierarchy:
+    """The node tree of one file: order, parents, joints and helper nodes."""
+
     def __init__(self, root: Item, issues: Findings, *, ours: bool) -> None:
         self._issues = issues
         self.items = root.children("nodes")
@@ -85,9 +87,9 @@ class Hierarchy:
 
     def _set_parent(self, number: int, item: Item, place: int) -> None:
         child = item.indices("children", len(self.items), "node", place)[0]
-        other = self.parents[child]
-        if other is not None:
-            args = {"what": "node", "item": number, "kind": "child", "index": child, "other": other}
+        first_parent = self.parents[child]
+        if first_parent is not None:
+            args = {"what": "node", "item": number, "kind": "child", "index": child, "other": first_parent}
             raise LINK_RANGE_OVERLAP.failure(0, f"{item.path}/children[{place}]", **args)
         self.parents[child] = number
 
@@ -154,15 +156,15 @@ class Hierarchy:
         heads: dict[str, int] = {}
         marked: list[tuple[int, str, str]] = []
         for number, item in enumerate(self.items):
-            kept = item.kept
-            if kept is None or not kept.has("helper"):
+            extras = item.keyframer_extras
+            if extras is None or not extras.has("helper"):
                 heads.setdefault(self._issues.attempt(item.text, "name", "") or "", number)
                 continue
-            kind = self._issues.attempt(kept.choice, "helper", HELPERS)
+            kind = self._issues.attempt(extras.choice, "helper", HELPERS)
             if kind == "root":
                 self.roots.add(number)
             elif kind is not None:
-                marked.append((number, kind, self._issues.attempt(kept.text, "of") or ""))
+                marked.append((number, kind, self._issues.attempt(extras.text, "of") or ""))
         for number, kind, name in marked:
             if name in heads:
                 self._owner[number] = heads[name]
@@ -194,12 +196,16 @@ _HUGE = 1e100
 
 
 class Shapes(Protocol):
+    """Supplies meshes for nodes."""
+
     def __len__(self) -> int: ...
 
     def take(self, number: int) -> tuple[int, Shape, Morph | None] | None: ...
 
 
 class NodeReader:
+    """Reads the nodes of one file."""
+
     def __init__(self, hierarchy: Hierarchy, axes: Axes, budget: Budget, issues: Findings, *, ours: bool) -> None:
         self._issues = issues
         self._hierarchy = hierarchy
@@ -287,21 +293,21 @@ class NodeReader:
             self._weights[len(scene.nodes)] = weights, TrackSource(f"{holder}/weights")
 
     def _restore(self, scene: Scene, node: Node, head: Item) -> None:
-        kept = head.kept
+        extras = head.keyframer_extras
         node.kind = NodeKind.OBJECT
-        if kept is None:
+        if extras is None:
             return
-        node.kind = NodeKind(kept.choice("kind", _KINDS, "object"))
-        node.raw_name, node.extras = extras_reading.raw_name(kept), extras_reading.format_extras(kept)
+        node.kind = NodeKind(extras.choice("kind", _KINDS, "object"))
+        node.raw_name, node.extras = extras_reading.raw_name(extras), extras_reading.format_extras(extras)
         for name, width in (("pivot", 3), ("position", 3), ("scale_axes_xyzw", 4)):
-            if kept.has(name) and None not in kept.entries(name):
-                setattr(node, name, np.array(kept.numbers(name, width)))
-        node.hidden = kept.flag("hidden")
-        node.file_id = kept.integer("file_id", least=-(2**63), most=2**63) if kept.has("file_id") else None
-        box = extras_reading.array(kept, "bounding_box", self._budget)
+            if extras.has(name) and None not in extras.entries(name):
+                setattr(node, name, np.array(extras.numbers(name, width)))
+        node.hidden = extras.flag("hidden")
+        node.file_id = extras.integer("file_id", least=-(2**63), most=2**63) if extras.has("file_id") else None
+        box = extras_reading.array(extras, "bounding_box", self._budget)
         if box is not None and box.shape == (2, 3):
             node.bounding_box = (box[0], box[1])
-        light = kept.child("light")
+        light = extras.child("light")
         if light is not None:
             scene.lights.append(restored_light(light, head.text("name", "")))
             node.light = len(scene.lights) - 1
@@ -311,13 +317,13 @@ class NodeReader:
         named = {node.name: place for place, node in enumerate(scene.nodes)}
         moved: set[int] = set()
         for place, number in enumerate(self._hierarchy.order):
-            node, kept = scene.nodes[place], self._hierarchy.items[number].kept
-            if kept is None:
+            node, extras = scene.nodes[place], self._hierarchy.items[number].keyframer_extras
+            if extras is None:
                 continue
-            target = self._issues.attempt(kept.index, "target", len(self._hierarchy.items), "node")
+            target = self._issues.attempt(extras.index, "target", len(self._hierarchy.items), "node")
             node.target = None if target is None else self._hierarchy.place(target)
-            if kept.has("parent"):
-                node.parent = named.get(self._issues.attempt(kept.text, "parent") or "")
+            if extras.has("parent"):
+                node.parent = named.get(self._issues.attempt(extras.text, "parent") or "")
                 moved.add(place)
         for circle in parent_cycles([node.parent for node in scene.nodes]):  # a name may refer to a node further on
             scene.nodes[next(place for place in circle if place in moved)].parent = None
@@ -401,23 +407,23 @@ class SkinReader:
             args = {"what": "vertex", "item": int(vertex[np.argmax(influence)]), "kind": "joint"}
             where = f"/meshes[{mesh}]/primitives"
             raise LINK_INDEX_OUT_OF_RANGE.failure(0, where, **args, index=int(influence.max()), count=len(joints))
-        kept = [place for place, joint in enumerate(joints) if joint not in self._hierarchy.roots]
-        if len(kept) < len(joints):  # our extra joint for vertices without weights
+        joint_places = [place for place, joint in enumerate(joints) if joint not in self._hierarchy.roots]
+        if len(joint_places) < len(joints):  # our extra joint for vertices without weights
             new = np.full(len(joints), -1)
-            new[kept] = np.arange(len(kept))
+            new[joint_places] = np.arange(len(joint_places))
             moved = new[influence] >= 0
             vertex, column, influence = vertex[moved], column[moved], new[influence[moved]]
-        places = [self._hierarchy.place(joints[place]) for place in kept]
+        places = [self._hierarchy.place(joints[place]) for place in joint_places]
         assert None not in places, "joints and their ancestors are always shown"
         skin = Skin(
             item.text("name", ""),
             [place for place in places if place is not None],
-            self._axes.matrices(matrices[kept]),
+            self._axes.matrices(matrices[joint_places]),
             vertex,
             influence,
             weights[vertex, column],
         )
-        skin.extras = extras_reading.format_extras(item.kept)
+        skin.extras = extras_reading.format_extras(item.keyframer_extras)
         self.skins.append(skin)
         return len(self.skins) - 1
 

@@ -37,7 +37,8 @@ from keyframer.text import counted
 _NO_SIGNS = np.ones(3, np.float32)
 _PLACING = ("position", "rotation", "scale", "scale_axes")
 _ROUNDS = 5
-"""most rounds of tighter fits until world positions agree: rotations add up along a chain, and long arms magnify them
+"""maximum number of rounds of tighter fits until world positions agree: rotations add up along a chain, and long arms
+magnify them
 """
 
 
@@ -56,14 +57,14 @@ class ClipWriter:
         self.span = written_span(self.clip, context.options.fps)
         self._maker = MotionMaker(self.span, context.options.keys, rig.channels.bank)
         if context.options.keys == "frames" and self.span.frames() is None:
-            words = "too many frames for one key per frame; the allowed error determines the keys"
-            context.report.add(Outcome.APPROXIMATED, f"/clips/{self.clip.name}", words)
+            message = "too many frames for one key per frame; the allowed error determines the keys"
+            context.report.add(Outcome.APPROXIMATED, f"/clips/{self.clip.name}", message)
         self._rig = rig
         moving = {
             (kind, node)
             for kind, animated in self._rig.channels.animated.items()
-            for some in animated
-            for node in some.nodes.tolist()
+            for group in animated
+            for node in group.nodes.tolist()
         }
         numbers = {id(track): number for number, track in enumerate(rig.channels.bank.tracks)}
         self._tracks: dict[int, dict[str, int]] = {}
@@ -300,8 +301,8 @@ def keep_tracks(
     """Store the authored keys of a clip in the extras of nodes, and report the outcome of the animated ones."""
     channels = context.scene.clips[number].channels
     if channels and not context.options.authored_keys:
-        words = f"authored keys of {counted(len(channels), 'track')} are not stored in extras, as requested"
-        context.report.add(Outcome.DROPPED, f"/clips/{number}/authored_keys", words)
+        message = f"authored keys of {counted(len(channels), 'track')} are not stored in extras, as requested"
+        context.report.add(Outcome.DROPPED, f"/clips/{number}/authored_keys", message)
     fitted = [place for place, motion in motions.items() if motion.outcome is not Outcome.EXACT]
     off = dict(zip(fitted, errors([motions[place] for place in fitted], span), strict=True))
     for channel in channels:
@@ -371,6 +372,6 @@ def _report(
     else:
         sampler = motion.sampler
         unit = "degree" if track.is_rotation else "scene unit" if track.kind == "position" else "1"
-        sort = "cubic" if sampler.mode == CUBIC else "linear"
-        words = f"{len(track.times)} keys became {counted(len(sampler.times), f'{sort} key')}"
-        say(motion.outcome, words, off[node, track.kind], unit)
+        style = "cubic" if sampler.mode == CUBIC else "linear"
+        message = f"{len(track.times)} keys became {counted(len(sampler.times), f'{style} key')}"
+        say(motion.outcome, message, off[node, track.kind], unit)

@@ -21,6 +21,8 @@ from keyframer.scene.loss_report import Outcome
 
 
 class Channels:
+    """Collects the channels and samplers of one animation."""
+
     def __init__(self, asset: Asset) -> None:
         self._asset = asset
         self._samplers: list[Json] = []

@@ -282,8 +282,11 @@ def write_gltf(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
 
 
 def _json(root: Json, indent: int | None = None) -> bytes:
-    """Return the JSON text. Extras contain values of the scene, which are converted on the fly; going through them
-    before is left to the rare ones with numbers or keys that JSON does not know."""
+    """Return the JSON text.
+
+    Extras contain values of the scene, which the encoder converts as it finds them. Only if some have numbers or keys
+    that JSON does not support, all extras are converted first.
+    """
     separators = (",", ":") if indent is None else (",", ": ")
 
     def text(root: Json) -> str:
@@ -306,7 +309,7 @@ def _json(root: Json, indent: int | None = None) -> bytes:
 
 def _with_plain_extras(value: Any) -> Any:
     if type(value) is list:
-        return [_with_plain_extras(item) for item in value]
+        return [_with_plain_extras(element) for element in value]
     if type(value) is not dict:
         return value
-    return {key: plain(item) if key == "extras" else _with_plain_extras(item) for key, item in value.items()}
+    return {key: plain(element) if key == "extras" else _with_plain_extras(element) for key, element in value.items()}

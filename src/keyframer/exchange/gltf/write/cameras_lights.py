@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Floats
-from keyframer.curves.cubic_fit import largest_difference
+from keyframer.curves.cubic_fit import vector_distance
 from keyframer.curves.linear_fit import Measure, straight
 from keyframer.exchange.gltf.conventions import (
     LARGEST,
@@ -172,7 +172,7 @@ def _straight_lens(first: Floats, last: Floats, u: Floats) -> Floats:
         return np.asarray(2 * np.arctan(1 / straight(1 / np.tan(first / 2), 1 / np.tan(last / 2), u)))
 
 
-FIELDS_OF_VIEW = Measure(largest_difference, (straight, _straight_lens))
+FIELDS_OF_VIEW = Measure(vector_distance, (straight, _straight_lens))
 """vertical ones, in radians"""
 
 

@@ -23,7 +23,7 @@ Samplers = Mapping[tuple[int, str], Sampler]
 _MOST_MATRICES = 100_000
 _MOST_TIMES = 1_000
 _NUMBERS = 64
-"""most of the budget of samples that a matrix uses, so that some is left for the next round"""
+"""largest part of the budget of samples that a matrix uses, so that some is left for the next round"""
 _SHARES = np.array((0.05, 0.5, 0.95))
 _REST = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}
 
@@ -107,9 +107,9 @@ class _Tree:
         parents = np.array([row.get(self._parents[node], -1) for node in order])
         begin = len(used[0])
         for level in used[1:]:
-            here = slice(begin, begin + len(level))
-            local[:, here] = local[:, parents[here]] @ local[:, here]
-            begin = here.stop
+            columns = slice(begin, begin + len(level))
+            local[:, columns] = local[:, parents[columns]] @ local[:, columns]
+            begin = columns.stop
         return np.asarray(local[:, [row[node] for node in wanted]])
 
     def _played(self, path: str, order: list[int], seconds: Floats, player: int) -> Floats:
@@ -150,7 +150,7 @@ def _boxes(context: Context, numbers: list[int]) -> list[tuple[Floats, Floats]]:
     boxes = [_boxes_of(context, number) for number in numbers]
     corners = []
     for slot in range(max(map(len, boxes))):
-        having = [place for place, some in enumerate(boxes) if len(some) > slot]
+        having = [place for place, node_boxes in enumerate(boxes) if len(node_boxes) > slot]
         low, high = (np.array([boxes[place][slot][end] for place in having]) for end in (0, 1))
         centre, half = np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3))
         centre[having], half[having] = context.axes.vectors((low + high) / 2), np.abs(high - low) / 2

@@ -177,7 +177,7 @@ def _images(
 
 def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, Any]) -> LossReport:
     """Write a scene; ``dialect`` is ``binary`` or ``text``; None: from the extension, binary by default."""
-    refuse_unknown("gltf", [*(item.name for item in fields(GltfOptions)), *_TEXTURES], options)
+    refuse_unknown("gltf", [*(field.name for field in fields(GltfOptions)), *_TEXTURES], options)
     search_options = {name: options[name] for name in _TEXTURES if name in options}
     chosen = GltfOptions(**{name: value for name, value in options.items() if name not in _TEXTURES})
     if "images" in options:

@@ -84,8 +84,8 @@ _NEARLY = 8
 _CLEAR_CUT = 0.98
 """an image is a mask if at least this fraction of its pixels has no or full alpha: edges are slightly blurred"""
 _MOST_COMPUTED = 2048 * 2048
-"""most pixels of an image that is merged or computed: computing takes a hundred bytes per pixel, and a few kilobytes of
-PNG can have 67 million; copied images may be larger
+"""maximum number of pixels of an image that is merged or computed: computing takes a hundred bytes per pixel, and a few
+kilobytes of PNG can have 67 million; copied images may be larger
 """
 
 
@@ -123,13 +123,13 @@ class Pictures:
             return self._base(material, map, opened, texture)
         texture, opened = _reduced(texture, opened)
         if slot == "alpha":
-            return self._stencil(map, opened, texture)
+            return self._white_with_alpha(map, opened, texture)
         if slot == "normal":
             amount = map.amount if math.isfinite(map.amount) else 1.0
             normals = normal_map(_levels(texture, map), amount, tiled=map.tiled and not (map.decal or map.mirror))
             note = f"a normal map computed from heights; {opened!s}"
             return self._png(texture, normals, {"bump": (Outcome.APPROXIMATED, note)}, "_normal")
-        return self._glow(material, map, opened, texture)
+        return self._emission(material, map, opened, texture)
 
     def _base(self, material: Material, map: TextureMap, opened: Opened, texture: Texture) -> Image:
         notes = {"texture1": _note(opened, "")}
@@ -170,30 +170,30 @@ class Pictures:
         if opened.texture is None:
             notes["opacity"] = (Outcome.EXTRAS, f"{opened!s}; the name is kept")
             return None
-        how = "merged into the alpha of the base colour"
+        note = "merged into the alpha of the base colour"
         alike = _transform_of(map) == _transform_of(under)
         notes["opacity"] = _note(
-            opened, how if alike else f"{how}, with its transform", Outcome.BAKED if alike else Outcome.APPROXIMATED
+            opened, note if alike else f"{note}, with its transform", Outcome.BAKED if alike else Outcome.APPROXIMATED
         )
         return _weighted_opacity(_levels(opened.texture, map, texture.image.size), map)
 
-    def _stencil(self, map: TextureMap, opened: Opened, texture: Texture) -> Image:
+    def _white_with_alpha(self, map: TextureMap, opened: Opened, texture: Texture) -> Image:
         pixels = np.full((texture.image.height, texture.image.width, 4), 255, np.uint8)
         pixels[..., 3] = np.round(255 * _weighted_opacity(_levels(texture, map), map))
         notes = {"opacity": _note(opened, "as the alpha of a white base colour", Outcome.BAKED)}
         return self._png(texture, pixels, notes, "_alpha", _alpha_kind(pixels[..., 3]))
 
-    def _glow(self, material: Material, map: TextureMap, opened: Opened, texture: Texture) -> Image:
+    def _emission(self, material: Material, map: TextureMap, opened: Opened, texture: Texture) -> Image:
         glow = _levels(texture, map)[..., None] * (min(max(map.amount, 0.0), 1.0) if math.isfinite(map.amount) else 1.0)
-        how = "as emission"
+        note = "as emission"
         base = material.maps.get("texture1")
         under = self._source.open_map(base).texture if base is not None and base.file_name else None
         color: Floats = np.full((1, 1, 3), 255.0)
         if under is not None:
             color = np.asarray(under.image.convert("RGB").resize(texture.image.size), np.float64)
-            how = "as emission, coloured by the base colour"
-        notes = {"self_illumination": _note(opened, how, Outcome.BAKED)}
-        return self._png(texture, np.asarray(np.round(glow * color), np.uint8), notes, "_glow")
+            note = "as emission, coloured by the base colour"
+        notes = {"self_illumination": _note(opened, note, Outcome.BAKED)}
+        return self._png(texture, np.asarray(np.round(glow * color), np.uint8), notes, "_emission")
 
     def _finished(self, material: Material, map: TextureMap, slot: str, opened: Opened, texture: Texture) -> Image:
         """Return an image that was made for glTF: its pixels need no conversion."""
@@ -255,8 +255,8 @@ _ROLES = {
 
 def _key(map: TextureMap) -> tuple[object, ...]:
     inside = None if map.embedded is None else (id(map.embedded.data), map.embedded.role)
-    how = (map.negative, map.alpha_source, map.ignore_alpha, map.decal, map.tiled)
-    return map.file_name, inside, role_of(map), repr(map.amount), *how, repr(_transform_of(map))
+    options = (map.negative, map.alpha_source, map.ignore_alpha, map.decal, map.tiled)
+    return map.file_name, inside, role_of(map), repr(map.amount), *options, repr(_transform_of(map))
 
 
 def _transform_of(map: TextureMap) -> tuple[object, ...]:
@@ -302,11 +302,11 @@ def _reduced(texture: Texture, opened: Opened) -> tuple[Texture, Opened]:
     return small, replace(opened, reason=f"{opened.reason}; {reason}" if opened.reason else reason)
 
 
-def _note(opened: Opened, how: str, outcome: Outcome = Outcome.EXACT) -> tuple[Outcome, str]:
+def _note(opened: Opened, note: str, outcome: Outcome = Outcome.EXACT) -> tuple[Outcome, str]:
     """Return the outcome of an image that was found; a guessed one, or only the first of a list, is not exact."""
     if outcome is Outcome.EXACT and (opened.match.is_guess or opened.reason):
         outcome = Outcome.APPROXIMATED
-    return outcome, f"{how}; {opened!s}" if how else str(opened)
+    return outcome, f"{note}; {opened!s}" if note else str(opened)
 
 
 def _is_plain_jpeg(data: bytes) -> bool:

@@ -243,8 +243,8 @@ class Materials:
                     self._report_texture_transform(f"{path}/maps/{slot}", texture)
             else:
                 reason = "not embedded" if slot in SLOTS.values() else "not embedded, glTF has no such map"
-                why = missing.get(slot, f"{texture.file_name!r}: {reason}")
-                report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", f"{why}; the name is kept", extras=where)
+                reason_lost = missing.get(slot, f"{texture.file_name!r}: {reason}")
+                report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", f"{reason_lost}; the name is kept", extras=where)
 
     def _report_texture_transform(self, path: str, texture: TextureMap) -> None:
         """Report texture transforms that glTF cannot express."""
@@ -293,6 +293,8 @@ _ALLOWED: dict[str, tuple[int, ...]] = {
 
 
 class Textures:
+    """Writes textures, images and samplers, each once."""
+
     def __init__(self, asset: Asset, extensions: bool) -> None:
         self._asset = asset
         self._extensions = extensions

@@ -39,7 +39,7 @@ from keyframer.scene.loss_report import Outcome
 from keyframer.text import counted
 
 _FACES_SPLIT = 20_000
-"""most faces of small meshes that are split together: some megabytes of temporaries"""
+"""maximum number of faces of small meshes that are split together: some megabytes of temporaries"""
 
 
 class Meshes:
@@ -73,10 +73,12 @@ class Meshes:
                     wanted.append(self._waiting.popleft())
                     faces += len(meshes[wanted[-1]].corners)
             drawn = {mesh_number: self._surface(meshes[mesh_number]) for mesh_number in wanted}
-            shown = [item for item in drawn.values() if item.surface is not None]
-            parts = split([item.surface for item in shown if item.surface is not None], self._smooth) if shown else []
-            for item, parted in zip(shown, parts, strict=True):
-                item.parted = parted
+            shown = [draft for draft in drawn.values() if draft.surface is not None]
+            parts = (
+                split([draft.surface for draft in shown if draft.surface is not None], self._smooth) if shown else []
+            )
+            for draft, parted in zip(shown, parts, strict=True):
+                draft.parted = parted
             self._drawn.update(drawn)
         return self._drawn.pop(number)
 
@@ -88,8 +90,8 @@ class Meshes:
         # Finite, and rounded as they will be read: normals must match the written positions.
         positions = single(self._context.axes.vectors(given) if self._context.axes.mirrored else given)
         mapped = self._materials.any_normal_map and any(map(self._materials.needs_tangents, corners.kinds()))
-        others = self._others(mesh, corners, mapped)
-        return _MeshDraft(corners, Surface(corners.faces, positions, corners.masks, corners.materials, others))
+        attributes = self._others(mesh, corners, mapped)
+        return _MeshDraft(corners, Surface(corners.faces, positions, corners.masks, corners.materials, attributes))
 
     def _write(self, number: int, morph: Morph | None, skin: int | None) -> int | None:
         mesh = self._context.scene.meshes[number]
@@ -141,15 +143,15 @@ class Meshes:
         return _Corners(faces[good], mesh, good, len(self._context.scene.materials))
 
     def _others(self, mesh: Mesh, corners: _Corners, mapped: bool) -> list[Indices]:
-        others: list[Indices] = []
+        attributes: list[Indices] = []
         if mesh.uv is not None and corners.uv is not None:
-            others.append(same_values(mesh.uv)[np.maximum(corners.uv, 0)].reshape(-1))
+            attributes.append(same_values(mesh.uv)[np.maximum(corners.uv, 0)].reshape(-1))
         if mesh.colors is not None and corners.colors is not None:
-            others.append(same_values(mesh.colors)[np.maximum(corners.colors, 0)].reshape(-1))
+            attributes.append(same_values(mesh.colors)[np.maximum(corners.colors, 0)].reshape(-1))
         if mapped and mesh.uv is not None:
             numbers = corners.faces if corners.uv is None else np.maximum(corners.uv, 0)
-            others.append(corner_sides(np.asarray(mesh.uv, np.float64), numbers))
-        return others
+            attributes.append(corner_sides(np.asarray(mesh.uv, np.float64), numbers))
+        return attributes
 
     def _attributes(self, mesh: Mesh, corners: _Corners, parted: Split) -> dict[str, Array]:
         """Return arrays over all vertices, by glTF names."""
@@ -283,7 +285,7 @@ class _MeshDraft:
 
 
 MOST = 8
-"""most influences of a vertex that are written: two sets of four"""
+"""maximum number of influences of a vertex that are written: two sets of four"""
 
 
 def influences(context: Context, number: int, vertices: int) -> tuple[Array, Singles]:

@@ -167,14 +167,14 @@ def errors(motions: Sequence[Motion], span: Span) -> list[float]:
     largest = np.zeros(len(motions))
     with np.errstate(all="ignore"):
         for numbers in alike.values():
-            for some in _portions([len(motions[number].sampler.times) for number in numbers], _KEYS_MEASURED):
-                chosen = [numbers[place] for place in some]
+            for portion in _portions([len(motions[number].sampler.times) for number in numbers], _KEYS_MEASURED):
+                chosen = [numbers[place] for place in portion]
                 largest[chosen] = _errors_of([motions[number] for number in chosen], span)
     return largest.tolist()
 
 
 def _errors_of(motions: list[Motion], span: Span) -> Floats:
-    """(n,) for motions of one kind. Gaps as short as a jump count only where the motion is lost in them."""
+    """Return (n,) errors of motions of one kind. Gaps as short as a jump count only if the motion is lost in them."""
     playing = SamplerGroup([motion.sampler for motion in motions])
     lasts = playing.times[playing.starts + playing.counts - 1]
     wide = span.wide_gaps(playing.times, lasts[playing.owner[1:]])
@@ -198,7 +198,7 @@ def _crowded_gaps(motions: list[Motion], playing: SamplerGroup, span: Span) -> I
 
 
 def _errors_in(gaps: Indices, motions: list[Motion], playing: SamplerGroup, span: Span) -> Floats:
-    """(n,) the largest error of each motion in gaps of its keys."""
+    """Return (n,) the largest error of each motion in gaps between its keys."""
     worst = np.zeros(len(motions))
     if not len(gaps):
         return worst
@@ -241,7 +241,7 @@ def _portions(sizes: Sequence[int], most: int) -> Iterator[list[int]]:
 
 
 @dataclass(eq=False, repr=False)
-class _Wanted:
+class _FitRequest:
     """A function that needs keys between its breaks."""
 
     truth: Function
@@ -258,7 +258,7 @@ class _Draft:
     motion: Motion
     style: str
     """style of the fitted keys"""
-    wanted: _Wanted | None = None
+    request: _FitRequest | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -291,8 +291,8 @@ class MotionMaker:
             alike.setdefault((family_of(track), track.form, track.interpolation), []).append(place)
         drafts: list[_Draft | None] = [None] * len(numbers)
         for places in alike.values():
-            some = self._drafts([numbers[place] for place in places], [tolerances[place] for place in places])
-            for place, draft in zip(places, some, strict=True):
+            group_drafts = self._drafts([numbers[place] for place in places], [tolerances[place] for place in places])
+            for place, draft in zip(places, group_drafts, strict=True):
                 drafts[place] = draft
         return drafts
 
@@ -300,7 +300,9 @@ class MotionMaker:
         self, truth: Function, breaks: Floats, jumps: Flags, tolerance: float, measure: Measure, outcome: Outcome
     ) -> Motion:
         """Return a motion of any function, fitted between breaks."""
-        ((keys, complete, too_fast),) = self._fitted([_Wanted(truth, breaks, jumps, tolerance, measure)], self.style)
+        ((keys, complete, too_fast),) = self._fitted(
+            [_FitRequest(truth, breaks, jumps, tolerance, measure)], self.style
+        )
         motion = Motion(keys, truth, outcome, measure, breaks, jumps, complete=complete, too_fast=too_fast)
         self._write([motion])
         return motion
@@ -356,63 +358,63 @@ class MotionMaker:
             draft.style = "linear"  # more keys on the same path
         else:
             exact.outcome = Outcome.APPROXIMATED
-        draft.wanted = _Wanted(truth, breaks, jumps, tolerance, measure)
+        draft.request = _FitRequest(truth, breaks, jumps, tolerance, measure)
         return draft
 
     def _fit(self, drafts: list[_Draft]) -> None:
         """Fit the keys of those that need some, in groups of one style and width."""
-        alike: dict[tuple[str, Measure, int], list[_Draft]] = {}
+        groups: dict[tuple[str, Measure, int], list[_Draft]] = {}
         for draft in drafts:
-            if draft.wanted is not None:
-                sort = draft.style, draft.motion.measure, draft.motion.keys.values.shape[1]
-                alike.setdefault(sort, []).append(draft)
-        for (style, _, _), some in alike.items():
-            fitted = self._fitted([draft.wanted for draft in some if draft.wanted is not None], style)
-            for draft, (keys, complete, too_fast) in zip(some, fitted, strict=True):
+            if draft.request is not None:
+                group = draft.style, draft.motion.measure, draft.motion.keys.values.shape[1]
+                groups.setdefault(group, []).append(draft)
+        for (style, _, _), members in groups.items():
+            fitted = self._fitted([draft.request for draft in members if draft.request is not None], style)
+            for draft, (keys, complete, too_fast) in zip(members, fitted, strict=True):
                 draft.motion.keys = keys
                 draft.motion.complete &= complete
                 draft.motion.too_fast = too_fast
 
-    def _fitted(self, wanted: list[_Wanted], style: str) -> Iterator[tuple[Keys, bool, bool]]:
+    def _fitted(self, requests: list[_FitRequest], style: str) -> Iterator[tuple[Keys, bool, bool]]:
         """Return fitted keys of tracks of one family, or of one function; whether they are complete, and too fast."""
         frames = self.span.frames() if style == "frames" else None
-        lengths = [(request.breaks[-1] - request.breaks[0]) / self.span.frame for request in wanted]
+        lengths = [(request.breaks[-1] - request.breaks[0]) / self.span.frame for request in requests]
         sizes = [
             len(request.breaks) + (int(length) if length <= FRAMES_PROBED else 0)
-            for request, length in zip(wanted, lengths, strict=True)
+            for request, length in zip(requests, lengths, strict=True)
         ]
-        for some in _portions(sizes, _POINTS_FITTED):
+        for portion in _portions(sizes, _POINTS_FITTED):
             with np.errstate(all="ignore"):
-                fitted_keys = self._keys_of([wanted[place] for place in some], style, frames)
+                fitted_keys = self._keys_of([requests[place] for place in portion], style, frames)
             for keys, complete, too_fast in fitted_keys:
                 yield keys, allows("keys", len(keys.times)) and complete, too_fast
 
-    def _keys_of(self, wanted: list[_Wanted], style: str, frames: Floats | None) -> list[tuple[Keys, bool, bool]]:
-        turning = wanted[0].measure is ROTATIONS
-        at = _function_of([request.truth for request in wanted])
-        tolerances = np.array([request.tolerance for request in wanted])
-        lasts = np.array([request.breaks[-1] for request in wanted])
+    def _keys_of(self, requests: list[_FitRequest], style: str, frames: Floats | None) -> list[tuple[Keys, bool, bool]]:
+        turning = requests[0].measure is ROTATIONS
+        at = _function_of([request.truth for request in requests])
+        tolerances = np.array([request.tolerance for request in requests])
+        lasts = np.array([request.breaks[-1] for request in requests])
         if not turning:  # closer than single precision is useless
-            owner = np.repeat(np.arange(len(wanted)), [len(request.breaks) for request in wanted])
-            largest = np.zeros(len(wanted))
-            values = at(owner, np.concatenate([request.breaks for request in wanted]))
+            owner = np.repeat(np.arange(len(requests)), [len(request.breaks) for request in requests])
+            largest = np.zeros(len(requests))
+            values = at(owner, np.concatenate([request.breaks for request in requests]))
             np.maximum.at(largest, owner, np.nan_to_num(np.abs(values)).max(axis=1))
             tolerances = np.maximum(tolerances, _SINGLE * largest)
         tolerances = _MARGIN * tolerances
-        breaks, jumps = [request.breaks for request in wanted], [request.jumps for request in wanted]
+        breaks, jumps = [request.breaks for request in requests], [request.jumps for request in requests]
         if frames is not None:
             leaps = [times[leaping] for times, leaping in zip(breaks, jumps, strict=True)]
             breaks = [unique_values(np.concatenate([frames, times])) for times in leaps]
             jumps = [np.isin(times, leaping) for times, leaping in zip(breaks, leaps, strict=True)]
-            tolerances = np.full(len(wanted), np.inf)
+            tolerances = np.full(len(requests), np.inf)
         shortest = self.span.shortest(lasts) if style == "cubic" else self.span.closest(lasts)
         counts = np.array([len(times) for times in breaks])
         functions = Functions(at, np.concatenate(breaks), np.concatenate(jumps), counts, tolerances, shortest)
         most_keys, all_keys = _most_keys(), _all_keys()
         if style == "cubic":
-            fits = fit_cubic(functions, wanted[0].measure.distance, most_keys=most_keys, room=all_keys)
+            fits = fit_cubic(functions, requests[0].measure.distance, most_keys=most_keys, room=all_keys)
             return [(Keys.cubic(fit.keys, turning), fit.complete, False) for fit in fits]
-        lines = place_keys(functions, wanted[0].measure, frame=self.span.frame, most_keys=most_keys, room=all_keys)
+        lines = place_keys(functions, requests[0].measure, frame=self.span.frame, most_keys=most_keys, room=all_keys)
         return [(Keys.of(LINEAR, line.times, line.values, turning), line.complete, line.too_fast) for line in lines]
 
     def _over_span(self, keys: Keys, periodic: bool) -> Keys:
@@ -438,20 +440,20 @@ def breaks_of(motions: list[Motion], span: Span) -> tuple[Floats, Flags]:
 class _Authored:
     """The authored keys of tracks of one form and interpolation, with absolute rotations."""
 
-    def __init__(self, sort: Track, columns: KeyColumns, tolerances: Floats, with_cubics: bool) -> None:
-        self._mode = STEP if sort.interpolation is Interpolation.STEP else LINEAR
+    def __init__(self, example: Track, columns: KeyColumns, tolerances: Floats, with_cubics: bool) -> None:
+        self._mode = STEP if example.interpolation is Interpolation.STEP else LINEAR
         self._times = columns.times
         self._values = columns.values
-        self._turning = sort.is_rotation
+        self._turning = example.is_rotation
         count = len(columns.counts)
         self.periodic: list[bool] = columns.periodic.tolist()
         eased = _any_key(columns, (columns.ease_to != 0) | (columns.ease_from != 0))
         self.eased: list[bool] = eased.tolist()
-        straight = np.full(count, sort.interpolation in _STRAIGHT) & ~eased
-        if sort.is_rotation and sort.interpolation is Interpolation.CUBIC:
+        straight = np.full(count, example.interpolation in _STRAIGHT) & ~eased
+        if example.is_rotation and example.interpolation is Interpolation.CUBIC:
             self._values = quat.normalise(columns.values)
-        elif sort.is_rotation:
-            self._values, turns = absolute_rotations(columns, sort.form)
+        elif example.is_rotation:
+            self._values, turns = absolute_rotations(columns, example.form)
             angles = np.sqrt(np.sum(turns * turns, axis=1))  # half the angle of the rotation to each key
             u = _WORST_SHARE
             off = np.arctan2(u * np.sin(angles), 1 - u + u * np.cos(angles)) - u * angles
@@ -463,9 +465,9 @@ class _Authored:
         """whether steps or linear keys are exact, for any player within tolerances"""
 
         self._cubics: Hermite | None = None
-        if with_cubics and sort.is_rotation and sort.interpolation is Interpolation.CUBIC:
+        if with_cubics and example.is_rotation and example.interpolation is Interpolation.CUBIC:
             self._cubics = Hermite(columns.times, self._values, columns.tangents_in, columns.tangents_out)
-        elif with_cubics and not sort.is_rotation and sort.interpolation not in (*_STRAIGHT, Interpolation.STEP):
+        elif with_cubics and not example.is_rotation and example.interpolation not in (*_STRAIGHT, Interpolation.STEP):
             self._cubics = hermite_columns(columns)
 
     def keys(self, rows: slice) -> Keys:

@@ -67,10 +67,10 @@ def _aim_constraint(scene: Scene, number: int, order: Order, aimed: set[int], sc
     while waiting:
         node = waiting.pop()
         involved.append(node)
-        for other in (int(order.parents[node]), int(order.targets[node])):
-            if other >= 0 and other not in seen:
-                seen.add(other)
-                waiting.append(other)
+        for dependency in (int(order.parents[node]), int(order.targets[node])):
+            if dependency >= 0 and dependency not in seen:
+                seen.add(dependency)
+                waiting.append(dependency)
     factor, detached = 1.0, False
     parent = int(order.parents[number])
     while parent >= 0 and parent not in aimed:  # aimed nodes are never scaled
@@ -311,7 +311,7 @@ class BaseValues:
 
         def at(kind: str, field: str, default: list[float]) -> Floats:
             values = [stored(node, field) for node in nodes]
-            rows = usable_rows([default if item is None else item for item in values], default)
+            rows = usable_rows([default if value is None else value for value in values], default)
             rig.channels.set_still(kind, rows)
             for animated in rig.channels.animated.get(kind, ()):
                 rows[animated.nodes] = animated.values(samples)[0]

@@ -165,7 +165,7 @@ class GltfOptions:
         return self.max_error / DEFAULT_MAX_ERROR * DEGREES_AT_DEFAULT
 
     def metres_per_unit(self, scene: Scene) -> float:
-        """Factor from scene units to metres."""
+        """Return the factor from scene units to metres."""
         if self.unit is None:
             return 1.0
         if self.unit == "file":

@@ -68,8 +68,8 @@ class Keys:
     def _columns(self) -> tuple[Floats, Floats, Floats]:
         return self.values, self.tangents_in, self.tangents_out
 
-    def _take(self, which: slice | Flags) -> Keys:
-        return self._changed(self.times[which], lambda column: column[which])
+    def _take(self, chosen: slice | Flags) -> Keys:
+        return self._changed(self.times[chosen], lambda column: column[chosen])
 
     def _with_key_at(self, time: float) -> Keys:
         """Return the keys with an additional one, if there is none, that changes nothing."""
@@ -141,18 +141,18 @@ class Keys:
         signs = np.where(np.arange(count) % 2, sign, 1.0)[:, None, None]
         keep = np.ones((count, len(self.times)), np.bool_)
         keep[1:, 0] = not closed
-        which = keep.reshape(-1)
+        kept = keep.reshape(-1)
 
         def tiled(column: Floats, ends: Floats | None = None) -> Floats:
             columns = signs * column
             if closed and ends is not None:
                 columns[:-1, -1] = signs[1:, 0] * ends
-            return np.asarray(columns.reshape(-1, column.shape[1])[which])
+            return np.asarray(columns.reshape(-1, column.shape[1])[kept])
 
         into, out = self.tangents_in, self.tangents_out
         if len(into):
             into, out = tiled(into), tiled(out, out[0])
-        return Keys(self.mode, times[which], tiled(self.values), into, out, self.is_rotation)
+        return Keys(self.mode, times[kept], tiled(self.values), into, out, self.is_rotation)
 
 
 def _joined(first: Keys, later: Keys) -> Keys:

@@ -32,7 +32,7 @@ def face_normals(positions: Array, corners: Indices) -> Floats:
 
 
 def cluster_normals(faces: Floats, clusters: Indices, counts: Indices, corner_counts: Indices) -> Singles:
-    """(N, 3) a unit normal for each cluster, always: one without area gets that of a face of it, or +Z.
+    """Return (N, 3) unit normals of clusters; a cluster without area gets the normal of one of its faces, or +Z.
 
     ``faces`` as `face_normals` gives them; ``counts`` are the clusters of each mesh, ``corner_counts`` its corners.
     """
@@ -150,7 +150,7 @@ class Split:
 def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
     """Split many meshes at once, concatenated in common arrays: calling numpy for each would cost more than the work.
 
-    Vertices come in the order of their materials, normals and other things; ``smooth`` is for meshes without masks.
+    Vertices are ordered by material, normal and other attributes; ``smooth`` is for meshes without smoothing groups.
     """
     face_counts = np.array([len(surface.faces) for surface in surfaces])
     vertex_counts = np.array([len(surface.positions) for surface in surfaces])
@@ -176,10 +176,10 @@ def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
     number, count, corner = dense(keys)
     firsts = np.minimum.reduceat(number, corner_starts)
     for place in range(max(len(surface.others) for surface in surfaces)):
-        other = joined([_other(surface, place) for surface in surfaces])
-        widths = np.maximum.reduceat(other, corner_starts) + 1
+        attribute = joined([_other(surface, place) for surface in surfaces])
+        widths = np.maximum.reduceat(attribute, corner_starts) + 1
         sizes = np.diff(firsts, append=count) * widths
-        number, count, corner = dense((number - spread(firsts)) * spread(widths) + other + spread(starts(sizes)))
+        number, count, corner = dense((number - spread(firsts)) * spread(widths) + attribute + spread(starts(sizes)))
         firsts = np.minimum.reduceat(number, corner_starts)
     positions = joined([surface.positions for surface in surfaces])
     normals = cluster_normals(
@@ -193,14 +193,14 @@ def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
     triangles = (number - spread(firsts)).reshape(-1, 3)
     results: list[Split] = []
     for mesh, (first, last) in enumerate(zip(firsts.tolist(), [*firsts[1:].tolist(), count], strict=True)):
-        here = slice(first, last)
+        vertices = slice(first, last)
         begin, end = int(corner_starts[mesh]), int(corner_starts[mesh] + corner_counts[mesh])
         results.append(
             Split(
-                corner[here] - begin,
-                kept[here] - vertex_starts[mesh],
-                points[here],
-                normals[here],
+                corner[vertices] - begin,
+                kept[vertices] - vertex_starts[mesh],
+                points[vertices],
+                normals[vertices],
                 clusters[begin:end] - cluster_starts[mesh],
                 int(cluster_counts[mesh]),
                 used_counts[mesh],
@@ -208,7 +208,7 @@ def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
                     kinds[mesh],
                     None if ranks is None else ranks[begin // 3 : end // 3],
                     triangles[begin // 3 : end // 3],
-                    corner[here] - begin,
+                    corner[vertices] - begin,
                 ),
             )
         )

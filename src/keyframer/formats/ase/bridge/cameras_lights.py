@@ -60,16 +60,16 @@ def setting_tracks(reporter: Reporter, node: Block, is_camera: bool) -> list[Tra
     if animation is None:
         return []
     settings = animation.blocks(b"CAMERA_SETTINGS" if is_camera else b"LIGHT_SETTINGS")
-    times = np.array([one.number(b"TIMEVALUE", 0.0) for one in settings])
+    times = np.array([block.number(b"TIMEVALUE", 0.0) for block in settings])
     if not len(times):
         return []
     series: dict[str, list[object]] = {}
     for kind, word in (CAMERA_TRACKS if is_camera else LIGHT_TRACKS).items():
         keyword = word.encode()
         if kind == "color":
-            series[kind] = [one.vector(keyword) or (math.nan,) * 3 for one in settings]
+            series[kind] = [block.vector(keyword) or (math.nan,) * 3 for block in settings]
         else:
-            series[kind] = [one.number(keyword, math.nan) for one in settings]
+            series[kind] = [block.number(keyword, math.nan) for block in settings]
     tracks: list[Track] = []
     for kind, stored in series.items():
         values = np.array(stored, np.float64)

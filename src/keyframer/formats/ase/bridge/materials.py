@@ -37,7 +37,7 @@ class Palette:
                 self.numbers[id(leaf)] = len(self.materials)
                 self.materials.append(self._material(leaf, block if leaf is not block else None))
 
-    def knows(self, reference: int) -> bool:
+    def has_material(self, reference: int) -> bool:
         return reference in self._top
 
     def number(self, reference: int, face_id: int) -> int:
@@ -94,4 +94,4 @@ def _leaves(block: Block) -> Iterator[Block]:
         inner = material_block.blocks(b"SUBMATERIAL") if depth < _DEEPEST else []
         if not inner:
             yield material_block
-        stack += [(one, depth + 1) for one in reversed(inner)]
+        stack += [(material, depth + 1) for material in reversed(inner)]

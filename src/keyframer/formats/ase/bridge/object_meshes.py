@@ -123,7 +123,7 @@ def _per_corner(
     values_kind: type[NumberTable],
     corners_kind: type[NumberTable],
     good: Flags,
-    what: str,
+    kind: str,
 ) -> tuple[Floats | None, Ints | None]:
     """Read values that corners of faces refer to: texture coordinates and colours."""
     stored, named = table(block, values_kind), table(block, corners_kind)
@@ -131,11 +131,11 @@ def _per_corner(
         return None, None
     if len(named.index) != len(good):
         count = len(named.index)
-        reporter.report(LINK_COUNT_MISMATCH, named, "values", claimed=len(good), found=count, what=f"faces of {what}s")
+        reporter.report(LINK_COUNT_MISMATCH, named, "values", claimed=len(good), found=count, what=f"faces of {kind}s")
         return None, None
     values = finite_rows(reporter, stored, "values", stored.values)[_order(reporter, stored, stored.index)]
     corners = np.asarray(named.values)[_order(reporter, named, named.index)]
-    usable = _good(reporter, named, "values", corners, len(values), what)
+    usable = _good(reporter, named, "values", corners, len(values), kind)
     return values, np.where(usable[:, None], corners, 0)[good].astype(np.int32)
 
 
@@ -146,7 +146,7 @@ def _face_materials(reporter: Reporter, node: Block, ids: Ints, palette: Palette
     number = int(node.number(b"MATERIAL_REF", -1))
     if number < 0:
         return None
-    if not palette.knows(number):
+    if not palette.has_material(number):
         reporter.report(LINK_UNRESOLVED_ID, node, "material_ref", kind="material", id=number)
         return None
     kinds, places = np.unique(ids, return_inverse=True)

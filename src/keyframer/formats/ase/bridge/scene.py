@@ -74,6 +74,8 @@ def read_scene(document: Document, options: Options) -> tuple[Scene, Links]:
 
 
 class _Builder:
+    """Builds the scene of one document."""
+
     def __init__(self, document: Document, options: Options, scene: Scene) -> None:
         self.document = document
         self.options = options
@@ -89,7 +91,7 @@ class _Builder:
     def build(self) -> None:
         blocks = [block for block in self.document.find(Block) if block.keyword in NODES]
         lists = [block for block in self.document.find(Block) if block.keyword == b"MATERIAL_LIST"]
-        self.palette.read([material for one in lists for material in one.blocks(b"MATERIAL")])
+        self.palette.read([material for material_list in lists for material in material_list.blocks(b"MATERIAL")])
         self.scene.materials = self.palette.materials
         self._nodes(blocks)
         self._link()
@@ -187,7 +189,7 @@ class _Builder:
             tracks = self._tracks(node, block, clip.start, step)
             if node.kind is not NodeKind.TARGET:
                 shown = block.block(b"NODE_VISIBILITY_TRACK")
-                for keys in (one for one in (shown.children if shown else []) if isinstance(one, Keys)):
+                for keys in (child for child in (shown.children if shown else []) if isinstance(child, Keys)):
                     track = visibility(self.reporter, keys)
                     tracks += [track] if track is not None else []
                     node.hidden = track is None and len(keys.times) == 1 and not float(keys.values[0, 0]) > 0
@@ -199,9 +201,9 @@ class _Builder:
     def animations_of(node: Node, block: Block) -> list[Block]:
         """Return the animation with the name of a node, or the first without a name; empty without any."""
         animations = block.blocks(b"TM_ANIMATION")
-        named = [one for one in animations if one.name(b"NODE_NAME") == node.raw_name]
+        named = [animation for animation in animations if animation.name(b"NODE_NAME") == node.raw_name]
         if not named and node.kind is not NodeKind.TARGET:
-            named = [one for one in animations if one.name(b"NODE_NAME") is None]
+            named = [animation for animation in animations if animation.name(b"NODE_NAME") is None]
         return named[:1]
 
     def _tracks(self, node: Node, block: Block, start: float, step: float) -> list[Track]:
@@ -237,7 +239,10 @@ class _Builder:
         if animation is None or node.mesh is None:
             return
         count = len(self.scene.meshes[node.mesh].positions)
-        frames = [(one.number(b"TIMEVALUE", 0.0), table(one, VertexList)) for one in animation.blocks(b"MESH")]
+        frames = [
+            (mesh_block.number(b"TIMEVALUE", 0.0), table(mesh_block, VertexList))
+            for mesh_block in animation.blocks(b"MESH")
+        ]
         usable = [
             (time, vertices) for time, vertices in frames if vertices is not None and len(vertices.index) == count
         ]
@@ -249,7 +254,9 @@ class _Builder:
         if worlds is None:
             spend("samples", 16 * len(times), self.reporter.path(animation))  # raises: the budget is used up
             return
-        shapes = [local_positions(self.reporter, one, place) for (_, one), place in zip(usable, worlds, strict=True)]
+        shapes = [
+            local_positions(self.reporter, vertices, place) for (_, vertices), place in zip(usable, worlds, strict=True)
+        ]
         node.morph = Morph([f"{node.name} at {time:g}" for time in times], shapes)
         track = Track("morph", times, np.eye(len(times)), Interpolation.LINEAR)
         self.reporter.mark(track, "ase", animation)

@@ -80,8 +80,12 @@ def _attach(
     for bone in dict.fromkeys(bone for _, bone, _ in listed if bone not in numbers):
         reporter.report(LINK_UNRESOLVED_NAME, record, kind="bone", name=shown(bone))
     usable = sorted(
-        (one for one in listed if 0 <= one[0] < count and one[1] in numbers and np.isfinite(one[2])),
-        key=lambda one: one[0],
+        (
+            influence
+            for influence in listed
+            if 0 <= influence[0] < count and influence[1] in numbers and np.isfinite(influence[2])
+        ),
+        key=lambda influence: influence[0],
     )
     if not usable or node.skin is not None:
         return
@@ -94,7 +98,7 @@ def _attach(
     influences = np.array([place[numbers[bone]] for _, bone, _ in usable])
     skin = Skin(node.name, joints, bind, vertices, influences, weights)
     skin.rigid = bool(len(vertices) == len(np.unique(vertices)) and (weights == 1).all())
-    skin.extras["ase"] = reporter.where(record)
+    skin.extras["ase"] = reporter.location_of(record)
     node.skin = len(scene.skins)
     scene.skins.append(skin)
     for joint in joints:

@@ -195,7 +195,7 @@ class TrackWriter:
             sampled = given.interpolation is Interpolation.SAMPLED and bool((np.diff(times) == self.step).all())
             tangents = given.interpolation is Interpolation.CUBIC and kind in ("position", "scale")
             if whole and given.interpolation is Interpolation.SAMPLED:
-                followed = self._followed(replace(given, times=times))
+                followed = self._original_samples(replace(given, times=times))
                 if followed is not None:
                     return followed
             if whole and (sampled or tangents) and len(times) > 1:
@@ -214,11 +214,11 @@ class TrackWriter:
         outside = np.abs(self.fitter.times(track.times)) > _LAST_TICK
         if not outside.any():
             return track
-        words = f"{np.count_nonzero(outside)} of {len(outside)} keys are at times that ASE cannot store"
-        self.fitter.report.add(Outcome.DROPPED, path, words)
+        message = f"{np.count_nonzero(outside)} of {len(outside)} keys are at times that ASE cannot store"
+        self.fitter.report.add(Outcome.DROPPED, path, message)
         return select_keys(track, np.flatnonzero(~outside))
 
-    def _followed(self, track: Track) -> Track | None:
+    def _original_samples(self, track: Track) -> Track | None:
         """Return the samples of the original document; None if the track does not have its samples.
 
         Samples that readers add in gaps (`tracks.fill_gaps`) are left out.

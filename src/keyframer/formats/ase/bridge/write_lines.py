@@ -41,5 +41,5 @@ def floats(keyword: str, values: npt.ArrayLike) -> Line:
 def block(keyword: str, *inside: AseRecord | None, values: tuple[Any, ...] = ()) -> Block:
     """Return a block with its content, without items that are None."""
     record = BLOCK_TYPES[keyword.encode()](values)
-    record.children = [one for one in inside if one is not None]
+    record.children = [record_inside for record_inside in inside if record_inside is not None]
     return record

@@ -52,18 +52,18 @@ class SurfaceWriter:
         """Return the material of an object, and the id of each of its faces."""
         given = np.full(count, -1) if numbers is None else np.asarray(numbers, np.int64)
         given = np.where((given >= 0) & (given < len(self.scene.materials)), given, -1)
-        some = given[given >= 0]
-        if not len(some):
+        known = given[given >= 0]
+        if not len(known):
             return None, np.zeros(count, np.int64)
-        if len(some) < count:
+        if len(known) < count:
             self.report.add(
                 Outcome.APPROXIMATED,
                 path,
-                f"{counted(count - len(some), 'face')} without a material: the first material of the object is used",
+                f"{counted(count - len(known), 'face')} without a material: the first material of the object is used",
             )
-            given = np.where(given < 0, some[0], given)
+            given = np.where(given < 0, known[0], given)
         if self.original_ids is None:
-            return (0, given) if self.multi else (int(some[0]), np.zeros(count, np.int64))
+            return (0, given) if self.multi else (int(known[0]), np.zeros(count, np.int64))
         numbers, faces = np.unique(given, return_inverse=True)
         places = np.array([self.original_ids[number] for number in numbers.tolist()], np.int64)
         if len(np.unique(places[:, 0])) > 1:

@@ -81,8 +81,8 @@ class MeshWriter:
         joints = self.rest[np.asarray(skin.joints, np.int64)]
         bound = affine.multiply(affine.inverse(joints), self.rest[number])
         if skin.positions is not None or not np.allclose(bound, skin.inverse_bind, atol=1e-4):
-            words = "the rest pose replaced the bind pose, which ASE cannot store"
-            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/skin", words)
+            message = "the rest pose replaced the bind pose, which ASE cannot store"
+            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/skin", message)
         placed: Floats = skinned(skin, positions[None], self.rest[None])[0]
         return placed
 
@@ -150,8 +150,8 @@ class MeshWriter:
             shape = np.tensordot(weights[at], np.stack(shapes), axes=1) - np.asarray(node.pivot, np.float64)
             placed = affine.transform_points(world[at], shape)
             meshes.append(self._mesh(mesh, placed, mirrored, ids, round(time)))
-        words = f"the weights of {counted(len(shapes), 'shape')} became {counted(len(times), 'mesh')}"
-        self.report.add(Outcome.BAKED if exact else Outcome.APPROXIMATED, path, words)
+        message = f"the weights of {counted(len(shapes), 'shape')} became {counted(len(times), 'mesh')}"
+        self.report.add(Outcome.BAKED if exact else Outcome.APPROXIMATED, path, message)
         return block("MESH_ANIMATION", *meshes)
 
     def _worlds(self, number: int, moments: Floats) -> Floats:

@@ -133,6 +133,8 @@ def write_records(scene: Scene, conventions: OriginalConventions) -> Written:
 
 
 class _SceneWriter:
+    """Writes one scene as a document."""
+
     def __init__(
         self,
         scene: Scene,
@@ -233,8 +235,8 @@ class _SceneWriter:
         times = [float(value) / self.ticks for value in self.fitter.times([self.clip.start, self.clip.end])]
         first, last = (whole_frame(time) for time in times)
         if [float(first), float(last)] != times:
-            words = f"the active segment became frames {first} to {last}"
-            self.report.add(Outcome.APPROXIMATED, "/clips/segment", words)
+            message = f"the active segment became frames {first} to {last}"
+            self.report.add(Outcome.APPROXIMATED, "/clips/segment", message)
         return first, last
 
     def _node(self, number: int, node: Node) -> Block:
@@ -257,9 +259,9 @@ class _SceneWriter:
         kind = b"Bone" if node.kind is NodeKind.BONE else b"Dummy"
         return block("HELPEROBJECT", *head, line("HELPER_CLASS", kind), place, *tail)
 
-    def _report_kind(self, node: Node, what: str) -> None:
-        words = f"the {node.kind.value} is written as {what}"
-        self.report.add(Outcome.BAKED, plain_path("nodes", node.name), words, extras=node.extras)
+    def _report_kind(self, node: Node, written_as: str) -> None:
+        message = f"the {node.kind.value} is written as {written_as}"
+        self.report.add(Outcome.BAKED, plain_path("nodes", node.name), message, extras=node.extras)
 
     def _transform(self, name: bytes, world: Floats) -> Block:
         position, rotation, scale, axes = affine.decompose_sheared(world)
@@ -327,11 +329,11 @@ class _SceneWriter:
             aim = self.scene.nodes[target]
             animation += self._animation(target, aim)
             if aim.hidden or "visible" in self.tracks_by_node.get(target, {}):
-                words = "targets cannot be hidden in this format"
-                self.report.add(Outcome.DROPPED, f"{plain_path('nodes', aim.name)}/hidden", words)
+                message = "targets cannot be hidden in this format"
+                self.report.add(Outcome.DROPPED, f"{plain_path('nodes', aim.name)}/hidden", message)
         else:
-            words = "the stored target became a node" if target is None else "a separate target was added"
-            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", words)
+            message = "the stored target became a node" if target is None else "a separate target was added"
+            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", message)
             if moving is not None and target is not None:
                 times, world = moving
                 keys = Keys(b"CONTROL_POS_TRACK", times.astype(np.int64), short(world[:, target, :3, 3]))
@@ -362,8 +364,8 @@ class _SceneWriter:
         local = affine.multiply(affine.inverse(above), world[:, number])
         turns = affine.decompose(local)[1]
         if "roll" in self.tracks_by_node.get(number, {}):
-            words = f"sampled at {len(times)} frames, because it is aimed at a target"
-            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/roll", words)
+            message = f"sampled at {len(times)} frames, because it is aimed at a target"
+            self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/roll", message)
         return self.tracks.sampled_turns(times, quat.to_matrix3(turns)), (times, world)
 
     def _moving_nodes(self) -> list[bool]:

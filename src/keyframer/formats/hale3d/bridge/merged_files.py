@@ -69,7 +69,7 @@ class MergedFiles:
             documents[Model] = replace(original, records=[self._model(self.model, meshes)])
         main = documents.pop(Animation if document.first(Model) is None else Model)
         names = {Animation: "animation", Model: "model"}
-        reading: dict[str, object] = {names[kind]: other for kind, other in documents.items()}
+        reading: dict[str, object] = {names[kind]: companion for kind, companion in documents.items()}
         return bridge.Merged(main, {**reading, "found": ""} if reading else {}, self._places(meshes))
 
     def _places(self, meshes: list[Mesh]) -> tuple[dict[int, int], dict[int, int]]:

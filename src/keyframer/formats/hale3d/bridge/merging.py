@@ -19,7 +19,7 @@ from keyframer.formats.hale3d.bridge.merged_files import MergedFiles, named_colu
 from keyframer.formats.hale3d.bridge.options import Options
 from keyframer.formats.hale3d.bridge.original_conventions import OriginalConventions, Pair
 from keyframer.formats.hale3d.bridge.pair_writer import PairWriter, has_free_vertices
-from keyframer.formats.hale3d.bridge.scene import pair_of, read_other, to_scene
+from keyframer.formats.hale3d.bridge.scene import pair_of, read_companion_document, to_scene
 from keyframer.formats.hale3d.bridge.writing import boxes_at
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import decode, encode
@@ -132,15 +132,15 @@ class Merger(bridge.Merger[Options]):
     def finish(self, merged: Tree, theirs: Written, original: bridge.Original) -> bridge.Merged:
         return MergedFiles(merged, original).merged()
 
-    def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+    def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
         """Return whether the layout stays and the requested file of the pair exists."""
-        wanted = asked.get("file", _kind(original))
-        if not set(asked) <= {"dialect", "file"} or (wanted != _kind(original) and options.get(wanted) is None):
+        wanted = requested.get("file", _kind(original))
+        if not set(requested) <= {"dialect", "file"} or (wanted != _kind(original) and options.get(wanted) is None):
             return False
-        return "dialect" not in asked or Dialect(asked["dialect"]) is original.dialect
+        return "dialect" not in requested or Dialect(requested["dialect"]) is original.dialect
 
-    def choose_file(self, written: Written, asked: Mapping[str, Any]) -> Written:
-        if asked.get("file", _kind(written.document)) == _kind(written.document) or not written.companions:
+    def choose_file(self, written: Written, requested: Mapping[str, Any]) -> Written:
+        if requested.get("file", _kind(written.document)) == _kind(written.document) or not written.companions:
             return written
         ((_, data),) = written.companions
         suffix = ".mdl" if _kind(written.document) == "model" else ".anim"
@@ -149,7 +149,7 @@ class Merger(bridge.Merger[Options]):
     def companion_files(self, original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
         for name, suffix in _OTHERS:
             if options.get(name) is not None:
-                return ((suffix, encode(read_other(options[name], f"the {name}"))),)
+                return ((suffix, encode(read_companion_document(options[name], f"the {name}"))),)
         return ()
 
     def companion_options(self, written: Written) -> dict[str, object]:

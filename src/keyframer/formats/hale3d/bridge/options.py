@@ -31,9 +31,9 @@ def companions(document: Document, path: Path) -> dict[str, object]:
     wanted, suffix = ("model", ".mdl") if document.first(Animation) is not None else ("animation", ".anim")
     for candidate in companion_paths(path, suffix):
         try:
-            other = decode(read_bytes(candidate))
+            companion = decode(read_bytes(candidate))
         except (OSError, FormatError):
             continue
-        if other.first(Model if wanted == "model" else Animation) is not None:
-            return {wanted: other, "found": candidate.name}
+        if companion.first(Model if wanted == "model" else Animation) is not None:
+            return {wanted: companion, "found": candidate.name}
     return {}

@@ -263,9 +263,9 @@ def _material(scene: Scene, number: int, report: LossReport) -> bytes:
     file_name = "" if texture is None else texture.file_name
     if file_name == material.name:
         return encode_name(file_name)
-    path, words = plain_path("materials", material.name), "only a texture path is stored; this material has none"
+    path, message = plain_path("materials", material.name), "only a texture path is stored; this material has none"
     if file_name:
-        path, words = f"{path}/name", f"only the texture path is stored: {file_name}"
+        path, message = f"{path}/name", f"only the texture path is stored: {file_name}"
     if not any(loss.path == path for loss in report):
-        report.add(Outcome.DROPPED, path, words)
+        report.add(Outcome.DROPPED, path, message)
     return encode_name(file_name or material.name)

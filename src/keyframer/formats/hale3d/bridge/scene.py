@@ -40,8 +40,8 @@ def to_scene(document: Document, options: Options | None = None) -> Scene:
     is_model = document.first(Model) is not None
     if not is_model and document.first(Animation) is None:
         return scene  # the header could not be read
-    other = _companion(scene, document, is_model, options)
-    animation, model = (other, document) if is_model else (document, other)
+    companion = _companion(scene, document, is_model, options)
+    animation, model = (companion, document) if is_model else (document, companion)
     root = companion_path(options.found or (options.animation if is_model else options.model))
     if animation is not None:
         _add_animation(scene, Reporter(animation, scene.issues, root if is_model else ""), animation, model)
@@ -59,36 +59,36 @@ def _companion(scene: Scene, document: Document, is_model: bool, options: Option
         raise ValueError(f"this file is {ours} itself: the option for its companion is {theirs!r}")
     if given is None:
         return None
-    other = read_other(given, "the animation" if is_model else "the model")
-    damage = other.issues.first_unsafe()
+    companion = read_companion_document(given, "the animation" if is_model else "the model")
+    damage = companion.issues.first_unsafe()
     if damage is not None and options.found:
-        _report_misfit(scene, f"the companion is damaged ({damage.code} at {damage.offset:#x})", True)
+        _report_mismatch(scene, f"the companion is damaged ({damage.code} at {damage.offset:#x})", True)
         return None
-    for issue in other.issues:
+    for issue in companion.issues:
         path = f"{companion_path(options.found or given)}{issue.path}"
         scene.issues.add_issue(Issue(issue.type, path, issue.offset, issue.args, issue.severity_override))
-    why = pair_mismatch(other, document) if is_model else pair_mismatch(document, other)
-    if why is not None:
-        _report_misfit(scene, why, bool(options.found))
+    mismatch = pair_mismatch(companion, document) if is_model else pair_mismatch(document, companion)
+    if mismatch is not None:
+        _report_mismatch(scene, mismatch, bool(options.found))
         return None
-    return other
+    return companion
 
 
 def pair_of(document: Document, options: Options) -> tuple[Document | None, Document | None]:
     """Return the animation and the model of the scene, None for a missing one."""
     is_model = document.first(Model) is not None
-    other = _companion(Scene(), document, is_model, options)
-    return (other, document) if is_model else (document, other)
+    companion = _companion(Scene(), document, is_model, options)
+    return (companion, document) if is_model else (document, companion)
 
 
-def read_other(source: object, what: str) -> Document:
+def read_companion_document(source: object, role: str) -> Document:
     if isinstance(source, Document):
         return source
     if isinstance(source, (str, os.PathLike)):
         try:
-            return decode(read_companion(source, what))
+            return decode(read_companion(source, role))
         except FormatError as error:
-            raise error if error.path.startswith(COMPANION) else companion_error(error, what) from None
+            raise error if error.path.startswith(COMPANION) else companion_error(error, role) from None
     raise ValueError(f"the companion must be a path or a document, not {source!r}")
 
 
@@ -115,10 +115,10 @@ def _shown(name: bytes) -> str:
     return decode_name(unquoted(name))
 
 
-def _report_misfit(scene: Scene, why: str, is_warning: bool) -> None:
+def _report_mismatch(scene: Scene, reason: str, is_warning: bool) -> None:
     """Report an error if the user named the companion; a warning if it was detected automatically."""
     severity = Severity.WARNING if is_warning else None
-    scene.issues.add(LINK_SKELETON_MISMATCH, "/", 0, severity=severity, reason=why)
+    scene.issues.add(LINK_SKELETON_MISMATCH, "/", 0, severity=severity, reason=reason)
 
 
 def _add_animation(scene: Scene, reporter: Reporter, animation: Document, model: Document | None) -> None:
@@ -164,7 +164,7 @@ def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: b
         scene.meshes.append(mesh)
         scene.skins.append(skin)
         holder = Node(taken.claim(mesh.name), NodeKind.OBJECT, mesh=number, skin=number)
-        holder.extras["hale3d"] = reporter.where(record)
+        holder.extras["hale3d"] = reporter.location_of(record)
         scene.nodes.append(holder)
     top = model.first(Model)
     assert top is not None

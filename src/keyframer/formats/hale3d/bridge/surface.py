@@ -84,7 +84,7 @@ def read_surface(
     inverse = affine.inverse(bind) if len(bind) else bind
     skin = Skin(mesh.name, list(range(len(bind))), inverse, owners, joints, bias, offsets)
     for extras in (mesh.extras, skin.extras, material.extras, *(texture.extras for texture in material.maps.values())):
-        extras["hale3d"] = reporter.where(record)
+        extras["hale3d"] = reporter.location_of(record)
     return mesh, skin, material
 
 

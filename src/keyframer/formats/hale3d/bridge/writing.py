@@ -18,12 +18,12 @@ from keyframer.formats.kit.declared_fields import Capabilities
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.rigid_joints import (
     Joints,
+    find_joint_nodes,
     joints_at,
     parent_places,
     parents_first,
     report_frames,
     sample_joints,
-    wanted_joints,
 )
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, Written, first_clip, frames_per_second
 from keyframer.formats.kit.unsupported_features import report_dropped
@@ -79,8 +79,8 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
     report_dropped(placed, clip, report, CAPABILITIES.handled)
     fps = options.fps or max(round(frames_per_second(clip)), 1)
     if not math.isclose(fps, clip.frames_per_second):
-        words = f"sampled at {fps} frames per second; the clip has {clip.frames_per_second:g}"
-        report.add(Outcome.APPROXIMATED, "/clips/rate", words)
+        message = f"sampled at {fps} frames per second; the clip has {clip.frames_per_second:g}"
+        report.add(Outcome.APPROXIMATED, "/clips/rate", message)
     joints = sample_joints(placed, clip, float(fps), report, depth_first=False)
     if not joints.nodes:
         raise NothingToWrite("nothing to write: the scene has no joints and no meshes")
@@ -121,7 +121,7 @@ def _animation(writer: PairWriter, clip: Clip, fps: int, dialect: Dialect, repor
 
 def boxes_at(scene: Scene, times: Floats) -> Floats:
     """Return (T, 2, 3) boxes at these times of the clip."""
-    wanted, above = wanted_joints(scene)
+    wanted, above = find_joint_nodes(scene)
     nodes = parents_first(above, sorted(wanted))
     return boxes(scene, joints_at(scene, nodes, parent_places(nodes, above), times)[0])
 
@@ -142,10 +142,10 @@ def boxes(scene: Scene, joints: Joints) -> Floats:
         step = max(1, _BLOCK // count)
         vertex_weights = weights.get(number)
         for begin in range(0, len(joints.times), step):
-            some = slice(begin, begin + step)
+            block = slice(begin, begin + step)
             points = posed_vertices(
-                scene, number, joints.world[some], None if vertex_weights is None else vertex_weights[some]
+                scene, number, joints.world[block], None if vertex_weights is None else vertex_weights[block]
             )
-            np.minimum(low[some], points.min(axis=1), out=low[some])
-            np.maximum(high[some], points.max(axis=1), out=high[some])
+            np.minimum(low[block], points.min(axis=1), out=low[block])
+            np.maximum(high[block], points.max(axis=1), out=high[block])
     return np.stack([low, high], axis=1)

@@ -79,7 +79,7 @@ class Merger(bridge.Merger[Options]):
         scene = at_whole_frames(scene, before.clips[0].rate, report)
         clip = scene.clips[0]
         count = int(clip.end) + 1
-        raw = [_as_long(raw_channel, count, report) for raw_channel in clip.raw_channels]
+        raw = [_with_frame_count(raw_channel, count, report) for raw_channel in clip.raw_channels]
         animated = {(channel.node, channel.track.kind) for channel in clip.channels}
         still = [] if (0, "position") in animated else [Channel(0, _still("position", scene.nodes[0].position, count))]
         still += [
@@ -101,8 +101,10 @@ class Merger(bridge.Merger[Options]):
         nodes = {number: place for place, number in enumerate(numbers)}
         return bridge.Merged(_with_rows(merged.document, rows), theirs.reading, (nodes, {}))
 
-    def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
-        return set(asked) <= {"dialect"} and asked.get("dialect", str(original.dialect)) == str(original.dialect)
+    def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+        return set(requested) <= {"dialect"} and requested.get("dialect", str(original.dialect)) == str(
+            original.dialect
+        )
 
     def companion_files(self, original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
         """Return the skeleton with its original bytes."""
@@ -136,12 +138,12 @@ def _with_rows(document: Document, rows: Mapping[int, Any]) -> Document:
     return replace(document, records=tops)
 
 
-def _as_long(channel: RawChannel, count: int, report: LossReport) -> RawChannel:
+def _with_frame_count(channel: RawChannel, count: int, report: LossReport) -> RawChannel:
     """Return a channel with the number of frames of the clip: repeat the last one, or remove some at the end."""
     if len(channel.values) in (0, count):
         return channel
-    words = f"{counted(len(channel.values), 'frame')} became {count}, as many as the clip has"
-    report.add(Outcome.APPROXIMATED, plain_path("raw_channels", channel.name), words)
+    message = f"{counted(len(channel.values), 'frame')} became {count}, as many as the clip has"
+    report.add(Outcome.APPROXIMATED, plain_path("raw_channels", channel.name), message)
     chosen = np.minimum(np.arange(count), len(channel.values) - 1)
     return replace(channel, values=np.asarray(channel.values)[chosen])
 

@@ -124,12 +124,12 @@ def _skeleton(
 
 
 def _read(path: PathLike) -> Skeleton:
-    what = "the skeleton"
-    data = read_companion(path, what)
+    role = "the skeleton"
+    data = read_companion(path, role)
     try:
         return read_skeleton(data)
     except FormatError as error:
-        raise companion_error(error, what) from None
+        raise companion_error(error, role) from None
 
 
 class Reader(SceneReader[Options]):

@@ -17,8 +17,8 @@ def quaternions_of(rph: Floats, order: str) -> Floats:
     turned = np.empty((len(rph), 4))
     with np.errstate(all="ignore"):
         for begin in range(0, len(rph), _TURNS_PER_BLOCK):
-            some = slice(begin, begin + _TURNS_PER_BLOCK)
-            turned[some] = euler.to_quaternion(rph[some, columns], order)
+            block = slice(begin, begin + _TURNS_PER_BLOCK)
+            turned[block] = euler.to_quaternion(rph[block, columns], order)
     return turned
 
 

@@ -46,7 +46,7 @@ class WriteOptions:
     """Options; the defaults follow the retail game."""
 
     dialect: str = "retail"
-    """``retail``, ``document`` or ``old``"""
+    """``retail``, ``beta`` or ``old``"""
     skeleton: bool = True
     """whether the bones' names, offsets and tree are written next to the clip, as a ``.skel``"""
     distance: float | None = None
@@ -82,9 +82,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
         report.add(Outcome.BAKED, "/space", "the format uses metres: the numbers were not converted")
     clip = first_clip(placed, report)
     layout = Dialect(options.dialect)
-    report_dropped(
-        placed, clip, report, CAPABILITIES.handled | ({"raw channels"} if layout is Dialect.DOCUMENT else set())
-    )
+    report_dropped(placed, clip, report, CAPABILITIES.handled | ({"raw channels"} if layout is Dialect.BETA else set()))
     joints = sample_joints(placed, clip, options.fps, report, depth_first=True)
     if not joints.nodes:
         raise NothingToWrite("nothing to write: the scene has no bones or objects")
@@ -96,7 +94,7 @@ def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
         raise NothingToWrite("nothing to write: nothing in the scene is animated")
     report_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report, set(joints.nodes))
     channels = [make_channel(rows, _distance(clip, options))]
-    if layout is Dialect.DOCUMENT:
+    if layout is Dialect.BETA:
         channels += _raw_channels(clip, len(rows), report)
     report_frames(clip, options.fps, len(rows), counted(len(joints.nodes), "bone"), report)
     companions = ((".skel", write_skeleton(_skeleton(placed, joints, report))),) if options.skeleton else ()
@@ -134,8 +132,8 @@ def report_lost_motion(
     for joint in np.flatnonzero(away > tolerance.length).tolist():
         if joint and joints.nodes[joint] in nodes:
             path = f"{plain_path('nodes', scene.nodes[joints.nodes[joint]].name)}/position"
-            words = "only the first bone can move, the others only rotate"
-            report.add(Outcome.DROPPED, path, words, error=float(away[joint]), unit="scene unit")
+            message = "only the first bone can move, the others only rotate"
+            report.add(Outcome.DROPPED, path, message, error=float(away[joint]), unit="scene unit")
 
 
 def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[Channel]:
@@ -143,8 +141,8 @@ def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[Channel]:
     for raw in clip.raw_channels:
         stored: Any = raw.extras.get("midtown", {})
         if len(raw.values) != frames:
-            words = f"{counted(len(raw.values), 'frame')}, but the clip has {frames}"
-            report.add(Outcome.DROPPED, plain_path("raw_channels", raw.name), words)
+            message = f"{counted(len(raw.values), 'frame')}, but the clip has {frames}"
+            report.add(Outcome.DROPPED, plain_path("raw_channels", raw.name), message)
             continue
         channels.append(make_channel(raw.values, stored.get("distance", 0.0), stored.get("type", 0)))
     return channels
@@ -180,6 +178,6 @@ class BoneNames:
         one_word = "".join("_" if mark.isspace() or mark in "{}" else mark for mark in given)
         name = self.names.claim(one_word, fallback="bone")
         if self.names.shown(name) != given:
-            words = f"named {self.names.shown(name)!r} in the skeleton"
-            self.report.add(Outcome.BAKED, plain_path("nodes", given), words)
+            message = f"named {self.names.shown(name)!r} in the skeleton"
+            self.report.add(Outcome.BAKED, plain_path("nodes", given), message)
         return name

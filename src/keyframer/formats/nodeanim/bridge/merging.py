@@ -80,8 +80,10 @@ class Merger(bridge.Merger[Options]):
             return replace(scene, clips=[replace(clip, name=scene.title), *scene.clips[1:]])
         return replace(scene, title=clip.name) if clip.name != before.clips[0].name else scene
 
-    def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
-        return set(asked) <= {"dialect"} and str(asked.get("dialect", original.dialect)) == str(original.dialect)
+    def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+        return set(requested) <= {"dialect"} and str(requested.get("dialect", original.dialect)) == str(
+            original.dialect
+        )
 
 
 def _dialect(document: Document) -> Dialect:

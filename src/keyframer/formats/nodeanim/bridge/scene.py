@@ -111,14 +111,14 @@ def _rotation(
         reporter.report(DATA_ZERO_AXIS, record, f"rotation_keys[{still[0]}]", count=len(still))
     relative, sure = unit_detection.rotation_reading(axes, angles, interpolation is Interpolation.TCB, options)
     if not sure:
-        choice, other = ("relative", "absolute") if relative else ("absolute", "relative")
+        choice, alternative = ("relative", "absolute") if relative else ("absolute", "relative")
         reporter.report(
             SCENE_ROTATION_GUESSED,
             record,
             "rotation_keys",
             count=len(keys),
             choice=choice,
-            other=f"rotation_keys={other}",
+            other=f"rotation_keys={alternative}",
         )
     form = RotationForm.AXIS_ANGLE_RELATIVE if relative else RotationForm.AXIS_ANGLE_ABSOLUTE
     return _track("rotation", keys, np.column_stack([axes, angles]), interpolation, form)

@@ -34,6 +34,8 @@ _CLEAR = 1.5
 
 @dataclass(frozen=True)
 class TimeBase:
+    """The unit of key times."""
+
     unit: str
     rate: float
     """units per second"""
@@ -109,10 +111,10 @@ def rotation_reading(axes: Floats, angles: Floats, tcb: bool, options: Options) 
     if len(lengths) < 2:
         return RotationReading(tcb, True)
     turns = quat.exp(half_turns)
-    if _apart(turns[:-1], np.array(quat.IDENTITY_XYZW)).max() < _EQUAL and lengths[-1] < math.pi:
+    if _angles_between(turns[:-1], np.array(quat.IDENTITY_XYZW)).max() < _EQUAL and lengths[-1] < math.pi:
         return RotationReading(tcb, True)  # both interpretations are the same motion
-    as_relative, as_absolute = lengths[1:], _apart(turns[1:], turns[:-1])
-    if _apart(turns[1:], turns[1]).max() <= _ALIKE * as_relative.max():
+    as_relative, as_absolute = lengths[1:], _angles_between(turns[1:], turns[:-1])
+    if _angles_between(turns[1:], turns[1]).max() <= _ALIKE * as_relative.max():
         return RotationReading(tcb, False)
     telling = as_absolute > _EQUAL
     near, far = sorted((as_relative[telling].sum(), as_absolute[telling].sum()))
@@ -121,7 +123,7 @@ def rotation_reading(axes: Floats, angles: Floats, tcb: bool, options: Options) 
     return RotationReading(bool(as_relative[telling].sum() == near), bool(far >= _CLEAR * near))
 
 
-def _apart(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
+def _angles_between(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
     """Return the smallest angles between rotations."""
     between = quat.multiply(a_xyzw, quat.conjugate(b_xyzw))
     sines = np.sqrt((between[:, :3] * between[:, :3]).sum(axis=1))

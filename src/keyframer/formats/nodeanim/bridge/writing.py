@@ -310,13 +310,13 @@ class NodeWriter:
             return np.column_stack([values[:, 3] * unit, values[:, :3]])
         # Absolute keys mean the shortest rotation, which is ambiguous for half a turn.
         long_way = bool((np.abs(increments(track)[1][1:]) >= math.pi * (1 - 1e-6)).any())
-        asked = self.options.rotation_keys
-        if asked == "absolute" and long_way:
+        requested = self.options.rotation_keys
+        if requested == "absolute" and long_way:
             path = f"{plain_path('nodes', node.name)}/rotation"
             self.report.add(Outcome.APPROXIMATED, path, "absolute keys rotate the shortest way")
         wanted = ["relative", "absolute"] if tcb else ["absolute", "relative"]
-        if asked != "auto" or long_way:
-            wanted = ["relative" if asked == "auto" else asked]
+        if requested != "auto" or long_way:
+            wanted = ["relative" if requested == "auto" else requested]
         for word in wanted:
             values = with_form(track, _FORMS[word]).values
             rows = np.column_stack([values[:, 3] * unit, values[:, :3]])
@@ -326,8 +326,8 @@ class NodeWriter:
                 True,
             ):
                 return rows
-        if asked == "absolute":
-            self.reading["rotation_keys"] = asked
+        if requested == "absolute":
+            self.reading["rotation_keys"] = requested
             return rows
         return self._with_full_turn_first(with_form(track, _FORMS["relative"]).values, unit)
 

@@ -217,4 +217,4 @@ def unread_extras(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> dic
 def value_kinds(parent: Chunk) -> set[type[Record]]:
     """Return the kinds of the colour and the percentage that are read from a chunk; other kinds are kept as extras."""
     chosen = (_color_chunk(parent), _percent_chunk(parent))
-    return {type(item) for item in chosen if item is not None}
+    return {type(chunk) for chunk in chosen if chunk is not None}

@@ -182,8 +182,8 @@ def _link(context: Context, entries: list[KeyframerNode]) -> None:
         if number in by_id:
             # duplicates matter only if a child refers to the id
             severity = Severity.ERROR if number in wanted and number != -1 else None
-            name, other = context.shown(entry.object_name), context.shown(entries[by_id[number]].object_name)
-            context.report(LINK_DUPLICATE_ID, entry.chunk, severity=severity, id=number, name=name, other=other)
+            name, first_name = context.shown(entry.object_name), context.shown(entries[by_id[number]].object_name)
+            context.report(LINK_DUPLICATE_ID, entry.chunk, severity=severity, id=number, name=name, other=first_name)
         by_id.setdefault(number, index)
     for entry in entries:
         parent = entry.header.parent if entry.header else -1
@@ -296,7 +296,7 @@ class ChannelReader:
             if kind in AT_REST:
                 if len(chunk.keys) > 1:  # type: ignore[attr-defined]  # every concrete track has keys
                     self._moving.append((index, track))
-                if any(other.track.kind == kind for other in channels):
+                if any(channel.track.kind == kind for channel in channels):
                     self._repeated.add(index)
                 if value is None:
                     pass

@@ -82,6 +82,8 @@ class MeshObject:
 
 @dataclass(eq=False, repr=False, slots=True)
 class PlacedCamera:
+    """A camera, where the editor places it."""
+
     name: bytes
     camera: Camera
     position: list[float]
@@ -91,6 +93,8 @@ class PlacedCamera:
 
 @dataclass(eq=False, repr=False, slots=True)
 class PlacedLight:
+    """A light, where the editor places it."""
+
     name: bytes
     light: Light
     position: list[float]
@@ -261,22 +265,22 @@ def _read_matrix(context: Context, chunk: r.MeshMatrix | None) -> StatedMatrix |
     return StatedMatrix(rows if finite else _UNIT_ROWS, singular, determinant < 0)
 
 
-def find_axes(items: Sequence[MeshObject]) -> None:
+def find_axes(mesh_objects: Sequence[MeshObject]) -> None:
     """Set M of all meshes, and F .
 
     M^-1 (F mirrors X if M is mirrored). One call takes as long for ten meshes as for one.
     """
-    stating = [item for item in items if item.stated is not None]
+    stating = [mesh_object for mesh_object in mesh_objects if mesh_object.stated is not None]
     if not stating:
         return
-    stated = [item.stated for item in stating if item.stated is not None]
+    stated = [mesh_object.stated for mesh_object in stating if mesh_object.stated is not None]
     matrices = np.array([axes.rows for axes in stated])
     inverses = np.linalg.inv(np.array([_UNIT_ROWS if axes.singular else axes.rows for axes in stated]))
-    for item, axes, matrix, inverse in zip(stating, stated, matrices, inverses, strict=True):
-        item.matrix = item.mesh.axes = matrix
+    for mesh_object, axes, matrix, inverse in zip(stating, stated, matrices, inverses, strict=True):
+        mesh_object.matrix = mesh_object.mesh.axes = matrix
         if axes.mirrored:
             inverse[0] = -inverse[0]
-        item.to_local = None if axes.singular else inverse
+        mesh_object.to_local = None if axes.singular else inverse
 
 
 _MESH_KNOWN = frozenset((r.PointArray, r.FaceArray, r.MaterialGroup, r.SmoothGroups, r.TextureVertices, r.MeshMatrix))
@@ -299,7 +303,7 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
         raw_name=chunk.name,
     )
     get_fields(camera, first_chunks(body), CAMERA)
-    camera.extras["3ds"] = {"lens": body.lens, **context.where(chunk)}
+    camera.extras["3ds"] = {"lens": body.lens, **context.location_of(chunk)}
     kept = unread_chunks(body, kinds_of(CAMERA, wraps=False)) + _unknown_siblings(chunk)
     if kept:
         camera.extras["3ds"]["chunks"] = kept
@@ -340,7 +344,7 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
     if spot is not None:
         _read_spot(context, spot, light)
         kept += unread_chunks(spot, _SPOT_KNOWN)
-    light.extras["3ds"] = {**({"chunks": kept} if kept else {}), **context.where(chunk)}
+    light.extras["3ds"] = {**({"chunks": kept} if kept else {}), **context.location_of(chunk)}
     position = context.finite(body, "position", body.position, _ORIGIN)
     return PlacedLight(chunk.name, light, position, has(chunk, r.ObjectHidden), chunk)
 

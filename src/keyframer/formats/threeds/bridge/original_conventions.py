@@ -239,9 +239,12 @@ def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[in
     return changed
 
 
-def to_shape(links: Links, mesh: int, positions: Floats | None) -> Floats:
-    """Return (4, 4) from a shape in mesh space to its stored vertices; ``own``: from those to the axes of the shape."""
-    whole = links.surfaces[links.meshes[mesh].name][1]
-    if positions is None or whole is None:
+def to_shape(links: Links, mesh: int, shape_axes: Floats | None) -> Floats:
+    """Return (4, 4) from a shape in mesh space to its stored vertices.
+
+    ``shape_axes`` (4, 4) is from the stored vertices of the shape to its local axes; None if it is singular.
+    """
+    mesh_axes = links.surfaces[links.meshes[mesh].name][1]
+    if shape_axes is None or mesh_axes is None:
         raise CannotMerge("a shape whose matrix is singular")
-    return np.asarray(np.linalg.inv(links.to_mesh[mesh] @ np.linalg.inv(whole) @ positions), np.float64)
+    return np.asarray(np.linalg.inv(links.to_mesh[mesh] @ np.linalg.inv(mesh_axes) @ shape_axes), np.float64)

@@ -75,28 +75,28 @@ def _sign(scene: Scene, number: int, node: Node) -> float:
     return -1.0 if np.prod(np.asarray(node.scale, np.float64)) < 0 else 1.0
 
 
-def _node(node: Node, above: bool, here: bool) -> Node:
-    if not above and not here:
+def _node(node: Node, parent_mirrored: bool, node_mirrored: bool) -> Node:
+    if not parent_mirrored and not node_mirrored:
         return node
     mirrored = replace(node)
-    if above:
+    if parent_mirrored:
         mirrored.position = np.asarray(node.position) * _FLIP
         mirrored.rotation_xyzw = np.asarray(node.rotation_xyzw) * _TURN_FLIP
-    if above != here:
+    if parent_mirrored != node_mirrored:
         mirrored.scale = np.asarray(node.scale) * _FLIP
-    if here:
+    if node_mirrored:
         mirrored.pivot = np.asarray(node.pivot) * _FLIP
         if node.scale_axes_xyzw is not None:
             mirrored.scale_axes_xyzw = np.asarray(node.scale_axes_xyzw) * _TURN_FLIP
     return mirrored
 
 
-def _track(track: Track, above: bool, here: bool) -> Track:
-    if track.kind == "position" and above:
+def _track(track: Track, parent_mirrored: bool, node_mirrored: bool) -> Track:
+    if track.kind == "position" and parent_mirrored:
         return replace(track, values=track.values * _FLIP)
-    if track.kind == "rotation" and above:
+    if track.kind == "rotation" and parent_mirrored:
         return replace(track, values=track.values * _TURN_FLIP)
-    if track.kind == "scale" and above != here:
+    if track.kind == "scale" and parent_mirrored != node_mirrored:
         return replace(track, values=track.values * _FLIP)
     return track
 
@@ -135,7 +135,7 @@ class PreparedScene:
         fitted_tracks: dict[int, dict[str, Track]] = {}
         known = {*PLACING, "fov", "roll", "color", "hotspot", "falloff", "morph"}
         clip = self.scene.clips[0] if self.scene.clips else Clip()
-        still = self._out_of_sight()
+        still = self._unwritten_branches()
         shown = [channel for channel in clip.channels if channel.node not in still and channel.track.kind in known]
         self.fitter.fit_ahead(channel.track for channel in shown)
         for channel in clip.channels:
@@ -147,7 +147,7 @@ class PreparedScene:
                     tracks_of_node[kind] = fitted
         return fitted_tracks
 
-    def _out_of_sight(self) -> set[int]:
+    def _unwritten_branches(self) -> set[int]:
         """Return nodes of the document that are not written, with no written node below them."""
         still = set(self.conventions.untouched)
         for number in range(len(self.scene.nodes)):

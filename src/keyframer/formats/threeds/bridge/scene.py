@@ -111,9 +111,9 @@ class _Builder:
             self._objects(editor, materials)
         if keyframer is not None:
             self._keyframer(keyframer)
-        for item in self.editor_objects:
-            if id(item) not in self.placed:
-                self._place_without_node(item)
+        for editor_object in self.editor_objects:
+            if id(editor_object) not in self.placed:
+                self._place_without_node(editor_object)
         self._keep_unknown_chunks(document, editor, keyframer)
 
     def _materials(self, blocks: list[r.Material]) -> dict[bytes, int]:
@@ -152,8 +152,8 @@ class _Builder:
                 if empty <= MOST_KEPT_CHUNKS:
                     self.scene.extras.setdefault("3ds", {}).setdefault("objects", []).append(plain_record(chunk))
         objects.find_axes(self.meshes)
-        for item in self.meshes:
-            self.links.surfaces.setdefault(item.name, (item.chunk, item.to_local))
+        for mesh_object in self.meshes:
+            self.links.surfaces.setdefault(mesh_object.name, (mesh_object.chunk, mesh_object.to_local))
         if empty > MOST_KEPT_CHUNKS:  # the document keeps all of them
             self.scene.extras["3ds"]["objects"].append({"chunk": "more", "count": empty - MOST_KEPT_CHUNKS})
 
@@ -203,10 +203,10 @@ class _Builder:
         if number is None:
             return None
         if number not in self.shapes:
-            item = self.meshes[number]
-            points = np.asarray(item.mesh.positions, np.float64)
-            if item.to_local is not None:
-                points = np.asarray(points @ item.to_local[:3, :3].T + item.to_local[:3, 3])
+            mesh_object = self.meshes[number]
+            points = np.asarray(mesh_object.mesh.positions, np.float64)
+            if mesh_object.to_local is not None:
+                points = np.asarray(points @ mesh_object.to_local[:3, :3].T + mesh_object.to_local[:3, 3])
             self.shapes[number] = points
         return self.shapes[number]
 
@@ -321,15 +321,15 @@ class _Builder:
                 moved = vertex_space.local_change(mesh_object, entry.node, node_world)
                 entry.node.morph.positions = [moved(shape) for shape in entry.node.morph.positions]
 
-    def _some_points(self, item: objects.MeshObject) -> Points:
-        if id(item) not in self.some_points:
-            self.some_points[id(item)] = vertex_space.some_points(item.mesh.positions)
-        return self.some_points[id(item)]
+    def _some_points(self, mesh_object: objects.MeshObject) -> Points:
+        if id(mesh_object) not in self.some_points:
+            self.some_points[id(mesh_object)] = vertex_space.some_points(mesh_object.mesh.positions)
+        return self.some_points[id(mesh_object)]
 
-    def _may_copy(self, entry: KeyframerNode, item: objects.MeshObject, *, first: bool) -> bool:
+    def _may_copy(self, entry: KeyframerNode, mesh_object: objects.MeshObject, *, first: bool) -> bool:
         """Return whether the node may have its own copy of the vertices; after the first refusal, none may."""
         shapes = entry.node.morph.positions if entry.node.morph is not None else []
-        count = sum(shape.size for shape in shapes) + (0 if first else item.mesh.positions.size)
+        count = sum(shape.size for shape in shapes) + (0 if first else mesh_object.mesh.positions.size)
         budget = self.context.budget
         if budget.allows("copies", count):
             return True
@@ -347,25 +347,29 @@ class _Builder:
                 rule=choice.rule,
             )
 
-    def _place_without_node(self, item: Item) -> None:
+    def _place_without_node(self, editor_object: Item) -> None:
         """Add a node for an object without a keyframer node, at its position in the editor."""
-        node = Node(self.names.claim(self.context.text(item.name)), raw_name=item.name, hidden=item.hidden)
-        self.context.mark(node, "3ds", item.chunk)
-        if isinstance(item, objects.MeshObject):
+        node = Node(
+            self.names.claim(self.context.text(editor_object.name)),
+            raw_name=editor_object.name,
+            hidden=editor_object.hidden,
+        )
+        self.context.mark(node, "3ds", editor_object.chunk)
+        if isinstance(editor_object, objects.MeshObject):
             node.mesh = len(self.scene.meshes)
-            self.scene.meshes.append(item.mesh)
-            self.links.meshes.append(item.chunk)
+            self.scene.meshes.append(editor_object.mesh)
+            self.links.meshes.append(editor_object.chunk)
             self.links.to_mesh.append(_AS_STORED)
-        elif isinstance(item, objects.PlacedCamera):
+        elif isinstance(editor_object, objects.PlacedCamera):
             node.kind, node.camera = NodeKind.CAMERA, len(self.scene.cameras)
-            node.position = np.array(item.position)
-            self.scene.cameras.append(item.camera)
-            self.links.cameras.append(item.chunk)
+            node.position = np.array(editor_object.position)
+            self.scene.cameras.append(editor_object.camera)
+            self.links.cameras.append(editor_object.chunk)
         else:
             node.kind, node.light = NodeKind.LIGHT, len(self.scene.lights)
-            node.position = np.array(item.position)
-            self.scene.lights.append(item.light)
-            self.links.lights.append(item.chunk)
+            node.position = np.array(editor_object.position)
+            self.scene.lights.append(editor_object.light)
+            self.links.lights.append(editor_object.chunk)
         self.scene.nodes.append(node)
         self.links.nodes.append(None)
 

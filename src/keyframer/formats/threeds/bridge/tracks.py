@@ -321,8 +321,8 @@ def read_morph_track(
         if name not in numbers:
             shape = shape_of(name)
             if shape is None or len(shape) != vertices:
-                what = f"mesh of {vertices} vertices"
-                context.report(LINK_UNRESOLVED_NAME, chunk, f"keys[{index}]", kind=what, name=context.shown(name))
+                expected = f"mesh of {vertices} vertices"
+                context.report(LINK_UNRESOLVED_NAME, chunk, f"keys[{index}]", kind=expected, name=context.shown(name))
                 chosen.append(chosen[-1] if chosen else -1)
                 continue
             numbers[name] = len(shapes)

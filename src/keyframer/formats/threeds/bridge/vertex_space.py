@@ -56,13 +56,13 @@ def some_points(points: Points) -> Points:
     return points[[*furthest, *range(0, len(points), len(points) // _SAMPLE)]]
 
 
-def agrees(item: MeshObject, node: Node, world_at_rest: Rows) -> bool:
+def agrees(mesh_object: MeshObject, node: Node, world_at_rest: Rows) -> bool:
     """Return whether the formula certainly leaves the stored vertices unchanged.
 
     `choose`, which needs all vertices, would then agree. Only the corners of the bounding box are tested.
     """
-    box = item.box
-    if box is None or item.to_local is None:
+    box = mesh_object.box
+    if box is None or mesh_object.to_local is None:
         return False
     (low_x, low_y, low_z), (high_x, high_y, high_z) = box
     size = max(high_x - low_x, high_y - low_y, high_z - low_z)
@@ -70,7 +70,7 @@ def agrees(item: MeshObject, node: Node, world_at_rest: Rows) -> bool:
         return False
     pivot = stored(node, "pivot")
     x, y, z = (0.0, 0.0, 0.0) if pivot is None else pivot.tolist()
-    to_local = item.to_local.tolist()
+    to_local = mesh_object.to_local.tolist()
     (ax, ay, az, at), (bx, by, bz, bt), (cx, cy, cz, ct), _ = to_local
     at, bt, ct = at - x, bt - y, ct - z
     most = _SURELY_SAME * size
@@ -87,7 +87,7 @@ def agrees(item: MeshObject, node: Node, world_at_rest: Rows) -> bool:
 
 
 def choose(
-    item: MeshObject,
+    mesh_object: MeshObject,
     node: Node,
     world_at_rest: Floats,
     vertices: Points,
@@ -97,23 +97,23 @@ def choose(
 ) -> Choice:
     """Decide for one node with a mesh; ``vertices`` are all vertices or a sample."""
     points = np.asarray(vertices, np.float64)
-    if item.to_local is None:
+    if mesh_object.to_local is None:
         return Choice(False, "the mesh's matrix is singular", 0.0)
     size = float((points.max(axis=0) - points.min(axis=0)).max()) if len(points) else 0.0
     if size == 0.0 or not np.isfinite(size):
         return Choice(geometry != "raw", "no size to compare", 0.0)
     pivot = stored(node, "pivot")
     placed = world_at_rest if pivot is None else np.matmul(world_at_rest, _shift(-pivot))
-    back: Floats = np.matmul(placed, item.to_local)
+    back: Floats = np.matmul(placed, mesh_object.to_local)
     difference = _displacement(back, points, size)
     if geometry != "auto":
         return Choice(geometry == "keyframer", f"the option geometry={geometry}", difference)
     if difference <= _SAME:
         return Choice(True, "both agree", difference)
-    identity = np.array_equal(item.matrix, np.eye(4))
+    identity = np.array_equal(mesh_object.matrix, np.eye(4))
     if writer.revision is not None and writer.revision < 4 and identity:
         return Choice(False, "keyframer revision below 4 with an identity matrix", difference)
-    inverse = np.linalg.inv(item.matrix)
+    inverse = np.linalg.inv(mesh_object.matrix)
     if _displacement(world_at_rest @ inverse, points, size) <= _NEAR:
         return Choice(True, "the node's matrix is the mesh's own: moved pivot or mirror", difference)
     if animated:
@@ -123,29 +123,29 @@ def choose(
     return Choice(False, "the file lost the position of the node", difference)
 
 
-def local_positions(item: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
+def local_positions(mesh_object: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
     """Return vertices in the local space of the node, before the pivot is subtracted.
 
     The result is None if the node's matrix is singular.
     """
-    change = to_node(item, node, world_at_rest, choice)
+    change = to_node(mesh_object, node, world_at_rest, choice)
     with np.errstate(all="ignore"):
-        return None if change is None else _apply(change, np.asarray(item.mesh.positions, np.float64))
+        return None if change is None else _apply(change, np.asarray(mesh_object.mesh.positions, np.float64))
 
 
-def to_node(item: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
+def to_node(mesh_object: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
     """Return (4, 4) from stored vertices to the local space of the node; None if the node's matrix is singular."""
-    if choice.formula and item.to_local is not None:
-        return item.to_local
+    if choice.formula and mesh_object.to_local is not None:
+        return mesh_object.to_local
     with np.errstate(all="ignore"):
         if abs(np.linalg.det(world_at_rest[:3, :3])) <= 1e-12 * np.abs(world_at_rest[:3, :3]).max() ** 3:
             return None
         return np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest), np.float64)
 
 
-def local_change(item: MeshObject, node: Node, world_at_rest: Floats) -> Callable[[Points], Floats]:
+def local_change(mesh_object: MeshObject, node: Node, world_at_rest: Floats) -> Callable[[Points], Floats]:
     """Return the change from the mesh's local axes (of morph shapes) to the space that keeps the stored vertices."""
-    stored = np.eye(4) if item.to_local is None else np.linalg.inv(item.to_local)
+    stored = np.eye(4) if mesh_object.to_local is None else np.linalg.inv(mesh_object.to_local)
     change = np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest) @ stored, np.float64)
     return lambda shape: _apply(change, shape)
 

@@ -76,8 +76,8 @@ def material_names(materials: Sequence[Material], report: LossReport, known: Map
     for material, name in zip(materials, claimed, strict=True):
         if names.shown(name) != material.name:
             path = plain_path("materials", material.name)
-            words = f"renamed to {names.shown(name)!r}: names have 1 to 16 characters and must be unique"
-            report.add(Outcome.BAKED, path, words)
+            message = f"renamed to {names.shown(name)!r}: names have 1 to 16 characters and must be unique"
+            report.add(Outcome.BAKED, path, message)
     return claimed
 
 

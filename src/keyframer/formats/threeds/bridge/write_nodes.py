@@ -102,7 +102,7 @@ class NodeWriter:
         self.aims = find_aims(
             self.scene, prepared.world, prepared.fitter, set(self.conventions.nodes) - self.needs_node
         )
-        self.lookers = {aim.node: number for number, aim in self.aims.items() if aim.node is not None}
+        self.aimed_nodes = {aim.node: number for number, aim in self.aims.items() if aim.node is not None}
         self.claimed = {number: self._claim_name(number, node) for number, node in enumerate(self.scene.nodes)}
 
     def _objects_that_need_nodes(self) -> frozenset[int]:
@@ -154,7 +154,7 @@ class NodeWriter:
         """Return the name in the file. A target has the name of its camera or light."""
         if number in self.conventions.names:
             return self.conventions.names[number]
-        if number in self.lookers or node.kind is NodeKind.AMBIENT:
+        if number in self.aimed_nodes or node.kind is NodeKind.AMBIENT:
             return b""
         name = self.names.claim(node.name, node.raw_name)
         if self.names.shown(name) != node.name:
@@ -169,10 +169,10 @@ class NodeWriter:
     def _place(self, number: int, node: Node) -> None:
         parent = None if node.parent is None else self.numbers.get(node.parent)
         name = self.claimed[number]
-        if number in self.lookers:
-            looker = self.lookers[number]
-            is_camera = self.scene.nodes[looker].camera is not None
-            name = self.claimed[looker]
+        if number in self.aimed_nodes:
+            aimed = self.aimed_nodes[number]
+            is_camera = self.scene.nodes[aimed].camera is not None
+            name = self.claimed[aimed]
             kind = r.CameraTargetNode if is_camera else r.SpotTargetNode
             placed = Placed(kind, name, parent, self.prepared.tracks(number, node, _KINDS[kind]))
         elif node.light is not None and self.scene.lights[node.light].type is LightType.AMBIENT:
@@ -202,8 +202,8 @@ class NodeWriter:
             tracks = self.prepared.tracks(number, node, _KINDS.get(type(chunk), PLACING))
             return Placed(type(chunk), name, parent, tracks, self._instance(number))
         if node.kind is not NodeKind.DUMMY:
-            words = f"written as a dummy: the {node.kind.value} has no mesh, camera or light"
-            self.report.add(Outcome.BAKED, plain_path("nodes", node.name), words, extras=node.extras)
+            message = f"written as a dummy: the {node.kind.value} has no mesh, camera or light"
+            self.report.add(Outcome.BAKED, plain_path("nodes", node.name), message, extras=node.extras)
         tracks = self.prepared.tracks(number, node, PLACING)
         placed = Placed(r.ObjectNode, b"$$$DUMMY", parent, tracks, name, box=node.bounding_box)
         placed.pivot = self._pivot(number, node)
@@ -251,8 +251,8 @@ class NodeWriter:
         matrix, points = self.prepared.matrix_and_points(number, needs_node=number in self.needs_node)
         parts = split_mesh(mesh, _MOST)
         if len(parts) > 1:
-            words = f"{len(mesh.positions)} vertices and {len(mesh.corners)} faces are too many for one mesh"
-            self.report.add(Outcome.BAKED, path, f"{words}: {len(parts)} pieces")
+            message = f"{len(mesh.positions)} vertices and {len(mesh.corners)} faces are too many for one mesh"
+            self.report.add(Outcome.BAKED, path, f"{message}: {len(parts)} pieces")
         elif len(parts[0].vertices) > len(mesh.positions):
             added = len(parts[0].vertices) - len(mesh.positions)
             duplicated = "1 vertex was" if added == 1 else f"{added} vertices were"
@@ -301,11 +301,11 @@ class NodeWriter:
             return
         if original_object is not None:
             self.shared.add(id(original_object))
-            self._take_shape(original_object, written)
+            self._replace_shape_vertices(original_object, written)
         self.parts[id(written)] = ("nodes", number)
         self.objects.append(written)
 
-    def _take_shape(self, original_object: r.NamedObject, written: r.NamedObject) -> None:
+    def _replace_shape_vertices(self, original_object: r.NamedObject, written: r.NamedObject) -> None:
         """Replace the vertices of an object that is a morph shape."""
         body = child(written, r.Mesh)
         points = None if body is None else child(body, r.PointArray)

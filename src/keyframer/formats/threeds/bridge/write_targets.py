@@ -8,7 +8,7 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import RotationForm, Track
-from keyframer.curves.cubic_fit import largest_difference
+from keyframer.curves.cubic_fit import vector_distance
 from keyframer.curves.key_reduction import fewest_keys, sample_together
 from keyframer.fields import dataclass
 from keyframer.formats.kit.key_tracks import KeyFitter, single_key
@@ -96,12 +96,12 @@ def _free(scene: Scene, number: int, world: Floats, fitter: KeyFitter) -> Aim:
     none, tolerance = RotationForm.NONE, fitter.tolerance
     (position, _), (turn, _) = sample_together(
         [
-            fewest_keys("position", frames, goals, none, tolerance.length, largest_difference),
-            fewest_keys("roll", frames, roll, none, tolerance.degrees, largest_difference),
+            fewest_keys("position", frames, goals, none, tolerance.length, vector_distance),
+            fewest_keys("roll", frames, roll, none, tolerance.degrees, vector_distance),
         ]
     )
-    here = world[number]
-    return Aim(here[:3, 3] - distance * _unit(here[None, :3, 2])[0], position=position, roll=turn)
+    frame = world[number]
+    return Aim(frame[:3, 3] - distance * _unit(frame[None, :3, 2])[0], position=position, roll=turn)
 
 
 def _unit(vectors: Floats) -> Floats:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Singles
 from keyframer.formats.threeds.chunk import Chunk, chunk, declare_opaque
-from keyframer.wire.field_types import blob, counted, f32, filling, i16, strz, u8, u16, vector
+from keyframer.wire.field_types import blob, counted_array, f32, filling, i16, strz, u8, u16, vector
 
 Shorts = npt.NDArray[np.uint16]
 
@@ -73,14 +73,14 @@ class Mesh(Chunk):
 class PointArray(Chunk):
     """Vertices list (POINT_ARRAY)."""
 
-    points: Singles = counted(("<f4", (3,)), "H", "position of each vertex: X, Y, Z")
+    points: Singles = counted_array(("<f4", (3,)), "H", "position of each vertex: X, Y, Z")
 
 
-@chunk(0x4111, parents=_MESH, spare=True)
+@chunk(0x4111, parents=_MESH, optional=True)
 class PointFlags(Chunk):
     """Flags of the vertices (POINT_FLAG_ARRAY)."""
 
-    flags: Shorts = counted("<u2", "H", "flags of each vertex; bits 13-15: selections A, B, C")
+    flags: Shorts = counted_array("<u2", "H", "flags of each vertex; bits 13-15: selections A, B, C")
 
 
 @chunk(0x4120, parents=_MESH, once=True)
@@ -88,7 +88,7 @@ class FaceArray(Chunk):
     """Faces description (FACE_ARRAY), with material groups and smoothing groups as sub-chunks."""
 
     # Bits 3-15 contain garbage in real files; only the edge bits are reliable.
-    faces: Shorts = counted(
+    faces: Shorts = counted_array(
         ("<u2", (4,)),
         "H",
         "corners A, B, C (vertex numbers) and the face flag: bit 0: CA visible, 1: BC visible, 2: AB visible, "
@@ -105,14 +105,14 @@ class MaterialGroup(Chunk):
     """Faces material list (MSH_MAT_GROUP), one for each material of the mesh."""
 
     material: bytes = strz("material name")
-    faces: Shorts = counted("<u2", "H", "number of each face that has this material")
+    faces: Shorts = counted_array("<u2", "H", "number of each face that has this material")
 
 
 @chunk(0x4140, parents=_MESH, once=True)
 class TextureVertices(Chunk):
     """Mapping coordinates list for each vertex (TEX_VERTS)."""
 
-    uv: Singles = counted(("<f4", (2,)), "H", "U and V coordinate of each vertex; V runs up")
+    uv: Singles = counted_array(("<f4", (2,)), "H", "U and V coordinate of each vertex; V runs up")
 
 
 @chunk(0x4150, parents=_FACE_PARTS)

@@ -91,13 +91,13 @@ class Merger(bridge.Merger[Options]):
                 step = round(original_clip.rate / whole)
             clip = in_time_unit(given, original_clip.unit, whole * float(step), float(step))
             if round(fps) != fps:
-                words = f"{max(round(fps), 1)} frames per second; the clip has {fps:g}"
-                report.add(Outcome.APPROXIMATED, "/clips/rate", words)
+                message = f"{max(round(fps), 1)} frames per second; the clip has {fps:g}"
+                report.add(Outcome.APPROXIMATED, "/clips/rate", message)
         first, last = (step * float(round(time / step)) for time in (clip.start, clip.end))
         changed = clip is not given or (clip.start, clip.end) != (original_clip.start, original_clip.end)
         if changed and (first, last) != (clip.start, clip.end):
-            words = f"the active segment became {first / step:g} to {last / step:g}"
-            report.add(Outcome.APPROXIMATED, "/clips/segment", words)
+            message = f"the active segment became {first / step:g} to {last / step:g}"
+            report.add(Outcome.APPROXIMATED, "/clips/segment", message)
             clip = replace(clip, start=first, end=last)
         return _with_rolls(scene if clip is given else replace(scene, clips=[clip, *scene.clips[1:]]))
 
@@ -114,11 +114,11 @@ class Merger(bridge.Merger[Options]):
                 raise CannotMerge(str(error)) from None
         return bridge.Merged(document)
 
-    def keeps_layout(self, original: Document, asked: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
-        if not set(asked) <= {"dialect"}:
+    def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+        if not set(requested) <= {"dialect"}:
             return False
         lights = original.dialect.lights if isinstance(original.dialect, Dialect) else None
-        wanted = DIALECTS[asked["dialect"]] if "dialect" in asked else None
+        wanted = DIALECTS[requested["dialect"]] if "dialect" in requested else None
         return wanted is None or (lights is not None and DIALECTS[_WRITER_LAYOUTS[lights]] is wanted)
 
 

@@ -172,15 +172,15 @@ _LIGHTS = {
 }
 
 
-def record_of(scene: Scene, node: Node, sort: WriterLayout, report: LossReport) -> Record:
+def record_of(scene: Scene, node: Node, layout: WriterLayout, report: LossReport) -> Record:
     """Return a new record for a node, without name, ids and transform."""
     path = plain_path("nodes", node.name)
     if node.camera is not None:
-        return _camera(scene.cameras[node.camera], sort, path, report)
+        return _camera(scene.cameras[node.camera], layout, path, report)
     if node.light is not None and scene.lights[node.light].type is not LightType.AMBIENT:
-        return _light(scene.lights[node.light], node.target is not None, sort, path, report)
+        return _light(scene.lights[node.light], node.target is not None, layout, path, report)
     if node.mesh is not None or node.kind is NodeKind.OBJECT:
-        return r.Mesh() if sort is WriterLayout.MAXSCRIPT else r.MeshWithUvFaces()
+        return r.Mesh() if layout is WriterLayout.MAXSCRIPT else r.MeshWithUvFaces()
     if node.kind is NodeKind.TARGET:
         return r.CameraTarget()
     if node.kind is not NodeKind.BONE:
@@ -189,22 +189,22 @@ def record_of(scene: Scene, node: Node, sort: WriterLayout, report: LossReport) 
     return r.Bone()
 
 
-def _camera(camera: Camera, sort: WriterLayout, path: str, report: LossReport) -> r.Camera:
+def _camera(camera: Camera, layout: WriterLayout, path: str, report: LossReport) -> r.Camera:
     record = r.Camera(**dict(put_fields(camera, CAMERA)))
-    kept, lost = (camera.ranges, camera.clip) if sort is WriterLayout.FLEXPORTER else (camera.clip, camera.ranges)
+    kept, lost = (camera.ranges, camera.clip) if layout is WriterLayout.FLEXPORTER else (camera.clip, camera.ranges)
     if kept is not None:
         record.near, record.far = kept
     if lost is not None:
-        what = "clip planes" if sort is WriterLayout.FLEXPORTER else "atmosphere ranges"
-        report.add(Outcome.DROPPED, f"{path}/camera", f"this dialect cannot store {what}")
+        ranges = "clip planes" if layout is WriterLayout.FLEXPORTER else "atmosphere ranges"
+        report.add(Outcome.DROPPED, f"{path}/camera", f"this dialect cannot store {ranges}")
     return record
 
 
-def _light(light: Light, has_target: bool, sort: WriterLayout, path: str, report: LossReport) -> r.AnyLight:
-    kind: Any = _LIGHTS[sort]
+def _light(light: Light, has_target: bool, layout: WriterLayout, path: str, report: LossReport) -> r.AnyLight:
+    kind: Any = _LIGHTS[layout]
     number = light_number(kind, light.type, aims=has_target or light.target is not None)
     stored = put_fields(light, LIGHT)
-    if sort is not WriterLayout.FLEXPORTER:
+    if layout is not WriterLayout.FLEXPORTER:
         stored += put_fields(light, CONE) if light.type is LightType.SPOT else []
     elif light.falloff_degrees is not None:
         report.add(Outcome.DROPPED, f"{path}/cone", "this dialect cannot store the angles of spot lights")

@@ -84,6 +84,8 @@ def node_records(document: Document) -> list[Record]:
 
 
 class _Builder:
+    """Builds the scene of one document."""
+
     def __init__(self, document: Document, options: Options, scene: Scene) -> None:
         self.document = document
         self.options = options
@@ -174,8 +176,8 @@ class _Builder:
             if mesh.flags & r.SKINNED:
                 used.update(np.unique(bone_ids(mesh)).tolist())
         for number, second in self.doubled.items():
-            node, other = self.scene.nodes[second], self.scene.nodes[self.by_id[number]]
-            args = {"id": number, "name": repr(node.name), "other": repr(other.name)}
+            node, first = self.scene.nodes[second], self.scene.nodes[self.by_id[number]]
+            args = {"id": number, "name": repr(node.name), "other": repr(first.name)}
             severity = Severity.ERROR if number in used else None
             self.reporter.report(LINK_DUPLICATE_ID, self.records[second], "id", severity=severity, **args)
 
@@ -270,7 +272,7 @@ class _Builder:
             assert node.mesh is not None
             skin = read_skin(self.reporter, record, self.scene.meshes[node.mesh], bones, world)
             if skin is not None:
-                skin.extras["uto3d"] = self.reporter.where(record)
+                skin.extras["uto3d"] = self.reporter.location_of(record)
                 node.skin = len(self.scene.skins)
                 self.scene.skins.append(skin)
 

@@ -89,14 +89,14 @@ def with_bones(scene: Scene) -> Scene:
     """
     joints = {joint for skin in scene.skins for joint in skin.joints}
     bare = {joint for joint in joints if _is_bare(scene.nodes[joint])}
-    others = sorted(joint for joint in joints if joint not in bare or scene.nodes[joint].kind is not NodeKind.BONE)
-    if not others:
+    not_bones = sorted(joint for joint in joints if joint not in bare or scene.nodes[joint].kind is not NodeKind.BONE)
+    if not not_bones:
         return scene
     nodes, instead = list(scene.nodes), {}
     names = UniqueNames()
     for node in nodes:
         names.claim(node.name)
-    for joint in others:
+    for joint in not_bones:
         node = nodes[joint]
         if joint in bare and node.kind in (NodeKind.OBJECT, NodeKind.DUMMY):
             nodes[joint] = replace(node, kind=NodeKind.BONE)
@@ -185,5 +185,5 @@ def _compare(
     placed = np.einsum("nij,nj->ni", bind[:, :3, :3], stored) + bind[:, :3, 3]
     apart = float(np.sqrt(((placed - positions[owners]) ** 2).sum(axis=1)).max())
     if apart > tolerance.length:
-        words = "bind positions of a vertex differ between bones; their mean is used"
-        report.add(Outcome.APPROXIMATED, path, words, error=apart, unit="scene unit")
+        message = "bind positions of a vertex differ between bones; their mean is used"
+        report.add(Outcome.APPROXIMATED, path, message, error=apart, unit="scene unit")

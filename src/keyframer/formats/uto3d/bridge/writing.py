@@ -140,7 +140,7 @@ class RecordWriter:
     ) -> None:
         self.scene = scene
         self.clip = clip
-        self.sort = DIALECTS[options.dialect]
+        self.layout = DIALECTS[options.dialect]
         self.report = report
         self.follows = conventions is not None
         self.conventions = conventions or OriginalConventions()
@@ -189,7 +189,7 @@ class RecordWriter:
             frame_rate=self.frame_rate,
             delta_time=self.delta,
         )
-        if self.sort is WriterLayout.FLEXPORTER:
+        if self.layout is WriterLayout.FLEXPORTER:
             _remove_empty_sections(document)
         return document
 
@@ -208,7 +208,7 @@ class RecordWriter:
         return ids
 
     def _node(self, number: int, node: Node, bind: tuple[Any, Any, Any] | None, materials: list[int]) -> Record:
-        record = record_of(self.scene, node, self.sort, self.report)
+        record = record_of(self.scene, node, self.layout, self.report)
         original_record = self.conventions.records.get(number)
         if isinstance(record, r.Mesh) and isinstance(original_record, r.Mesh):
             record = type(original_record)()
@@ -336,7 +336,7 @@ class RecordWriter:
 
     def _looks_like_flexporter(self) -> bool:
         if any(isinstance(record, r.AnyLight) for record in self.records):
-            return self.sort is WriterLayout.FLEXPORTER
+            return self.layout is WriterLayout.FLEXPORTER
         without_uvs = [
             record
             for record in self.records
