@@ -216,3 +216,13 @@ class TestLog:
         errors = [offset for offset, (_, severity) in enumerate(found) if severity is Severity.ERROR]
         first = log.first_unsafe()
         assert (first.offset if first else None) == (errors[0] if errors else None)
+        copied, backwards = log.copy(), log.sorted_by(lambda issue: -issue.offset)
+        assert [*copied] == [*log]
+        assert [*backwards] == [*log][::-1]
+        for other in (copied, backwards):
+            assert (other.counts, other.counts_by_severity) == (log.counts, log.counts_by_severity)
+            assert (other.worst(), other.first_unsafe()) == (log.worst(), first)
+            other.add(IssueType("SEM_A", Severity.INFO, "x"), "/", len(found))
+        assert log.total == len(found)
+        log.add(IssueType("SEM_A", Severity.INFO, "x"), "/", len(found))
+        assert len(log) == len(copied) == len(backwards)

@@ -187,7 +187,7 @@ def check_opened(opened: OpenedFile) -> Report:
         if opened.importer is not None:  # salvage: one issue for each part that cannot be read
             scene = opened.scene(salvage=True)
             opened.importer.check(opened.data, scene, opened.limits)
-            return Report(scene.issues.selected(lambda code: True, sort_key), opened.importer, size)
+            return Report(scene.issues.sorted_by(sort_key), opened.importer, size)
         document = opened.document
     except FormatError as error:
         return unreadable(error, opened.known_reader, size)
@@ -210,7 +210,7 @@ def _check_document(document: Document, make_scene: Callable[[], Scene], size: i
         issues.add_issue(_issue(error))
     issues.extend(document.issues if scene is None else scene.issues)  # a scene has the issues of its document, too
     document.format.apply_rules(document, scene, Reporter(document, issues))
-    return Report(issues.selected(lambda code: True, sort_key), document.format, size)
+    return Report(issues.sorted_by(sort_key), document.format, size)
 
 
 def unreadable(error: FormatError, reader: Format | Importer | None = None, size: int | None = None) -> Report:

@@ -91,9 +91,9 @@ def _skin_faults(skin: Skin, nodes: int) -> Iterator[str]:
 
 
 def _wrong_shape(name: str, values: npt.ArrayLike, wanted: tuple[int | None, ...]) -> Iterator[str]:
-    """Return a message if an array does not have the expected shape; None matches any length."""
+    """Return a message if an array does not have the expected shape; None as its first length matches any."""
     shape = np.shape(values)
-    if len(shape) != len(wanted) or any(size not in (None, actual) for size, actual in zip(wanted, shape, strict=True)):
+    if shape[1:] != wanted[1:] or len(shape) != len(wanted) or wanted[0] not in (None, shape[0]):
         yield f"{name} must be {describe_shape(wanted)}, not {describe_shape(shape)}"
 
 

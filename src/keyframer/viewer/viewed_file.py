@@ -102,7 +102,7 @@ class ViewedFile:
         loaded = self.loaded
         if loaded.document is None and loaded.importer is None:
             if loaded.scene is not None:  # a scene built by hand
-                return Report(loaded.scene.issues.selected(lambda code: True, sort_key), None, 0)
+                return Report(loaded.scene.issues.sorted_by(sort_key), None, 0)
             assert loaded.failure is not None
             return unreadable(loaded.failure, loaded.opened.known_reader, len(loaded.data))
         return check_opened(loaded.opened)

@@ -34,7 +34,7 @@ class JobInput:
         self.opened = OpenedFile(
             storage.read(source, job.occurrence),
             name=source,
-            path=None if self._is_remote else Path(source),
+            path=None if self._is_remote else source,
             format=self.options.get("from"),
             options=self.options.get("scene"),
         )
