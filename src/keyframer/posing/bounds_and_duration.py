@@ -39,7 +39,6 @@ _SHARE, _NUMBERS = 8, 64
 _AT_ONCE = 1 << 18
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
-_NO_PIVOT = (0.0, 0.0, 0.0)
 
 
 def clip_span(clip: Clip) -> tuple[float, float]:
@@ -104,7 +103,7 @@ def _diagonal(scene: Scene, rig: Rig) -> float:
     moments = _moments(rig.clip, max(len(scene.nodes), 1)) if rig.channels.animated else np.zeros(1)
     samples = rig.sample(moments)
     world = rig.world(samples, len(moments))
-    box = _Box()
+    box = GrowingBox()
     with np.errstate(all="ignore"):
         box.add(world[:, :, :3, 3].reshape(-1, 3))
         _add_vertices(box, scene, rig.states.morph_weights(samples, len(moments)), world)
@@ -122,28 +121,42 @@ def _moments(clip: Clip, nodes: int) -> Floats:
     return np.asarray(begin + (end - begin) * np.concatenate([[0.0, 1.0], inner])[:count])
 
 
-class _Box:
-    """A bounding box that grows around points; non-finite points are ignored."""
+class GrowingBox:
+    """A bounding box that grows around points; non-finite points are ignored. Corners are plain floats, which are
+    faster than arrays of three.
+    """
 
     def __init__(self) -> None:
-        self.low, self.high = np.full(3, np.inf), np.full(3, -np.inf)
+        self.low, self.high = [math.inf] * 3, [-math.inf] * 3
 
     def add(self, points: Floats) -> None:
+        """Add points (n, 3)."""
         if not len(points):
             return
         columns = points.T.copy()  # numpy is slow on a last axis of length 3
-        low, high = np.minimum.reduce(columns, axis=1), np.maximum.reduce(columns, axis=1)
-        if ((low > -FARTHEST) & (high < FARTHEST)).all():  # false for NaN, too
-            self.low, self.high = np.minimum(self.low, low), np.maximum(self.high, high)
+        low: list[float] = np.minimum.reduce(columns, axis=1).tolist()
+        high: list[float] = np.maximum.reduce(columns, axis=1).tolist()
+        if all(-FARTHEST < number < FARTHEST for number in (*low, *high)):  # false for NaN, too
+            self.low, self.high = [*map(min, self.low, low)], [*map(max, self.high, high)]
         else:
             self.add(points[(np.abs(points) < FARTHEST).all(axis=1)])
 
     @property
+    def is_empty(self) -> bool:
+        return self.low[0] == math.inf
+
+    @property
     def diagonal(self) -> float:
-        return (float(np.linalg.norm(self.high - self.low)) if np.isfinite(self.low).all() else 0.0) or 1.0
+        """The length of the diagonal; 1 if that is 0 or the box is empty."""
+        return 1.0 if self.is_empty else float(np.linalg.norm(np.subtract(self.high, self.low))) or 1.0
+
+    @property
+    def middle(self) -> Floats:
+        """The centre; the origin if the box is empty."""
+        return np.zeros(3) if self.is_empty else 0.5 * np.add(self.low, self.high)
 
 
-def _add_vertices(box: _Box, scene: Scene, weights: dict[int, Floats], world: Floats) -> None:
+def _add_vertices(box: GrowingBox, scene: Scene, weights: dict[int, Floats], world: Floats) -> None:
     drawn = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
     if not drawn:
         return
@@ -168,7 +181,7 @@ def _vertex_count(scene: Scene, number: int) -> int:
     return len(scene.meshes[scene.nodes[number].mesh or 0].positions)
 
 
-def _add_rigid(box: _Box, scene: Scene, numbers: list[int], world: Floats) -> None:
+def _add_rigid(box: GrowingBox, scene: Scene, numbers: list[int], world: Floats) -> None:
     """Add rigid meshes; those with equal vertex counts together: scenes of thousands of nodes use the same few
     meshes."""
     alike: dict[int, list[int]] = {}
@@ -178,19 +191,21 @@ def _add_rigid(box: _Box, scene: Scene, numbers: list[int], world: Floats) -> No
         step = max(1, _AT_ONCE // max(count * len(world), 1))
         for begin in range(0, len(members) if count else 0, step):
             block = members[begin : begin + step]
-            points = np.stack([_own_points(scene, number) for number in block])
+            own_points = [_own_points(scene, number) for number in block]
+            points = np.stack(own_points) if len(block) > 1 else own_points[0][None]
             box.add(affine.transform_points(world[:, block], points).reshape(-1, 3))
 
 
 def _own_points(scene: Scene, number: int) -> Floats:
     """Return the vertices (V, 3) of a node, in the space of the node."""
     node = scene.nodes[number]
+    points = np.asarray(scene.meshes[node.mesh or 0].positions, np.float64)
     pivot = stored(node, "pivot")
-    return np.asarray(scene.meshes[node.mesh or 0].positions, np.float64) - (_NO_PIVOT if pivot is None else pivot)
+    return points if pivot is None else points - pivot
 
 
 def _corners(points: Floats) -> Floats:
     """Return (8, 3) corners of the box around points."""
-    box = _Box()
+    box = GrowingBox()
     box.add(points)
-    return np.asarray(box.low + _CORNERS * (box.high - box.low)) if np.isfinite(box.low).all() else np.empty((0, 3))
+    return np.empty((0, 3)) if box.is_empty else box.low + _CORNERS * np.subtract(box.high, box.low)

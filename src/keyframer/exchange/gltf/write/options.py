@@ -20,7 +20,7 @@ from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, DEGREES_AT_DEFAULT, check_max_error
 from keyframer.maths.distinct_values import unique_values
 from keyframer.posing import Rig
-from keyframer.posing.bounds_and_duration import clip_span, scene_size
+from keyframer.posing.bounds_and_duration import GrowingBox, clip_span, scene_size
 from keyframer.posing.vertices import posed_vertices
 from keyframer.scene import Clip, Scene
 from keyframer.scene.loss_report import LossReport
@@ -75,7 +75,7 @@ def shown_extent(scene: Scene, world: Floats, shown: list[bool]) -> tuple[float,
 
     The result is 1 and the origin without any. Meshes with a scale of 0 do not count.
     """
-    visible_points: list[Floats] = []
+    box = GrowingBox()
     with np.errstate(all="ignore"):
         scales = np.abs(np.linalg.det(world[:, :3, :3]))
         for number, node in enumerate(scene.nodes):
@@ -84,20 +84,8 @@ def shown_extent(scene: Scene, world: Floats, shown: list[bool]) -> tuple[float,
             corners = np.asarray(scene.meshes[node.mesh].corners).reshape(-1)
             used = np.zeros(len(scene.meshes[node.mesh].positions), np.bool_)
             used[corners[(corners >= 0) & (corners < len(used))]] = True
-            points = _usable(posed_vertices(scene, number, world[None], None)[0][used])
-            visible_points += [np.array(bounds(points))] if len(points) else []
-    return _diagonal_and_middle(np.concatenate(visible_points) if visible_points else np.empty((0, 3)))
-
-
-def _diagonal_and_middle(points: Floats) -> tuple[float, Floats]:
-    if not len(points):
-        return 1.0, np.zeros(3)
-    low, high = map(np.array, bounds(points))
-    return float(np.linalg.norm(high - low)) or 1.0, 0.5 * (low + high)
-
-
-def _usable(points: Floats) -> Floats:
-    return points[(np.abs(points) < 1e30).all(axis=1)]  # false for NaN, too
+            box.add(posed_vertices(scene, number, world[None], None)[0][used])
+    return box.diagonal, box.middle
 
 
 def written_span(clip: Clip, fps: float | None) -> Span:
