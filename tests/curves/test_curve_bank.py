@@ -155,6 +155,30 @@ def test_searching_gives_what_the_table_gives(monkeypatch: pytest.MonkeyPatch) -
         np.testing.assert_array_equal(values, whole[name])
 
 
+def test_few_times_give_what_many_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    tracks = random_tracks(8, 60)
+    few = CurveBank(tracks).evaluate(TIMES)
+    monkeypatch.setattr(timeline, "FEW_PAIRS", -1)
+    for name, values in CurveBank(tracks).evaluate(TIMES).items():
+        np.testing.assert_array_equal(values, few[name])
+
+
+def test_the_spline_between_two_keys_without_tcb_has_constant_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(9)
+    ease = {"ease_to": np.array([0.2, 0.3]), "ease_from": np.array([0.5, 0.1])}
+    tracks = [
+        Track("rotation", [3.0, 30.0], rng.normal(size=(2, 4)) * 3, Interpolation.TCB, wrap, form, **eases)
+        for form in FORMS[1:]
+        for wrap in (Wrap.SINGLE, Wrap.REPEAT)
+        for eases in ({}, ease)
+    ]
+    simple = CurveBank(tracks).evaluate(TIMES)["rotation"]
+    monkeypatch.setattr(curve_bank, "has_constant_speed", lambda columns: False)
+    spline = CurveBank(tracks).evaluate(TIMES)["rotation"]
+    np.testing.assert_allclose(simple, spline, rtol=0, atol=1e-13)
+    assert not np.array_equal(simple, spline)  # rounding differs: both formulas were used
+
+
 def test_still_tracks_are_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     still = [
         Track("morph", [], []),

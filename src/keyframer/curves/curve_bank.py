@@ -20,7 +20,7 @@ from keyframer.fields import dataclass
 from ..limits import spend
 from ..maths import quat
 from .key_columns import WILD, Flags, Indices, KeyColumns, gather
-from .rotation_curves import SquadTable, TurnTable, still_rotations
+from .rotation_curves import SquadTable, TurnTable, has_constant_speed, still_rotations
 from .rotation_forms import absolute_rotations, single_rotations
 from .timeline import Timeline, clean_times, find_segments
 from .track import Floats, Interpolation, RotationForm, Track, Wrap
@@ -70,7 +70,7 @@ class _MovingKeys(NamedTuple):
         table: Table
         if self.turns is None:
             table = CubicTable(self.columns, segments)
-        elif self.shape == "straight":
+        elif self.shape == "straight" or has_constant_speed(self.columns):
             table = TurnTable(self.columns, segments, self.values, self.turns)
         else:
             table = SquadTable(self.columns, segments, self.values, self.turns)
@@ -251,19 +251,19 @@ def _compile_family(
     for shape, form, numbers in _portions(tracks, (number for number in range(len(tracks)) if number not in known)):
         columns = gather([tracks[i] for i in numbers], width)
         compiled = _compile_group(columns, shape, form, moment)
-        resting = compiled.resting
-        for position in np.flatnonzero(resting):
-            still.append(numbers[position])
+        begin = len(order)
+        for position, (number, rests) in enumerate(zip(numbers, compiled.resting.tolist(), strict=True)):
+            if not rests:
+                order.append(number)
+                continue
+            still.append(number)
             if columns.counts[position]:
                 still_values.append(compiled.resting_values[position])
             else:
-                still_values.append(_default(defaults[numbers[position]], width, is_rotation))
-                unusable.append(numbers[position])
-        moving = [numbers[position] for position in np.flatnonzero(~resting)]
+                still_values.append(_default(defaults[number], width, is_rotation))
+                unusable.append(number)
         if compiled.moving is not None:
-            slots = slice(len(order), len(order) + len(moving))
-            groups.append(_Group(compiled.moving, slots, is_rotation and shape == "given"))
-        order += moving
+            groups.append(_Group(compiled.moving, slice(begin, len(order)), is_rotation and shape == "given"))
     if len(still) > len(first_values):
         first_values = np.array(still_values, dtype=np.float64).reshape(len(still), width)
     return _Family(width, len(tracks), groups, first_values), order + still, unusable
@@ -322,7 +322,7 @@ class _Compiled:
     """The result of compiling one group of tracks."""
 
     resting: Flags  # (n,) tracks that are constant, or are evaluated at a key
-    resting_values: Floats  # (n, k) the value of a constant track with keys
+    resting_values: Floats  # (n, k) the value of a constant track with keys; empty if all tracks change
     moving: _MovingKeys | None = None  # of the tracks that change
 
 
@@ -341,13 +341,13 @@ def _compile_group(columns: KeyColumns, shape: str, form: RotationForm, moment: 
         rows, met = _keys_at(columns, moment)
         resting |= met
         key_rows = np.where(met, rows, key_rows)
+    if not resting.any():  # no copy in scenes where everything moves
+        return _Compiled(resting, values[:0], _MovingKeys(columns, shape, values, turns))
     resting_values = np.zeros((len(columns.counts), values.shape[1]))
     filled = columns.counts > 0
     resting_values[filled] = values[key_rows[filled]]
     if resting.all():
         return _Compiled(resting, resting_values)
-    if not resting.any():  # no copy in scenes where everything moves
-        return _Compiled(resting, resting_values, _MovingKeys(columns, shape, values, turns))
     keep = ~resting[columns.track]
     kept_turns = None if turns is None else turns[keep]
     moving = _MovingKeys(columns.select(~resting), shape, values[keep], kept_turns)

@@ -39,13 +39,16 @@ class KeyColumns:
     tangents_out: Floats
     track: Indices  # (K,) the track of each key
     counts: Indices  # (n,) keys per track
+    starts: Indices  # (n,) the first key of each track
     interpolations: tuple[Interpolation, ...]  # n
     wraps: tuple[Wrap, ...]  # n
+    has_tcb: bool  # false if tension, continuity and bias of all keys are 0
+    has_ease: bool  # the same for both kinds of ease
 
-    @cached_property
-    def starts(self) -> Indices:
-        """(n,) the first key of each track."""
-        return np.cumsum(self.counts) - self.counts
+    @property
+    def lasts(self) -> Indices:
+        """(n,) the last key of each track; meaningless for a track without keys."""
+        return self.starts + self.counts - 1
 
     @cached_property
     def is_first(self) -> Flags:
@@ -54,14 +57,15 @@ class KeyColumns:
         mask[self.starts[self.counts > 0]] = True
         return mask
 
-    @cached_property
+    @property
     def periodic(self) -> Flags:
         """(n,) true if time repeats: the last key must be later than 0, otherwise there is no period."""
         wanted = np.array([wrap is not Wrap.SINGLE for wrap in self.wraps], dtype=np.bool_)
-        lasts = np.full(len(self.counts), -1.0)
-        filled = self.counts > 0
-        lasts[filled] = self.times[(self.starts + self.counts - 1)[filled]]
-        return wanted & (lasts > 0)
+        if wanted.any():
+            filled = self.counts > 0
+            wanted &= filled
+            wanted[filled] &= self.times[self.lasts[filled]] > 0
+        return wanted
 
     def where(self, per_track: Sequence[bool] | Flags) -> Flags:
         """Return (K,) the keys of the tracks marked true."""
@@ -72,6 +76,7 @@ class KeyColumns:
         keys = tracks[self.track]
         new_number = np.cumsum(tracks) - 1
         chosen = np.flatnonzero(tracks)
+        counts = self.counts[tracks]
         return KeyColumns(
             times=self.times[keys],
             values=self.values[keys],
@@ -83,59 +88,69 @@ class KeyColumns:
             tangents_in=self.tangents_in[keys],
             tangents_out=self.tangents_out[keys],
             track=new_number[self.track[keys]],
-            counts=self.counts[tracks],
+            counts=counts,
+            starts=counts.cumsum() - counts,
             interpolations=tuple(self.interpolations[i] for i in chosen),
             wraps=tuple(self.wraps[i] for i in chosen),
+            has_tcb=self.has_tcb,
+            has_ease=self.has_ease,
         )
 
 
 def gather(tracks: Sequence[Track], width: int) -> KeyColumns:
     """Return the usable keys of tracks whose values all have `width` components."""
     lengths = np.array([len(track.times) for track in tracks], dtype=np.intp)
-    number = np.repeat(np.arange(len(tracks)), lengths)
+    number = np.arange(len(tracks)).repeat(lengths)
     times = _joined([track.times for track in tracks])
     values = _joined([track.values.reshape(-1) for track in tracks]).reshape(-1, width)
-    keep = np.isfinite(times) & (np.abs(times) <= WILD)
-    keep &= np.all(np.isfinite(values) & (np.abs(values) <= WILD), axis=1)
-    order = np.flatnonzero(keep)
-    later = times[order]
-    owner = number[order]
-    if np.any((later[1:] < later[:-1]) & (owner[1:] == owner[:-1])):
-        order = order[np.lexsort((later, owner))]  # lexsort is stable: equal times keep their order
-    whole = len(order) == len(times) and np.array_equal(order, np.arange(len(order)))
-    pick = slice(None) if whole else order
+    usable = np.abs(times).max(initial=0.0) <= WILD and np.abs(values).max(initial=0.0) <= WILD  # false for NaN, too
+    if usable and not ((times[1:] < times[:-1]) & (number[1:] == number[:-1])).any():
+        pick: slice | Indices = slice(None)
+        counts = lengths
+    else:
+        keep = (np.abs(times) <= WILD) & (np.abs(values) <= WILD).all(axis=1)
+        order = keep.nonzero()[0]
+        pick = order[np.lexsort((times[order], number[order]))]  # lexsort is stable: equal times keep their order
+        counts = np.bincount(number[pick], minlength=len(tracks)).astype(np.intp)
 
     def column(name: str, users: tuple[Interpolation, ...], low: float, high: float) -> Floats:
-        full = np.zeros(len(times))
-        if all(getattr(track, name) is None for track in tracks):  # most files: nothing else to check
-            return full[pick]
+        given = [getattr(track, name) for track in tracks]
+        if all(stored is None for stored in given):  # most files: nothing else to check
+            return zeros
+        full = np.zeros(len(number))
         end = 0
-        for track in tracks:
+        for track, stored in zip(tracks, given, strict=True):
             begin, end = end, end + len(track.times)
-            given = getattr(track, name)
-            if given is not None and track.interpolation in users:
-                full[begin:end] = given
+            if stored is not None and track.interpolation in users:
+                full[begin:end] = stored
         if not full.any():  # stored, but all zero: nearly as common
-            return full[pick]
-        return np.clip(np.nan_to_num(full[pick], nan=0.0, posinf=high, neginf=low), low, high)
+            return zeros
+        full = full[pick]
+        return np.minimum(np.maximum(np.where(np.isnan(full), 0.0, full), low), high)
 
     tcb = (Interpolation.TCB,)
     eased = (Interpolation.TCB, Interpolation.LINEAR)
-    track_column = number[pick]
+    times = times[pick]
+    zeros = np.zeros(len(times))
+    tension, continuity, bias = (column(name, tcb, -1, 1) for name in ("tension", "continuity", "bias"))
+    ease_to, ease_from = (column(name, eased, 0, 1) for name in ("ease_to", "ease_from"))
     return KeyColumns(
-        times=times[pick],
+        times=times,
         values=values[pick],
-        tension=column("tension", tcb, -1, 1),
-        continuity=column("continuity", tcb, -1, 1),
-        bias=column("bias", tcb, -1, 1),
-        ease_to=column("ease_to", eased, 0, 1),
-        ease_from=column("ease_from", eased, 0, 1),
+        tension=tension,
+        continuity=continuity,
+        bias=bias,
+        ease_to=ease_to,
+        ease_from=ease_from,
         tangents_in=_tangents([track.tangents_in for track in tracks], lengths, width)[pick],
         tangents_out=_tangents([track.tangents_out for track in tracks], lengths, width)[pick],
-        track=track_column,
-        counts=np.bincount(track_column, minlength=len(tracks)).astype(np.intp),
-        interpolations=tuple(track.interpolation for track in tracks),
-        wraps=tuple(track.wrap for track in tracks),
+        track=number[pick],
+        counts=counts,
+        starts=counts.cumsum() - counts,
+        interpolations=tuple([track.interpolation for track in tracks]),
+        wraps=tuple([track.wrap for track in tracks]),
+        has_tcb=not (tension is continuity is bias is zeros),
+        has_ease=not (ease_to is ease_from is zeros),
     )
 
 

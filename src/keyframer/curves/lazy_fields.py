@@ -86,12 +86,12 @@ def _is_set(part: LazyFields, name: str) -> bool:
     return True
 
 
-def stored(part: LazyFields, name: str) -> Any:
-    """Return a field if it was set, without creating its default; otherwise None."""
+def stored(part: LazyFields, name: str, otherwise: Any = None) -> Any:
+    """Return a field if it was set, without creating its default."""
     try:
         return object.__getattribute__(part, name)
     except AttributeError:
-        return None
+        return otherwise
 
 
 def unchecked_constructor(cls: type[Any], *, without: Collection[str] = ()) -> Callable[..., Any]:

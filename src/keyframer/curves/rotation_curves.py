@@ -17,7 +17,7 @@ import numpy as np
 from ..maths import quat
 from .key_columns import Flags, Indices, KeyColumns
 from .timeline import Segments
-from .track import Floats, Interpolation
+from .track import Floats, Interpolation, Wrap
 from .vector_curves import tcb_weights
 
 Parts = tuple[Floats, Floats, Floats]
@@ -73,16 +73,23 @@ Quaternion = tuple[Any, Any, Any, Any]
 
 def still_rotations(columns: KeyColumns, turns: Floats) -> Flags:
     """Return (n,) flags: true if no key after the first rotates."""
-    moving = np.any(turns != 0, axis=1) & ~columns.is_first
+    moving = (turns != 0).any(axis=1)
+    moving[columns.starts[columns.counts > 0]] = False
     return np.asarray(np.bincount(columns.track[moving], minlength=len(columns.counts)) == 0)
 
 
+def has_constant_speed(columns: KeyColumns) -> bool:
+    """Return whether TCB rotations of all tracks have constant speed: two keys without tension, continuity and bias."""
+    return not (columns.has_tcb or Wrap.LOOP in columns.wraps) and bool(columns.counts.max() <= 2)
+
+
 class TurnTable:
-    """Step, linear and sampled rotations: q_0 exp(uL)."""
+    """Step, linear and sampled rotations, and others of constant speed: q_0 exp(uL)."""
 
     def __init__(self, columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> None:
         steps = columns.where([kind is Interpolation.STEP for kind in columns.interpolations])
-        ways = np.where(steps[:, None], 0.0, _segment_turns(segments, rotations, turns))
+        ahead = np.where(steps[:, None], 0.0, _turns_ahead(segments, turns))
+        ways = quat.rotate(quat.conjugate(rotations), ahead)
         self._rows = np.concatenate([rotations, *_axis_and_angle(ways)], axis=1)
 
     def sample(self, rows: Indices, u: Floats, out: Floats) -> None:
@@ -95,10 +102,9 @@ class SquadTable:
     """TCB rotations."""
 
     def __init__(self, columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> None:
-        way = _segment_turns(segments, rotations, turns)
-        leave, arrive = _half_exponents(columns, segments, rotations, turns)  # A of each key, B of the next
-        start = quat.exp(leave)
-        inner = quat.multiply(quat.multiply(quat.conjugate(start), quat.exp(way)), quat.exp(arrive))
+        way, leave, arrive = _ways_and_exponents(columns, segments, rotations, turns)
+        turned, start, end = quat.exp(np.stack([way, leave, arrive]))
+        inner = quat.multiply(quat.multiply(quat.conjugate(start), turned), end)
         axis, angle = log_near(_columns3(inner, 0), inner[:, 3], _columns3(way + arrive - leave, 0))
         self._rows = np.concatenate(
             [
@@ -123,29 +129,30 @@ class SquadTable:
         _write(out, _product(_product(_columns4(table, 0), way), _turn(axis, angle)))
 
 
-def _segment_turns(segments: Segments, rotations: Floats, turns: Floats) -> Floats:
-    """Return (K, 3) L of each segment: the rotation of the next key relative to its first key, 0 where none starts."""
+def _turns_ahead(segments: Segments, turns: Floats) -> Floats:
+    """Return (K, 3) the turn of each segment, 0 where none starts."""
     ahead = np.zeros_like(turns)
     ahead[:-1] = turns[1:]
     ahead[~segments.lasting] = 0.0
-    return quat.rotate(quat.conjugate(rotations), ahead)
+    return ahead
 
 
-def _half_exponents(columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> tuple[Floats, Floats]:
-    """Return (K, 3) A at the start and B at the end of each segment, 0 where none starts."""
+def _ways_and_exponents(
+    columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return (K, 3) L of each segment, A at its start and B at its end, 0 where none starts."""
     before, after = segments.before, segments.after
     # an end of a piece uses the one existing difference twice
     back = turns[np.where(before < 0, after, before) + 1]
     ahead = turns[np.where(after < 0, before, after) + 1]
-    inverse = quat.conjugate(rotations)
-    back, ahead = quat.rotate(inverse, back), quat.rotate(inverse, ahead)
+    way, back, ahead = quat.rotate(quat.conjugate(rotations), np.stack([_turns_ahead(segments, turns), back, ahead]))
     weights = tcb_weights(columns, segments)
     leave = 0.5 * (weights.out_back[:, None] * back + (weights.out_ahead - 1)[:, None] * ahead)
     own_arrive = 0.5 * ((1 - weights.in_back)[:, None] * back - weights.in_ahead[:, None] * ahead)
     arrive = np.zeros_like(own_arrive)
     arrive[:-1] = own_arrive[1:]
     lasting = segments.lasting[:, None]
-    return np.where(lasting, leave, 0.0), np.where(lasting, arrive, 0.0)
+    return way, np.where(lasting, leave, 0.0), np.where(lasting, arrive, 0.0)
 
 
 def _axis_and_angle(half_turns: Floats) -> tuple[Floats, Floats]:

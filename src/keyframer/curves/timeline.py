@@ -1,11 +1,13 @@
 """Locates times in n tracks at once: the key before each time and the eased fraction u to the next key.
 
-Key times are replaced by their rank among all key times of the group. Files have keys on few distinct frames, so one
-table (rank x track -> key) usually suffices; if it would be too large, one searchsorted over (track, rank) pairs is
-used. Either costs a few numpy calls for all tracks and times together.
+Few times are compared with all keys. For many, key times are replaced by their rank among all key times of the group.
+Files have keys on few distinct frames, so one table (rank x track -> key) usually suffices; if it would be too large,
+one searchsorted over (track, rank) pairs is used. Each costs a few numpy calls for all tracks and times together.
 """
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +24,7 @@ FAR = 1e300
 def clean_times(times: ArrayLike) -> Floats:
     """Return times (T,) that are safe for arithmetic: NaN is treated as long before the first key."""
     given = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    return np.clip(np.where(np.isnan(given), -FAR, given), -FAR, FAR)  # np.nan_to_num takes ten times as long
+    return np.fmin(np.fmax(given, -FAR), FAR)  # both prefer a number to NaN
 
 
 class TimeWrap:
@@ -35,11 +37,11 @@ class TimeWrap:
     """
 
     def __init__(self, columns: KeyColumns) -> None:
-        starts, periodic = columns.starts, columns.periodic
-        self._tracks = np.flatnonzero(periodic)
+        periodic = columns.periodic
+        self._tracks = periodic.nonzero()[0]
         self._count = len(periodic)
-        self._periods = columns.times[(starts + columns.counts - 1)[periodic]]
-        self._lead_in = columns.times[starts[periodic]] < 0
+        self._periods = columns.times[columns.lasts[periodic]]
+        self._lead_in = columns.times[columns.starts[periodic]] < 0
 
     def local(self, times: Floats) -> Floats:
         """Return clean times (T,) as seen by each track: (T, n), or (T, 1) if all tracks see the same."""
@@ -70,15 +72,11 @@ class Segments:
     """
 
     lengths: Floats  # (K,) time to the next key; 0 where no segment starts
+    lasting: Flags  # (K,) true if a segment starts here
     before: Indices  # (K,) the segment that ends here, -1 for none
     after: Indices  # (K,) the segment that starts here, -1 for none
 
-    @property
-    def lasting(self) -> Flags:
-        """(K,) true if a segment starts here."""
-        return np.asarray(self.lengths > 0)
-
-    @property
+    @cached_property
     def interior(self) -> Flags:
         """(K,) true if a key has segments on both sides, possibly across the seam."""
         return np.asarray((self.before >= 0) & (self.after >= 0))
@@ -87,32 +85,31 @@ class Segments:
 def find_segments(columns: KeyColumns) -> Segments:
     """Return the segments of all tracks."""
     count = len(columns.times)
-    keys = np.arange(count)
     lengths = np.zeros(count)
-    lengths[:-1] = np.diff(columns.times)
-    filled = columns.counts > 0
-    first, last = columns.starts, columns.starts + columns.counts - 1
-    lengths[last[filled]] = 0.0
+    np.subtract(columns.times[1:], columns.times[:-1], out=lengths[:-1])
+    lengths[columns.lasts[columns.counts > 0]] = 0.0
     lasting = lengths > 0
-    after = np.where(lasting, keys, -1)
-    before = np.full(count, -1, dtype=np.intp)
+    after = np.where(lasting, np.arange(count), -1)
+    before = np.empty(count, dtype=np.intp)
+    before[:1] = -1
     before[1:] = after[:-1]
-    loops = np.array([wrap is Wrap.LOOP for wrap in columns.wraps], dtype=np.bool_)
-    loops &= columns.periodic & (columns.counts > 1)
-    seam_first, seam_last = first[loops], last[loops]
-    before[seam_first] = np.where(lasting[seam_last - 1], seam_last - 1, -1)
-    after[seam_last] = np.where(lasting[seam_first], seam_first, -1)
-    return Segments(lengths, before, after)
+    if Wrap.LOOP in columns.wraps:
+        loops = np.array([wrap is Wrap.LOOP for wrap in columns.wraps], dtype=np.bool_)
+        loops &= columns.periodic & (columns.counts > 1)
+        seam_first, seam_last = columns.starts[loops], columns.lasts[loops]
+        before[seam_first] = np.where(lasting[seam_last - 1], seam_last - 1, -1)
+        after[seam_last] = np.where(lasting[seam_first], seam_first, -1)
+    return Segments(lengths, lasting, before, after)
 
 
 def segment_ease(columns: KeyColumns, segments: Segments) -> tuple[Floats, Floats] | None:
     """Return ease out of the left and into the right key of every segment, together at most 1; None if all are 0."""
+    if not columns.has_ease:
+        return None
     leaving = np.where(segments.lasting, columns.ease_from, 0.0)
     arriving = np.zeros(len(leaving))
     arriving[:-1] = columns.ease_to[1:]
     arriving = np.where(segments.lasting, arriving, 0.0)
-    if not (leaving.any() or arriving.any()):
-        return None
     total = np.maximum(leaving + arriving, 1.0)
     return leaving / total, arriving / total
 
@@ -131,6 +128,8 @@ def warp(u: Floats, leaving: Floats, arriving: Floats) -> Floats:
 # 1 M entries are 8 MB; a larger table may not be much larger than the keys it indexes.
 SMALL_TABLE = 1_000_000
 ENTRIES_PER_KEY = 4
+# Times x keys that are compared directly: that takes less time than making the table.
+FEW_PAIRS = 4_096
 
 
 class Timeline:
@@ -142,46 +141,69 @@ class Timeline:
         self._lengths = np.where(segments.lasting, segments.lengths, np.inf)  # u stays 0 if no segment starts
         self._ease = segment_ease(columns, segments)
         self._starts = columns.starts
-        count = len(self._starts)
-        self._ranks, inverse = np.unique(columns.times, return_inverse=True)
-        rank = inverse.reshape(-1) + 1  # rank r: r of the distinct times are at or before this key
-        height = len(self._ranks) + 1
-        self._table: Indices | None = None
-        if height * count <= max(SMALL_TABLE, ENTRIES_PER_KEY * len(rank)):
-            passed = np.bincount(rank * count + columns.track, minlength=height * count)
-            passed = np.cumsum(passed.reshape(height, count), axis=0)
-            self._table = self._starts + np.maximum(passed - 1, 0)
-        else:
-            self._pairs = columns.track * height + rank
-            self._offsets = np.arange(count) * height
+        self._track = columns.track
 
     def locate(self, times: Floats) -> tuple[Indices, Floats]:
         """Return the keys at or before clean times (T,), and u in 0..1 from there to the next key, both (T, n)."""
         local = self._wrap.local(times)
-        rank = np.searchsorted(self._ranks, local, side="right")
-        if self._table is None:
-            segments = np.searchsorted(self._pairs, self._offsets + rank, side="right") - 1
-            rows = np.maximum(segments, self._starts)
-        elif rank.shape[1] == 1:
-            rows = self._table[rank[:, 0]]
+        if len(times) * len(self._key_times) <= FEW_PAIRS:
+            seen = local if local.shape[1] == 1 else local[:, self._track]
+            passed = np.add.reduceat(seen >= self._key_times, self._starts, axis=1, dtype=np.intp)
+            rows = self._starts + np.maximum(passed - 1, 0)
         else:
-            rows = self._table[rank, np.arange(len(self._starts))]
+            rows = self._ranked.rows(local)
         return rows, self._shares(local, rows)
 
     def locate_pairs(self, tracks: Indices, times: Floats) -> tuple[Indices, Floats]:
         """Return the same as `locate`, for one track (P,) and one clean time (P,) each; both results are (P,)."""
         local = self._wrap.local_pairs(tracks, times)
-        rank = np.searchsorted(self._ranks, local, side="right")
-        if self._table is None:
-            segments = np.searchsorted(self._pairs, self._offsets[tracks] + rank, side="right") - 1
-            rows = np.maximum(segments, self._starts[tracks])
-        else:
-            rows = self._table[rank, tracks]
+        rows = self._ranked.rows_of_pairs(tracks, local)
         return rows, self._shares(local, rows)
+
+    @cached_property
+    def _ranked(self) -> _RankedKeys:
+        return _RankedKeys(self._key_times, self._track, self._starts)
 
     def _shares(self, local: Floats, rows: Indices) -> Floats:
         """Return the eased fraction u from the keys ``rows`` to the next ones at local times."""
         u = local - self._key_times[rows]
         u /= self._lengths[rows]
-        np.clip(u, 0.0, 1.0, out=u)
+        np.maximum(u, 0.0, out=u)
+        np.minimum(u, 1.0, out=u)
         return u if self._ease is None else warp(u, self._ease[0][rows], self._ease[1][rows])
+
+
+class _RankedKeys:
+    """The keys of n tracks by the rank of their times, for many times."""
+
+    def __init__(self, key_times: Floats, track: Indices, starts: Indices) -> None:
+        self._starts = starts
+        count = len(starts)
+        self._ranks, inverse = np.unique(key_times, return_inverse=True)
+        rank = inverse.reshape(-1) + 1  # rank r: r of the distinct times are at or before this key
+        height = len(self._ranks) + 1
+        self._table: Indices | None = None
+        if height * count <= max(SMALL_TABLE, ENTRIES_PER_KEY * len(rank)):
+            passed = np.bincount(rank * count + track, minlength=height * count)
+            passed = np.cumsum(passed.reshape(height, count), axis=0)
+            self._table = starts + np.maximum(passed - 1, 0)
+        else:
+            self._pairs = track * height + rank
+            self._offsets = np.arange(count) * height
+
+    def rows(self, local: Floats) -> Indices:
+        """Return (T, n) the keys at or before local times (T, n), or (T, 1) if all tracks see the same."""
+        rank = np.searchsorted(self._ranks, local, side="right")
+        if self._table is None:
+            return np.maximum(np.searchsorted(self._pairs, self._offsets + rank, side="right") - 1, self._starts)
+        if rank.shape[1] == 1:
+            return self._table[rank[:, 0]]
+        return self._table[rank, np.arange(len(self._starts))]
+
+    def rows_of_pairs(self, tracks: Indices, local: Floats) -> Indices:
+        """Return (P,) the keys at or before one local time of one track each."""
+        rank = np.searchsorted(self._ranks, local, side="right")
+        if self._table is None:
+            segments = np.searchsorted(self._pairs, self._offsets[tracks] + rank, side="right") - 1
+            return np.maximum(segments, self._starts[tracks])
+        return self._table[rank, tracks]

@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 class Interpolation(Enum):
     """How values are interpolated between keys."""
 
+    __hash__ = object.__hash__  # that of `Enum` is a Python function
     STEP = "step"  # constant until the next key
     LINEAR = "linear"  # linear; rotations at constant speed
     TCB = "tcb"  # Kochanek-Bartels with ease
@@ -42,6 +43,7 @@ class Wrap(Enum):
 class RotationForm(Enum):
     """The meaning of the four numbers of a rotation key; angles in radians, right-handed."""
 
+    __hash__ = object.__hash__
     NONE = "none"  # not a rotation
     AXIS_ANGLE_RELATIVE = "axis_angle_relative"  # x, y, z, angle: A_k = R(axis_k, angle_k) · A_(k-1)
     AXIS_ANGLE_ABSOLUTE = "axis_angle_absolute"  # x, y, z, angle

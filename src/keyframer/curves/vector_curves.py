@@ -34,11 +34,14 @@ def tcb_weights(columns: KeyColumns, segments: Segments) -> Weights:
     before = np.where(interior, segments.lengths[segments.before], 1.0)
     after = np.where(interior, segments.lengths[segments.after], 1.0)
     half = 0.5 * (before + after)
+    into, out = before / half, after / half
+    if not columns.has_tcb:  # as in most files
+        into *= 0.5
+        out *= 0.5
+        return Weights(into, into, out, out)
     size = np.abs(columns.continuity)
     # continuity cancels the correction for uneven spacing
-    into = before / half
     into = into + size - size * into
-    out = after / half
     out = out + size - size * out
     scale = 0.5 * (1 - columns.tension)
     up, down = 1 + columns.continuity, 1 - columns.continuity
@@ -64,10 +67,10 @@ def tcb_tangents(columns: KeyColumns, segments: Segments, chords: Floats) -> tup
     outgoing = weights.out_back[:, None] * back + weights.out_ahead[:, None] * ahead
     interior = segments.interior
 
-    opening = np.flatnonzero(~interior & (segments.after >= 0))
+    opening = (~interior & (segments.after >= 0)).nonzero()[0]
     segment = segments.after[opening]
     outgoing[opening] = _end_tangent(columns.tension[opening], chords[segment], incoming, interior, segment + 1)
-    closing = np.flatnonzero(~interior & (segments.before >= 0))
+    closing = (~interior & (segments.before >= 0)).nonzero()[0]
     segment = segments.before[closing]
     incoming[closing] = _end_tangent(columns.tension[closing], chords[segment], outgoing, interior, segment)
     return incoming, outgoing
@@ -120,9 +123,9 @@ class CubicTable:
 
 def still_tracks(columns: KeyColumns) -> Flags:
     """Return (n,) true if the value never changes: no key, one key, or all equal."""
-    moving = np.zeros(len(columns.times), dtype=np.bool_)
-    moving[1:] = np.any(columns.values[1:] != columns.values[:-1], axis=1)
-    moving &= ~columns.is_first
+    moving = np.empty(len(columns.times), dtype=np.bool_)
+    np.logical_or.reduce(columns.values[1:] != columns.values[:-1], axis=1, out=moving[1:])
+    moving[columns.starts[columns.counts > 0]] = False
     if columns.tangents_in.size:
         bends = np.any((columns.tangents_in != 0) | (columns.tangents_out != 0), axis=1)
         moving |= bends & (columns.counts[columns.track] > 1)
@@ -167,9 +170,10 @@ def _segment_tangents(columns: KeyColumns, segments: Segments, chords: Floats) -
     incoming, start = tcb_tangents(columns, segments, chords)
     end[:-1] = incoming[1:]
     straight = _keys_of(columns, _STRAIGHT)
-    start[straight] = end[straight] = chords[straight]
+    if straight is not None:
+        start[straight] = end[straight] = chords[straight]
     given = _keys_of(columns, (Interpolation.CUBIC,))
-    if given.any():
+    if given is not None:
         start[given] = (columns.tangents_out * segments.lengths[:, None])[given]
         ahead = np.zeros_like(chords)
         ahead[:-1] = columns.tangents_in[1:] * segments.lengths[:-1, None]
@@ -181,11 +185,13 @@ def _segment_tangents(columns: KeyColumns, segments: Segments, chords: Floats) -
 def _coefficients(columns: KeyColumns, segments: Segments) -> list[Floats]:
     chords = _chords(columns, segments)
     if all(kind in _STRAIGHT for kind in columns.interpolations):
-        slope = np.where(_keys_of(columns, (Interpolation.STEP,))[:, None], 0.0, chords)
-        return [columns.values, slope]
+        steps = _keys_of(columns, (Interpolation.STEP,))
+        return [columns.values, chords if steps is None else np.where(steps[:, None], 0.0, chords)]
     start, end = _segment_tangents(columns, segments, chords)
     return [columns.values, start, 3 * chords - 2 * start - end, start + end - 2 * chords]
 
 
-def _keys_of(columns: KeyColumns, kinds: tuple[Interpolation, ...]) -> Flags:
-    return columns.where([kind in kinds for kind in columns.interpolations])
+def _keys_of(columns: KeyColumns, kinds: tuple[Interpolation, ...]) -> Flags | None:
+    """Return (K,) the keys of tracks with one of these interpolations, None if there are none."""
+    chosen = [kind in kinds for kind in columns.interpolations]
+    return columns.where(chosen) if True in chosen else None

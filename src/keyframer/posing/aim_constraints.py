@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
 from keyframer.arrays import Floats
@@ -58,24 +61,43 @@ def aim_matrices(scene: Scene, eye: Floats, goal: Floats, roll_degrees: Floats) 
     if scene.space.handedness is Handedness.LEFT:
         goal = 2 * eye - goal
     up = _UP[scene.space.up]
-    bx, by, bz = (eye[:, i] - goal[..., i] for i in range(3))
-    length = np.sqrt(bx * bx + by * by + bz * bz)
-    bx, by, bz = bx / length, by / length, bz / length
-    rx, ry, rz = up[1] * bz - up[2] * by, up[2] * bx - up[0] * bz, up[0] * by - up[1] * bx
-    level = np.sqrt(rx * rx + ry * ry + rz * rz)
-    rx, ry, rz = rx / level, ry / level, rz / level
-    tx, ty, tz = by * rz - bz * ry, bz * rx - bx * rz, bx * ry - by * rx
-    angle = -np.radians(roll_degrees)
-    cosine, sine = np.cos(angle), np.sin(angle)
     out = np.zeros((len(eye), 4, 4))
-    for row, (right, top, back) in enumerate(((rx, tx, bx), (ry, ty, by), (rz, tz, bz))):
-        out[:, row, 0] = cosine * right + sine * top
-        out[:, row, 1] = cosine * top - sine * right
-        out[:, row, 2] = back
+    angle = -np.radians(roll_degrees)
+    if len(eye) == 1:  # plain floats, which is several times faster
+        x, y, z = goal.reshape(3).tolist()
+        turn = angle.item()
+        try:
+            level, rows = _frame(eye[0].tolist(), (x, y, z), up, math.cos(turn), math.sin(turn), math.sqrt)
+        except ZeroDivisionError:
+            level, rows = 0.0, np.zeros((3, 3))
+        out[0, :3, :3] = rows
+        odd = np.array([not level > _VERTICAL])
+    else:
+        level, rows = _frame(eye.T, np.moveaxis(goal, -1, 0), up, np.cos(angle), np.sin(angle), np.sqrt)
+        for i, row in enumerate(rows):
+            for j, entry in enumerate(row):
+                out[:, i, j] = entry
+        odd = ~(level > _VERTICAL)
     out[:, :3, 3] = eye
     out[:, 3, 3] = 1.0
-    odd = ~(level > _VERTICAL)
     if odd.any():
         goals, angles = np.broadcast_to(goal, eye.shape)[odd], np.broadcast_to(angle, len(eye))[odd]
         out[odd] = affine.look_at(eye[odd], goals, up, angles, _OTHER_UP[scene.space.up])
     return out
+
+
+def _frame(eye: Any, goal: Any, up: tuple[float, float, float], cosine: Any, sine: Any, root: Any) -> tuple[Any, Any]:
+    """Return the length of the horizontal axis before it is normalised, and the rows of the rotation; of floats or
+    arrays, with a square root for either."""
+    bx, by, bz = eye[0] - goal[0], eye[1] - goal[1], eye[2] - goal[2]
+    length = root(bx * bx + by * by + bz * bz)
+    bx, by, bz = bx / length, by / length, bz / length
+    rx, ry, rz = up[1] * bz - up[2] * by, up[2] * bx - up[0] * bz, up[0] * by - up[1] * bx
+    level = root(rx * rx + ry * ry + rz * rz)
+    rx, ry, rz = rx / level, ry / level, rz / level
+    tx, ty, tz = by * rz - bz * ry, bz * rx - bx * rz, bx * ry - by * rx
+    return level, (
+        (cosine * rx + sine * tx, cosine * tx - sine * rx, bx),
+        (cosine * ry + sine * ty, cosine * ty - sine * ry, by),
+        (cosine * rz + sine * tz, cosine * tz - sine * rz, bz),
+    )

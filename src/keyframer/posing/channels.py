@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -34,36 +34,35 @@ class AnimatedChannels:
         return samples[self.family][:, self.slots]
 
 
-class StillValues(Mapping[int, Floats]):
+class StillValues:
     """The values of constant channels by node: columns of nodes and values, for each width of values."""
 
     def __init__(self, parts: Iterable[tuple[Indices, Floats]]) -> None:
-        self._parts = [_sorted_by_node(nodes, values) for nodes, values in parts]
+        self._parts = list(parts)
 
-    def put_into(self, rows: Floats, first: int = 0) -> None:
-        """Set the rows of the nodes that have a value; ``rows`` are those of nodes from ``first`` on."""
+    def put_into(self, rows: Floats) -> None:
+        """Set the rows of the nodes that have a value."""
         for nodes, values in self._parts:
-            if first == 0 and nodes[-1] < len(rows):  # as in all scenes but huge ones
-                rows[nodes] = values
-                continue
+            rows[nodes] = values
+
+    def put_into_block(self, rows: Floats, first: int) -> None:
+        """Do the same for ``rows`` of the nodes from ``first`` on."""
+        for nodes, values in self._sorted_parts:
             inside = slice(*np.searchsorted(nodes, (first, first + len(rows))))
             rows[nodes[inside] - first] = values[inside]
 
     @cached_property
-    def _value_of(self) -> dict[int, Floats]:
+    def _sorted_parts(self) -> list[tuple[Indices, Floats]]:
+        """The columns in ascending order of nodes."""
+        orders = [np.argsort(nodes) for nodes, _ in self._parts]
+        return [(nodes[order], values[order]) for order, (nodes, values) in zip(orders, self._parts, strict=True)]
+
+    @cached_property
+    def by_node(self) -> dict[int, Floats]:
         """Values of single nodes: few kinds need them, and an array for each takes five times the memory of columns."""
         return {
             node: value for nodes, values in self._parts for node, value in zip(nodes.tolist(), values, strict=True)
         }
-
-    def __getitem__(self, node: int) -> Floats:
-        return self._value_of[node]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._value_of)
-
-    def __len__(self) -> int:
-        return len(self._value_of)
 
 
 class Channels:
@@ -78,14 +77,19 @@ class Channels:
         self.bank = CurveBank([channel.track for channel in compiled])
         """the tracks that may change"""
         self.still: dict[str, StillValues] = {}
-        """kind to node to constant value (k,)"""
+        """kind to the values of constant channels"""
         self.animated: dict[str, list[AnimatedChannels]] = {}
         """kind to animated channels"""
+        self._node_count = node_count
         places = _places(compiled, self.bank)
         for kind in dict.fromkeys((*single, *places)):
-            self._sort(kind, places.get(kind, {}), single.get(kind, []))
+            constant = single.get(kind, [])
+            if kind in places:
+                constant += self._sort(kind, places[kind])
+            self.still[kind] = StillValues(constant)
 
-    def _sort(self, kind: str, places: dict[int, Place], single: list[tuple[Indices, Floats]]) -> None:
+    def _sort(self, kind: str, places: dict[int, Place]) -> list[tuple[Indices, Floats]]:
+        """Note the animated channels of a kind; returns the nodes and values of the constant ones."""
         moving: dict[str, list[tuple[int, int]]] = {}
         still: dict[str, list[tuple[int, Floats]]] = {}
         for node, place in places.items():
@@ -94,15 +98,14 @@ class Channels:
                 moving.setdefault(place.family, []).append((node, place.slot))
             else:
                 still.setdefault(place.family, []).append((node, value))
-        resting = [
-            (np.array([node for node, _ in pairs], np.int64), np.array([value for _, value in pairs]))
-            for pairs in still.values()
-        ]
-        self.still[kind] = StillValues([*single, *resting])
         for family, pairs in moving.items():
             pairs.sort()
             nodes, slots = np.array(pairs, np.int64).T
             self.animated.setdefault(kind, []).append(AnimatedChannels(nodes, family, as_slice(slots)))
+        return [
+            (np.array([node for node, _ in pairs], np.int64), np.array([value for _, value in pairs]))
+            for pairs in still.values()
+        ]
 
     @classmethod
     def at_moment(cls, clip: Clip, node_count: int, time: float) -> Channels:
@@ -137,8 +140,18 @@ class Channels:
 
     def set_still(self, kind: str, rows: Floats, first: int = 0) -> None:
         """Set constant values in ``rows`` (nodes, k), those of the nodes from ``first`` on."""
-        if kind in self.still:
-            self.still[kind].put_into(rows, first)
+        still = self.still.get(kind)
+        if still is None:
+            return
+        if len(rows) == self._node_count:  # as in all scenes but huge ones
+            still.put_into(rows)
+        else:
+            still.put_into_block(rows, first)
+
+    def still_by_node(self, kind: str) -> dict[int, Floats]:
+        """Return node to constant value (k,)."""
+        still = self.still.get(kind)
+        return {} if still is None else still.by_node
 
     def one(self, samples: Samples, kind: str, node: int) -> Floats | None:
         """Return (T, k) for one node, (1, k) if it is constant, None if it has no channel."""
@@ -146,7 +159,7 @@ class Channels:
             rows = np.flatnonzero(animated.nodes == node)
             if len(rows):
                 return animated.values(samples)[:, rows[0]]
-        value = self.still[kind].get(node) if kind in self.still else None
+        value = self.still_by_node(kind).get(node)
         return None if value is None else value[None]
 
 
@@ -155,27 +168,26 @@ def _single_keys(channels: Sequence[Channel]) -> dict[str, list[tuple[Indices, F
 
     The result is empty if one of these keys is not usable, or if a node has two channels of a kind.
     """
-    groups: dict[tuple[str, RotationForm, int], tuple[list[int], list[Track]]] = {}
+    groups: dict[tuple[str, RotationForm, tuple[int, ...]], tuple[list[int], list[Track]]] = {}
     seen: set[tuple[int, str]] = set()
     for channel in channels:
         node, track = channel.node, channel.track
         seen.add((node, track.kind))
         if len(track.times) == 1:
-            nodes, tracks = groups.setdefault((track.kind, track.form, track.values.size), ([], []))
+            nodes, tracks = groups.setdefault((track.kind, track.form, track.values.shape), ([], []))
             nodes.append(node)
             tracks.append(track)
     keys_by_kind: dict[str, list[tuple[Indices, Floats]]] = {}
-    if len(seen) < len(channels):
+    if len(seen) < len(channels) or not groups:
         return keys_by_kind
-    with np.errstate(all="ignore"):
-        for (kind, form, width), (nodes, tracks) in groups.items():
-            times = np.concatenate([track.times for track in tracks])
-            values = np.concatenate([track.values.reshape(1, width) for track in tracks])
-            if not (np.abs(times).max() <= WILD and np.abs(values).max() <= WILD):  # NaN is not, either
-                return {}
+    numbers = [track.times for _, tracks in groups.values() for track in tracks]
+    for (kind, form, _), (nodes, tracks) in groups.items():
+        values = np.concatenate([track.values for track in tracks]).reshape(len(nodes), -1)
+        numbers.append(values.reshape(-1))
+        with np.errstate(all="ignore"):
             turned = values if form is RotationForm.NONE else single_rotations(values, form)
-            keys_by_kind.setdefault(kind, []).append((np.array(nodes, np.int64), turned))
-    return keys_by_kind
+        keys_by_kind.setdefault(kind, []).append((np.array(nodes, np.int64), turned))
+    return keys_by_kind if np.abs(np.concatenate(numbers)).max() <= WILD else {}  # NaN is not, either
 
 
 def _of_nodes(clip: Clip, node_count: int) -> list[Channel]:
@@ -189,14 +201,6 @@ def _places(channels: Sequence[Channel], bank: CurveBank) -> dict[str, dict[int,
         if number not in bank.empty:
             places.setdefault(channel.track.kind, {})[channel.node] = bank.places[number]
     return places
-
-
-def _sorted_by_node(nodes: Indices, values: Floats) -> tuple[Indices, Floats]:
-    """Return both arrays sorted by node."""
-    if (nodes[1:] > nodes[:-1]).all():
-        return nodes, values
-    order = np.argsort(nodes)
-    return nodes[order], values[order]
 
 
 def _joined(parts: Iterable[tuple[Indices, Floats]]) -> Iterator[tuple[Indices, Floats]]:

@@ -13,9 +13,9 @@ from keyframer.maths import affine, quat
 from keyframer.posing.channels import AnimatedChannels, Channels, Samples, as_slice
 from keyframer.scene import Node
 
-_ORIGIN = (0.0, 0.0, 0.0)
-_IDENTITY_TURN = (0.0, 0.0, 0.0, 1.0)
-_FULL_SIZE = (1.0, 1.0, 1.0)
+_ORIGIN = np.zeros(3)
+_IDENTITY_TURN = np.array(quat.IDENTITY_XYZW)
+_FULL_SIZE = np.ones(3)
 _WILD = 1e150
 """larger numbers are unusable, as in curves: their products must stay finite"""
 _NODES_PER_BLOCK = 8_192
@@ -113,31 +113,26 @@ def _rows_of(animated: Sequence[AnimatedChannels], nodes: Indices) -> list[tuple
     return [(channels, as_slice(np.searchsorted(nodes, channels.nodes))) for channels in animated]
 
 
-def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float]) -> Floats:
+def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float] | Floats) -> Floats:
     """Return rows (n, k); a row with an unusable number is replaced by the default."""
-    out = np.array(rows, np.float64).reshape(len(rows), len(default))
-    good = (np.abs(out) <= _WILD).all(axis=1)  # false for NaN, too
-    if not good.all():
-        out[~good] = default
+    if not rows:
+        return np.empty((0, len(default)))
+    out: Floats = np.concatenate(rows, dtype=np.float64).reshape(len(rows), len(default))
+    if not np.abs(out).max() <= _WILD:  # NaN is not, either
+        out[~(np.abs(out) <= _WILD).all(axis=1)] = default
     return out
 
 
 def _stated_parts(nodes: Sequence[Node], has_axes: bool) -> dict[str, Floats]:
     """Return (nodes, k) position, rotation, scale and, if any node has them, scale axes, as stored in nodes."""
     parts = {
-        "position": usable_rows([_stated(node, "position", _ORIGIN) for node in nodes], _ORIGIN),
-        "rotation": usable_rows([_stated(node, "rotation_xyzw", _IDENTITY_TURN) for node in nodes], _IDENTITY_TURN),
-        "scale": usable_rows([_stated(node, "scale", _FULL_SIZE) for node in nodes], _FULL_SIZE),
+        "position": usable_rows([stored(node, "position", _ORIGIN) for node in nodes], _ORIGIN),
+        "rotation": usable_rows([stored(node, "rotation_xyzw", _IDENTITY_TURN) for node in nodes], _IDENTITY_TURN),
+        "scale": usable_rows([stored(node, "scale", _FULL_SIZE) for node in nodes], _FULL_SIZE),
     }
     if has_axes:
         parts["scale_axes"] = usable_rows([_turn_or_none(node.scale_axes_xyzw) for node in nodes], _IDENTITY_TURN)
     return parts
-
-
-def _stated(node: Node, name: str, default: Sequence[float]) -> npt.ArrayLike:
-    """Return a stored rest value of a node, without creating an array for a default."""
-    value: npt.ArrayLike | None = stored(node, name)
-    return default if value is None else value
 
 
 def _turn_or_none(rotation_xyzw: npt.ArrayLike | None) -> npt.ArrayLike:

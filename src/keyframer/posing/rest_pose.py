@@ -60,9 +60,12 @@ class RestPose:
             self._goal_places = self.locals.rest[self._goals, :3, 3]
             local = self.locals.rest[None]
             self.world_at_rest: Floats = local.copy() if keep_locals else local
-            if aimed or (self.order.parents >= 0).any():  # otherwise the local matrix is the world matrix
+            if (self.order.parents >= 0).any():
                 everything = np.arange(len(scene.nodes))
                 self._place(self._plan(everything, everything), local, self.world_at_rest, None)
+            else:  # the local matrix is the world matrix
+                for node in self._aimed.nonzero()[0].tolist():
+                    self._turn(node, local, self.world_at_rest, None)
 
     def _place(self, levels: list[Level], local: Floats, world: Floats, samples: Samples | None) -> None:
         """Compute ``world`` level by level. ``local`` are the matrices of animated nodes, or of all if samples is
@@ -89,7 +92,7 @@ class RestPose:
         if goal is None:
             return
         roll = None
-        if samples is not None or number in self.channels.still.get("roll", {}):
+        if samples is not None or number in self.channels.still_by_node("roll"):
             roll = self.channels.one(samples or {}, "roll", number)
         degrees = np.array([rest_roll(self.scene, node)]) if roll is None else roll[:, 0]
         turned = aim_matrices(self.scene, world[:, number, :3, 3], goal, degrees)

@@ -27,7 +27,7 @@ class State:
         if carriers is None:
             channels.set_still(kind, self._rest)
         else:
-            for node, value in channels.still.get(kind, {}).items():
+            for node, value in channels.still_by_node(kind).items():
                 if node in carriers:
                     self._rest[carriers[node]] = value
         self._moved: list[tuple[str, Indices, Indices | slice]] = []
@@ -69,7 +69,7 @@ class States:
         cones = [light.falloff_degrees or 0.0 for light in scene.lights]
         self.falloff = State(channels, "falloff", cones, 1, lights)
         self._channels = channels
-        self._morphing = sorted({*channels.still.get("morph", {}), *channels.moving_nodes(("morph",)).tolist()})
+        self._morphing = sorted({*channels.still_by_node("morph"), *channels.moving_nodes(("morph",)).tolist()})
 
     def morph_weights(self, samples: Samples, count: int) -> dict[int, Floats]:
         """Return node to (T, shapes), for nodes whose channel has usable keys."""

@@ -310,12 +310,13 @@ class ChannelReader:
         return channels
 
     def moving_part(self, channels: list[Channel]) -> list[Channel]:
-        """Return the channels that add to the rest pose: the rest pose includes tracks with one key."""
+        """Return the channels that add to the rest pose: the rest pose includes tracks with one key. Of the others only
+        rolls change a matrix."""
         moving = {(index, track.kind) for index, track in self._moving}
         return [
             channel
             for channel in channels
-            if channel.track.kind not in AT_REST or (channel.node, channel.track.kind) in moving
+            if channel.track.kind == "roll" or (channel.node, channel.track.kind) in moving
         ]
 
     def not_at_rest(self, moment: float) -> set[int]:
