@@ -129,7 +129,7 @@ class _Merging:
         given = self.after
         after = self.after = self.merger.align(given, start, self.report)
         changed = comparison.scenes(start, after) if known is None or after is not given else known
-        untouched = frozenset() if known is None else _untouched(after, before, changed)
+        untouched = frozenset() if known is None else _untouched(after, before, changed, self.merger.stores_local)
         unchanged = Matching({i: i for i in range(len(before.nodes))}, {i: i for i in range(len(before.materials))})
         base = self.merger.write(before, self.original._replace(matching=unchanged, untouched=untouched))
         theirs = self.merger.write(after, self.original._replace(untouched=untouched))
@@ -272,10 +272,11 @@ class _Merging:
                 self.report.add(Outcome.DROPPED, shown(field), _NO_PLACE)
 
 
-def _untouched(after: Scene, before: Scene, changed: list[Path]) -> frozenset[int]:
+def _untouched(after: Scene, before: Scene, changed: list[Path], stores_local: bool) -> frozenset[int]:
     """Return nodes that an edit does not affect, of two scenes with the same nodes.
 
-    They, their meshes, ancestors, targets and joints did not change. Empty if the edit affects more than single nodes.
+    They, their meshes, targets, joints and (unless ``stores_local``) ancestors did not change. Empty if the edit affects
+    more than single nodes.
     """
     touched: set[int] = set()
     for path in changed:
@@ -297,7 +298,7 @@ def _untouched(after: Scene, before: Scene, changed: list[Path]) -> frozenset[in
             i
             for scene in (before, after)
             for i, node in enumerate(scene.nodes)
-            if node.parent in fresh
+            if (node.parent in fresh and not stores_local)
             or node.target in fresh
             or (i in fresh and node.target is not None)
             or (node.skin is not None and not fresh.isdisjoint(scene.skins[node.skin].joints))

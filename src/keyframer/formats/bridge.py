@@ -87,6 +87,8 @@ class Merger(ABC, Generic[O]):
     """rules for matching records"""
     stores_unit: ClassVar[bool] = False
     """whether documents store the unit of length"""
+    stores_local: ClassVar[bool] = False
+    """whether records of nodes depend only on the transform relative to the parent"""
     equivalent_records: ClassVar[tuple[type[Record], ...]] = ()
     """record types that are equivalent to those of the writer"""
 

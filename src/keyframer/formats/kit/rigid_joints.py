@@ -93,19 +93,20 @@ def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, d
 
 
 def joints_in_original_order(
-    scene: Scene, kept: Mapping[int, int], times: Floats, untouched: Collection[int] = (), *, depth_first: bool
-) -> Joints:
-    """Sample the joints of an edited scene in the order of the original.
-
-    Raises `CannotMerge` if a joint of the original is scaled.
+    scene: Scene, kept: Mapping[int, int], *, depth_first: bool
+) -> tuple[list[int], list[int]]:
+    """Return the joints of an edited scene in the order of the original, and the place of each parent (-1 for none).
 
     ``kept`` has the original number of each remaining joint. New joints follow, but parents precede children.
-    ``untouched`` joints are left out.
     """
     wanted, above = find_joint_nodes(scene)
     new = wanted - kept.keys()
-    nodes, _ = _ordered(above, [*sorted(kept, key=lambda node: kept[node]), *sorted(new)], depth_first)
-    nodes = [node for node in nodes if node not in untouched]
+    return _ordered(above, [*sorted(kept, key=lambda node: kept[node]), *sorted(new)], depth_first)
+
+
+def unscaled_joints_at(scene: Scene, nodes: list[int], times: Floats, kept: Collection[int]) -> Joints:
+    """Sample some joints of an edited scene; raises `CannotMerge` if one of the original (``kept``) is scaled."""
+    above = evaluation_order(scene.nodes).parents.tolist()
     joints, sizes = joints_at(scene, nodes, parent_places(nodes, above), times)
     changed = np.abs(sizes - 1).max(axis=(0, 2), initial=0.0) > _SCALE
     if any(changed[place] and node in kept for place, node in enumerate(nodes)):

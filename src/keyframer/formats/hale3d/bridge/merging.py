@@ -26,7 +26,7 @@ from keyframer.formats.hale3d.document import decode, encode
 from keyframer.formats.hale3d.model import Model
 from keyframer.formats.hale3d.records import Animation, Frames
 from keyframer.formats.kit.frame_times import at_whole_frames, original_frames
-from keyframer.formats.kit.rigid_joints import joints_in_original_order
+from keyframer.formats.kit.rigid_joints import joints_in_original_order, unscaled_joints_at
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip, frames_per_second, plain_path
 from keyframer.formats.kit.skin_writing import with_moved_vertices
 from keyframer.formats.merging import FrameTable, Tree
@@ -39,6 +39,8 @@ _OTHERS = (("model", ".mdl"), ("animation", ".anim"))
 
 
 class Merger(bridge.Merger[Options]):
+    stores_local = True
+
     def read(self, document: Document, options: Options) -> tuple[Scene, Pair]:
         return to_scene(document, options), Pair.of(*pair_of(document, options))
 
@@ -72,7 +74,8 @@ class Merger(bridge.Merger[Options]):
             raise CannotMerge("the file has no frames for the new tracks")
         times = np.arange(max(len(origins), 1), dtype=np.float64)
         untouched = original.untouched if pair.model is None else ()  # skins need all joints
-        joints = joints_in_original_order(scene, kept, times, untouched, depth_first=False)
+        order, _ = joints_in_original_order(scene, kept, depth_first=False)
+        joints = unscaled_joints_at(scene, [node for node in order if node not in untouched], times, kept)
         if set(joints.nodes) & set(shown):
             raise CannotMerge("joints below a mesh")
         if has_free_vertices(scene, set(range(len(scene.nodes))) - set(shown)):

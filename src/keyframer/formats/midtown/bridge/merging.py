@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from keyframer.arrays import Array
 from keyframer.curves import RotationForm, Track
 from keyframer.formats import bridge
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import at_whole_frames, original_frames
-from keyframer.formats.kit.rigid_joints import joints_in_original_order
+from keyframer.formats.kit.rigid_joints import joints_in_original_order, unscaled_joints_at
 from keyframer.formats.kit.scene_writing import (
     DEFAULT_MAX_ERROR,
     CannotMerge,
@@ -52,6 +53,7 @@ class ChannelRules(RecordRules):
 
 class Merger(bridge.Merger[Options]):
     rules = ChannelRules()
+    stores_local = True
 
     def read(self, document: Document, options: Options) -> tuple[Scene, list[AnyChannel]]:
         kinds = (r.Channel, r.OldChannel)
@@ -62,10 +64,7 @@ class Merger(bridge.Merger[Options]):
         posed = posed_channel(links)
         tables = []
         for channel in links:
-            named: dict[object, npt.ArrayLike] = {"row": channel.rows}
-            if channel is posed:
-                named = {"path": channel.rows[:, :3]}
-                named |= {bone: channel.rows[:, 3 + 3 * bone : 6 + 3 * bone] for bone in range(len(scene.nodes))}
+            named = _named_columns(channel.rows) if channel is posed else {"row": channel.rows}
             tables.append(FrameTable(named, np.arange(len(channel.rows))))
         return Tree(_with_rows(document, dict(zip(map(id, links), tables, strict=True))), {})
 
@@ -117,6 +116,14 @@ class Merger(bridge.Merger[Options]):
         return {"skeleton": read_skeleton(written.companions[0][1])} if written.companions else {}
 
 
+def _named_columns(rows: Array) -> dict[object, Array]:
+    """Return the path of the first bone, and the angles of each bone by its number."""
+    return {
+        "path": rows[:, :3],
+        **{bone: rows[:, 3 + 3 * bone : 6 + 3 * bone] for bone in range(rows.shape[1] // 3 - 1)},
+    }
+
+
 def _tables(document: Document) -> dict[int, FrameTable]:
     """Return the merged tables of channels, by the `id` of the channel."""
     channels: list[Any] = [channel for top in document.records for channel in top.children]
@@ -166,27 +173,34 @@ class _Writing:
         self.posed = posed
         kept = self.matching.nodes
         self.origins = original_frames(self.before, scene, kept, len(posed.rows))
-        self.joints = joints_in_original_order(
-            scene, kept, np.arange(len(self.origins), dtype=np.float64), depth_first=True
-        )
-        self.olds = [kept.get(node) for node in self.joints.nodes]
-        """original bone of each joint, None for new ones"""
-        if kept.keys() - set(self.joints.nodes) or self.olds[0] != 0:
+        self.bones, self.parents = joints_in_original_order(scene, kept, depth_first=True)
+        self.olds = [kept.get(node) for node in self.bones]
+        """original number of each bone, None for new ones"""
+        if kept.keys() - set(self.bones) or self.olds[0] != 0:
             raise CannotMerge("the root bone changed")
-        new = set(self.joints.nodes) - kept.keys()
+        times = np.arange(len(self.origins), dtype=np.float64)
+        sampled = [node for node in self.bones if node not in original.untouched]
+        self.joints = unscaled_joints_at(scene, sampled, times, kept)
+        new = set(sampled) - kept.keys()
         if new:
             report_lost_motion(scene, self.joints, Tolerance.of(scene, DEFAULT_MAX_ERROR), self.report, new)
 
     def written(self) -> Written:
-        """Write the path of the first bone without the motion that ``in_place`` added, and the angles of all."""
-        joints, options = self.joints, self.options
-        path = stored_path(joints.positions[:, 0], float(self.posed.distance), options.in_place)
-        named: dict[object, npt.ArrayLike] = {"path": path}
-        stored = angles_of(joints.rotations_xyzw, options.euler_order)
-        stored[np.abs(stored) < NOISE] = 0.0
-        for place, (node, old) in enumerate(zip(joints.nodes, self.olds, strict=True)):
-            columns = np.unwrap(stored[:, place], axis=0) if old is None else stored[:, place]
-            named[self.matching.key(node, self.before)] = columns
+        """Write the path of the first bone without the motion that ``in_place`` added, and the angles of all.
+
+        Bones that the edit does not affect have the angles of the original.
+        """
+        joints = self.joints
+        stored = _named_columns(self.posed.rows[self.origins])
+        if self.bones[0] in joints.nodes:
+            stored["path"] = stored_path(joints.positions[:, 0], float(self.posed.distance), self.options.in_place)
+        angles = angles_of(joints.rotations_xyzw, self.options.euler_order)
+        angles[np.abs(angles) < NOISE] = 0.0
+        turned = dict(zip(joints.nodes, np.moveaxis(angles, 1, 0), strict=True))
+        named: dict[object, npt.ArrayLike] = {"path": stored["path"]}
+        for node, old in zip(self.bones, self.olds, strict=True):
+            columns = turned[node] if node in turned else stored[old]
+            named[self.matching.key(node, self.before)] = np.unwrap(columns, axis=0) if old is None else columns
         rows = {id(self.posed): FrameTable(named, self.origins), **self._raw_rows()}
         return Written(_with_rows(self.document, rows), self.report, reading=self._skeleton())
 
@@ -214,9 +228,9 @@ class _Writing:
         same = {node: old for node, old in self.matching.nodes.items() if given_names[node] == old_names[old]}
         names = BoneNames(self.scene, self.report, [skeleton.bones[old].name for old in same.values()])
         bones = []
-        for place, (node, old) in enumerate(zip(self.joints.nodes, self.olds, strict=True)):
+        for node, parent, old in zip(self.bones, self.parents, self.olds, strict=True):
             if old is None:
-                bones.append(names.bone(self.joints, place))
+                bones.append(names.bone(self.joints, self.joints.place_of[node]))
                 continue
             original, position = skeleton.bones[old], self.scene.nodes[node].position
             offset = original.offset
@@ -226,7 +240,7 @@ class _Writing:
                 if not all(map(math.isfinite, offset)):
                     raise CannotMerge("non-finite offsets")
             name = original.name if node in same else names.claim(node)
-            bones.append(Bone(name, self.joints.parents[place], offset, original.words))
+            bones.append(Bone(name, parent, offset, original.words))
         if tuple(bones) == skeleton.bones:
             return {}
         return {"skeleton": with_bones(skeleton, tuple(bones), self.olds), "found": ""}
