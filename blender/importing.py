@@ -25,7 +25,7 @@ from keyframer.exchange.fcurves import (
 from keyframer.exchange.gltf.conventions import linear_color
 from keyframer.exchange.gltf.write.cameras_lights import unit_intensities
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.declared_fields import Capabilities
+from keyframer.formats.kit.declared_fields import Capabilities, StoredAs
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.scene import Clip, Environment, Handedness, LightType, Node, NodeKind, Scene, Space
@@ -60,19 +60,24 @@ HOLDS = Capabilities(
         *("cast shadows", "morphs", "skins", "materials", "textures", "cameras", "lights", "frames", "visible", "fov"),
         *("roll", "color", "multiplier", "hotspot", "falloff"),
     ),
-    in_code={
-        "meshes": ("name",),
-        "materials": ("diffuse", "shininess", "shininess_strength", "transparency", "self_illumination", "two_sided"),
-        "maps": (
-            *("amount", "scale", "offset", "rotation_degrees", "mirror", "negative", "decal", "tiled"),
-            *("alpha_source", "ignore_alpha"),
-        ),
-        "cameras": ("name", "fov_degrees", "roll_degrees", "clip"),
-        "lights": (
-            *("name", "color", "multiplier", "on", "hotspot_degrees", "falloff_degrees", "roll_degrees"),
-            "casts_shadows",
-        ),
-        "clips": ("name",),
+    declared={
+        part: (StoredAs(names, "data blocks of Blender"),)
+        for part, names in {
+            "meshes": ("name",),
+            "materials": (
+                *("diffuse", "shininess", "shininess_strength", "transparency", "self_illumination", "two_sided"),
+            ),
+            "maps": (
+                *("amount", "scale", "offset", "rotation_degrees", "mirror", "negative", "decal", "tiled"),
+                *("alpha_source", "ignore_alpha"),
+            ),
+            "cameras": ("name", "fov_degrees", "roll_degrees", "clip"),
+            "lights": (
+                *("name", "color", "multiplier", "on", "hotspot_degrees", "falloff_degrees", "roll_degrees"),
+                "casts_shadows",
+            ),
+            "clips": ("name",),
+        }.items()
     },
     reported=("environment", "other maps", "raw channels"),
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,13 +14,14 @@ from keyframer.formats import FORMATS
 from keyframer.formats.ase.bridge import declared_fields as ase
 from keyframer.formats.ase.records import Block
 from keyframer.formats.contract import Format
-from keyframer.formats.kit.declared_fields import FEATURES, get_fields, put_fields
+from keyframer.formats.kit.declared_fields import FEATURES, Field, get_fields, put_fields
 from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_fields
 from keyframer.formats.uto3d import records as uto3d_records
 from keyframer.formats.uto3d.bridge import declared_fields as uto3d
-from keyframer.scene import Camera, Environment, Light, LightType, Material, TextureMap
+from keyframer.scene import Camera, Environment, Light, LightType, Material, Mesh, TextureMap
 
-KNOWN = {*FEATURES, *(word for part in REPORTED_PARTS for word in all_fields(part))}
+KNOWN = {*FEATURES, "meshes.casts_shadows", *(word for part in REPORTED_PARTS for word in all_fields(part))}
+"""shadows are reported as a feature, and stored as a field"""
 
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
@@ -29,7 +32,7 @@ def test_every_word_is_a_feature_or_a_field_of_the_model(known: Format) -> None:
 
 
 PARTS: dict[str, tuple[Any, tuple[ase.LineField, ...]]] = {
-    "materials": (Material("paint"), (*ase.MATERIAL, *ase.MATERIAL_REST)),
+    "materials": (Material("paint"), tuple(row for row in ase.MATERIAL if isinstance(row, Field))),
     "maps": (TextureMap("a.tga"), (*ase.MAP_AMOUNT, *ase.MAP)),
     "lights": (Light("lamp"), (*ase.LIGHT, *ase.LIGHT_SETTINGS, *ase.CONE)),
     "cameras": (Camera("eye"), ase.CAMERA),
@@ -91,6 +94,61 @@ def test_fields_that_are_stored_together_come_back_together(inner: float, outer:
     assert (found.attenuated, found.inner_range, found.outer_range) == (False, None, None)
 
 
+@pytest.mark.parametrize("stored", [b"Constant", b"Phong", b"Blinn", b"Metal"])
+def test_a_shading_keeps_the_word_of_its_file(stored: bytes) -> None:
+    shading = next(row for row in ase.MATERIAL if row.names == ("shading",))
+    material = Material("paint", shading=ase.SHADINGS[stored], extras={"ase": {"shading": stored.decode()}})
+    block = Block()
+    block.children = list(put_fields(material, (shading,)))
+    assert block.name(b"MATERIAL_SHADING") == stored
+    found = Material("paint")
+    get_fields(found, block, (shading,))
+    assert found.shading == material.shading
+    assert put_fields(Material("paint"), (shading,)) == []
+
+
+@given(names=st.lists(st.text("abcXYZ 019_", min_size=1, max_size=8).filter(str.strip)))
+def test_names_that_a_light_excludes(names: list[str]) -> None:
+    light, node, found = Light("lamp", excludes=names), Block(), Light("lamp")
+    node.children = list(put_fields(light, ase.EXCLUDES))
+    get_fields(found, (node, bytes.decode), ase.EXCLUDES)
+    assert found.excludes == names
+
+
+EDGES = st.lists(st.integers(0, 7), min_size=1, max_size=8).map(np.array)
+
+
+@given(edges=EDGES)
+def test_visible_edges_in_three_columns(edges: npt.NDArray[np.int64]) -> None:
+    (visible,) = put_fields(made_mesh(edges=edges), ase.EDGES)
+    assert visible.tolist() == [[edge & 1, edge >> 1 & 1, edge >> 2 & 1] for edge in edges.tolist()]
+    found = made_mesh()
+    get_fields(found, visible, ase.EDGES)
+    assert np.array_equal(found.edges, edges)
+
+
+@given(edges=EDGES, casts=st.booleans(), dynamic=st.booleans(), radius=st.none() | NUMBERS)
+def test_edges_flags_and_the_sphere_of_a_u3d_mesh(
+    edges: npt.NDArray[np.int64], casts: bool, dynamic: bool, radius: float | None
+) -> None:
+    sphere = None if radius is None else (np.array([1.0, 2.0, 3.0]), radius)
+    mesh = made_mesh(edges=edges, casts_shadows=casts, dynamic=dynamic, bounding_sphere=sphere)
+    record, found = uto3d_records.Mesh(), made_mesh()
+    for name, stored in put_fields(mesh, uto3d.MESH):
+        setattr(record, name, stored)
+    get_fields(found, record, uto3d.MESH)
+    assert (found.casts_shadows, found.dynamic) == (casts, dynamic)
+    assert np.array_equal(found.edges, edges)
+    if sphere is None or found.bounding_sphere is None:
+        assert found.bounding_sphere is sphere
+    else:
+        assert (found.bounding_sphere[0].tolist(), found.bounding_sphere[1]) == ([1.0, 2.0, 3.0], radius)
+
+
+def made_mesh(**fields: Any) -> Mesh:
+    return Mesh("thing", np.zeros((3, 3)), np.zeros((len(fields.get("edges", ())), 3), np.int32), **fields)
+
+
 @pytest.mark.parametrize(("part", "name"), LINES)
 def test_a_block_that_says_nothing_means_the_default_of_the_model(part: str, name: str) -> None:
     thing, table = PARTS[part]
@@ -99,7 +157,7 @@ def test_a_block_that_says_nothing_means_the_default_of_the_model(part: str, nam
 
 RECORDS: dict[str, tuple[tuple[uto3d.StoredField, ...], Any, Any]] = {
     "light": ((*uto3d.LIGHT, *uto3d.CONE), Light("lamp"), uto3d_records.Light),
-    "camera": (uto3d.CAMERA, Camera("eye"), uto3d_records.Camera),
+    "camera": ((*uto3d.CAMERA, *uto3d.DISTANCES.values()), Camera("eye"), uto3d_records.Camera),
 }
 
 
@@ -111,11 +169,11 @@ def test_records_say_what_was_put_into_them(part: str, name: str, data: Any) -> 
     table, thing, kind = RECORDS[part]
     field = next(each for each in table if each.name == name)
     usual = getattr(thing, name)
-    value = data.draw(values(name, usual) if usual is not None else NUMBERS)
-    value = 1.5 if value is None else value
+    value = data.draw(values(name, usual) if usual is not None or name in PAIRS else NUMBERS)
+    value = ((0.5, 1.5) if name in PAIRS else 1.5) if value is None else value
     record = kind()
     for stored_name, stored in field.put(value):
-        assert stored_name == field.stored
+        assert stored_name in field.stored
         setattr(record, stored_name, stored)
     assert field.get(record) == value
 

@@ -20,7 +20,7 @@ from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, quaternions_of, root_path, stored_path
 from keyframer.formats.threeds.bridge import options as threeds_options
 from keyframer.formats.threeds.bridge.context import Context
-from keyframer.formats.threeds.bridge.objects import TURNED_EDGES, fov_of_lens, lens_of_fov
+from keyframer.formats.threeds.bridge.declared_fields import TURNED_EDGES, fov_of_lens, lens_of_fov
 from keyframer.formats.threeds.bridge.tracks import read_track
 from keyframer.formats.threeds.bridge.write_tracks import write_track
 from keyframer.formats.threeds.document import new_document

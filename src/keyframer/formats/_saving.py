@@ -275,8 +275,8 @@ class _Merging:
 def _untouched(after: Scene, before: Scene, changed: list[Path], stores_local: bool) -> frozenset[int]:
     """Return nodes that an edit does not affect, of two scenes with the same nodes.
 
-    They, their meshes, targets, joints and (unless ``stores_local``) ancestors did not change. Empty if the edit affects
-    more than single nodes.
+    They, their meshes, targets, joints and (unless ``stores_local``) ancestors did not change. Empty if the edit
+    affects more than single nodes.
     """
     touched: set[int] = set()
     for path in changed:

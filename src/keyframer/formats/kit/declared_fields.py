@@ -1,8 +1,7 @@
 """Declare once which fields of a scene a format stores, and how its records store them.
 
-A table of `Field` is used for reading (`get_fields`) and writing (`put_fields`). `Capabilities` combines these
-tables with the fields that are read and written by code. Loss reports (`unsupported_features`) and a table in
-docs/converting.md are made from it.
+A table of `Field` is used for reading (`get_fields`) and writing (`put_fields`). `Capabilities` combines these tables.
+Loss reports (`unsupported_features`) and a table in docs/converting.md are made from it.
 """
 
 from __future__ import annotations
@@ -80,6 +79,17 @@ class FieldGroup(Generic[R, S]):
     """returns the values from the record of the part"""
     put: Callable[..., list[S]]
     """returns what the record needs to store the values"""
+    needs: tuple[str, ...] = ()
+    """further attributes that ``put`` takes, after the values"""
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class StoredAs:
+    """Attributes of a part of a scene that have no place of their own in its record."""
+
+    names: tuple[str, ...]
+    what: str
+    """what a file has instead: ``the matrix of the node``"""
 
 
 def get_fields(part: Any, record: R, fields: Iterable[Field[R, S] | FieldGroup[R, S]]) -> None:
@@ -94,7 +104,11 @@ def get_fields(part: Any, record: R, fields: Iterable[Field[R, S] | FieldGroup[R
 
 def put_fields(part: Any, fields: Iterable[Field[R, S] | FieldGroup[R, S]]) -> list[S]:
     """Return what the records need to store the attributes of a part, in the order of the table."""
-    return [stored for declared in fields for stored in declared.put(*(getattr(part, name) for name in declared.names))]
+    stored: list[S] = []
+    for declared in fields:
+        needs = declared.needs if isinstance(declared, FieldGroup) else ()
+        stored += declared.put(*(getattr(part, name) for name in (*declared.names, *needs)))
+    return stored
 
 
 @dataclass(frozen=True)
@@ -106,10 +120,8 @@ class Capabilities:
 
     features: tuple[str, ...]
     """words of `FEATURES`"""
-    declared: Mapping[str, Iterable[Field[Any, Any] | FieldGroup[Any, Any]]] = field(default_factory=dict)
+    declared: Mapping[str, Iterable[Field[Any, Any] | FieldGroup[Any, Any] | StoredAs]] = field(default_factory=dict)
     """tables of fields, by part: ``materials``, ``maps``, ``lights``, ``cameras``"""
-    in_code: Mapping[str, Iterable[str]] = field(default_factory=dict)
-    """fields that are read and written by code, by part"""
     reported: tuple[str, ...] = ()
     """fields that files do not store and that the writer reports itself: ``lights.projector``"""
 
@@ -117,7 +129,6 @@ class Capabilities:
     def supported(self) -> frozenset[str]:
         """Return the stored features, and the stored fields as ``materials.shininess``."""
         fields = {f"{part}.{name}" for part, table in self.declared.items() for row in table for name in row.names}
-        fields |= {f"{part}.{name}" for part, names in self.in_code.items() for name in names}
         return frozenset({*self.features, *fields})
 
     @cached_property
@@ -127,4 +138,4 @@ class Capabilities:
 
     def with_features(self, *features: str) -> Capabilities:
         """Return a copy with more features."""
-        return Capabilities((*self.features, *features), self.declared, self.in_code, self.reported)
+        return Capabilities((*self.features, *features), self.declared, self.reported)

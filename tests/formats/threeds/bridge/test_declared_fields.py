@@ -18,15 +18,15 @@ from keyframer.formats.threeds.bridge import declared_fields as fields
 from keyframer.formats.threeds.bridge.context import first_chunks
 from keyframer.formats.threeds.bridge.declared_fields import ChunkField
 from keyframer.formats.threeds.document import new_document
-from keyframer.scene import Camera, Environment, Fog, Gradient, LayeredFog, Light, Material, TextureMap
+from keyframer.scene import Camera, Environment, Fog, Gradient, LayeredFog, Light, LightType, Material, TextureMap
 
 TABLES: dict[str, tuple[tuple[ChunkField, ...], Any, type]] = {
     "material": (fields.MATERIAL, Material("paint"), r.Material),
     "map": (fields.MAP, TextureMap("A.TGA"), r.TextureMap1),
     "light": (fields.LIGHT, Light("lamp"), r.Light),
-    "spot": ((*fields.SPOT, *fields.SPOT_NUMBERS), Light("lamp"), r.Spotlight),
+    "spot": ((*fields.SPOT, *fields.PROJECTOR, *fields.SPOT_NUMBERS), Light("lamp"), r.Spotlight),
     "camera": (fields.CAMERA, Camera("eye"), r.Camera),
-    "environment": (fields.ENVIRONMENT, Environment(), r.Editor),
+    "environment": ((*fields.BACKGROUND_IMAGE, *fields.ENVIRONMENT), Environment(), r.Editor),
 }
 CASES = [(table, field.name) for table, (declared, _, _) in TABLES.items() for field in declared]
 NUMBERS = st.floats(-1000, 1000, width=32)
@@ -46,6 +46,8 @@ SPECIAL: dict[str, st.SearchStrategy[Any]] = {
     "layered_fog": st.none()
     | st.builds(LayeredFog, NUMBERS, NUMBERS, NUMBERS, st.integers(0, 1 << 20), st.none() | COLOR),
     "gradient": st.none() | st.builds(Gradient, NUMBERS, st.lists(COLOR, min_size=3, max_size=3)),
+    "projector": st.none() | st.binary(min_size=1, max_size=12),
+    "background_image": st.none() | st.binary(min_size=1, max_size=12),
     "uses": st.sets(st.sampled_from(list(fields.USES.values()))),
 }
 
@@ -88,6 +90,41 @@ def test_a_part_that_says_nothing_has_the_default_of_the_model(table: str, name:
     field = next(each for each in declared if each.name == name)
     if name != "casts_shadows":
         assert field.get(first_chunks(home())) == getattr(part, name)
+
+
+@given(data=st.data())
+def test_flags_of_maps(data: Any) -> None:
+    texture, found = TextureMap("A.TGA"), TextureMap("A.TGA")
+    (declared,) = fields.MAP_FLAGS
+    for name in declared.names:
+        setattr(texture, name, data.draw(st.booleans()))
+    (chunk,) = put_fields(texture, fields.MAP_FLAGS)
+    get_fields(found, chunk, fields.MAP_FLAGS)
+    assert [getattr(found, name) for name in declared.names] == [getattr(texture, name) for name in declared.names]
+
+
+@given(hotspot=NUMBERS, falloff=NUMBERS, fov=st.floats(1, 160), roll=NUMBERS)
+def test_numbers_of_cones_and_cameras(hotspot: float, falloff: float, fov: float, roll: float) -> None:
+    light = Light("lamp", LightType.SPOT, hotspot_degrees=hotspot, falloff_degrees=falloff)
+    lamp = Light("lamp", LightType.SPOT)
+    get_fields(lamp, r.Spotlight((0.0, 0.0, 0.0), *put_fields(light, fields.CONE)), fields.CONE)
+    assert (lamp.hotspot_degrees, lamp.falloff_degrees) == (hotspot, falloff)
+    assert put_fields(Light("lamp", LightType.SPOT, falloff_degrees=30.0), fields.CONE) == [29.0, 30.0]
+    numbers = put_fields(Camera("eye", fov_degrees=fov, roll_degrees=roll), fields.CAMERA_NUMBERS)
+    eye = Camera("eye")
+    get_fields(eye, r.Camera((0.0, 0.0, 0.0), (0.0, 1.0, 0.0), *numbers), fields.CAMERA_NUMBERS)
+    assert (eye.roll_degrees, eye.fov_degrees) == (roll, pytest.approx(fov))
+    eye.extras["3ds"] = {"lens": 50.0}
+    eye.fov_degrees = 48.0
+    assert put_fields(eye, fields.CAMERA_NUMBERS)[1] == 50.0, "the lens of the file"
+
+
+@given(names=st.lists(st.text("abcXYZ 019_", min_size=1, max_size=10)))
+def test_names_that_a_light_excludes(names: list[str]) -> None:
+    light, found = Light("lamp", excludes=names), Light("lamp")
+    chunk = r.Light((0.0, 0.0, 0.0), children=list(put_fields(light, fields.EXCLUDES)))
+    get_fields(found, (chunk, bytes.decode), fields.EXCLUDES)
+    assert found.excludes == names
 
 
 def test_every_field_of_the_model_is_held_or_spoken_of() -> None:

@@ -12,6 +12,7 @@ from keyframer.formats.ase.bridge.declared_fields import (
     CAMERA,
     CAMERA_TRACKS,
     CONE,
+    EXCLUDES,
     LIGHT,
     LIGHT_SETTINGS,
     LIGHT_TRACKS,
@@ -47,9 +48,7 @@ def read_light(reporter: Reporter, node: Block, name: str, encoding: str | None)
     if light.type is LightType.SPOT:
         get_fields(light, settings, CONE)
     get_fields(light, settings, ATTENUATION)
-    excluded = node.block(b"LIGHT_EXCLUDELIST")
-    if excluded is not None and excluded.number(b"LIGHT_EXCLUDED_INCLUDE", 0) == 0:
-        light.excludes = [decode_name(name, encoding) for name in excluded.names(b"LIGHT_EXCLUDED")]
+    get_fields(light, (node, lambda raw: decode_name(raw, encoding)), EXCLUDES)
     reporter.mark(light, "ase", node)
     return light
 

@@ -1,18 +1,20 @@
 """Declare how fields of a scene are stored in single lines, for reading and writing.
 
-Reading, writing and loss reports use the tables below. Fields that need other lines (names, shading, targets, ranges of
-lights) are read and written by code.
+Reading, writing and loss reports use the tables below. Names and targets are read and written by code.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from keyframer.formats.ase.bridge.write_lines import floats, line
+import numpy as np
+
+from keyframer.arrays import Ints
+from keyframer.formats.ase.bridge.write_lines import block, floats, line, text
 from keyframer.formats.ase.records import AseRecord, Block
-from keyframer.formats.kit.declared_fields import Capabilities, Field, FieldGroup
+from keyframer.formats.kit.declared_fields import Capabilities, Field, FieldGroup, StoredAs
 from keyframer.scene import Camera, LightType
 
 LineField = Field[Block, AseRecord]
@@ -79,7 +81,20 @@ def _falls_inwards(block: Block) -> bool:
     return bool(block.number(b"MATERIAL_XP_FALLOFF", 0.0)) and block.name(b"MATERIAL_FALLOFF") == b"In"
 
 
-MATERIAL = (
+SHADINGS = {b"Constant": "flat", b"Phong": "phong", b"Blinn": "phong", b"Metal": "metal"}
+"""if a shading has two words, new files use that of the source file, else the first"""
+
+
+def _put_shading(shading: str | None, extras: Mapping[str, Any]) -> list[AseRecord]:
+    """Return the word of a shading; an unknown shading is written as the default of 3ds Max."""
+    if shading is None:
+        return []
+    words = [word for word, known in SHADINGS.items() if known == shading] or [b"Blinn"]
+    stored = extras.get("ase", {}).get("shading", "").encode("latin-1")
+    return [line("MATERIAL_SHADING", stored if stored in words else words[0])]
+
+
+MATERIAL: tuple[LineField | FieldGroup[Block, AseRecord], ...] = (
     _color("ambient", "MATERIAL_AMBIENT"),
     _color("diffuse", "MATERIAL_DIFFUSE"),
     _color("specular", "MATERIAL_SPECULAR"),
@@ -87,9 +102,9 @@ MATERIAL = (
     _number("shininess_strength", "MATERIAL_SHINESTRENGTH"),
     _number("transparency", "MATERIAL_TRANSPARENCY", 0.0),
     _number("wire_size", "MATERIAL_WIRESIZE"),
-)
-
-MATERIAL_REST = (
+    FieldGroup(
+        ("shading",), lambda block: (SHADINGS.get(block.name(b"MATERIAL_SHADING") or b""),), _put_shading, ("extras",)
+    ),
     _number("transparency_falloff", "MATERIAL_XP_FALLOFF"),
     _number("self_illumination", "MATERIAL_SELFILLUM", 0.0),
     _flag("two_sided", "MATERIAL_TWOSIDED"),
@@ -100,7 +115,6 @@ MATERIAL_REST = (
     LineField("falloff_inwards", _falls_inwards, lambda value: [line("MATERIAL_FALLOFF", b"In" if value else b"Out")]),
     _word("additive", "MATERIAL_XP_TYPE", b"Additive", b"Filter"),
 )
-"""lines after the shading"""
 
 MAP_AMOUNT = (_number("amount", "MAP_AMOUNT", 1.0),)
 
@@ -132,6 +146,24 @@ LIGHT = (
     ),
     _word("rectangular", "LIGHT_SPOTSHAPE", b"Rect", b"Circle"),
 )
+
+
+def _excludes(node: Block, text: Callable[[bytes], str]) -> list[str]:
+    excluded = node.block(b"LIGHT_EXCLUDELIST")
+    if excluded is None or excluded.number(b"LIGHT_EXCLUDED_INCLUDE", 0) != 0:
+        return []
+    return [text(name) for name in excluded.names(b"LIGHT_EXCLUDED")]
+
+
+def _put_excludes(names: list[str]) -> list[AseRecord]:
+    lines = [line("LIGHT_EXCLUDED", text(name)) for name in names]
+    return [block("LIGHT_EXCLUDELIST", line("LIGHT_NUMEXCLUDED", len(lines)), *lines)] if lines else []
+
+
+EXCLUDES: tuple[Field[tuple[Block, Callable[[bytes], str]], AseRecord], ...] = (
+    Field("excludes", lambda stored: _excludes(*stored), _put_excludes),
+)
+"""read from the block of the light, with a function that decodes names"""
 
 
 def _aspect(block: Block) -> float:
@@ -192,9 +224,6 @@ LIGHT_TRACKS = {
 }
 """settings that may be animated"""
 
-SHADINGS = {b"Constant": "flat", b"Phong": "phong", b"Blinn": "phong", b"Metal": "metal"}
-"""if a shading has two words, new files use the first"""
-
 
 def _uses(block: Block) -> set[str]:
     return {"background_color"} if block.vector(b"SCENE_BACKGROUND_STATIC") is not None else set()
@@ -207,6 +236,17 @@ ENVIRONMENT = (
 )
 """a background colour is in use if it is stored"""
 
+EDGES: tuple[Field[Ints, Ints], ...] = (
+    Field(
+        "edges",
+        lambda visible: visible[:, 0] | visible[:, 1] << 1 | visible[:, 2] << 2,
+        lambda edges: [] if edges is None else [np.stack([np.asarray(edges) >> bit & 1 for bit in range(3)], axis=1)],
+    ),
+)
+"""read from three columns of the table of faces"""
+
+ROLL = StoredAs(("roll_degrees",), "the matrix of the node, turned about its line of sight (`target_roll`)")
+
 CAPABILITIES = Capabilities(
     (
         *("tree", "meshes", "materials", "cameras", "lights", "skins", "morphs", "pivots", "scale axes", "hidden"),
@@ -215,16 +255,11 @@ CAPABILITIES = Capabilities(
         *(*CAMERA_TRACKS, *LIGHT_TRACKS),
     ),
     {
-        "materials": (*MATERIAL, *MATERIAL_REST),
+        "materials": MATERIAL,
         "maps": (*MAP_AMOUNT, *MAP),
-        "lights": (*LIGHT, *LIGHT_SETTINGS, *CONE, *ATTENUATION),
-        "cameras": CAMERA,
+        "lights": (*LIGHT, *LIGHT_SETTINGS, *CONE, *ATTENUATION, *EXCLUDES, ROLL),
+        "cameras": (*CAMERA, ROLL),
         "environment": ENVIRONMENT,
-    },
-    {
-        "materials": ("shading",),
-        "lights": ("excludes", "roll_degrees"),
-        "cameras": ("roll_degrees",),
-        "meshes": ("edges",),
+        "meshes": EDGES,
     },
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from keyframer.formats.ase import SLOTS
-from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, MATERIAL_REST, SHADINGS
+from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL
 from keyframer.formats.ase.records import Block
 from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.kit.scene_reading import Reporter
@@ -65,9 +65,8 @@ class Palette:
     def _material(self, block: Block, owner: Block | None) -> Material:
         raw = block.name(b"MATERIAL_NAME") or b""
         material = Material(decode_name(raw, self._encoding), raw_name=raw)
-        get_fields(material, block, (*MATERIAL, *MATERIAL_REST))
+        get_fields(material, block, MATERIAL)
         shading = block.name(b"MATERIAL_SHADING")
-        material.shading = SHADINGS.get(shading or b"")
         for keyword, slot in SLOTS.items():
             map_block = block.block(keyword)
             if map_block is not None and map_block.name(b"BITMAP") is not None:

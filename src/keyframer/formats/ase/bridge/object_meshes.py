@@ -14,6 +14,7 @@ from keyframer.catalogue import (
     LINK_INDEX_OUT_OF_RANGE,
     LINK_UNRESOLVED_ID,
 )
+from keyframer.formats.ase.bridge.declared_fields import EDGES
 from keyframer.formats.ase.bridge.materials import Palette
 from keyframer.formats.ase.records import (
     Block,
@@ -26,6 +27,7 @@ from keyframer.formats.ase.records import (
     TextureVertexList,
     VertexList,
 )
+from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.kit.scene_reading import Reporter, finite_rows
 from keyframer.maths import affine
 from keyframer.scene import Mesh
@@ -113,8 +115,7 @@ def _read_faces(mesh: Mesh, faces: FaceList, rows: Ints, mirrored: bool) -> None
     if (smoothing >= 0).any():
         mesh.smoothing = np.maximum(smoothing, 0)
     edges = (np.asarray(faces.edges)[rows] != 0).astype(np.int32)
-    first, second = (1, 0) if mirrored else (0, 1)
-    mesh.edges = edges[:, first] | edges[:, second] << 1 | edges[:, 2] << 2
+    get_fields(mesh, edges[:, [1, 0, 2]] if mirrored else edges, EDGES)
 
 
 def _per_corner(

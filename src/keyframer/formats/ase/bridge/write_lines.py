@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Array
 from keyframer.formats.ase.records import BLOCK_TYPES, AseRecord, Block, Line
+from keyframer.formats.kit.scene_writing import encode_name
 from keyframer.wire.lossless_json import array_to_json
 
 _LARGEST = 3e38
@@ -43,3 +44,8 @@ def block(keyword: str, *inside: AseRecord | None, values: tuple[Any, ...] = ())
     record = BLOCK_TYPES[keyword.encode()](values)
     record.children = [record_inside for record_inside in inside if record_inside is not None]
     return record
+
+
+def text(name: str) -> bytes:
+    """Return a name without characters that are invalid in quotes."""
+    return encode_name(name.replace('"', "'").replace("\n", " ").replace("\r", " "), "utf-8")

@@ -9,21 +9,14 @@ import numpy.typing as npt
 
 from keyframer.arrays import Ints
 from keyframer.formats.ase import SLOTS
-from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, MATERIAL_REST, SHADINGS
-from keyframer.formats.ase.bridge.write_lines import block, line
+from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, SHADINGS
+from keyframer.formats.ase.bridge.write_lines import block, line, text
 from keyframer.formats.ase.records import AseRecord, Block
 from keyframer.formats.kit.declared_fields import put_fields
-from keyframer.formats.kit.scene_writing import CannotMerge, encode_name, plain_path
+from keyframer.formats.kit.scene_writing import CannotMerge, plain_path
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
-
-_SHADINGS = {shading: word for word, shading in reversed(SHADINGS.items())}
-
-
-def text(name: str) -> bytes:
-    """Return a name without characters that are invalid in quotes."""
-    return encode_name(name.replace('"', "'").replace("\n", " ").replace("\r", " "), "utf-8")
 
 
 class SurfaceWriter:
@@ -82,18 +75,10 @@ class SurfaceWriter:
         yield line("MATERIAL_NAME", text(material.name))
         yield line("MATERIAL_CLASS", b"Standard")
         yield from put_fields(material, MATERIAL)
-        if material.shading is not None:
-            if material.shading not in _SHADINGS:
-                self.report.add(Outcome.DROPPED, f"{path}/shading", f"{material.shading} shading has no name in ASE")
-            stored_shading = material.extras.get("ase", {}).get("shading")
-            default_shading = _SHADINGS.get(material.shading, b"Blinn")
-            yield line(
-                "MATERIAL_SHADING",
-                b"Blinn" if stored_shading == "Blinn" and material.shading == "phong" else default_shading,
-            )
+        if material.shading not in (None, *SHADINGS.values()):
+            self.report.add(Outcome.DROPPED, f"{path}/shading", f"{material.shading} shading has no name in ASE")
         if material.falloff_inwards and not material.transparency_falloff:
             self.report.add(Outcome.DROPPED, f"{path}/falloff_inwards", "its direction is lost without a falloff")
-        yield from put_fields(material, MATERIAL_REST)
 
     def _maps(self, material: Material) -> Iterator[Block]:
         path = plain_path("materials", material.name)

@@ -9,6 +9,7 @@ import numpy as np
 
 from keyframer.arrays import Floats, Ints
 from keyframer.curves import Interpolation, Track, compile_track
+from keyframer.formats.ase.bridge.declared_fields import EDGES
 from keyframer.formats.ase.bridge.target_roll import Motion
 from keyframer.formats.ase.bridge.write_lines import block, line, short
 from keyframer.formats.ase.bridge.write_materials import SurfaceWriter
@@ -23,6 +24,7 @@ from keyframer.formats.ase.records import (
     TextureVertexList,
     VertexList,
 )
+from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, is_eased
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.limits import expect, spend
@@ -33,8 +35,6 @@ from keyframer.posing.vertices import skinned
 from keyframer.scene import Mesh, Node, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
-
-_EVERY_EDGE = 7
 
 
 class MeshWriter:
@@ -99,8 +99,8 @@ class MeshWriter:
         count = len(corners)
         spend("faces", count)
         turned = slice(None, None, -1) if mirrored else slice(None)
-        edges = np.full(count, _EVERY_EDGE) if mesh.edges is None else np.asarray(mesh.edges)
-        visible = np.stack([edges >> bit & 1 for bit in ((1, 0, 2) if mirrored else (0, 1, 2))], axis=1)
+        visible = next(iter(put_fields(mesh, EDGES)), np.ones((count, 3), np.int64))
+        visible = visible[:, [1, 0, 2]] if mirrored else visible
         smoothing = np.full(count, -1) if mesh.smoothing is None else np.asarray(mesh.smoothing) & 0xFFFFFFFF
         faces = FaceList(np.arange(count), corners[:, turned], visible, smoothing, ids)
         parts: list[AseRecord | None] = [

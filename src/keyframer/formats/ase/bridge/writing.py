@@ -21,6 +21,7 @@ from keyframer.formats.ase.bridge.declared_fields import (
     CAPABILITIES,
     CONE,
     ENVIRONMENT,
+    EXCLUDES,
     LIGHT,
     LIGHT_SETTINGS,
     LIGHT_TRACKS,
@@ -28,8 +29,8 @@ from keyframer.formats.ase.bridge.declared_fields import (
 )
 from keyframer.formats.ase.bridge.target_roll import Motion
 from keyframer.formats.ase.bridge.tracks import TrackWriter
-from keyframer.formats.ase.bridge.write_lines import block, floats, line, short
-from keyframer.formats.ase.bridge.write_materials import SurfaceWriter, text
+from keyframer.formats.ase.bridge.write_lines import block, floats, line, short, text
+from keyframer.formats.ase.bridge.write_materials import SurfaceWriter
 from keyframer.formats.ase.bridge.write_meshes import MeshWriter
 from keyframer.formats.ase.dialect import Dialect
 from keyframer.formats.ase.records import AseRecord, Block, Keys
@@ -449,10 +450,6 @@ class _SceneWriter:
         rest = put_fields(light, LIGHT_SETTINGS)
         rest += put_fields(light, (*CONE, *ATTENUATION))
         settings = self._settings(number, node, "LIGHT_SETTINGS", rest, LIGHT_TRACKS)
-        excluded = None
-        if light.excludes:
-            names = [line("LIGHT_EXCLUDED", text(name)) for name in light.excludes]
-            excluded = block("LIGHT_EXCLUDELIST", line("LIGHT_NUMEXCLUDED", len(names)), *names)
         return block(
             "LIGHTOBJECT",
             *head,
@@ -461,7 +458,7 @@ class _SceneWriter:
             goal,
             *put_fields(light, LIGHT),
             *settings,
-            excluded,
+            *put_fields(light, EXCLUDES),
             *animation,
             self._visibility(number, node),
         )

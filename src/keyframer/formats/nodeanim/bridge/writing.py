@@ -16,7 +16,7 @@ from keyframer.fields import dataclass
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.formats.kit.declared_fields import Capabilities
+from keyframer.formats.kit.declared_fields import Capabilities, StoredAs
 from keyframer.formats.kit.key_tracks import (
     KeyFitter,
     KeyRules,
@@ -53,7 +53,7 @@ from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 _TICKS_PER_SECOND = 4800.0
 _STRAIGHT = (0.0, 0.0, 0.0, 1.0)
 UNITS = {"frame": "frames", "tick": "ticks", "second": "seconds"}
-CAPABILITIES = Capabilities(("title", "author"), in_code={"clips": ("name",)})
+CAPABILITIES = Capabilities(("title", "author"), {"clips": (StoredAs(("name",), "the title of the scene"),)})
 """features in addition to keys"""
 _FORMS = {"relative": RotationForm.AXIS_ANGLE_RELATIVE, "absolute": RotationForm.AXIS_ANGLE_ABSOLUTE}
 _FLAGS = {Interpolation.TCB: TCB, Interpolation.BEZIER: BEZIER, Interpolation.LINEAR: LINEAR}

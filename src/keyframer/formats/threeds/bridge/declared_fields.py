@@ -1,20 +1,24 @@
 """Declare how fields of a scene are stored in single chunks, for reading and writing.
 
-Reading, writing, the list of known chunks, and loss reports use the tables below. Fields that need several values or
-the rest of the document (names, targets, maps, morphs, positions) are read and written by code.
+Reading, writing, the list of known chunks, and loss reports use the tables below. Names, targets, maps, morphs and
+positions need the rest of the document and are read and written by code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from keyframer.arrays import Array
 from keyframer.fields import dataclass
-from keyframer.formats.kit.declared_fields import Capabilities, Field
+from keyframer.formats.kit.declared_fields import Capabilities, Field, FieldGroup, StoredAs
+from keyframer.formats.kit.scene_writing import encode_name
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Firsts, color, has, percent, rgb_of
+from keyframer.formats.threeds.bridge.context import Firsts, children, color, has, percent, rgb_of
 from keyframer.formats.threeds.chunk import Chunk
-from keyframer.scene import Fog, Gradient, LayeredFog
+from keyframer.scene import Fog, Gradient, LayeredFog, LightType
 from keyframer.wire.record import Record
 
 
@@ -100,6 +104,29 @@ def _number(
         return [] if value is None or (value == default and not writes_default) else [kind(value)]
 
     return ChunkField(name, get, put, (kind,))
+
+
+def _file_name(name: str, kind: Any) -> ChunkField:
+    """Declare a file name as stored; see `get_file_names` and `put_file_names`."""
+    return ChunkField(
+        name,
+        lambda chunks: chunks[kind].name if kind in chunks else None,
+        lambda raw: [] if raw is None else [kind(raw)],
+        (kind,),
+    )
+
+
+def get_file_names(part: Any, chunks: Firsts, fields: Iterable[ChunkField], text: Callable[[bytes], str]) -> None:
+    """Set the attributes of a part that are file names."""
+    for field in fields:
+        raw = field.get(chunks)
+        setattr(part, field.name, None if raw is None else text(raw))
+
+
+def put_file_names(part: Any, fields: Iterable[ChunkField], claim: Callable[[str], bytes]) -> list[Chunk]:
+    """Return the chunks of file names; ``claim`` returns the name that is stored."""
+    given = ((field, getattr(part, field.name)) for field in fields)
+    return [chunk for field, name in given if name is not None for chunk in field.put(claim(name))]
 
 
 def _pair(name: str, first: Any, second: Any, default: float) -> ChunkField:
@@ -209,16 +236,71 @@ LIGHT = (
     _number("multiplier", r.LightMultiplier, "multiplier", 1.0, writes_default=True),
 )
 
+EXCLUDES: tuple[Field[tuple[Chunk, Callable[[bytes], str]], Chunk], ...] = (
+    Field(
+        "excludes",
+        lambda stored: [stored[1](exclude.name) for exclude in children(stored[0], r.LightExclude)],
+        lambda names: [r.LightExclude(encode_name(name)) for name in names],
+    ),
+)
+"""read from the chunk of the light, with a function that decodes names"""
+
 SPOT = (_flag("casts_shadows", r.SpotShadowed), _flag("rectangular", r.SpotRectangular))
 
-SPOT_NUMBERS = (_number("aspect", r.SpotAspect, "aspect", 1.0),)
+PROJECTOR = (_file_name("projector", r.SpotMap),)
+
+SPOT_NUMBERS = (
+    _number("roll_degrees", r.SpotRoll, "roll", 0.0),
+    _number("aspect", r.SpotAspect, "aspect", 1.0),
+)
+
+
+def _put_cone(hotspot: float | None, falloff: float | None, type: LightType) -> list[float]:
+    if type is LightType.DIRECTIONAL:
+        return [80.0, 90.0]
+    falloff = 45.0 if falloff is None else falloff
+    return [max(falloff - 1.0, 0.0) if hotspot is None else hotspot, falloff]
+
+
+CONE: tuple[FieldGroup[r.Spotlight, float], ...] = (
+    FieldGroup(
+        ("hotspot_degrees", "falloff_degrees"), lambda spot: (spot.hotspot, spot.falloff), _put_cone, needs=("type",)
+    ),
+)
+"""numbers of the chunk of a spot light itself; a directional light is written as one"""
+
+_LONGEST_LENS = 1e7
+
+
+def fov_of_lens(lens: float) -> float:
+    """Return 2400 / lens degrees (146 of 153 real cameras that have both agree); 48 if the lens is invalid."""
+    fov = 2400.0 / lens if lens > 0 else 48.0
+    return min(max(fov, 2400.0 / _LONGEST_LENS), 160.0)  # the range of Autodesk's toolkit
+
+
+def lens_of_fov(fov_degrees: float) -> float:
+    """Return the lens for a field of view, the inverse of `fov_of_lens`."""
+    return min(2400.0 / max(fov_degrees, 2400.0 / _LONGEST_LENS), _LONGEST_LENS)
+
+
+def _put_fov(fov_degrees: float, extras: Mapping[str, Any]) -> list[float]:
+    """Return the lens: that of the source file, if it means this field of view."""
+    stored = extras.get("3ds", {}).get("lens")
+    return [stored if isinstance(stored, float) and fov_of_lens(stored) == fov_degrees else lens_of_fov(fov_degrees)]
+
+
+CAMERA_NUMBERS: tuple[Field[r.Camera, float] | FieldGroup[r.Camera, float], ...] = (
+    Field("roll_degrees", lambda body: body.bank, lambda value: [value]),
+    FieldGroup(("fov_degrees",), lambda body: (fov_of_lens(body.lens),), _put_fov, needs=("extras",)),
+)
+"""numbers of the chunk of the camera itself"""
 
 CAMERA = (
     _flag("shows_cone", r.CameraSeeCone),
     ChunkField("ranges", _ranges, lambda value: [] if value is None else [r.CameraRanges(*value)], (r.CameraRanges,)),
 )
 
-MAP_FLAGS = {
+_MAP_FLAGS = {
     "decal": (0x1, True),
     "mirror": (0x2, True),
     "negative": (0x8, True),
@@ -228,6 +310,44 @@ MAP_FLAGS = {
     "ignore_alpha": (0x100, True),
 }
 """bits of A351 and their meaning"""
+
+
+def _put_map_flags(*values: bool) -> list[Chunk]:
+    bits = zip(_MAP_FLAGS.values(), values, strict=True)
+    return [r.MapParameters(sum(bit for (bit, meaning), value in bits if value is meaning))]
+
+
+MAP_FLAGS: tuple[FieldGroup[r.MapParameters, Chunk], ...] = (
+    FieldGroup(
+        tuple(_MAP_FLAGS),
+        lambda chunk: tuple(bool(chunk.flags & bit) is meaning for bit, meaning in _MAP_FLAGS.values()),
+        _put_map_flags,
+    ),
+)
+
+TURNED_EDGES = np.array([0, 4, 2, 6, 1, 5, 3, 7], np.uint8)
+"""edge bits in the order AB, BC, CA by the lowest bits of stored flags (CA, BC, AB), and the reverse"""
+
+EDGES: tuple[Field[Array, Array], ...] = (
+    Field(
+        "edges",
+        lambda flags: TURNED_EDGES.take(flags & 7),
+        lambda edges: [] if edges is None else [TURNED_EDGES[np.asarray(edges, np.int64) & 7]],
+    ),
+)
+"""read from the flags of faces"""
+
+BOUNDING_BOX = ChunkField(
+    "bounding_box",
+    lambda chunks: (np.array(chunks[r.BoundBox].minimum), np.array(chunks[r.BoundBox].maximum)),
+    lambda box: [] if box is None else [r.BoundBox(*(tuple(map(float, corner)) for corner in box))],
+    (r.BoundBox,),
+)
+
+CURRENT: tuple[Field[tuple[r.CurrentTime, int], Chunk], ...] = (
+    Field("current", lambda stored: stored[0].time / stored[1], lambda time: [r.CurrentTime(time)]),
+)
+"""read from the chunk and the number of its units in a frame"""
 
 
 def _fog(first_chunks: Firsts) -> Fog | None:
@@ -304,6 +424,8 @@ USES: dict[type[Chunk], str] = {
 }
 """chunks that switch a setting on"""
 
+BACKGROUND_IMAGE = (_file_name("background_image", r.BackgroundBitmap),)
+
 ENVIRONMENT = (
     _color("background_color", r.BackgroundColor),
     ChunkField("gradient", _gradient, _put_gradient, (r.BackgroundGradient,)),
@@ -328,19 +450,13 @@ CAPABILITIES = Capabilities(
     ),
     {
         "materials": MATERIAL,
-        "maps": (*MAP_AMOUNT, *MAP),
-        "lights": (*LIGHT_COLOR, *LIGHT, *SPOT, *SPOT_NUMBERS),
-        "cameras": CAMERA,
-        "environment": ENVIRONMENT,
-    },
-    {
-        "maps": MAP_FLAGS,
-        "environment": ("background_image",),
-        "lights": ("excludes", "projector", "roll_degrees", "hotspot_degrees", "falloff_degrees"),
-        "cameras": ("fov_degrees", "roll_degrees"),
-        "nodes": ("bounding_box",),
-        "meshes": ("edges", "axes"),
-        "clips": ("current",),
+        "maps": (*MAP_AMOUNT, *MAP, *MAP_FLAGS),
+        "lights": (*LIGHT_COLOR, *LIGHT, *EXCLUDES, *SPOT, *PROJECTOR, *SPOT_NUMBERS, *CONE),
+        "cameras": (*CAMERA, *CAMERA_NUMBERS),
+        "environment": (*BACKGROUND_IMAGE, *ENVIRONMENT),
+        "nodes": (BOUNDING_BOX,),
+        "meshes": (*EDGES, StoredAs(("axes",), "the matrix of the mesh, which the vertices depend on")),
+        "clips": CURRENT,
     },
     ("cameras.clip",),
 )

@@ -13,12 +13,18 @@ from keyframer.formats.threeds.bridge.context import (
     unread_extras,
     value_kinds,
 )
-from keyframer.formats.threeds.bridge.declared_fields import ENVIRONMENT, gradient_colors, kinds_of
+from keyframer.formats.threeds.bridge.declared_fields import (
+    BACKGROUND_IMAGE,
+    ENVIRONMENT,
+    get_file_names,
+    gradient_colors,
+    kinds_of,
+)
 from keyframer.scene import Environment, Scene, Space
 
 METRES_PER_INCH = 0.0254
 
-_KNOWN = kinds_of(ENVIRONMENT, wraps=False) | {r.BackgroundBitmap, r.MasterScale, r.Material, r.NamedObject}
+_KNOWN = kinds_of((*BACKGROUND_IMAGE, *ENVIRONMENT), wraps=False) | {r.MasterScale, r.Material, r.NamedObject}
 _COLORS = kinds_of(ENVIRONMENT, wraps=True)
 
 
@@ -39,8 +45,7 @@ def _environment(context: Context, editor: r.Editor) -> Environment:
     inside = first_chunks(editor)
     environment = Environment()
     get_fields(environment, inside, ENVIRONMENT)
-    if r.BackgroundBitmap in inside:
-        environment.background_image = context.text(inside[r.BackgroundBitmap].name)
+    get_file_names(environment, inside, BACKGROUND_IMAGE, context.text)
     kept = []
     if r.BackgroundGradient in inside:
         chunk = inside[r.BackgroundGradient]

@@ -81,8 +81,7 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
     get_fields(texture, chunk, MAP_AMOUNT)
     parameters = inside.get(r.MapParameters)
     if parameters is not None:
-        for attribute, (bit, meaning) in MAP_FLAGS.items():
-            setattr(texture, attribute, bool(parameters.flags & bit) is meaning)
+        get_fields(texture, parameters, MAP_FLAGS)
         add_extras(texture, "3ds", {"flags": parameters.flags})
     get_stated_fields(texture, inside, _MAP_FIELDS)
     context.mark(texture, "3ds", chunk, unread_extras(chunk, _MAP_KNOWN | value_kinds(chunk)).get("3ds"))

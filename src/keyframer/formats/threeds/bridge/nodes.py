@@ -22,6 +22,7 @@ from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context, child, first_chunks, plain_record, unread_chunks
+from keyframer.formats.threeds.bridge.declared_fields import BOUNDING_BOX
 from keyframer.formats.threeds.bridge.tracks import (
     KINDS,
     read_hide_track,
@@ -130,11 +131,11 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
     if writer.revision is not None and writer.revision < 4:
         flags1 &= 7  # the other bits are not valid in these revisions
     node.hidden = bool(flags1 & _HIDDEN)
-    pivot, box, number = inside.get(r.Pivot), inside.get(r.BoundBox), inside.get(r.NodeId)
+    pivot, number = inside.get(r.Pivot), inside.get(r.NodeId)
     if pivot is not None:
         node.pivot = np.array(context.finite(pivot, "pivot", pivot.pivot, (0.0, 0.0, 0.0)))
-    if box is not None:
-        node.bounding_box = (np.array(box.minimum), np.array(box.maximum))
+    if r.BoundBox in inside:
+        node.bounding_box = BOUNDING_BOX.get(inside)
     node.file_id = number.id_ if number else None
     extras: dict[str, object] = {}
     kept = unread_chunks(chunk, _KNOWN)

@@ -24,18 +24,29 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import (
     Context,
     child,
-    children,
     first_chunks,
     has,
     unread_chunks,
     value_kinds,
 )
-from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, LIGHT_COLOR, SPOT, SPOT_NUMBERS, kinds_of
+from keyframer.formats.threeds.bridge.declared_fields import (
+    CAMERA,
+    CAMERA_NUMBERS,
+    CONE,
+    EDGES,
+    EXCLUDES,
+    LIGHT,
+    LIGHT_COLOR,
+    PROJECTOR,
+    SPOT,
+    SPOT_NUMBERS,
+    get_file_names,
+    kinds_of,
+)
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
 
 _ORIGIN = (0.0, 0.0, 0.0)
-_LONGEST_LENS = 1e7
 _IDENTITY = np.eye(4)
 _IDENTITY.flags.writeable = False
 _NO_POINTS = np.empty((0, 3), np.float32)
@@ -174,7 +185,7 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
     if lost:
         add_extras(mesh, "3ds", {"faces_of_missing_materials": lost})
     mesh.corners = corners[good]
-    mesh.edges = TURNED_EDGES.take(flags[good] & 7)
+    get_fields(mesh, flags[good], EDGES)
     mesh.face_materials = owners[good]
     if smooth is not None:
         masks = np.zeros(len(faces), np.uint32)
@@ -187,10 +198,6 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
             )
     if flags.max(initial=0) > 7:  # wrap and selection bits contain garbage in many files; they are kept unchanged
         add_extras(mesh, "3ds", {"face_flags": flags[good]})
-
-
-TURNED_EDGES = np.array([0, 4, 2, 6, 1, 5, 3, 7], np.uint8)
-"""edge bits in the order AB, BC, CA by the lowest bits of stored flags (CA, BC, AB), and the reverse"""
 
 
 def _assign(
@@ -297,11 +304,11 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
     target = context.finite(body, "target", body.target, _ORIGIN)
     camera = Camera(
         context.text(chunk.name),
-        fov_degrees=fov_of_lens(body.lens),
-        roll_degrees=context.finite(body, "bank", [body.bank], [0.0])[0],
         target=(target[0], target[1], target[2]),
         raw_name=chunk.name,
     )
+    get_fields(camera, body, CAMERA_NUMBERS)
+    camera.roll_degrees = context.finite(body, "bank", [camera.roll_degrees], [0.0])[0]
     get_fields(camera, first_chunks(body), CAMERA)
     camera.extras["3ds"] = {"lens": body.lens, **context.location_of(chunk)}
     kept = unread_chunks(body, kinds_of(CAMERA, wraps=False)) + _unknown_siblings(chunk)
@@ -316,19 +323,8 @@ def _unknown_siblings(chunk: r.NamedObject) -> list[dict[str, Any]]:
     return [] if has(chunk, r.Mesh) else unread_chunks(chunk, _BESIDE_KNOWN)
 
 
-def fov_of_lens(lens: float) -> float:
-    """Return 2400 / lens degrees (146 of 153 real cameras that have both agree); 48 if the lens is invalid."""
-    fov = 2400.0 / lens if lens > 0 else 48.0
-    return min(max(fov, 2400.0 / _LONGEST_LENS), 160.0)  # the range of Autodesk's toolkit
-
-
-def lens_of_fov(fov_degrees: float) -> float:
-    """Return the lens for a field of view, the inverse of `fov_of_lens`."""
-    return min(2400.0 / max(fov_degrees, 2400.0 / _LONGEST_LENS), _LONGEST_LENS)
-
-
 _LIGHT_KNOWN = kinds_of(LIGHT, wraps=False) | {r.Spotlight, r.LightExclude}
-_SPOT_KNOWN = kinds_of((*SPOT, *SPOT_NUMBERS), wraps=False) | {r.SpotMap, r.SpotRoll}
+_SPOT_KNOWN = kinds_of((*SPOT, *PROJECTOR, *SPOT_NUMBERS), wraps=False)
 
 
 def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
@@ -338,7 +334,7 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
     light = Light(context.text(chunk.name), raw_name=chunk.name)
     get_fields(light, body, LIGHT_COLOR)
     get_fields(light, first_chunks(body), LIGHT)
-    light.excludes = [context.text(child.name) for child in children(body, r.LightExclude)]
+    get_fields(light, (body, context.text), EXCLUDES)
     kept = unread_chunks(body, _LIGHT_KNOWN | value_kinds(body)) + _unknown_siblings(chunk)
     spot = child(body, r.Spotlight)
     if spot is not None:
@@ -353,8 +349,9 @@ def _read_spot(context: Context, spot: r.Spotlight, light: Light) -> None:
     light.type = LightType.SPOT
     target = context.finite(spot, "target", spot.target, _ORIGIN)
     light.target = (target[0], target[1], target[2])
-    light.hotspot_degrees, light.falloff_degrees = spot.hotspot, spot.falloff
-    get_fields(light, first_chunks(spot), (*SPOT, *SPOT_NUMBERS))
-    projector, roll = child(spot, r.SpotMap), child(spot, r.SpotRoll)
-    light.projector = context.text(projector.name) if projector else None
-    light.roll_degrees = context.finite(roll, "roll", [roll.roll], [0.0])[0] if roll else 0.0
+    get_fields(light, spot, CONE)
+    inside = first_chunks(spot)
+    get_fields(light, inside, (*SPOT, *SPOT_NUMBERS))
+    get_file_names(light, inside, PROJECTOR, context.text)
+    if r.SpotRoll in inside:
+        light.roll_degrees = context.finite(inside[r.SpotRoll], "roll", [light.roll_degrees], [0.0])[0]

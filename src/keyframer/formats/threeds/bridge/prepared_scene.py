@@ -14,10 +14,11 @@ import numpy as np
 from keyframer.arrays import Flags, Floats
 from keyframer.curves import Track
 from keyframer.formats import properties_of
+from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, single_key
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path
+from keyframer.formats.threeds.bridge.declared_fields import CONE
 from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions, apply
-from keyframer.formats.threeds.bridge.write_objects import cones
 from keyframer.formats.threeds.bridge.write_tracks import still_turn, write_track
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.posing import Rig
@@ -194,7 +195,7 @@ class PreparedScene:
         if node.light is not None:
             light = self.scene.lights[node.light]
             rest["color"] = single_key("color", light.color)
-            for kind, angle in zip(("hotspot", "falloff"), cones(light), strict=True):
+            for kind, angle in zip(("hotspot", "falloff"), put_fields(light, CONE), strict=True):
                 rest[kind] = single_key(kind, angle)
         chosen = [fitted.get(kind) or rest.get(kind) for kind in kinds]
         return [write_track(track, self.announced) for track in chosen if track is not None]

@@ -14,6 +14,7 @@ from keyframer.arrays import Floats
 from keyframer.catalogue import LIMIT_COPIES, SCENE_REST_POSE
 from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
+from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.kit.scene_reading import UniqueNames
 from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.formats.threeds import records as r
@@ -27,6 +28,7 @@ from keyframer.formats.threeds.bridge.context import (
     plain_record,
     unread_chunks,
 )
+from keyframer.formats.threeds.bridge.declared_fields import CURRENT
 from keyframer.formats.threeds.bridge.editor import read_editor
 from keyframer.formats.threeds.bridge.materials import read_material
 from keyframer.formats.threeds.bridge.nodes import (
@@ -189,7 +191,7 @@ class _Builder:
             clip.start, clip.end = float(segment.start), float(segment.end)
         current = child(keyframer, r.CurrentTime)
         if current is not None:
-            clip.current = current.time / TICKS_PER_FRAME if writer.is_max else float(current.time)
+            get_fields(clip, (current, TICKS_PER_FRAME if writer.is_max else 1), CURRENT)
         return clip
 
     def _mesh_of(self, entry: KeyframerNode) -> objects.MeshObject | None:

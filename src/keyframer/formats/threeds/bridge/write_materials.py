@@ -9,7 +9,15 @@ from collections.abc import Mapping, Sequence
 from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.scene_writing import UniqueByteNames, cut_name, encode_name, plain_path
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.declared_fields import ENVIRONMENT, MAP, MAP_AMOUNT, MAP_FLAGS, MATERIAL
+from keyframer.formats.threeds.bridge.declared_fields import (
+    BACKGROUND_IMAGE,
+    ENVIRONMENT,
+    MAP,
+    MAP_AMOUNT,
+    MAP_FLAGS,
+    MATERIAL,
+    put_file_names,
+)
 from keyframer.formats.threeds.bridge.materials import SLOTS
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Environment, Material, TextureMap
@@ -60,9 +68,8 @@ def write_material(material: Material, name: bytes, maps: MapNames) -> r.Materia
 
 def write_map(kind: type[Chunk], texture: TextureMap, names: MapNames) -> Chunk:
     """Write one map of a material as a chunk of its slot."""
-    flags = sum(bit for attribute, (bit, meaning) in MAP_FLAGS.items() if getattr(texture, attribute) is meaning)
     parts: list[Chunk] = [*put_fields(texture, MAP_AMOUNT), r.MapName(names.claim(texture.file_name))]
-    parts += [r.MapParameters(flags), *put_fields(texture, MAP)]
+    parts += [*put_fields(texture, MAP_FLAGS), *put_fields(texture, MAP)]
     return kind(children=list(parts))
 
 
@@ -83,6 +90,4 @@ def material_names(materials: Sequence[Material], report: LossReport, known: Map
 
 def write_environment(environment: Environment, maps: MapNames) -> list[Chunk]:
     """Write background, fog and ambient light, with the flags of those that are switched on."""
-    image = environment.background_image
-    parts: list[Chunk] = [] if image is None else [r.BackgroundBitmap(maps.claim(image))]
-    return parts + put_fields(environment, ENVIRONMENT)
+    return put_file_names(environment, BACKGROUND_IMAGE, maps.claim) + put_fields(environment, ENVIRONMENT)

@@ -14,6 +14,7 @@ from keyframer.formats.kit.rigid_joints import nodes_depth_first
 from keyframer.formats.kit.scene_writing import UniqueByteNames, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
+from keyframer.formats.threeds.bridge.declared_fields import BOUNDING_BOX
 from keyframer.formats.threeds.bridge.original_conventions import apply
 from keyframer.formats.threeds.bridge.prepared_scene import PLACING, PreparedScene
 from keyframer.formats.threeds.bridge.write_materials import MapNames
@@ -58,10 +59,7 @@ class Placed:
             parts.append(r.InstanceName(self.instance))
         if self.kind is r.ObjectNode:
             parts.append(r.Pivot(self.pivot))
-        if self.box is not None:
-            low, high = self.box
-            parts.append(r.BoundBox(tuple(map(float, low)), tuple(map(float, high))))
-        return self.kind(children=[*parts, *self.tracks])
+        return self.kind(children=[*parts, *BOUNDING_BOX.put(self.box), *self.tracks])
 
 
 _KINDS: dict[type[Chunk], tuple[str, ...]] = {

@@ -6,16 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.arrays import Floats, Ints
+from keyframer.arrays import Array, Floats
 from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.mesh_writing import MeshPiece
-from keyframer.formats.kit.scene_writing import encode_name
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.declared_fields import CAMERA, LIGHT, LIGHT_COLOR, SPOT, SPOT_NUMBERS
-from keyframer.formats.threeds.bridge.objects import TURNED_EDGES, fov_of_lens, lens_of_fov
+from keyframer.formats.threeds.bridge.declared_fields import (
+    CAMERA,
+    CAMERA_NUMBERS,
+    CONE,
+    EDGES,
+    EXCLUDES,
+    LIGHT,
+    LIGHT_COLOR,
+    PROJECTOR,
+    SPOT,
+    SPOT_NUMBERS,
+    TURNED_EDGES,
+    put_file_names,
+)
 from keyframer.formats.threeds.bridge.write_materials import MapNames
 from keyframer.formats.threeds.chunk import Chunk
-from keyframer.scene import Camera, Light, LightType, Mesh
+from keyframer.scene import Camera, Light, Mesh
 
 
 def write_mesh(
@@ -47,49 +58,32 @@ def write_mesh(
     return r.Mesh(children=list(parts))
 
 
-def _face_flags(mesh: Mesh, piece: MeshPiece, reverse: bool) -> Ints:
+def _face_flags(mesh: Mesh, piece: MeshPiece, reverse: bool) -> Array:
     """Return visible edges, stored as CA, BC, AB; all edges if the mesh has no flags."""
-    if mesh.edges is None:
-        return np.full(len(piece.faces), 7)
-    edges = np.asarray(mesh.edges, np.int64)[piece.faces] & 7
-    return edges if reverse else TURNED_EDGES[edges]  # A, C, B: the first edge becomes the last, in stored order
+    for flags in put_fields(mesh, EDGES):
+        stored = flags[piece.faces]
+        return TURNED_EDGES[stored] if reverse else stored  # A, C, B: the first edge becomes the last
+    return np.full(len(piece.faces), 7)
 
 
 def write_camera(camera: Camera, position: Floats, target: Floats) -> r.Camera:
-    lens = lens_of_fov(camera.fov_degrees)
-    stored = camera.extras.get("3ds", {}).get("lens")
-    if isinstance(stored, float) and fov_of_lens(stored) == camera.fov_degrees:
-        lens = stored
-    chunk = r.Camera(_tuple(position), _tuple(target), camera.roll_degrees, lens)
+    numbers = put_fields(camera, CAMERA_NUMBERS)
+    chunk = r.Camera(_tuple(position), _tuple(target), *numbers)
     chunk.children = [*put_fields(camera, CAMERA)]
     return chunk
 
 
 def write_light(light: Light, position: Floats, target: Floats | None, maps: MapNames) -> r.Light:
     parts: list[Chunk] = [*put_fields(light, LIGHT_COLOR), *put_fields(light, LIGHT)]
-    parts += [r.LightExclude(encode_name(name)) for name in light.excludes]
+    parts += put_fields(light, EXCLUDES)
     if target is not None:
         parts.append(_spot(light, target, maps))
     return r.Light(_tuple(position), children=list(parts))
 
 
-def cones(light: Light) -> tuple[float, float]:
-    """Return hotspot and falloff in degrees, as stored for a light with a target."""
-    if light.type is LightType.DIRECTIONAL:
-        return 80.0, 90.0
-    falloff = light.falloff_degrees if light.falloff_degrees is not None else 45.0
-    return light.hotspot_degrees if light.hotspot_degrees is not None else max(falloff - 1.0, 0.0), falloff
-
-
 def _spot(light: Light, target: Floats, maps: MapNames) -> r.Spotlight:
-    hotspot, falloff = cones(light)
-    parts = put_fields(light, SPOT)
-    if light.projector is not None:
-        parts.append(r.SpotMap(maps.claim(light.projector)))
-    if light.roll_degrees:
-        parts.append(r.SpotRoll(light.roll_degrees))
-    parts += put_fields(light, SPOT_NUMBERS)
-    return r.Spotlight(_tuple(target), hotspot, falloff, children=list(parts))
+    parts = [*put_fields(light, SPOT), *put_file_names(light, PROJECTOR, maps.claim), *put_fields(light, SPOT_NUMBERS)]
+    return r.Spotlight(_tuple(target), *put_fields(light, CONE), children=list(parts))
 
 
 def _tuple(values: Any) -> tuple[float, ...]:

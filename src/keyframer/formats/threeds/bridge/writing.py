@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from keyframer.fields import dataclass
 from keyframer.formats.bridge import SceneWriter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.coordinates import in_space
+from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.key_tracks import KeyFitter
 from keyframer.formats.kit.mesh_writing import with_constant_shapes
 from keyframer.formats.kit.scene_writing import (
@@ -27,7 +29,7 @@ from keyframer.formats.kit.scene_writing import (
 from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.declared_fields import CAPABILITIES
+from keyframer.formats.threeds.bridge.declared_fields import CAPABILITIES, CURRENT
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
 from keyframer.formats.threeds.bridge.nodes import Writer as NodeProgram
 from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions
@@ -147,5 +149,6 @@ def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, convention
         header = r.KeyframerHeader(known.revision, encode_name(clip.name), known.length)
         if NodeProgram(known.revision, known.name).is_max:
             now *= TICKS_PER_FRAME
-    time = [] if clip.current is None and conventions.has_keyframer else [r.CurrentTime(now)]
+    stated = clip.current is not None or not conventions.has_keyframer
+    time = put_fields(replace(clip, current=now), CURRENT) if stated else []
     return [header, r.Frames(first, last), *time]

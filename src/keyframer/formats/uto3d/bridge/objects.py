@@ -12,15 +12,16 @@ import numpy.typing as npt
 
 from keyframer.arrays import Flags, Ints
 from keyframer.catalogue import DATA_NON_FINITE, LINK_INDEX_OUT_OF_RANGE, LINK_UNRESOLVED_ID
-from keyframer.formats.kit.declared_fields import put_fields
+from keyframer.formats.kit.declared_fields import get_fields, put_fields
 from keyframer.formats.kit.scene_reading import Reporter, finite_rows
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.declared_fields import (
     CAMERA,
     CONE,
+    DISTANCES,
     LIGHT,
-    MESH_FLAGS,
+    MESH,
     StoredField,
     light_number,
     light_type,
@@ -54,9 +55,13 @@ def _finite(reporter: Reporter, record: Record, field: str, stored: Sequence[flo
     return None
 
 
-def _number(reporter: Reporter, record: Record, field: str) -> float | None:
-    numbers = _finite(reporter, record, field, (getattr(record, field),))
-    return None if numbers is None else numbers[0]
+def _are_finite(reporter: Reporter, record: Record, fields: Iterable[str]) -> bool:
+    """Return whether all numbers of some fields are finite; others are reported."""
+    good = True
+    for field in fields:
+        stored = getattr(record, field)
+        good &= _finite(reporter, record, field, stored if isinstance(stored, tuple) else (stored,)) is not None
+    return good
 
 
 def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int, int], material_count: int) -> Mesh:
@@ -78,17 +83,12 @@ def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int
         usable = _good(reporter, record, "colour_faces", stored, len(colours), "colour")
         mesh.colors = colours
         mesh.color_corners = _or_zero(stored, usable)[good].astype(np.int32)
-    edges = np.asarray(record.edges)[good]
-    mesh.edges = edges & 7
+    get_fields(mesh, record, MESH)
+    mesh.edges = np.asarray(mesh.edges)[good]
     mesh.face_materials = _materials(reporter, record, materials, material_count)[good]
-    for name, bit in MESH_FLAGS.items():
-        setattr(mesh, name, bool(record.flags & bit))
-    if record.flags & r.HAS_BOUNDING_SPHERE:
-        centre = _finite(reporter, record, "sphere_centre", record.sphere_centre)
-        radius = _number(reporter, record, "sphere_radius")
-        if centre is not None and radius is not None:
-            mesh.bounding_sphere = (np.array(centre), radius)
-    reporter.mark(mesh, "uto3d", record, {"flags": record.flags, "edges": edges})
+    if mesh.bounding_sphere is not None and not _are_finite(reporter, record, ("sphere_centre", "sphere_radius")):
+        mesh.bounding_sphere = None
+    reporter.mark(mesh, "uto3d", record, {"flags": record.flags, "edges": np.asarray(record.edges)[good]})
     return mesh
 
 
@@ -124,23 +124,14 @@ def _materials(reporter: Reporter, record: r.Mesh, materials: dict[int, int], co
 
 def read_camera(reporter: Reporter, record: r.Camera, name: str, flexporter: bool) -> Camera:
     camera = Camera(name, raw_name=record.name)
-    _get_stored(reporter, camera, record, CAMERA)
-    near, far = _number(reporter, record, "near"), _number(reporter, record, "far")
-    if near is not None and far is not None:
-        if flexporter:
-            camera.ranges = (near, far)  # the ranges of its fog
-        else:
-            camera.clip = (near, far)
+    _get_stored(reporter, camera, record, (*CAMERA, DISTANCES[flexporter]))
     reporter.mark(camera, "uto3d", record, {"fov": float(record.fov)})
     return camera
 
 
 def _get_stored(reporter: Reporter, part: Any, record: Record, table: Iterable[StoredField]) -> None:
     """Set attributes of a part from fields of its record, unless they are non-finite."""
-    for field in table:
-        stored = getattr(record, field.stored)
-        if _finite(reporter, record, field.stored, stored if isinstance(stored, tuple) else (stored,)) is not None:
-            setattr(part, field.name, field.get(record))
+    get_fields(part, record, (field for field in table if _are_finite(reporter, record, field.stored)))
 
 
 def read_light(reporter: Reporter, record: r.AnyLight, name: str) -> Light:
@@ -190,14 +181,11 @@ def record_of(scene: Scene, node: Node, layout: WriterLayout, report: LossReport
 
 
 def _camera(camera: Camera, layout: WriterLayout, path: str, report: LossReport) -> r.Camera:
-    record = r.Camera(**dict(put_fields(camera, CAMERA)))
-    kept, lost = (camera.ranges, camera.clip) if layout is WriterLayout.FLEXPORTER else (camera.clip, camera.ranges)
-    if kept is not None:
-        record.near, record.far = kept
-    if lost is not None:
-        ranges = "clip planes" if layout is WriterLayout.FLEXPORTER else "atmosphere ranges"
+    flexporter = layout is WriterLayout.FLEXPORTER
+    if getattr(camera, DISTANCES[not flexporter].name) is not None:
+        ranges = "clip planes" if flexporter else "atmosphere ranges"
         report.add(Outcome.DROPPED, f"{path}/camera", f"this dialect cannot store {ranges}")
-    return record
+    return r.Camera(**dict(put_fields(camera, (*CAMERA, DISTANCES[flexporter]))))
 
 
 def _light(light: Light, has_target: bool, layout: WriterLayout, path: str, report: LossReport) -> r.AnyLight:
@@ -227,16 +215,10 @@ def write_surface(record: r.Mesh, mesh: Mesh, pivot: npt.ArrayLike, materials: l
         record.colours = np.asarray(mesh.colors)[:, :3].astype("<f4")
         corners = mesh.corners if mesh.color_corners is None else mesh.color_corners
         record.colour_faces = np.asarray(corners).astype("<i4")
-    edges = np.full(faces, 7, np.uint8) if mesh.edges is None else np.asarray(mesh.edges)
-    record.edges = (edges & 7).astype(np.uint8)
     numbers = np.full(faces, -1) if mesh.face_materials is None else np.asarray(mesh.face_materials, np.int64)
     ids = np.array([*materials, -1], np.int64)
     record.face_materials = ids[np.where((numbers < 0) | (numbers >= len(materials)), -1, numbers)].astype("<i4")
-    record.flags = sum(bit for name, bit in MESH_FLAGS.items() if getattr(mesh, name))
-    if mesh.bounding_sphere is not None:
-        centre, radius = mesh.bounding_sphere
-        record.flags |= r.HAS_BOUNDING_SPHERE
-        record.sphere_centre = tuple(float(value) for value in centre)  # type: ignore[assignment]
-        record.sphere_radius = float(radius)
+    for name, stored in put_fields(mesh, MESH):
+        setattr(record, name, stored)
     record.vertex_count, record.face_count = len(record.vertices), faces
     record.uv_count, record.colour_count = len(record.uvs), len(record.colours)

@@ -34,7 +34,7 @@ from keyframer.formats.kit.scene_writing import (
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.controllers import write_controllers
-from keyframer.formats.uto3d.bridge.declared_fields import CAMERA, CONE, LIGHT, MESH_FLAGS
+from keyframer.formats.uto3d.bridge.declared_fields import CAMERA, CONE, DISTANCES, LIGHT, MESH, ROLL
 from keyframer.formats.uto3d.bridge.objects import WriterLayout, record_of, write_surface
 from keyframer.formats.uto3d.bridge.skins import bind_pose, rest_world, with_bones, write_skin
 from keyframer.formats.uto3d.document import TICKS_PER_SECOND, new_document
@@ -48,11 +48,7 @@ CAPABILITIES = Capabilities(
         *("tree", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden", "segment", "pivots"),
         *("fov", "roll", "scale_axes", "scale axes", "cast shadows", "names"),
     ),
-    {"lights": (*LIGHT, *CONE), "cameras": CAMERA},
-    {
-        "cameras": ("roll_degrees", "ranges", "clip"),
-        "meshes": ("edges", "bounding_sphere", *(name for name in MESH_FLAGS if name != "casts_shadows")),
-    },
+    {"lights": (*LIGHT, *CONE), "cameras": (*CAMERA, *DISTANCES.values(), ROLL), "meshes": MESH},
     ("kinds",),
 )
 
