@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import keyframer
-from keyframer.curves import Interpolation, Track
+from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.formats import FORMATS, Format
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_fields
@@ -33,9 +33,11 @@ from keyframer.scene import (
     LightType,
     Material,
     Mesh,
+    Morph,
     Node,
     NodeKind,
     Scene,
+    Skin,
     Space,
     TextureMap,
 )
@@ -269,3 +271,175 @@ def test_reports_are_true(format: Format, values: dict[str, Any], tmp_path: Path
     for part in REPORTED_PARTS:
         for word in all_fields(part):
             assert word in values or f"/{word.replace('.', '/')}" not in dropped, f"{word} has its default"
+
+
+# Motion and shape: pivots, skins, morphs and tracks
+
+FRAMES = np.arange(11.0)
+NEAR = 5e-3
+"""a little more than writers may move a vertex of this scene, and less than any change that is drawn"""
+
+
+def keys(kind: str, value: st.SearchStrategy[Any]) -> st.SearchStrategy[Track]:
+    """Two or three linear keys at whole frames; steps for visibility."""
+    way = Interpolation.STEP if kind == "visible" else Interpolation.LINEAR
+    form = RotationForm.QUATERNION_ABSOLUTE if kind in ("rotation", "scale_axes") else RotationForm.NONE
+    times = st.sampled_from([(0.0, 10.0), (0.0, 4.0, 10.0), (0.0, 5.0, 9.0)])
+    return times.flatmap(
+        lambda chosen: st.lists(value, min_size=len(chosen), max_size=len(chosen), unique_by=repr).map(
+            lambda rows: Track(kind, np.array(chosen), np.array(rows), way, form=form)
+        )
+    )
+
+
+def turn(sixteenths: int) -> tuple[float, ...]:
+    angle = sixteenths * np.pi / 16
+    return (0.0, float(np.sin(angle)), 0.0, float(np.cos(angle)))
+
+
+DEGREES = st.integers(10, 40).map(float)
+SIZE = st.integers(64, 256).map(lambda number: number / 128)
+THREE = st.tuples(LENGTH, LENGTH, LENGTH)
+TRACKS: dict[str, st.SearchStrategy[Track]] = {
+    "thing.rotation": keys("rotation", st.integers(-3, 3).map(turn)),
+    "thing.scale": keys("scale", st.tuples(SIZE, SIZE, SIZE)),
+    "thing.scale_axes": keys("scale_axes", st.integers(-3, 3).map(turn)),
+    "thing.visible": st.just(Track("visible", np.array([0.0, 5.0]), np.array([1.0, 0.0]), Interpolation.STEP)),
+    "eye.position": keys("position", THREE),
+    "eye.fov": keys("fov", DEGREES),
+    "eye.roll": keys("roll", DEGREES),
+    "lamp.position": keys("position", THREE),
+    "lamp.roll": keys("roll", DEGREES),
+    "lamp.color": keys("color", COLOR),
+    "lamp.multiplier": keys("multiplier", LENGTH),
+    "lamp.hotspot": keys("hotspot", DEGREES),
+    "lamp.falloff": keys("falloff", DEGREES.map(lambda angle: angle + 40.0)),
+}
+WEIGHTS = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[0.5, 0.25], [0.0, 1.0]])]
+SHAPED: dict[str, st.SearchStrategy[Any]] = {
+    "pivot": THREE,
+    "scale axes": st.integers(1, 7).map(turn),
+    "morph": st.sampled_from(WEIGHTS),
+    "skin": st.lists(st.sampled_from([0.25, 0.5, 1.0]), min_size=4, max_size=4),
+}
+"""what changes the vertices of the object"""
+
+
+@st.composite
+def moved_scenes(draw: st.DrawFn) -> tuple[Scene, frozenset[str]]:
+    """The made scene with some tracks and shapes, and their names."""
+    chosen = draw(st.sets(st.sampled_from(sorted({**TRACKS, **SHAPED})), max_size=5))
+    scene = made()
+    numbers = {"thing": 0, "eye": 1, "lamp": 3}
+    for word in sorted(chosen & set(TRACKS)):
+        node, _ = word.split(".")
+        scene.clips[0].channels.append(Channel(numbers[node], draw(TRACKS[word])))
+    drawn = {word: draw(SHAPED[word]) for word in sorted(chosen & set(SHAPED))}
+    thing, places = scene.nodes[0], scene.meshes[0].positions
+    if "pivot" in drawn:
+        thing.pivot = np.array(drawn["pivot"])
+    if chosen & {"scale axes", "thing.scale_axes"}:
+        thing.scale = np.array([1.0, 2.0, 1.5])
+    if "scale axes" in drawn:
+        thing.scale_axes_xyzw = np.array(drawn["scale axes"])
+    if "morph" in drawn:
+        thing.morph = Morph(["wide", "tall"], [places * (2.0, 1, 1), places * (1.0, 1, 2)])
+        track = Track("morph", np.array([0.0, 10.0]), drawn["morph"], Interpolation.LINEAR)
+        scene.clips[0].channels.append(Channel(0, track))
+    if "skin" in drawn:
+        hip, knee = len(scene.nodes), len(scene.nodes) + 1
+        scene.nodes += [
+            Node("hip", NodeKind.BONE, position=np.array([0.5, 0, 0])),
+            Node("knee", NodeKind.BONE, hip, position=np.array([0, 0, 2.0])),
+        ]
+        binds = np.array([np.eye(4), np.eye(4)])
+        binds[:, :3, 3] = [[-0.5, 0, 0], [-0.5, 0, -2]]
+        vertices, influences = np.repeat(np.arange(4), 2), np.tile([0, 1], 4)
+        weights = np.array([share for part in drawn["skin"] for share in (part, 1.0 - part)])
+        used = weights > 0
+        scene.skins.append(Skin("thing", [hip, knee], binds, vertices[used], influences[used], weights[used]))
+        thing.skin = 0
+        bend = np.array([turn(0), turn(3)])
+        form = RotationForm.QUATERNION_ABSOLUTE
+        track = Track("rotation", np.array([0.0, 10.0]), bend, Interpolation.LINEAR, form=form)
+        scene.clips[0].channels.append(Channel(knee, track))
+    return scene, frozenset(chosen)
+
+
+def seen(scene: Scene) -> dict[str, Any]:
+    """What the frames of a scene show, by what may be lost; parts that the scene does not have are missing."""
+    posed = keyframer.pose(scene, frames=FRAMES)
+    found: dict[str, Any] = {}
+    names = [node.name for node in scene.nodes]
+    carriers = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
+    carriers.sort(key=lambda number: names[number] != "thing")
+    if carriers:
+        found["shape"] = posed.vertices(carriers[0])
+    if carriers or "thing" in names:
+        number = carriers[0] if carriers else names.index("thing")
+        found["motion"], found["thing.visible"] = posed.world[:, number], posed.visible[:, number]
+    for number, node in enumerate(scene.nodes):
+        if node.camera is not None:
+            found["eye.position"] = posed.world[:, number, :3, 3]
+            found["eye.roll"] = posed.world[:, number, :3, :3]
+            found["eye.fov"] = posed.camera_fov_degrees[:, node.camera]
+        if node.light is not None:
+            found["lamp.position"] = posed.world[:, number, :3, 3]
+            found["lamp.roll"] = posed.world[:, number, :3, :3]
+            found["lamp.color"] = posed.light_colors[:, node.light]
+            found["lamp.multiplier"] = posed.light_multipliers[:, node.light]
+            found["lamp.hotspot"] = posed.light_hotspot_degrees[:, node.light]
+            found["lamp.falloff"] = posed.light_falloff_degrees[:, node.light]
+    return found
+
+
+def looks_alike(word: str, given: Any, found: Any) -> bool:
+    if word == "shape":  # vertices may be in another order, or repeated
+        apart = np.linalg.norm(given[:, :, None] - found[:, None], axis=-1).min(axis=2)
+        return bool((apart < NEAR).all())
+    return bool(np.abs(np.asarray(given, np.float64) - np.asarray(found, np.float64)).max() < NEAR * 4)
+
+
+FEATURE_PATHS = {"pivot": "/pivots", "skin": "/skins", "morph": "/morphs", "scale axes": "/scale_axes"}
+
+
+def shown_as(word: str) -> str:
+    """The observation that a track or shape is part of."""
+    return "shape" if word in (*SHAPED, "thing.rotation", "thing.scale", "thing.scale_axes") else word
+
+
+def about(word: str) -> tuple[str, ...]:
+    """Beginnings of paths of losses about an observation."""
+    if word in ("shape", "motion"):
+        return ("/nodes/thing", "/nodes/hip", "/nodes/knee", "/meshes", "/channels/scale", *FEATURE_PATHS.values())
+    node, kind = word.split(".")
+    return (f"/nodes/{node}", f"/channels/{kind}", *([] if node == "thing" else [f"/{PLURALS[node]}"]))
+
+
+PLURALS = {"eye": "cameras", "lamp": "lights"}
+
+
+@pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=500 if SLOW else 60)
+@given(moved=moved_scenes())
+def test_reports_about_motion_and_shape_are_true(
+    format: Format, moved: tuple[Scene, frozenset[str]], tmp_path: Path
+) -> None:
+    scene, chosen = moved
+    report, again = saved_and_loaded(format, scene, tmp_path)
+    given, found = seen(scene), seen(again)
+    if "shape" in found:  # its node may have another origin
+        del given["motion"]
+    lost = {word for word in given if word not in found or not looks_alike(word, given[word], found[word])}
+    usual = usual_paths(format)
+    dropped = {loss.path for loss in report.of(Outcome.DROPPED)} - usual
+    changed = {loss.path for loss in report if loss.outcome is not Outcome.EXACT}
+    for word in sorted(lost):
+        paths = changed - usual if word in found else changed
+        assert any(path.startswith(about(word)) for path in paths), f"{word} is lost without a report: {list(report)}"
+    for word in sorted(chosen):
+        node, _, kind = word.partition(".")
+        stated = {FEATURE_PATHS.get(word, f"/channels/{kind}"), f"/nodes/{node}/{kind}"}
+        is_unseen = "skin" in chosen and shown_as(word) == "shape" and word not in ("skin", "morph")
+        if stated & dropped and not is_unseen:  # a skin moves with its joints, not with its node
+            assert shown_as(word) in lost, f"{word} is reported as dropped, and survives: {list(report)}"

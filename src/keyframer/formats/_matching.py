@@ -6,8 +6,9 @@ if names changed. A node that changed its kind is a new one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,65 +16,74 @@ import numpy as np
 from keyframer.fields import dataclass
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
 
-CARRIED = ("mesh", "camera", "light", "skin")
-"""lists of the scene that a node refers to by number"""
-_LISTS = {"mesh": "meshes", "camera": "cameras", "light": "lights", "skin": "skins"}
+Key = Callable[[int], object]
+
+CARRIED = {"mesh": "meshes", "camera": "cameras", "light": "lights", "skin": "skins"}
+"""fields of a node that refer to other parts, and the lists of the scene that have these"""
 
 
 @dataclass(eq=False)
 class Matching:
     """Maps numbers in the edited scene to numbers in the original scene."""
 
-    nodes: dict[int, int] = field(default_factory=dict)
-    materials: dict[int, int] = field(default_factory=dict)
+    before: Scene
+    """the original scene"""
+    nodes: dict[int, int]
+    materials: dict[int, int]
     instead: dict[int, int] = field(default_factory=dict)
     """new nodes that replace one of another kind"""
-    new_clip: bool = False
-    """whether the original has no clip"""
     plain: bool = False
     """whether nothing was added, removed or renumbered"""
 
-    def key(self, number: int, before: Scene) -> int:
-        """Return a unique number for a node of the edited scene: its original number, or one after all of those."""
-        old = self.nodes.get(number, self.instead.get(number))
-        return len(before.nodes) + number if old is None else old
+    @cached_property
+    def _originals(self) -> dict[str, dict[int, int]]:
+        return {"nodes": {**self.nodes, **self.instead}, "materials": self.materials}
 
-    def numbers_of(self, keys: Sequence[int], before: Scene) -> list[int]:
-        """Return the nodes of the edited scene that have these keys."""
-        count = len(before.nodes)
-        numbers = {old: new for new, old in (*self.instead.items(), *self.nodes.items())}
-        return [numbers[key] if key < count else key - count for key in keys]
+    @cached_property
+    def _numbers(self) -> dict[str, dict[int, int]]:
+        return {kind: {old: new for new, old in originals.items()} for kind, originals in self._originals.items()}
+
+    def key(self, number: int, kind: str = "nodes") -> int:
+        """Return a unique number for a part of the edited scene: its original number, or one after all of those."""
+        return self._originals[kind].get(number, len(getattr(self.before, kind)) + number)
+
+    def number(self, key: int, kind: str = "nodes") -> int:
+        """Return the part of the edited scene that has this key; -1 if it was removed."""
+        count = len(getattr(self.before, kind))
+        return key - count if key >= count else self._numbers[kind].get(key, -1)
 
     def new_nodes(self, after: Scene) -> list[int]:
         return [number for number in range(len(after.nodes)) if number not in self.nodes]
 
-    def gone_nodes(self, before: Scene) -> list[int]:
+    def gone_nodes(self) -> list[int]:
         kept = set(self.nodes.values())
-        return [number for number in range(len(before.nodes)) if number not in kept]
+        return [number for number in range(len(self.before.nodes)) if number not in kept]
+
+
+def unchanged(scene: Scene) -> Matching:
+    """Match a scene with itself."""
+    return Matching(scene, {i: i for i in range(len(scene.nodes))}, {i: i for i in range(len(scene.materials))})
 
 
 def match(before: Scene, after: Scene) -> Matching:
     """Match the parts of ``after`` with those of ``before``."""
-    matching = Matching(_pairs(before.nodes, after.nodes), _pairs(before.materials, after.materials))
+    matching = Matching(before, _pairs(before.nodes, after.nodes), _pairs(before.materials, after.materials))
     links: dict[str, tuple[dict[int, int], dict[int, int]]] = {name: ({}, {}) for name in CARRIED}
     for new, old in list(matching.nodes.items()):
         if not _is_same_node(after.nodes[new], before.nodes[old], links):
             matching.instead[new] = matching.nodes.pop(new)
     lists = [("nodes", matching.nodes), ("materials", matching.materials)]
-    lists += [(_LISTS[name], forth) for name, (forth, _) in links.items()]
-    matching.plain = all(
-        len(getattr(before, name)) == len(getattr(after, name)) and all(new == old for new, old in forth.items())
-        for name, forth in lists
-    )
-    matching.plain = (
-        matching.plain and len(matching.nodes) == len(after.nodes) and len(matching.materials) == len(after.materials)
-    )
-    matching.new_clip = bool(after.clips and not before.clips)
-    matching.plain = matching.plain and not matching.new_clip
+    lists += [(CARRIED[name], forth) for name, (forth, _) in links.items()]
     shapes = {mesh.name for mesh in before.meshes}
     shapes |= {name for node in before.nodes if node.morph is not None for name in node.morph.names}
-    matching.plain = matching.plain and all(
-        set(node.morph.names) <= shapes for node in after.nodes if node.morph is not None
+    matching.plain = (
+        all(
+            len(getattr(before, name)) == len(getattr(after, name)) and all(new == old for new, old in forth.items())
+            for name, forth in lists
+        )
+        and (len(matching.nodes), len(matching.materials)) == (len(after.nodes), len(after.materials))
+        and not (after.clips and not before.clips)
+        and all(set(node.morph.names) <= shapes for node in after.nodes if node.morph is not None)
     )
     return matching
 
@@ -94,43 +104,45 @@ def _is_same_node(new: Node, old: Node, links: dict[str, tuple[dict[int, int], d
     return True
 
 
-def _pairs(before: Sequence[Node | Material], after: Sequence[Node | Material]) -> dict[int, int]:
+def pair_up(old_count: int, new_count: int, *rounds: tuple[Key, Key]) -> dict[int, int]:
+    """Map new numbers to old ones with the same key, in several rounds; each number is used once.
+
+    A round has two functions that return the keys of an old and of a new number; None matches nothing.
+    """
     pairs: dict[int, int] = {}
-    left = dict.fromkeys(range(len(before)))
-    for key_of in (_place_and_name, _place, _name_of_new):
+    left = dict.fromkeys(range(old_count))
+    for old_key, new_key in rounds:
         known: dict[object, list[int]] = {}
         for old in left:
-            key: object = before[old].name if key_of is _name_of_new else key_of(before[old])
-            if key is not None:
-                known.setdefault(key, []).append(old)
-        for new, part in enumerate(after):
-            key = None if new in pairs else key_of(part)
+            known.setdefault(old_key(old), []).append(old)
+        for new in range(new_count):
+            key = None if new in pairs else new_key(new)
             if key is not None and known.get(key):
                 pairs[new] = known[key].pop(0)
                 del left[pairs[new]]
-    if len(before) == len(after):
-        for new, part in enumerate(after):
-            if new not in pairs and new in left and _place(part) == _place(before[new]):
-                pairs[new] = new
-                del left[new]
     return pairs
 
 
-def _place(part: Node | Material) -> tuple[object, object] | None:
-    """Return the location of a part in the file, as bridges store it in extras."""
-    for file_location in part.extras.values():
-        if isinstance(file_location, dict) and file_location.get("offset") is not None:
-            return (file_location.get("path"), file_location["offset"])
+def _pairs(before: Sequence[Node | Material], after: Sequence[Node | Material]) -> dict[int, int]:
+    """Match parts by location and name, by location, then new parts by name, then parts without one by number."""
+    old, new = [file_location(part) for part in before], [file_location(part) for part in after]
+    same_count = len(before) == len(after)
+    return pair_up(
+        len(before),
+        len(after),
+        (lambda i: old[i] and (old[i], before[i].name), lambda i: new[i] and (new[i], after[i].name)),
+        (lambda i: old[i], lambda i: new[i]),
+        (lambda i: before[i].name, lambda i: after[i].name if new[i] is None else None),
+        (lambda i: (i, old[i]), lambda i: (i, new[i]) if same_count else None),
+    )
+
+
+def file_location(part: Any) -> tuple[object, int] | None:
+    """Return path and offset of a part in the file, as bridges store them in extras."""
+    for location in part.extras.values():
+        if isinstance(location, dict) and location.get("offset") is not None:
+            return location.get("path"), location["offset"]
     return None
-
-
-def _place_and_name(part: Node | Material) -> object:
-    place = _place(part)
-    return None if place is None else (place, part.name)
-
-
-def _name_of_new(part: Node | Material) -> object:
-    return part.name if _place(part) is None else None
 
 
 def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> Scene:
@@ -142,7 +154,7 @@ def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], mate
         return scene
     back = {scene_number: number for number, scene_number in nodes.items()}
     paint = {scene_number: number for number, scene_number in materials.items()}
-    parts: dict[str, Any] = {name: list(getattr(reference, name)) for name in _LISTS.values()}
+    parts: dict[str, Any] = {name: list(getattr(reference, name)) for name in CARRIED.values()}
     channels = []
     for number, mine in enumerate(reference.nodes):
         if number not in nodes:
@@ -150,7 +162,7 @@ def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], mate
             continue
         node = scene.nodes[nodes[number]]
         links: dict[str, Any] = {}
-        for name, kind in _LISTS.items():
+        for name, kind in CARRIED.items():
             ours, theirs = getattr(mine, name), getattr(node, name)
             links[name] = ours if ours is not None and theirs is not None else theirs
             if ours is not None and theirs is not None:
@@ -207,7 +219,7 @@ def new_parts(after: Scene, matching: Matching) -> tuple[Scene, Clip]:
         materials=[material for number, material in enumerate(after.materials) if number not in matching.materials]
     )
     additions.nodes = [replace(node) for number, node in enumerate(after.nodes) if number in chosen]
-    for name, kind in _LISTS.items():
+    for name, kind in CARRIED.items():
         used = sorted({getattr(node, name) for node in additions.nodes} - {None})
         setattr(additions, kind, [getattr(after, kind)[number] for number in used])
         for node in additions.nodes:

@@ -10,6 +10,7 @@ from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, compile_track
 from keyframer.curves.key_reduction import subframes
 from keyframer.errors import FormatError
+from keyframer.formats._matching import CARRIED
 from keyframer.formats._scene_differences import Comparison, Path, by_kind
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, CannotMerge, Tolerance
@@ -29,7 +30,7 @@ def misread_fields(goal: Scene, reread: Scene, new: Collection[int]) -> list[Pat
     """Return the fields that read back differently; ``new`` nodes are compared by world transform."""
     exempt: set[Path] = {("nodes", number) for number in new}
     exempt |= {("clips", 0, "channels", number) for number in new}
-    for name, kind in (("mesh", "meshes"), ("camera", "cameras"), ("light", "lights"), ("skin", "skins")):
+    for name, kind in CARRIED.items():
         exempt |= {(kind, getattr(goal.nodes[number], name)) for number in new}
     return [
         path

@@ -22,7 +22,7 @@ def report_nodes(
     """Report nodes that were removed from an original and added to it; ``places`` has the nodes in the new document."""
     replaced = set(matching.instead.values())
     reported = {loss.path for loss in report}
-    for number in matching.gone_nodes(before):
+    for number in matching.gone_nodes():
         if number not in replaced:
             path = plain_path("nodes", before.nodes[number].name)
             report.add(Outcome.EXACT, path, "removed from the original")

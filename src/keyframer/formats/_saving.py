@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 
 from keyframer.fields import dataclass
-from keyframer.formats._matching import Matching, match, new_parts, reorder_parts
+from keyframer.formats._matching import (
+    CARRIED,
+    Matching,
+    file_location,
+    match,
+    new_parts,
+    pair_up,
+    reorder_parts,
+    unchanged,
+)
 from keyframer.formats._merge_check import displaced, is_overridden, misread_fields, read_again
 from keyframer.formats._rewrite_report import report_nodes, report_rewrite
 from keyframer.formats._scene_differences import Comparison, Path, by_kind, shown
@@ -29,7 +38,7 @@ from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.merging import Parts, Tree, merge
 from keyframer.limits import budgeted, spend
 from keyframer.posing.bounds_and_duration import measured_once
-from keyframer.scene import Scene
+from keyframer.scene import Material, Scene
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 from keyframer.text import counted
 from keyframer.wire.gc_paused import GcPaused
@@ -130,11 +139,10 @@ class _Merging:
         after = self.after = self.merger.align(given, start, self.report)
         changed = comparison.scenes(start, after) if known is None or after is not given else known
         untouched = frozenset() if known is None else _untouched(after, before, changed, self.merger.stores_local)
-        unchanged = Matching({i: i for i in range(len(before.nodes))}, {i: i for i in range(len(before.materials))})
-        base = self.merger.write(before, self.original._replace(matching=unchanged, untouched=untouched))
+        base = self.merger.write(before, self.original._replace(matching=unchanged(before), untouched=untouched))
         theirs = self.merger.write(after, self.original._replace(untouched=untouched))
         ours = self.merger.tree(document, before, self.original.links)
-        renamed = Tree(theirs.document, _renamed(theirs.parts, matching))
+        renamed = Tree(theirs.document, _with_keys(theirs.parts, matching))
         tree = merge(ours, Tree(base.document, base.parts), renamed, self.merger.rules)
         merged_document, reading, places = self.merger.finish(tree, theirs, self.original)
         options = {**self.given, **reading}
@@ -162,7 +170,7 @@ class _Merging:
         """Map numbers of nodes and materials in the intended scene to those in the scene that was read again."""
         matching = self.original.matching
         moved = _moved(tree.document, read)
-        parts = _numbered(tree.parts, matching)
+        parts = _with_numbers(tree.parts, matching)
         nodes = _pairs("nodes", self.after.nodes, reread.nodes, moved, parts)
         materials = _pairs("materials", self.after.materials, reread.materials, moved, parts)
         kept = {offset for record, offset in moved if record.offset is not None}
@@ -237,7 +245,7 @@ class _Merging:
 
     def _report_unknown(self, document: Document, ours: Tree) -> None:
         """Report unknown records that were removed with their nodes."""
-        gone = set(self.original.matching.gone_nodes(self.original.scene))
+        gone = set(self.original.matching.gone_nodes())
         if not gone:
             return
         left = {record.offset for record in document.find(Record)}
@@ -284,7 +292,7 @@ def _untouched(after: Scene, before: Scene, changed: list[Path], stores_local: b
             case ("nodes", int(number), *_) | ("clips", 0, "channels", int(number), *_):
                 touched.add(number)
             case ("meshes" | "cameras" | "lights" | "skins" as kind, int(number), *_):
-                name = {"meshes": "mesh"}.get(kind, kind.removesuffix("s"))
+                name = next(field for field, parts in CARRIED.items() if parts == kind)
                 touched |= {i for i, node in enumerate(after.nodes) if getattr(node, name) == number}
             case ("materials", int(), name, *_) if name != "name":
                 pass
@@ -319,29 +327,19 @@ def _part_name(scene: Scene, field: Path) -> str | None:
     return None
 
 
-def _renamed(parts: Any, matching: Matching) -> dict[int, object]:
-    """Return parts of the edited scene by their original numbers; new ones get unused numbers."""
-    numbers = {"nodes": {**matching.nodes, **matching.instead}, "materials": matching.materials}
-    return {
-        record: (kind, numbers[kind].get(number, -1 - number), *rest) for record, (kind, number, *rest) in parts.items()
-    }
+def _with_keys(parts: Any, matching: Matching) -> dict[int, object]:
+    """Return parts of the edited scene by their keys."""
+    return {record: (kind, matching.key(number, kind), *rest) for record, (kind, number, *rest) in parts.items()}
 
 
-def _numbered(parts: Any, matching: Matching) -> dict[int, tuple[str, int]]:
-    """Return the number in the edited scene of each part, by the `id` of its record."""
-    numbers = {
-        "nodes": {old: new for new, old in (*matching.instead.items(), *matching.nodes.items())},
-        "materials": {old: new for new, old in matching.materials.items()},
-    }
-    known = ((record, kind, numbers[kind].get(number, -1 - number)) for record, (kind, number, *_) in parts.items())
-    return {record: (kind, number) for record, kind, number in known if number >= 0}
+def _with_numbers(parts: Any, matching: Matching) -> dict[int, tuple[str, int]]:
+    """Return parts by their numbers in the edited scene, the inverse of `_with_keys`."""
+    return {record: (kind, matching.number(key, kind)) for record, (kind, key, *_) in parts.items()}
 
 
 def _offset(part: Any) -> int | None:
-    location = next(
-        (location for location in part.extras.values() if isinstance(location, dict) and "offset" in location), {}
-    )
-    return location.get("offset")
+    location = file_location(part)
+    return None if location is None else location[1]
 
 
 def _moved(written: Document, read: Document) -> list[tuple[Record, int | None]]:
@@ -356,28 +354,20 @@ def _pairs(
 
     They are matched by the new offsets of their records, then by name, then by kind in order.
     """
-    numbers = {_offset(part): number for number, part in enumerate(reread)}
-    pairs: dict[int, int] = {}
-    left = dict.fromkeys(range(len(reread)))
+    places = {_offset(part): place for place, part in enumerate(reread)}
+    stored: dict[int, int] = {}
     for record, offset in moved:
         part: Any = parts.get(id(record))
-        if part and part[0] == kind and part[1] not in pairs and numbers.get(offset) in left:
-            pairs[part[1]] = numbers[offset]
-            del left[numbers[offset]]
-    for key_of in (_name, _kind):
-        places: dict[object, list[int]] = {}
-        for place in left:
-            places.setdefault(key_of(reread[place]), []).append(place)
-        for number, part in enumerate(after):
-            if number not in pairs and places.get(key_of(part)):
-                pairs[number] = places[key_of(part)].pop(0)
-                del left[pairs[number]]
-    return pairs
-
-
-def _name(part: Any) -> object:
-    return part.name
+        if part and part[0] == kind and offset in places:
+            stored.setdefault(part[1], places[offset])
+    return pair_up(
+        len(reread),
+        len(after),
+        (lambda place: place, lambda number: stored.get(number)),
+        (lambda place: reread[place].name, lambda number: after[number].name),
+        (lambda place: _kind(reread[place]), lambda number: _kind(after[number])),
+    )
 
 
 def _kind(part: Any) -> object:
-    return getattr(part, "kind", None)
+    return getattr(part, "kind", Material)

@@ -122,7 +122,8 @@ class Merger(ABC, Generic[O]):
 
     def keeps_layout(self, original: Document, requested: Mapping[str, object], options: Mapping[str, object]) -> bool:
         """Return whether the options for writing allow the layout of the original, which was read with ``options``."""
-        return not requested
+        layout = str(original.dialect)
+        return set(requested) <= {"dialect"} and str(requested.get("dialect", layout)) == layout
 
     def choose_file(self, written: Written, requested: Mapping[str, object]) -> Written:
         """Return the written files with the requested one first."""

@@ -32,12 +32,9 @@ class MergedFiles:
         tops = merged.document.records
         self.animation = next((top for top in tops if isinstance(top, Animation)), None)
         self.model = next((top for top in tops if isinstance(top, Model)), None)
-        before = len(original.scene.nodes)
-        self.key: dict[int, int] = {}
+        parts: Any = merged.parts
+        self.key = {id(child): parts[id(child)][1] for top in tops for child in top.children if id(child) in parts}
         """keys of joints and meshes, by the `id` of their records"""
-        for record in (child for top in tops for child in top.children if id(child) in merged.parts):
-            part: Any = merged.parts[id(record)]
-            self.key[id(record)] = part[1] if part[1] >= 0 else before - 1 - part[1]
         holder = self.animation or self.model
         assert holder is not None
         joints: list[Any] = [child for child in holder.children if isinstance(child, (Joint, ModelJoint))]
@@ -74,13 +71,13 @@ class MergedFiles:
 
     def _places(self, meshes: list[Mesh]) -> tuple[dict[int, int], dict[int, int]]:
         """Return the new numbers of nodes and materials: joints, then meshes, each with its own material."""
-        matching, before = self.original.matching, self.original.scene
+        matching = self.original.matching
         place = dict(self.place)
         for at, mesh in enumerate(meshes, len(self.order)):
             place.setdefault(self.key[id(mesh)], at)
         shown = {self.key[id(mesh)] - len(self.pair.names): at for at, mesh in enumerate(meshes)}
         materials = {new: shown[old] for new, old in matching.materials.items() if old in shown}
-        return dict(zip(matching.numbers_of(list(place), before), place.values(), strict=True)), materials
+        return {matching.number(key): at for key, at in place.items()}, materials
 
     def _numbered(self, record: Any) -> Any:
         """Return a joint with the current number of its parent."""

@@ -64,7 +64,7 @@ class Merger(bridge.Merger[Options]):
         shown = sorted(
             (new for new, old in matching.nodes.items() if old >= joint_count), key=lambda new: matching.nodes[new]
         )
-        keys = {node: matching.key(node, before) for node in range(len(scene.nodes))}
+        keys = {node: matching.key(node) for node in range(len(scene.nodes))}
         report = LossReport("hale3d")
         clip = first_clip(scene, report)
         origins = np.zeros(0, np.int64)

@@ -33,7 +33,10 @@ from keyframer.scene.clip import FASTEST
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 from keyframer.text import counted
 
-CAPABILITIES = Capabilities(("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames"))
+CAPABILITIES = Capabilities(
+    ("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames"),
+    reported=("scale axes",),  # with the scale, which is applied to the vertices
+)
 _BLOCK = 4_000_000
 """vertices times frames that are posed at once"""
 

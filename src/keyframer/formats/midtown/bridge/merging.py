@@ -96,14 +96,8 @@ class Merger(bridge.Merger[Options]):
         for channel, table in _tables(merged.document).items():
             posed = ["path", *order] if "path" in table.named else ["row"]
             rows[channel] = np.concatenate([table.named[name] for name in posed], axis=1)
-        numbers = original.matching.numbers_of(order, original.scene)
-        nodes = {number: place for place, number in enumerate(numbers)}
+        nodes = {original.matching.number(bone): place for place, bone in enumerate(order)}
         return bridge.Merged(_with_rows(merged.document, rows), theirs.reading, (nodes, {}))
-
-    def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
-        return set(requested) <= {"dialect"} and requested.get("dialect", str(original.dialect)) == str(
-            original.dialect
-        )
 
     def companion_files(self, original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
         """Return the skeleton with its original bytes."""
@@ -200,7 +194,7 @@ class _Writing:
         named: dict[object, npt.ArrayLike] = {"path": stored["path"]}
         for node, old in zip(self.bones, self.olds, strict=True):
             columns = turned[node] if node in turned else stored[old]
-            named[self.matching.key(node, self.before)] = np.unwrap(columns, axis=0) if old is None else columns
+            named[self.matching.key(node)] = np.unwrap(columns, axis=0) if old is None else columns
         rows = {id(self.posed): FrameTable(named, self.origins), **self._raw_rows()}
         return Written(_with_rows(self.document, rows), self.report, reading=self._skeleton())
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from keyframer.curves import Interpolation
 from keyframer.formats import bridge
@@ -79,11 +78,6 @@ class Merger(bridge.Merger[Options]):
         if scene.title != before.title:
             return replace(scene, clips=[replace(clip, name=scene.title), *scene.clips[1:]])
         return replace(scene, title=clip.name) if clip.name != before.clips[0].name else scene
-
-    def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
-        return set(requested) <= {"dialect"} and str(requested.get("dialect", original.dialect)) == str(
-            original.dialect
-        )
 
 
 def _dialect(document: Document) -> Dialect:

@@ -175,7 +175,7 @@ def _taken(original: Original, links: Links, names: Mapping[int, bytes]) -> froz
     taken |= {instance_name.name for instance_name in original.document.find(r.InstanceName)}
     taken |= {node_header.name for node_header in original.document.find(r.NodeHeader)}
     free = set()
-    for old in original.matching.gone_nodes(original.scene):
+    for old in original.matching.gone_nodes():
         free |= {_stored_name(links, original.scene, old), original.scene.nodes[old].raw_name or b""}
     return frozenset((taken - free) | set(names.values()))
 

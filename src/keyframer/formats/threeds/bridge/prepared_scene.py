@@ -169,6 +169,10 @@ class PreparedScene:
         nodes = [
             node if node.scale_axes_xyzw is None else replace(node, scale_axes_xyzw=None) for node in self.scene.nodes
         ]
+        for number, node in enumerate(self.scene.nodes):
+            if node.scale_axes_xyzw is not None and "scale" in self.fitted.get(number, ()):
+                path = f"{plain_path('nodes', node.name)}/scale_axes"
+                self.fitter.report.add(Outcome.DROPPED, path, "the changing scale is along the axes of the node")
         clip = Clip(channels=channels)
         world = world_at(replace(self.scene, nodes=nodes, clips=[clip]), clip, 0.0)
         shown = [number for number, node in enumerate(self.original.nodes) if node.mesh is not None]
