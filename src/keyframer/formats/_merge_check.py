@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.curves import Interpolation, compile_track
+from keyframer.curves import Interpolation, Track, compile_track
 from keyframer.curves.key_reduction import subframes
 from keyframer.errors import FormatError
 from keyframer.formats._matching import CARRIED
@@ -35,35 +35,38 @@ def misread_fields(goal: Scene, reread: Scene, new: Collection[int]) -> list[Pat
     return [
         path
         for path in _NEAR.scenes(goal, reread)
-        if path[:2] not in exempt
-        and path[:4] not in exempt
-        and not _repeats_rest_pose(goal, reread, path)
-        and not _has_default(goal, reread, path)
-        and not _same_shapes(goal, reread, path)
-        and not _same_motion(goal, reread, path)
-        and not _same_skin(goal, reread, path)
+        if path[:2] not in exempt and path[:4] not in exempt and not _is_equivalent(goal, reread, path)
     ]
 
 
-def _has_default(goal: Scene, reread: Scene, path: Path) -> bool:
-    """Return whether a mesh without edges or materials was read back with the defaults: all edges, no material."""
-    if len(path) != 3 or path[0] != "meshes" or path[2] not in ("edges", "face_materials"):
-        return False
-    stored = getattr(reread.meshes[int(path[1])], str(path[2]))
-    default = 7 if path[2] == "edges" else -1
-    return getattr(goal.meshes[int(path[1])], str(path[2])) is None and bool((np.asarray(stored) == default).all())
+def _is_equivalent(goal: Scene, reread: Scene, path: Path) -> bool:
+    """Return whether two values of a field mean the same."""
+    match path:
+        case ("meshes", int(number), "edges" | "face_materials" as name):
+            default = 7 if name == "edges" else -1  # all edges, no material
+            stored = getattr(reread.meshes[number], name)
+            return getattr(goal.meshes[number], name) is None and bool((np.asarray(stored) == default).all())
+        case ("nodes", int(number), "morph") | ("clips", 0, "channels", int(number), "morph"):
+            intended, actual = (_shapes_by_key(scene, number) for scene in (goal, reread))
+            return intended is not None and actual is not None and _NEAR.same(intended, actual)
+        case ("clips", 0, "channels", int(number), str(kind)):
+            return _repeats_rest_pose(goal, reread, number, kind) or _same_motion(goal, reread, number, kind)
+        case ("skins", int(number), "joints" | "inverse_bind" | "influences"):
+            return _NEAR.same(*(_influences(scene.skins[number]) for scene in (goal, reread)))
+    return False
 
 
-def _same_motion(goal: Scene, reread: Scene, path: Path) -> bool:
+def _track(scene: Scene, number: int, kind: str) -> Track | None:
+    return (by_kind(scene.clips[0]) or {}).get((number, kind)) if scene.clips else None
+
+
+def _same_motion(goal: Scene, reread: Scene, number: int, kind: str) -> bool:
     """Return whether two tracks give the same motion, whatever their keys.
 
     A format may store rotations in another form, or linear keys as curves. Losses of keys are in the report.
     """
-    if len(path) != 5 or path[:3] != ("clips", 0, "channels") or path[4] == "morph":
-        return False
-    key = (int(path[3]), str(path[4]))
-    intended, actual = ((by_kind(scene.clips[0]) or {}).get(key) for scene in (goal, reread))
-    if intended is None or actual is None or intended.kind != actual.kind or not len(intended.times):
+    intended, actual = (_track(scene, number, kind) for scene in (goal, reread))
+    if intended is None or actual is None or not len(intended.times):
         return False
     key_times = np.unique(np.concatenate([intended.times, actual.times]))
     key_times = key_times[np.isfinite(key_times)]
@@ -76,36 +79,15 @@ def _same_motion(goal: Scene, reread: Scene, path: Path) -> bool:
     return mine.shape == theirs.shape and bool((distance(mine, theirs) <= allowed).all())
 
 
-def _same_skin(goal: Scene, reread: Scene, path: Path) -> bool:
-    """Return whether a skin is the same for all vertices; unused joints and the order of joints are ignored."""
-    if path[0] != "skins" or len(path) != 3 or path[2] not in ("joints", "inverse_bind", "influences"):
-        return False
-    intended, actual = (_influences(scene.skins[int(path[1])]) for scene in (goal, reread))
-    return _NEAR.same(intended, actual)
-
-
 def _influences(skin: Skin) -> list[object]:
-    """Return for each influence its vertex, the node of its joint, and the bind matrix."""
+    """Return for each influence its vertex, the node of its joint, and the bind matrix, in any order of joints."""
     chosen = np.asarray(skin.influences, np.int64)
     return [skin.vertices, np.asarray(skin.joints, np.int64)[chosen], np.asarray(skin.inverse_bind)[chosen]]
 
 
-def _same_shapes(goal: Scene, reread: Scene, path: Path) -> bool:
-    """Return whether keys use the same shapes, in any order of the shapes; unused shapes are ignored."""
-    if path[:1] == ("nodes",) and path[2:] == ("morph",):
-        number = int(path[1])
-    elif len(path) == 5 and path[:3] == ("clips", 0, "channels") and path[4] == "morph":
-        number = int(path[3])
-    else:
-        return False
-    intended, actual = (_shapes_by_key(scene, number) for scene in (goal, reread))
-    return intended is not None and actual is not None and _NEAR.same(intended, actual)
-
-
 def _shapes_by_key(scene: Scene, number: int) -> list[object] | None:
     """Return for each key of a node's morph track: time, shape name and vertices; None if keys blend shapes."""
-    morph = scene.nodes[number].morph
-    track = (by_kind(scene.clips[0]) or {}).get((number, "morph")) if scene.clips else None
+    morph, track = scene.nodes[number].morph, _track(scene, number, "morph")
     if morph is None or track is None:
         return None
     weights = track.values.reshape(len(track.times), -1)
@@ -118,31 +100,29 @@ def _shapes_by_key(scene: Scene, number: int) -> list[object] | None:
     return [track.times, track.wrap, shapes, *(zeros if column is None else column for column in columns)]
 
 
+_AT_REST = {"position": "position", "rotation": "rotation_xyzw", "scale": "scale", "visible": "hidden"}
+"""fields of a node that tracks override, by the kind of track"""
+
+
 def is_overridden(scene: Scene, path: Path) -> bool:
     """Return whether other parts override a field: keys the rest transform, a node's name that of its mesh."""
-    if len(path) == 3 and path[0] in ("meshes", "cameras", "lights", "skins") and path[2] in ("name", "axes"):
-        return True
-    if path[:1] == ("nodes",) and path[2:] == ("name",) and scene.nodes[int(path[1])].kind is NodeKind.TARGET:
-        return True  # a target has the name of its camera or light
-    if len(path) != 3 or path[0] != "nodes" or not scene.clips:
-        return False
-    kind = {"position": "position", "rotation_xyzw": "rotation", "scale": "scale", "hidden": "visible"}.get(
-        str(path[2])
-    )
-    tracks = by_kind(scene.clips[0]) or {}
-    return kind is not None and (int(path[1]), kind) in tracks
+    match path:
+        case ("meshes" | "cameras" | "lights" | "skins", _, "name" | "axes"):
+            return True
+        case ("nodes", int(number), "name"):  # a target has the name of its camera or light
+            return scene.nodes[number].kind is NodeKind.TARGET
+        case ("nodes", int(number), str(name)):
+            return any(_track(scene, number, kind) is not None for kind, field in _AT_REST.items() if field == name)
+    return False
 
 
-def _repeats_rest_pose(after: Scene, reread: Scene, path: Path) -> bool:
+def _repeats_rest_pose(after: Scene, reread: Scene, number: int, kind: str) -> bool:
     """Return whether a new track only repeats the rest transform, which some formats store as a track."""
-    if len(path) != 5 or path[:3] != ("clips", 0, "channels"):
+    track, name = _track(reread, number, kind), _AT_REST.get(kind)
+    is_new = track is not None and _track(after, number, kind) is None
+    if name is None or kind == "visible" or track is None or not is_new or len(track.times) != 1:
         return False
-    node, kind = int(path[3]), str(path[4])
-    tracks, mine = by_kind(reread.clips[0]) or {}, by_kind(after.clips[0]) or {}
-    name = {"position": "position", "rotation": "rotation_xyzw", "scale": "scale"}.get(kind)
-    if name is None or (node, kind) in mine or len(tracks[node, kind].times) != 1:
-        return False
-    return _NEAR.same(np.asarray(getattr(after.nodes[node], name)), np.asarray(getattr(reread.nodes[node], name)))
+    return _NEAR.same(*(np.asarray(getattr(scene.nodes[number], name)) for scene in (after, reread)))
 
 
 def displaced(wanted: Scene, read: Scene, places: Mapping[int, int]) -> set[int]:

@@ -67,6 +67,12 @@ class Original(NamedTuple):
     since they would not change
     """
 
+    def unrenamed(self, scene: Scene, kind: str = "nodes") -> dict[int, int]:
+        """Return the nodes or materials of a scene that kept their name, and their original numbers."""
+        pairs = self.matching.nodes if kind == "nodes" else self.matching.materials
+        after, before = getattr(scene, kind), getattr(self.scene, kind)
+        return {new: old for new, old in pairs.items() if after[new].name == before[old].name}
+
 
 class Merged(NamedTuple):
     """A document with a merged edit."""

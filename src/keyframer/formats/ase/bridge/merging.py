@@ -65,12 +65,8 @@ class Merger(bridge.Merger[Options]):
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         document, links, matching = original.document, original.links, original.matching
-        before = original.scene.nodes
-        names = {
-            new: before[old].raw_name or b""
-            for new, old in matching.nodes.items()
-            if scene.nodes[new].name == before[old].name and before[old].raw_name
-        }
+        stored = {new: original.scene.nodes[old].raw_name for new, old in original.unrenamed(scene).items()}
+        names = {new: raw_name for new, raw_name in stored.items() if raw_name}
         known, new = matching.materials, max((place[0] for place in links.surfaces.values()), default=-1) + 1
         surfaces = {
             number: links.surfaces.get(known[number], (new, 0)) if number in known else (new + number, 0)

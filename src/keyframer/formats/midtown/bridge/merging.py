@@ -159,7 +159,7 @@ class _Writing:
 
     def __init__(self, scene: Scene, original: bridge.Original) -> None:
         self.scene, self.before, self.channels = scene, original.scene, original.links
-        self.options, self.matching, self.document = original.options, original.matching, original.document
+        self.original, self.options, self.matching = original, original.options, original.matching
         self.report = LossReport("midtown")
         posed = posed_channel(self.channels)
         if posed is None or not scene.clips or not self.matching.nodes:
@@ -196,7 +196,7 @@ class _Writing:
             columns = turned[node] if node in turned else stored[old]
             named[self.matching.key(node)] = np.unwrap(columns, axis=0) if old is None else columns
         rows = {id(self.posed): FrameTable(named, self.origins), **self._raw_rows()}
-        return Written(_with_rows(self.document, rows), self.report, reading=self._skeleton())
+        return Written(_with_rows(self.original.document, rows), self.report, reading=self._skeleton())
 
     def _raw_rows(self) -> dict[int, FrameTable]:
         """Return channels that move no bones, by their offset in the file."""
@@ -218,8 +218,7 @@ class _Writing:
         given = skeleton_of(self.options)
         count = len(self.before.nodes)
         skeleton = default_rig(count) if given is None or len(given.bones) != count else given
-        given_names, old_names = ([node.name for node in scene.nodes] for scene in (self.scene, self.before))
-        same = {node: old for node, old in self.matching.nodes.items() if given_names[node] == old_names[old]}
+        same = self.original.unrenamed(self.scene)
         names = BoneNames(self.scene, self.report, [skeleton.bones[old].name for old in same.values()])
         bones = []
         for node, parent, old in zip(self.bones, self.parents, self.olds, strict=True):

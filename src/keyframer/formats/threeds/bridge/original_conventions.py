@@ -130,16 +130,11 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
     ids = {new: before.nodes[old].file_id for new, old in {**matching.nodes, **matching.instead}.items()}
     numbers = {new: number for new, number in ids.items() if number is not None}
     known = [node.file_id for node in before.nodes if node.file_id is not None]
-    names = {
-        new: _stored_name(links, before, old)
-        for new, old in matching.nodes.items()
-        if scene.nodes[new].name == before.nodes[old].name or scene.nodes[new].kind is NodeKind.TARGET
-    }
-    paints = {
-        new: before.materials[old].raw_name or b""
-        for new, old in matching.materials.items()
-        if scene.materials[new].name == before.materials[old].name and before.materials[old].raw_name
-    }
+    targets = {new: old for new, old in matching.nodes.items() if scene.nodes[new].kind is NodeKind.TARGET}
+    unrenamed = {**original.unrenamed(scene), **targets}
+    names = {new: _stored_name(links, before, old) for new, old in unrenamed.items()}
+    stored = {new: before.materials[old].raw_name for new, old in original.unrenamed(scene, "materials").items()}
+    paints = {new: raw_name for new, raw_name in stored.items() if raw_name}
     for new in matching.nodes:
         if scene.nodes[new].scale_axes_xyzw is not None:
             raise CannotMerge("scale_axes_xyzw of nodes")

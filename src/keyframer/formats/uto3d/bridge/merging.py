@@ -131,22 +131,19 @@ def _writer_layout(document: Document) -> str:
 
 
 def _conventions(scene: Scene, original: bridge.Original) -> OriginalConventions:
-    document, before, options, matching = original.document, original.scene, original.options, original.matching
+    document, options, matching = original.document, original.options, original.matching
     records, paints, controllers = original.links
     main = document.first(Main)
+    same_names = original.unrenamed(scene, "materials")
     return OriginalConventions(
         records={new: records[old] for new, old in matching.nodes.items()},
         ids={new: records[old].id for new, old in {**matching.nodes, **matching.instead}.items()},
         controllers={(controller.owner_id, controller.type): controller.id for controller in reversed(controllers)},
         materials={
-            new: (paints[old].name if scene.materials[new].name == before.materials[old].name else b"", paints[old].id)
+            new: (paints[old].name if new in same_names else b"", paints[old].id)
             for new, old in matching.materials.items()
         },
-        names={
-            new: records[old].name
-            for new, old in matching.nodes.items()
-            if scene.nodes[new].name == before.nodes[old].name
-        },
+        names={new: records[old].name for new, old in original.unrenamed(scene).items()},
         taken=tuple(records[old].name for old in matching.nodes.values()),
         next_id=max((record.id for record in [*records, *controllers]), default=0) + 1,
         next_material=max((*(material.id for material in paints), *_named_materials(document)), default=0) + 1,
