@@ -60,10 +60,11 @@ def write_mesh(
 
 def _face_flags(mesh: Mesh, piece: MeshPiece, reverse: bool) -> Array:
     """Return visible edges, stored as CA, BC, AB; all edges if the mesh has no flags."""
-    for flags in put_fields(mesh, EDGES):
-        stored = flags[piece.faces]
-        return TURNED_EDGES[stored] if reverse else stored  # A, C, B: the first edge becomes the last
-    return np.full(len(piece.faces), 7)
+    stored = put_fields(mesh, EDGES)
+    if not stored:
+        return np.full(len(piece.faces), 7)
+    flags = stored[0][piece.faces]
+    return TURNED_EDGES[flags] if reverse else flags  # A, C, B: the first edge becomes the last
 
 
 def write_camera(camera: Camera, position: Floats, target: Floats) -> r.Camera:
