@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from keyframer.wire.gc_paused import GcPaused
+from keyframer.formats.guard import GcPaused
 
 MOST_RATIO = 2.5
 """for twice as much"""

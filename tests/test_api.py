@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import keyframer
-from keyframer.formats import format_by_name
-from keyframer.formats.foreign_files import describe_foreign_file
+from keyframer.formats import describe_foreign_file, format_by_name
 from keyframer.formats.threeds import records
 from tests.samples import FOLDER, sample_files, unhex
 
@@ -242,7 +241,7 @@ class TestDetect:
 
     @pytest.mark.parametrize("data", [b"", b"\xf0", b"\xff" * 600, bytes(600)])
     def test_a_stranger_without_a_face_gets_no_name(self, data: bytes) -> None:
-        assert describe_foreign_file(data, len(data)) is None
+        assert describe_foreign_file(data) is None
 
 
 def test_every_public_function_is_documented() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from keyframer.cli import main as keyframer
 from keyframer.exchange.opening import read
-from keyframer.formats import write
+from keyframer.formats.document import write
 from keyframer.formats.threeds.records import RotationTrack
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import keyframer
-from keyframer.exchange import KEY_STYLES
+from keyframer.exchange.gltf import KEY_STYLES
 from keyframer.exchange.gltf.write import GltfOptions, export
 from keyframer.exchange.gltf.write.asset import glb_parts
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
     from keyframer.curves import Track as Keys
     from keyframer.errors import FormatError
-    from keyframer.exchange import convert, save
     from keyframer.exchange.opening import load, read
-    from keyframer.formats import Detection, Format, decode, detect, encode, supported_formats, write
-    from keyframer.formats.document import Document
+    from keyframer.exchange.saving import convert, save
+    from keyframer.formats import Detection, Format, detect, supported_formats
+    from keyframer.formats.document import Document, decode, encode, write
     from keyframer.issues import Issue, IssueLog, Severity
     from keyframer.limits import Limits
     from keyframer.posing import Playback, Pose, Rig, pose
@@ -61,56 +61,27 @@ if TYPE_CHECKING:
     from keyframer.viewer import view
 
 _MODULES = {
-    "Keys": "keyframer.curves",  # another name of Track: keys are its columns
-    "Camera": "keyframer.scene",
-    "Channel": "keyframer.scene",
-    "Clip": "keyframer.scene",
-    "Detection": "keyframer.formats",
-    "Document": "keyframer.formats.document",
-    "Environment": "keyframer.scene",
-    "Format": "keyframer.formats",
-    "FormatError": "keyframer.errors",
-    "Handedness": "keyframer.scene",
-    "Interpolation": "keyframer.curves",
-    "Issue": "keyframer.issues",
-    "IssueLog": "keyframer.issues",
-    "Light": "keyframer.scene",
-    "LightType": "keyframer.scene",
-    "Limits": "keyframer.limits",
-    "LossReport": "keyframer.scene.loss_report",
-    "Material": "keyframer.scene",
-    "Mesh": "keyframer.scene",
-    "Morph": "keyframer.scene",
-    "Node": "keyframer.scene",
-    "NodeKind": "keyframer.scene",
-    "Playback": "keyframer.posing",
-    "Pose": "keyframer.posing",
-    "RawChannel": "keyframer.scene",
-    "Report": "keyframer.checking",
-    "Rig": "keyframer.posing",
-    "RotationForm": "keyframer.curves",
-    "Scene": "keyframer.scene",
-    "Severity": "keyframer.issues",
-    "Skin": "keyframer.scene",
-    "Space": "keyframer.scene",
-    "TextureMap": "keyframer.scene",
-    "Track": "keyframer.curves",
-    "Wrap": "keyframer.curves",
-    "check": "keyframer.checking",
-    "compile_track": "keyframer.curves",
-    "convert": "keyframer.exchange",
-    "decode": "keyframer.formats",
-    "detect": "keyframer.formats",
-    "encode": "keyframer.formats",
-    "load": "keyframer.exchange.opening",
-    "pose": "keyframer.posing",
-    "read": "keyframer.exchange.opening",
-    "render": "keyframer.rendering",
-    "save": "keyframer.exchange",
-    "supported_formats": "keyframer.formats",
-    "view": "keyframer.viewer",
-    "write": "keyframer.formats",
+    name: module
+    for module, names in (
+        ("checking", ("Report", "check")),
+        ("curves", ("Interpolation", "Keys", "RotationForm", "Track", "Wrap", "compile_track")),
+        ("errors", ("FormatError",)),
+        ("exchange.opening", ("load", "read")),
+        ("exchange.saving", ("convert", "save")),
+        ("formats", ("Detection", "Format", "detect", "supported_formats")),
+        ("formats.document", ("Document", "decode", "encode", "write")),
+        ("issues", ("Issue", "IssueLog", "Severity")),
+        ("limits", ("Limits",)),
+        ("posing", ("Playback", "Pose", "Rig", "pose")),
+        ("rendering", ("render",)),
+        ("scene", ("Camera", "Channel", "Clip", "Environment", "Handedness", "Light", "LightType", "Material", "Mesh")),
+        ("scene", ("Morph", "Node", "NodeKind", "RawChannel", "Scene", "Skin", "Space", "TextureMap")),
+        ("scene.loss_report", ("LossReport",)),
+        ("viewer", ("view",)),
+    )
+    for name in names
 }
+"""public names, each with its module"""
 
 __all__ = [
     "Camera",
@@ -167,14 +138,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    module_name = _MODULES.get(name)
-    if module_name is None:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(module_name), "Track" if name == "Keys" else name)
+    value = _attribute(_MODULES[name], "Track" if name == "Keys" else name)  # the keys of a track are its columns
     globals()[name] = value
     return value
+
+
+def _attribute(module: str, name: str) -> Any:
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{module}"), name)
 
 
 def __dir__() -> list[str]:
@@ -182,12 +156,12 @@ def __dir__() -> list[str]:
 
 
 _NOTEBOOK_FORMATTERS = {
-    ("keyframer.scene.scene", "Scene"): ("keyframer.rendering.notebook_picture", "scene_html"),
-    ("keyframer.posing.pose", "Pose"): ("keyframer.rendering.notebook_picture", "pose_html"),
-    ("keyframer.scene.clip", "Clip"): ("keyframer.inspecting.notebook_tables", "clip_html"),
-    ("keyframer.scene.clip", "Channel"): ("keyframer.inspecting.notebook_tables", "channel_html"),
-    ("keyframer.curves.track", "Track"): ("keyframer.inspecting.notebook_tables", "track_html"),
-    ("keyframer.formats.document", "Document"): ("keyframer.inspecting.notebook_tables", "document_html"),
+    ("keyframer.scene.scene", "Scene"): ("rendering.notebook_picture", "scene_html"),
+    ("keyframer.posing.pose", "Pose"): ("rendering.notebook_picture", "pose_html"),
+    ("keyframer.scene.clip", "Clip"): ("inspecting.notebook_tables", "clip_html"),
+    ("keyframer.scene.clip", "Channel"): ("inspecting.notebook_tables", "channel_html"),
+    ("keyframer.curves.track", "Track"): ("inspecting.notebook_tables", "track_html"),
+    ("keyframer.formats.document", "Document"): ("inspecting.notebook_tables", "document_html"),
 }
 """classes that notebooks show with a picture or a curve, and the functions that draw them"""
 
@@ -196,18 +170,8 @@ def load_ipython_extension(shell: Any) -> None:
     """Register the pictures with IPython. Importing this package in a notebook calls it, and so does ``%load_ext
     keyframer``. Modules are loaded when something is shown."""
     html = shell.display_formatter.formatters["text/html"]
-    for (module, name), (module_name, function) in _NOTEBOOK_FORMATTERS.items():
-        html.for_type_by_name(module, name, _html_formatter(module_name, function))
-
-
-def _html_formatter(module_name: str, function: str) -> Any:
-    def show(value: object) -> str:
-        from importlib import import_module
-
-        text: str = getattr(import_module(module_name), function)(value)
-        return text
-
-    return show
+    for (module, name), formatter in _NOTEBOOK_FORMATTERS.items():
+        html.for_type_by_name(module, name, lambda value, formatter=formatter: _attribute(*formatter)(value))
 
 
 _shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None

@@ -8,7 +8,11 @@ docs/decisions/0009-quick-readers.md.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import inspect
+import textwrap
+from itertools import pairwise
 from operator import attrgetter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -209,11 +213,6 @@ def documented(cls: type[T]) -> type[T]:
 
 def field_meanings(cls: type[Any]) -> dict[str, tuple[str, str]]:
     """Return type and meaning of each public field in order; empty if the source is not available."""
-    import ast
-    import inspect
-    import textwrap
-    from itertools import pairwise
-
     try:
         (declared,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
     except (OSError, TypeError, SyntaxError):

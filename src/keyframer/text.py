@@ -56,9 +56,9 @@ def shortened(text: str, most: int) -> str:
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """Return ``; did you mean 'Rotor'?`` if one of the known names is close to the wrong one, else an empty text."""
     from difflib import get_close_matches
-    from itertools import islice
 
-    names = {name.lower(): name for name in islice(known, _COMPARED) if len(name) <= _COMPARED_LENGTH}
+    candidates = [name for name, _ in zip(known, range(_COMPARED), strict=False) if len(name) <= _COMPARED_LENGTH]
+    names = {name.lower(): name for name in candidates}
     typed = wrong.lower()[:_COMPARED_LENGTH]
     longer = [name for name in names if typed and name.startswith(typed)][:1]
     close = longer or get_close_matches(typed, names, n=1, cutoff=0.6)

@@ -208,9 +208,10 @@ def test_typing_is_avoided_only_where_identify_starts() -> None:
 
 
 RARELY_USED = {
-    "keyframer.fields",  # parses source, for help() alone
     "keyframer.cli.convert",  # most files are converted as they are, without operations
-    "keyframer.wire.record",  # makes a dataclass where somebody asks a record for its fields
+    "keyframer.cli.scene_loading",  # most files have one clip
+    "keyframer.exchange.opening",  # documents are read without scenes
+    "keyframer.textures.pillow",  # optional
 }
 """modules that load something only for a rare request"""
 
@@ -225,15 +226,47 @@ def _lazily_imported(path: Path) -> set[str]:
 
 
 def test_imports_stand_at_the_top_unless_identify_or_the_batch_driver_would_pay(tmp_path: Path) -> None:
-    """Both start without numpy. Everything else is loaded by its command; Pillow is optional."""
+    """Both start without numpy. Everything else is loaded by its command."""
     lean = _loaded_by(IDENTIFY) | _loaded_by([["batch", "check", "examples/windmill.3ds", "-o", str(tmp_path)]])
     lean |= RARELY_USED
     lazy = {_module_name(path): _lazily_imported(path) for path in HOUSE.rglob("*.py")}
     assert "keyframer.files" in lazy["keyframer.cli.inputs"]
-    beyond = {name: imports for name, imports in lazy.items() if name not in lean}
-    assert {
-        name: kept for name, imports in beyond.items() if (kept := imports - {"PIL", "keyframer.textures.pillow"})
-    } == {}
+    assert {name: imports for name, imports in lazy.items() if imports and name not in lean} == {}
+
+
+INSIDE_A_PACKAGE = {
+    "keyframer.cli.batch_options": {"keyframer.cli"},  # the renderer
+    "keyframer.exchange.opening": {"keyframer.exchange.memory_files"},  # scenes
+    "keyframer.formats.contract": {"keyframer.formats.guard", "keyframer.formats._saving"},  # numpy, scenes
+}
+"""imports inside functions that stay in one package, and what they load"""
+
+
+def test_imports_inside_functions_cross_the_border_of_a_package() -> None:
+    """The `__init__` of a package is its border. Standard modules are loaded late where `identify` can do without."""
+    inside = {}
+    for path in HOUSE.rglob("*.py"):
+        package = _module_name(path).rpartition(".")[0]
+        names = {name for name in _lazily_imported(path) if name in (package, f"{package}.{name.rpartition('.')[2]}")}
+        if path.name != "__init__.py" and package != "keyframer" and names:  # there every module is a room
+            inside[_module_name(path)] = names
+    assert inside == INSIDE_A_PACKAGE
+
+
+def test_imports_inside_functions_are_few() -> None:
+    """Half of them are the parts of the formats, which their classes load on first use."""
+    count = 0
+    for path in HOUSE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        lines = {
+            node.lineno
+            for function in functions
+            for node in ast.walk(function)
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+        }
+        count += len(lines)
+    assert count < 100
 
 
 FOUND_BY_NAME = {
@@ -290,7 +323,6 @@ def test_nothing_is_imported_late_that_every_start_loads() -> None:
     }
     assert late == {
         "keyframer.cli imports keyframer.cli.identify",  # the parser is loaded for all other commands
-        "keyframer.cli.batch imports keyframer.cli",  # modules of its subcommands
         "keyframer.cli.batch_options imports keyframer.cli",  # the renderer
         "keyframer.exchange imports keyframer.exchange",  # stage archives
     }

@@ -13,6 +13,7 @@ resuming; ``keyframer batch`` is its command.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,8 +64,6 @@ def __getattr__(name: str) -> Any:
     module_name = _MODULES.get(name)
     if module_name is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
     value = getattr(import_module(f"{__name__}.{module_name}"), name)
     globals()[name] = value
     return value

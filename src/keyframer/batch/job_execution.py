@@ -14,6 +14,7 @@ from keyframer.batch.operations import OPERATIONS
 from keyframer.batch.worker import DeferredAnswer
 from keyframer.errors import FormatError, reason_of
 from keyframer.files import running
+from keyframer.limits import Budget, limits_of
 
 if TYPE_CHECKING:
     from keyframer.batch.operations.outputs import Output
@@ -72,7 +73,6 @@ def _record_failure(result: Result, act: Callable[[], None]) -> None:
 
 def _perform(job: Job, result: Result, outputs: list[Output]) -> None:
     from keyframer.batch.operations.job_input import JobInput
-    from keyframer.limits import Budget, limits_of
 
     operation = OPERATIONS.get(job.operation)
     if operation is None:

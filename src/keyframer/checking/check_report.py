@@ -91,6 +91,11 @@ class Report:
         wanted = Severity[severity.upper()]
         return sum(count for (_, counted), count in self.issues.counts_by_severity.items() if counted is wanted)
 
+    def fails(self, fail_on: str) -> bool:
+        """Return whether the file cannot be read, or has an issue of this severity or a higher one."""
+        worst = self.issues.worst()
+        return not self.readable or (worst is not None and worst >= Severity[fail_on.upper()])
+
     def in_pass(self, name: str) -> list[Issue]:
         """Return the listed issues of one pass."""
         return [issue for issue in self.issues if pass_of(issue.code) == name]

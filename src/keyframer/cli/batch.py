@@ -6,7 +6,7 @@ import argparse
 
 from keyframer.batch.defaults import LEDGER, MEMORY, SECONDS
 from keyframer.batch.operations import OPERATIONS
-from keyframer.cli import batch_inputs, batch_options, batch_report, operation_options
+from keyframer.cli import batch_inputs, batch_options, batch_report, batch_run, reading_options
 
 ABOUT = """Run convert, check, info, identify or thumbnail on many files.
 
@@ -75,7 +75,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     )
     workers.add_argument(
         "--time-limit",
-        type=operation_options.number(0.1, 1e7),
+        type=reading_options.number(0.1, 1e7),
         default=SECONDS,
         metavar="SECONDS",
         help=f"time limit per file (default: {SECONDS:g})",
@@ -103,6 +103,4 @@ def _count(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    from keyframer.cli import batch_run
-
     return batch_run.run(options)

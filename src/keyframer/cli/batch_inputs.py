@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from keyframer.batch import InputFile, storage
 from keyframer.batch.output_names import safe_relative
 from keyframer.batch.storage import is_url
+from keyframer.cli import inputs
 from keyframer.cli.batch_options import wanted_endings
 from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, WalkedFile, inputs_of
 from keyframer.cli.messages import as_format_error
@@ -19,24 +20,14 @@ _GLOB = "*?["
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    inputs = parser.add_argument_group("inputs")
-    inputs.add_argument(
-        "files",
-        nargs="*",
-        metavar="IN",
-        help="a folder, a file, a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or a URL such as s3://bucket/models",
-    )
-    inputs.add_argument(
-        "-r", "--recursive", action="store_true", help="accepted for compatibility; batch always recurses"
-    )
-    inputs.add_argument(
-        "--all-files", action="store_true", help="take every file, not only those with the extension of a known format"
-    )
-    inputs.add_argument(
-        "--files-from", metavar="LIST", help="read names from a file, one per line (or separated by NUL); - for stdin"
+    group = inputs.add_arguments(
+        parser,
+        "IN",
+        "a folder, a file, a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or a URL such as s3://bucket/models",
+        "accepted for compatibility; batch always recurses",
     )
     for option, verb in (("--include", "take only"), ("--exclude", "leave out")):
-        inputs.add_argument(
+        group.add_argument(
             option,
             action="append",
             default=[],

@@ -7,12 +7,12 @@ import os
 from dataclasses import fields
 from typing import Any
 
-from keyframer.cli import inputs, operation_options, reading_options, record_output, scene_loading, shared_arguments
+from keyframer.cli import inputs, operation_options, reading_options, shared_arguments
 
 
 def add_arguments(parser: argparse.ArgumentParser, operation: str) -> None:
     if operation in ("convert", "thumbnail"):
-        scene_loading.add_arguments(parser)
+        reading_options.add_scene_arguments(parser)
     elif operation != "identify":
         reading_options.add_arguments(parser)
     adders = {"convert": _convert, "check": _check, "info": _info, "thumbnail": _thumbnail}
@@ -23,24 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser, operation: str) -> None:
 def _convert(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("convert")
     group.add_argument("--to", metavar="ID", help="format to write, as for keyframer convert (default: gltf)")
-    group.add_argument(
-        "--dialect", metavar="NAME", help="layout to write; for glTF binary (.glb, default) or text (.gltf and .bin)"
-    )
-    group.add_argument(
-        "--write", action="append", default=[], metavar="NAME=VALUE", help="an option of the output format"
-    )
-    group.add_argument(
-        "--max-error",
-        type=operation_options.share,
-        metavar="X",
-        help="largest error of fitted motion, as for keyframer convert",
-    )
-    operation_options.add_keys(group)
-    operation_options.add_models(group)
-    group.add_argument("--core-only", action="store_true", help="write glTF without extensions")
-    group.add_argument(
-        "--unit", type=operation_options.unit, metavar="LENGTH", help="length of a unit, as for keyframer convert"
-    )
+    operation_options.add_writing(group)
     operation_options.add_arguments(parser)
     shared_arguments.add_textures(parser)
 
@@ -52,7 +35,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
 def _info(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("info")
     shared_arguments.add_table(group)
-    record_output.add_encoding(parser)
+    shared_arguments.add_encoding(parser)
     shared_arguments.add_textures(parser)
 
 
@@ -83,7 +66,7 @@ def options_of(options: argparse.Namespace) -> dict[str, Any]:
         values["salvage"] = options.salvage
     if options.operation == "convert":
         values |= {"to": options.to, "fps": options.fps, "steps": _steps(options)}
-        values["write"] = scene_loading.pairs_of(options.write, "--write")
+        values["write"] = reading_options.pairs_of(options.write, "--write")
     if options.operation == "thumbnail":
         values |= {"clip": options.clip, **_picture(options)}
     return {name: value for name, value in values.items() if value not in (None, False, [], {})}
@@ -91,10 +74,10 @@ def options_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def _scene(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the bridge; for convert the exporter applies ``--fps``."""
-    values = dict(scene_loading.options_of(options))
+    values = dict(reading_options.options_of(options))
     if options.operation == "convert" and options.fps is not None:
         del values["fps"]
-    for name in scene_loading.COMPANIONS:
+    for name in reading_options.COMPANIONS:
         if isinstance(values.get(name), str):
             values[name] = os.path.abspath(str(values[name]))
     return values

@@ -24,7 +24,7 @@ from keyframer.batch.resumable_run import InputFile, ResumableRun
 from keyframer.cli import batch_inputs, batch_options, batch_report
 from keyframer.cli.exit_handling import FINDINGS as EXIT_FINDINGS
 from keyframer.cli.exit_handling import INPUTS_FAILED, INTERRUPTED, SUCCESS
-from keyframer.cli.messages import detail, failure, note, shown_name
+from keyframer.cli.messages import StatusLine, detail, failure, note, shown_name
 from keyframer.cli.output_targets import output_errors
 from keyframer.errors import FormatError
 from keyframer.files import check_output, note_input
@@ -35,10 +35,11 @@ _EVERY = 0.2
 
 
 class Progress:
-    """One line on stderr that is overwritten; nothing if stderr is not a terminal, or with ``-q``."""
+    """The progress of a batch, in one line on stderr."""
 
     def __init__(self, options: argparse.Namespace, total: int) -> None:
-        self._on = not options.quiet and sys.stderr.isatty()
+        self._line = StatusLine(options)
+        self.clear = self._line.clear
         self._total = total
         self._start = time.monotonic()
         self._next = self._start + _EVERY
@@ -46,19 +47,9 @@ class Progress:
     def show(self, finished: int, worked: int, failed: int) -> None:
         """Update the line. ``worked`` is the number of finished files that were not skipped, for the rate."""
         now = time.monotonic()
-        if not self._on or now < self._next:
-            return
-        self._next = now + _EVERY
-        print(
-            f"\r\x1b[K{progress_line(self._total, finished, worked, failed, now - self._start)}",
-            end="",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    def clear(self) -> None:
-        if self._on:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        if now >= self._next:
+            self._next = now + _EVERY
+            self._line.show(progress_line(self._total, finished, worked, failed, now - self._start))
 
     @property
     def seconds(self) -> float:

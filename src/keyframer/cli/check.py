@@ -8,12 +8,11 @@ import sys
 from keyframer.catalogue import CATALOGUE
 from keyframer.checking import Report, check_opened, unreadable
 from keyframer.checking.check_report import COLUMNS, SCHEMA, SCHEMA_VERSION, report_record, truncated_text, unlisted
-from keyframer.cli import inputs, reading_options, record_output, shared_arguments
+from keyframer.cli import inputs, reading_options, record_output, scene_loading, shared_arguments
 from keyframer.cli.exit_handling import FINDINGS, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import as_format_error, is_not_about_content, note, shown_name
 from keyframer.exchange import reader_by_name
-from keyframer.issues import Severity
 from keyframer.text import counted, did_you_mean
 
 ABOUT = """List everything that is wrong with a file.
@@ -53,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         with reading_options.budget_for(options, item):
             report = _check(item, options).restricted(options.only, options.ignore)
         checked += 1
-        if _fails(report, options.fail_on):
+        if report.fails(options.fail_on):
             failed += 1
             code = FINDINGS
         if options.format == "pretty":
@@ -78,17 +77,12 @@ def _refuse_unknown_codes(options: argparse.Namespace) -> None:
 def _check(item: Input, options: argparse.Namespace) -> Report:
     """Return the report on an input, even if it cannot be read."""
     try:
-        opened = reading_options.open_input(item, options)
+        opened = scene_loading.open_input(item, options)
     except reading_options.READ_FAILURES as error:
         return unreadable(
             as_format_error(error), None if options.from_format is None else reader_by_name(options.from_format)
         )
     return check_opened(opened)
-
-
-def _fails(report: Report, fail_on: str) -> bool:
-    worst = report.issues.worst()
-    return not report.readable or (worst is not None and worst >= Severity[fail_on.upper()])
 
 
 def _rows(records: record_output.Records, name: str, report: Report) -> None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from hashlib import sha256
 from typing import Any
 
 from keyframer.cli import inputs, operation_options, reading_options, scene_loading, shared_arguments, texture_options
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
-from keyframer.cli.messages import detail, error_record, failure, note, shown_name
+from keyframer.cli.messages import StatusLine, detail, error_record, failure, note, shown_name
 from keyframer.cli.output_targets import STDOUT, Targets, check_file, output_errors, refused, write_text
 from keyframer.errors import FormatError
-from keyframer.exchange import EXPORTERS, Exporter, exporter_for, save
+from keyframer.exchange import EXPORTERS, Exporter, exporter_for
 from keyframer.exchange.gltf.write.images import Pictures, no_images
 from keyframer.exchange.opening import OpenedFile, source_note
+from keyframer.exchange.saving import save
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.text import safe_text
@@ -53,45 +53,16 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    scene_loading.add_arguments(parser)
+    reading_options.add_scene_arguments(parser)
     output = parser.add_argument_group("output (the last name is OUT, unless -o is given)")
     output.add_argument("-o", "--output", metavar="OUT", help="a file, a folder, or a suffix such as .glb")
     output.add_argument("-f", "--force", action="store_true", help="overwrite existing files")
     ids = [known.name for known in EXPORTERS]
-    dialects = "; ".join(f"{known.name}: {', '.join(known.dialects)}" for known in EXPORTERS if known.dialects)
     output.add_argument(
         "--to", metavar="ID", choices=ids, help=f"format to write, if the name of OUT does not decide: {', '.join(ids)}"
     )
-    output.add_argument(
-        "--dialect",
-        metavar="NAME",
-        help=f"layout to write; {dialects} (see docs/converting.md)",
-    )
-    output.add_argument(
-        "--write",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the output format, such as fps=24 (see docs/converting.md)",
-    )
     output.add_argument("--report", metavar="FILE", help="write the losses of every file as JSON; - for stdout")
-    output.add_argument(
-        "--max-error",
-        type=operation_options.share,
-        metavar="X",
-        help="largest error of fitted motion, as a fraction of the size of the scene (default: 1e-4, which also allows "
-        "rotations an error of 0.01 degrees; both scale together)",
-    )
-    operation_options.add_keys(output)
-    operation_options.add_models(output)
-    output.add_argument("--core-only", action="store_true", help="write glTF without extensions")
-    output.add_argument(
-        "--unit",
-        type=operation_options.unit,
-        metavar="LENGTH",
-        help="length of a unit: a number of metres, or mm, cm, m, km, inch, foot, or file for the unit of the file "
-        "(default: numbers are not scaled)",
-    )
+    operation_options.add_writing(output)
     operation_options.add_arguments(parser)
     shared_arguments.add_textures(parser)
 
@@ -120,18 +91,18 @@ def run(options: argparse.Namespace) -> int:
     try:
         extension = exporter.extension(options.dialect)
         operation_options.cut_of(options)
-        options.written = exporter.options_from_text(scene_loading.pairs_of(options.write, "--write"))
+        options.written = exporter.options_from_text(reading_options.pairs_of(options.write, "--write"))
     except ValueError as error:
         options.parser.error(str(error))
     records: list[dict[str, object]] = []
     code = SUCCESS
-    progress = Progress(options)
-    for item in inputs.inputs_of(options, _input_extensions(exporter)):
-        progress.show(item.name)
+    progress = StatusLine(options)
+    for done, item in enumerate(inputs.inputs_of(options, _input_extensions(exporter))):
+        progress.show(f"{done} done, {shown_name(item.name)[-60:]}")
         try:
             with reading_options.budget_for(options, item):
                 path, report = _convert(item, options, target)
-        except (*scene_loading.LOAD_FAILURES, MemoryError) as error:
+        except (*reading_options.LOAD_FAILURES, MemoryError) as error:
             progress.clear()
             code = INPUTS_FAILED
             failure(item.name, error)
@@ -196,17 +167,9 @@ def _gltf_options(
     options: argparse.Namespace, fps: float | None, source: TextureSource | None, about: dict[str, object]
 ) -> dict[str, Any]:
     """Return the options of the glTF exporter. Images come from the folder of the file and from ``--texture-path``."""
-    chosen: dict[str, Any] = {"source": about}
-    if options.core_only:
-        chosen["core_only"] = True
-    chosen["images"] = no_images if source is None else Pictures(source)
-    if options.unit is not None:
-        chosen["unit"] = options.unit
-    if options.keys is not None:
-        chosen["keys"] = options.keys
-    if fps is not None:
-        chosen["fps"] = fps
-    return chosen
+    given = {"core_only": options.core_only or None, "unit": options.unit, "keys": options.keys, "fps": fps}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return chosen | {"source": about, "images": no_images if source is None else Pictures(source)}
 
 
 def _source(item: Input, opened: OpenedFile) -> dict[str, object]:
@@ -222,20 +185,3 @@ def _write_report(options: argparse.Namespace, records: list[dict[str, object]])
         failure(options.report, error)
         return False
     return True
-
-
-class Progress:
-    """Shows the current file and the number of finished ones, on a terminal only."""
-
-    def __init__(self, options: argparse.Namespace) -> None:
-        self._on = not options.quiet and sys.stderr.isatty()
-        self._done = 0
-
-    def show(self, name: str) -> None:
-        if self._on:
-            print(f"\r\x1b[K{self._done} done, {shown_name(name)[-60:]}", end="", file=sys.stderr, flush=True)
-        self._done += 1
-
-    def clear(self) -> None:
-        if self._on:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -45,7 +45,7 @@ _SHOWN = 40
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs=2, metavar="FILE", help="a file, ARCHIVE!/MEMBER, or - for stdin")
-    scene_loading.add_arguments(parser)
+    reading_options.add_scene_arguments(parser)
     what = parser.add_argument_group("what to compare")
     add_clip(what)
     what.add_argument(
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     if options.plot is not None and os.path.splitext(options.plot)[1].lower() not in (".svg", ".png"):
         options.parser.error("--plot needs a name that ends in .svg or .png")
     try:
-        scene_loading.options_of(options)
+        reading_options.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
     records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="comparisons")
@@ -159,7 +159,7 @@ def _scenes(
     for item, file in zip(items, opened, strict=True):
         try:
             scenes.append(scene_loading.scene_of_opened(item, file, options))
-        except scene_loading.LOAD_FAILURES as error:
+        except reading_options.LOAD_FAILURES as error:
             note(options, f"{item.name}: the motion is not compared: {one_line(error)}")
             return None, True
     return (scenes[0], scenes[1]), False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from keyframer.cli import inputs, output_targets, reading_options
+from keyframer.cli import inputs, output_targets, reading_options, scene_loading
 from keyframer.cli.inputs import Input
 from keyframer.inspecting.text_dump import dump_parts
 
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     target = output_targets.Targets(options, lambda name: f"{name}.json")
 
     def dump(item: Input) -> Iterable[str]:
-        return dump_parts(reading_options.open_input(item, options).document, offsets=not options.no_offsets)
+        return dump_parts(scene_loading.open_input(item, options).document, offsets=not options.no_offsets)
 
     return output_targets.write_each(
         options, target, inputs.inputs_of(options), dump, "file", reading_options.READ_FAILURES

@@ -89,12 +89,7 @@ def run(options: argparse.Namespace) -> int:
         elif options.format in ("csv", "md"):
             records.row([getattr(identity, column) for column in COLUMNS])
         else:
-            records.json(
-                {
-                    key: safe_text(value) if isinstance(value, str) else value
-                    for key, value in identity.as_dict().items()
-                }
-            )
+            records.json(identity.record())
     records.close()
     return code
 

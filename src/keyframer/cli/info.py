@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from keyframer.checking import check_opened
-from keyframer.cli import inputs, reading_options, record_output, shared_arguments, texture_options
+from keyframer.cli import inputs, reading_options, record_output, scene_loading, shared_arguments, texture_options
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, error_record, failure, note, one_line, shown_name
@@ -17,10 +17,11 @@ from keyframer.inspecting.document_tables import (
     SCHEMA_VERSION,
     Summary,
     file_tables,
+    info_record,
     summary_of,
     summary_table,
 )
-from keyframer.inspecting.tables import aligned, json_rows, json_value, markdown, markdown_cell
+from keyframer.inspecting.tables import aligned, markdown, markdown_cell
 from keyframer.text import counted, safe_text
 
 ABOUT = """Summarise a file in one screen, or show its tables.
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared_arguments.add_table(parser)
     parser.add_argument("--all", action="store_true", help="show all tables")
     shared_arguments.add_textures(parser)
-    record_output.add_encoding(parser)
+    shared_arguments.add_encoding(parser)
     record_output.add_arguments(parser)
 
 
@@ -84,10 +85,7 @@ def run(options: argparse.Namespace) -> int:
             if all(table.name != name for table in shown):
                 note(options, f"{item.name}: no table {name!r} (available: {_table_list(tables)})")
         if options.format in ("json", "jsonl"):
-            rows = {table.name: json_rows(table, options.encoding) for table in shown}
-            summary = {name: json_value(value, options.encoding) for name, value in facts.items()}
-            head = {"file": safe_text(item.name), "format": facts["format"], "size": facts["size"]}
-            records.json({**head, "summary": summary, "tables": rows})
+            records.json(info_record(item.name, facts, shown, options.encoding))
         elif options.format == "csv" and not in_tables:
             records.row([item.name, *(facts[name] for name in COLUMNS), None])
         elif options.format == "csv":
@@ -112,7 +110,7 @@ def _table_list(tables: list[Table]) -> str:
 
 def _summary_and_tables(item: Input, options: argparse.Namespace) -> tuple[Summary, list[Table]]:
     """Return the summary and all tables of an input."""
-    opened = reading_options.open_input(item, options)
+    opened = scene_loading.open_input(item, options)
     _, tables = file_tables(opened, options.encoding, texture_options.finder_for(item, options))
     checked = check_opened(opened)
     counts = {"errors": checked.count("error"), "warnings": checked.count("warning")}

@@ -12,7 +12,7 @@ import sys
 from keyframer.cli.messages import note
 from keyframer.errors import FormatError
 from keyframer.exchange import IMPORTERS, importer_for
-from keyframer.formats import COMPANION_ENDINGS, FORMATS
+from keyframer.formats import COMPANION_ENDINGS, FORMATS, is_apple_double
 from keyframer.formats.contract import HEAD_SIZE, companion_names
 from keyframer.text import counted
 
@@ -150,8 +150,6 @@ class MemberInput(Input):
 
     def is_apple_double_file(self) -> bool:
         """Return whether it is an AppleDouble file, by name and content."""
-        from keyframer.formats.foreign_files import is_apple_double
-
         if not self.relative.rpartition(os.sep)[2].startswith("._"):
             return False
         try:
@@ -178,16 +176,16 @@ class BadInput(Input):
         raise self.error
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of every command that reads files."""
+def add_arguments(
+    parser: argparse.ArgumentParser,
+    metavar: str = "FILE",
+    files: str = "a file, a folder (with -r), a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or - for stdin",
+    recursive: str = "search folders and their subfolders",
+) -> argparse._ArgumentGroup:
+    """Add the arguments of every command that reads files: the help for its names and for ``-r``."""
     inputs = parser.add_argument_group("inputs")
-    inputs.add_argument(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="a file, a folder (with -r), a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or - for stdin",
-    )
-    inputs.add_argument("-r", "--recursive", action="store_true", help="search folders and their subfolders")
+    inputs.add_argument("files", nargs="*", metavar=metavar, help=files)
+    inputs.add_argument("-r", "--recursive", action="store_true", help=recursive)
     inputs.add_argument(
         "--all-files",
         action="store_true",
@@ -196,6 +194,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_argument(
         "--files-from", metavar="LIST", help="read names from a file, one per line (or separated by NUL); - for stdin"
     )
+    return inputs
 
 
 def require_input(options: argparse.Namespace, what: str = "FILE") -> None:
@@ -360,8 +359,6 @@ def _walked(entry: os.DirEntry[str], relative: str, folder: str) -> WalkedFile:
 
 def is_apple_double_file(path: str) -> bool:
     """Return whether a file is an AppleDouble file, by name and content."""
-    from keyframer.formats.foreign_files import is_apple_double
-
     if not os.path.basename(path).startswith("._"):
         return False
     try:

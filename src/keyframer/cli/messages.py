@@ -31,6 +31,20 @@ def detail(options: argparse.Namespace, text: str) -> None:
         print(f"keyframer: {safe_text(text)}", file=sys.stderr)
 
 
+class StatusLine:
+    """One line on stderr that is overwritten; nothing if stderr is not a terminal, or with ``-q``."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._on = not options.quiet and sys.stderr.isatty()
+
+    def show(self, text: str) -> None:
+        if self._on:
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        self.show("")
+
+
 def one_line(error: Exception, name: str | None = None) -> str:
     parts = [_text_of(error, name), *getattr(error, "__notes__", ())]
     if isinstance(error, FormatError) and error.code.startswith("LIMIT_"):

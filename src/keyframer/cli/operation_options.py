@@ -1,12 +1,12 @@
-"""The arguments of ``keyframer convert`` for operations on the scene, which are applied in a fixed order."""
+"""The arguments of ``keyframer convert`` for operations on the scene, applied in a fixed order, and for its outputs."""
 
 from __future__ import annotations
 
 import argparse
-from argparse import ArgumentTypeError
-from collections.abc import Callable
 
-from keyframer.exchange import KEY_STYLES
+from keyframer.cli.reading_options import LAST_FRAME, factor, rate, share
+from keyframer.exchange import EXPORTERS
+from keyframer.exchange.gltf import KEY_STYLES
 
 LENGTHS = ("mm", "cm", "m", "km", "inch", "foot", "file")
 AXES = ("x-up", "x-up-left", "y-up", "y-up-left", "z-up", "z-up-left")
@@ -39,8 +39,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_models(group: argparse._ArgumentGroup) -> None:
-    """Add the arguments for the models of a stage archive that is written again: short for two options of --write."""
+def add_writing(group: argparse._ArgumentGroup) -> None:
+    """Add the arguments for the files that are written. Those for stage archives are short for options of --write."""
+    dialects = "; ".join(f"{known.name}: {', '.join(known.dialects)}" for known in EXPORTERS if known.dialects)
+    group.add_argument("--dialect", metavar="NAME", help=f"layout to write; {dialects} (see docs/converting.md)")
+    group.add_argument(
+        "--write",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the output format, such as fps=24 (see docs/converting.md)",
+    )
+    group.add_argument(
+        "--max-error",
+        type=share,
+        metavar="X",
+        help="largest error of fitted motion, as a fraction of the size of the scene (default: 1e-4, which also allows "
+        "rotations an error of 0.01 degrees; both scale together)",
+    )
+    group.add_argument(
+        "--keys",
+        choices=KEY_STYLES,
+        help="keys in glTF: linear keys as needed for --max-error (the default; all players agree on them), cubic "
+        "splines with the fewest keys (Blender ignores their tangents), or one key per frame",
+    )
     group.add_argument(
         "--models",
         dest="write",
@@ -57,48 +79,20 @@ def add_models(group: argparse._ArgumentGroup) -> None:
         const="replace=true",
         help="replace the models of a fixture instead of adding to them",
     )
+    group.add_argument("--core-only", action="store_true", help="write glTF without extensions")
+    group.add_argument(
+        "--unit",
+        type=unit,
+        metavar="LENGTH",
+        help="length of a unit: a number of metres, or mm, cm, m, km, inch, foot, or file for the unit of the file "
+        "(default: numbers are not scaled)",
+    )
 
 
 def _models(text: str) -> str:
     if text not in ("keep", "gltf"):
         raise argparse.ArgumentTypeError(f"expected keep or gltf, not {text!r}")
     return f"models={text}"
-
-
-def add_keys(group: argparse._ArgumentGroup) -> None:
-    """Add the argument for the keys of glTF files."""
-    group.add_argument(
-        "--keys",
-        choices=KEY_STYLES,
-        help="keys in glTF: linear keys as needed for --max-error (the default; all players agree on them), cubic "
-        "splines with the fewest keys (Blender ignores their tangents), or one key per frame",
-    )
-
-
-def number(least: float, most: float) -> Callable[[str], float]:
-    """Return the type of an argument that is a number in this range."""
-
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not least <= value <= most:
-            raise ArgumentTypeError(f"{text!r} is not a number from {least:g} to {most:g}")
-        return value
-
-    return read
-
-
-factor = number(1e-9, 1e9)
-"""lengths"""
-rate = number(1e-3, 1e5)
-"""frames per second"""
-share = number(1e-8, 1.0)
-"""errors as a fraction of the size of the scene: single precision, which most formats have, ends at 6e-8"""
-LAST_FRAME = 1e7
-"""largest frame number of motion: four days at 30 frames per second"""
-frame = number(-LAST_FRAME, LAST_FRAME)
 
 
 def unit(text: str) -> str | float:

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from contextlib import nullcontext
+from importlib import import_module
 
 from keyframer import __version__
 from keyframer.cli.exit_handling import FINDINGS, SUCCESS
@@ -230,8 +231,6 @@ def build_parser(*, with_options: bool = True) -> Parser:
 
 
 def command_module(name: str) -> ModuleType:
-    from importlib import import_module
-
     return import_module(f"keyframer.cli.{name}")
 
 

@@ -38,7 +38,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    scene_loading.add_arguments(parser)
+    reading_options.add_scene_arguments(parser)
     what = parser.add_argument_group("what to plot")
     add_clip(what)
     what.add_argument(
@@ -69,12 +69,12 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("a picture cannot be shown as text: give a file with -o")
     try:
         span = _span(options.span)
-        scene_loading.options_of(options)
+        reading_options.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
     target = output_targets.Targets(options, lambda name: f"{name}.{kind}")
     items = inputs.inputs_of(options, inputs.LOADABLE)
-    failures = (*scene_loading.LOAD_FAILURES, LookupError)
+    failures = (*reading_options.LOAD_FAILURES, LookupError)
 
     def plot(item: Input) -> bytes | list[str]:
         with reading_options.budget_for(options, item):

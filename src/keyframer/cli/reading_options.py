@@ -1,21 +1,51 @@
-"""The arguments of all commands that read files, and opening one input with them."""
+"""The arguments of all commands that read files, and of those that load scenes."""
 
 from __future__ import annotations
 
 import argparse
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 
-from keyframer.cli.inputs import FileInput, Input
+from keyframer.cli.inputs import Input
 from keyframer.errors import FormatError
 from keyframer.exchange import IMPORTERS
-from keyframer.exchange.opening import OpenedFile
 from keyframer.formats import FORMATS
-from keyframer.limits import Budget, Limits, limits_of
+from keyframer.limits import Budget, limits_of
 
 READ_FAILURES = (FormatError, OSError)
-"""what reading an input may raise"""
+"""exceptions of reading an input"""
+LOAD_FAILURES = (*READ_FAILURES, ValueError)
+"""exceptions of loading an input; ValueError for an option that its format does not have"""
+
+COMPANIONS = {companion.option: companion for known in reversed(FORMATS) for companion in known.companions}
+"""by the names of their options; our formats have priority over those of other packages"""
+
+
+def number(least: float, most: float) -> Callable[[str], float]:
+    """Return the type of an argument that is a number in this range."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not least <= value <= most:
+            raise ArgumentTypeError(f"{text!r} is not a number from {least:g} to {most:g}")
+        return value
+
+    return read
+
+
+factor = number(1e-9, 1e9)
+"""lengths"""
+rate = number(1e-3, 1e5)
+"""frames per second"""
+share = number(1e-8, 1.0)
+"""errors as a fraction of the size of the scene: single precision, which most formats have, ends at 6e-8"""
+LAST_FRAME = 1e7
+"""largest frame number of motion: four days at 30 frames per second"""
+frame = number(-LAST_FRAME, LAST_FRAME)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,25 +77,46 @@ def _limit(text: str) -> tuple[str, str]:
     return name, value
 
 
-def chosen_limits(options: argparse.Namespace) -> Limits:
-    """Return the limits for each input."""
-    return limits_of(dict(options.limit))
+def add_scene_arguments(parser: argparse.ArgumentParser) -> None:
+    add_arguments(parser)
+    scenes = parser.add_argument_group("scene")
+    parser.set_defaults(salvaged=False)
+    scenes.add_argument(
+        "--salvage", action="store_true", help="leave out the unsafe parts of a damaged file instead of refusing it"
+    )
+    for option, companion in COMPANIONS.items():
+        description = companion.description.replace("%", "%%")
+        scenes.add_argument(f"--{option}", dest=f"companion_{option}", metavar="FILE", help=description)
+    scenes.add_argument("--fps", type=rate, metavar="N", help="frames per second, for formats that store none")
+    scenes.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the format, such as geometry=raw (see docs/formats)",
+    )
+
+
+def options_of(options: argparse.Namespace) -> dict[str, object]:
+    """Return the options of the bridge; a command that loads no scenes has none."""
+    given = {name: getattr(options, f"companion_{name}", None) for name in COMPANIONS}
+    given["fps"] = getattr(options, "fps", None)
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return pairs_of(getattr(options, "set", []), "--set") | chosen
+
+
+def pairs_of(given: list[str], argument: str) -> dict[str, object]:
+    """Parse NAME=VALUE pairs; raises ValueError for anything else."""
+    pairs: dict[str, object] = {}
+    for pair in given:
+        name, mark, value = pair.partition("=")
+        if not mark:
+            raise ValueError(f"{argument} needs NAME=VALUE, not {pair!r}")
+        pairs[name.replace("-", "_")] = value
+    return pairs
 
 
 def budget_for(options: argparse.Namespace, item: Input | None = None) -> AbstractContextManager[Budget]:
     """Open the budget for one input; the members of an archive share one."""
     shared = None if item is None else item.budget
-    return (shared or Budget(chosen_limits(options))).opened()
-
-
-def open_input(
-    item: Input, options: argparse.Namespace, reading_options: dict[str, object] | None = None
-) -> OpenedFile:
-    """Read and open an input with the options of the command line."""
-    path, format = path_of(item), options.from_format
-    return OpenedFile(item.read(), name=item.name, path=path, format=format, options=reading_options)
-
-
-def path_of(item: Input) -> Path | None:
-    """Return the path of an input, for finding its companions; None for stdin and members of archives."""
-    return Path(item.name) if isinstance(item, FileInput) else None
+    return (shared or Budget(limits_of(dict(options.limit)))).opened()

@@ -25,28 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
 
 
-def add_encoding(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--encoding",
-        metavar="NAME",
-        type=known_encoding,
-        help="code page of the names in the file, such as cp437 (default: UTF-8 if valid, else cp1252)",
-    )
-
-
-def known_encoding(name: str) -> str:
-    import codecs
-
-    try:
-        codecs.lookup(name)
-        b"".decode(name)
-    except (LookupError, ValueError):
-        import argparse
-
-        raise argparse.ArgumentTypeError(f"unknown code page {name!r}") from None
-    return name
-
-
 def is_plain(options: argparse.Namespace) -> bool:
     """Return whether pretty output has no colours: not on a terminal, or with ``--no-color``."""
     return bool(options.no_color or os.environ.get("NO_COLOR") or not sys.stdout.isatty())
@@ -79,13 +57,13 @@ class Records:
         self.columns = columns
         self.encoding = encoding
         self._head: dict[str, object] = {"schema": schema, "schema_version": version}
-        self._key = key
         self._first = True
-        if style == "json":
-            import json
+        if style in ("json", "jsonl"):
+            from json import dumps
 
-            head = json.dumps(self._head)[1:-1]
-            self.text(f"{{{head}, {json.dumps(key)}: [")
+            self._dumps = dumps
+        if style == "json":
+            self.text(f"{{{dumps(self._head)[1:-1]}, {dumps(key)}: [")
         elif style == "csv":
             self.row(columns)
 
@@ -93,23 +71,19 @@ class Records:
         """Write a record in the JSON styles; does nothing in others."""
         if self.style not in ("json", "jsonl"):
             return
-        import json
-
         if self.style == "jsonl":
-            self.text(json.dumps({**self._head, **record}, allow_nan=False) + "\n")
+            self.text(self._dumps({**self._head, **record}, allow_nan=False) + "\n")
         else:
-            body = json.dumps(record, allow_nan=False, indent=2).replace("\n", "\n  ")
+            body = self._dumps(record, allow_nan=False, indent=2).replace("\n", "\n  ")
             self.text(("\n  " if self._first else ",\n  ") + body)
         self._first = False
 
     def row(self, cells: Sequence[Cell]) -> None:
         """Write a row of CSV or of the Markdown table; does nothing in other styles."""
-        from keyframer.inspecting.tables import csv_cell, markdown, markdown_cell
+        from keyframer.inspecting.tables import csv_line, markdown, markdown_cell
 
         if self.style == "csv":
-            import csv
-
-            csv.writer(sys.stdout, lineterminator="\n").writerow([csv_cell(cell, self.encoding) for cell in cells])
+            self.text(csv_line(cells, self.encoding))
         elif self.style == "md":
             lines = markdown(self.columns, [[markdown_cell(cell, self.encoding) for cell in cells]])
             self.text("".join(f"{line}\n" for line in list(lines)[0 if self._first else 2 :]))

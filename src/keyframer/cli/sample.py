@@ -39,7 +39,7 @@ STYLES = ("pretty", "csv", "json", "npz")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    scene_loading.add_arguments(parser)
+    reading_options.add_scene_arguments(parser)
     what = parser.add_argument_group("what to sample")
     add_clip(what)
     moments = what.add_mutually_exclusive_group()
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         frames = parse_frames(options.frames) if options.frames is not None else None
         times = parse_frames(options.times) if options.times is not None else None
-        scene_loading.options_of(options)
+        reading_options.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
     item = items[0]
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
             scene = scene_loading.load_scene(item, options)
             sample = Sample(scene, frames=frames, times=times, nodes=options.node, axes=options.axes)
             _write(sample, options)
-    except (*scene_loading.READ_FAILURES, LookupError) as error:
+    except (*reading_options.READ_FAILURES, LookupError) as error:
         failure(item.name, error)
         return INPUTS_FAILED
     except ValueError as error:  # an unknown option, or too many samples

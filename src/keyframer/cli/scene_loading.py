@@ -1,74 +1,31 @@
-"""Loading one input as a scene, and the arguments of all commands that do so."""
+"""Opening the inputs of commands, and loading their scenes."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from keyframer.cli import operation_options, reading_options
-from keyframer.cli.inputs import Input
+from keyframer.cli.inputs import FileInput, Input
 from keyframer.cli.messages import note
+from keyframer.cli.reading_options import options_of
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
-from keyframer.formats import FORMATS
 from keyframer.text import counted
 
 if TYPE_CHECKING:
     from keyframer.scene import Scene
 
-READ_FAILURES = reading_options.READ_FAILURES
-LOAD_FAILURES = (*READ_FAILURES, ValueError)
-"""exceptions of loading an input; ValueError for an option that its format does not have"""
-
-
-COMPANIONS = {companion.option: companion for known in reversed(FORMATS) for companion in known.companions}
-"""by the names of their options; our formats have priority over those of other packages"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    reading_options.add_arguments(parser)
-    scenes = parser.add_argument_group("scene")
-    parser.set_defaults(salvaged=False)
-    scenes.add_argument(
-        "--salvage", action="store_true", help="leave out the unsafe parts of a damaged file instead of refusing it"
-    )
-    for option, companion in COMPANIONS.items():
-        description = companion.description.replace("%", "%%")
-        scenes.add_argument(f"--{option}", dest=f"companion_{option}", metavar="FILE", help=description)
-    scenes.add_argument(
-        "--fps", type=operation_options.rate, metavar="N", help="frames per second, for formats that store none"
-    )
-    scenes.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the format, such as geometry=raw (see docs/formats)",
-    )
-
-
-def options_of(options: argparse.Namespace) -> dict[str, object]:
-    """Return the options of the bridge."""
-    bridge_options = pairs_of(options.set, "--set")
-    given = {name: getattr(options, f"companion_{name}", None) for name in COMPANIONS}
-    bridge_options |= {name: value for name, value in {**given, "fps": options.fps}.items() if value is not None}
-    return bridge_options
-
-
-def pairs_of(given: list[str], argument: str) -> dict[str, object]:
-    """Parse NAME=VALUE pairs; raises ValueError for anything else."""
-    pairs: dict[str, object] = {}
-    for pair in given:
-        name, mark, value = pair.partition("=")
-        if not mark:
-            raise ValueError(f"{argument} needs NAME=VALUE, not {pair!r}")
-        pairs[name.replace("-", "_")] = value
-    return pairs
-
 
 def open_input(item: Input, options: argparse.Namespace) -> OpenedFile:
-    """Open an input with all options of the command line."""
-    return reading_options.open_input(item, options, options_of(options))
+    """Read and open an input with the options of the command line."""
+    path, format = path_of(item), options.from_format
+    return OpenedFile(item.read(), name=item.name, path=path, format=format, options=options_of(options))
+
+
+def path_of(item: Input) -> Path | None:
+    """Return the path of an input, for finding its companions; None for stdin and members of archives."""
+    return Path(item.name) if isinstance(item, FileInput) else None
 
 
 def load_scene(item: Input, options: argparse.Namespace) -> Scene:

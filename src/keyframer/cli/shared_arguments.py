@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import os
 from argparse import ArgumentTypeError
 
-from keyframer.cli import operation_options
+from keyframer.cli import reading_options
 from keyframer.inspecting import table_names
 from keyframer.text import did_you_mean
 
@@ -38,6 +39,24 @@ def _table_names(text: str) -> list[str]:
     return names
 
 
+def add_encoding(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--encoding",
+        metavar="NAME",
+        type=_known_encoding,
+        help="code page of the names in the file, such as cp437 (default: UTF-8 if valid, else cp1252)",
+    )
+
+
+def _known_encoding(name: str) -> str:
+    try:
+        codecs.lookup(name)
+        b"".decode(name)
+    except (LookupError, ValueError):
+        raise ArgumentTypeError(f"unknown code page {name!r}") from None
+    return name
+
+
 def add_picture(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the content and the style of a picture."""
     what = parser.add_argument_group("what to show")
@@ -46,7 +65,7 @@ def add_picture(parser: argparse.ArgumentParser) -> None:
     moment = what.add_mutually_exclusive_group()
     moment.add_argument(
         "--frame",
-        type=operation_options.frame,
+        type=reading_options.frame,
         metavar="N",
         help="frame to show (default: the one saved in the file, else the first)",
     )
@@ -61,13 +80,13 @@ def add_picture(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--camera", default="auto", metavar="NAME", help="name of a camera, fit, or auto (default)")
     what.add_argument(
         "--around",
-        type=operation_options.number(-360, 360),
+        type=reading_options.number(-360, 360),
         metavar="DEGREES",
         help="with fit: angle to the right of the front (default: 30)",
     )
     what.add_argument(
         "--above",
-        type=operation_options.number(-90, 90),
+        type=reading_options.number(-90, 90),
         metavar="DEGREES",
         help="with fit: angle above the horizon (default: 22)",
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from keyframer.cli.inputs import Input
 from keyframer.cli.messages import detail, note
-from keyframer.cli.reading_options import path_of
+from keyframer.cli.scene_loading import path_of
 from keyframer.files import note_input
 from keyframer.textures import ImageRefused, TextureFinder, TextureSource
 from keyframer.textures.texture_source import first_of_list, is_list

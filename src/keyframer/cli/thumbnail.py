@@ -40,7 +40,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    scene_loading.add_arguments(parser)
+    reading_options.add_scene_arguments(parser)
     shared_arguments.add_picture(parser)
     shared_arguments.add_textures(parser)
     output_targets.add_arguments(parser, required=False, suffix=".png")
@@ -58,14 +58,14 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("a picture cannot be shown as text: give a file with -o")
     try:
         request = PictureRequest(options)
-        scene_loading.options_of(options)
+        reading_options.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
     target = output_targets.Targets(options, lambda name: f"{name}.{request.kind}")
     if options.force and several:
         _register_images(options, target)
     items = inputs.inputs_of(options, inputs.LOADABLE)
-    failures = (*scene_loading.LOAD_FAILURES, LookupError)
+    failures = (*reading_options.LOAD_FAILURES, LookupError)
 
     def render(item: Input) -> bytes:
         with reading_options.budget_for(options, item):
@@ -89,7 +89,7 @@ def _register_images(options: argparse.Namespace, target: output_targets.Targets
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         if isinstance(item, inputs.FileInput) and not os.path.isfile(item.name):
             continue  # a pipe can be read only once
-        with suppress(*scene_loading.LOAD_FAILURES, LookupError, MemoryError):  # reported when its picture is made
+        with suppress(*reading_options.LOAD_FAILURES, LookupError, MemoryError):  # reported when its picture is made
             scene = scene_loading.load_scene(item, quiet)
             texture_options.note_inputs(item, scene, options)
 

@@ -39,7 +39,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_arguments(parser)
-    scene_loading.add_arguments(parser)
+    reading_options.add_scene_arguments(parser)
     page = parser.add_argument_group("page")
     page.add_argument("--export", metavar="PAGE", help="write one self-contained HTML file instead of serving")
     page.add_argument("-f", "--force", action="store_true", help="overwrite an existing page")
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     if options.export is not None and not options.force and os.path.lexists(options.export):
         options.parser.error(f"{options.export} exists (-f overwrites it)")
     try:
-        scene_loading.options_of(options)
+        reading_options.options_of(options)
     except ValueError as error:
         options.parser.error(str(error))
     try:
@@ -81,7 +81,7 @@ def _open(item: Input, options: argparse.Namespace) -> OpenedFile | FormatError:
     """Open an input; returns the error if it cannot be read."""
     try:
         return scene_loading.open_input(item, options)
-    except scene_loading.READ_FAILURES as error:
+    except reading_options.READ_FAILURES as error:
         return as_format_error(error)
 
 
@@ -93,7 +93,7 @@ def _loaded_file(item: Input, opened: OpenedFile | FormatError, options: argpars
     loaded = LoadedFile(opened, textures=texture_options.source_for(item, options))
     try:
         loaded.scene = scene_loading.scene_of_opened(item, opened, options)
-    except scene_loading.LOAD_FAILURES as error:
+    except reading_options.LOAD_FAILURES as error:
         loaded.failure = as_format_error(error)
         failure(item.name, error)
     return loaded

@@ -1,4 +1,4 @@
-"""Saves and converts scenes: exporters and importers of exchange formats such as glTF, and the formats of `formats`.
+"""Exporters and importers: exchange formats such as glTF, and the formats of `formats`.
 
 Exchange formats have no documents: files are read directly into scenes, and writing reports its losses. A further
 exporter is one package and one line in `EXPORTERS`, an importer one line in `IMPORTERS`; other packages declare the
@@ -17,7 +17,7 @@ TYPE_CHECKING = False  # naming the exporters costs nothing: they are loaded on 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-    from typing import IO, Any, Protocol
+    from typing import Any, Protocol
 
     from keyframer.files import PathLike
     from keyframer.limits import Limits
@@ -124,10 +124,6 @@ class NativeExporter(Exporter):
         return save(self.format, scene, path, dialect, overwrite, options)
 
 
-KEY_STYLES = ("linear", "cubic", "frames")
-"""ways to write curves to glTF; the first is the default"""
-
-
 class GltfExporter(Exporter):
     """Writes ``.glb`` and ``.gltf`` files."""
 
@@ -201,28 +197,24 @@ class Importer:
     def load(
         self,
         data: bytes,
-        folder: Path | None = None,
-        limits: Limits | None = None,
-        options: dict[str, object] | None = None,
+        folder: Path | None,
+        limits: Limits,
+        options: Mapping[str, object],
         *,
-        salvage: bool = False,
+        salvage: bool,
     ) -> Scene:
-        import numpy as np
-
+        from keyframer.formats.guard import guarded
         from keyframer.limits import budgeted
 
-        ignored = np.errstate(all="ignore")  # unusual numbers are kept and reported; numpy must not warn
-        with ignored, PluginErrorBoundary(self, ValueError), budgeted(limits, len(data)) as budget:
-            return self.loader().load(data, folder, limits or budget.limits, options or {}, salvage=salvage)
+        with guarded(self, ValueError), budgeted(limits, len(data)):
+            return self.loader().load(data, folder, limits, options, salvage=salvage)
 
-    def check(self, data: bytes, scene: Scene, limits: Limits | None = None) -> None:
+    def check(self, data: bytes, scene: Scene, limits: Limits) -> None:
         """Add the issues that loading does not find to those of the scene."""
-        import numpy as np
+        from keyframer.formats.guard import guarded
 
-        from keyframer.limits import DEFAULT_LIMITS
-
-        with np.errstate(all="ignore"), PluginErrorBoundary(self):
-            self.loader().check(data, scene, limits or DEFAULT_LIMITS)
+        with guarded(self):
+            self.loader().check(data, scene, limits)
 
     def __repr__(self) -> str:
         return f"<Importer {self.name}: {self.title}>"
@@ -332,96 +324,13 @@ def exporter_for(path: PathLike, format: str | None = None) -> Exporter:
     raise ValueError(f"no format has the extension {extension!r} (known: {extensions})")
 
 
-def save(
-    scene: Scene,
-    path: PathLike,
-    *,
-    format: str | None = None,
-    dialect: str | None = None,
-    max_error: float | None = None,
-    overwrite: bool = False,
-    limits: Limits | None = None,
-    **options: object,
-) -> LossReport:
-    """Write a scene in the format of the extension (or ``format``); returns a loss report.
-
-    ``max_error`` is the allowed error of motion that the format cannot store exactly, as a fraction of the scene's
-    size (default 1e-4, and 0.01 degree for rotations). ``options`` are those of the format; for glTF `GltfOptions`:
-    ``keys`` (``linear``, ``cubic`` or ``frames``), ``core_only``, ``unit``, ``fps`` …, for our own formats the
-    `WriteOptions` of their bridge. Edits of a scene that was loaded from a file of the same format are merged into
-    it: unchanged parts stay byte for byte. Companion files (the model of a Hale3D animation, the skeleton of a
-    Midtown clip) are written, too. Files are written atomically; existing ones are replaced only with
-    ``overwrite``. Motion that exceeds ``limits`` is cut short, and the report says so; other excess raises
-    `FormatError`. Raises ValueError if the format cannot store any part of the scene, or if a scene built by hand
-    is inconsistent.
-    """
-    from pathlib import Path
-
-    from keyframer.limits import budgeted
-    from keyframer.posing.bounds_and_duration import measured_once
-    from keyframer.scene.consistency import check_consistency
-
-    check_consistency(scene)
-    if max_error is not None:
-        options["max_error"] = max_error
-    exporter = exporter_for(path, format)
-    with budgeted(limits, scene.stored_bytes), measured_once():
-        report = exporter.save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
-    if len(scene.issues):
-        from keyframer.exchange.salvage_report import report_salvaged, report_unimported
-
-        if scene.origin is None:
-            report_unimported(scene, report)
-        if scene.issues.first_unsafe() is not None:
-            report_salvaged(scene, report)
-    return report
-
-
-def convert(
-    source: PathLike | IO[bytes] | bytes,
-    target: PathLike,
-    *,
-    format: str | None = None,
-    dialect: str | None = None,
-    max_error: float | None = None,
-    overwrite: bool = False,
-    salvage: bool = False,
-    limits: Limits | None = None,
-    reading: dict[str, object] | None = None,
-    **options: object,
-) -> LossReport:
-    """Convert a file to the format of the target's extension (or ``format``): `load` and `save` in one call.
-
-    ``options`` are those of the written format, ``reading`` those of the read format. The target must not be the
-    source, even with ``overwrite``. Returns a loss report.
-    """
-    from keyframer.exchange.opening import load, size_in_memory
-    from keyframer.files import running
-    from keyframer.limits import budgeted
-
-    with running(), budgeted(limits, size_in_memory(source)):
-        scene = load(source, salvage=salvage, limits=limits, **(reading or {}))  # type: ignore[arg-type]
-        return save(
-            scene,
-            target,
-            format=format,
-            dialect=dialect,
-            max_error=max_error,
-            overwrite=overwrite,
-            limits=limits,
-            **options,
-        )
-
-
 __all__ = [
     "EXPORTERS",
     "IMPORTERS",
     "Exporter",
     "Importer",
     "NativeExporter",
-    "convert",
     "exporter_for",
     "importer_for",
     "reader_by_name",
-    "save",
 ]

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from keyframer.exchange.gltf.write.images import role_of
 from keyframer.files import write_set
-from keyframer.formats import Format, encode
+from keyframer.formats import Format
 from keyframer.formats.contract import ImageNames
+from keyframer.formats.document import encode
 from keyframer.scene import Material, Scene, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import safe_text

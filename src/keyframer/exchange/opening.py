@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
+from keyframer.catalogue import IO_EMPTY, IO_PAIR_UNFINISHED, IO_UNRECOGNISED
 from keyframer.exchange import Importer, importer_for, reader_by_name
-from keyframer.files import PathLike, check_size, read_bytes
+from keyframer.files import PathLike, check_size, is_unfinished, read_bytes
 from keyframer.formats import Detection, Format, detect, match_format
 from keyframer.formats.contract import HEAD_SIZE, options_from_text
+from keyframer.formats.document import Document
 from keyframer.limits import DEFAULT_LIMITS, Limits, budgeted, open_budget
 from keyframer.text import safe_text
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:  # reading a document needs no scene
     from functools import cached_property
 
     from keyframer.exchange.memory_files import FindFile
-    from keyframer.formats.document import Document
     from keyframer.scene import Scene
 else:
 
@@ -148,9 +148,12 @@ class OpenedFile:
         """
         reader = self.reader
         chosen = options_from_text(reader.option_types(), self.given) if self.given else {}
-        if isinstance(reader, Importer) or self._path is None or not reader.companions:
+        if isinstance(reader, Importer) or self.path is None or not reader.companions:
             return chosen
-        return {**reader.find_companions(self.document, Path(self._path), chosen), **chosen}
+        if is_unfinished(self.path):  # one file of a pair was written and the other was not
+            raise IO_PAIR_UNFINISHED.failure(0, "/", stem=self.path.stem)
+        companions = reader.scene_reader().companions(self.document, self.path)
+        return chosen if set(companions) & set(chosen) else {**companions, **chosen}
 
     def scene(self, *, salvage: bool = False) -> Scene:
         """Return the scene, always the same object.
@@ -223,8 +226,6 @@ def load(
     With ``salvage`` unsafe parts are left out instead and ``scene.issues`` lists them; merely unusual parts are always
     listed there.
     """
-    from keyframer.formats.document import Document
-
     if isinstance(source, Document):
         from keyframer.formats.kit.scene_reading import scene_of
 

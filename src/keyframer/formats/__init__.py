@@ -1,4 +1,4 @@
-"""The registry of formats: detect, decode, encode and write documents of any format.
+"""The registry of formats, and detection: which format a file has.
 
 To add a format, add one folder and one line in `BUILT_IN`, or install a package that declares the entry point group
 ``keyframer.formats``. All other code iterates over `FORMATS`.
@@ -12,13 +12,9 @@ from keyframer.formats import ase, hale3d, midtown, nodeanim, threeds, uto3d
 from keyframer.formats.contract import HEAD_SIZE, Format, Match
 from keyframer.plugins import call_plugin, load_plugins
 
-TYPE_CHECKING = False  # detection must start fast: modules that only decoding needs are imported where they are used
+TYPE_CHECKING = False  # detection must start fast
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from keyframer.files import PathLike
-    from keyframer.formats.document import Document
-    from keyframer.limits import Limits
 
 BUILT_IN: tuple[Format, ...] = (
     threeds.FORMAT,
@@ -48,10 +44,10 @@ SURE = 0.9
 """a match with at least this score is accepted without asking the remaining formats"""
 
 
-class Detection:
+class Detection(Match):
     """Result of detection: the format (None if no reader matches), a score from 0 to 1, and the reason."""
 
-    __slots__ = ("dialect", "format", "reason", "score", "version")
+    __slots__ = ("format",)
 
     def __init__(
         self,
@@ -61,11 +57,8 @@ class Detection:
         version: str | None = None,
         dialect: str | None = None,
     ) -> None:
+        super().__init__(score, reason, version, dialect)
         self.format = format
-        self.score = score
-        self.reason = reason
-        self.version = version
-        self.dialect = dialect
 
     def __repr__(self) -> str:
         return f"Detection({self.format!r}, {self.score!r}, {self.reason!r}, {self.version!r}, {self.dialect!r})"
@@ -114,10 +107,8 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
             if match.score >= SURE:  # formats without a signature take longer and need not be requested
                 break
     if not matches:
-        from keyframer.formats.foreign_files import describe_foreign_file
-
         relatives = (call_plugin(known, known.describe_related_file, head, size) for known in FORMATS)
-        foreign = next(filter(None, relatives), None) or describe_foreign_file(head, size)
+        foreign = next(filter(None, relatives), None) or describe_foreign_file(head)
         known = ", ".join(known.title for known in FORMATS)
         return Detection(None, 0.0, f"this is {foreign}" if foreign else f"not a file of a known format ({known})")
     _, _, best, match = max(matches, key=lambda entry: entry[:2])
@@ -137,51 +128,60 @@ def _sniff(candidate: Format, head: bytes, size: int) -> Match | None:
     return match
 
 
-def decode(data: bytes, *, format: str | None = None, limits: Limits | None = None) -> Document:
-    """Decode bytes to a document. Raises only `FormatError`.
-
-    ``format`` is the id of a format, for content that can be read as several (see `supported_formats`).
-    """
-    from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
-    from keyframer.files import check_size
-    from keyframer.limits import DEFAULT_LIMITS
-
-    limits = limits or DEFAULT_LIMITS
-    check_size(len(data), limits)
-    if not isinstance(data, bytes):
-        data = bytes(data)
-    if not data:
-        raise IO_EMPTY.failure(0, "/")
-    if format is not None:
-        return format_by_name(format).decode(data, limits)
-    detection = detect(data)
-    if detection.format is None:
-        raise IO_UNRECOGNISED.failure(0, "/", reason=detection.reason)
-    return detection.format.decode(data, limits)
+def is_apple_double(head: bytes) -> bool:
+    return head[:4] in (b"\x00\x05\x16\x07", b"\x00\x05\x16\x00")
 
 
-def encode(document: Document) -> bytes:
-    """Return the bytes of a document; ``encode(decode(data)) == data`` for all data that can be decoded."""
-    return document.format.encode(document)
+def describe_foreign_file(head: bytes) -> str | None:
+    """Describe a file that no format matches, in a few words; None if its type is unknown."""
+    if is_apple_double(head):
+        return "an AppleDouble file: resource data that a Mac left next to the real file (the same name without ._)"
+    if head.startswith(b"version https://git-lfs.github.com/spec/"):
+        return "a Git LFS pointer: the real file was never downloaded (git lfs pull fetches it)"
+    if head[:4] in (b"MM\x00*", b"MM\x00+", b"II*\x00", b"II+\x00"):
+        return "a TIFF image"
+    for magic, description in _MAGICS:
+        if head.startswith(magic):
+            return description
+    if _is_text(head):
+        if head.lstrip()[:1] == b"{" and b'"asset"' in head:
+            return "a glTF file, which has no document: it can be loaded, but not kept byte for byte"
+        return "a text file"
+    return None
 
 
-def write(document: Document, path: PathLike, *, overwrite: bool = False) -> None:
-    """Write a document to a file. The file is complete or not written at all."""
-    from keyframer.files import write_bytes
+_MAGICS = (
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF", "a PDF document"),
+    (b"glTF", "a binary glTF file, which has no document: it can be loaded, but not kept byte for byte"),
+    (b"\x7fELF", "a program"),
+    (b"MZ", "a program"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an OLE container, as 3ds Max writes .max files"),
+    (b"Kaydara FBX", "an FBX file"),
+    (b"BLENDER", "a Blender file"),
+)
 
-    write_bytes(path, encode(document), overwrite=overwrite)
+
+def _is_text(head: bytes) -> bool:
+    """Return whether the head is text: no control characters and mostly ASCII (a run of FF bytes is not text)."""
+    sample = head[:512]
+    plain = sum(0x20 <= byte < 0x7F or byte in b"\t\r\n\f" for byte in sample)
+    return plain > len(sample) / 2 and all(byte >= 0x20 or byte in b"\t\r\n\f" for byte in sample)
 
 
 __all__: Sequence[str] = (
     "FORMATS",
     "Detection",
     "Format",
-    "decode",
     "detect",
-    "encode",
     "format_by_name",
     "match_format",
     "properties_of",
     "supported_formats",
-    "write",
 )

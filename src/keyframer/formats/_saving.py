@@ -31,6 +31,7 @@ from keyframer.formats._scene_differences import Comparison, Path, by_kind, show
 from keyframer.formats.bridge import Merger, Original
 from keyframer.formats.contract import Format, make_options
 from keyframer.formats.document import Document
+from keyframer.formats.guard import GcPaused
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.frame_times import in_time_unit_of
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, plain_path, without_invalid_links
@@ -41,7 +42,6 @@ from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import Material, Scene
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 from keyframer.text import counted
-from keyframer.wire.gc_paused import GcPaused
 from keyframer.wire.record import Raw, Record
 
 _EXACT = Comparison()

@@ -12,7 +12,6 @@ from keyframer.text import did_you_mean
 TYPE_CHECKING = False  # `typing` and `dataclasses` would double the start of ``keyframer identify``
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
     from typing import Any, Protocol
 
     from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
@@ -182,9 +181,9 @@ class Format:
 
     # Methods for callers
     def decode(self, data: bytes, limits: Limits) -> Document:
-        from keyframer.wire.gc_paused import GcPaused
+        from keyframer.formats.guard import guarded
 
-        with GcPaused(), PluginErrorBoundary(self):
+        with guarded(self):
             document = self.codec().decode(data, limits)
         document.limits, document.size = limits, len(data)
         return document
@@ -198,15 +197,12 @@ class Format:
 
     def to_scene(self, document: Document, options: Mapping[str, object]) -> Scene:
         """Return the scene of a document; ``options`` are those of the reader. ValueError for an unknown option."""
-        import numpy as np
-
+        from keyframer.formats.guard import guarded
         from keyframer.limits import budgeted
-        from keyframer.wire.gc_paused import GcPaused
 
         reader = self.scene_reader()
         chosen = make_options(self.name, reader.options, options)
-        # readers test numbers with isfinite: no warnings
-        with budgeted(document.limits, document.size), GcPaused(), np.errstate(all="ignore"), PluginErrorBoundary(self):
+        with budgeted(document.limits, document.size), guarded(self):
             return reader.to_scene(document, chosen)
 
     def from_scene(self, scene: Scene, options: Mapping[str, object] | None = None) -> Written:
@@ -228,31 +224,13 @@ class Format:
         """Return the options for writing a scene, with the declared type of each as text."""
         return _types(self.scene_writer().options)
 
-    def find_companions(self, document: Document, path: Path, options: Mapping[str, object]) -> dict[str, object]:
-        """Return options for the companions in the folder of a file; empty if the user named one.
-
-        Raises `FormatError` if one file of a pair was written and the other was not.
-        """
-        if not self.companions:
-            return {}
-        from keyframer.files import is_unfinished
-
-        if is_unfinished(path):
-            from keyframer.catalogue import IO_PAIR_UNFINISHED
-
-            raise IO_PAIR_UNFINISHED.failure(0, "/", stem=path.stem)
-        companions = self.scene_reader().companions(document, path)
-        return {} if set(companions) & set(options) else companions
-
     def apply_rules(self, document: Document, scene: Scene | None, reporter: Reporter) -> None:
         """Check a document with the rules of the format and report issues."""
         rules = self.rules()
         if rules is not None:
-            import numpy as np
+            from keyframer.formats.guard import guarded
 
-            from keyframer.wire.gc_paused import GcPaused
-
-            with GcPaused(), np.errstate(all="ignore"), PluginErrorBoundary(self):
+            with guarded(self):
                 rules(document, scene, reporter)
 
     def scene_reader(self) -> SceneReader[Any]:

@@ -1,4 +1,7 @@
-"""Documents: the content of a file in file order, not interpreted, in the same form for every format."""
+"""Documents: the content of a file in file order, not interpreted, in the same form for every format.
+
+`decode`, `encode` and `write` are for documents of any format.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import TypeVar
 
+from keyframer.catalogue import IO_EMPTY, IO_UNRECOGNISED
 from keyframer.fields import dataclass
+from keyframer.files import PathLike, check_size, write_bytes
+from keyframer.formats import detect, format_by_name
 from keyframer.formats.contract import Format
 from keyframer.issues import IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, open_budget
@@ -122,3 +128,32 @@ def _placed(records: list[Record], parent: Place) -> Iterator[tuple[Place, Recor
 def place_of(record: Record, index: int, parent: Place) -> Place:
     """Return the path step of the ``index``-th record of a name in its parent; single records have no index."""
     return parent.inner(record.segment, index if index or record.numbered else None)
+
+
+def decode(data: bytes, *, format: str | None = None, limits: Limits | None = None) -> Document:
+    """Decode bytes to a document. Raises only `FormatError`.
+
+    ``format`` is the id of a format, for content that can be read as several (see `supported_formats`).
+    """
+    limits = limits or DEFAULT_LIMITS
+    check_size(len(data), limits)
+    if not isinstance(data, bytes):
+        data = bytes(data)
+    if not data:
+        raise IO_EMPTY.failure(0, "/")
+    if format is not None:
+        return format_by_name(format).decode(data, limits)
+    detection = detect(data)
+    if detection.format is None:
+        raise IO_UNRECOGNISED.failure(0, "/", reason=detection.reason)
+    return detection.format.decode(data, limits)
+
+
+def encode(document: Document) -> bytes:
+    """Return the bytes of a document; ``encode(decode(data)) == data`` for all data that can be decoded."""
+    return document.format.encode(document)
+
+
+def write(document: Document, path: PathLike, *, overwrite: bool = False) -> None:
+    """Write a document to a file. The file is complete or not written at all."""
+    write_bytes(path, encode(document), overwrite=overwrite)

@@ -6,7 +6,7 @@ Scenes of different formats are compared by name: parts added, removed or change
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -57,14 +57,7 @@ def _parts(scene: Scene, kind: str) -> dict[str, Summary]:
     if kind == "tracks":
         return _tracks(scene)
     summaries: dict[str, Summary] = {}
-    lists: dict[str, Iterable[Node | Mesh | Material | Camera | Light]] = {
-        "nodes": scene.nodes,
-        "meshes": scene.meshes,
-        "materials": scene.materials,
-        "cameras": scene.cameras,
-        "lights": scene.lights,
-    }
-    for part in lists[kind]:
+    for part in getattr(scene, kind):
         name, number = part.name, 2
         while name in summaries:
             name, number = f"{part.name}[{number}]", number + 1
@@ -200,25 +193,16 @@ class Comparison:
                 yield [*head, field.field, _cell(field.a), _cell(field.b), field.largest, None]
         if self.motion is None:
             return
-        for name, kind in [(n, "only in a") for n in self.motion.only_a] + [
-            (n, "only in b") for n in self.motion.only_b
-        ]:
-            yield ["motion", kind, name, None, None, None, None, None]
+        for side, names in (("a", self.motion.only_a), ("b", self.motion.only_b)):
+            for name in names:
+                yield ["motion", f"only in {side}", name, None, None, None, None, None]
         for node in self.moved:
             limits = {"position": self.tolerance, "rotation": self.degrees, "scale": SCALES, "vertices": self.tolerance}
             for quantity, limit in limits.items():
                 values = getattr(node, quantity)
                 if values is not None and values.max(initial=0.0) > limit:
-                    yield [
-                        "motion",
-                        "different",
-                        node.name,
-                        quantity,
-                        None,
-                        None,
-                        float(values.max()),
-                        float(values.mean()),
-                    ]
+                    largest, mean = float(values.max()), float(values.mean())
+                    yield ["motion", "different", node.name, quantity, None, None, largest, mean]
             if node.visible:
                 yield ["motion", "different", node.name, "visible", None, None, float(node.visible), None]
 

@@ -14,9 +14,10 @@ from keyframer.formats.kit.summary_tables import Table
 from keyframer.inspecting import TABLES
 from keyframer.inspecting.json_values import to_plain
 from keyframer.inspecting.scene_tables import document_scene_tables, imported_tables, issue_table
+from keyframer.inspecting.tables import json_rows, json_value
 from keyframer.issues import IssueLog
 from keyframer.scene import Scene
-from keyframer.text import counted
+from keyframer.text import counted, safe_text
 from keyframer.textures import TextureFinder
 from keyframer.wire.field_types import Blob
 from keyframer.wire.record import Raw, Record
@@ -175,6 +176,17 @@ def summary_table(summary: Summary, tables: Sequence[Table]) -> Table:
     counts = [counted(summary[key], key[:-1]) for key in ("errors", "warnings") if summary[key]]
     table.add("check", f"{summary['verdict']} ({', '.join(counts)})" if counts else summary["verdict"])
     return table
+
+
+def info_record(name: str, summary: Summary, tables: Sequence[Table], encoding: str | None) -> dict[str, object]:
+    """Return a summary and tables as a JSON object; ``name`` is that of the file."""
+    return {
+        "file": safe_text(name),
+        "format": summary["format"],
+        "size": summary["size"],
+        "summary": {key: json_value(value, encoding) for key, value in summary.items()},
+        "tables": {table.name: json_rows(table, encoding) for table in tables},
+    }
 
 
 def _length(summary: Summary) -> str:

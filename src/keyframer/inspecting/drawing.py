@@ -11,6 +11,7 @@ from typing import Any
 
 from keyframer.fields import dataclass
 from keyframer.text import safe_text
+from keyframer.textures import pillow
 
 Point = tuple[float, float]
 Points = Sequence[Point]
@@ -95,16 +96,15 @@ class Drawing:
         yield "</svg>"
 
     def png(self) -> bytes:
-        from keyframer.textures.pillow import Image, ImageDraw
-
         if self.width * self.height * _FINER**2 > MOST_PIXELS:
             raise ValueError(f"a drawing of {self.width} x {self.height} is too large for PNG (SVG has no such limit)")
-        picture = Image.new("RGB", (self.width * _FINER, self.height * _FINER), "#ffffff")
-        pen = _Pen(picture, ImageDraw.Draw(picture))
+        picture = pillow.Image.new("RGB", (self.width * _FINER, self.height * _FINER), "#ffffff")
+        pen = _Pen(picture, pillow.ImageDraw.Draw(picture))
         for shape in self.shapes:
             pen.draw(shape)
         stream = io.BytesIO()
-        pen.picture.resize((self.width, self.height), Image.Resampling.BOX).save(stream, "PNG", compress_level=6)
+        reduced = pen.picture.resize((self.width, self.height), pillow.Image.Resampling.BOX)
+        reduced.save(stream, "PNG", compress_level=6)
         return stream.getvalue()
 
 
@@ -178,23 +178,19 @@ class _Pen:
             self._draw.ellipse(box, fill=fill, outline=shape.color)
 
     def _area(self, shape: Area) -> None:
-        from keyframer.textures.pillow import Image, ImageColor, ImageDraw
-
         points = [(x * _FINER, y * _FINER) for x, y in shape.points]
         if shape.opacity >= 1:
             self._draw.polygon(points, fill=shape.color)
             return
         columns = list(zip(*points, strict=True))
         left, top = (math.floor(min(column)) for column in columns)
-        mask = Image.new("L", tuple(math.ceil(max(column)) - math.floor(min(column)) + 1 for column in columns))
-        ImageDraw.Draw(mask).polygon([(x - left, y - top) for x, y in points], fill=round(255 * shape.opacity))
-        self.picture.paste(ImageColor.getrgb(shape.color), (left, top), mask)
+        mask = pillow.Image.new("L", tuple(math.ceil(max(column)) - math.floor(min(column)) + 1 for column in columns))
+        pillow.ImageDraw.Draw(mask).polygon([(x - left, y - top) for x, y in points], fill=round(255 * shape.opacity))
+        self.picture.paste(pillow.ImageColor.getrgb(shape.color), (left, top), mask)
 
     def _font(self, size: float) -> Any:
-        from keyframer.textures.pillow import ImageFont
-
         if size not in self._fonts:
-            self._fonts[size] = ImageFont.load_default(size)
+            self._fonts[size] = pillow.ImageFont.load_default(size)
         return self._fonts[size]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from keyframer.exchange import IMPORTERS
 from keyframer.formats import detect
 from keyframer.plugins import call_plugin
+from keyframer.text import safe_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +38,10 @@ class Identity:
         self.reason = ""
         self.damage: str | None = None
 
-    def as_dict(self) -> dict[str, str | int | float | None]:
-        return {name: getattr(self, name) for name in COLUMNS}
+    def record(self) -> dict[str, object]:
+        """Return the columns as JSON values; text is safe to show."""
+        values = {name: getattr(self, name) for name in COLUMNS}
+        return {name: safe_text(value) if isinstance(value, str) else value for name, value in values.items()}
 
     def __str__(self) -> str:
         """Return the identification as one line."""

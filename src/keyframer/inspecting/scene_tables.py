@@ -26,7 +26,7 @@ def document_scene_tables(document: Document, scene: Scene, finder: TextureFinde
 
 def imported_tables(scene: Scene, importer: Importer, size: int, finder: TextureFinder | None = None) -> list[Table]:
     """Return the tables of a file of an exchange format."""
-    overview = Table("overview", TABLES["overview"], ("what", "value"))
+    overview = _table("overview", "what", "value")
     overview.add("format", f"{importer.title} ({importer.name})")
     overview.add("size in bytes", size)
     generator = scene.extras.get("gltf", {}).get("generator")
@@ -38,7 +38,7 @@ def imported_tables(scene: Scene, importer: Importer, size: int, finder: Texture
 
 
 def issue_table(name: str, issues: Iterable[Issue]) -> Table:
-    table = Table(name, TABLES[name], ("severity", "code", "offset", "path", "message"))
+    table = _table(name, "severity", "code", "offset", "path", "message")
     for issue in issues:
         table.add(issue.severity.label, issue.code, issue.offset, issue.path, issue.message)
     return table
@@ -62,24 +62,28 @@ def scene_tables(scene: Scene, finder: TextureFinder | None = None) -> list[Tabl
     return [table for table in tables if table.rows]
 
 
-def _table(name: str, columns: tuple[str, ...], rows: list[list[Cell]], depths: list[int] | None = None) -> Table:
-    return Table(name, TABLES[name], columns, [tuple(row) for row in rows], depths=depths)
+def _table(name: str, *columns: str) -> Table:
+    return Table(name, TABLES[name], columns)
 
 
 def _overview(scene: Scene) -> Table:
-    rows: list[list[Cell]] = [["axes", str(scene.space)], ["unit", scene.space.unit]]
+    table = _table("scene", "what", "value")
+    table.add("axes", str(scene.space))
+    table.add("unit", scene.space.unit)
     for name in ("title", "author", "copyright"):
         if getattr(scene, name):
-            rows.append([name, getattr(scene, name)])
+            table.add(name, getattr(scene, name))
     for clip in scene.clips:
         keys = sum(len(channel.track.times) for channel in clip.channels)
         seconds = (clip.end - clip.start) / clip.rate
         span = f"{clip.unit}s {clip.start:g} to {clip.end:g}"
         span += f" ({seconds:.4g} s at {clip.frames_per_second:g} frames per second)"
-        rows += [["clip", clip.name], ["time", span], ["channels", f"{len(clip.channels)} with {counted(keys, 'key')}"]]
+        table.add("clip", clip.name)
+        table.add("time", span)
+        table.add("channels", f"{len(clip.channels)} with {counted(keys, 'key')}")
         if clip.bounds is not None:
-            rows.append(["bounding boxes", f"one per frame, {counted(len(clip.bounds), 'frame')}"])
-    return _table("scene", ("what", "value"), rows)
+            table.add("bounding boxes", f"one per frame, {counted(len(clip.bounds), 'frame')}")
+    return table
 
 
 def tree_order(scene: Scene) -> Iterator[tuple[int, int]]:
@@ -96,8 +100,7 @@ def tree_order(scene: Scene) -> Iterator[tuple[int, int]]:
 
 
 def _nodes(scene: Scene) -> Table:
-    rows: list[list[Cell]] = []
-    depths: list[int] = []
+    table = _table("tree", "node", "kind", "id", "mesh", "looks at", "pivot", "hidden", "moves")
     moving: dict[int, dict[str, None]] = {}
     for clip in scene.clips:
         for channel in clip.channels:
@@ -108,51 +111,25 @@ def _nodes(scene: Scene) -> Table:
         pivot = " ".join(f"{part:.4g}" for part in node.pivot) if node.pivot.any() else None
         target = scene.nodes[node.target].name if node.target is not None else None
         mesh = scene.meshes[node.mesh].name if node.mesh is not None else None
-        rows.append(
-            [
-                node.name,
-                node.kind.value,
-                node.file_id,
-                mesh,
-                target,
-                pivot,
-                node.hidden or None,
-                ", ".join(moving.get(number, ())),
-            ]
-        )
-        depths.append(depth)
-    columns = ("node", "kind", "id", "mesh", "looks at", "pivot", "hidden", "moves")
-    return _table("tree", columns, rows, depths)
+        moves = ", ".join(moving.get(number, ()))
+        kind, hidden = node.kind.value, node.hidden or None
+        table.add(node.name, kind, node.file_id, mesh, target, pivot, hidden, moves, depth=depth)
+    return table
 
 
 def _tracks(scene: Scene) -> Table:
-    rows: list[list[Cell]] = []
+    columns = ("node", "track", "keys", "first", "last", "interpolation", "wrap", "rotation keys", "shaped by")
+    several = len(scene.clips) > 1
+    table = _table("curves", *columns, *(["clip"] if several else []))
     for clip in scene.clips:
         for channel in clip.channels:
             track = channel.track
             first, last = (float(track.times.min()), float(track.times.max())) if len(track.times) else (None, None)
             form = track.form.value.replace("_", " ") if track.is_rotation else None
-            rows.append(
-                [
-                    scene.nodes[channel.node].name,
-                    track.kind,
-                    len(track.times),
-                    first,
-                    last,
-                    track.interpolation.value,
-                    track.wrap.value,
-                    form,
-                    _shape(track),
-                ]
-            )
-    columns: tuple[str, ...] = (
-        "node", "track", "keys", "first", "last", "interpolation", "wrap", "rotation keys", "shaped by",
-    )  # fmt: skip
-    if len(scene.clips) > 1:
-        columns = (*columns, "clip")
-        owners = [clip.name for clip in scene.clips for _ in clip.channels]
-        rows = [[*row, owner] for row, owner in zip(rows, owners, strict=True)]
-    return _table("curves", columns, rows)
+            keys: list[Cell] = [scene.nodes[channel.node].name, track.kind, len(track.times), first, last]
+            shape: list[Cell] = [track.interpolation.value, track.wrap.value, form, _shape(track)]
+            table.add(*keys, *shape, *([clip.name] if several else []))
+    return table
 
 
 def _shape(track: Track) -> str | None:
@@ -163,84 +140,50 @@ def _shape(track: Track) -> str | None:
 
 
 def _meshes(scene: Scene) -> Table:
-    rows: list[list[Cell]] = []
+    table = _table("meshes", "mesh", "vertices", "faces", "uv", "colours", "smooth", "materials")
     for mesh in scene.meshes:
-        used = (
-            sorted(set(mesh.face_materials[mesh.face_materials >= 0].tolist()))
-            if mesh.face_materials is not None
-            else []
-        )
-        rows.append(
-            [
-                mesh.name,
-                len(mesh.positions),
-                len(mesh.corners),
-                mesh.uv is not None,
-                mesh.colors is not None,
-                mesh.smoothing is not None and bool(np.any(mesh.smoothing)),
-                ", ".join(scene.materials[number].name for number in used[:8]) + (" …" if len(used) > 8 else ""),
-            ]
-        )
-    columns = ("mesh", "vertices", "faces", "uv", "colours", "smooth", "materials")
-    return _table("meshes", columns, rows)
+        numbers = [] if mesh.face_materials is None else mesh.face_materials[mesh.face_materials >= 0].tolist()
+        used = [scene.materials[number].name for number in sorted(set(numbers))]
+        smooth = mesh.smoothing is not None and bool(np.any(mesh.smoothing))
+        materials = ", ".join(used[:8]) + (" …" if len(used) > 8 else "")
+        counts = len(mesh.positions), len(mesh.corners)
+        table.add(mesh.name, *counts, mesh.uv is not None, mesh.colors is not None, smooth, materials)
+    return table
 
 
 def _materials(scene: Scene) -> Table:
-    rows: list[list[Cell]] = []
+    table = _table("surfaces", "material", "diffuse", "opacity", "two-sided", "shading", "maps")
     for material in scene.materials:
         color = None if material.diffuse is None else " ".join(f"{part:.3g}" for part in material.diffuse)
-        rows.append(
-            [
-                material.name,
-                color,
-                1 - material.transparency,
-                material.two_sided,
-                material.shading,
-                ", ".join(material.maps),
-            ]
-        )
-    return _table("surfaces", ("material", "diffuse", "opacity", "two-sided", "shading", "maps"), rows)
+        opacity, maps = 1 - material.transparency, ", ".join(material.maps)
+        table.add(material.name, color, opacity, material.two_sided, material.shading, maps)
+    return table
 
 
 def _maps(scene: Scene) -> Table:
-    rows: list[list[Cell]] = [
-        [
-            material.name,
-            slot,
-            map.file_name,
-            map.amount,
-            " ".join(f"{part:g}" for part in map.scale),
-            map.rotation_degrees,
-        ]
-        for material in scene.materials
-        for slot, map in material.maps.items()
-    ]
-    return _table("images", ("material", "slot", "file", "amount", "repeats", "rotation"), rows)
+    table = _table("images", "material", "slot", "file", "amount", "repeats", "rotation")
+    for material in scene.materials:
+        for slot, map in material.maps.items():
+            repeats = " ".join(f"{part:g}" for part in map.scale)
+            table.add(material.name, slot, map.file_name, map.amount, repeats, map.rotation_degrees)
+    return table
 
 
 def _cameras(scene: Scene) -> Table:
-    rows: list[list[Cell]] = [
-        [camera.name, camera.fov_degrees, camera.roll_degrees, _pair(camera.clip or camera.ranges)]
-        for camera in scene.cameras
-    ]
-    return _table("cameras", ("camera", "horizontal fov", "roll", "ranges"), rows)
+    table = _table("cameras", "camera", "horizontal fov", "roll", "ranges")
+    for camera in scene.cameras:
+        table.add(camera.name, camera.fov_degrees, camera.roll_degrees, _pair(camera.clip or camera.ranges))
+    return table
 
 
 def _lights(scene: Scene) -> Table:
-    rows: list[list[Cell]] = [
-        [
-            light.name,
-            light.type.value,
-            " ".join(f"{part:.3g}" for part in light.color),
-            light.multiplier,
-            light.on,
-            _pair((light.hotspot_degrees, light.falloff_degrees)),
-            _pair((light.inner_range, light.outer_range)) if light.attenuated else None,
-        ]
-        for light in scene.lights
-    ]
-    columns = ("light", "type", "colour", "multiplier", "on", "hotspot, falloff", "range")
-    return _table("lights", columns, rows)
+    table = _table("lights", "light", "type", "colour", "multiplier", "on", "hotspot, falloff", "range")
+    for light in scene.lights:
+        color = " ".join(f"{part:.3g}" for part in light.color)
+        cone = _pair((light.hotspot_degrees, light.falloff_degrees))
+        reach = _pair((light.inner_range, light.outer_range)) if light.attenuated else None
+        table.add(light.name, light.type.value, color, light.multiplier, light.on, cone, reach)
+    return table
 
 
 def _pair(pair: tuple[float | None, float | None] | None) -> str | None:
@@ -250,17 +193,17 @@ def _pair(pair: tuple[float | None, float | None] | None) -> str | None:
 
 
 def _skins(scene: Scene) -> Table:
-    rows: list[list[Cell]] = [
-        [skin.name, len(skin.joints), len(skin.weights), "rigid" if skin.rigid else "weighted"] for skin in scene.skins
-    ]
-    return _table("skins", ("skin", "joints", "influences", "kind"), rows)
+    table = _table("skins", "skin", "joints", "influences", "kind")
+    for skin in scene.skins:
+        table.add(skin.name, len(skin.joints), len(skin.weights), "rigid" if skin.rigid else "weighted")
+    return table
 
 
 def _raw_channels(scene: Scene) -> Table:
-    rows: list[list[Cell]] = [
-        [raw.name, raw.values.shape[0], raw.values.shape[1]] for clip in scene.clips for raw in clip.raw_channels
-    ]
-    return _table("raw_channels", ("channel", "frames", "floats"), rows)
+    table = _table("raw_channels", "channel", "frames", "floats")
+    for raw in (raw for clip in scene.clips for raw in clip.raw_channels):
+        table.add(raw.name, *raw.values.shape[:2])
+    return table
 
 
 COLUMNS = ("name", "status", "found", "rule", "image", "used by", "note")
@@ -270,7 +213,7 @@ _SHOWN = 4
 
 def texture_table(scene: Scene, finder: TextureFinder | None) -> Table:
     """Return a table with one row per name; ``status`` is one of `keyframer.textures.texture_usage.STATUSES`."""
-    table = Table("textures", TABLES["textures"], COLUMNS)
+    table = _table("textures", *COLUMNS)
     for use in scene_textures(scene, finder):
         table.add(use.name, use.status, _where(use, finder), use.rule, use.image, _users(use), use.note)
     return table

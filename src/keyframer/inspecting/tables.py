@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
@@ -64,6 +66,12 @@ def csv_cell(cell: Cell, encoding: str | None = None) -> str:
     """Return a cell that a spreadsheet does not take for a formula; numbers stay numbers."""
     text = shown(cell, encoding, LONG)
     return f"'{text}" if isinstance(cell, (str, bytes)) and text.startswith(_FORMULA) else text
+
+
+def csv_line(cells: Iterable[Cell], encoding: str | None = None) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow([csv_cell(cell, encoding) for cell in cells])
+    return line.getvalue()
 
 
 def markdown_cell(cell: Cell, encoding: str | None = None) -> str:

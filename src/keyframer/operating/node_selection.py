@@ -10,7 +10,7 @@ import numpy as np
 
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.posing.evaluation_order import evaluation_order
-from keyframer.scene import Channel, Node, NodeKind, Scene, Skin
+from keyframer.scene import Channel, Clip, Node, NodeKind, Scene, Skin
 
 
 def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = True) -> Scene:
@@ -67,15 +67,6 @@ def _with_only(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
         kept_nodes.append(
             replace(node, parent=_renumbered(node.parent, place), target=_renumbered(node.target, place), **links)
         )
-    clips = [
-        replace(
-            clip,
-            channels=[
-                Channel(place[channel.node], channel.track) for channel in clip.channels if channel.node in place
-            ],
-        )
-        for clip in scene.clips
-    ]
     return replace(
         scene,
         nodes=kept_nodes,
@@ -83,8 +74,14 @@ def _with_only(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
         cameras=[scene.cameras[number] for number in used["camera"]],
         lights=[scene.lights[number] for number in used["light"]],
         skins=[_skin(scene.skins[number], place) for number in used["skin"]],
-        clips=clips,
+        clips=[_with_nodes(clip, place) for clip in scene.clips],
     )
+
+
+def _with_nodes(clip: Clip, place: dict[int, int]) -> Clip:
+    """Return the clip with its channels at these nodes; channels of other nodes are left out."""
+    channels = [Channel(place[channel.node], channel.track) for channel in clip.channels if channel.node in place]
+    return replace(clip, channels=channels)
 
 
 def _as_dummy(node: Node) -> Node:
@@ -118,15 +115,7 @@ def merge(clip: Scene, model: Scene, *, by: str = "name") -> Scene:
         place = {i: known[node.name.lower()] for i, node in enumerate(clip.nodes) if node.name.lower() in known}
     else:
         place = {number: number for number in range(min(len(clip.nodes), len(model.nodes)))}
-    clips = [
-        replace(
-            clip,
-            channels=[
-                Channel(place[channel.node], channel.track) for channel in clip.channels if channel.node in place
-            ],
-        )
-        for clip in turned.clips
-    ]
+    clips = [_with_nodes(clip, place) for clip in turned.clips]
     if not any(clip.channels for clip in clips):
         raise ValueError("no node of the clip matches a node of the model")
     return replace(model, clips=clips, origin=None)

@@ -15,6 +15,8 @@ from contextlib import suppress
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
+from keyframer.textures import pillow
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -136,25 +138,23 @@ def _with_palette(pictures: Sequence[Image]) -> list[Image]:
     """Return all pictures with one palette of 256 colours made from some of them, without dithering, so that static
     parts do not flicker.
     """
-    from keyframer.textures.pillow import Image
-
     if pictures[0].mode == "RGBA":
         return [_with_binary_alpha(picture) for picture in pictures]
     selection = pictures[:: max(1, len(pictures) // 8)]
     width, height = selection[0].size
-    strip = Image.new("RGB", (width, height * len(selection)))
+    strip = pillow.Image.new("RGB", (width, height * len(selection)))
     for number, picture in enumerate(selection):
         strip.paste(picture, (0, number * height))
-    palette = strip.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-    return [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    palette = strip.quantize(256, method=pillow.Image.Quantize.MEDIANCUT, dither=pillow.Image.Dither.NONE)
+    return [picture.quantize(palette=palette, dither=pillow.Image.Dither.NONE) for picture in pictures]
 
 
 def _with_binary_alpha(picture: Image) -> Image:
     """Return a picture with binary transparency, as GIF needs: pixels with less than half opacity are transparent."""
-    from keyframer.textures.pillow import Image
-
     alpha = picture.getchannel("A")
-    colors = picture.convert("RGB").quantize(255, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    colors = picture.convert("RGB").quantize(
+        255, method=pillow.Image.Quantize.MEDIANCUT, dither=pillow.Image.Dither.NONE
+    )
     colors.paste(255, mask=alpha.point([255 if level < 128 else 0 for level in range(256)]))
     colors.info["transparency"] = 255
     return colors

@@ -22,7 +22,7 @@ from keyframer.rendering.frame import render as render_frame
 from keyframer.rendering.viewpoint import View, camera_view, fitted_view
 from keyframer.scene import Clip, Scene
 from keyframer.text import did_you_mean
-from keyframer.textures import TextureFinder, TextureSource
+from keyframer.textures import TextureFinder, TextureSource, pillow
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -168,14 +168,12 @@ class Renderer:
         return next(self.pictures([frame]))
 
     def pictures(self, frames: Sequence[float]) -> Iterator[Image]:
-        from keyframer.textures.pillow import Image
-
         width, height = self.settings.width, self.settings.height
         for frame in frames:
             drawn = self._draw(frame)
             backdrop = self._backdrop
             if backdrop is None:
-                yield Image.fromarray(_straight(drawn))
+                yield pillow.Image.fromarray(_straight(drawn))
             else:
                 picture = np.empty((height, width, 3), np.uint8)
                 picture[:] = backdrop
@@ -183,7 +181,7 @@ class Renderer:
                 seen = drawn[down, across].astype(np.uint16)
                 through = (255 - seen[:, 3:]) * backdrop[down, 0]
                 picture[down, across] = (seen[:, :3] + (through + 127) // 255).clip(0, 255)
-                yield Image.fromarray(picture)
+                yield pillow.Image.fromarray(picture)
 
     def _draw(self, frame: float) -> Bytes:
         """Return (height, width, 4) premultiplied colours."""
@@ -206,17 +204,15 @@ class Renderer:
 
     def sheet(self, frames: Sequence[float], columns: int) -> Image:
         """Return pictures of the frames in rows, each with its number."""
-        from keyframer.textures.pillow import Image, ImageDraw, ImageFont
-
         width, height = self.settings.width, self.settings.height
         rows = -(-len(frames) // columns)
         if columns * width > 4 * LARGEST or rows * height > 4 * LARGEST:
             raise ValueError(f"a sheet of {columns * width} x {rows * height} pixels is too large")
         transparent = self._backdrop is None
-        sheet = Image.new("RGBA" if transparent else "RGB", (columns * width, rows * height))
-        draw = ImageDraw.Draw(sheet)
+        sheet = pillow.Image.new("RGBA" if transparent else "RGB", (columns * width, rows * height))
+        draw = pillow.ImageDraw.Draw(sheet)
         size = max(11, height // 14)
-        font = ImageFont.load_default(size)
+        font = pillow.ImageFont.load_default(size)
         for number, (frame, picture) in enumerate(zip(frames, self.pictures(frames), strict=True)):
             left, top = number % columns * width, number // columns * height
             sheet.paste(picture, (left, top))

@@ -21,6 +21,7 @@ from keyframer.errors import FormatError
 from keyframer.fields import dataclass
 from keyframer.files import read_bytes
 from keyframer.limits import Limits, spend
+from keyframer.textures import pillow
 
 
 class ImageRefused(Exception):
@@ -34,10 +35,9 @@ class ImageRefused(Exception):
 def pillow_or_refuse() -> ModuleType:
     """Return the image module of Pillow; raises `ImageRefused` if Pillow is not installed."""
     try:
-        from keyframer.textures.pillow import Image
+        return pillow.Image
     except FormatError as error:
         raise ImageRefused(f"{error.code}: {error.message}") from None
-    return Image
 
 
 def why_unreadable(size: int, autodesk: str | None, opened_as: str | None) -> str:
@@ -219,11 +219,9 @@ def _plain(opened: Any) -> Picture:
     """Return the image as RGB or RGBA; 16-bit greys keep their upper half."""
     opened.load()
     if opened.mode[0] in "IF":
-        from keyframer.textures.pillow import Image
-
         grey = np.nan_to_num(np.asarray(opened, np.float64))
         top = 65535.0 if opened.mode.startswith("I;16") else _white(float(grey.max(initial=0)))
-        return Image.fromarray((np.clip(grey / top, 0, 1) * 255).astype(np.uint8)).convert("RGB")
+        return pillow.Image.fromarray((np.clip(grey / top, 0, 1) * 255).astype(np.uint8)).convert("RGB")
     transparent = "A" in opened.getbands() or "transparency" in opened.info
     converted: Picture = opened.convert("RGBA" if transparent else "RGB")
     levels = converted.getchannel("A").getextrema() if transparent else None

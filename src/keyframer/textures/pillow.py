@@ -1,16 +1,27 @@
-"""Imports Pillow, or reports in one line that it is missing.
+"""The modules of Pillow, imported when one of them is first used: ``pillow.Image`` and its like.
 
-Hosts such as Blender include only numpy. Everything except decoding and drawing pictures works without Pillow, so it is
-imported on use, and always from here.
+Hosts such as Blender include only numpy. Everything except decoding and drawing pictures works without Pillow; using it
+then raises an error of one line.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from keyframer.catalogue import RUN_PILLOW_MISSING
 
-try:
+if TYPE_CHECKING:
     from PIL import Image, ImageColor, ImageDraw, ImageFont
-except ImportError:
-    raise RUN_PILLOW_MISSING.failure(0, "/") from None
 
 __all__ = ["Image", "ImageColor", "ImageDraw", "ImageFont"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from PIL import Image, ImageColor, ImageDraw, ImageFont
+    except ImportError:
+        raise RUN_PILLOW_MISSING.failure(0, "/") from None
+    globals().update(Image=Image, ImageColor=ImageColor, ImageDraw=ImageDraw, ImageFont=ImageFont)
+    return globals()[name]

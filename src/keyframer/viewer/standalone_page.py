@@ -16,12 +16,12 @@ from pathlib import Path
 
 from keyframer.exchange.opening import OpenedFile, open_file
 from keyframer.files import PathLike, write_bytes
+from keyframer.formats.guard import GcPaused
 from keyframer.scene import Scene
 from keyframer.textures import TextureFinder, TextureSource
 from keyframer.viewer.json_data import to_json
 from keyframer.viewer.resources import Resources
 from keyframer.viewer.viewed_file import LoadedFile, ViewedFile
-from keyframer.wire.gc_paused import GcPaused
 
 FOLDER = Path(__file__).parent / "static"
 _TYPES = {

@@ -12,6 +12,9 @@ importing the reader of a format, so all share `Record.__init__`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field, make_dataclass
+from inspect import signature
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast, dataclass_transform, overload
 
 import numpy as np
@@ -21,10 +24,6 @@ from keyframer.wire.cursor import Cursor
 from keyframer.wire.field_types import Attribute
 from keyframer.wire.record_plan import Plan
 from keyframer.wire.sink import Sink
-
-if TYPE_CHECKING:
-    from dataclasses import Field
-    from inspect import Signature
 
 T = TypeVar("T")
 
@@ -111,8 +110,6 @@ class _DataclassView:
 
     def __get__(self, instance: object, owner: type[Record]) -> Any:
         if owner not in self._views:
-            from dataclasses import field, make_dataclass
-
             specified = []
             for name, attribute in owner._layout.attributes.items():
                 wire = (
@@ -129,16 +126,6 @@ class _DataclassView:
                 specified.append((name, cast(Any, attribute.annotation), field(**common)))
             self._views[owner] = self._pick(make_dataclass(owner.__name__, specified, eq=False))
         return self._views[owner]
-
-
-def _dataclass_fields(view: type[Any]) -> dict[str, Field[Any]]:
-    return cast("dict[str, Field[Any]]", view.__dataclass_fields__)
-
-
-def _signature(view: type[Any]) -> Signature:
-    from inspect import signature
-
-    return signature(view)
 
 
 @record(kw_only=True)
@@ -158,8 +145,8 @@ class Record:
     offset: int | None = None
 
     if not TYPE_CHECKING:  # type checkers derive the constructor of each class from its fields
-        __dataclass_fields__ = _DataclassView(_dataclass_fields)
-        __signature__ = _DataclassView(_signature)
+        __dataclass_fields__ = _DataclassView(attrgetter("__dataclass_fields__"))
+        __signature__ = _DataclassView(signature)
 
         def __init__(self, *values: Any, **named: Any) -> None:
             layout = self._layout

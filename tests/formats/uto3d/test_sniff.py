@@ -5,34 +5,34 @@ from __future__ import annotations
 import pytest
 
 import keyframer
-from keyframer.formats.uto3d.sniff import sniff
+from keyframer.formats.uto3d import FORMAT
 from tests.formats.uto3d.writers import samples
 from tests.samples import all_samples
 
 
 def test_the_signature_and_main() -> None:
     for data in samples().values():
-        match = sniff(data[:4096], len(data))
+        match = FORMAT.sniff(data[:4096], len(data))
         assert match is not None
         assert (match.score, match.version) == (1.0, "0.9")
 
 
 @pytest.mark.parametrize(("data", "score"), [(b"UTO!\0\x09", 0.8), (b"UTO!\0\x09MA", 0.8), (b"UTO!\0\x09MESH", 0.7)])
 def test_damaged_heads_score_lower(data: bytes, score: float) -> None:
-    match = sniff(data, len(data))
+    match = FORMAT.sniff(data, len(data))
     assert match is not None
     assert match.score == score
 
 
 @pytest.mark.parametrize("data", [b"", b"UTO", b"UTO!", b"U3D\0" + bytes(20), b"uto!\0\x09MAIN", b" UTO!\0\x09MAIN"])
 def test_others_are_not_claimed(data: bytes) -> None:
-    assert sniff(data, len(data)) is None
+    assert FORMAT.sniff(data, len(data)) is None
 
 
 def test_samples_of_other_formats_are_not_claimed() -> None:
     for name, path in all_samples():
         data = path.read_bytes()
-        assert (sniff(data[:4096], len(data)) is not None) == (name == "uto3d")
+        assert (FORMAT.sniff(data[:4096], len(data)) is not None) == (name == "uto3d")
 
 
 def test_the_extension_does_not_decide() -> None:

@@ -65,10 +65,10 @@ def _picture_suffix(options: Mapping[str, Any]) -> str:
 
 _READING = (
     "keyframer.exchange.opening",
-    "keyframer.wire.gc_paused",
+    "keyframer.formats.guard",
     *(module for known in FORMATS for module in known.preload),
 )
-_WRITING = ("keyframer.exchange.gltf.write", "keyframer.scene.consistency")
+_WRITING = ("keyframer.exchange.gltf.write", "keyframer.exchange.saving")
 
 _ALL = (
     Operation(
@@ -81,7 +81,9 @@ _ALL = (
     Operation("check", "check every file and write one JSON report each", lambda options: ".check.json", _READING),
     Operation("info", "write the tables of every file as JSON", lambda options: ".info.json", _READING),
     Operation("identify", "identify every file and write JSON", lambda options: ".identify.json"),
-    Operation("thumbnail", "render a picture of every file", _picture_suffix, (*_READING, "keyframer.textures.pillow")),
+    Operation(
+        "thumbnail", "render a picture of every file", _picture_suffix, (*_READING, "PIL.ImageDraw", "PIL.ImageFont")
+    ),
 )
 
 OPERATIONS = {known.name: known for known in _ALL if known.name != "thumbnail" or find_spec("PIL") is not None}

@@ -11,7 +11,6 @@ from keyframer.batch.operations.outputs import json_file
 from keyframer.checking import check_opened
 from keyframer.checking.check_report import SCHEMA, SCHEMA_VERSION, report_record
 from keyframer.errors import FormatError
-from keyframer.issues import Severity
 
 
 def execute(job_input: JobInput, result: Result) -> None:
@@ -25,7 +24,5 @@ def execute(job_input: JobInput, result: Result) -> None:
     note_issues(result, report.issues)
     result["format"] = None if report.format is None else report.format.name
     result["details"] = {"verdict": report.verdict}
-    worst = report.issues.worst()
-    least = Severity[str(options.get("fail_on") or "error").upper()]
-    if not report.readable or (worst is not None and worst >= least):
+    if report.fails(options.get("fail_on") or "error"):
         result["status"] = FINDINGS

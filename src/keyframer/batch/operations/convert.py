@@ -11,9 +11,10 @@ from keyframer.batch import dependencies, storage
 from keyframer.batch.job import Result
 from keyframer.batch.operations.job_input import JobInput, note_issues
 from keyframer.batch.operations.outputs import collect_outputs, output_errors
-from keyframer.exchange import Exporter, exporter_for, save
+from keyframer.exchange import Exporter, exporter_for
 from keyframer.exchange.gltf.write.images import ImageSource, Pictures, no_images
 from keyframer.exchange.opening import source_note
+from keyframer.exchange.saving import save
 from keyframer.operating.operation_sequence import apply_operations
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome

@@ -8,14 +8,12 @@ from keyframer.batch.operations.outputs import json_file
 from keyframer.catalogue import IO_UNRECOGNISED
 from keyframer.formats.contract import HEAD_SIZE
 from keyframer.inspecting.identity import SCHEMA, SCHEMA_VERSION, identify
-from keyframer.text import safe_text
 
 
 def execute(job_input: JobInput, result: Result) -> None:
     data = job_input.data
     identity = identify(data[:HEAD_SIZE], len(data), job_input.job.source, lambda: data)
-    record = {key: safe_text(value) if isinstance(value, str) else value for key, value in identity.as_dict().items()}
-    job_input.write(job_input.job.output, json_file(SCHEMA, SCHEMA_VERSION, record))
+    job_input.write(job_input.job.output, json_file(SCHEMA, SCHEMA_VERSION, identity.record()))
     result["format"] = identity.format
     result["details"] = {"certainty": identity.certainty, "pronom": identity.pronom, "version": identity.version}
     if identity.format is None:  # its record is written anyway, as `keyframer identify` prints one

@@ -6,13 +6,11 @@ from keyframer.batch.job import Result
 from keyframer.batch.operations.job_input import JobInput, note_issues
 from keyframer.batch.operations.outputs import json_file
 from keyframer.checking import check_opened
-from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION, file_tables, summary_of
-from keyframer.inspecting.tables import json_rows, json_value
-from keyframer.text import safe_text
+from keyframer.inspecting.document_tables import SCHEMA, SCHEMA_VERSION, file_tables, info_record, summary_of
 
 
 def execute(job_input: JobInput, result: Result) -> None:
-    encoding, wanted, size = job_input.options.get("encoding"), job_input.options.get("table"), len(job_input.data)
+    encoding, wanted = job_input.options.get("encoding"), job_input.options.get("table")
     finder = job_input.finder()
     job_input.note_companions(result)
     issues, tables = file_tables(job_input.opened, encoding, finder)
@@ -21,11 +19,6 @@ def execute(job_input: JobInput, result: Result) -> None:
     job_input.note_images(result, finder)
     counts = {"errors": checked.count("error"), "warnings": checked.count("warning")}
     facts = summary_of(job_input.opened, tables, verdict=checked.verdict, **counts)
-    record = {
-        "file": safe_text(job_input.job.source),
-        "format": job_input.format_name,
-        "size": size,
-        "summary": {name: json_value(value, encoding) for name, value in facts.items()},
-        "tables": {table.name: json_rows(table, encoding) for table in tables if not wanted or table.name in wanted},
-    }
+    shown = [table for table in tables if not wanted or table.name in wanted]
+    record = info_record(job_input.job.source, facts, shown, encoding)
     job_input.write(job_input.job.output, json_file(SCHEMA, SCHEMA_VERSION, record))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules
-    from keyframer.formats.hale3d.bridge.options import Options
+    from keyframer.formats.hale3d.bridge.scene import Options
     from keyframer.formats.hale3d.bridge.writing import WriteOptions
 
 

@@ -10,11 +10,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from keyframer.arrays import Array, Floats
+from keyframer.arrays import Array, Flags, Floats, Ints
 from keyframer.catalogue import (
     DATA_KEYS_NOT_INCREASING,
     DATA_NON_FINITE,
     DATA_WEIGHT_SUM,
+    LINK_INDEX_OUT_OF_RANGE,
     LINK_PARENT_AFTER_CHILD,
     LINK_PARENT_CYCLE,
     LINK_PARENT_MISSING,
@@ -89,6 +90,19 @@ class Reporter:
             self.report(kind, record, f"{field}[{entry}]", severity=severity, **args_of(entry))
         if len(entries) > len(seen):
             self.issues.count_more(kind, len(entries) - len(seen), severity)
+
+
+def valid_faces(reporter: Reporter, record: Record, field: str, corners: Ints, count: int, kind: str) -> Flags:
+    """Return which faces have only indices below ``count``, after reporting the others."""
+    good = np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
+
+    def args_of(face: int) -> dict[str, object]:
+        named = corners[face]
+        wrong = int(named[(named < 0) | (named >= count)][0])
+        return {"what": "face", "item": face, "kind": kind, "index": wrong, "count": count}
+
+    reporter.report_each(LINK_INDEX_OUT_OF_RANGE, record, field, np.flatnonzero(~good), args_of)
+    return good
 
 
 def check_keys(reporter: Reporter, record: Record, field: str, times: Array, *columns: Array) -> None:

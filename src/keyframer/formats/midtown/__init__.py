@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from keyframer.formats.bridge import Merger, SceneReader, SceneWriter
     from keyframer.formats.contract import Codec, Rules
-    from keyframer.formats.midtown.bridge.options import Options
+    from keyframer.formats.midtown.bridge.scene import Options
     from keyframer.formats.midtown.bridge.writing import WriteOptions
 
 

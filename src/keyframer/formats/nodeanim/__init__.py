@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from keyframer.formats.nodeanim.bridge.options import Options
     from keyframer.formats.nodeanim.bridge.writing import WriteOptions
 
+_SMALLEST = 10  # only an id, an empty clip, only an id
+
 
 class NodeAnimation(Format):
     name = "nodeanim"
@@ -27,6 +29,8 @@ class NodeAnimation(Format):
     bookkeeping = ("dialect", "flags", "node_count", "prefix")
 
     def sniff(self, head: bytes, size: int) -> Match | None:
+        if size < _SMALLEST or (head[0] > 1 and b"\x01" not in head[:68]):  # chunk 1 cannot be near: no search
+            return None
         from keyframer.formats.nodeanim.sniff import sniff
 
         return sniff(head, size)
@@ -62,9 +66,7 @@ class NodeAnimation(Format):
         return Dialect
 
     def check_dialect(self, dialect: str) -> None:
-        from keyframer.formats.nodeanim.dialect import Dialect
-
-        Dialect.parse(dialect)
+        self.dialect_type().parse(dialect)
 
 
 FORMAT = NodeAnimation()

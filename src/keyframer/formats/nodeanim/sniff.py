@@ -6,26 +6,20 @@ end of the file. If chunks have no sizes or no headers, the nodes must be plausi
 
 from __future__ import annotations
 
+import struct
+from functools import partial
+
 from keyframer.formats.contract import Match
+from keyframer.formats.nodeanim.dialect import options_on
+from keyframer.formats.nodeanim.dialect_search import behind_other_chunks, behind_prefix, from_start
+from keyframer.formats.nodeanim.dialect_trial import MatchedPart, Walk
 from keyframer.text import counted
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from keyframer.formats.nodeanim.dialect_trial import Walk
-
-_SMALLEST = 10  # only an id, an empty clip, only an id
 _HUGE = 1e12
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """Return the best score of any dialect; the search is imported only if chunk 1 may be near."""
-    if size < _SMALLEST or (head[0] > 1 and b"\x01" not in head[:68]):
-        return None
-    from functools import partial
-
-    from keyframer.formats.nodeanim.dialect import options_on
-    from keyframer.formats.nodeanim.dialect_search import behind_other_chunks, behind_prefix, from_start
-
+    """Return the best score of any dialect."""
     behind_anything = partial(behind_prefix, bare=False)
     for place, weight in ((from_start, 1.0), (behind_other_chunks, 0.8), (behind_anything, 0.8)):
         scored = [(_score(walk, head) * weight, -options_on(walk.dialect), walk) for walk in place(head, size)]
@@ -43,8 +37,6 @@ def _score(walk: Walk, head: bytes) -> float:
 
 
 def _score_sized(walk: Walk) -> float:
-    from keyframer.formats.nodeanim.dialect_trial import MatchedPart
-
     if walk.matched is MatchedPart.END:
         if walk.nodes:
             return 0.95 if walk.perfect else 0.7
@@ -60,8 +52,6 @@ def _score_sized(walk: Walk) -> float:
 
 def _score_bare(walk: Walk, head: bytes) -> float:
     """Score a file without sizes: readable names, known types, and at least one key with plausible numbers."""
-    from keyframer.formats.nodeanim.dialect_trial import MatchedPart
-
     if not walk.perfect or walk.heads == 0 or walk.nameless or not _first_key_is_plausible(walk, head):
         return 0
     if walk.matched is MatchedPart.END:
@@ -72,8 +62,6 @@ def _score_bare(walk: Walk, head: bytes) -> float:
 
 
 def _first_key_is_plausible(walk: Walk, head: bytes) -> bool:
-    import struct
-
     if walk.first_key is None:
         return False
     at, size = walk.first_key
@@ -84,8 +72,6 @@ def _first_key_is_plausible(walk: Walk, head: bytes) -> bool:
 
 
 def _reason(walk: Walk) -> str:
-    from keyframer.formats.nodeanim.dialect_trial import MatchedPart
-
     where = f" {counted(walk.start, 'byte')} from the beginning" if walk.start else ""
     text = f"chunk 1 for {counted(walk.count, 'node')}{where}, then chunk 2"
     if walk.matched is MatchedPart.END:

@@ -8,6 +8,7 @@ of the morph angle, the layouts that `records` declares as opaque.
 from __future__ import annotations
 
 from keyframer.formats.contract import Format, ImageNames, Match
+from keyframer.formats.threeds.sniff import sniff
 
 TYPE_CHECKING = False  # parts are imported on first use
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ class ThreeDS(Format):
     diagnoses_damage = True
 
     def sniff(self, head: bytes, size: int) -> Match | None:
-        from keyframer.formats.threeds.sniff import sniff
-
         return sniff(head, size)
 
     def describe_related_file(self, head: bytes, size: int) -> str | None:

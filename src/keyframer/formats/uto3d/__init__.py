@@ -34,9 +34,15 @@ class Uto3D(Format):
     )
 
     def sniff(self, head: bytes, size: int) -> Match | None:
-        from keyframer.formats.uto3d.sniff import sniff
-
-        return sniff(head, size)
+        """Match the signature and the tag of the first section."""
+        if head[:4] != b"UTO!" or size < 6:
+            return None
+        version = f"{head[4]}.{head[5]}"
+        if head[6:10] == b"MAIN":
+            return Match(1.0, "begins with UTO! and MAIN", version)
+        if b"MAIN".startswith(head[6:10]):
+            return Match(0.8, "begins with UTO! and ends early", version)
+        return Match(0.7, "begins with UTO!, but MAIN does not follow", version)
 
     def codec(self) -> Codec:
         from keyframer.formats.uto3d import document

@@ -18,7 +18,6 @@ import pytest
 import keyframer
 from keyframer.formats.document import Document
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.scene import to_scene
 from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk
 from keyframer.issues import IssueLog
 from keyframer.scene import Scene
@@ -56,7 +55,7 @@ def plain(value: Any) -> Any:
 
 
 def shown(document: Document) -> str:
-    return repr(plain(to_scene(document)))
+    return repr(plain(document.format.to_scene(document, {})))
 
 
 def changed(value: Any) -> Iterator[tuple[str, Any]]:
@@ -177,6 +176,6 @@ def test_every_chunk_and_every_loose_byte_reaches_the_scene(half: int) -> None:
 def test_the_scene_is_the_same_each_time() -> None:
     document = everything()
     twin = keyframer.decode(keyframer.encode(copy.deepcopy(document)))
-    first: Scene = to_scene(document)
+    first: Scene = document.format.to_scene(document, {})
     assert repr(plain(first)) == shown(document)
-    assert len(first.nodes) == len(to_scene(twin).nodes)
+    assert len(first.nodes) == len(twin.format.to_scene(twin, {}).nodes)

@@ -237,34 +237,28 @@ class Places:
 
     def find(self, path: str) -> int:
         """Return the start of the value with a path, or of its innermost existing parent."""
-        at = self._skip(0)
-        for part in path.split("/")[1:]:
-            for key in _keys(part, self._children(at)):
-                child = self._children(at).get(key)
-                if child is None:
-                    return self._byte(at)
-                at = child
-        return self._byte(at)
+        return self._byte(self._reached(path)[0])
 
     def span(self, path: str) -> Span | None:
         """Return start and end of the value with a path; None if there is none."""
-        at = self._exactly(path)
-        return None if at is None else self._span(at)
+        at, is_exact = self._reached(path)
+        return self._span(at) if is_exact else None
 
     def entries(self, path: str) -> dict[Key, Span]:
         """Return the ranges of all values in a list or an object; empty if there is none with this path."""
-        at = self._exactly(path)
-        return {} if at is None else {key: self._span(place) for key, place in self._children(at).items()}
+        at, is_exact = self._reached(path)
+        return {key: self._span(place) for key, place in self._children(at).items()} if is_exact else {}
 
-    def _exactly(self, path: str) -> int | None:
+    def _reached(self, path: str) -> tuple[int, bool]:
+        """Return the start of the value with a path, or of its innermost existing parent, and which of them it is."""
         at = self._skip(0)
         for part in path.split("/")[1:] if path != "/" else ():
             for key in _keys(part, self._children(at)):
                 child = self._children(at).get(key)
                 if child is None:
-                    return None
+                    return at, False
                 at = child
-        return at
+        return at, True
 
     def _span(self, at: int) -> Span:
         end = self._ends.get(at)

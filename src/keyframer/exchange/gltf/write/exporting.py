@@ -28,6 +28,7 @@ from keyframer.exchange.gltf.write.nodes import Tree, find_aim_constraints
 from keyframer.exchange.gltf.write.options import Context, GltfOptions, written_span
 from keyframer.files import check_output
 from keyframer.formats.contract import refuse_unknown
+from keyframer.formats.guard import GcPaused
 from keyframer.formats.kit.record_paths import path_finder
 from keyframer.formats.kit.unsupported_features import foreign_extras
 from keyframer.posing import Rig
@@ -36,7 +37,6 @@ from keyframer.posing.rig import States
 from keyframer.scene import Clip, LightType, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource
-from keyframer.wire.gc_paused import GcPaused
 
 
 def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, LossReport]:

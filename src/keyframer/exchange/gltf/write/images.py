@@ -20,7 +20,7 @@ from keyframer.fields import dataclass
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import safe_text
-from keyframer.textures import Opened, Texture, TextureSource
+from keyframer.textures import Opened, Texture, TextureSource, pillow
 from keyframer.textures.image_files import as_png
 
 if TYPE_CHECKING:
@@ -226,9 +226,7 @@ class Pictures:
     def _png(
         self, texture: Texture, pixels: Bytes, notes: dict[str, tuple[Outcome, str]], ending: str, alpha: str = "opaque"
     ) -> Image:
-        from keyframer.textures.pillow import Image as Pillow
-
-        data = self._encoded(Pillow.fromarray(pixels))
+        data = self._encoded(pillow.Image.fromarray(pixels))
         return Image(safe_text(texture.name) + ending, data, "image/png", alpha, notes)
 
     def _encoded(self, image: Picture) -> bytes:
@@ -311,9 +309,7 @@ def _note(opened: Opened, note: str, outcome: Outcome = Outcome.EXACT) -> tuple[
 
 def _is_plain_jpeg(data: bytes) -> bool:
     """Return whether a JPEG is not CMYK, which glTF viewers do not support."""
-    from keyframer.textures.pillow import Image as Pillow
-
-    with Pillow.open(io.BytesIO(data), formats=("JPEG",)) as opened:
+    with pillow.Image.open(io.BytesIO(data), formats=("JPEG",)) as opened:
         return opened.mode in ("RGB", "L")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.arrays import Floats
-from keyframer.exchange import KEY_STYLES
+from keyframer.exchange.gltf import KEY_STYLES
 from keyframer.exchange.gltf.conventions import Axes, Names, bounds
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.images import ImageSource, no_images

@@ -28,7 +28,7 @@ from keyframer.formats.ase.records import (
     VertexList,
 )
 from keyframer.formats.kit.declared_fields import get_fields
-from keyframer.formats.kit.scene_reading import Reporter, finite_rows
+from keyframer.formats.kit.scene_reading import Reporter, finite_rows, valid_faces
 from keyframer.maths import affine
 from keyframer.scene import Mesh
 
@@ -55,7 +55,7 @@ def read_mesh(reporter: Reporter, node: Block, block: Block, name: str, world: F
         return mesh
     order = _order(reporter, faces, faces.index)
     corners = np.asarray(faces.corners)[order]
-    good = _good(reporter, faces, "corners", corners, len(positions), "vertex")
+    good = valid_faces(reporter, faces, "corners", corners, len(positions), "vertex")
     mirrored = np.linalg.det(world[:3, :3]) < 0
     turned = slice(None, None, -1) if mirrored else slice(None)
     mesh.corners = corners[good][:, turned].astype(np.int32)
@@ -97,18 +97,6 @@ def _order(reporter: Reporter, record: Table, index: Ints) -> Ints:
     return sequence
 
 
-def _good(reporter: Reporter, record: Table, field: str, corners: Ints, count: int, kind: str) -> Flags:
-    good = np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
-
-    def args_of(face: int) -> dict[str, object]:
-        named = corners[face]
-        wrong = int(named[(named < 0) | (named >= count)][0])
-        return {"what": "face", "item": face, "kind": kind, "index": wrong, "count": count}
-
-    reporter.report_each(LINK_INDEX_OUT_OF_RANGE, record, field, np.flatnonzero(~good), args_of)
-    return good
-
-
 def _read_faces(mesh: Mesh, faces: FaceList, rows: Ints, mirrored: bool) -> None:
     """Read smoothing groups and visible edges; a reversed face has its first two edges swapped."""
     smoothing = np.asarray(faces.smoothing)[rows]
@@ -136,7 +124,7 @@ def _per_corner(
         return None, None
     values = finite_rows(reporter, stored, "values", stored.values)[_order(reporter, stored, stored.index)]
     corners = np.asarray(named.values)[_order(reporter, named, named.index)]
-    usable = _good(reporter, named, "values", corners, len(values), kind)
+    usable = valid_faces(reporter, named, "values", corners, len(values), kind)
     return values, np.where(usable[:, None], corners, 0)[good].astype(np.int32)
 
 

@@ -44,11 +44,6 @@ _ROUNDING = 1e-3
 """rounding to 4 decimals: scales this close to 1 are 1, and shear below this is 0"""
 
 
-def to_scene(document: Document, options: Options) -> Scene:
-    """Return the scene of a document, in the space of 3ds Max: Z up, right-handed."""
-    return read_scene(document, options)[0]
-
-
 class Links(NamedTuple):
     """Data about a document that identifies its records in a merge."""
 
@@ -293,4 +288,5 @@ class Reader(SceneReader[Options]):
     options = Options
 
     def to_scene(self, document: Document, options: Options) -> Scene:
-        return to_scene(document, options)
+        """Return the scene of a document, in the space of 3ds Max: Z up, right-handed."""
+        return read_scene(document, options)[0]

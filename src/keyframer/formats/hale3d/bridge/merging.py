@@ -16,10 +16,9 @@ import numpy as np
 from keyframer.formats import bridge
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.bridge.merged_files import MergedFiles, named_columns
-from keyframer.formats.hale3d.bridge.options import Options
 from keyframer.formats.hale3d.bridge.original_conventions import OriginalConventions, Pair
 from keyframer.formats.hale3d.bridge.pair_writer import PairWriter, has_free_vertices
-from keyframer.formats.hale3d.bridge.scene import pair_of, read_companion_document, to_scene
+from keyframer.formats.hale3d.bridge.scene import Options, pair_of, read_companion_document, to_scene
 from keyframer.formats.hale3d.bridge.writing import boxes_at
 from keyframer.formats.hale3d.dialect import Dialect
 from keyframer.formats.hale3d.document import decode, encode

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from keyframer.catalogue import DATA_RATE_INVALID, LINK_SKELETON_MISMATCH
 from keyframer.errors import FormatError
+from keyframer.fields import dataclass
+from keyframer.files import PathLike, read_bytes
 from keyframer.formats.document import Document
-from keyframer.formats.hale3d.bridge.options import Options, companions
 from keyframer.formats.hale3d.bridge.skeleton import animate, joint_nodes
 from keyframer.formats.hale3d.bridge.surface import bind_locals, bind_matrices, read_surface
 from keyframer.formats.hale3d.document import decode
@@ -20,6 +21,7 @@ from keyframer.formats.kit.scene_reading import (
     UniqueNames,
     companion_error,
     companion_path,
+    companion_paths,
     read_companion,
     safe_parents,
 )
@@ -33,9 +35,20 @@ _SPACE = Space("z", v_up=False)
 """MD5 space: right-handed, Z up, texture origin at the upper left"""
 
 
-def to_scene(document: Document, options: Options | None = None) -> Scene:
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options. An animation has no meshes and a model has no motion: together they are a scene."""
+
+    model: PathLike | Document | None = None
+    """the ``.mdl`` that an animation moves"""
+    animation: PathLike | Document | None = None
+    """the ``.anim`` that moves a model"""
+    found: str = ""
+    """the name of an automatically detected companion: if it does not match, it is ignored"""
+
+
+def to_scene(document: Document, options: Options) -> Scene:
     """Return the scene of a document, with its companion if the options name one."""
-    options = options or Options()
     scene = Scene(source_format="hale3d", space=_SPACE)
     is_model = document.first(Model) is not None
     if not is_model and document.first(Animation) is None:
@@ -178,7 +191,16 @@ class Reader(SceneReader[Options]):
         return to_scene(document, options)
 
     def companions(self, document: Document, path: Path) -> dict[str, object]:
-        return companions(document, path)
+        """Return the other file of the pair, if it has the same stem and is in the same folder."""
+        wanted, suffix = ("model", ".mdl") if document.first(Animation) is not None else ("animation", ".anim")
+        for candidate in companion_paths(path, suffix):
+            try:
+                companion = decode(read_bytes(candidate))
+            except (OSError, FormatError):
+                continue
+            if companion.first(Model if wanted == "model" else Animation) is not None:
+                return {wanted: companion, "found": candidate.name}
+        return {}
 
     def key_layout(self, record: Record, channel: Channel) -> KeyLayout | None:
         """Return the rows of keys. A frame has a box, then for each joint those of Tx Ty Tz Qx Qy Qz in its flags."""

@@ -69,40 +69,35 @@ class Writer(SceneWriter[WriteOptions]):
     capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
-        return from_scene(scene, options)
-
-
-def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
-    """Write the animation (or the model) of a scene, and the other file; report losses."""
-    options = options or WriteOptions()
-    report = LossReport("hale3d")
-    placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit, v_up=False))
-    placed = with_constant_shapes(placed, report)
-    clip = first_clip(placed, report)
-    report_dropped(placed, clip, report, CAPABILITIES.handled)
-    fps = options.fps or max(round(frames_per_second(clip)), 1)
-    if not math.isclose(fps, clip.frames_per_second):
-        message = f"sampled at {fps} frames per second; the clip has {clip.frames_per_second:g}"
-        report.add(Outcome.APPROXIMATED, "/clips/rate", message)
-    joints = sample_joints(placed, clip, float(fps), report, depth_first=False)
-    if not joints.nodes:
-        raise NothingToWrite("nothing to write: the scene has no joints and no meshes")
-    dialect = Dialect(options.dialect)
-    if has_free_vertices(placed, range(len(placed.nodes))):
-        joints = joints.with_anchor()
-    writer = PairWriter(placed, joints, report)
-    model = writer.model(dialect)
-    if options.file == "model":
-        if model is None:
-            raise NothingToWrite("nothing to write: the scene has no meshes")
-        companion = ((".anim", encode(_animation(writer, clip, fps, dialect, report))),)
-        return Written(model, report, companion if options.companion and joints.moves() else ())
-    document = _animation(writer, clip, fps, dialect, report)
-    if model is None or not options.companion:
-        if model is not None:
-            report.add(Outcome.DROPPED, "/meshes", "no model was requested")
-        return Written(document, report)
-    return Written(document, report, ((".mdl", encode(model)),))
+        """Write the animation (or the model) of a scene, and the other file; report losses."""
+        report = LossReport("hale3d")
+        placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit, v_up=False))
+        placed = with_constant_shapes(placed, report)
+        clip = first_clip(placed, report)
+        report_dropped(placed, clip, report, CAPABILITIES.handled)
+        fps = options.fps or max(round(frames_per_second(clip)), 1)
+        if not math.isclose(fps, clip.frames_per_second):
+            message = f"sampled at {fps} frames per second; the clip has {clip.frames_per_second:g}"
+            report.add(Outcome.APPROXIMATED, "/clips/rate", message)
+        joints = sample_joints(placed, clip, float(fps), report, depth_first=False)
+        if not joints.nodes:
+            raise NothingToWrite("nothing to write: the scene has no joints and no meshes")
+        dialect = Dialect(options.dialect)
+        if has_free_vertices(placed, range(len(placed.nodes))):
+            joints = joints.with_anchor()
+        writer = PairWriter(placed, joints, report)
+        model = writer.model(dialect)
+        if options.file == "model":
+            if model is None:
+                raise NothingToWrite("nothing to write: the scene has no meshes")
+            companion = ((".anim", encode(_animation(writer, clip, fps, dialect, report))),)
+            return Written(model, report, companion if options.companion and joints.moves() else ())
+        document = _animation(writer, clip, fps, dialect, report)
+        if model is None or not options.companion:
+            if model is not None:
+                report.add(Outcome.DROPPED, "/meshes", "no model was requested")
+            return Written(document, report)
+        return Written(document, report, ((".mdl", encode(model)),))
 
 
 def _animation(writer: PairWriter, clip: Clip, fps: int, dialect: Dialect, report: LossReport) -> Document:

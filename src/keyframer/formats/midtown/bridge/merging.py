@@ -31,8 +31,7 @@ from keyframer.formats.kit.scene_writing import (
 )
 from keyframer.formats.merging import FrameTable, RecordRules, Tree
 from keyframer.formats.midtown import records as r
-from keyframer.formats.midtown.bridge.options import Options
-from keyframer.formats.midtown.bridge.scene import posed_channel, skeleton_of, to_scene
+from keyframer.formats.midtown.bridge.scene import Options, posed_channel, skeleton_of, to_scene
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, stored_path
 from keyframer.formats.midtown.bridge.writing import NOISE, BoneNames, report_lost_motion
 from keyframer.formats.midtown.skeleton import Bone, default_rig, read_skeleton, write_skeleton

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,11 +18,18 @@ from keyframer.catalogue import (
 )
 from keyframer.curves import RotationForm, Track
 from keyframer.errors import FormatError
-from keyframer.files import PathLike
+from keyframer.fields import dataclass
+from keyframer.files import PathLike, read_bytes
 from keyframer.formats.document import Document
-from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, companion_error, companion_path, read_companion
+from keyframer.formats.kit.scene_reading import (
+    Reporter,
+    UniqueNames,
+    companion_error,
+    companion_path,
+    companion_paths,
+    read_companion,
+)
 from keyframer.formats.midtown import records as r
-from keyframer.formats.midtown.bridge.options import Options, companions
 from keyframer.formats.midtown.bridge.stored_motion import quaternions_of, root_path
 from keyframer.formats.midtown.skeleton import Skeleton, default_rig, read_skeleton
 from keyframer.formats.scene_reader import KeyLayout, SceneReader
@@ -36,12 +44,37 @@ _SPACE = Space("y", metres_per_unit=1.0, unit_rule="the game uses metres")
 """metres, Y up, right-handed; figures face -Z"""
 
 
-def to_scene(document: Document, options: Options | None = None) -> Scene:
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options; the defaults follow the retail game."""
+
+    skeleton: PathLike | Skeleton | None = None
+    """the ``.skel`` with the bones' names, offsets and tree"""
+    in_place: bool = False
+    """remove the forward motion, as the game does: a walk then stays in place"""
+    euler_order: str = "YZX"
+    """order of the rotations about X (roll), Y (pitch) and Z (heading): a product, read left to right for column
+    vectors; two decompilations of the game agree on YZX, one other loader assumed XYZ"""
+    fps: float = 30.0
+    """frames per second, which the format does not store"""
+    found: str = ""
+    """the name of an automatically detected skeleton: if it does not match, it is ignored"""
+
+    skeleton_error: str = ""
+    """the reason why the detected skeleton cannot be read, if so"""
+
+    def __post_init__(self) -> None:
+        if sorted(self.euler_order) != ["X", "Y", "Z"]:
+            raise ValueError(f"euler_order must be an order of X, Y and Z such as YZX, not {self.euler_order!r}")
+        if not 0 < self.fps < math.inf:
+            raise ValueError(f"fps must be positive, not {self.fps}")
+
+
+def to_scene(document: Document, options: Options) -> Scene:
     """Return the scene of a clip.
 
     The first channel of roll, pitch and heading moves a figure; all others are raw channels.
     """
-    options = options or Options()
     scene = Scene(source_format="midtown", space=_SPACE)
     reporter = Reporter(document, scene.issues)
     clip = Clip(rate=options.fps)
@@ -139,7 +172,16 @@ class Reader(SceneReader[Options]):
         return to_scene(document, options)
 
     def companions(self, document: Document, path: Path) -> dict[str, object]:
-        return companions(document, path)
+        """Return a skeleton of the same stem in the folder of the clip, or the reason why it cannot be read."""
+        skeleton_error = ""
+        for candidate in companion_paths(path, ".skel"):
+            try:
+                return {"skeleton": read_skeleton(read_bytes(candidate)), "found": candidate.name}
+            except OSError as error:
+                skeleton_error = skeleton_error or error.strerror or str(error)
+            except FormatError as error:
+                skeleton_error = skeleton_error or f"{error.code} at {error.offset:#x}: {error.message}"
+        return {"skeleton": None, "skeleton_error": skeleton_error} if skeleton_error else {}
 
     def key_layout(self, record: Record, channel: Channel) -> KeyLayout:
         """Return the rows of keys. A frame has the position of the root, then three angles for each bone."""

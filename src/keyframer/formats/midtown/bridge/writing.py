@@ -25,7 +25,7 @@ from keyframer.formats.kit.scene_writing import (
     plain_path,
 )
 from keyframer.formats.kit.unsupported_features import report_dropped
-from keyframer.formats.midtown.bridge.options import Options
+from keyframer.formats.midtown.bridge.scene import Options
 from keyframer.formats.midtown.bridge.stored_motion import angles_of
 from keyframer.formats.midtown.dialect import Dialect
 from keyframer.formats.midtown.document import new_document
@@ -70,45 +70,42 @@ class Writer(SceneWriter[WriteOptions]):
     capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
-        return from_scene(scene, options)
-
-
-def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
-    """Write a scene as a clip with its skeleton, and report losses."""
-    options = options or WriteOptions()
-    report = LossReport("midtown")
-    placed = in_space(scene, Space("y", metres_per_unit=1.0, v_up=scene.space.v_up))
-    if scene.space.metres_per_unit != 1.0:
-        report.add(Outcome.BAKED, "/space", "the format uses metres: the numbers were not converted")
-    clip = first_clip(placed, report)
-    layout = Dialect(options.dialect)
-    report_dropped(placed, clip, report, CAPABILITIES.handled | ({"raw channels"} if layout is Dialect.BETA else set()))
-    joints = sample_joints(placed, clip, options.fps, report, depth_first=True)
-    if not joints.nodes:
-        raise NothingToWrite("nothing to write: the scene has no bones or objects")
-    rows = np.concatenate([joints.positions[:, 0], angles(joints, options.euler_order)], axis=1)
-    rows[np.abs(rows) <= NOISE] = 0.0
-    if not np.abs(rows).max() <= FARTHEST:
-        raise NothingToWrite(f"nothing to write: {np.abs(rows).max():g} metres are too far for a Midtown clip")
-    if not (rows != rows[:1]).any() and scene.source_format != "midtown":
-        raise NothingToWrite("nothing to write: nothing in the scene is animated")
-    report_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report, set(joints.nodes))
-    channels = [make_channel(rows, _distance(clip, options))]
-    if layout is Dialect.BETA:
-        channels += _raw_channels(clip, len(rows), report)
-    report_frames(clip, options.fps, len(rows), counted(len(joints.nodes), "bone"), report)
-    companions = ((".skel", write_skeleton(_skeleton(placed, joints, report))),) if options.skeleton else ()
-    if not options.skeleton:
-        report.add(Outcome.DROPPED, "/tree", "names, offsets and parents of bones need a skeleton file")
-    reading: dict[str, object] = {}
-    if options.euler_order != "YZX":
-        reading["euler_order"] = options.euler_order
-    if options.fps != 30.0:
-        reading["fps"] = options.fps
-    for name, value in reading.items():
-        detail = f"readers need the option {name}={value}, which the file does not store"
-        report.add(Outcome.DROPPED, "/reading", detail)
-    return Written(new_document(channels, layout=layout), report, companions, reading)
+        """Write a scene as a clip with its skeleton, and report losses."""
+        report = LossReport("midtown")
+        placed = in_space(scene, Space("y", metres_per_unit=1.0, v_up=scene.space.v_up))
+        if scene.space.metres_per_unit != 1.0:
+            report.add(Outcome.BAKED, "/space", "the format uses metres: the numbers were not converted")
+        clip = first_clip(placed, report)
+        layout = Dialect(options.dialect)
+        report_dropped(
+            placed, clip, report, CAPABILITIES.handled | ({"raw channels"} if layout is Dialect.BETA else set())
+        )
+        joints = sample_joints(placed, clip, options.fps, report, depth_first=True)
+        if not joints.nodes:
+            raise NothingToWrite("nothing to write: the scene has no bones or objects")
+        rows = np.concatenate([joints.positions[:, 0], angles(joints, options.euler_order)], axis=1)
+        rows[np.abs(rows) <= NOISE] = 0.0
+        if not np.abs(rows).max() <= FARTHEST:
+            raise NothingToWrite(f"nothing to write: {np.abs(rows).max():g} metres are too far for a Midtown clip")
+        if not (rows != rows[:1]).any() and scene.source_format != "midtown":
+            raise NothingToWrite("nothing to write: nothing in the scene is animated")
+        report_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report, set(joints.nodes))
+        channels = [make_channel(rows, _distance(clip, options))]
+        if layout is Dialect.BETA:
+            channels += _raw_channels(clip, len(rows), report)
+        report_frames(clip, options.fps, len(rows), counted(len(joints.nodes), "bone"), report)
+        companions = ((".skel", write_skeleton(_skeleton(placed, joints, report))),) if options.skeleton else ()
+        if not options.skeleton:
+            report.add(Outcome.DROPPED, "/tree", "names, offsets and parents of bones need a skeleton file")
+        reading: dict[str, object] = {}
+        if options.euler_order != "YZX":
+            reading["euler_order"] = options.euler_order
+        if options.fps != 30.0:
+            reading["fps"] = options.fps
+        for name, value in reading.items():
+            detail = f"readers need the option {name}={value}, which the file does not store"
+            report.add(Outcome.DROPPED, "/reading", detail)
+        return Written(new_document(channels, layout=layout), report, companions, reading)
 
 
 def angles(joints: Joints, order: str) -> Floats:

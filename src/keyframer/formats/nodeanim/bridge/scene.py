@@ -37,9 +37,8 @@ SHAPES = {
 """columns of tracks and of stored keys; easeIn is the approach to a key (3ds Max), which others name ease to"""
 
 
-def to_scene(document: Document, options: Options | None = None) -> Scene:
+def to_scene(document: Document, options: Options) -> Scene:
     """Return the scene of a document, with units from the options or from the numbers (see `unit_detection`)."""
-    options = options or Options()
     scene = Scene(source_format="nodeanim", space=Space(options.up, Handedness(options.handedness)))
     reporter = Reporter(document, scene.issues)
     nodes = list(document.find(Node))

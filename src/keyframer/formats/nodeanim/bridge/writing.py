@@ -85,22 +85,17 @@ class Writer(SceneWriter[WriteOptions]):
     capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
-        return from_scene(scene, options)
-
-
-def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
-    """Return a document with the keys of the scene, and the loss report."""
-    options = options or WriteOptions()
-    report = LossReport("nodeanim")
-    placed = in_space(scene, Space(options.up, Handedness(options.handedness), v_up=scene.space.v_up))
-    clip = first_clip(placed, report)
-    if not any(channel.track.kind in MOTION and len(channel.track.times) for channel in clip.channels):
-        raise NothingToWrite("nothing to write: the scene has no keys")
-    dialect = Dialect.parse(options.dialect) if isinstance(options.dialect, str) else options.dialect
-    report_dropped(placed, clip, report, capabilities(dialect).handled)
-    writer = NodeWriter(placed, clip, options, dialect, report)
-    document = writer.document()
-    return Written(document, report, reading=writer.reading, parts=writer.parts)
+        """Return a document with the keys of the scene, and the loss report."""
+        report = LossReport("nodeanim")
+        placed = in_space(scene, Space(options.up, Handedness(options.handedness), v_up=scene.space.v_up))
+        clip = first_clip(placed, report)
+        if not any(channel.track.kind in MOTION and len(channel.track.times) for channel in clip.channels):
+            raise NothingToWrite("nothing to write: the scene has no keys")
+        dialect = Dialect.parse(options.dialect) if isinstance(options.dialect, str) else options.dialect
+        report_dropped(placed, clip, report, capabilities(dialect).handled)
+        writer = NodeWriter(placed, clip, options, dialect, report)
+        document = writer.document()
+        return Written(document, report, reading=writer.reading, parts=writer.parts)
 
 
 def capabilities(dialect: Dialect) -> Capabilities:

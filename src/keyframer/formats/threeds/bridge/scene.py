@@ -61,15 +61,10 @@ TICKS_PER_FRAME = 160
 """3ds Max counts 4800 ticks and 30 frames per second"""
 
 
-def to_scene(document: Document, options: Options | None = None) -> Scene:
-    """Return the scene of a document. Unsafe parts (a face, a link, a key) are left out and reported as errors."""
-    return to_linked_scene(document, options)[0]
-
-
-def to_linked_scene(document: Document, options: Options | None = None) -> tuple[Scene, Links]:
+def to_linked_scene(document: Document, options: Options) -> tuple[Scene, Links]:
     """Return the scene, and the chunk of each of its parts."""
     scene = Scene(source_format="3ds", issues=IssueLog())
-    context = Context(document, options or Options(), scene.issues)
+    context = Context(document, options, scene.issues)
     builder = _Builder(context, scene)
     builder.build()
     return scene, builder.links
@@ -403,7 +398,8 @@ class Reader(SceneReader[Options]):
     options = Options
 
     def to_scene(self, document: Document, options: Options) -> Scene:
-        return to_scene(document, options)
+        """Return the scene of a document. Unsafe parts (a face, a link, a key) are left out and reported as errors."""
+        return to_linked_scene(document, options)[0]
 
     def key_layout(self, record: Record, channel: Channel) -> KeyLayout | None:
         """Return the rows of keys.

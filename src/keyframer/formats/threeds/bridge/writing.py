@@ -74,27 +74,22 @@ class Writer(SceneWriter[WriteOptions]):
     capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
-        return from_scene(scene, options)
-
-
-def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
-    """Write a scene as a document and report losses."""
-    options = options or WriteOptions()
-    report = LossReport("3ds")
-    if not scene.nodes and not scene.materials:
-        raise NothingToWrite("nothing to write: the scene has no objects or materials")
-    placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit))
-    placed = with_constant_shapes(placed, report, names_shapes)
-    placed = without_skins(placed, Tolerance.of(placed, options.max_error), report)
-    if len(placed.nodes) > _MOST_NODES:
-        raise NothingToWrite(f"a 3D Studio file numbers its nodes in 16 bits; {len(placed.nodes)} are too many")
-    clip = first_clip(placed, report)
-    report_dropped(placed, clip, report, CAPABILITIES.handled)
-    reading: dict[str, object] = {} if options.fps == 30.0 else {"fps": options.fps}
-    if reading:
-        detail = f"readers need the option fps={options.fps:g}, which the file does not store"
-        report.add(Outcome.DROPPED, "/reading", detail)
-    return Written(_document(placed, clip, options, report), report, reading=reading)
+        """Write a scene as a document and report losses."""
+        report = LossReport("3ds")
+        if not scene.nodes and not scene.materials:
+            raise NothingToWrite("nothing to write: the scene has no objects or materials")
+        placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit))
+        placed = with_constant_shapes(placed, report, names_shapes)
+        placed = without_skins(placed, Tolerance.of(placed, options.max_error), report)
+        if len(placed.nodes) > _MOST_NODES:
+            raise NothingToWrite(f"a 3D Studio file numbers its nodes in 16 bits; {len(placed.nodes)} are too many")
+        clip = first_clip(placed, report)
+        report_dropped(placed, clip, report, CAPABILITIES.handled)
+        reading: dict[str, object] = {} if options.fps == 30.0 else {"fps": options.fps}
+        if reading:
+            detail = f"readers need the option fps={options.fps:g}, which the file does not store"
+            report.add(Outcome.DROPPED, "/reading", detail)
+        return Written(_document(placed, clip, options, report), report, reading=reading)
 
 
 def _document(scene: Scene, clip: Clip, options: WriteOptions, report: LossReport) -> Document:

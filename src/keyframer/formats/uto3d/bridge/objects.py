@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Flags, Ints
-from keyframer.catalogue import DATA_NON_FINITE, LINK_INDEX_OUT_OF_RANGE, LINK_UNRESOLVED_ID
+from keyframer.catalogue import DATA_NON_FINITE, LINK_UNRESOLVED_ID
 from keyframer.formats.kit.declared_fields import get_fields, put_fields
-from keyframer.formats.kit.scene_reading import Reporter, finite_rows
+from keyframer.formats.kit.scene_reading import Reporter, finite_rows, valid_faces
 from keyframer.formats.kit.scene_writing import plain_path
 from keyframer.formats.uto3d import records as r
 from keyframer.formats.uto3d.bridge.declared_fields import (
@@ -68,21 +68,15 @@ def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int
     """Read a mesh; faces with invalid indices are left out."""
     vertices = finite_rows(reporter, record, "vertices", record.vertices)
     faces = np.asarray(record.faces, np.int64)
-    good_faces = _good(reporter, record, "faces", faces, len(vertices), "vertex")
-    good = slice(None) if good_faces is None else good_faces
+    good = valid_faces(reporter, record, "faces", faces, len(vertices), "vertex")
     mesh = Mesh(name, vertices, faces[good].astype(np.int32), raw_name=record.name)
     uvs = finite_rows(reporter, record, "uvs", record.uvs)
     if len(uvs) and len(record.uv_faces):
-        stored = np.asarray(record.uv_faces, np.int64)
-        usable = _good(reporter, record, "uv_faces", stored, len(uvs), "UV")
-        mesh.uv = uvs
-        mesh.uv_corners = _or_zero(stored, usable)[good].astype(np.int32)
+        mesh.uv, mesh.uv_corners = uvs, _corners(reporter, record, "uv_faces", good, len(uvs), "UV")
     colours = finite_rows(reporter, record, "colours", record.colours)
     if len(colours) and len(record.colour_faces):
-        stored = np.asarray(record.colour_faces, np.int64)
-        usable = _good(reporter, record, "colour_faces", stored, len(colours), "colour")
         mesh.colors = colours
-        mesh.color_corners = _or_zero(stored, usable)[good].astype(np.int32)
+        mesh.color_corners = _corners(reporter, record, "colour_faces", good, len(colours), "colour")
     get_fields(mesh, record, MESH)
     mesh.edges = np.asarray(mesh.edges)[good]
     mesh.face_materials = _materials(reporter, record, materials, material_count)[good]
@@ -92,23 +86,11 @@ def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int
     return mesh
 
 
-def _good(reporter: Reporter, record: Record, field: str, corners: Ints, count: int, kind: str) -> Flags | None:
-    """Return which faces have valid indices; None for all."""
-    if not len(corners) or (corners.min() >= 0 and corners.max() < count):
-        return None
-    good = np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
-
-    def args_of(face: int) -> dict[str, object]:
-        named = corners[face]
-        wrong = int(named[(named < 0) | (named >= count)][0])
-        return {"what": "face", "item": face, "kind": kind, "index": wrong, "count": count}
-
-    reporter.report_each(LINK_INDEX_OUT_OF_RANGE, record, field, np.flatnonzero(~good), args_of)
-    return good
-
-
-def _or_zero(corners: Ints, usable: Flags | None) -> Ints:
-    return corners if usable is None else np.where(usable[:, None], corners, 0)
+def _corners(reporter: Reporter, record: r.Mesh, field: str, good: Flags, count: int, kind: str) -> Ints:
+    """Return the corners of the good faces in this field; invalid ones become 0."""
+    stored = np.asarray(getattr(record, field), np.int64)
+    usable = valid_faces(reporter, record, field, stored, count, kind)
+    return np.where(usable[:, None], stored, 0)[good].astype(np.int32)
 
 
 def _materials(reporter: Reporter, record: r.Mesh, materials: dict[int, int], count: int) -> npt.NDArray[np.int32]:

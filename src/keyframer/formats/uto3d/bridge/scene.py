@@ -45,10 +45,10 @@ _KINDS: dict[type[Record], NodeKind] = {
 }
 
 
-def to_scene(document: Document, options: Options | None = None) -> Scene:
+def to_scene(document: Document, options: Options) -> Scene:
     """Return the scene of a document, in the left-handed space of the file."""
     scene = Scene(source_format="uto3d", space=_SPACE)
-    _Builder(document, options or Options(), scene).build()
+    _Builder(document, options, scene).build()
     return scene
 
 

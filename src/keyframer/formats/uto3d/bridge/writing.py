@@ -79,21 +79,16 @@ class Writer(SceneWriter[WriteOptions]):
     capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
-        return from_scene(scene, options)
-
-
-def from_scene(scene: Scene, options: WriteOptions | None = None) -> Written:
-    """Write a scene as a document and report losses."""
-    options = options or WriteOptions()
-    report = LossReport("uto3d")
-    if not scene.nodes and not scene.materials:
-        raise NothingToWrite("nothing to write: the scene has no objects or materials")
-    placed = in_space(scene, Space("y", Handedness.LEFT, scene.space.metres_per_unit))
-    placed = with_bones(with_constant_shapes(placed, report))
-    clip = first_clip(placed, report)
-    report_dropped(placed, clip, report, CAPABILITIES.handled)
-    writer = RecordWriter(placed, clip, options, report)
-    return Written(writer.document(), report, parts=writer.parts)
+        """Write a scene as a document and report losses."""
+        report = LossReport("uto3d")
+        if not scene.nodes and not scene.materials:
+            raise NothingToWrite("nothing to write: the scene has no objects or materials")
+        placed = in_space(scene, Space("y", Handedness.LEFT, scene.space.metres_per_unit))
+        placed = with_bones(with_constant_shapes(placed, report))
+        clip = first_clip(placed, report)
+        report_dropped(placed, clip, report, CAPABILITIES.handled)
+        writer = RecordWriter(placed, clip, options, report)
+        return Written(writer.document(), report, parts=writer.parts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import gc
 import pytest
 
 import keyframer
-from keyframer.wire.gc_paused import GcPaused
+from keyframer.formats.guard import GcPaused
 from tests.cli.running import EXAMPLE
 
 

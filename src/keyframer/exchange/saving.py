@@ -1,0 +1,115 @@
+"""Saves scenes in any format, and converts files: `save` and `convert`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import IO
+
+from keyframer.exchange import exporter_for
+from keyframer.exchange.opening import load, size_in_memory
+from keyframer.files import PathLike, running
+from keyframer.limits import Limits, budgeted
+from keyframer.posing.bounds_and_duration import measured_once
+from keyframer.scene import Scene
+from keyframer.scene.consistency import check_consistency
+from keyframer.scene.loss_report import Loss, LossReport, Outcome
+
+
+def save(
+    scene: Scene,
+    path: PathLike,
+    *,
+    format: str | None = None,
+    dialect: str | None = None,
+    max_error: float | None = None,
+    overwrite: bool = False,
+    limits: Limits | None = None,
+    **options: object,
+) -> LossReport:
+    """Write a scene in the format of the extension (or ``format``); returns a loss report.
+
+    ``max_error`` is the allowed error of motion that the format cannot store exactly, as a fraction of the scene's
+    size (default 1e-4, and 0.01 degree for rotations). ``options`` are those of the format; for glTF `GltfOptions`:
+    ``keys`` (``linear``, ``cubic`` or ``frames``), ``core_only``, ``unit``, ``fps`` …, for our own formats the
+    `WriteOptions` of their bridge. Edits of a scene that was loaded from a file of the same format are merged into
+    it: unchanged parts stay byte for byte. Companion files (the model of a Hale3D animation, the skeleton of a
+    Midtown clip) are written, too. Files are written atomically; existing ones are replaced only with
+    ``overwrite``. Motion that exceeds ``limits`` is cut short, and the report says so; other excess raises
+    `FormatError`. Raises ValueError if the format cannot store any part of the scene, or if a scene built by hand
+    is inconsistent.
+    """
+    check_consistency(scene)
+    if max_error is not None:
+        options["max_error"] = max_error
+    exporter = exporter_for(path, format)
+    with budgeted(limits, scene.stored_bytes), measured_once():
+        report = exporter.save(scene, Path(path), dialect=dialect, overwrite=overwrite, options=options)
+    if len(scene.issues):
+        if scene.origin is None:
+            _report_unimported(scene, report)
+        if scene.issues.first_unsafe() is not None:
+            _report_salvaged(scene, report)
+    return report
+
+
+_LEFT_OUT = {"SEM_UNKNOWN_ENUM": "value", "SEM_EXTENSION_UNKNOWN": "name", "LINK_NOT_SHOWN": "what"}
+"""codes of issues about content that an importer left out, and the argument that names it"""
+
+
+def _report_unimported(scene: Scene, report: LossReport) -> None:
+    """Add an entry for each part of an imported file that is not in the scene: points, lines, instances, animated
+    colours, a second set of texture coordinates …
+    """
+    reported: Counter[tuple[str, str]] = Counter()
+    for issue in scene.issues:
+        if issue.code in _LEFT_OUT and not issue.unsafe:
+            reported[f"/{issue.args.get(_LEFT_OUT[issue.code])}", issue.message] += 1
+    for (path, message), count in reported.items():
+        times = f", {count} times" if count > 1 else ""
+        report.add(Outcome.DROPPED, path, f"left out on reading: {message}{times}")
+
+
+def _report_salvaged(scene: Scene, report: LossReport) -> None:
+    """Add an entry for each part that was left out when the scene was made, and for each code that was only counted."""
+    left = scene.issues.unsafe_counts()
+    for issue in scene.issues:
+        if issue.unsafe:
+            left[issue.code] -= 1
+            message = f"left out by salvage: {issue.code}: {issue.message}"
+            report.losses.append(Loss(Outcome.DROPPED, "/", message, None, None, issue.path, issue.offset))
+    for code, count in left.items():
+        if count > 0:
+            report.add(Outcome.DROPPED, "/", f"left out by salvage: {code}, {count} more times")
+
+
+def convert(
+    source: PathLike | IO[bytes] | bytes,
+    target: PathLike,
+    *,
+    format: str | None = None,
+    dialect: str | None = None,
+    max_error: float | None = None,
+    overwrite: bool = False,
+    salvage: bool = False,
+    limits: Limits | None = None,
+    reading: dict[str, object] | None = None,
+    **options: object,
+) -> LossReport:
+    """Convert a file to the format of the target's extension (or ``format``): `load` and `save` in one call.
+
+    ``options`` are those of the written format, ``reading`` those of the read format. The target must not be the
+    source, even with ``overwrite``. Returns a loss report.
+    """
+    with running(), budgeted(limits, size_in_memory(source)):
+        scene = load(source, salvage=salvage, limits=limits, **(reading or {}))  # type: ignore[arg-type]
+        return save(
+            scene,
+            target,
+            format=format,
+            dialect=dialect,
+            max_error=max_error,
+            overwrite=overwrite,
+            limits=limits,
+            **options,
+        )
