@@ -24,6 +24,16 @@ def decode_name(raw: bytes, encoding: str | None = None) -> str:
     return raw.decode(encoding, errors="backslashreplace")
 
 
+def encode_name(text: str, encoding: str | None = None) -> bytes:
+    """Encode a name as 8-bit text that decodes to the same name if possible; other characters become ``_``."""
+    text = text.replace("\0", "_")
+    for codec in (encoding or "cp1252", "utf-8"):
+        raw = text.encode(codec, "ignore")
+        if decode_name(raw, encoding) == text:
+            return raw
+    return text.encode("ascii", "replace").replace(b"?", b"_")
+
+
 def is_utf8(raw: bytes) -> bool:
     try:
         raw.decode("utf-8")

@@ -14,11 +14,11 @@ from keyframer.formats.kit.scene_writing import (
     Tolerance,
     UniqueByteNames,
     check_max_error,
-    encode_name,
     frames_per_second,
     units_per_second,
 )
 from keyframer.scene import Clip, Node, Scene
+from keyframer.text import encode_name
 from tests.growth import assert_linear
 
 NAN, INF = math.nan, math.inf

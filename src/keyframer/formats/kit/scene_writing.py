@@ -17,7 +17,7 @@ from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Clip, Node, Scene
 from keyframer.scene.clip import FASTEST, SLOWEST
 from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.text import decode_name
+from keyframer.text import decode_name, encode_name
 
 DEFAULT_MAX_ERROR = 1e-4
 """fraction of the scene's size (`posing.bounds_and_duration`)"""
@@ -104,16 +104,6 @@ def whole_frame(time: float) -> int:
 def units_per_second(clip: Clip) -> float:
     """Return the number of clip time units per second."""
     return clip.rate if math.isfinite(clip.rate) and clip.rate > 0 else 30.0 * (clip.units_per_frame or 1.0)
-
-
-def encode_name(text: str, encoding: str | None = None) -> bytes:
-    """Encode a name as 8-bit text that decodes to the same name if possible; other characters become ``_``."""
-    text = text.replace("\0", "_")
-    for codec in (encoding or "cp1252", "utf-8"):
-        raw = text.encode(codec, "ignore")
-        if decode_name(raw, encoding) == text:
-            return raw
-    return text.encode("ascii", "replace").replace(b"?", b"_")
 
 
 def cut_name(text: str, most: int, encoding: str | None = None) -> bytes:

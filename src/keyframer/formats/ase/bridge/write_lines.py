@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Array
 from keyframer.formats.ase.records import BLOCK_TYPES, AseRecord, Block, Line
-from keyframer.formats.kit.scene_writing import encode_name
+from keyframer.text import encode_name
 from keyframer.wire.lossless_json import array_to_json
 
 _LARGEST = 3e38

@@ -13,8 +13,9 @@ from keyframer.fields import dataclass
 from keyframer.formats.document import Document
 from keyframer.formats.hale3d.model import Mesh, ModelJoint
 from keyframer.formats.hale3d.records import Frames, Joint, unquoted
-from keyframer.formats.kit.scene_writing import UniqueByteNames, encode_name
+from keyframer.formats.kit.scene_writing import UniqueByteNames
 from keyframer.scene import Scene
+from keyframer.text import encode_name
 
 
 class Pair(NamedTuple):

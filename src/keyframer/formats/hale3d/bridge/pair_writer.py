@@ -18,10 +18,11 @@ from keyframer.formats.hale3d.model import VERTEX, WEIGHT, Mesh, ModelJoint
 from keyframer.formats.hale3d.records import COMPONENTS, Joint
 from keyframer.formats.kit.mesh_writing import split_by_material
 from keyframer.formats.kit.rigid_joints import Joints
-from keyframer.formats.kit.scene_writing import CannotMerge, encode_name, plain_path
+from keyframer.formats.kit.scene_writing import CannotMerge, plain_path
 from keyframer.maths import affine, quat
 from keyframer.scene import Clip, Node, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import encode_name
 
 _STILL = 1e-6
 """largest difference from the base frame of an original component without a flag"""

@@ -20,7 +20,6 @@ from keyframer.formats.kit.scene_writing import (
     UniqueByteNames,
     Written,
     check_max_error,
-    encode_name,
     first_clip,
     plain_path,
 )
@@ -34,7 +33,7 @@ from keyframer.formats.midtown.skeleton import Bone, Skeleton, write_skeleton
 from keyframer.formats.midtown.sniff import FARTHEST
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
-from keyframer.text import counted
+from keyframer.text import counted, encode_name
 
 CAPABILITIES = Capabilities(("tree", "frames"))
 NOISE = 1e-9

@@ -32,7 +32,6 @@ from keyframer.formats.kit.scene_writing import (
     UniqueByteNames,
     Written,
     check_max_error,
-    encode_name,
     first_clip,
     frames_per_second,
     plain_path,
@@ -49,6 +48,7 @@ from keyframer.formats.nodeanim.records import Node
 from keyframer.scene import Clip, Handedness, NodeKind, Scene, Space
 from keyframer.scene import Node as SceneNode
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.text import encode_name
 
 _TICKS_PER_SECOND = 4800.0
 _STRAIGHT = (0.0, 0.0, 0.0, 1.0)

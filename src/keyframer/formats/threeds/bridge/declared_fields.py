@@ -14,11 +14,11 @@ import numpy as np
 from keyframer.arrays import Array
 from keyframer.fields import dataclass
 from keyframer.formats.kit.declared_fields import Capabilities, Field, FieldGroup, StoredAs
-from keyframer.formats.kit.scene_writing import encode_name
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Firsts, children, color, has, percent, rgb_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Fog, Gradient, LayeredFog, LightType
+from keyframer.text import encode_name
 from keyframer.wire.record import Record
 
 

@@ -13,11 +13,12 @@ from keyframer.curves import RotationForm
 from keyframer.fields import dataclass
 from keyframer.formats._scene_differences import by_kind
 from keyframer.formats.bridge import Original
-from keyframer.formats.kit.scene_writing import CannotMerge, encode_name
+from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Links, child, has
 from keyframer.posing.rest_pose import world_at
 from keyframer.scene import Clip, Node, NodeKind, Scene
+from keyframer.text import encode_name
 
 _AGREE = 0.01
 """fraction of the mesh's size: readers compare vertices and keyframer with this limit"""

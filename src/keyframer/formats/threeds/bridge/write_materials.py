@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from keyframer.formats.kit.declared_fields import put_fields
-from keyframer.formats.kit.scene_writing import UniqueByteNames, cut_name, encode_name, plain_path
+from keyframer.formats.kit.scene_writing import UniqueByteNames, cut_name, plain_path
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.declared_fields import (
     BACKGROUND_IMAGE,
@@ -22,6 +22,7 @@ from keyframer.formats.threeds.bridge.materials import SLOTS
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Environment, Material, TextureMap
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import encode_name
 
 _STEM, _SUFFIX = 8, 3
 """longest stem and suffix of DOS file names"""

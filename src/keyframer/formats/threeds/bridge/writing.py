@@ -22,7 +22,6 @@ from keyframer.formats.kit.scene_writing import (
     Tolerance,
     Written,
     check_max_error,
-    encode_name,
     first_clip,
     whole_frame,
 )
@@ -47,6 +46,7 @@ from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.text import encode_name
 
 _WRITER = b"KEYFRAMER"
 _MOST_NODES = 32_000
