@@ -296,9 +296,14 @@ def only_first_counts(track: Track, moment: float | None) -> bool:
     others."""
     if len(track.times) < 2:
         return len(track.times) == 1
-    if moment is None or not moment <= track.times[0] < track.times[1:].min():
-        return False
-    return track.wrap is Wrap.SINGLE or (moment == track.times[0] and moment >= 0)
+    first = track.times[0]
+    return moment is not None and has_first_value(track.wrap, first, moment) and bool(first < track.times[1:].min())
+
+
+def has_first_value(wrap: Wrap, first: float, moment: float) -> bool:
+    """Return whether a track surely has the value of its first key: at or before the time of this key, which is
+    `first`."""
+    return moment <= first and (wrap is Wrap.SINGLE or (moment == first and moment >= 0))
 
 
 def _portions(tracks: list[Track], chosen: Iterable[int]) -> Iterator[tuple[str, RotationForm, list[int]]]:

@@ -449,6 +449,33 @@ def test_3ds_max_counts_the_current_time_in_ticks_and_spot_rolls_in_radians() ->
         assert scene.lights[0].roll_degrees == pytest.approx(roll)
 
 
+@pytest.mark.parametrize("geometry", ["auto", "raw"])
+def test_stored_vertices_stay_where_moving_parents_are_when_the_file_was_saved(geometry: str) -> None:
+    """3ds Max saves vertices at the current frame, here 10: only the child has a mesh, only its ancestors move."""
+    matrix = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    scene = make.load(
+        [make.mesh("Box", matrix=matrix)],
+        [
+            r.CurrentTime(time=1600),
+            make.node("object", "$$$DUMMY", 0, make.track("position", [0, 20], [[0, 0, 0], [0, 0, 40]])),
+            make.node("object", "$$$DUMMY", 1, make.track("rotation", [0, 20], [[0, 0, 0, 1], [2, 0, 0, 1]]), parent=0),
+            make.node("object", "Box", 2, make.track("position", [0], [[5, 0, 0]]), parent=1),
+        ],
+        writer=b"MAXSCENE",
+        geometry=geometry,
+    )
+    vertices = keyframer.pose(scene, frames=[10]).vertices(2)[0]
+    if geometry == "raw":
+        close(vertices, make.TRIANGLE)
+    else:  # the vertices are those of the node
+        assert scene.nodes[2].extras["3ds"]["geometry"] == "keyframer"
+        turned = [[x * math.cos(1) + y * math.sin(1), y * math.cos(1) - x * math.sin(1), z] for x, y, z in LIFTED]
+        close(vertices, turned)
+
+
+LIFTED = [[x + 5, y, z + 20] for x, y, z in make.TRIANGLE]
+
+
 def test_nodes_rest_at_their_first_key() -> None:
     tracks = three([20, 0, 30, 10])
     scene = make.load([], [make.node("object", "Box", 0, *tracks)])

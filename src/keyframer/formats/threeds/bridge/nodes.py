@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from itertools import chain
 
 import numpy as np
@@ -16,7 +16,7 @@ from keyframer.catalogue import (
     LINK_UNRESOLVED_NAME,
 )
 from keyframer.curves import Track
-from keyframer.curves.curve_bank import only_first_counts
+from keyframer.curves.curve_bank import has_first_value, only_first_counts
 from keyframer.curves.lazy_fields import set_extras, unchecked_constructor
 from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_reading import UniqueNames
@@ -267,8 +267,8 @@ class ChannelReader:
         self._max_scene = writer.is_max
         self._shape_of = shape_of
         self._turns: list[tuple[Node, Floats]] = []
-        self._moving: list[tuple[int, Track]] = []
-        """tracks with several keys that position nodes"""
+        self._moving: list[tuple[int, Track, float | None]] = []
+        """tracks with several keys that position nodes, and the time of the first key if times ascend"""
         self._repeated: set[int] = set()
         """nodes with two tracks of a kind"""
         self._tracks = [[chunk for chunk in entry.chunk.children if isinstance(chunk, r.Track)] for entry in entries]
@@ -285,8 +285,9 @@ class ChannelReader:
         value: Floats | None
         for chunk in self._tracks[index]:
             prepared = self._usual.get(id(chunk))
+            first: float | None = None
             if prepared is not None:
-                track, value = prepared
+                track, first, value = prepared
             else:
                 checked = self._read_checked_track(chunk, node, vertices)
                 if checked is None:  # without keys, or with morph keys that name no matching mesh
@@ -296,7 +297,7 @@ class ChannelReader:
             kind = track.kind
             if kind in AT_REST:
                 if len(chunk.keys) > 1:  # type: ignore[attr-defined]  # every concrete track has keys
-                    self._moving.append((index, track))
+                    self._moving.append((index, track, first))
                 if any(channel.track.kind == kind for channel in channels):
                     self._repeated.add(index)
                 if value is None:
@@ -310,19 +311,23 @@ class ChannelReader:
             channels.append(Channel(index, track))
         return channels
 
-    def moving_part(self, channels: list[Channel]) -> list[Channel]:
-        """Return the channels that add to the rest pose: the rest pose includes tracks with one key. Of the others only
-        rolls change a matrix."""
-        moving = {(index, track.kind) for index, track in self._moving}
+    def moving_part(self, channels: list[Channel], not_at_rest: Set[int], aimed: Set[int]) -> list[Channel]:
+        """Return the channels that change the matrices of these nodes: tracks with several keys, and rolls of aimed
+        nodes. The rest pose includes the others."""
+        moving = {(index, track.kind) for index, track, _ in self._moving if index in not_at_rest}
         return [
             channel
             for channel in channels
-            if channel.track.kind == "roll" or (channel.node, channel.track.kind) in moving
+            if (channel.node, channel.track.kind) in moving or (channel.track.kind == "roll" and channel.node in aimed)
         ]
 
     def not_at_rest(self, moment: float) -> set[int]:
         """Return nodes that may differ from their rest pose at this time; the result may include nodes that do not."""
-        return self._repeated | {index for index, track in self._moving if not only_first_counts(track, moment)}
+        return self._repeated | {
+            index
+            for index, track, first in self._moving
+            if not (only_first_counts(track, moment) if first is None else has_first_value(track.wrap, first, moment))
+        }
 
     def _read_checked_track(self, chunk: r.Track, node: Node, vertices: int) -> Track | None:
         if type(chunk) in KINDS:

@@ -258,9 +258,13 @@ class _Builder:
             return
         moment = clip.current if writer.is_max and clip.current is not None else 0.0
         self.links.rest_frame = moment
-        rest_transforms = RestTransforms(self.scene.nodes, channels.not_at_rest(moment))
-        few = quick_readers.ON and len(self.scene.nodes) <= _FEW_NODES and self.context.options.geometry == "auto"
-        world: Floats | None = None
+        not_at_rest = channels.not_at_rest(moment)
+        doubtful = self._doubtful_nodes(entries, not_at_rest)
+        if doubtful:
+            sources = self._with_sources(doubtful)
+            moving = channels.moving_part(clip.channels, not_at_rest & sources, sources)
+            world = world_at(self.scene, Clip(channels=moving), moment)  # correct for these nodes only
+            animated = any(len(track.keys) > 1 for entry in entries for track in entry.tracks)  # type: ignore[attr-defined]
         shared: dict[int, int] = {}
         uses: Counter[int] = Counter()
         users = Counter(
@@ -271,14 +275,10 @@ class _Builder:
             if mesh_object is None:
                 continue
             uses[id(mesh_object)] += 1
-            place = rest_transforms.world(index) if few else None
-            if place is not None and vertex_space.agrees(mesh_object, entry.node, place):
+            if index not in doubtful:
                 choice = vertex_space.AGREE
                 node_world = _AS_STORED
             else:
-                if world is None:
-                    world = world_at(self.scene, Clip(channels=channels.moving_part(clip.channels)), moment)
-                    animated = any(len(track.keys) > 1 for other in entries for track in other.tracks)  # type: ignore[attr-defined]
                 node_world = world[index]
                 points = (
                     mesh_object.mesh.positions
@@ -317,6 +317,32 @@ class _Builder:
             elif entry.node.morph is not None:
                 moved = vertex_space.local_change(mesh_object, entry.node, node_world)
                 entry.node.morph.positions = [moved(shape) for shape in entry.node.morph.positions]
+
+    def _doubtful_nodes(self, entries: list[KeyframerNode], not_at_rest: set[int]) -> set[int]:
+        """Return the nodes whose mesh may disagree with the keyframer, so that their exact position is needed."""
+        meshes = {index: mesh for index, entry in enumerate(entries) if (mesh := self._mesh_of(entry)) is not None}
+        few = len(self.scene.nodes) <= _FEW_NODES and self.context.options.geometry == "auto"
+        if not (quick_readers.ON and few):
+            return set(meshes)
+        rest_transforms = RestTransforms(self.scene.nodes, not_at_rest)
+        doubtful = set()
+        for index, mesh in meshes.items():
+            place = rest_transforms.world(index)
+            if place is None or not vertex_space.agrees(mesh, entries[index].node, place):
+                doubtful.add(index)
+        return doubtful
+
+    def _with_sources(self, numbers: set[int]) -> set[int]:
+        """Return nodes together with all that their position depends on: ancestors, targets and those of targets."""
+        sources: set[int] = set()
+        waiting = list(numbers)
+        while waiting:
+            number = waiting.pop()
+            if number not in sources:
+                sources.add(number)
+                node = self.scene.nodes[number]
+                waiting += [source for source in (node.parent, node.target) if source is not None]
+        return sources
 
     def _some_points(self, mesh_object: objects.MeshObject) -> Points:
         if id(mesh_object) not in self.some_points:

@@ -30,8 +30,8 @@ from keyframer.scene import Morph
 from keyframer.wire import quick_readers
 from keyframer.wire.key_table import EXTRAS, Keys, StoredRows, joined_rows
 
-UsualTracks = dict[int, tuple[Track, Floats]]
-"""tracks and the values of their first keys, by `id` of their chunk"""
+UsualTracks = dict[int, tuple[Track, float, Floats]]
+"""tracks with time and value of their first key, by `id` of their chunk; times ascend"""
 
 WRAPS = {0: Wrap.SINGLE, 2: Wrap.REPEAT, 3: Wrap.LOOP}
 """bits 0 and 1; 1 alone is not defined and plays once"""
@@ -109,6 +109,7 @@ class _Portion:
         ends = list(accumulate(table[2] for table in self.tables))
         starts = [0, *ends[:-1]]
         odd = _odd_tables(rows, self.tables[0][4], starts, ends, flips)
+        first_times = rows["time"][starts].tolist()
         first_chunks = _values(rows["value"][starts])
         form = RotationForm.NONE
         if first_chunks.shape[1:] == (4,):
@@ -117,7 +118,7 @@ class _Portion:
             if number not in odd:
                 track = _track_of(KINDS[type(chunk)], chunk, form)
                 defer_fields(track, self.columns, start, end)
-                usual_tracks[id(chunk)] = track, first_chunks[number]
+                usual_tracks[id(chunk)] = track, first_times[number], first_chunks[number]
         self.chunks = []
 
     def columns(self, start: int, end: int) -> dict[str, Any]:
