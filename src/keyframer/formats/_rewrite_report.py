@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from keyframer.formats._matching import Matching
 from keyframer.formats.document import Document
@@ -16,25 +16,35 @@ _MOST = 100
 """number of unknown parts that are listed one by one"""
 
 
-def report_nodes(
-    report: LossReport, before: Scene, after: Scene, matching: Matching, places: Mapping[int, int]
+def report_parts(
+    report: LossReport,
+    kind: str,
+    after: Scene,
+    matching: Matching,
+    places: Mapping[int, int],
+    left: Collection[str] = (),
 ) -> None:
-    """Report nodes that were removed from an original and added to it; ``places`` has the nodes in the new document."""
-    replaced = set(matching.instead.values())
+    """Report nodes or materials that were removed from an original and added to it.
+
+    ``places`` has the parts in the new document, ``left`` the names of removed ones that it still has.
+    """
+    pairs, instead = (matching.nodes, matching.instead) if kind == "nodes" else (matching.materials, {})
+    before = getattr(matching.before, kind)
     reported = {loss.path for loss in report}
-    for number in matching.gone_nodes():
-        if number not in replaced:
-            path = plain_path("nodes", before.nodes[number].name)
+    for number in sorted(set(range(len(before))) - {*pairs.values(), *instead.values()}):
+        path = plain_path(kind, before[number].name)
+        if before[number].name in left:
+            report.add(Outcome.DROPPED, path, "not removed: a mesh still uses it")
+        else:
             report.add(Outcome.EXACT, path, "removed from the original")
-    for number in matching.new_nodes(after):
-        instead = number in matching.instead
-        message = "replaced in the original" if instead else "added to the original"
-        node = after.nodes[number]
-        path = plain_path("nodes", node.name)
-        if number in places:
-            report.add(Outcome.EXACT, path, message)
-        elif path not in reported:
-            report.add(Outcome.DROPPED, path, f"{node.kind.value} nodes cannot be stored in this format")
+    for number, part in enumerate(getattr(after, kind)):
+        path = plain_path(kind, part.name)
+        if number in pairs and number not in places:
+            report.add(Outcome.DROPPED, path, "no mesh uses it")
+        elif number not in pairs and number in places:
+            report.add(Outcome.EXACT, path, f"{'replaced in' if number in instead else 'added to'} the original")
+        elif number not in pairs and kind == "nodes" and path not in reported:
+            report.add(Outcome.DROPPED, path, f"{part.kind.value} nodes cannot be stored in this format")
 
 
 def report_rewrite(original: Document, written: Written, reason: str, otherwise: tuple[type[Record], ...] = ()) -> None:

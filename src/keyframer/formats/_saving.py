@@ -26,7 +26,7 @@ from keyframer.formats._matching import (
     unchanged,
 )
 from keyframer.formats._merge_check import displaced, is_overridden, misread_fields, read_again
-from keyframer.formats._rewrite_report import report_nodes, report_rewrite
+from keyframer.formats._rewrite_report import report_parts, report_rewrite
 from keyframer.formats._scene_differences import Comparison, Path, by_kind, shown
 from keyframer.formats.bridge import Merger, Original
 from keyframer.formats.contract import Format, make_options
@@ -225,23 +225,11 @@ class _Merging:
 
         ``materials`` are numbers in ``reread``, the scene read back from the merged file.
         """
-        matching, before, after = self.original.matching, self.original.scene, self.after
-        new = new_parts(after, matching)
+        new = new_parts(self.after, self.original.matching)
         if new[0].nodes or new[0].materials:
             report_dropped(*new, report, self.merger.capabilities(self.original.document).handled | {"segment"})
         left = {material.name for place, material in enumerate(reread.materials) if place not in materials.values()}
-        for number in sorted(set(range(len(before.materials))) - set(matching.materials.values())):
-            name = before.materials[number].name
-            if name in left:
-                self.report.add(Outcome.DROPPED, plain_path("materials", name), "not removed: a mesh still uses it")
-            else:
-                self.report.add(Outcome.EXACT, plain_path("materials", name), "removed from the original")
-        for number, material in enumerate(after.materials):
-            path = plain_path("materials", material.name)
-            if number in matching.materials and number not in materials:
-                self.report.add(Outcome.DROPPED, path, "no mesh uses it")
-            elif number in materials and number not in matching.materials:
-                self.report.add(Outcome.EXACT, path, "added to the original")
+        report_parts(self.report, "materials", self.after, self.original.matching, materials, left)
 
     def _report_unknown(self, document: Document, ours: Tree) -> None:
         """Report unknown records that were removed with their nodes."""
@@ -263,7 +251,6 @@ class _Merging:
     def _report_edits(
         self, base: LossReport, theirs: LossReport, changed: list[Path], dropped: list[Path], places: Mapping[int, int]
     ) -> None:
-        matching, before, after = self.original.matching, self.original.scene, self.after
         known = {(loss.outcome, loss.path, loss.detail) for loss in base}
         self.report.losses += [
             loss
@@ -271,12 +258,12 @@ class _Merging:
             if loss.outcome is not Outcome.EXACT and (loss.outcome, loss.path, loss.detail) not in known
         ]
         reported = {loss.path for loss in self.report}
-        report_nodes(self.report, before, after, matching, places)
+        report_parts(self.report, "nodes", self.after, self.original.matching, places)
         for field in changed:
             self.report.add(Outcome.EXACT, shown(field), "changed in the original")
         names = {path.split("/")[2] for path in reported if path.count("/") > 1}
         for field in dropped:
-            if _part_name(after, field) not in names and shown(field) not in reported:
+            if _part_name(self.after, field) not in names and shown(field) not in reported:
                 self.report.add(Outcome.DROPPED, shown(field), _NO_PLACE)
 
 
@@ -300,19 +287,16 @@ def _untouched(after: Scene, before: Scene, changed: list[Path], stores_local: b
                 pass
             case _:
                 return frozenset()
+    affected: dict[int | None, set[int | None]] = {}
+    for scene in (before, after):
+        for number, node in enumerate(scene.nodes):
+            joints = () if node.skin is None else scene.skins[node.skin].joints
+            for other in (None if stores_local else node.parent, node.target, *joints):
+                affected.setdefault(other, set()).add(number)
+            affected.setdefault(number, set()).add(node.target)
     fresh = set(touched)
     while fresh:
-        around = {
-            i
-            for scene in (before, after)
-            for i, node in enumerate(scene.nodes)
-            if (node.parent in fresh and not stores_local)
-            or node.target in fresh
-            or (i in fresh and node.target is not None)
-            or (node.skin is not None and not fresh.isdisjoint(scene.skins[node.skin].joints))
-        }
-        goals = [node.target for scene in (before, after) for i, node in enumerate(scene.nodes) if i in fresh]
-        fresh = {*around, *(goal for goal in goals if goal is not None)} - touched
+        fresh = {number for other in fresh for number in affected[other] if number is not None} - touched
         touched |= fresh
     return frozenset(range(len(after.nodes))) - touched
 
