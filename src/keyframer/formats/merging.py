@@ -66,10 +66,8 @@ def _is_table(value: Any) -> bool:
 class RecordRules:
     """How the records of a format are matched and merged; each format has a subclass."""
 
-    flags: ClassVar[Mapping[type[Record], Collection[str]]] = {}
-    """fields that are merged bit by bit"""
-    flag_columns: ClassVar[Mapping[tuple[type[Record], str], int]] = {}
-    """the column of an array that is merged bit by bit (0: the only one)"""
+    flags: ClassVar[Mapping[tuple[type[Record], str], int]] = {}
+    """fields that are merged bit by bit: the column of an array; 0 if it has only one, or for a number"""
     copied: ClassVar[Collection[object]] = ()
     """kinds of which a record may contain several equal copies"""
     outside: ClassVar[Collection[object]] = ()
@@ -251,17 +249,15 @@ class _Merge:
         return merged
 
     def _value(self, record: Record, name: str, ours: Any, base: Any, theirs: Any) -> Any:
-        if any(name in self.rules.flags.get(kind, ()) for kind in type(record).__mro__):
-            return ours ^ base ^ theirs
+        flags = self.rules.flags
+        column = next((flags[kind, name] for kind in type(record).__mro__ if (kind, name) in flags), None)
         if isinstance(theirs, np.ndarray) and isinstance(ours, np.ndarray) and isinstance(base, np.ndarray):
-            return merge_rows(ours, base, theirs, self._flag_column(record, name))
+            return merge_rows(ours, base, theirs, column)
+        if column is not None:
+            return ours ^ base ^ theirs
         if _is_table(theirs):
             return merge_tables(ours, base, theirs)
         return theirs
-
-    def _flag_column(self, record: Record, name: str) -> int | None:
-        columns = self.rules.flag_columns
-        return next((columns[kind, name] for kind in type(record).__mro__ if (kind, name) in columns), None)
 
     def same(self, a: Record, b: Record) -> bool:
         """Return whether two records are equal, including their children."""
@@ -304,18 +300,16 @@ def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None 
     """
     if ours.shape != base.shape or ours.shape[1:] != theirs.shape[1:]:
         return theirs
-    merged = np.array(theirs, ours.dtype)
+    merged = np.array(theirs, ours.dtype, order="C")
     common = min(len(base), len(theirs))
-    kept = np.flatnonzero(~_differs(base[:common], theirs[:common]))
-    merged[kept] = ours[kept]
-    if flag_column is not None and merged.ndim == 1:
-        merged[:common] = ours[:common] ^ base[:common] ^ theirs[:common]
-    elif flag_column is not None:
-        plain = np.arange(merged.shape[1]) != flag_column
-        stayed = np.flatnonzero(~_differs(base[:common, plain], theirs[:common, plain]))
-        column = ours[stayed, flag_column] ^ base[stayed, flag_column] ^ theirs[stayed, flag_column]
-        merged[stayed] = ours[stayed]
-        merged[stayed, flag_column] = column
+    if not common:
+        return merged
+    mine, old, new, rows = (table[:common].reshape(common, -1) for table in (ours, base, theirs, merged))
+    plain: Any = slice(None) if flag_column is None else np.arange(new.shape[1]) != flag_column
+    kept = np.flatnonzero(~_differs(old[:, plain], new[:, plain]))
+    rows[kept] = mine[kept]
+    if flag_column is not None:
+        rows[kept, flag_column] = (mine ^ old ^ new)[kept, flag_column]
     return merged
 
 

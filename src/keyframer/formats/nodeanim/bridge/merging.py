@@ -23,7 +23,7 @@ from keyframer.scene.loss_report import LossReport, Outcome
 
 
 class NodeRules(RecordRules):
-    flags: ClassVar = {Node: ("flags",)}
+    flags: ClassVar = {(Node, "flags"): 0}
 
 
 class Merger(bridge.Merger[Options]):

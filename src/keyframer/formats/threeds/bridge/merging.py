@@ -36,11 +36,12 @@ _BYTES = (r.ColorByte, r.ColorByteGamma)
 
 class StudioRules(RecordRules):
     flags: ClassVar = {
-        r.NodeHeader: ("flags1", "flags2"),
-        r.MapParameters: ("flags",),
-        r.Track: ("flags",),
+        (r.NodeHeader, "flags1"): 0,
+        (r.NodeHeader, "flags2"): 0,
+        (r.MapParameters, "flags"): 0,
+        (r.Track, "flags"): 0,
+        (r.FaceArray, "faces"): 3,
     }
-    flag_columns: ClassVar = {(r.FaceArray, "faces"): 3}
     copied: ClassVar = (_COLORS,)
     outside: ClassVar = (r.MaterialGroup, r.SmoothGroups, r.FogBackground, r.DimBackground)
 

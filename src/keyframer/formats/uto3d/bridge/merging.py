@@ -29,8 +29,7 @@ _WRITER_LAYOUTS = {LightLayout.FLEXPORTER: "A", LightLayout.MAXSCRIPT: "B", Ligh
 
 
 class SceneRules(RecordRules):
-    flags: ClassVar = {r.Mesh: ("flags",)}
-    flag_columns: ClassVar = {(r.Mesh, "edges"): 0}
+    flags: ClassVar = {(r.Mesh, "flags"): 0, (r.Mesh, "edges"): 0}
 
     def kind(self, record: Record) -> object:
         return r.AnyController if isinstance(record, r.AnyController) else type(record)
