@@ -9,7 +9,7 @@ import numpy as np
 from keyframer.arrays import Floats
 from keyframer.catalogue import DATA_ZERO_AXIS, SCENE_BEZIER_SMOOTH, SCENE_ROTATION_GUESSED
 from keyframer.curves import Interpolation, RotationForm, Track
-from keyframer.curves.lazy_fields import add_extras
+from keyframer.curves.lazy_fields import add_extras, unchecked_constructor
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_reading import Reporter, UniqueNames, check_keys
 from keyframer.formats.nodeanim.bridge import unit_detection
@@ -123,10 +123,13 @@ def _rotation(
     return _track("rotation", keys, np.column_stack([axes, angles]), interpolation, form)
 
 
+_new_track = unchecked_constructor(Track)
+
+
 def _track(
     kind: str, keys: NodeKeys, values: Floats, interpolation: Interpolation, form: RotationForm = RotationForm.NONE
 ) -> Track:
-    track = Track(kind, np.asarray(keys.time, np.float64), values, interpolation, form=form)
+    track: Track = _new_track(kind, np.asarray(keys.time, np.float64), values, interpolation, form=form)
     track.flags = np.asarray(keys.flags, np.int64)
     for name, stored in SHAPES.items():
         if keys.has(stored):

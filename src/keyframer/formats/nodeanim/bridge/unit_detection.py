@@ -111,7 +111,7 @@ def rotation_reading(axes: Floats, angles: Floats, tcb: bool, options: Options) 
     if len(lengths) < 2:
         return RotationReading(tcb, True)
     turns = quat.exp(half_turns)
-    if _angles_between(turns[:-1], np.array(quat.IDENTITY_XYZW)).max() < _EQUAL and lengths[-1] < math.pi:
+    if _angles(turns[:-1]).max() < _EQUAL and lengths[-1] < math.pi:
         return RotationReading(tcb, True)  # both interpretations are the same motion
     as_relative, as_absolute = lengths[1:], _angles_between(turns[1:], turns[:-1])
     if _angles_between(turns[1:], turns[1]).max() <= _ALIKE * as_relative.max():
@@ -125,6 +125,10 @@ def rotation_reading(axes: Floats, angles: Floats, tcb: bool, options: Options) 
 
 def _angles_between(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
     """Return the smallest angles between rotations."""
-    between = quat.multiply(a_xyzw, quat.conjugate(b_xyzw))
-    sines = np.sqrt((between[:, :3] * between[:, :3]).sum(axis=1))
-    return np.asarray(2 * np.arctan2(sines, np.abs(between[:, 3])))
+    return _angles(quat.multiply(a_xyzw, quat.conjugate(b_xyzw)))
+
+
+def _angles(turns_xyzw: Floats) -> Floats:
+    """Return the smallest angles of rotations."""
+    sines = np.sqrt((turns_xyzw[:, :3] * turns_xyzw[:, :3]).sum(axis=1))
+    return np.asarray(2 * np.arctan2(sines, np.abs(turns_xyzw[:, 3])))
