@@ -1,5 +1,5 @@
-"""Check a file or a document: structure, links, data, scene. Every problem becomes an issue in a report: sorted by pass
-and place, with counts and a verdict; and the same as plain data."""
+"""Checks a file or a document: structure, links, data, scene. A report has one issue for each problem, sorted by pass
+and place in the file, with counts and a verdict; it can be converted to JSON."""
 
 from __future__ import annotations
 

@@ -246,9 +246,10 @@ class GltfImporter(Importer):
 
 
 class StageImporter(Importer):
-    """Zip archives of stage lighting, recognised by their extension or by their description."""
+    """Reads zip archives of stage lighting, which are recognised by their extension or by a member: the description."""
 
     def __init__(self, name: str, title: str, extension: str, description: bytes) -> None:
+        """``description`` is the name of the member that describes the content."""
         self.name, self.title, self.extensions = name, title, (extension,)
         self.description = description
 

@@ -29,13 +29,13 @@ from keyframer.posing.local_matrices import usable_rows
 from keyframer.scene import Clip, Node, Scene
 from keyframer.scene.loss_report import Outcome
 
-_PLACING = ("position", "rotation", "scale", "scale_axes")
+_TRANSFORM_KINDS = ("position", "rotation", "scale", "scale_axes")
 _SHARE = 0.2
 """fraction of the allowed error for one track: errors add up along a chain, and long arms magnify rotations"""
 _MOST_FRAMES = 100_000
 """maximum number of frames of a clip that is sampled or verified at every frame"""
 _SLACK = 1.5
-"""factor of a tolerance: fits are probed at other times than whole frames"""
+"""how many times the tolerance the error at whole frames may be: fits are checked at other times"""
 JUMP = 0.02
 """longest duration of a jump in frames: hosts do not keep two keys at one time"""
 _SINGLE = 5e-7
@@ -126,45 +126,46 @@ def initial_transforms(scene: Scene, clip: int = 0) -> list[NodeTransform]:
     samples = rig.sample([written_span(rig.clip, None).begin])
     world = rig.world(samples, 1)[0]
     aims = find_aim_constraints(scene, rig.order)
-    shaped = _shaped_nodes(scene)
+    with_scale_axes = _nodes_with_scale_axes(scene)
 
     def start_value(number: int, kind: str, rest: npt.ArrayLike | None, default: tuple[float, ...]) -> Floats:
         moved = rig.channels.one(samples, kind, number)
         return np.asarray(usable_rows([default if rest is None else rest], default)[0] if moved is None else moved[0])
 
-    places: list[NodeTransform] = []
+    transforms: list[NodeTransform] = []
     for number, node in enumerate(scene.nodes):
         parent = int(rig.order.parents[number])
         aim = aims.get(number)
         if aim is not None:
             above = None if aim.detached or parent < 0 else world[None, parent]
             frame = frames_below(world[None, number], above)[0]
-            turn = quat.from_matrix3(frame[:3, :3])
+            rotation = quat.from_matrix3(frame[:3, :3])
             parent = -1 if aim.detached else parent
-            places.append(NodeTransform(_number(parent), frame[:3, 3], turn, np.full(3, aim.scale), None))
+            scale = np.full(3, aim.scale)
+            transforms.append(NodeTransform(_index_or_none(parent), frame[:3, 3], rotation, scale, None))
             continue
         axes = start_value(number, "scale_axes", node.scale_axes_xyzw, (0.0, 0.0, 0.0, 1.0))
-        places.append(
+        transforms.append(
             NodeTransform(
-                _number(parent),
+                _index_or_none(parent),
                 start_value(number, "position", node.position, (0.0, 0.0, 0.0)),
                 quat.normalise(start_value(number, "rotation", node.rotation_xyzw, (0.0, 0.0, 0.0, 1.0))),
                 start_value(number, "scale", node.scale, (1.0, 1.0, 1.0)),
-                quat.normalise(axes) if number in shaped else None,
+                quat.normalise(axes) if number in with_scale_axes else None,
             )
         )
-    return places
+    return transforms
 
 
-def _number(parent: int) -> int | None:
+def _index_or_none(parent: int) -> int | None:
     return None if parent < 0 else parent
 
 
-def _shaped_nodes(scene: Scene) -> set[int]:
+def _nodes_with_scale_axes(scene: Scene) -> set[int]:
     """Return nodes whose scale axes have an effect: the axes are rotated, and the scale is not always uniform."""
     tracks = [channel for clip in scene.clips for channel in clip.channels if 0 <= channel.node < len(scene.nodes)]
     turned = {channel.node for channel in tracks if channel.track.kind == "scale_axes"}
-    turned |= {number for number, node in enumerate(scene.nodes) if _is_turned(node)}
+    turned |= {number for number, node in enumerate(scene.nodes) if _has_rotated_scale_axes(node)}
     uneven = {number for number in turned if np.ptp(scene.nodes[number].scale) > 0}
     for channel in tracks:
         if channel.node in turned and channel.track.kind == "scale":
@@ -174,7 +175,7 @@ def _shaped_nodes(scene: Scene) -> set[int]:
     return uneven
 
 
-def _is_turned(node: Node) -> bool:
+def _has_rotated_scale_axes(node: Node) -> bool:
     return node.scale_axes_xyzw is not None and bool(np.any(np.abs(node.scale_axes_xyzw[:3]) > 1e-9))
 
 
@@ -205,21 +206,24 @@ class _Maker:
         self._rig = Rig(scene, number)
         self._clip: Clip = self._rig.clip
         self._span: Span = written_span(self._clip, None)
-        scale = self._span.rate / self._span.frame
-        self._fps = scale if fps is None else fps
+        clip_fps = self._span.rate / self._span.frame
+        self._fps = clip_fps if fps is None else fps
         self._pace = self._fps / self._span.rate
         """frames of the host per time unit of the clip"""
         self._bake = bake
         self._length = max_error * scene_size(scene, self._rig if number == 0 else None) * _SHARE
+        """allowed error of a track in scene units"""
         self._fraction = max_error * _SHARE
+        """allowed error of a track without a unit, or in radians"""
         self._motions = MotionMaker(self._span, "cubic", self._rig.channels.bank)
         first, last = math.floor(self._span.begin * self._pace + 1e-6), math.ceil(self._span.end * self._pace - 1e-6)
         self._whole: Floats | None = np.arange(first, last + 1.0) if last - first < _MOST_FRAMES else None
+        """all whole frames of the clip; None if there are too many"""
         self._aims = find_aim_constraints(scene, self._rig.order)
         self._tracks = self._moving_tracks()
 
     def _moving_tracks(self) -> dict[tuple[int, str], int]:
-        """Return the animated tracks by node and kind, as indices in the bank of the rig; the later of two counts."""
+        """Return the animated tracks by node and kind, as indices in the bank of the rig; of two, the later one."""
         channels = self._rig.channels
         moving = {
             (kind, node)
@@ -235,14 +239,18 @@ class _Maker:
         }
 
     def make(self, derived: Sequence[DerivedProperty]) -> ClipCurves:
-        wanted = [(place, number) for place, number in self._tracks.items() if place[1] in (*_PLACING, "morph", "roll")]
+        wanted = [
+            (place, number)
+            for place, number in self._tracks.items()
+            if place[1] in (*_TRANSFORM_KINDS, "morph", "roll")
+        ]
         tolerances = [self._tolerance(*place) for place, _ in wanted]
         fitted = self._motions.tracks([number for _, number in wanted], tolerances)
         motions = {place: motion for (place, _), motion in zip(wanted, fitted, strict=True) if motion is not None}
         curves = [
             self._curves(node, kind, motion, self._tolerance(node, kind))
             for (node, kind), motion in motions.items()
-            if kind != "roll" and (node not in self._aims or kind == "morph" or self._is_placed_by(node, kind))
+            if kind != "roll" and (node not in self._aims or kind == "morph" or self._keeps_track(node, kind))
         ]
         for aim in self._aims.values():
             curves += self._aim_curves(aim, motions)
@@ -253,8 +261,8 @@ class _Maker:
         first, last = self._span.begin * self._pace, self._span.end * self._pace
         return ClipCurves(self._clip.name, self._fps, first, last, moving)
 
-    def _is_placed_by(self, node: int, kind: str) -> bool:
-        """Return whether an aimed node keeps a track: its position, if it stays below its parent."""
+    def _keeps_track(self, node: int, kind: str) -> bool:
+        """Return whether an aimed node keeps a track: only that of its position, if it stays below its parent."""
         return kind == "position" and not self._aims[node].detached
 
     def _tolerance(self, node: int, kind: str) -> float:
@@ -310,7 +318,7 @@ class _Maker:
         return _without_jumps(longer, np.array([len(frames) - 2]))
 
     def _is_near(self, curves: FCurves, motion: Motion, tolerance: float) -> bool:
-        """Return whether the curves have few keys and are correct at every frame."""
+        """Return whether the curves have no more keys than frames, and are within the tolerance at every frame."""
         if self._whole is None:
             return True
         if len(curves.frames) > max(len(self._whole), len(motion.breaks)):
@@ -334,7 +342,7 @@ class _Maker:
 
     def _aim_curves(self, aim: AimConstraint, motions: Mapping[tuple[int, str], Motion]) -> list[FCurves]:
         """Return the rotation of an aimed node, and its position if it had to leave its parent."""
-        kinds = [(other, kind) for other in aim.involved for kind in _PLACING] + [(aim.node, "roll")]
+        kinds = [(other, kind) for other in aim.involved for kind in _TRANSFORM_KINDS] + [(aim.node, "roll")]
         involved = [
             motion for place in kinds if (motion := motions.get(place)) is not None and not motion.keys.is_still
         ]
@@ -448,7 +456,7 @@ def _continuous(rotation_xyzw: Floats) -> Floats:
 
 
 def _needed(values: Floats) -> Flags:
-    """Return the keys of linear curves without those between two of the same value."""
+    """Return which keys of a linear curve are needed: all except those equal to both neighbours."""
     same = (values[1:] == values[:-1]).all(axis=1)
     kept = np.ones(len(values), np.bool_)
     kept[1:-1] = ~(same[:-1] & same[1:])

@@ -61,14 +61,13 @@ class Unpacked:
             data, ending, note = self._content(map, role)
         except ImageRefused as refused:
             self._notes.append((Outcome.DROPPED, path, f"the image {_where(map)}: {refused.reason}"))
-            of_gltf_only = (
-                role not in _OLD_ROLES and "gltf" in map.extras
-            )  # our images were made from a map that has a name
+            # in files that Keyframer exported, the image was made for a map with a file name, which stays
+            of_gltf_only = role not in _OLD_ROLES and "gltf" in map.extras
             return None if of_gltf_only else replace(map, embedded=None)
         name = self._name(self._rules, map, role, data, ending)
         self.files[name] = data
         self._notes.append((Outcome.APPROXIMATED if note else Outcome.EXACT, path, f"written as the file {name}{note}"))
-        negative = map.negative and "gltf" in map.extras  # in our own files the pixels are already inverted
+        negative = map.negative and "gltf" in map.extras  # pixels that Keyframer exported are already inverted
         return replace(map, file_name=name, raw_file_name=b"", embedded=None, negative=negative)
 
     def _content(self, map: TextureMap, role: str) -> tuple[bytes, str, str]:
@@ -113,6 +112,7 @@ class Unpacked:
         return self._names[key]
 
     def _is_free(self, name: str, data: bytes) -> bool:
+        """Return whether a file name is unused, or used for the same content."""
         if self.files.get(name, data) != data:
             return False
         path = self._folder / name

@@ -53,6 +53,7 @@ def _descendants(parents: list[int], chosen: set[int]) -> set[int]:
 
 
 def _with_only(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
+    """Return the scene with only the ``kept`` nodes, renumbered; those that are not ``chosen`` become dummies."""
     place = {number: position for position, number in enumerate(kept)}
     nodes = [scene.nodes[number] for number in kept]
     nodes = [node if number in chosen else _as_dummy(node) for number, node in zip(kept, nodes, strict=True)]
@@ -85,7 +86,7 @@ def _with_nodes(clip: Clip, place: dict[int, int]) -> Clip:
 
 
 def _as_dummy(node: Node) -> Node:
-    """Return a node as a dummy, for ancestors of chosen nodes."""
+    """Return an ancestor of chosen nodes as a dummy without a mesh; bones, cameras and lights keep their kind."""
     kind = node.kind if node.kind is NodeKind.BONE else NodeKind.DUMMY
     if node.camera is not None or node.light is not None:
         return node  # children of a camera follow its aim
@@ -101,7 +102,7 @@ def _renumbered(number: int | None, place: dict[int, int]) -> int | None:
 
 
 def merge(clip: Scene, model: Scene, *, by: str = "name") -> Scene:
-    """Return the model with the clips of another scene.
+    """Return the scene ``model`` with the clips of the scene ``clip``.
 
     Nodes are paired by name (``by="name"``, ignoring case) or by index (``by="order"``, for files without names; the
     model must have at least as many nodes). The clip is converted to the axes of the model. Nodes without tracks stay
@@ -109,13 +110,13 @@ def merge(clip: Scene, model: Scene, *, by: str = "name") -> Scene:
     """
     if by not in ("name", "order"):
         raise ValueError(f"by must be name or order, not {by!r}")
-    turned = in_space(clip, replace(model.space, v_up=clip.space.v_up))
+    converted = in_space(clip, replace(model.space, v_up=clip.space.v_up))
     if by == "name":
         known = {node.name.lower(): number for number, node in reversed(list(enumerate(model.nodes)))}
         place = {i: known[node.name.lower()] for i, node in enumerate(clip.nodes) if node.name.lower() in known}
     else:
         place = {number: number for number in range(min(len(clip.nodes), len(model.nodes)))}
-    clips = [_with_nodes(clip, place) for clip in turned.clips]
+    clips = [_with_nodes(clip, place) for clip in converted.clips]
     if not any(clip.channels for clip in clips):
         raise ValueError("no node of the clip matches a node of the model")
     return replace(model, clips=clips, origin=None)

@@ -21,7 +21,7 @@ from keyframer.scene import Channel, Clip, Scene
 
 
 def map_tracks(scene: Scene, change: Callable[[Track], Track | None], **clip: object) -> Scene:
-    """Return the scene with every track of its first clip changed (None removes it), and fields of the clip."""
+    """Return the scene with every track of its first clip changed (None removes it), and with other clip fields."""
     if not scene.clips:
         return scene
     return replace_tracks(scene, [change(channel.track) for channel in scene.clips[0].channels], **clip)
@@ -42,8 +42,8 @@ def replace_tracks(scene: Scene, tracks: Iterable[Track | None], **clip: object)
 def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track]:
     """Return few keys through the values of a track at these times.
 
-    Values between the times count too if the times include all keys of the track: otherwise the result could not follow
-    its corners.
+    The error is limited between the times, too, if they include all key times of the track: otherwise the result could
+    not follow its corners.
     """
     values = yield from values_of(track, times)
     if track.interpolation is Interpolation.STEP and not track.is_rotation:
@@ -53,16 +53,16 @@ def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track
     allowed, distance, _ = tolerance.for_track(track)
     widest = 90.0 if track.is_rotation else np.inf
     key_times = track.times[(track.times >= times[0]) & (track.times <= times[-1])]
-    known = track.wrap is Wrap.SINGLE and bool(np.isin(key_times, times).all())
-    between = partial(values_of, track) if known else None
+    includes_keys = track.wrap is Wrap.SINGLE and bool(np.isin(key_times, times).all())
+    between = partial(values_of, track) if includes_keys else None
     return (yield from fewest_keys(track.kind, times, values, form, allowed, distance, widest, between))[0]
 
 
 def cut(scene: Scene, first: float, last: float, *, max_error: float = DEFAULT_MAX_ERROR) -> Scene:
     """Return frames ``first`` to ``last``, which become 0 to ``last - first``.
 
-    A track whose keys are all inside keeps them. A track with keys outside depends on them: it gets new keys, within
-    ``max_error`` of the scene's size (and 0.01 degree at the usual 1e-4).
+    A track whose keys are all inside keeps them. A track with keys outside depends on them: it gets new keys, with
+    an error of at most ``max_error`` times the size of the scene (and 0.01 degree at the default of 1e-4).
     """
     if not scene.clips:
         raise ValueError("the scene has no clip to cut")
@@ -86,13 +86,14 @@ def cut(scene: Scene, first: float, last: float, *, max_error: float = DEFAULT_M
 
 
 def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Tolerance) -> Sampling[Track]:
+    """Return the part of a track from ``begin`` to ``end``, moved to time 0; ``unit`` is the length of a frame."""
     track = usable_keys(track)
     if len(track.times) < 2 and track.wrap is Wrap.SINGLE:
         return replace(track, times=np.zeros(len(track.times)))
     inside = bool((track.times >= begin).all() and (track.times <= end).all()) and track.wrap is Wrap.SINGLE
     if inside:
         return replace(track, times=track.times - begin)
-    if track.interpolation is Interpolation.SAMPLED and track.wrap is Wrap.SINGLE and _on_frames(track, begin, end):
+    if track.interpolation is Interpolation.SAMPLED and track.wrap is Wrap.SINGLE and _has_keys_at(track, begin, end):
         chosen = np.flatnonzero((track.times >= begin) & (track.times <= end))
         sampled_track = select_keys(track, chosen)
         return replace(sampled_track, times=sampled_track.times - begin)
@@ -103,7 +104,7 @@ def _cut(track: Track, begin: float, end: float, unit: float, tolerance: Toleran
     return replace(sampled_track, times=sampled_track.times - begin)
 
 
-def _on_frames(track: Track, begin: float, end: float) -> bool:
+def _has_keys_at(track: Track, begin: float, end: float) -> bool:
     return begin in track.times and end in track.times
 
 
@@ -169,8 +170,8 @@ def _reversed_rotations(track: Track) -> np.ndarray[tuple[int, ...], np.dtype[np
 
 
 def _reversed_steps(track: Track, total: float) -> Track:
-    """Return the steps reversed: a value held until the next key is now held from that key on, the last one from the
-    start.
+    """Return the steps reversed: a value that was held until the next key is now held from that key on, and the last
+    value from the start.
     """
     values = absolute(track) if track.is_rotation else track.values
     form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
@@ -186,7 +187,7 @@ def change_rate(scene: Scene, frames_per_second: float) -> Scene:
     frames. Bounding boxes and raw channels cannot be sampled: they are dropped.
     """
     if not (math.isfinite(frames_per_second) and frames_per_second > 0):
-        raise ValueError(f"expected a positive number of frames, not {frames_per_second}")
+        raise ValueError(f"expected a positive number of frames per second, not {frames_per_second}")
     if not scene.clips:
         return scene
     clip = scene.clips[0]

@@ -22,7 +22,7 @@ Shape = tuple[int | None, ...]
 
 
 def check_arrays(part: Any, shapes: Mapping[str, Shape], *, whole: bool = False) -> None:
-    """Convert lists to arrays; raises ValueError if one has the wrong shape.
+    """Convert lists to arrays; raises ValueError if one has the wrong shape. ``whole``: arrays of integers.
 
     Fields that are not set, and lazy fields that do not exist yet, are skipped.
     """

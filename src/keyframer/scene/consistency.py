@@ -91,14 +91,14 @@ def _skin_faults(skin: Skin, nodes: int) -> Iterator[str]:
 
 
 def _wrong_shape(name: str, values: npt.ArrayLike, wanted: tuple[int | None, ...]) -> Iterator[str]:
-    """Return a message if an array does not have the expected shape; None as its first length matches any."""
+    """Yield a message if an array does not have the expected shape; None as its first length matches any."""
     shape = np.shape(values)
     if shape[1:] != wanted[1:] or len(shape) != len(wanted) or wanted[0] not in (None, shape[0]):
         yield f"{name} must be {describe_shape(wanted)}, not {describe_shape(shape)}"
 
 
 def _out_of_range(name: str, numbers: npt.ArrayLike, count: int, kind: str, lowest: int = 0) -> Iterator[str]:
-    """Return a message if an index is out of range."""
+    """Yield a message if an index is out of range."""
     given = np.asarray(numbers)
     if given.size and not lowest <= int(given.min()) <= int(given.max()) < max(count, lowest + 1):
         wrong = int(given.max()) if int(given.max()) >= count else int(given.min())

@@ -26,7 +26,7 @@ class EmbeddedImage:
     height map), ``emission``, ``metallic_roughness``, ``occlusion``
     """
     makes_holes: bool = True
-    """whether its alpha is used"""
+    """whether its alpha makes the material transparent"""
 
 
 @documented
@@ -39,15 +39,15 @@ class TextureMap(LazyFields):
     raw_file_name: bytes = b""
     """the file name as stored in the file"""
     amount: float = 1.0
-    """0 to 1"""
+    """strength of the map, 0 to 1"""
     scale: tuple[float, float] = (1.0, 1.0)
     """how often the image repeats along U and V"""
     offset: tuple[float, float] = (0.0, 0.0)
     """offset to the right and down in texture coordinates, for either direction of V"""
     rotation_degrees: float = 0.0
     """counter-clockwise as the image is seen, about its centre: ``w' = R S (w - 1/2 - offset) + 1/2`` with v running
-    down, ``R = [c -s; s c]``; 3ds Max shows -V and -angle of the values that 3D Studio stores, and this is the value
-    that 3ds Max shows
+    down, ``R = [c -s; s c]``; this is the angle that 3ds Max shows: it negates the angle and the V offset that 3D
+    Studio stores
     """
     blur: float = 0.0
     """0 to 1"""
@@ -69,7 +69,7 @@ class TextureMap(LazyFields):
     """colours that replace channels: ``first``, ``second``, ``red``, ``green``, ``blue``"""
     extras: Extras = lazy(dict)
     """further data of the file, under the id of its format"""
-    embedded: EmbeddedImage | None = field(default=None, metadata={"apart": True})
+    embedded: EmbeddedImage | None = field(default=None, metadata={"not_in_extras": True})
     """the image, if it is embedded in the file; it is used instead of a file of that name"""
 
     def __repr__(self) -> str:
@@ -102,7 +102,7 @@ class Material(LazyFields):
     reflection_blur: float | None = None
     """0 to 1"""
     self_illumination: float = 0.0
-    """self-illumination"""
+    """how much it glows without light: 0 not at all, 1 in its full colour"""
     two_sided: bool = False
     """whether faces are visible from both sides"""
     additive: bool = False

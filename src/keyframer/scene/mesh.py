@@ -73,10 +73,10 @@ _NUMBERS: dict[str, Shape] = {
 @documented
 @dataclass(eq=False, repr=False)
 class Skin:
-    """A mesh that follows bones: vertex v becomes the sum of ``weight . joint_world . bind . position``.
+    """A mesh that follows bones: a vertex becomes the sum of ``weight . joint_world . inverse_bind . position``.
 
-    Each influence belongs to one vertex; a rigid skin has one influence of weight 1 for each. Weights are kept as
-    authored and normalised only for evaluation.
+    Each influence belongs to one vertex; a rigid skin has one influence of weight 1 for each vertex. Weights are kept
+    as authored and normalised only for evaluation.
     """
 
     name: str

@@ -161,22 +161,22 @@ _PARTS: dict[str, type[Any]] = {
 
 
 def parent_loop(nodes: Sequence[Node]) -> list[int]:
-    """Return a cycle of parents, each node followed by its parent, with the first node repeated at the end; usually
-    empty.
+    """Return a cycle of parents, each node followed by its parent, with the first node repeated at the end; empty if
+    there is none.
     """
     parents = [-1 if node.parent is None else node.parent for node in nodes]
     if all(parent < number for number, parent in enumerate(parents)):
         return []
-    clear = [False] * len(parents)
+    checked = [False] * len(parents)
     for start in range(len(parents)):
         path: dict[int, None] = {}
         number = start
-        while 0 <= number < len(parents) and not clear[number]:
+        while 0 <= number < len(parents) and not checked[number]:
             if number in path:
-                way = list(path)
-                return [*way[way.index(number) :], number]
+                nodes_on_path = list(path)
+                return [*nodes_on_path[nodes_on_path.index(number) :], number]
             path[number] = None
             number = parents[number]
         for step in path:
-            clear[step] = True
+            checked[step] = True
     return []

@@ -37,7 +37,7 @@ class Name:
 
     parts: tuple[str, ...]
     refusal: IssueType | None = None
-    """why the path in the name is not followed; ``parts`` is then empty or its last part"""
+    """why the path in the name is not followed; ``parts`` then has only the last part of the path, or none"""
 
 
 def split_name(text: str) -> Name:

@@ -56,29 +56,30 @@ class Listing:
             yield short, "prefix"
 
     def _by_prefix(self, stem: str, extension: str) -> list[str] | None:
-        """Return the names that match after truncation to eight characters, as by DOS, on either side (or
-        ``STONEW~1``).
+        """Return the names that are equal if one of the two is truncated to eight characters, as DOS did, or that a
+        DOS name such as ``STONEW~1`` stands for; None if there are none.
         """
         letters = dos_beginning(stem)
         if letters is not None:
             fits = [name for key, names in self.prefixes.items() if key.startswith(letters) for name in names]
         elif len(stem) >= 8:
             candidates = self.prefixes.get(stem[:8], [])
-            cut = len(stem) == 8
-            fits = [name for name in candidates if cut or len(os.path.splitext(name)[0]) == 8]
+            is_truncated = len(stem) == 8
+            fits = [name for name in candidates if is_truncated or len(os.path.splitext(name)[0]) == 8]
         else:
             return None
         return _ranked(fits, extension) if fits else None
 
 
 _KEPT: dict[Path, tuple[int, Listing]] = {}
-"""listings by folder, with its time: thousands of files in one folder search it for their images, one by one"""
+"""listings by folder, with its modification time: a batch searches one folder for the images of thousands of files"""
 _MOST_KEPT = 16
-_YOUNG = 2_000_000_000
-"""nanoseconds: a folder that changed this recently may change again without a new time"""
+_RECENT = 2_000_000_000
+"""nanoseconds: a folder that changed this recently may change again without a new modification time"""
 
 
 def listing_of(folder: Path) -> Listing:
+    """Return the listing of a folder, kept from an earlier search if the folder is unchanged; empty if unreadable."""
     try:
         changed = os.stat(folder).st_mtime_ns
     except OSError:
@@ -87,7 +88,7 @@ def listing_of(folder: Path) -> Listing:
     if kept is not None and kept[0] == changed:
         return kept[1]
     listing = Listing(_names_in(folder))
-    if changed < time.time_ns() - _YOUNG:
+    if changed < time.time_ns() - _RECENT:
         if len(_KEPT) >= _MOST_KEPT:
             _KEPT.clear()
         _KEPT[folder] = (changed, listing)
@@ -95,9 +96,10 @@ def listing_of(folder: Path) -> Listing:
 
 
 def _names_in(folder: Path) -> list[tuple[str, bool]]:
+    """Return the sorted names in a folder, each with whether it is a folder."""
     try:
         with os.scandir(folder) as entries:
-            return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in _some(entries))
+            return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in _limited(entries))
     except OSError:
         return []
 
@@ -112,7 +114,8 @@ def _ranked(names: Sequence[str], extension: str) -> list[str]:
     return sorted(names, key=rank)
 
 
-def _some(entries: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+def _limited(entries: Iterator[os.DirEntry[str]]) -> Iterator[os.DirEntry[str]]:
+    """Yield at most `MOST_ENTRIES` entries."""
     for count, entry in enumerate(entries):
         if count >= MOST_ENTRIES:
             return

@@ -187,7 +187,7 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
         size, rows = read_cel(data, limits.pixels)
         _spend(*size)
         return Texture(name, data, "CEL", Image.frombytes("RGB", size, rows))
-    problem: str | None = None
+    opened_as: str | None = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow only warns at its own limit; ours refuses
@@ -196,15 +196,15 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
                 if width * height > limits.pixels:
                     raise ImageRefused(f"{width} x {height} pixels, the limit is {limits.pixels} in all")
                 _spend(width, height)
-                problem = str(opened.format)
+                opened_as = str(opened.format)
                 picture = _plain(opened)
     except ImageRefused:
         raise
     except Image.DecompressionBombError:
         raise ImageRefused(f"more pixels than the limit of {limits.pixels}") from None
     except Exception:  # a decoder may raise anything on damaged data
-        raise ImageRefused(why_unreadable(len(data), kind, problem)) from None
-    return Texture(name, data, problem, picture)
+        raise ImageRefused(why_unreadable(len(data), kind, opened_as)) from None
+    return Texture(name, data, opened_as, picture)
 
 
 def _spend(width: int, height: int) -> None:
@@ -216,7 +216,7 @@ def _spend(width: int, height: int) -> None:
 
 
 def _plain(opened: Any) -> Picture:
-    """Return the image as RGB or RGBA; 16-bit greys keep their upper half."""
+    """Return the image as RGB or RGBA, 8 bits per channel; wide and floating-point greys are scaled to that."""
     opened.load()
     if opened.mode[0] in "IF":
         grey = np.nan_to_num(np.asarray(opened, np.float64))

@@ -1,8 +1,8 @@
 """Finds an image by its name, folder by folder: exact, in another case, with another extension, by eight characters.
 
-Names are those of DOS: eight characters, any case, and often of an image that was converted since. Folders are searched
-in the given order (that of the file first); in each the exact name has priority, then the guesses in the order above.
-With ``recursive`` subfolders follow their folder. The result names every guess.
+Stored names are DOS names: eight characters, in any case, and often the image has since been converted to another
+format. Folders are searched in the given order (that of the file first); in each the exact name has priority, then the
+guesses in the order above. With ``recursive`` subfolders follow their folder. The result names every guess.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TextureMatch:
 
     @property
     def is_guess(self) -> bool:
-        """Whether the image found has another name than requested."""
+        """Whether the image found has another name or place than requested."""
         moved = self.refusal is not None or self.from_inside or self.without_folder
         return self.path is not None and (self.how != "exact" or moved)
 
@@ -111,9 +111,9 @@ class TextureFinder:
             usable = [name for name in names if kinds[name] == "file"]
             how = "outside" if "outside" in kinds.values() else how
             if usable:
-                astray = len(name.parts) > 1 and place == folder
+                without_folder = len(name.parts) > 1 and place == folder
                 return TextureMatch(
-                    text, place / usable[0], fit, name.refusal, folder != top, astray, tuple(usable[1:])
+                    text, place / usable[0], fit, name.refusal, folder != top, without_folder, tuple(usable[1:])
                 )
         return TextureMatch(text, None, "refused" if name.refusal else how, name.refusal)
 
@@ -129,6 +129,7 @@ class TextureFinder:
                         yield top, folder, place, names, fit
 
     def _places(self, top: Path) -> Iterator[Path]:
+        """Yield a given folder and, if ``recursive``, its subfolders."""
         yield top
         if self.recursive:
             if top not in self._inside:
@@ -136,6 +137,7 @@ class TextureFinder:
             yield from self._inside[top]
 
     def _below(self, folder: Path, parts: tuple[str, ...]) -> Path | None:
+        """Return the subfolder that the parts of a path lead to, in any case; None if there is none."""
         for part in parts:
             inside = self._list(folder).folders.get(part.casefold())
             if inside is None:

@@ -55,7 +55,7 @@ class TextureSource:
             return self.open(map.file_name)
         key = (map.file_name, id(map.embedded.data))
         if key not in self._opened:
-            self._opened[key] = self._inside(map)
+            self._opened[key] = self._open_embedded(map)
         return self._opened[key]
 
     def open(self, name: str) -> Opened:
@@ -75,7 +75,7 @@ class TextureSource:
         except ImageRefused as refused:
             return Opened(match, None, refused.reason)
 
-    def _inside(self, map: TextureMap) -> Opened:
+    def _open_embedded(self, map: TextureMap) -> Opened:
         assert map.embedded is not None
         match = TextureMatch(map.file_name, None, "embedded")
         try:

@@ -129,7 +129,7 @@ def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUs
     Images are identified, not decoded. Without a finder, or with one without folders, nothing is searched.
     """
     uses: dict[tuple[str, int], TextureUse] = {}
-    for user, name, embedded in _wanted(scene):
+    for user, name, embedded in _image_references(scene):
         key = (name, 0 if embedded is None else id(embedded.data))
         if key not in uses:
             uses[key] = TextureUse(name, embedded=embedded)
@@ -154,7 +154,8 @@ def _describe_match(finder: TextureFinder, path: Path) -> str:
     return f"{AN_IFL}: {first.name}, {describe_image(first)}"
 
 
-def _wanted(scene: Scene) -> Iterator[tuple[str, str, EmbeddedImage | None]]:
+def _image_references(scene: Scene) -> Iterator[tuple[str, str, EmbeddedImage | None]]:
+    """Yield every use of an image: its user, its file name, and the image itself if it is embedded."""
     for material in scene.materials:
         for slot, texture in material.maps.items():
             if texture.file_name or texture.embedded is not None:

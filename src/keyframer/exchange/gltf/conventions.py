@@ -96,7 +96,7 @@ def single(values: npt.ArrayLike) -> Singles:
 def unusable(values: npt.ArrayLike) -> int:
     """Return how many numbers `single` has to replace."""
     given = np.asarray(values)
-    if not given.size or (given.min() >= -LARGEST and given.max() <= LARGEST):  # not where there is a NaN
+    if not given.size or (given.min() >= -LARGEST and given.max() <= LARGEST):  # false if there is a NaN
         return 0
     if given.dtype != np.float32:
         with np.errstate(all="ignore"):
@@ -107,7 +107,7 @@ def unusable(values: npt.ArrayLike) -> int:
 def json_numbers(values: npt.ArrayLike) -> list[Any]:
     """Return numbers for JSON, within the range of single precision: a list, nested for rows."""
     given = np.asarray(values, np.float64)
-    if not np.abs(given).max(initial=0.0) <= LARGEST:  # also where there is a NaN
+    if not np.abs(given).max(initial=0.0) <= LARGEST:  # true if there is a NaN
         given = np.clip(np.nan_to_num(given, nan=0.0, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST)
     plain: list[Any] = given.tolist()
     return plain
@@ -142,24 +142,26 @@ def linear_level(level: float) -> float:
 
 
 def shown_color(linear: npt.ArrayLike) -> Floats:
+    """Convert linear light to display colours: the inverse of `linear_color`."""
     given = np.clip(np.nan_to_num(np.asarray(linear, np.float64)), 0.0, 1.0)
     return np.asarray(np.where(given <= 0.0031308, given * 12.92, 1.055 * given ** (1 / 2.4) - 0.055))
 
 
 def shown_rgb(linear: npt.ArrayLike) -> tuple[float, float, float]:
+    """Return the display colour of one linear colour, rounded to nine decimals."""
     red, green, blue = np.round(shown_color(linear), 9).tolist()[:3]
     rgb: tuple[Any, Any, Any] = red, green, blue
     return rgb
 
 
 PACKED_FROM = 256
-"""number of entries from which on arrays are packed"""
+"""smallest number of entries of an array that is packed"""
 
 Json = dict[str, Any]
 
 
 def plain(value: Any) -> Any:
-    """Convert a value of the scene model to JSON; not for structures with a depth that a file decides."""
+    """Convert a value of the scene model to JSON. Recursive: not for structures whose depth a file determines."""
     kind = type(value)
     if kind in _AS_THEY_ARE:
         return value
@@ -210,7 +212,7 @@ def _plain_other(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return plain(list(value))
     if is_dataclass(value):
-        parts = (item.name for item in fields(value) if not item.metadata.get("apart"))
+        parts = (item.name for item in fields(value) if not item.metadata.get("not_in_extras"))
         return {name: plain(getattr(value, name)) for name in parts}
     return str(value)
 
@@ -240,11 +242,11 @@ def non_default_fields(part: Any, *names: str) -> Json:
 
 
 _DEFAULTS: dict[type[Any], dict[str, Any]] = {}
-"""of the dataclasses of the scene, determined once"""
+"""default values of the fields of each dataclass, determined once"""
 
 
 def raw_name(raw: bytes | None, shown: str) -> Json:
-    """Return the bytes of a name, unless the shown name has the same."""
+    """Return the stored name for extras; nothing if the shown name has the same bytes."""
     if raw is None or raw == shown.encode("utf-8", "surrogatepass"):
         return {}
     return {"name": decode_name(raw), "raw_name": raw.hex()} if raw else {"raw_name": ""}

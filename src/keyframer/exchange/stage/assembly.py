@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 IDENTITY: Floats = np.eye(4)
 IDENTITY.flags.writeable = False
-_Y_UP: Floats = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
+_Y_UP_TO_Z_UP: Floats = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
 _NODE_COST = 100
 """cost of a node in the budget for copies: nested symbols must not become millions of nodes"""
 _NODES_OF_AN_OBJECT = 20
@@ -188,8 +188,8 @@ class Assembly:
             points = points[:, [0, 2, 1]] * (1.0, -1.0, 1.0)
         box = (points.min(axis=0), points.max(axis=0)) if len(points) else None
         vertices = sum(len(scene.meshes[node.mesh].positions) for node in nodes if node.mesh is not None)
-        fixed = loaded.sources.metres_per_unit if isinstance(loaded.sources, Sources) else None
-        return Model(stem, nodes, loaded.space, box, vertices, fixed)
+        metres_per_unit = loaded.sources.metres_per_unit if isinstance(loaded.sources, Sources) else None
+        return Model(stem, nodes, loaded.space, box, vertices, metres_per_unit)
 
     def _material(self, material: Material) -> int:
         """Return the index of a material in the scene; models with the same material share it."""
@@ -236,7 +236,7 @@ def to_archive_axes(space: Space, archive_units_per_model_unit: float) -> Floats
         raise ValueError("models of stage archives are right-handed")
     if space.up == "z" and archive_units_per_model_unit == 1.0:
         return IDENTITY
-    matrix = (_Y_UP if space.up == "y" else IDENTITY).copy()
+    matrix = (_Y_UP_TO_Z_UP if space.up == "y" else IDENTITY).copy()
     matrix[:3, :3] *= archive_units_per_model_unit
     return matrix
 

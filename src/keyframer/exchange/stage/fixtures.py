@@ -134,6 +134,7 @@ GEOMETRIES = (
 LEAST_DIMENSION = 1e-6
 """metres: smaller dimensions are ignored"""
 _DARK_BEAMS = ("None", "Glow")
+"""types of beams that do not light other objects"""
 _WIDEST_SPOT = 179.0
 """degrees: a wider beam becomes an omni light"""
 _AXES = {"Pan": "z", "Tilt": "x"}
@@ -213,11 +214,11 @@ class FixtureBuilder:
         waiting: list[tuple[Iterator[Element], int | None, Element | None]] = [(iter([root]), parent, None)]
         entered: set[Element] = set()
         while waiting:
-            elements, above, left = waiting[-1]
+            elements, above, leaving = waiting[-1]
             element = next(elements, None)
             if element is None:
-                if left is not None:
-                    entered.discard(left)
+                if leaving is not None:
+                    entered.discard(leaving)
                 waiting.pop()
                 continue
             referenced = self._referenced(element)
@@ -338,7 +339,7 @@ def light_color(kelvin: float) -> tuple[float, float, float]:
 
 
 def _rotated_geometries(mode: Element) -> dict[str, str]:
-    """Return the geometries that the channels of a mode rotate: ``Pan`` or ``Tilt``."""
+    """Return the names of the geometries that the channels of a mode rotate, each with ``Pan`` or ``Tilt``."""
     turning: dict[str, str] = {}
     channels = mode.child("DMXChannels")
     for channel in () if channels is None else channels.all("DMXChannel"):

@@ -198,11 +198,11 @@ def _fixture_gltf_problems(root: Item) -> list[str]:
         for semantic, number in item.value.items()
         if type(number) is int
     }
-    narrow = {
+    not_float = {
         semantic
         for semantic, number in named
         if 0 <= number < len(accessors) and accessors[number].value.get("componentType") != _FLOAT
     }
-    problems += [f"the vertex attribute {semantic} is not of floats" for semantic in sorted(narrow)]
+    problems += [f"the vertex attribute {semantic} is not of floats" for semantic in sorted(not_float)]
     kinds = [image.value["mimeType"] for image in root.children("images") if image.has("mimeType")]
     return problems + [f"it has an image of the type {kind}" for kind in kinds if kind not in _IMAGE_TYPES]

@@ -50,7 +50,7 @@ class NewMember:
 
 
 Change = Sequence[NewMember | None]
-"""replacement of an old member; None keeps it"""
+"""the members written in place of an old one; None stands for the old one itself"""
 
 
 def repack(data: bytes, members: Sequence[ZipInfo], changes: Mapping[str, Change]) -> list[bytes]:
@@ -101,7 +101,7 @@ class _Writer:
         if name != listed or fields[3] != member.compress_type:  # the directory differs from the header
             raise self._damaged(member)
         numbers = member.CRC, member.compress_size, member.file_size
-        self._list(member, name, *numbers, member.flag_bits, member.extra, member.compress_type)
+        self._add_to_directory(member, name, *numbers, member.flag_bits, member.extra, member.compress_type)
         self._append(self._data[start:end])
 
     def add(self, new: NewMember, old: ZipInfo) -> None:
@@ -115,10 +115,10 @@ class _Writer:
         checksum = zlib.crc32(new.data)
         method, time, day = _packing(old)
         numbers = (checksum, len(packed), len(new.data), len(name), 0)
-        self._list(old, name, checksum, len(packed), len(new.data), flags, b"", method)
+        self._add_to_directory(old, name, checksum, len(packed), len(new.data), flags, b"", method)
         self._append(_LOCAL.pack(_LOCAL_MARK, _VERSION, flags, method, time, day, *numbers), name, packed)
 
-    def _list(
+    def _add_to_directory(
         self, member: ZipInfo, name: bytes, checksum: int, packed: int, size: int, flags: int, extra: bytes, method: int
     ) -> None:
         _, time, day = _packing(member)
@@ -200,7 +200,6 @@ class _Converter:
         self._limits = limits
         self._report = report
         self._forbids_animation = for_fixture
-        """whether animation is forbidden"""
 
     def convert(self, member: ZipInfo) -> bytes | None:
         """Return the model in a member as ``.glb``; None if it is glTF already, or cannot be read, which is
@@ -218,7 +217,7 @@ class _Converter:
         if self._forbids_animation and scene.clips:
             moving = any(len(channel.track.times) > 1 for clip in scene.clips for channel in clip.channels)
             if moving:
-                self._report.add(Outcome.DROPPED, f"/models/{name}/clips", "glTF in a fixture has no animation")
+                self._report.add(Outcome.DROPPED, f"/models/{name}/clips", "glTF in a fixture must not be animated")
             scene.clips = []
         asset, losses = export(scene, GltfOptions(core_only=True, unit="file"))
         for loss in losses:

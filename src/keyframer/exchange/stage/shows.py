@@ -16,12 +16,13 @@ from keyframer.limits import Limits
 
 DESCRIPTION = "GeneralSceneDescription.xml"
 DEFAULT_ENDING = ".3ds"
-"""extensions for file names without one"""
+"""extension of models whose file names have none"""
 FIXTURE_ENDING = ".gdtf"
 OBJECTS = ("SceneObject", "GroupObject", "Fixture", "Truss", "Support", "VideoScreen", "FocusPoint", "Projector")
 _GEOMETRIES = ("Geometry3D", "Symbol")
 METRES_PER_UNIT = 0.001
 _NOTED = ("GDTFSpec", "GDTFMode", "FixtureID", "UnitNumber", "Function")
+"""child elements whose text is stored in extras"""
 
 
 class Show:
@@ -100,10 +101,10 @@ class ShowBuilder:
         waiting: list[tuple[Iterator[Element], int, Element | None]] = [(holder.all(*_GEOMETRIES), root, None)]
         entered: set[Element] = set()
         while waiting:
-            elements, parent, left = waiting[-1]
+            elements, parent, leaving = waiting[-1]
             element = next(elements, None)
             if element is None:
-                entered.discard(left or holder)
+                entered.discard(leaving or holder)
                 waiting.pop()
                 continue
             matrix = assembly.attempt(lambda element=element: show_matrix(element, 1.0))  # type: ignore[misc]
@@ -136,7 +137,7 @@ class ShowBuilder:
         return self._assembly.model(self._show.archive, name)
 
     def _to_show(self, model: Model) -> Floats:
-        """Return the factor from a model to the show: millimetres, unless the format of the model defines its unit."""
+        """Return the matrix from a model to the show; its unit is the millimetre unless its format defines another."""
         metres = METRES_PER_UNIT if model.metres_per_unit is None else model.metres_per_unit
         return to_archive_axes(model.space, metres * self._assembly.units_per_metre)
 

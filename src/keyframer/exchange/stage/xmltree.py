@@ -168,7 +168,10 @@ def number(element: Element, name: str, default: float = 0.0) -> float:
 
 
 def show_matrix(element: Element, units: float) -> Floats | None:
-    """Return the ``Matrix`` of an element of a show: rows of three axes and the origin; None if it is missing."""
+    """Return the ``Matrix`` of an element of a show: rows of three axes and the origin; None if it is missing.
+
+    ``units`` multiplies the translation.
+    """
     child = element.child("Matrix")
     if child is None or not child.text.strip():
         return None
@@ -180,7 +183,10 @@ def show_matrix(element: Element, units: float) -> Floats | None:
 
 
 def fixture_matrix(element: Element, units: float) -> Floats:
-    """Return the ``Position`` of a geometry of a fixture: four rows of four, the translation in the last column."""
+    """Return the ``Position`` of a geometry of a fixture: four rows of four, the translation in the last column.
+
+    ``units`` multiplies the translation.
+    """
     text = element.get("Position").strip()
     if not text:
         return np.eye(4)

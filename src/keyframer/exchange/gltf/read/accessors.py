@@ -79,6 +79,7 @@ class Accessors:
         return floats
 
     def integers(self, number: int, *types: str) -> Ints:
+        """Return (count, width) integers, which must be stored without sign."""
         item = self._items[number]
         stored = self._stored(number, item, types)
         if stored.dtype.kind != "u":
@@ -90,7 +91,7 @@ class Accessors:
         return self._converted[number, "integers"]
 
     def supply(self, number: int, rows: Array) -> None:
-        """Set the content of an accessor that was decompressed; the last one counts."""
+        """Set the content of an accessor that was decompressed; a later call replaces an earlier one."""
         item = self._items[number]
         self._budget.spend("copies", rows.size, item.at("count"))
         self._read[number] = rows.astype(self._dtype(item))
@@ -105,7 +106,7 @@ class Accessors:
         return self._items[number].integer("count", least=1)
 
     def run(self, number: int) -> tuple[int, int, int] | None:
-        """Return view, first byte and length of a contiguous accessor; the values are not checked."""
+        """Return view, first byte and length of an accessor, unchecked; None if it is not contiguous."""
         item = self._items[number]
         view = item.index("bufferView", self._buffers.view_count, "buffer view")
         size = _WIDTHS[item.choice("type", tuple(_WIDTHS))] * self._dtype(item).itemsize
@@ -168,7 +169,7 @@ class Accessors:
     def _elements(
         self, item: Item, view: int, offset: int, count: int, width: int, dtype: np.dtype[Any], *, strided: bool
     ) -> Array:
-        """Return a read-only view of the bytes; ``count`` is not trusted before."""
+        """Return a read-only view of the bytes; ``count`` is first compared with their number."""
         content, stride = self._buffers.view(view)
         size = width * dtype.itemsize
         step = stride if stride and strided else size
@@ -211,8 +212,8 @@ class Accessors:
         return places, values
 
 
-_WORTH = 64
-"""maximum number of numbers that a compressed byte may expand to: a vertex takes one or two"""
+_NUMBERS_PER_BYTE = 64
+"""maximum number of numbers that one compressed byte may expand to: a vertex takes one or two bytes"""
 
 
 class DecompressedMesh:
@@ -253,7 +254,7 @@ class DracoReader:
         for name in identities.value:
             attribute = mesh.get_attribute_by_unique_id(identities.integer(name))
             if attribute is None:
-                raise identities.fail(STRUCT_SYNTAX, name, wanted="the number of an attribute", found="another number")
+                raise identities.fail(STRUCT_SYNTAX, name, wanted="the id of an attribute", found="another id")
             columns[name] = np.asarray(attribute["data"]).reshape(-1, attribute["num_components"])
             if len(columns[name]) != claimed:
                 wanted = f"{claimed} vertices, as its accessor says"
@@ -269,7 +270,7 @@ class DracoReader:
         view = extension.needed_index("bufferView", self._buffers.view_count, "buffer view")
         if view not in self._decoded:
             content = bytes(self._buffers.view(view)[0])
-            self._budget.grant("copies", _WORTH * len(content))
+            self._budget.grant("copies", _NUMBERS_PER_BYTE * len(content))
             self._budget.spend("copies", 3 * claimed, extension.at("bufferView"), "compressed vertices")
             self._decoded[view] = self._decode(extension, content)
         return self._decoded[view]
@@ -285,7 +286,7 @@ class DracoReader:
 
 @dataclass(eq=False, slots=True)
 class Stored:
-    """Numbers of one accessor in one place: start and end of each element."""
+    """The elements of an accessor that are in the same buffer: start and end of each."""
 
     starts: Ints
     """-1 for elements that are stored elsewhere"""
@@ -293,7 +294,7 @@ class Stored:
     file: str | None = None
     """the separate file that contains them"""
     encoded: bool = False
-    """whether the bytes are base64 characters, which may contain part of a neighbour, too"""
+    """whether the bytes are base64 characters: a range may then include part of a neighbouring element"""
 
 
 class Layout:
@@ -373,7 +374,9 @@ class Layout:
         return Stored(np.where(in_buffer, first, -1), np.where(in_buffer, last, -1), encoded=True)
 
     def _inlined(self, path: str, uri: str) -> tuple[int, int, bool]:
-        """Return the range of the content of a data URI, and whether it is base64."""
+        """Return the range of the base64 content of a data URI, and True; for other data or escaped text, the range of
+        the whole URI, and False.
+        """
         span = self.text.span(path)
         assert span is not None
         begin, end = span[0] + 1, span[1] - 1

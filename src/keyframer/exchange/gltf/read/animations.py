@@ -38,7 +38,7 @@ _LIGHT = re.compile(
 )
 _OF_LIGHTS: dict[str, tuple[str, int, Callable[[Any], Any]]] = {
     "color": ("color", 3, shown_color),
-    "intensity": ("multiplier", 1, np.asarray),  # and divided by the value of 1 there
+    "intensity": ("multiplier", 1, np.asarray),  # then divided by the intensity of a multiplier of 1
     "spot/innerConeAngle": ("hotspot", 1, lambda values: np.degrees(2 * values)),
     "spot/outerConeAngle": ("falloff", 1, lambda values: np.degrees(2 * values)),
 }
@@ -64,7 +64,7 @@ class AnimationReader:
         self._issues = issues
         self._aspects = aspects
         self._strengths = unit_intensities
-        self._below: list[list[int]] | None = None
+        self._children: list[list[int]] | None = None
 
     def read(self, item: Item, fps: float) -> Clip:
         samplers = SamplerReader(item, self._accessors, self._budget, self._issues)
@@ -78,7 +78,7 @@ class AnimationReader:
     def _channel(
         self, clip: Clip, samplers: SamplerReader, channel: Item, place: int, moved: dict[tuple[int, str], int]
     ) -> None:
-        """Read a channel. ``moved`` are the targets of earlier channels; the first of two with one target counts."""
+        """Read a channel. ``moved`` are the targets of earlier channels; the first of two with one target is used."""
         number = channel.needed_index("sampler", len(samplers.items), "sampler")
         target = channel.child("target")
         if target is None:
@@ -98,6 +98,7 @@ class AnimationReader:
             clip.end = max(clip.end, float(times.max(initial=0.0)))
 
     def _moved(self, samplers: SamplerReader, number: int, target: Item) -> Iterator[tuple[int, str, Keys]]:
+        """Yield the nodes of the scene that a channel animates, each with the kind of its track and the keys."""
         path = target.text("path")
         if path == "pointer":
             extension = target.extension("KHR_animation_pointer")
@@ -114,6 +115,7 @@ class AnimationReader:
         yield from self._node(samplers, number, node, path)
 
     def _node(self, samplers: SamplerReader, number: int, node: int, path: str) -> Iterator[tuple[int, str, Keys]]:
+        """Yield the keys of a property of a node, if the node is in the shown scene."""
         place = self._hierarchy.place(node)
         if place is None:
             return  # not in the shown scene
@@ -126,6 +128,7 @@ class AnimationReader:
             yield place, "morph", samplers.read(number, len(morph.names) - 1, flat=True).with_rest()
 
     def _pointed(self, samplers: SamplerReader, number: int, extension: Item) -> Iterator[tuple[int, str, Keys]]:
+        """Yield the keys of the nodes that a JSON pointer animates (KHR_animation_pointer)."""
         pointer = extension.text("pointer")
         if match := _NODE.match(pointer):
             if int(match[1]) < len(self._hierarchy.items):
@@ -161,7 +164,7 @@ class AnimationReader:
     def _users(
         self, part: str, number: int, kind: str, keys: Keys, change: Callable[[Any], Any]
     ) -> Iterator[tuple[int, str, Keys]]:
-        """Return every node that uses the camera or light."""
+        """Yield the keys, changed by a function, for every node that uses the camera or light."""
         mapped = keys.mapped(change)
         for place, node in enumerate(self._scene.nodes):
             if getattr(node, part) == number:
@@ -170,16 +173,16 @@ class AnimationReader:
 
     def _all_below(self, place: int) -> Iterator[int]:
         """Return a node and its descendants: glTF hides a node with its children."""
-        if self._below is None:
-            self._below = [[] for _ in self._scene.nodes]
+        if self._children is None:
+            self._children = [[] for _ in self._scene.nodes]
             for number, node in enumerate(self._scene.nodes):
                 if node.parent is not None:
-                    self._below[node.parent].append(number)
+                    self._children[node.parent].append(number)
         waiting = [place]
         while waiting:
             number = waiting.pop()
             yield number
-            waiting += self._below[number]
+            waiting += self._children[number]
 
     def _unknown(self, path: str, value: str) -> None:
         known = "properties of nodes, cameras and lights"
@@ -297,7 +300,7 @@ def stated_space(root: Item) -> tuple[Space, Item] | None:
 
 
 class ClipReader:
-    """Reads the clips of one file; ``animations`` are those that are clips of ours."""
+    """Reads the authored clips of our own files; ``animations`` has the index of the glTF animation of each."""
 
     def __init__(self, root: Item, extras: Item, accessors: Accessors, budget: Budget, issues: Findings) -> None:
         self._animations = root.children("animations")
@@ -307,7 +310,7 @@ class ClipReader:
         self._issues = issues
         clips = [issues.attempt(self._clip, item) for item in self._items]
         self.lost = {number for number, clip in enumerate(clips) if clip is None}
-        """clips that could not be read, with salvage: empty ones keep their indices"""
+        """indices of clips that could not be read, with salvage; empty clips take their places"""
         self.clips = [Clip() if clip is None else clip for clip in clips]
         self.animations = [
             issues.attempt(item.index, "animation", len(self._animations), "animation") for item in self._items
@@ -331,7 +334,9 @@ class ClipReader:
         return clip
 
     def tracks(self, extras: Item, nodes: dict[str, int]) -> list[tuple[int, Track]]:
-        """Read the keys of one node, with their clips; ``nodes`` are the nodes of the file by content."""
+        """Read the tracks of one node, each with the index of its clip; ``nodes`` has the node of the file that each
+        kind of track animates.
+        """
         tracks_read = []
         for track_item in extras.children("tracks"):
             clip_and_track = self._issues.attempt(self._one, track_item, nodes)
@@ -410,6 +415,7 @@ class ClipReader:
         return times, keys.values[:count], samplers.items[sampler].path
 
     def _channels(self, number: int, animation: Item) -> dict[tuple[int, str], int]:
+        """Return the sampler of each node and path that an animation has channels for."""
         if number not in self._samplers:
             known: dict[tuple[int, str], int] = {}
             samplers = len(animation.entries("samplers"))
@@ -423,6 +429,7 @@ class ClipReader:
 
 
 def environment(extras: Item) -> Environment:
+    """Return the environment of a scene that we wrote."""
     environment_read = Environment()
     content = extras.child("environment")
     if content is None:

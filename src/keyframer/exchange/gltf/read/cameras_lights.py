@@ -35,7 +35,7 @@ class CameraReader:
         self.items = root.children("cameras")
         self._issues = issues
         self.lost: set[int] = set()
-        """those that could not be read, with salvage: empty ones keep their indices"""
+        """indices of cameras that could not be read, with salvage; empty cameras take their places"""
         self.aspects = [ASPECT_RATIO] * len(self.items)
 
     def read(self, *, ours: bool) -> list[Camera]:
@@ -121,7 +121,7 @@ class LightReader:
 
 
 def restored_light(extras: Item, name: str) -> Light:
-    """Return all original values of a light, for extras."""
+    """Return a light with its original values, from extras."""
     light = Light(name, LightType(extras.choice("type", tuple(kind.value for kind in LightType), "omni")))
     color = extras_reading.triple(extras, "color")
     if color is not None:

@@ -65,6 +65,7 @@ class Opened:
 
 
 def open_container(data: bytes, limits: Limits, issues: Findings) -> Opened:
+    """Parse the JSON text of a ``.gltf`` or ``.glb``, and find the binary chunk of a ``.glb``."""
     if data[:4] != b"glTF":
         return Opened(_root(data, 0, limits, issues), None)
     if len(data) < 12:
@@ -105,6 +106,7 @@ def open_container(data: bytes, limits: Limits, issues: Findings) -> Opened:
 
 
 def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
+    """Parse the JSON text at ``offset`` in the file, after checking the number and depth of its values."""
     bare = _STRING.sub(b"", text)
     values = bare.count(b",") + bare.count(b"[") + bare.count(b"{")
     if values > limits.records:
@@ -120,7 +122,7 @@ def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
     begin = offset + len(text) - len(text.removeprefix(b"\xef\xbb\xbf"))
 
     def refuse(constant: str) -> NoReturn:
-        place = next(root.start(1) for root in _CONSTANT.finditer(text) if root[1] is not None)
+        place = next(match.start(1) for match in _CONSTANT.finditer(text) if match[1] is not None)
         raise STRUCT_SYNTAX.failure(offset + place, "/", wanted="JSON", found=constant)
 
     try:
@@ -136,8 +138,8 @@ def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
     return Item(root, "/", issues)
 
 
-OWN = 4
-"""maximum number of numbers that a byte of a file may become: stored, joined to others, as corners of faces"""
+NUMBERS_PER_BYTE = 4
+"""maximum number of numbers that one byte of a file may become: as stored, joined to others, as corners of faces"""
 
 
 class Buffers:
@@ -226,7 +228,7 @@ class Buffers:
                 raise item.fail(IO_READ_FAILED, "uri", reason=reason) from None
             self._total += len(content)
             check_size(self._total, self._limits)
-            self._budget.grant("copies", OWN * len(content))
+            self._budget.grant("copies", NUMBERS_PER_BYTE * len(content))
             self._files[name.parts] = content
         return self._files[name.parts]
 
@@ -254,10 +256,10 @@ def _unquoted(text: str) -> bytes:
     given = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
     marks = np.flatnonzero(given[:-2] == ord("%"))
     high, low = _DIGITS[given[marks + 1]], _DIGITS[given[marks + 2]]
-    sound = (high >= 0) & (low >= 0)
-    marks = marks[sound]
+    valid = (high >= 0) & (low >= 0)
+    marks = marks[valid]
     plain, stays = given.copy(), np.ones(len(given), np.bool_)
-    plain[marks] = high[sound] * 16 + low[sound]
+    plain[marks] = high[valid] * 16 + low[valid]
     stays[marks + 1] = stays[marks + 2] = False
     return plain[stays].tobytes()
 

@@ -92,7 +92,7 @@ def restore(target: Any, item: Item, numbers: str = "", flags: str = "", texts: 
 
 
 def triple(item: Item, name: str) -> tuple[float, float, float] | None:
-    """Return a point or a colour; None if it is missing or invalid."""
+    """Return a point or a colour; None if it is missing or contains a null."""
     if item.value.get(name) is None or None in item.entries(name):
         return None
     x, y, z = item.numbers(name, 3)

@@ -19,7 +19,7 @@ from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.read.accessors import Accessors, DracoReader
 from keyframer.exchange.gltf.read.animations import DEFAULT_FPS, AnimationReader, ClipReader, environment, stated_space
 from keyframer.exchange.gltf.read.cameras_lights import CameraReader, LightReader, restored_light
-from keyframer.exchange.gltf.read.container import OWN, Buffers, check_extensions, open_container
+from keyframer.exchange.gltf.read.container import NUMBERS_PER_BYTE, Buffers, check_extensions, open_container
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.read.materials import ImageReader, MaterialReader
 from keyframer.exchange.gltf.read.meshes import MeshReader, Shape
@@ -48,7 +48,7 @@ def load(
         raise IO_EMPTY.failure(0, "/")
     issues = Findings(limits, salvage=salvage)
     try:
-        scene = Importer(data, folder, limits, issues).scene_at(fps)
+        scene = Importer(data, folder, limits, issues).make_scene(fps)
     except FormatError as error:
         raise issues.placed(error) from None
     scene.issues = issues.copy()  # without the text of the file, which located them
@@ -75,7 +75,7 @@ class Importer:
         )
         self.axes = Axes(self.space)
         self.budget = open_budget(limits, len(data))
-        self.budget.grant("copies", OWN * len(data))
+        self.budget.grant("copies", NUMBERS_PER_BYTE * len(data))
         buffers = Buffers(self.root, opened.binary, folder, limits, self.budget, self.issues)
         self.accessors = Accessors(self.root, buffers, self.budget, self.issues)
         self.draco = DracoReader(buffers, self.accessors, self.budget)
@@ -86,7 +86,8 @@ class Importer:
         """Whether Keyframer wrote the file: then its extras have the authored data."""
         return self.scene_extras is not None
 
-    def scene_at(self, fps: float) -> Scene:
+    def make_scene(self, fps: float) -> Scene:
+        """Return the scene of the file; ``fps`` is the frame rate of animations that we did not write."""
         root, ours = self.root, self.ours
         cameras, lights = CameraReader(root, self.issues), LightReader(root, self.issues)
         scene = Scene(space=self.space, issues=self.issues, source_format="gltf")
@@ -103,9 +104,9 @@ class Importer:
             self.issues.sources.metres_per_unit = scale[0] if scale else 1.0
         scene.skins = skins.skins
         _remove_unreadable_links(scene, cameras.lost, lights.lost)
-        weights = lights.set_multipliers(scene) if lights.items else []
-        self._animate(scene, nodes, cameras.aspects, weights, fps)
-        self.issues.attempt(self._about, scene)
+        unit_intensities = lights.set_multipliers(scene) if lights.items else []
+        self._animate(scene, nodes, cameras.aspects, unit_intensities, fps)
+        self.issues.attempt(self._read_metadata, scene)
         _close_gaps(scene, cameras.lost, lights.lost)
         return scene
 
@@ -144,7 +145,8 @@ class Importer:
                 scene.clips += [] if clip_read is None else [clip_read]
         nodes.add_rest_weights(scene, fps)
 
-    def _about(self, scene: Scene) -> None:
+    def _read_metadata(self, scene: Scene) -> None:
+        """Set copyright, title, author, environment and extras of the scene."""
         about = self.root.child("asset")
         assert about is not None
         scene.copyright = about.text("copyright", "")
@@ -235,9 +237,8 @@ class _Shapes:
         given = shape.mesh.positions
         base = np.asarray(given, np.float64)
         shapes: list[Array] = [axes.vectors(base + target) for target in shape.targets]
-        if (
-            shapes and not self._importer.ours
-        ):  # shapes of a scene replace the mesh in proportion; those of glTF are added to it
+        # shapes of a scene replace the mesh in proportion; those of glTF are added to it
+        if shapes and not self._importer.ours:
             shapes = [base, *shapes]
         placed = axes.vectors(base) if axes.mirrored else given
         for positions in (placed, *shapes):  # meshes share them
@@ -259,9 +260,9 @@ class _Names:
     """Checks the names and file references in one file."""
 
     def __init__(self, data: bytes, limits: Limits, issues: IssueLog) -> None:
-        opened = Findings(limits, salvage=True)
-        self._root = open_container(data, limits, opened).root
-        self._places = opened.places
+        findings = Findings(limits, salvage=True)
+        self._root = open_container(data, limits, findings).root
+        self._places = findings.places
         self._issues = issues
 
     def check(self) -> None:

@@ -36,8 +36,8 @@ _LARGEST = 1.7e308
 
 
 class Item:
-    """An object of the JSON text and its path, such as ``/accessors[3]``. If ``findings`` salvage, a value that should
-    be a list or an object but is not is reported and left out.
+    """An object of the JSON text and its path, such as ``/accessors[3]``. With salvage, a value that is not the
+    expected list or object is reported to ``findings`` and left out.
     """
 
     __slots__ = ("findings", "path", "value")
@@ -171,9 +171,9 @@ class Item:
 
     def _index(self, name: str, value: object, count: int, kind: str) -> int:
         if type(value) is not int or value < 0:
-            raise self.wrong(name, f"the number of a {kind}", value)
+            raise self.wrong(name, f"a valid {kind} index", value)
         if value >= count:
-            index = value if value <= LARGEST_INTEGER else "a huge one"
+            index = value if value <= LARGEST_INTEGER else f"above {LARGEST_INTEGER}"
             raise self.fail(
                 LINK_INDEX_OUT_OF_RANGE, name, what=name, item=self.path, kind=kind, index=index, count=count
             )
@@ -284,7 +284,7 @@ class Places:
         return self._inside[at]
 
     def _scan(self, at: int, *, is_object: bool) -> dict[Key, int]:
-        """Return the start of each entry; of two with one name the later, which is the valid one."""
+        """Return the start of each entry; of two entries with the same name the later one, which is valid."""
         starts: dict[Key, int] = {}
         text, place = self._text, self._skip(at + 1)
         while text[place] not in "}]":

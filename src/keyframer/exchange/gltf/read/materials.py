@@ -243,9 +243,9 @@ class TextureReader:
 
     def _check_coordinates(self, reference: Item) -> None:
         """Report a second set of texture coordinates: meshes of a scene have one."""
-        moved = reference.extension("KHR_texture_transform")
+        transform = reference.extension("KHR_texture_transform")
         chosen = reference.integer("texCoord", 0)
-        chosen = chosen if moved is None else moved.integer("texCoord", chosen)
+        chosen = chosen if transform is None else transform.integer("texCoord", chosen)
         if chosen:
             self._issues.add(
                 SEM_UNKNOWN_ENUM,
@@ -257,12 +257,12 @@ class TextureReader:
             )
 
 
-def _apply_transform(texture: TextureMap, moved: Item | None) -> None:
-    """Invert `textures.transform`: rotate about the centre instead of the corner, and in the other direction."""
-    if moved is None:
+def _apply_transform(texture: TextureMap, transform: Item | None) -> None:
+    """Invert `write.materials.transform`: rotate about the centre instead of the corner, and in the other direction."""
+    if transform is None:
         return
-    (su, sv), (x, y) = moved.numbers("scale", 2, (1.0, 1.0)), moved.numbers("offset", 2, (0.0, 0.0))
-    turn = moved.number("rotation", 0.0)
+    (su, sv), (x, y) = transform.numbers("scale", 2, (1.0, 1.0)), transform.numbers("offset", 2, (0.0, 0.0))
+    turn = transform.number("rotation", 0.0)
     cosine, sine = math.cos(turn), math.sin(turn)
     u, v = cosine * (0.5 - x) - sine * (0.5 - y), sine * (0.5 - x) + cosine * (0.5 - y)
     texture.scale = (su, sv)
@@ -288,7 +288,7 @@ class ImageReader:
         self._taken: dict[int, tuple[bytes, str]] = {}
 
     def name(self, number: int) -> str:
-        """Return the name of an image, if the file has one."""
+        """Return the name of an image; ``image 3`` if the file has none."""
         return self.items[number].text("name", "") or f"image {number}"
 
     def is_inside(self, number: int) -> bool:

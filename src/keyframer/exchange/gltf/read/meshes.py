@@ -119,16 +119,15 @@ class MeshReader:
     def _shape(self, item: Item, primitives: _Primitives, *, v_up: bool, ours: bool) -> Shape:
         """Return the arrays shared by all meshes with the same accessors."""
         shape = self._joined(item, primitives, v_up)
-        if not ours:  # our files without them come from scenes without them
+        if not ours:  # our own files have smoothing in extras, if the scene had any
             smooth = ["NORMAL" in part.arrays for part in primitives.homes]
             shape.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(face) for face in primitives.faces])
         if ours or shape.normals is not None:
             weld(shape, by_normal=not ours)
         mesh = shape.mesh
         for name in ("positions", "corners", "uv", "uv_corners", "colors", "color_corners", "smoothing"):
-            if (
-                getattr(mesh, name) is not None
-            ):  # shared arrays are read-only: changing one mesh must not change the others
+            # shared arrays are read-only: changing one mesh must not change the others
+            if getattr(mesh, name) is not None:
                 setattr(mesh, name, _read_only(getattr(mesh, name)))
         return shape
 
@@ -152,11 +151,11 @@ class MeshReader:
         if attributes is None or not attributes.has("POSITION"):
             self._issues.add(LINK_COUNT_MISMATCH, primitive.path, 0, claimed=1, what="POSITION", found=0)
             return
-        packed = self._draco.read(primitive, attributes)
-        stored = None if packed is None else primitive.value.get("extensions")
+        decompressed = self._draco.read(primitive, attributes)
+        stored = None if decompressed is None else primitive.value.get("extensions")
         key = repr((sorted(attributes.value.items(), key=str), primitive.value.get("targets"), stored))
-        part = primitives.parts.get(key) or self._part(primitive, attributes, primitives.count, packed)
-        triangles = self._triangles(primitive, mode, part.count, packed)
+        part = primitives.parts.get(key) or self._part(primitive, attributes, primitives.count, decompressed)
+        triangles = self._triangles(primitive, mode, part.count, decompressed)
         material = primitive.index("material", len(self._materials), "material")
         primitives.parts[key] = part
         primitives.faces.append(triangles)
@@ -164,7 +163,7 @@ class MeshReader:
         primitives.owners.append(-1 if material is None else self._materials[material])
         primitives.made_of.append((key, primitive.value.get("indices"), mode))
 
-    def _part(self, primitive: Item, attributes: Item, first: int, packed: DecompressedMesh | None) -> _Part:
+    def _part(self, primitive: Item, attributes: Item, first: int, decompressed: DecompressedMesh | None) -> _Part:
         accessors = self._accessors
         arrays: dict[str, Array] = {}
 
@@ -172,8 +171,8 @@ class MeshReader:
             accessor = attributes.index(name, len(accessors), "accessor")
             if accessor is None:
                 return
-            if packed is not None and name in packed.columns:
-                accessors.supply(accessor, packed.columns[name])
+            if decompressed is not None and name in decompressed.columns:
+                accessors.supply(accessor, decompressed.columns[name])
             arrays[name] = accessors.integers(accessor, *types) if whole else accessors.floats(accessor, *types)
             if len(arrays[name]) != len(arrays["POSITION"]):
                 wanted = f"{counted(len(arrays['POSITION']), 'element')}, as POSITION has"
@@ -200,9 +199,9 @@ class MeshReader:
             targets.append(moved)
         return _Part(first, count, arrays, targets)
 
-    def _triangles(self, primitive: Item, mode: int, count: int, packed: DecompressedMesh | None) -> Indices:
-        if packed is not None:
-            return packed.triangles
+    def _triangles(self, primitive: Item, mode: int, count: int, decompressed: DecompressedMesh | None) -> Indices:
+        if decompressed is not None:
+            return decompressed.triangles
         accessor = primitive.index("indices", len(self._accessors), "accessor")
         key = (accessor, mode, count if accessor is None else 0)
         if key not in self._triangle_lists:
@@ -363,10 +362,13 @@ class Shape:
     targets: list[Array] = field(default_factory=list)
     """(V, 3) differences from the mesh"""
     names: list[str] = field(default_factory=list)
+    """names of the targets"""
     weights: tuple[float, ...] = ()
+    """weights of the targets at rest"""
     joints: Indices | None = None
-    """(V, 4 n) indices within the skin, and their weights"""
+    """(V, 4 n) joints of each vertex, as indices within the skin"""
     shares: Array | None = None
+    """(V, 4 n) weights of these joints"""
     normals: Array | None = None
     """(V, 3) as stored in the file"""
 

@@ -41,7 +41,7 @@ class Hierarchy:
         self.items = root.children("nodes")
         self.parents: list[int | None] = [None] * len(self.items)
         self._link()
-        self.above = self._topological()
+        self.parents_first = self._topological()
         """all nodes, parents first"""
         self.joints = [self._issues.attempt(self._joints, skin) or [] for skin in root.children("skins")]
         """the joints of each skin"""
@@ -108,8 +108,8 @@ class Hierarchy:
         """Raise an error for every cycle of parents, or cut it; ``numbers`` are indices of the file by index in
         ``parents``.
         """
-        for circle in parent_cycles(parents):
-            place = min(circle)
+        for cycle in parent_cycles(parents):
+            place = min(cycle)
             item = self.items[numbers[place]]
             name = item.value.get("name")
             shown = name if type(name) is str and name else f"node {numbers[place]}"
@@ -117,6 +117,7 @@ class Hierarchy:
             parents[place] = None
 
     def _downwards(self) -> list[int]:
+        """Return nodes, parents first; those of cycles and below them are missing."""
         below: list[list[int]] = [[] for _ in self.items]
         waiting: list[int] = []
         for number, parent in enumerate(self.parents):
@@ -138,7 +139,7 @@ class Hierarchy:
         shown: set[int] = set()
         for place in range(len(chosen.entries("nodes"))):
             shown.update(self._issues.attempt(chosen.indices, "nodes", len(self.items), "node", place) or ())
-        for node in self.above:
+        for node in self.parents_first:
             if self.parents[node] in shown:
                 shown.add(node)
         for joints in self.joints:
@@ -190,7 +191,7 @@ def parent_cycles(parents: Sequence[int | None]) -> list[list[int]]:
 
 _KINDS = tuple(kind.value for kind in NodeKind)
 _NOT_UNIT = 1e-2
-"""largest difference from 1 of the length of a rotation that rounding explains; bytes are within 0.008"""
+"""largest difference from 1 of the length of a rotation that rounding explains; rotations in bytes are within 0.008"""
 _HUGE = 1e100
 """largest number of a matrix: its square must be finite"""
 
@@ -221,7 +222,7 @@ class NodeReader:
         for number in self._hierarchy.order:
             parts = self._hierarchy.parts(number)
             node = Node("", parent=self._hierarchy.parent_place(number))
-            attempt(self._put, node, parts)
+            attempt(self._set_transform, node, parts)
             attempt(self._attach_camera_and_light, scene, node, parts.get("shape", parts["head"]))
             attempt(self._attach_mesh, scene, node, parts, shapes, skins)
             node.kind = _kind(node, number in joints)
@@ -239,10 +240,11 @@ class NodeReader:
         helpers = self._hierarchy.helpers.get(number, {})
         return {"position": number, "rotation": number, "scale": helpers.get("scale", number)}
 
-    def _put(self, node: Node, parts: dict[str, Item]) -> None:
+    def _set_transform(self, node: Node, parts: dict[str, Item]) -> None:
+        """Set position, rotation, scale and scale axes of a node at rest."""
         head, scaled = parts["head"], parts.get("scale", parts["head"])
         if head.has("matrix"):
-            position, rotation = self._put_matrix(node, head)
+            position, rotation = self._decompose_matrix(node, head)
         else:
             position = np.array(head.numbers("translation", 3, (0.0, 0.0, 0.0)))
             rotation = np.array(head.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
@@ -254,8 +256,8 @@ class NodeReader:
         if "scale" in parts:
             node.scale_axes_xyzw = self._axes.turns(scaled.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
 
-    def _put_matrix(self, node: Node, head: Item) -> tuple[Floats, Floats]:
-        """Set position, rotation and scale from a matrix, and scale axes if it has shear."""
+    def _decompose_matrix(self, node: Node, head: Item) -> tuple[Floats, Floats]:
+        """Return position and rotation of a matrix; sets the scale, and scale axes if it has shear."""
         matrix = np.array(head.numbers("matrix", 16)).reshape(4, 4).T
         if matrix[3].tolist() != [0.0, 0.0, 0.0, 1.0]:
             row = " ".join(f"{number:g}" for number in matrix[3])
@@ -268,9 +270,9 @@ class NodeReader:
             node.scale_axes_xyzw = self._axes.turns(axes)
         return position, rotation
 
-    def _attach_camera_and_light(self, scene: Scene, node: Node, tail: Item) -> None:
-        node.camera = tail.index("camera", len(scene.cameras), "camera")
-        light = tail.extension("KHR_lights_punctual")
+    def _attach_camera_and_light(self, scene: Scene, node: Node, item: Item) -> None:
+        node.camera = item.index("camera", len(scene.cameras), "camera")
+        light = item.extension("KHR_lights_punctual")
         if light is not None:
             node.light = light.needed_index("light", len(scene.lights), "light")
 
@@ -313,7 +315,7 @@ class NodeReader:
             node.light = len(scene.lights) - 1
 
     def _restore_links(self, scene: Scene) -> None:
-        """Restore targets, and the original parents of detached nodes; aimed nodes need no rotation."""
+        """Restore targets, and the original parents of detached nodes; remove the baked rotation of aimed nodes."""
         named = {node.name: place for place, node in enumerate(scene.nodes)}
         moved: set[int] = set()
         for place, number in enumerate(self._hierarchy.order):
@@ -325,8 +327,8 @@ class NodeReader:
             if extras.has("parent"):
                 node.parent = named.get(self._issues.attempt(extras.text, "parent") or "")
                 moved.add(place)
-        for circle in parent_cycles([node.parent for node in scene.nodes]):  # a name may refer to a node further on
-            scene.nodes[next(place for place in circle if place in moved)].parent = None
+        for cycle in parent_cycles([node.parent for node in scene.nodes]):  # a name may refer to a descendant
+            scene.nodes[next(place for place in cycle if place in moved)].parent = None
         for node in scene.nodes:
             stored = node.camera is not None and scene.cameras[node.camera].target is not None
             stored |= node.light is not None and scene.lights[node.light].target is not None
@@ -335,7 +337,7 @@ class NodeReader:
 
     def _hide(self, scene: Scene) -> None:
         """Hide the nodes with KHR_node_visibility, with their descendants."""
-        for number in self._hierarchy.above:
+        for number in self._hierarchy.parents_first:
             place = self._hierarchy.place(number)
             if place is None:
                 continue

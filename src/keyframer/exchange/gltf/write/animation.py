@@ -35,7 +35,7 @@ from keyframer.scene.loss_report import Outcome
 from keyframer.text import counted
 
 _NO_SIGNS = np.ones(3, np.float32)
-_PLACING = ("position", "rotation", "scale", "scale_axes")
+_TRANSFORM_KINDS = ("position", "rotation", "scale", "scale_axes")
 _ROUNDS = 5
 """maximum number of rounds of tighter fits until world positions agree: rotations add up along a chain, and long arms
 magnify them
@@ -72,7 +72,7 @@ class ClipWriter:
         for channel in self.clip.channels:
             if (channel.track.kind, channel.node) in moving:
                 self._tracks.setdefault(channel.node, {})[channel.track.kind] = numbers[id(channel.track)]
-        axes = context.axes
+        axes = context.axes  # the signs of positions and rotations in its mirrored axes
         self._mirror, self._turn = single(axes.vectors(np.ones(3))), single(axes.turns(np.ones(4)))
         self._turn_back = self._turn * np.array((-1, -1, -1, 1), np.float32)
         self._motions: dict[tuple[int, str], Motion] = {}
@@ -124,7 +124,10 @@ class ClipWriter:
     def _bake_aim(self, node: int, aim: AimConstraint, tightness: float) -> None:
         """Bake the rotation of an aimed node, and its position if it was detached from its parent."""
         involved = [
-            self._motions[other, kind] for other in aim.involved for kind in _PLACING if (other, kind) in self._motions
+            self._motions[other, kind]
+            for other in aim.involved
+            for kind in _TRANSFORM_KINDS
+            if (other, kind) in self._motions
         ]
         if (node, "roll") in self._motions:
             involved.append(self._motions[node, "roll"])

@@ -69,6 +69,7 @@ class Channels:
 
 
 KINDS = ("fov", "color", "multiplier", "hotspot", "falloff")
+"""kinds of tracks that animate cameras and lights"""
 _COLOR_ERROR = 1e-3
 
 
@@ -142,6 +143,7 @@ class Properties:
         )
 
     def _put(self, node: int, kind: str, pointer: str, motion: Motion | None, factor: float, unit: str) -> None:
+        """Write a channel if the property moves, and report its error, multiplied by ``factor``, in ``unit``."""
         if motion is None or motion.keys.is_still:
             return
         self._channels.pointer(pointer, motion.sampler)

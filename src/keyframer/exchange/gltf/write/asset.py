@@ -90,7 +90,7 @@ class Buffers:
         return self._add(array, None, {}, "matrices")
 
     def blob(self, data: bytes) -> int:
-        """Add bytes of another format, such as an image; returns the index of a buffer view."""
+        """Add bytes of another format, such as an image; returns a ticket for `blob_view`."""
         pool = _Pool(None, None)
         pool.add(np.frombuffer(data, np.uint8))
         self._blobs.append(pool)
@@ -144,7 +144,7 @@ class Buffers:
         return views, offset
 
     def blob_view(self, ticket: int) -> int:
-        """Return the buffer view of a `blob`: they follow the pools."""
+        """Return the buffer view of a blob, from the ticket that `blob` returned: blobs follow the pools."""
         return len(self._pools) - ticket - 1
 
     def _all(self) -> Iterator[_Pool]:
@@ -247,7 +247,7 @@ def glb_parts(asset: Asset) -> Iterator[bytes | memoryview]:
     text += b" " * (-len(text) % 4)
     total = 12 + 8 + len(text) + (8 + size if size else 0)
     if total > _LARGEST_GLB:
-        raise ValueError(f"{total} bytes do not fit a .glb file, which ends at 4 GiB; write a .gltf")
+        raise ValueError(f"{total} bytes do not fit a .glb file, which is limited to 4 GiB; write a .gltf")
     yield struct.pack("<III", _GLB_MAGIC, 2, total)
     yield struct.pack("<II", len(text), _JSON_CHUNK)
     yield text

@@ -47,7 +47,8 @@ _KEPT = (
     "projector",
     "excludes",
 )
-_UNSAID = ("rectangular", "casts_shadows", "projector", "excludes", "inner_range")
+"""fields of a light that are stored in extras"""
+_NOT_IN_GLTF = ("rectangular", "casts_shadows", "projector", "excludes", "inner_range")
 _GAP = math.radians(0.25)
 """difference between the cones: in glTF the inner one must be smaller"""
 
@@ -139,7 +140,7 @@ class Lights:
             written["spot"] = {"innerConeAngle": float(inner), "outerConeAngle": float(outer)}
         attach_extras(written, light_extras(light))
         report.add(Outcome.APPROXIMATED, path, "dims with distance; the original light did not", extras=light.extras)
-        for attribute in non_default_fields(light, *_UNSAID):
+        for attribute in non_default_fields(light, *_NOT_IN_GLTF):
             report.add(Outcome.EXTRAS, f"{path}/{attribute}", extras=light.extras)
         return written
 

@@ -22,14 +22,17 @@ Samplers = Mapping[tuple[int, str], Sampler]
 
 _MOST_MATRICES = 100_000
 _MOST_TIMES = 1_000
-_NUMBERS = 64
-"""largest part of the budget of samples that a matrix uses, so that some is left for the next round"""
+_SAMPLES_PER_MATRIX = 64
+"""samples of the budget that a matrix counts for: more than it uses, so that some are left for the next round"""
 _SHARES = np.array((0.05, 0.5, 0.95))
+"""fractions between two key times at which poses are compared"""
 _REST = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}
 
 
 def world_error(context: Context, rig: Rig, span: Span, placed: list[Placed], samplers: Samplers) -> float:
-    """Return the largest distance, in scene units, of node origins and of corners of boxes around geometry."""
+    """Return the largest distance between the written pose and that of the scene, in scene units: of node origins and
+    of corners of boxes around geometry.
+    """
     written = unique_values(np.concatenate([sampler.times for sampler in samplers.values()])).astype(np.float64)
     gaps = span.wide_gaps(written, float(written[-1]))
     seconds = (written[gaps, None] + np.diff(written)[gaps, None] * _SHARES).reshape(-1)
@@ -37,18 +40,19 @@ def world_error(context: Context, rig: Rig, span: Span, placed: list[Placed], sa
     watched = [number for number, nodes in enumerate(placed) if tree.moving[nodes.tail]]
     if not len(seconds) or not watched:
         return 0.0
-    matrices = min(_MOST_MATRICES, left("samples") // _NUMBERS)
+    matrices = min(_MOST_MATRICES, left("samples") // _SAMPLES_PER_MATRIX)
     most = max(24, min(_MOST_TIMES, matrices // max(len(context.scene.nodes), len(watched), 1)))
     if len(seconds) > most:
         seconds = seconds[np.linspace(0, len(seconds) - 1, most).astype(int)]
     meant = rig.world(rig.sample(seconds * span.rate + span.begin), len(seconds))
-    straight = any(path == "rotation" and sampler.mode == LINEAR for (_, path), sampler in samplers.items())
+    has_linear_rotation = any(path == "rotation" and sampler.mode == LINEAR for (_, path), sampler in samplers.items())
     with np.errstate(all="ignore"):
         wanted = context.axes.root_matrix() @ context.axes.matrices(meant[:, watched])
         tails = [placed[number].tail for number in watched]
         boxes = _boxes(context, watched)
         worst = max(
-            _largest_distance(tree.worlds(seconds, player, tails), wanted, boxes) for player in range(1 + straight)
+            _largest_distance(tree.worlds(seconds, player, tails), wanted, boxes)
+            for player in range(1 + has_linear_rotation)
         )
     return worst / context.axes.unit
 
@@ -61,7 +65,7 @@ def _largest_distance(measured: Floats, wanted: Floats, boxes: list[tuple[Floats
     """
     difference = measured - wanted
     columns, origins = np.abs(difference[..., :3, :3]), difference[..., :3, 3]
-    worst = [np.fmax.reduce(np.abs(origins), axis=None, initial=0.0)]  # NaN does not count
+    worst = [np.fmax.reduce(np.abs(origins), axis=None, initial=0.0)]  # NaN is ignored
     for centre, half in boxes:
         away = origins.copy()
         for axis in range(3):
@@ -96,7 +100,7 @@ class _Tree:
                 self.moving[node] = node in animated or (self._parents[node] >= 0 and self.moving[self._parents[node]])
 
     def worlds(self, seconds: Floats, player: int, wanted: list[int]) -> Floats:
-        """Return (T, wanted, 4, 4) world matrices for a player of `ROTATIONS`."""
+        """Return (T, wanted, 4, 4) world matrices for a player that interpolates by ``ROTATIONS.between[player]``."""
         needed = set(wanted)
         for level in reversed(self._levels):
             needed.update(self._parents[node] for node in level if node in needed)

@@ -45,6 +45,7 @@ _KEPT = (
     "shading",
     "maps",
 )
+"""fields of a material that are stored in extras"""
 _NOT_IN_GLTF = (
     "additive",
     "wire",
@@ -143,9 +144,8 @@ class Materials:
         if "base_color" in images:
             texture = material.maps["texture1"]
             surface["baseColorTexture"] = self._textures.write(images["base_color"], texture)
-            if (
-                "gltf" not in texture.extras
-            ):  # in glTF the colour tints the image; originally a full map replaced the colour
+            # in glTF the colour tints the image; originally a full map replaced the colour
+            if "gltf" not in texture.extras:
                 amount = fraction(texture.amount, 1.0)
                 factor = [level + (1.0 - level) * amount for level in color]
         elif "alpha" in images:
@@ -346,7 +346,7 @@ def transform(texture: TextureMap) -> Json:
 
     The original programs tile and rotate about the centre of the image, w' = R S (w - 1/2 - offset) + 1/2 with v
     running down and R = [c -s; s c] (`scene.TextureMap`). The extension does T R S about the corner, with [c s; -s c]
-    as the turn.
+    as the rotation.
     """
     (su, sv), (ou, ov) = texture.scale, texture.offset
     numbers = (su, sv, ou, ov, texture.rotation_degrees)

@@ -143,6 +143,7 @@ class Meshes:
         return _Corners(faces[good], mesh, good, len(self._context.scene.materials))
 
     def _others(self, mesh: Mesh, corners: _Corners, mapped: bool) -> list[Indices]:
+        """Return `Surface.others`: texture coordinates, colours and, if ``mapped``, whether the image is mirrored."""
         attributes: list[Indices] = []
         if mesh.uv is not None and corners.uv is not None:
             attributes.append(same_values(mesh.uv)[np.maximum(corners.uv, 0)].reshape(-1))
@@ -182,7 +183,7 @@ class Meshes:
                     "NORMAL": single(bent[cluster] - parted.normals),
                 }
             )
-        detail = f"{len(targets)} morph targets"
+        detail = counted(len(targets), "morph target")
         self._context.report.add(Outcome.EXACT, f"/meshes/{mesh.name}/morph", detail, extras=mesh.extras)
         return targets
 

@@ -27,7 +27,7 @@ Indices = npt.NDArray[np.intp]
 Function = Callable[[Floats], Floats]
 
 _MOTIONS = 10
-"""number of motions that may use up the budget of keys"""
+"""one motion may have the budget of keys divided by this"""
 
 _SAMPLES_PER_KEY = 50
 """numbers sampled for each key, approximately"""
@@ -457,10 +457,10 @@ class _Authored:
             angles = np.sqrt(np.sum(turns * turns, axis=1))  # half the angle of the rotation to each key
             u = _WORST_SHARE
             off = np.arctan2(u * np.sin(angles), 1 - u + u * np.cos(angles)) - u * angles
-            unacceptable_error = np.degrees(2 * np.abs(off)) > (_MARGIN * tolerances)[columns.track]
+            inexact = np.degrees(2 * np.abs(off)) > (_MARGIN * tolerances)[columns.track]
             # players use the shortest way: a rotation of 180 degrees or more needs keys between
-            unacceptable_error |= angles >= 0.5 * np.pi - 1e-6
-            straight &= ~_any_key(columns, unacceptable_error & ~columns.is_first)
+            inexact |= angles >= 0.5 * np.pi - 1e-6
+            straight &= ~_any_key(columns, inexact & ~columns.is_first)
         self.straight: list[bool] = straight.tolist()
         """whether steps or linear keys are exact, for any player within tolerances"""
 

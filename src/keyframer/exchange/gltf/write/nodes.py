@@ -41,7 +41,7 @@ class AimConstraint:
     involved: tuple[int, ...]
     """the nodes that determine it: itself, its target, and their ancestors"""
     detached: bool
-    """whether it must leave its parent"""
+    """whether its glTF node must leave its parent and move to the root"""
     scale: float
     """inverse of the scale of the parent"""
 
@@ -127,16 +127,16 @@ class AimMotion:
         return np.where(np.sum(rotations * near, axis=1, keepdims=True) < 0, -rotations, rotations)
 
 
-def frames_below(local: Floats, above: Floats | None) -> Floats:
-    """Return world frames (T, 4, 4) in the space of a parent; the linear part stays a rotation."""
+def frames_below(world: Floats, above: Floats | None) -> Floats:
+    """Return world frames (T, 4, 4) in the space of a parent at ``above``; the linear part stays a rotation."""
     if above is None:
-        return local
+        return world
     with np.errstate(all="ignore"):
         size = np.sqrt(np.sum(above[:, :3, 0] ** 2, axis=1))[:, None, None]
         turn = np.swapaxes(above[:, :3, :3] / np.where(size > 0, size, 1.0), -1, -2)
-        out = local.copy()
-        out[:, :3, :3] = turn @ local[:, :3, :3]
-        out[:, :3, 3] = (affine.inverse(above) @ local[:, :, 3:])[:, :3, 0]
+        out = world.copy()
+        out[:, :3, :3] = turn @ world[:, :3, :3]
+        out[:, :3, 3] = (affine.inverse(above) @ world[:, :, 3:])[:, :3, 0]
     return out
 
 
@@ -279,7 +279,7 @@ class Tree:
     def _geometry_nodes(self) -> None:
         """Add a node for geometry that is shifted, hidden or skinned; skinned meshes are at the root."""
         asset, axes = self._context.asset, self._context.axes
-        hideable = self._rig_driven("visible")
+        hideable = self._nodes_with_track("visible")
         for number, node in enumerate(self._context.scene.nodes):
             placed = self.placed[number]
             if node.mesh is None:
@@ -294,7 +294,7 @@ class Tree:
             attach_extras(helper, {"helper": "geo", "of": asset.nodes[placed.head]["name"]})
             placed.geometry = asset.add_node(helper, None if node.skin is not None else placed.tail)
 
-    def _rig_driven(self, kind: str) -> set[int]:
+    def _nodes_with_track(self, kind: str) -> set[int]:
         return {
             channel.node
             for clip in self._context.scene.clips

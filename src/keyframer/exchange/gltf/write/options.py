@@ -73,7 +73,7 @@ def joint_boxes(scene: Scene) -> dict[int, Box]:
 def shown_extent(scene: Scene, world: Floats, shown: list[bool]) -> tuple[float, Floats]:
     """Return diagonal and centre of the box around the faces of the ``shown`` nodes at ``world`` (nodes, 4, 4).
 
-    The result is 1 and the origin without any. Meshes with a scale of 0 do not count.
+    Without such faces the result is 1 and the origin. Meshes with a scale of 0 are ignored.
     """
     box = GrowingBox()
     with np.errstate(all="ignore"):

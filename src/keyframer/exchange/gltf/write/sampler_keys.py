@@ -23,8 +23,8 @@ STEP, LINEAR, CUBIC = "STEP", "LINEAR", "CUBICSPLINE"
 
 @dataclass(eq=False, repr=False)
 class Keys:
-    """Times (n,) that never decrease, equal ones are a jump; values (n, k), and tangents (n, k) per unit of time, (0,
-    k) without tangents.
+    """Keys: times (n,) that never decrease (two equal times are a jump), values (n, k), and tangents per unit of time,
+    (n, k) or (0, k).
     """
 
     mode: str
@@ -84,7 +84,7 @@ class Keys:
         return Keys(self.mode, np.insert(self.times, place, time), values, into, out, self.is_rotation)
 
     def _at(self, place: int, time: float) -> tuple[Floats, Floats]:
-        """Return value and slope before the key ``place``."""
+        """Return value and slope at ``time``, which lies before the key ``place`` and not before its predecessor."""
         nothing = np.zeros(self.values.shape[1])
         if place == 0 or place == len(self.times):
             return self.values[min(place, len(self.times) - 1)], nothing

@@ -1,4 +1,4 @@
-"""Splits vertices with different corners, and computes normals and tangents. A smooth normal is the sum of the unit
+"""Splits vertices whose corners differ, and computes normals and tangents. A smooth normal is the sum of the unit
 normals of its faces, independent of their size, as in 3D Studio.
 """
 
@@ -72,7 +72,7 @@ def cluster_normals(faces: Floats, clusters: Indices, counts: Indices, corner_co
 
 
 def _never_zero(normals: Floats) -> Singles:
-    """Return (n, 3) of (3, n) components."""
+    """Return normals (n, 3) from components (3, n); +Z for those without a direction."""
     rows = np.ascontiguousarray(normals.T, np.float32)
     nothing = ~(np.einsum("ij,ij->j", normals, normals) > 0.5)
     if nothing.any():
