@@ -33,7 +33,7 @@ def test_defaults() -> None:
     np.testing.assert_array_equal(compile_track(empty).at(5), [0, 0, 0])
     turn = Track("rotation", [np.nan], [[0, 0, 1, 1]], form=RotationForm.AXIS_ANGLE_ABSOLUTE)
     np.testing.assert_array_equal(compile_track(turn).at(5), [0, 0, 0, 1])
-    with pytest.raises(ValueError, match="2 tracks need as many defaults, not 1"):
+    with pytest.raises(ValueError, match=r"one entry for each track \(2\), not 1"):
         CurveBank([empty, empty], [None])
 
 

@@ -33,6 +33,7 @@ KEYS_PER_GROUP = 50_000
 POINTS_PER_BLOCK = 8_192
 _CALL = 2_000  # numbers that take as long as one numpy call
 
+# Formulas: linear, a spline through neighbouring keys, a spline with given tangents.
 _SHAPES = {
     Interpolation.STEP: "straight",
     Interpolation.LINEAR: "straight",
@@ -141,7 +142,7 @@ class CurveBank:
     ) -> None:
         chosen: Sequence[ArrayLike | None] = [None] * len(tracks) if defaults is None else defaults
         if len(chosen) != len(tracks):
-            raise ValueError(f"{len(tracks)} tracks need as many defaults, not {len(chosen)}")
+            raise ValueError(f"defaults must have one entry for each track ({len(tracks)}), not {len(chosen)}")
         members: dict[str, list[int]] = {}
         for number, track in enumerate(tracks):
             members.setdefault(family_of(track), []).append(number)
@@ -270,7 +271,7 @@ def _compile_family(
 
 
 def _first_keys(tracks: list[Track], width: int, moment: float | None) -> tuple[list[int], Floats]:
-    """Return the tracks of which only the first key counts, and its value (n, width).
+    """Return the tracks of which only the first key matters, and its value (n, width).
 
     Most tracks of most files have a single key and need no curve.
     """
@@ -343,9 +344,9 @@ def _compile_group(columns: KeyColumns, shape: str, form: RotationForm, moment: 
             values = quat.normalise(values)
     key_rows = columns.starts
     if moment is not None and len(columns.times):
-        rows, met = _keys_at(columns, moment)
-        resting |= met
-        key_rows = np.where(met, rows, key_rows)
+        rows, at_key = _keys_at(columns, moment)
+        resting |= at_key
+        key_rows = np.where(at_key, rows, key_rows)
     if not resting.any():  # no copy in scenes where everything moves
         return _Compiled(resting, values[:0], _MovingKeys(columns, shape, values, turns))
     resting_values = np.zeros((len(columns.counts), values.shape[1]))

@@ -2,12 +2,13 @@
 
 Keys are added where the error of the curve so far is largest, one in each interval that needs it, until all errors are
 within the tolerance. This is tried with smooth and with linear keys; the fewer keys are used, linear ones if both need
-as many. If the values between neighbouring frames are known, they count, too: a smooth curve that deviates there gets a
-linear piece (continuity -1 at both keys), if that is nearer.
+as many. If the values between neighbouring frames are known, they are checked, too: a smooth curve that deviates there
+gets a linear piece (continuity -1 at both keys), if that is nearer.
 
 Smooth keys have the slope of the parabola through each key and its neighbours. Plain TCB keys have that only if they
 are evenly spaced: otherwise their slope is that of the chord, and many more are needed. With r the ratio of the spans
-behind and before a key, tension 1 - (r + 1/r)/2 and bias (r - 1/r)/(r + 1/r) give the parabola's, up to r = 3.7.
+after and before a key, tension 1 - (r + 1/r)/2 and bias (r - 1/r)/(r + 1/r) give the slope of the parabola, up to
+r = 3.7.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ def sample_together(computations: Iterable[Sampling[Result]]) -> list[Result]:
     def advance(number: int, computation: Sampling[Result], values: Floats | None) -> int:
         """Continue one computation; returns how many values it requests."""
         try:
-            question = next(computation) if values is None else computation.send(values)
+            request = next(computation) if values is None else computation.send(values)
         except StopIteration as ended:
             results[number] = ended.value
             return 0
         running.append((number, computation))
-        requests.append(question)
-        return len(question[1])
+        requests.append(request)
+        return len(request[1])
 
     points = 0
     while True:
@@ -133,8 +134,8 @@ def fewest_keys(
         error = max(error, float(distance(wanted.reshape(len(wanted), -1), frames[:1]).max()))
         if error <= tolerance:
             return still, error
-    way = np.concatenate([[0.0], np.cumsum(distance(frames[1:], frames[:-1]))])
-    legs = np.floor(way / widest) if np.isfinite(widest) else np.zeros(len(way))
+    travelled = np.concatenate([[0.0], np.cumsum(distance(frames[1:], frames[:-1]))])
+    legs = np.floor(travelled / widest) if np.isfinite(widest) else np.zeros(len(travelled))
     first = unique_values(np.concatenate([[0], np.flatnonzero(np.diff(legs)), [len(times) - 1]]))
     task = _Task(kind, times, values, form, tolerance, distance, between)
     yield from task.prepare()
@@ -170,7 +171,7 @@ class _Task:
     between: Between | None
 
     def prepare(self) -> Sampling[None]:
-        """Compute all times that count, one row from each frame to the next, and the exact values there."""
+        """Compute all times that are checked, one row from each frame to the next, and the exact values there."""
         checks, wanted = self.times[:-1, None], self.values.reshape(len(self.times), -1)[:-1, None]
         if self.between is not None:
             inner = subframes(self.times, PROBES)
@@ -191,8 +192,8 @@ class _Task:
     def insert(
         self, interpolation: Interpolation, chosen: Indices, most: float = np.inf
     ) -> Sampling[tuple[Track, float] | None]:
-        """Return keys at the chosen frames and as many more as needed, and the final error; None for ``most`` keys or
-        more.
+        """Return keys at the chosen frames and as many more as needed, and the final error; None if that takes
+        ``most`` keys or more.
         """
         corners = np.zeros(len(self.times), bool)
         settled = np.zeros(len(self.times) - 1, bool)
@@ -255,7 +256,7 @@ class _Task:
 
 
 def _parabolic(times: Floats) -> dict[str, Floats]:
-    """Return tension and bias of keys at these times; zero if they are evenly spaced."""
+    """Return tension and bias that give keys at these times the slopes of parabolas; empty if evenly spaced."""
     spans = np.diff(times)
     if len(spans) < 2 or np.ptp(spans) == 0:
         return {}

@@ -32,7 +32,7 @@ def lazy(make: Callable[[], object]) -> Any:
 _NAMES: dict[type, tuple[str, ...]] = {}
 """the lazy fields of each class"""
 _SHARED: dict[tuple[str, ...], tuple[str, ...]] = {}
-"""names of extras, decided by the code that makes scenes, not by a file"""
+"""one tuple for equal names of extras; few, because the code that makes scenes determines them, not a file"""
 
 
 class LazyFields:

@@ -65,7 +65,7 @@ class Lines(NamedTuple):
     times: Floats
     values: Floats
     complete: bool = True
-    """whether more keys than allowed would not reduce the error"""
+    """whether the function got all the keys it needed"""
     too_fast: bool = False
     """whether some keys are as close as allowed, and the error is still too large"""
 
@@ -141,7 +141,9 @@ class _Intervals(NamedTuple):
         return np.where(inside & (points.times < self.end[segments]), segments, -1)
 
     def errors(self, measure: Measure, wanted: Floats, frames: _Points, holder: Indices) -> Floats:
-        """Return (n,) the largest error at the probes, where (n, probes, k) is ``wanted``, and at the frames inside."""
+        """Return (n,) the largest error at the probes, whose exact values are ``wanted`` (n, probes, k), and at the
+        frames inside.
+        """
         largest = np.zeros(len(self.begin))
         step = max(1, _PROBED_AT_ONCE // len(_PROBES))
         for begin in range(0, len(largest), step):
@@ -195,7 +197,7 @@ def whole_frames(begin: float, end: float, frame: float, most: int) -> Floats:
 
 
 class _Cuts(NamedTuple):
-    """Where intervals (n,) are cut: the number of pieces, and the whole frames before and inside each."""
+    """Where intervals (n,) are cut: the number of cuts, the last frame before, and the number of frames inside."""
 
     counts: Indices
     before: Floats

@@ -115,9 +115,7 @@ def segment_ease(columns: KeyColumns, segments: Segments) -> tuple[Floats, Float
 
 
 def warp(u: Floats, leaving: Floats, arriving: Floats) -> Floats:
-    """Return u before interpolation, with a slow start of the fraction `leaving` and a slow stop of the fraction
-    `arriving`.
-    """
+    """Return the eased u: a slow start over the fraction `leaving` and a slow stop over the fraction `arriving`."""
     speed = 1 / (2 - leaving - arriving)
     start = speed * u * u / np.where(leaving > 0, leaving, 1.0)
     stop = 1 - speed * (1 - u) ** 2 / np.where(arriving > 0, arriving, 1.0)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from keyframer.fields import dataclass, documented
-from keyframer.text import did_you_mean
+from keyframer.text import counted, did_you_mean
 
 from .lazy_fields import LazyFields, lazy
 
@@ -164,7 +164,8 @@ class Track(LazyFields):
 
     def __repr__(self) -> str:
         span = f", {self.times[0]:g}..{self.times[-1]:g}" if len(self.times) else ""
-        return f"<Track {self.kind!r}: {len(self.times)} {self.interpolation.value} keys{span}, {self.wrap.value}>"
+        keys = counted(len(self.times), f"{self.interpolation.value} key")
+        return f"<Track {self.kind!r}: {keys}{span}, {self.wrap.value}>"
 
     @property
     def is_rotation(self) -> bool:

@@ -14,8 +14,9 @@ from keyframer.scene import Handedness, LightType, Node, Scene
 
 _UP = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _VERTICAL = 1e-9
-"""closer to the up axis than float32 positions can express"""
+"""sine of the angle to the up axis below which a line of sight is vertical: float32 positions cannot express less"""
 _OTHER_UP = {"x": (0.0, 1.0, 0.0), "y": (0.0, 0.0, 1.0), "z": (0.0, 1.0, 0.0)}
+"""up directions for vertical lines of sight"""
 
 
 def is_aimed(scene: Scene, node: Node) -> bool:
@@ -30,7 +31,7 @@ def is_aimed(scene: Scene, node: Node) -> bool:
 
 
 def stored_target(scene: Scene, node: Node) -> Floats | None:
-    """Return the stored target position of a camera or light without a target node."""
+    """Return the stored target position of a camera or light; None if there is none."""
     stored = None
     if node.camera is not None:
         stored = scene.cameras[node.camera].target
@@ -87,8 +88,10 @@ def aim_matrices(scene: Scene, eye: Floats, goal: Floats, roll_degrees: Floats) 
 
 
 def _frame(eye: Any, goal: Any, up: tuple[float, float, float], cosine: Any, sine: Any, root: Any) -> tuple[Any, Any]:
-    """Return the length of the horizontal axis before it is normalised, and the rows of the rotation; of floats or
-    arrays, with a square root for either."""
+    """Return the length of the horizontal axis before it is normalised, and the rows of the rotation.
+
+    Works with floats and with arrays; ``root`` is the square root for either.
+    """
     bx, by, bz = eye[0] - goal[0], eye[1] - goal[1], eye[2] - goal[2]
     length = root(bx * bx + by * by + bz * bz)
     bx, by, bz = bx / length, by / length, bz / length

@@ -29,7 +29,7 @@ FARTHEST = 1e30
 """positions beyond are ignored"""
 MOMENTS = 33
 LEAST_MOMENTS = 5
-"""of animated parts, however large they are"""
+"""smallest number of moments for animated parts, however large they are"""
 MOST_MATRICES = 100_000
 """nodes x moments; larger scenes are sampled at fewer moments"""
 MOST_VERTICES = 1_000_000
@@ -45,8 +45,8 @@ def clip_span(clip: Clip) -> tuple[float, float]:
     """Return the first and the last played time, in the unit of the clip: the active segment, extended to keys outside
     of it.
 
-    A single key is constant whenever it is. The first key of steps does not extend the segment: its value holds before
-    it, too.
+    A single key is constant, whatever its time. The first key of steps does not extend the segment: its value holds
+    before it, too.
     """
     longest = LONGEST * max(clip.units_per_frame, 1.0) if math.isfinite(clip.units_per_frame) else LONGEST
     begin, end = clip.start, clip.end
@@ -60,7 +60,7 @@ def clip_span(clip: Clip) -> tuple[float, float]:
 
 
 def _playing_times(track: Track, longest: float) -> Floats:
-    """Return the times of a track that count for the length of a clip; empty if it does not move."""
+    """Return the times of a track that extend a clip; empty if it does not move."""
     times = track.times
     if len(times) > 1:
         times = times[np.abs(times) <= longest]  # false for NaN, too
@@ -157,6 +157,7 @@ class GrowingBox:
 
 
 def _add_vertices(box: GrowingBox, scene: Scene, weights: dict[int, Floats], world: Floats) -> None:
+    """Add the vertices of all meshes; at fewer moments if many of them move."""
     drawn = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
     if not drawn:
         return

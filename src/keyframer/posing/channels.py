@@ -28,6 +28,7 @@ class AnimatedChannels:
     nodes: Indices
     family: str
     slots: Indices | slice
+    """the columns of these channels in the samples of the family"""
 
     def values(self, samples: Samples) -> Floats:
         """Return the values of the nodes at the sampled times, (T, nodes, k)."""
@@ -66,8 +67,8 @@ class StillValues:
 
 
 class Channels:
-    """All channels of a clip, compiled. Of two of a kind on one node the later counts; a channel without usable keys
-    leaves the node at rest; channels of missing nodes are ignored.
+    """All channels of a clip, compiled. If a node has two channels of a kind, the later one is used; a channel without
+    usable keys leaves the node at rest; channels of missing nodes are ignored.
     """
 
     def __init__(self, clip: Clip, node_count: int) -> None:
@@ -77,9 +78,9 @@ class Channels:
         self.bank = CurveBank([channel.track for channel in compiled])
         """the tracks that may change"""
         self.still: dict[str, StillValues] = {}
-        """kind to the values of constant channels"""
+        """the values of constant channels, by kind"""
         self.animated: dict[str, list[AnimatedChannels]] = {}
-        """kind to animated channels"""
+        """animated channels, by kind"""
         self._node_count = node_count
         places = _places(compiled, self.bank)
         for kind in dict.fromkeys((*single, *places)):
@@ -114,7 +115,7 @@ class Channels:
         channels = _of_nodes(clip, node_count)
         taken: dict[str, Flags] = {}
         parts: dict[str, list[tuple[Indices, Floats]]] = {}
-        for end in range(len(channels), 0, -CHANNELS_PER_BLOCK):  # in reverse: the later of two counts
+        for end in range(len(channels), 0, -CHANNELS_PER_BLOCK):  # in reverse: the later of two is used
             block = channels[max(0, end - CHANNELS_PER_BLOCK) : end]
             bank = CurveBank([channel.track for channel in block], moment=time)
             values = bank.evaluate([time])
@@ -149,7 +150,7 @@ class Channels:
             still.put_into_block(rows, first)
 
     def still_by_node(self, kind: str) -> dict[int, Floats]:
-        """Return node to constant value (k,)."""
+        """Return the constant value (k,) of each node that has one."""
         still = self.still.get(kind)
         return {} if still is None else still.by_node
 
@@ -185,9 +186,9 @@ def _single_keys(channels: Sequence[Channel]) -> dict[str, list[tuple[Indices, F
         values = np.concatenate([track.values for track in tracks]).reshape(len(nodes), -1)
         numbers.append(values.reshape(-1))
         with np.errstate(all="ignore"):
-            turned = values if form is RotationForm.NONE else single_rotations(values, form)
-        keys_by_kind.setdefault(kind, []).append((np.array(nodes, np.int64), turned))
-    return keys_by_kind if np.abs(np.concatenate(numbers)).max() <= WILD else {}  # NaN is not, either
+            absolute = values if form is RotationForm.NONE else single_rotations(values, form)
+        keys_by_kind.setdefault(kind, []).append((np.array(nodes, np.int64), absolute))
+    return keys_by_kind if np.abs(np.concatenate(numbers)).max() <= WILD else {}  # false for NaN, too
 
 
 def _of_nodes(clip: Clip, node_count: int) -> list[Channel]:
@@ -195,7 +196,7 @@ def _of_nodes(clip: Clip, node_count: int) -> list[Channel]:
 
 
 def _places(channels: Sequence[Channel], bank: CurveBank) -> dict[str, dict[int, Place]]:
-    """Return kind to node to the place in the bank, which has the tracks of these channels in their order."""
+    """Return the place of each channel in the bank, by kind and node; the bank has the tracks in the same order."""
     places: dict[str, dict[int, Place]] = {}
     for number, channel in enumerate(channels):
         if number not in bank.empty:

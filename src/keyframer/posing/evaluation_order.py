@@ -102,7 +102,7 @@ def _levels(parents: list[int], aims: list[int]) -> tuple[list[int], list[int]]:
     placed = [node for node, needed in enumerate(waiting_for) if needed == 0]
     if len(placed) == count:
         return placed, [count] if count else []
-    # Dependents of a node: a chain of edges, of which edge 2 n + 1 is from node n to its aimed node.
+    # Dependents of a node: a chain of edges. Edge 2 n leads from node n to its parent, edge 2 n + 1 to its aim.
     first, following = array("i", [-1]) * count, array("i", [-1]) * (2 * count)
     for node in range(count - 1, -1, -1):
         for edge, goal in ((2 * node + 1, aims[node]), (2 * node, parents[node])):

@@ -53,7 +53,7 @@ class Locals:
         self.moving = channels.moving_nodes(("position", "rotation", "scale", "scale_axes"))
         """the nodes with an animated local matrix, in ascending order"""
         self._moving_rest = self.rest[self.moving]
-        self._slides = _rows_of(channels.animated.get("position", []), self.moving)
+        self._animated_positions = _rows_of(channels.animated.get("position", []), self.moving)
         self._turning = as_slice(np.searchsorted(self.moving, turning))
         self._turns = bool(len(turning))
         self._rotation = _Part(rotation, channels.animated.get("rotation", []), turning)
@@ -68,7 +68,7 @@ class Locals:
         if self._turns:
             self._write_turns(samples, out)
         places = out[:, :, :3, 3]
-        for animated, rows in self._slides:
+        for animated, rows in self._animated_positions:
             places[:, rows] = animated.values(samples)
         return out
 
@@ -118,7 +118,7 @@ def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float] | Floats
     if not rows:
         return np.empty((0, len(default)))
     out: Floats = np.concatenate(rows, dtype=np.float64).reshape(len(rows), len(default))
-    if not np.abs(out).max() <= _WILD:  # NaN is not, either
+    if not np.abs(out).max() <= _WILD:  # false for NaN, too
         out[~(np.abs(out) <= _WILD).all(axis=1)] = default
     return out
 
@@ -131,9 +131,9 @@ def _stated_parts(nodes: Sequence[Node], has_axes: bool) -> dict[str, Floats]:
         "scale": usable_rows([stored(node, "scale", _FULL_SIZE) for node in nodes], _FULL_SIZE),
     }
     if has_axes:
-        parts["scale_axes"] = usable_rows([_turn_or_none(node.scale_axes_xyzw) for node in nodes], _IDENTITY_TURN)
+        parts["scale_axes"] = usable_rows([_turn_or_identity(node.scale_axes_xyzw) for node in nodes], _IDENTITY_TURN)
     return parts
 
 
-def _turn_or_none(rotation_xyzw: npt.ArrayLike | None) -> npt.ArrayLike:
+def _turn_or_identity(rotation_xyzw: npt.ArrayLike | None) -> npt.ArrayLike:
     return _IDENTITY_TURN if rotation_xyzw is None else rotation_xyzw

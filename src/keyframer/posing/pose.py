@@ -75,16 +75,16 @@ def pose(
     if (times is None) == (frames is None):
         raise ValueError("give either times (seconds) or frames")
     rig = rig or Rig(scene, clip)
-    seconds, whole = _seconds_and_frames(rig.clip, times, frames)
-    count = len(whole)
+    seconds, clip_frames = _seconds_and_frames(rig.clip, times, frames)
+    count = len(clip_frames)
     with np.errstate(over="ignore", invalid="ignore"):  # extreme rates
-        moments = whole if rig.clip.units_per_frame == 1 else whole * rig.clip.units_per_frame
+        moments = clip_frames if rig.clip.units_per_frame == 1 else clip_frames * rig.clip.units_per_frame
     samples = rig.sample(moments)
     states = rig.states
     return Pose(
         scene=scene,
         times_seconds=seconds,
-        frames=whole,
+        frames=clip_frames,
         world=rig.world(samples, count),
         visible=states.visible.at(samples, count)[..., 0] > 0.5,
         camera_fov_degrees=states.fov.at(samples, count)[..., 0],

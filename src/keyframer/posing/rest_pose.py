@@ -65,7 +65,7 @@ class RestPose:
                 self._place(self._plan(everything, everything), local, self.world_at_rest, None)
             else:  # the local matrix is the world matrix
                 for node in self._aimed.nonzero()[0].tolist():
-                    self._turn(node, local, self.world_at_rest, None)
+                    self._aim(node, local, self.world_at_rest, None)
 
     def _place(self, levels: list[Level], local: Floats, world: Floats, samples: Samples | None) -> None:
         """Compute ``world`` level by level. ``local`` are the matrices of animated nodes, or of all if samples is
@@ -83,9 +83,9 @@ class RestPose:
                     placed[broken] = local_matrices[broken]
                 world[:, group.nodes] = placed
             for node in level.aimed:
-                self._turn(node, local, world, samples)
+                self._aim(node, local, world, samples)
 
-    def _turn(self, number: int, local: Floats, world: Floats, samples: Samples | None) -> None:
+    def _aim(self, number: int, local: Floats, world: Floats, samples: Samples | None) -> None:
         """Aim a placed camera or light at its target."""
         node = self.scene.nodes[number]
         goal = self._target_position(number, local, world, samples)
@@ -133,13 +133,14 @@ class RestPose:
             ordered, parents, rows, key = ordered[by_key], parents[by_key], rows[by_key], key[by_key]
         starts = [0, *(np.flatnonzero(key[1:] != key[:-1]) + 1).tolist()]
         plan = [Level([], []) for _ in range(int(key[-1]) // 4 + 1)]
-        for start, end, what in zip(starts, [*starts[1:], len(key)], key[starts].tolist(), strict=True):
-            if what % 4 < 3:
-                carried = what % 4 == 2
+        for start, end, group_key in zip(starts, [*starts[1:], len(key)], key[starts].tolist(), strict=True):
+            group_level, group_priority = divmod(group_key, 4)
+            if group_priority < 3:
+                resting = group_priority == 2
                 numbers = as_slice(ordered[start:end])
-                over = None if what % 4 == 0 else _shared(parents[start:end])
-                plan[what // 4].groups.append(
-                    Group(numbers, over, numbers if carried else as_slice(rows[start:end]), carried)
+                group_parents = None if group_priority == 0 else _shared(parents[start:end])
+                plan[group_level].groups.append(
+                    Group(numbers, group_parents, numbers if resting else as_slice(rows[start:end]), resting)
                 )
         for node in ordered[self._aimed[ordered]].tolist():
             plan[int(order.level_of[node])].aimed.append(node)
@@ -170,16 +171,16 @@ class RestTransforms:
 
     def world(self, number: int) -> Rows | None:
         """Return the world matrix of one node. Parents must not form a cycle."""
-        way: list[int] = []
-        place: Rows | None = _SCENE
+        chain: list[int] = []
+        place: Rows | None = _IDENTITY
         at: int | None = number
         while at is not None:
             if at in self._known:
                 place = self._known[at]
                 break
-            way.append(at)
+            chain.append(at)
             at = self._nodes[at].parent
-        for ancestor in reversed(way):
+        for ancestor in reversed(chain):
             node = self._nodes[ancestor]
             if place is not None:
                 matrix = None if node.camera is not None or node.light is not None else _plain_matrix(node)
@@ -188,7 +189,7 @@ class RestTransforms:
         return place
 
 
-_SCENE: Rows = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0))
+_IDENTITY: Rows = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0))
 
 
 def _plain_matrix(node: Node) -> Rows | None:

@@ -15,7 +15,7 @@ from keyframer.scene import Clip, Scene
 
 
 class State:
-    """One property of many nodes, cameras or lights, its owners: (owners, k) at rest, and its animated channels.
+    """One property of many owners (nodes, cameras or lights): its values at rest (owners, k), and animated channels.
 
     ``carriers`` maps nodes to owners; None: the node itself.
     """

@@ -53,7 +53,7 @@ def _mixed(weights: Floats, shapes: Floats) -> Floats:
 def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
     """Return (T, V, 3): vertices moved by their bones. Weights are normalised only here.
 
-    ``shaped`` is (1, V, 3), or (T, V, 3) if the mesh is morphed. Vertices without weights stay there.
+    ``shaped`` is (1, V, 3), or (T, V, 3) if the mesh is morphed. Vertices without weights stay where they are.
     """
     bound = SortedInfluences(skin, shaped.shape[1])
     bones = world[:, np.asarray(skin.joints, np.int64)]
