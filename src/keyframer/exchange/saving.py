@@ -14,6 +14,7 @@ from keyframer.posing.bounds_and_duration import measured_once
 from keyframer.scene import Scene
 from keyframer.scene.consistency import check_consistency
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
+from keyframer.text import counted
 
 
 def save(
@@ -71,16 +72,16 @@ def _report_unimported(scene: Scene, report: LossReport) -> None:
 
 
 def _report_salvaged(scene: Scene, report: LossReport) -> None:
-    """Add an entry for each part that was left out when the scene was made, and for each code that was only counted."""
-    left = scene.issues.unsafe_counts()
+    """Add an entry for each part that salvage left out, and one for each code with more issues than are listed."""
+    unlisted = scene.issues.unsafe_counts()
     for issue in scene.issues:
         if issue.unsafe:
-            left[issue.code] -= 1
+            unlisted[issue.code] -= 1
             message = f"left out by salvage: {issue.code}: {issue.message}"
             report.losses.append(Loss(Outcome.DROPPED, "/", message, None, None, issue.path, issue.offset))
-    for code, count in left.items():
+    for code, count in unlisted.items():
         if count > 0:
-            report.add(Outcome.DROPPED, "/", f"left out by salvage: {code}, {count} more times")
+            report.add(Outcome.DROPPED, "/", f"left out by salvage: {code}, {counted(count, 'more time')}")
 
 
 def convert(

@@ -80,7 +80,7 @@ def _with_only(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:
 
 
 def _with_nodes(clip: Clip, place: dict[int, int]) -> Clip:
-    """Return the clip with its channels at these nodes; channels of other nodes are left out."""
+    """Return the clip with its channels at the nodes that ``place`` maps theirs to; other channels are left out."""
     channels = [Channel(place[channel.node], channel.track) for channel in clip.channels if channel.node in place]
     return replace(clip, channels=channels)
 
