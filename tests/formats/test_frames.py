@@ -31,7 +31,7 @@ def late(time: float) -> Clip:
 
 @pytest.mark.parametrize(
     ("clip", "why"),
-    [(Clip(start=-5.0, end=9.0), "frames before the first"), (late(9.9e6), "LIMIT_SAMPLES")],
+    [(Clip(start=-5.0, end=9.0), "the clip starts before frame 0"), (late(9.9e6), "LIMIT_SAMPLES")],
 )
 def test_what_cannot_be_frames(clip: Clip, why: str) -> None:
     with pytest.raises((CannotMerge, FormatError), match=why):

@@ -89,5 +89,5 @@ def test_integers() -> None:
 
 
 def test_only_rows_of_numbers_are_dumped() -> None:
-    with pytest.raises(ValueError, match="only rows of numbers"):
+    with pytest.raises(ValueError, match="1 or 2 dimensions, not 3"):
         array_to_json(np.zeros((2, 2, 2), F4))

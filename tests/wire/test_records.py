@@ -262,7 +262,7 @@ def test_lists_are_as_good_as_arrays() -> None:
         ({"keys": [{"frame": 1, "flags": 2, "value": 1}]}, "keys: key 0: missing 'continuity'"),
         (
             {"keys": [{"frame": 1, "flags": 0, "value": 1, "tension": 0}]},
-            "keys: key 0: unknown or unannounced 'tension'",
+            "keys: key 0: unknown or without its flag bit: 'tension'",
         ),
         ({"keys": [{"frame": 1, "flags": 65536, "value": 1}]}, "keys: key 0: flags: 65536 is outside"),
         ({"keys": 1}, "keys: expected a list of keys"),
@@ -349,7 +349,7 @@ def test_construction_by_place_and_by_name() -> None:
 
 
 def test_a_field_without_a_default_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"Bare\.size: a field of a record has a default"):
+    with pytest.raises(TypeError, match=r"Bare\.size: every field of a record needs a default"):
 
         @record
         class Bare(Record):

@@ -70,7 +70,7 @@ def supported_formats() -> tuple[Format, ...]:
 
 
 def format_by_name(name: str) -> Format:
-    """Return the format with this id. ValueError lists the known ids."""
+    """Return the format with this id; raises ValueError with the known ids if there is none."""
     for known in FORMATS:
         if known.name == name:
             return known
@@ -104,7 +104,7 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
                 return Detection(candidate, match.score, match.reason, match.version, match.dialect)
             extension = os.path.splitext(name)[1].lower()
             matches.append((match.score, extension in candidate.extensions, candidate, match))
-            if match.score >= SURE:  # formats without a signature take longer and need not be requested
+            if match.score >= SURE:  # formats without a signature take longer and need not be tried
                 break
     if not matches:
         relatives = (call_plugin(known, known.describe_related_file, head, size) for known in FORMATS)

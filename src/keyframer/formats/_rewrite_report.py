@@ -1,4 +1,4 @@
-"""Loss reports about originals: nodes that were added and removed, and data that a rewritten file lacks."""
+"""Report nodes that were added to an original or removed from it, and data that a rewritten file lost."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_writing import Written, plain_path
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import counted
 from keyframer.wire.record import Raw, Record
 
 _MOST = 100
@@ -47,24 +48,25 @@ def report_parts(
             report.add(Outcome.DROPPED, path, f"{part.kind.value} nodes cannot be stored in this format")
 
 
-def report_rewrite(original: Document, written: Written, reason: str, otherwise: tuple[type[Record], ...] = ()) -> None:
+def report_rewrite(original: Document, written: Written, reason: str, replaced: tuple[type[Record], ...] = ()) -> None:
     """Report that the whole document was rewritten, and which data of the original is lost.
 
-    ``otherwise`` are kinds of records that equivalent ones replace.
+    ``replaced`` are types of records that the writer replaces by equivalent ones.
     """
     report = written.report
     report.add(Outcome.BAKED, "/", f"the original could not be edited in place ({reason}): a new file was written")
     unknown = _unknown(original)
     for path, size in unknown[:_MOST]:
-        report.add(Outcome.DROPPED, path, f"{size} unknown bytes of the original were dropped")
+        report.add(Outcome.DROPPED, path, f"dropped {counted(size, 'unknown byte')} of the original")
     if len(unknown) > _MOST:
         rest = unknown[_MOST:]
-        message = f"{sum(size for _, size in rest)} more unknown bytes were dropped, in {len(rest)} places"
+        total = counted(sum(size for _, size in rest), "more unknown byte")
+        message = f"dropped {total} in {counted(len(rest), 'place')}"
         report.add(Outcome.DROPPED, "/", message)
     kept = {type(record) for record in written.document.find(Record)}
     gone: Counter[str] = Counter()
     for record in original.find(Record):
-        if type(record) not in kept and not isinstance(record, Raw) and not isinstance(record, otherwise):
+        if type(record) not in kept and not isinstance(record, Raw) and not isinstance(record, replaced):
             gone[type(record).__name__] += 1
     if gone:
         message = ", ".join(f"{count} {name}" for name, count in sorted(gone.items()))

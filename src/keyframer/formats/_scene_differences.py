@@ -84,10 +84,11 @@ class Comparison:
         return [
             key
             for key in keys
-            if key not in tracks_a or key not in tracks_b or not self.tracks(tracks_a[key], tracks_b[key])
+            if key not in tracks_a or key not in tracks_b or not self.same_tracks(tracks_a[key], tracks_b[key])
         ]
 
-    def tracks(self, a: Track, b: Track) -> bool:
+    def same_tracks(self, a: Track, b: Track) -> bool:
+        """Return whether two tracks have the same keys; a missing column of TCB parameters equals zeros."""
         if (a.kind, a.interpolation, a.wrap, a.form) != (b.kind, b.interpolation, b.wrap, b.form):
             return False
         if not (self.same(a.times, b.times) and self.same(a.values, b.values)):
@@ -96,6 +97,7 @@ class Comparison:
         return all(self.same(_or_zeros(a, name), _or_zeros(b, name)) for name in stated)
 
     def same(self, a: Any, b: Any) -> bool:
+        """Return whether two values of a field are the same."""
         if a is b:
             return True
         if is_dataclass(a) and type(a) is type(b):

@@ -86,6 +86,7 @@ class ImageNames:
         self.slots = slots
         """map slots; None for all"""
         self.upper = upper
+        """whether names are stored in upper case"""
 
 
 class Format:
@@ -261,7 +262,7 @@ def make_options(name: str, options: type[Any], given: Mapping[str, object]) -> 
 
 
 def refuse_unknown(owner: str, known: Iterable[str], given: Iterable[str]) -> None:
-    """Raise ValueError for the first option that the owner, a format, does not know."""
+    """Raise ValueError for the first unknown option; ``owner`` is the name of the format in the message."""
     names = list(known)
     unknown = sorted(set(given) - set(names))
     if unknown:

@@ -17,6 +17,7 @@ from keyframer.formats import detect, format_by_name
 from keyframer.formats.contract import Format
 from keyframer.issues import IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Budget, Limits, open_budget
+from keyframer.text import counted
 from keyframer.wire.cursor import Place
 from keyframer.wire.field_types import blob
 from keyframer.wire.record import Raw, Record, record
@@ -113,7 +114,8 @@ class Document:
     def __repr__(self) -> str:
         kinds = Counter(type(record).__name__ for record in self.find(Record))
         frequent = ", ".join(f"{count} {name}" for name, count in kinds.most_common(4))
-        return f"<{self.format.name} document: {sum(kinds.values())} records ({frequent}), {self.issues.total} issues>"
+        records, issues = counted(sum(kinds.values()), "record"), counted(self.issues.total, "issue")
+        return f"<{self.format.name} document: {records} ({frequent}), {issues}>"
 
 
 def _placed(records: list[Record], parent: Place) -> Iterator[tuple[Place, Record]]:
@@ -126,7 +128,10 @@ def _placed(records: list[Record], parent: Place) -> Iterator[tuple[Place, Recor
 
 
 def place_of(record: Record, index: int, parent: Place) -> Place:
-    """Return the path step of the ``index``-th record of a name in its parent; single records have no index."""
+    """Return the place of a record that is the ``index``-th of its name in its parent.
+
+    Index 0 is not shown, unless the record is always numbered.
+    """
     return parent.inner(record.segment, index if index or record.numbered else None)
 
 

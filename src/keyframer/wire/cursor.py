@@ -45,13 +45,13 @@ class Place:
 
 
 class Cursor:
-    """A position in ``data`` that never leaves ``pos <= end``.
+    """A position in ``data`` that never moves past ``end``.
 
     ``data`` is one immutable buffer, so arrays can be views of it. Counts from the file are Python integers and are
     compared with the remaining bytes before anything is allocated.
     """
 
-    __slots__ = ("claims", "data", "depth", "end", "limits", "place", "pos")
+    __slots__ = ("count_offsets", "data", "depth", "end", "limits", "place", "pos")
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Cursor:
         self.place = Place() if place is None else place
         self.limits = limits
         self.depth = depth
-        self.claims: dict[str, int] | None = None
+        self.count_offsets: dict[str, int] | None = None
 
     @property
     def left(self) -> int:
@@ -90,7 +90,7 @@ class Cursor:
             self.fail(STRUCT_TRUNCATED, field, wanted=size, left=self.left)
 
     def need_entries(self, count: int, size: int, field: str = "", offset: int | None = None) -> None:
-        """Raise `FormatError` if so many entries of (at least) ``size`` bytes do not fit the remaining bytes."""
+        """Raise `FormatError` if ``count`` entries of at least ``size`` bytes do not fit into the remaining bytes."""
         if count * size > self.end - self.pos:
             self.fail(
                 STRUCT_COUNT_EXCEEDS_DATA,
@@ -102,16 +102,17 @@ class Cursor:
                 available=self.left // size,
             )
 
-    def remember_claim(self, name: str, offset: int) -> None:
-        """Store the position of a count that a later array depends on."""
-        if self.claims is None:
-            self.claims = {}
-        self.claims[name] = offset
+    def remember_count_offset(self, name: str, offset: int) -> None:
+        """Store the offset of a count that a later array depends on."""
+        if self.count_offsets is None:
+            self.count_offsets = {}
+        self.count_offsets[name] = offset
 
-    def need_claimed(self, claim: str | None, count: int, size: int, field: str = "") -> None:
-        """Raise `FormatError` at the position of an earlier count (``claim``) if it is negative or too large."""
+    def need_counted(self, count_field: str | None, count: int, size: int, field: str = "") -> None:
+        """Raise `FormatError` if a count is negative or too large, at the offset of the earlier field that has it."""
         if count < 0 or count * size > self.end - self.pos:
-            offset = self.claims.get(claim) if self.claims is not None and claim is not None else None
+            offsets = self.count_offsets
+            offset = None if offsets is None or count_field is None else offsets.get(count_field)
             if count < 0:
                 self.fail(STRUCT_COUNT_NEGATIVE, field, offset, count=count)
             self.need_entries(count, size, field, offset)
@@ -168,5 +169,5 @@ def frozen(array: Array) -> Array:
 
 @cache
 def no_entries(dtype: np.dtype[Any]) -> Array:
-    """Return the empty array of a type, shared by all users because a hostile file may have a million."""
+    """Return the empty array of a type: one shared object, because a hostile file may need a million of them."""
     return frozen(np.empty((0, *dtype.shape), dtype.base))

@@ -39,21 +39,21 @@ class Choice(Kind):
             cursor.fail(self.otherwise, name, at, value=value, known=self.known)
         return value
 
-    def write_quick(self, source: Source, name: str) -> bool:
-        self.number.write_quick(source, name)
+    def generate_quick_read(self, source: Source, name: str) -> bool:
+        self.number.generate_quick_read(source, name)
         source.refuse(f"record.{name} not in {source.name(self.values)}")
         return True
 
     def write(self, sink: Sink, value: int, record: Any) -> None:
-        self.number.write(sink, self._known(value), record)
+        self.number.write(sink, self._checked(value), record)
 
     def to_json(self, value: int) -> object:
         return value
 
     def from_json(self, value: object) -> int:
-        return self._known(self.number.from_json(value))
+        return self._checked(self.number.from_json(value))
 
-    def _known(self, value: int) -> int:
+    def _checked(self, value: int) -> int:
         if value not in self.values:
             raise ValueError(f"expected one of {self.known}, not {value}")
         return value
@@ -108,10 +108,10 @@ class LinkedKeys(Kind):
     def read(self, cursor: Cursor, record: Any, name: str) -> Keys:
         layout = self.layout(record)
         count = getattr(record, str(self.counted_by))
-        cursor.need_claimed(self.counted_by, count, layout.smallest, name)
+        cursor.need_counted(self.counted_by, count, layout.smallest, name)
         return read_keys(cursor, layout, count, name, cursor.pos)
 
-    def write_quick(self, source: Source, name: str) -> bool:
+    def generate_quick_read(self, source: Source, name: str) -> bool:
         source.refuse(f"record.{self.counted_by} < 0")
         rows, layout = source.name(read_equal_rows), source.name(self.layout)
         source.add(f"taken = {rows}(data, pos, end, {layout}(record), record.{self.counted_by})")

@@ -1,7 +1,7 @@
 """The encoding style of a file: byte order and kind of text, which may differ between files with the same fields.
 
-There is one declaration; `Plan.adapted` makes its variant for a style once, using `Kind.adapted` of each wire type. A
-format with more variants derives its dialect from `Style`, and its own wire types use that.
+A record is declared once. `Plan.adapted` makes its variant for each style, using `Kind.adapted` of each wire type. A
+format with more variants derives its dialect from `Style`, and its own wire types use that dialect.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class ExactFloats(Kind):
             return exact[0] if self.count is None else exact
         return values[0] if self.count is None else values
 
-    def write_quick(self, source: Source, name: str) -> bool:
+    def generate_quick_read(self, source: Source, name: str) -> bool:
         source.unpack(self.layout)
         source.refuse_nan("values")
         source.set(name, "values[0]" if self.count is None else "values")

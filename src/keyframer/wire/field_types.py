@@ -1,7 +1,7 @@
 """Wire types: how a field of a record is stored in the file.
 
 The functions in lower case (`u16`, `strz`, `counted_array` …) are what declarations use; each takes the description of
-the field from the specification. They return small classes that read, write, dump and describe a value of their type.
+the field from the specification. The field then has a `Kind`, which reads, writes, dumps and describes its values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from keyframer.wire.quick_readers import Source
 from keyframer.wire.sink import Sink
 
 _CODES = {"B": "u8", "b": "i8", "H": "u16", "h": "i16", "I": "u32", "i": "i32", "f": "f32", "d": "f64"}
-_READING = {"read", "write_quick"}
+_READING_METHODS = {"read", "generate_quick_read"}
 _DTYPES = {
     code: np.dtype("<" + {"B": "u1", "b": "i1", "H": "u2", "h": "i2", "I": "u4", "i": "i4"}.get(code, code))
     for code in _CODES
@@ -38,7 +38,7 @@ class Kind:
     minimum = 0
     type_name = ""
     counted_by: str | None = None
-    """the earlier field of the record that has the number of entries"""
+    """the earlier field of the record that stores the number of entries"""
 
     def adapted(self, style: Style) -> Kind:
         """Return the same type for files of another byte order or kind of text."""
@@ -50,8 +50,8 @@ class Kind:
     def read(self, cursor: Cursor, record: Any, name: str) -> Any:
         raise NotImplementedError
 
-    def write_quick(self, source: Source, name: str) -> bool:
-        """Write code that reads usual bytes into the field ``name``; returns False if only `read` can.
+    def generate_quick_read(self, source: Source, name: str) -> bool:
+        """Generate code that reads usual bytes into the field ``name``; return False if only `read` can.
 
         A type that overrides `read` overrides this too; otherwise it is always read by the careful reader.
         """
@@ -59,8 +59,9 @@ class Kind:
 
     @classmethod
     def is_quick(cls) -> bool:
-        """Return whether `write_quick` belongs to the `read` of this type."""
-        return next("write_quick" in base.__dict__ for base in cls.__mro__ if base.__dict__.keys() & _READING)
+        """Return whether `generate_quick_read` matches `read`: no subclass has overridden only `read`."""
+        owner = next(base for base in cls.__mro__ if base.__dict__.keys() & _READING_METHODS)
+        return "generate_quick_read" in owner.__dict__
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         raise NotImplementedError
@@ -73,16 +74,16 @@ class Kind:
         raise NotImplementedError
 
     def dump(self, value: Any, record: Any) -> object:
-        """Return `to_json`, for types whose form depends on the record."""
+        """Return the value as JSON; overridden instead of `to_json` if the form depends on the record."""
         return self.to_json(value)
 
     def restore(self, value: object, record: Any) -> Any:
-        """Return `from_json`, for types whose form depends on the record."""
+        """Return the value from JSON; overridden instead of `from_json` if the form depends on the record."""
         return self.from_json(value)
 
 
 class Numbers(Kind):
-    """One number or, with ``count``, a tuple of numbers; adjacent fields are read together (see `record`)."""
+    """One number or, with ``count``, a tuple of numbers; adjacent fields are read together (see `record_plan`)."""
 
     def __init__(self, code: str, count: int | None = None, order: str = "<") -> None:
         self.code = code
@@ -109,7 +110,7 @@ class Numbers(Kind):
             cursor.fail(STRUCT_NOT_REPRODUCIBLE, name, start)
         return values[0] if self.count is None else values
 
-    def write_quick(self, source: Source, name: str) -> bool:
+    def generate_quick_read(self, source: Source, name: str) -> bool:
         source.unpack(self.layout)
         if self.is_float:
             source.refuse_nan("values")
@@ -150,7 +151,7 @@ class Strz(Kind):
     def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
         return cursor.strz(name)
 
-    def write_quick(self, source: Source, name: str) -> bool:
+    def generate_quick_read(self, source: Source, name: str) -> bool:
         source.add("stop = data.find(0, pos, end)")
         source.refuse("stop < 0 or stop - pos > longest")
         source.set(name, "data[pos:stop]")
@@ -188,7 +189,7 @@ class Prefixed(Strz):
             cursor.fail(LIMIT_NAME, name, at, size=size, limit=cursor.limits.name)
         return cursor.take(size, name)
 
-    def write_quick(self, source: Source, name: str) -> bool:
+    def generate_quick_read(self, source: Source, name: str) -> bool:
         source.unpack(self.prefix)
         source.add("size = values[0]")
         source.refuse("size > end - pos or size > longest")
@@ -218,7 +219,7 @@ class Chars(Strz):
     def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
         return cursor.take(self.minimum, name)
 
-    def write_quick(self, source: Source, name: str) -> bool:
+    def generate_quick_read(self, source: Source, name: str) -> bool:
         source.refuse(f"end - pos < {self.minimum}")
         source.set(name, f"data[pos : pos + {self.minimum}]")
         source.add(f"pos += {self.minimum}")
@@ -244,7 +245,7 @@ class Blob(Kind):
     def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
         return cursor.rest()
 
-    def write_quick(self, source: Source, name: str) -> bool:
+    def generate_quick_read(self, source: Source, name: str) -> bool:
         source.set(name, "data[pos:end]")
         source.add("pos = end")
         return True
@@ -320,7 +321,7 @@ class CountedArray(Array):
         cursor.need_entries(count, self.dtype.itemsize, name, at)
         return cursor.array(self.dtype, count, name)
 
-    def write_quick(self, source: Source, name: str) -> bool:
+    def generate_quick_read(self, source: Source, name: str) -> bool:
         source.unpack(self.prefix)
         source.add("count = values[0]")
         source.take_entries(name, self.dtype, "count")
@@ -349,10 +350,10 @@ class Linked(Array):
 
     def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
         count = self.count_in(record)
-        cursor.need_claimed(self.counted_by, count, self.dtype.itemsize, name)
+        cursor.need_counted(self.counted_by, count, self.dtype.itemsize, name)
         return cursor.array(self.dtype, count, name)
 
-    def write_quick(self, source: Source, name: str) -> bool:
+    def generate_quick_read(self, source: Source, name: str) -> bool:
         source.add(f"count = {source.name(self.count_in)}(record)")
         source.refuse("count < 0")
         source.take_entries(name, self.dtype, "count")
@@ -371,7 +372,7 @@ class Filling(Array):
     def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
         return cursor.array(self.dtype, cursor.left // self.dtype.itemsize, name)
 
-    def write_quick(self, source: Source, name: str) -> bool:
+    def generate_quick_read(self, source: Source, name: str) -> bool:
         source.add(f"count = (end - pos) // {self.dtype.itemsize}")
         source.take_entries(name, self.dtype, "count")
         return True
@@ -395,7 +396,7 @@ class KeyTable(Kind):
         count = cursor.unpack(self.prefix, name)[0]
         return read_keys(cursor, self.layout, count, name, at)
 
-    def write_quick(self, source: Source, name: str) -> bool:
+    def generate_quick_read(self, source: Source, name: str) -> bool:
         if self.layout.width is None:
             return False
         source.unpack(self.prefix)
@@ -450,8 +451,9 @@ def keys_from_json(value: object, layout: KeyLayout) -> Keys:
         wanted |= {"flags"} if layout.has_flags else set()
         wanted |= {"value"} if layout.width != 0 else set()
         if set(row) != wanted:
-            odd = sorted(set(row) ^ wanted)
-            raise ValueError(f"key {index}: {'unknown or unannounced' if odd[0] in row else 'missing'} {odd[0]!r}")
+            unexpected = sorted(set(row) ^ wanted)
+            problem = "unknown or without its flag bit:" if unexpected[0] in row else "missing"
+            raise ValueError(f"key {index}: {problem} {unexpected[0]!r}")
         times.append(row[layout.time_name])
         flags.append(bits)
         extras.append([row.get(name, 0) for name in EXTRAS])

@@ -177,7 +177,7 @@ class Keys(_UnreadColumns):
         return self.column("ease_from")
 
     def replace(self, *, text: tuple[bytes, ...] | None = None, **columns: npt.ArrayLike) -> Keys:
-        """Return a copy with some columns changed; naming an optional column announces it for values other than 0."""
+        """Return a copy with other columns; for an optional column, values other than 0 also set their flag bits."""
         time = np.asarray(columns.pop("time", self.time))
         value = np.asarray(columns.pop("value", self.value))
         flags = np.array(columns.pop("flags", self.flags))
@@ -421,8 +421,7 @@ def write_keys(sink: Sink, layout: KeyLayout, keys: Keys) -> None:
 
 
 def _checked(layout: KeyLayout, keys: Keys) -> Keys:
-    """Return the same keys with columns of the types of the layout; raises ValueError for a column that does not
-    fit."""
+    """Return the keys with the column types of the layout; raises ValueError for a column that does not fit."""
     count = len(keys)
     for text in keys.text:
         if b"\0" in text:
@@ -430,15 +429,15 @@ def _checked(layout: KeyLayout, keys: Keys) -> Keys:
     if layout.width is None and len(keys.text) != count:
         raise ValueError(f"text: {counted(len(keys.text), 'entry')} for {counted(count, 'key')}")
     return Keys(
-        _column("time", keys.time, layout.time, (count,)),
-        _column("flags", keys.flags, layout.flags, (count,)),
-        _column("value", keys.value, _FLOAT, (count, layout.width)) if layout.width else keys.value,
-        None if keys.extras is None else _column("extras", keys.extras, _FLOAT, (count, len(EXTRAS))),
+        _checked_column("time", keys.time, layout.time, (count,)),
+        _checked_column("flags", keys.flags, layout.flags, (count,)),
+        _checked_column("value", keys.value, _FLOAT, (count, layout.width)) if layout.width else keys.value,
+        None if keys.extras is None else _checked_column("extras", keys.extras, _FLOAT, (count, len(EXTRAS))),
         keys.text,
     )
 
 
-def _column(name: str, values: Array, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+def _checked_column(name: str, values: Array, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     array = np.asarray(values)
     if array.shape != shape:
         raise ValueError(f"{name}: expected an array of shape {shape}, not {array.shape}")

@@ -25,10 +25,11 @@ def array_to_json(array: Array) -> list[Any]:
     if array.dtype.kind != "f":
         plain: list[Any] = array.tolist()
         return plain
-    flat = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1)  # `_odd_to_json` inspects the bits
+    # Little endian, because `_non_finite_to_json` inspects the bits.
+    flat = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(-1)
     numbers: list[Any] = (_shortest(flat) if flat.dtype.itemsize == 4 else flat).tolist()
     for index in np.flatnonzero(~np.isfinite(flat)):
-        numbers[index] = _odd_to_json(flat[index : index + 1])
+        numbers[index] = _non_finite_to_json(flat[index : index + 1])
     return _nest(numbers, array.shape)
 
 
@@ -65,12 +66,12 @@ def _nest(flat: list[Any], shape: tuple[int, ...]) -> list[Any]:
     if len(shape) == 1:
         return flat
     if len(shape) != 2:
-        raise ValueError("only rows of numbers are dumped")
+        raise ValueError(f"expected an array of 1 or 2 dimensions, not {len(shape)}")
     width = shape[1]
     return [flat[start : start + width] for start in range(0, shape[0] * width, width)] if width else [[]] * shape[0]
 
 
-def _odd_to_json(one: Array) -> str:
+def _non_finite_to_json(one: Array) -> str:
     if np.isinf(one[0]):
         return "inf" if one[0] > 0 else "-inf"
     size = one.dtype.itemsize
@@ -101,11 +102,11 @@ def _from_numbers(flat: list[Any], dtype: np.dtype[Any]) -> Array:
             return np.array(flat, dtype)
         return np.array([integer_from_json(number, dtype, f"entry {at}: ") for at, number in enumerate(flat)], dtype)
     plain = kinds <= {int, float}
-    odd = {} if plain else {at: number for at, number in enumerate(flat) if type(number) not in (int, float)}
-    for at, text in odd.items():
+    texts = {} if plain else {at: number for at, number in enumerate(flat) if type(number) not in (int, float)}
+    for at, text in texts.items():
         if not isinstance(text, str):
             raise ValueError(f"entry {at}: expected a number, not {_kind_of(text)}")
-    numbers = [0.0 if at in odd else number for at, number in enumerate(flat)] if odd else flat
+    numbers = [0.0 if at in texts else number for at, number in enumerate(flat)] if texts else flat
     try:
         with np.errstate(over="ignore"):
             array: Array = np.array(numbers, dtype)
@@ -115,15 +116,15 @@ def _from_numbers(flat: list[Any], dtype: np.dtype[Any]) -> Array:
     for at in np.flatnonzero(~np.isfinite(array)).tolist():
         raise ValueError(f"entry {at}: {flat[at]} does not fit a float of {dtype.itemsize} bytes")
     bits: Array = array.view(_BITS[dtype.itemsize])
-    for at, text in odd.items():
+    for at, text in texts.items():
         try:
-            bits[at] = _odd_from_json(text, dtype.itemsize)
+            bits[at] = _non_finite_from_json(text, dtype.itemsize)
         except ValueError as error:
             raise ValueError(f"entry {at}: {error}") from None
     return array
 
 
-def _odd_from_json(text: str, size: int) -> int:
+def _non_finite_from_json(text: str, size: int) -> int:
     if text in ("inf", "-inf"):
         layout = {4: ("<f", "<I"), 8: ("<d", "<Q")}[size]
         return int(struct.unpack(layout[1], struct.pack(layout[0], float(text)))[0])

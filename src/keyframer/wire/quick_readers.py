@@ -36,9 +36,10 @@ def never(data: bytes, at: int, pos: int, end: int, longest: int) -> None:
 
 
 class Source:
-    """The source of the function of one class: its lines, and the values that they refer to by name.
+    """The source code of the quick reader of one class: its lines, and the values that they refer to by name.
 
-    Lines may use ``data``, ``pos``, ``end``, ``longest`` and ``record``, and leave ``pos`` behind what they read.
+    Each method adds lines; its docstring says what these lines do when they run. Lines may use ``data``, ``pos``,
+    ``end``, ``longest`` and ``record``, and leave ``pos`` behind what they read.
     """
 
     def __init__(self, cls: type[Any]) -> None:
@@ -60,7 +61,7 @@ class Source:
         self.add(f"record.{field} = {expression}")
 
     def set_default(self, field: str, attribute: Attribute) -> None:
-        """Set an attribute that is not read to its default; all records are read without children."""
+        """Set an attribute that is not stored in the file to its default; every record is read without children."""
         if field == "offset":
             self.set(field, "at")
         elif field == "children":
@@ -71,7 +72,7 @@ class Source:
             self.set(field, self.name(attribute.default))
 
     def refuse(self, condition: str = "True") -> None:
-        """Return the record to the careful reader."""
+        """Return None if the condition holds: the careful reader then reads the record."""
         self.add(f"if {condition}: return None")
 
     def unpack(self, layout: Struct) -> None:

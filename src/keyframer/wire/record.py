@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast, data
 
 import numpy as np
 
+from keyframer.text import counted
 from keyframer.wire import quick_readers
 from keyframer.wire.cursor import Cursor
 from keyframer.wire.field_types import Attribute
@@ -31,13 +32,13 @@ T = TypeVar("T")
 class Layout:
     """The attributes of a record class by name, those of its base classes first."""
 
-    __slots__ = ("attributes", "factories", "positional", "unstored", "values")
+    __slots__ = ("attributes", "defaults", "factories", "positional", "unstored")
 
     def __init__(self, attributes: dict[str, Attribute]) -> None:
         self.attributes = attributes
         self.positional = tuple(name for name, attribute in attributes.items() if not attribute.kw_only)
         """the positional arguments of the constructor"""
-        self.values = {name: attribute.default for name, attribute in attributes.items() if attribute.make is None}
+        self.defaults = {name: attribute.default for name, attribute in attributes.items() if attribute.make is None}
         self.factories = {name: attribute.make for name, attribute in attributes.items() if attribute.make is not None}
         self.unstored = {name: attribute.default for name, attribute in attributes.items() if attribute.kind is None}
         """attributes that are not stored in the file, with their values in a record that is read"""
@@ -49,7 +50,7 @@ def record(cls: type[T], /) -> type[T]: ...
 def record(*, kw_only: bool = False) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(eq_default=False)
 def record(cls: type[Any] | None = None, /, *, kw_only: bool = False) -> Any:
-    """Class decorator: make a record class with slots and a plan.
+    """Return the class as a record class, with slots and a plan (a class decorator).
 
     With ``kw_only`` the constructor takes the fields of this class by name only.
     """
@@ -70,7 +71,7 @@ def _make_record(cls: type[Any], kw_only: bool) -> type[Any]:
         if "ClassVar" in str(annotation):
             continue
         if name not in content:
-            raise TypeError(f"{cls.__name__}.{name}: a field of a record has a default")
+            raise TypeError(f"{cls.__name__}.{name}: every field of a record needs a default")
         declared = content.pop(name)
         attribute = declared if isinstance(declared, Attribute) else Attribute(declared)
         attribute.kw_only, attribute.annotation = kw_only, annotation
@@ -160,7 +161,7 @@ class Record:
                     if name in named:
                         raise TypeError(f"{type(self).__name__}: {name} was given twice")
                     named[name] = value
-            for name, default in layout.values.items():
+            for name, default in layout.defaults.items():
                 setattr(self, name, named.pop(name, default))
             for name, make in layout.factories.items():
                 setattr(self, name, named.pop(name) if name in named else make())
@@ -179,8 +180,8 @@ class Record:
 
     def __repr__(self) -> str:
         fields = [f"{plan.name}={short_repr(getattr(self, plan.name))}" for plan in self.plan.fields]
-        fields += [f"{len(self.children)} inside"] if self.children else []
-        fields += [f"{len(self.tail)} bytes after"] if self.tail else []
+        fields += [counted(len(self.children), "record") + " inside"] if self.children else []
+        fields += [counted(len(self.tail), "byte") + " after"] if self.tail else []
         return f"{type(self).__name__}({', '.join(fields)})"
 
 
@@ -246,7 +247,7 @@ def write_fields(source: Record, sink: Sink, plan: Plan | None = None) -> None:
 
 
 def unstored_fields(cls: type[Record]) -> dict[str, Any]:
-    """Return names and defaults of the attributes that are not declared fields and that not every record has."""
+    """Return names and defaults of the attributes of a class that files do not store, except those of all records."""
     return {name: default for name, default in cls._layout.unstored.items() if name not in Record._layout.attributes}
 
 

@@ -39,18 +39,18 @@ class FieldPlan:
 class Step(Protocol):
     """A part of a plan: one or more adjacent fields."""
 
-    def read(self, cursor: Cursor, target: Any) -> None: ...
+    def read(self, cursor: Cursor, record: Any) -> None: ...
 
-    def write(self, sink: Sink, source: Any) -> None: ...
+    def write(self, sink: Sink, record: Any) -> None: ...
 
-    def write_quick(self, source: Source) -> bool:
-        """Write code that reads the same fields from usual bytes; returns False if only the careful reader can."""
+    def generate_quick_read(self, source: Source) -> bool:
+        """Generate code that reads the same fields from usual bytes; return False if only the careful reader can."""
 
 
 class NumberRun:
     """Adjacent numbers, read and written with one struct."""
 
-    __slots__ = ("claims", "counts", "exact", "layout", "names", "single", "spans")
+    __slots__ = ("count_offsets", "counts", "exact", "layout", "names", "single", "spans")
 
     def __init__(self, fields: list[FieldPlan], counts: dict[str, list[FieldPlan]]) -> None:
         kinds = [cast(Numbers, plan.kind) for plan in fields]
@@ -61,32 +61,32 @@ class NumberRun:
         self.single = all(span is None for span in self.spans)
         self.counts = {name: counts[name] for name in self.names if name in counts}
         starts = accumulate((kind.minimum for kind in kinds), initial=0)
-        self.claims = [(name, at) for name, at in zip(self.names, starts, strict=False) if name in counts]
+        self.count_offsets = [(name, at) for name, at in zip(self.names, starts, strict=False) if name in counts]
 
-    def read(self, cursor: Cursor, target: Any) -> None:
+    def read(self, cursor: Cursor, record: Any) -> None:
         start = cursor.pos
         values = cursor.unpack(self.layout, self.names[0])
         if not self.exact and self.layout.pack(*values) != cursor.data[start : cursor.pos]:
             cursor.fail(STRUCT_NOT_REPRODUCIBLE, self.names[0], start)
-        for name, at in self.claims:
-            cursor.remember_claim(name, start + at)
+        for name, at in self.count_offsets:
+            cursor.remember_count_offset(name, start + at)
         if len(self.names) == 1:
-            setattr(target, self.names[0], values[0] if self.single else values)
+            setattr(record, self.names[0], values[0] if self.single else values)
             return
         if self.single:
             for name, value in zip(self.names, values, strict=True):
-                setattr(target, name, value)
+                setattr(record, name, value)
             return
         at = 0
         for name, span in zip(self.names, self.spans, strict=True):
             if span is None:
-                setattr(target, name, values[at])
+                setattr(record, name, values[at])
                 at += 1
             else:
-                setattr(target, name, values[at : at + span])
+                setattr(record, name, values[at : at + span])
                 at += span
 
-    def write_quick(self, source: Source) -> bool:
+    def generate_quick_read(self, source: Source) -> bool:
         source.unpack(self.layout)
         if not self.exact:
             source.refuse_nan("values")
@@ -100,10 +100,10 @@ class NumberRun:
             source.set(name, picked)
         return True
 
-    def write(self, sink: Sink, source: Any) -> None:
+    def write(self, sink: Sink, record: Any) -> None:
         values: list[Any] = []
         for name, span in zip(self.names, self.spans, strict=True):
-            value: Any = self._count(source, name) if name in self.counts else getattr(source, name)
+            value: Any = self._count(record, name) if name in self.counts else getattr(record, name)
             if span is None:
                 values.append(value)
                 continue
@@ -111,65 +111,65 @@ class NumberRun:
                 numbers = tuple(value)
             except TypeError:
                 raise ValueError(
-                    f"{type(source).__name__}.{name}: expected {counted(span, 'number')}, not {value!r}"
+                    f"{type(record).__name__}.{name}: expected {counted(span, 'number')}, not {value!r}"
                 ) from None
             if len(numbers) != span:
                 raise ValueError(
-                    f"{type(source).__name__}.{name}: expected {counted(span, 'number')}, not {len(numbers)}"
+                    f"{type(record).__name__}.{name}: expected {counted(span, 'number')}, not {len(numbers)}"
                 )
             values.extend(numbers)
         try:
             sink.write(self.layout.pack(*values))
         except (struct.error, OverflowError) as error:
-            raise ValueError(f"{type(source).__name__}: {', '.join(self.names)}: {error}") from None
+            raise ValueError(f"{type(record).__name__}: {', '.join(self.names)}: {error}") from None
 
-    def _count(self, source: Any, name: str) -> int:
-        """Return the length of the array for a count field, whatever value the field has."""
-        present = [plan for plan in self.counts[name] if plan.when is None or plan.when(source)]
-        arrays = {plan.name: getattr(source, plan.name) for plan in present}
+    def _count(self, record: Any, name: str) -> int:
+        """Return the value to write for a count field: the length of its arrays, or the field itself without any."""
+        present = [plan for plan in self.counts[name] if plan.when is None or plan.when(record)]
+        arrays = {plan.name: getattr(record, plan.name) for plan in present}
         lengths = {other: len(array) for other, array in arrays.items() if array is not None}
         if len(set(lengths.values())) > 1:
-            raise ValueError(f"{type(source).__name__}: {name} cannot count arrays of different lengths {lengths}")
-        return next(iter(lengths.values()), getattr(source, name))
+            raise ValueError(f"{type(record).__name__}: {name} cannot count arrays of different lengths {lengths}")
+        return next(iter(lengths.values()), getattr(record, name))
 
 
 class OneField:
-    """A field of any other kind, with an optional condition."""
+    """A field that is not part of a `NumberRun`, with an optional condition."""
 
     __slots__ = ("kind", "name", "when")
 
     def __init__(self, plan: FieldPlan) -> None:
         self.name, self.kind, self.when = plan.name, plan.kind, plan.when
 
-    def read(self, cursor: Cursor, target: Any) -> None:
-        if self.when is not None and not self.when(target):
-            setattr(target, self.name, self.kind.default())
+    def read(self, cursor: Cursor, record: Any) -> None:
+        if self.when is not None and not self.when(record):
+            setattr(record, self.name, self.kind.default())
             return
-        setattr(target, self.name, self.kind.read(cursor, target, self.name))
+        setattr(record, self.name, self.kind.read(cursor, record, self.name))
 
-    def write_quick(self, source: Source) -> bool:
+    def generate_quick_read(self, source: Source) -> bool:
         quick = self.kind.is_quick()
         if self.when is None:
-            return quick and self.kind.write_quick(source, self.name)
+            return quick and self.kind.generate_quick_read(source, self.name)
         source.open_condition(self.when)
-        if not (quick and self.kind.write_quick(source, self.name)):
+        if not (quick and self.kind.generate_quick_read(source, self.name)):
             source.refuse()
         source.close_condition(self.name, self.kind)
         return True
 
-    def write(self, sink: Sink, source: Any) -> None:
-        if self.when is not None and not self.when(source):
+    def write(self, sink: Sink, record: Any) -> None:
+        if self.when is not None and not self.when(record):
             return
         try:
-            self.kind.write(sink, getattr(source, self.name), source)
+            self.kind.write(sink, getattr(record, self.name), record)
         except (ValueError, TypeError, OverflowError, struct.error) as error:
-            raise ValueError(f"{type(source).__name__}.{self.name}: {error}") from None
+            raise ValueError(f"{type(record).__name__}.{self.name}: {error}") from None
 
 
 class Plan:
     """The plan of a record class, made once (and once more for each other style of files)."""
 
-    __slots__ = ("_asked", "attributes", "cls", "fields", "minimum", "quick", "steps", "variants")
+    __slots__ = ("_reads", "attributes", "cls", "fields", "minimum", "quick", "steps", "variants")
 
     def __init__(self, cls: type[Any], attributes: dict[str, Attribute]) -> None:
         declared = {name: attribute for name, attribute in attributes.items() if attribute.kind is not None}
@@ -186,7 +186,7 @@ class Plan:
         self.minimum = sum(plan.kind.minimum for plan in fields if plan.when is None)
         self.steps = self._group(fields)
         self.variants: dict[Style, Plan] = {}
-        self._asked = 0
+        self._reads = 0
         self.quick: QuickReader = self._wait
         """reads usual records; returns None for all others (see `quick_readers`)"""
 
@@ -204,8 +204,8 @@ class Plan:
 
     def _wait(self, data: bytes, at: int, pos: int, end: int, longest: int) -> tuple[Any, int] | None:
         """Stand in for the quick reader until enough records were read to generate it."""
-        self._asked += 1
-        if self._asked < WORTH_GENERATING:
+        self._reads += 1
+        if self._reads < WORTH_GENERATING:
             return None
         self.generate()
         return self.quick(data, at, pos, end, longest)
@@ -216,7 +216,7 @@ class Plan:
         for name, attribute in self.attributes.items():
             if attribute.kind is None:
                 source.set_default(name, attribute)
-        self.quick = source.compiled() if all(step.write_quick(source) for step in self.steps) else never
+        self.quick = source.compiled() if all(step.generate_quick_read(source) for step in self.steps) else never
 
     @staticmethod
     def _group(fields: list[FieldPlan]) -> list[Step]:

@@ -246,7 +246,7 @@ def test_limits() -> None:
 def test_only_what_has_a_layout_can_be_written() -> None:
     document = keyframer.decode(wave())
     document.dialect = "length"
-    with pytest.raises(ValueError, match="the dialect of a Hale3D document is not 'length'"):
+    with pytest.raises(ValueError, match="expected a dialect of Hale3D, not 'length'"):
         keyframer.encode(document)
     document = keyframer.decode(wave())
     document.records.append(Joint())

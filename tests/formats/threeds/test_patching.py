@@ -453,6 +453,6 @@ def test_a_hundred_unknown_parts_are_named_and_the_rest_counted() -> None:
     assert len(why_anew(written)) == 1
     told = [loss for loss in written.report if "unknown bytes" in loss.detail]
     assert {loss.path.partition("[")[0] for loss in told[:100]} == {"/4d4d/3d3d/7777"}
-    assert told[1].detail == "11 unknown bytes of the original were dropped"
+    assert told[1].detail == "dropped 11 unknown bytes of the original"
     (rest,) = told[100:]
-    assert (rest.path, rest.detail) == ("/", "525 more unknown bytes were dropped, in 50 places")
+    assert (rest.path, rest.detail) == ("/", "dropped 525 more unknown bytes in 50 places")

@@ -23,7 +23,7 @@ class Dialect:
     mark: bool = False
     """whether the file begins with a byte order mark"""
     newline: Literal["\n", "\r\n"] = "\n"
-    """end of every line; files with mixed line ends have "\\n" here, and the others as part of their text"""
+    """end of every line; files with mixed line ends have "\\n" here, and carriage returns as part of their text"""
 
     ending: str = "\n"
     """white space after the last record"""
@@ -34,7 +34,7 @@ class Dialect:
 
 
 def read_text(data: bytes) -> tuple[bytes, Dialect, bytes]:
-    """Return the text of a file as records store it, its dialect, and an odd last byte of UTF-16."""
+    """Return the text of a file as records store it, its dialect, and the last byte of UTF-16 with an odd size."""
     detected, start = find_encoding(data)
     text, rest = data[start:], b""
     encoding: Encoding = "utf-8"

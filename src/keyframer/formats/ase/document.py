@@ -48,12 +48,12 @@ _JUNK = re.compile(rb"\s*+[^\s*{}]*+[*{}]?")
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     """Decode an ASE file. Raises `FormatError` if the data is not ASE or exceeds a limit."""
-    text, dialect, odd = read_text(data)
+    text, dialect, last_byte = read_text(data)
     if not _HEAD.match(text):
         raise IO_UNRECOGNISED.failure(0, "/", reason="an ASE file begins with a star and a keyword")
     document = Document(FORMAT, issues=IssueLog(limits.issues_per_code, limits.issues), dialect=dialect)
     end = _Reader(document, text, Offsets(text, dialect), limits).read()
-    document.dialect, document.trailing = replace(dialect, ending=text[end:].decode("latin-1")), odd
+    document.dialect, document.trailing = replace(dialect, ending=text[end:].decode("latin-1")), last_byte
     return document
 
 
@@ -69,7 +69,9 @@ class _Reader:
         self.blocks: list[Block] = []
         self.places: list[Place] = [Place()]
         self.numbers: list[dict[str, int]] = [{}]
+        """for the file and each open block: the number of records of each name so far"""
         self.names: dict[bytes, bytes] = {}
+        """one shared object for each keyword"""
 
     def read(self) -> int:
         """Read all records. Return the start of the text after the last one."""
@@ -98,17 +100,17 @@ class _Reader:
         lead, name, values, brace = head.groups()
         name = self.names.setdefault(name, name)
         offset = self.offsets.at(head.start() + len(lead))
-        shown_lead = self._shown_lead(lead)
+        special_lead = self._special_lead(lead)
         if brace is None:
-            record = self._line(name, values, shown_lead, offset)
+            record = self._line(name, values, special_lead, offset)
             self._add(record)
             return head.end()
         if name in TABLES and (body := _BODY.match(self.text, head.end())) is not None:
-            table = self._table(name, values + brace, body[1], shown_lead, offset)
+            table = self._table(name, values + brace, body[1], special_lead, offset)
             if table is not None:
                 self._add(table)
                 return body.end()
-        self._open(name, values + brace, shown_lead, offset, broken=name in TABLES)
+        self._open(name, values + brace, special_lead, offset, broken=name in TABLES)
         return head.end()
 
     def _line(self, name: bytes, text: bytes, lead: str | None, offset: int) -> AseRecord:
@@ -182,13 +184,14 @@ class _Reader:
         lead = text[: len(text) - len(data)]
         offset = self.offsets.at(start + len(lead))
         self._report(STRUCT_SYNTAX, b"", offset, Severity.WARNING, wanted="a keyword", found=show_name(data[:60]))
-        shown = self._shown_lead(lead)
-        self._add(RawText(data, STRUCT_SYNTAX.code, lead=shown, offset=offset, children=NO_CHILDREN))
+        special_lead = self._special_lead(lead)
+        self._add(RawText(data, STRUCT_SYNTAX.code, lead=special_lead, offset=offset, children=NO_CHILDREN))
         return at
 
-    def _shown_lead(self, lead: bytes) -> str | None:
-        as_default = b"\n" + b"\t" * len(self.blocks) if self.count else b""
-        return None if lead == as_default else lead.decode("latin-1")
+    def _special_lead(self, lead: bytes) -> str | None:
+        """Return the text before a record; None if it is a line feed and a tab for each level."""
+        default = b"\n" + b"\t" * len(self.blocks) if self.count else b""
+        return None if lead == default else lead.decode("latin-1")
 
     def _add(self, record: AseRecord) -> None:
         self.count += 1
@@ -221,8 +224,8 @@ def encode(document: Document) -> bytes:
         depth = len(stack) - 1
         if not isinstance(record, AseRecord):
             raise ValueError(f"{type(record).__name__} is not a record of an ASE file")
-        as_default = "\n" + "\t" * depth if parts else ""
-        parts.append((as_default if record.lead is None else record.lead).encode("latin-1"))
+        default_lead = "\n" + "\t" * depth if parts else ""
+        parts.append((default_lead if record.lead is None else record.lead).encode("latin-1"))
         if isinstance(record, Block):
             parts.append(_opening(record))
             close = "\n" + "\t" * depth + "}" if record.close is None else record.close

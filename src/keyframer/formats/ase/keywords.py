@@ -109,7 +109,7 @@ _NODE = {
     "LIGHT_SHADOWS": Entry("w", "Off, Mapped or Raytraced"),
     "LIGHT_USELIGHT": Entry("i", "whether it is on"),
     "LIGHT_SPOTSHAPE": Entry("w", "Circle or Rect"),
-    "LIGHT_USEGLOBAL": Entry("i", "global shadow settings"),
+    "LIGHT_USEGLOBAL": Entry("i", "whether it uses the global shadow settings"),
     "LIGHT_ABSMAPBIAS": Entry("i", "absolute bias of shadow maps"),
     "LIGHT_OVERSHOOT": Entry("i", "shines beyond its cone"),
     "SHAPE_LINECOUNT": Entry("i", "number of lines"),
@@ -172,8 +172,8 @@ _SHAPE = {
 _EXCLUDED = {
     "LIGHT_NUMEXCLUDED": Entry("i", "number of names"),
     "LIGHT_EXCLUDED_INCLUDE": Entry("i", "1: the light reaches only these objects"),
-    "LIGHT_EXCLUDED_AFFECT_ILLUM": Entry("i", "concerns illumination"),
-    "LIGHT_EXCLUDED_AFFECT_SHADOW": Entry("i", "concerns shadows"),
+    "LIGHT_EXCLUDED_AFFECT_ILLUM": Entry("i", "whether the list applies to illumination"),
+    "LIGHT_EXCLUDED_AFFECT_SHADOW": Entry("i", "whether the list applies to shadows"),
     "LIGHT_EXCLUDED": Entry("t", "name of an object"),
 }
 _SKIN = {

@@ -332,7 +332,7 @@ class FaceList(Table):
             return False
         rows_read = whole(numbers)
         stated = b"*MESH_SMOOTHING" in body
-        groups = _cached(_groups, [row[1] if stated else None for row in rows])
+        groups = _cached(_smoothing_mask, [row[1] if stated else None for row in rows])
         ids = _cached(_material_id, [row[2] for row in rows])
         if rows_read is None or groups is None or ids is None:
             return False
@@ -360,7 +360,7 @@ def _cached(read: Callable[[bytes | None], int | None], texts: list[bytes | None
     return None if None in known.values() else np.array([known[text] for text in texts], np.int64)
 
 
-def _groups(text: bytes | None) -> int | None:
+def _smoothing_mask(text: bytes | None) -> int | None:
     if text is None:
         return -1
     mask = 0

@@ -28,7 +28,7 @@ _MOST = 1 << 53
 
 
 def read_number(word: bytes) -> float | None:
-    """Return the number in a word; decimal commas and the infinities of Windows are accepted."""
+    """Return the number in a word, None if it has none; decimal commas and Windows' non-finite numbers are accepted."""
     if _NUMBER.fullmatch(word):
         return float(word.replace(b",", b"."))
     odd = _ODD.fullmatch(word)
@@ -137,7 +137,7 @@ def _parse(text: bytes) -> Array | None:
 
 
 def whole(numbers: Array) -> Array | None:
-    """Return floats as integers; None if they are not."""
+    """Return floats as integers; None if one of them is not a whole number."""
     with np.errstate(invalid="ignore"):
         fits = bool((np.abs(numbers) < _MOST).all()) and bool((numbers == np.trunc(numbers)).all())
     return numbers.astype(np.int64) if fits else None

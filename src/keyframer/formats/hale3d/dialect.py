@@ -57,10 +57,10 @@ def text_end(data: bytes, pos: int, dialect: Dialect) -> int:
     return end
 
 
-def find_dialect(data: bytes, end_with: Callable[[bytes, Dialect], int]) -> Dialect:
+def find_dialect(data: bytes, find_end: Callable[[bytes, Dialect], int]) -> Dialect:
     """Return the first dialect in which the file ends exactly as expected; NUL-ended text if none matches."""
     for dialect in Dialect:
-        if end_with(data, dialect) == len(data):
+        if find_end(data, dialect) == len(data):
             return dialect
     return Dialect.NUL_ENDED
 

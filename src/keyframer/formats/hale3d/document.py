@@ -82,14 +82,16 @@ class _Reader:
         self.begun = 0
         self.home = document.records
 
-    def read(self, whole: Callable[[], None], header_size: int, end_with: Callable[[bytes, Dialect], int]) -> None:
+    def read(
+        self, read_records: Callable[[], None], header_size: int, find_end: Callable[[bytes, Dialect], int]
+    ) -> None:
         """Read the whole file; after an error, the rest becomes a raw run."""
         cursor, issues = self.cursor, self.document.issues
         if len(cursor.data) >= header_size:
-            cursor.dialect = find_dialect(cursor.data, end_with)
+            cursor.dialect = find_dialect(cursor.data, find_end)
         self.document.dialect = cursor.dialect
         try:
-            whole()
+            read_records()
         except FormatError as error:
             if error.code.startswith("LIMIT_"):
                 raise
@@ -195,13 +197,13 @@ def new_model(
 def encode(document: Document) -> bytes:
     """Return the bytes of a document, made from its records alone."""
     if not isinstance(document.dialect, Dialect):
-        raise ValueError(f"the dialect of a Hale3D document is not {document.dialect!r}")
+        raise ValueError(f"expected a dialect of Hale3D, not {document.dialect!r}")
     sink = TextSink(document.dialect)
     for top in document.records:
         if isinstance(top, (Animation, Model)):
             order = _ANIMATION_ORDER if isinstance(top, Animation) else _MODEL_ORDER
             write_fields(_with_counts(top), sink)
-            _write_inside(top.children, order, sink)
+            _write_children(top.children, order, sink)
         elif isinstance(top, RawRun):
             write_fields(top, sink)
         else:
@@ -214,7 +216,7 @@ _ANIMATION_ORDER: dict[type[Record], int] = {Joint: 0, Frames: 1, RawRun: 2}
 _MODEL_ORDER: dict[type[Record], int] = {Mesh: 0, ModelJoint: 1, RawRun: 2}
 
 
-def _write_inside(records: list[Record], order: dict[type[Record], int], sink: TextSink) -> None:
+def _write_children(records: list[Record], order: dict[type[Record], int], sink: TextSink) -> None:
     reached = 0
     for record in records:
         rank = order.get(type(record))
@@ -235,7 +237,7 @@ def _with_counts(top: Animation | Model) -> Animation | Model:
         return header
     frames = [record for record in top.children if isinstance(record, Frames)]
     if len(frames) > 1:
-        raise ValueError("an animation has one record of frames")
+        raise ValueError("an animation has at most one record of frames")
     header.joint_count = len(top.children) - len(frames)
     header.frame_count = len(frames[0].rows) if frames else 0
     if header.frame_count:

@@ -48,6 +48,7 @@ HUGE_RANGE = 1_000_000
 HUGE_ANGLE = 1e6
 """radians; neighbouring float32 numbers are 0.06 apart here"""
 DEEPEST = 1_000
+"""ancestors of a node"""
 
 
 def check_early(reporter: Reporter, record: Record, field: str, times: Array) -> None:
@@ -68,7 +69,7 @@ def _check_times(reporter: Reporter, record: Record, field: str, kind: IssueType
 
 
 def check_tcb(reporter: Reporter, record: Record, field: str, shapes: Array, eases: Array) -> None:
-    """Report tension, continuity and bias outside -1..1 and eases outside 0..1."""
+    """Report tension, continuity and bias (``shapes``) outside -1..1, and eases outside 0..1."""
     outside = np.asarray((np.abs(shapes) > 1).any(axis=1) | ((eases < 0) | (eases > 1)).any(axis=1))
     if outside.any():
         index = int(outside.argmax())
@@ -126,13 +127,13 @@ def _depths(parents: Sequence[int | None]) -> list[int]:
     """Return the number of ancestors of each node; every node is visited once."""
     depths = [-1] * len(parents)
     for start in range(len(parents)):
-        way: list[int] = []
+        chain: list[int] = []
         at: int | None = start
         while at is not None and depths[at] < 0:
-            way.append(at)
+            chain.append(at)
             at = parents[at]
         depth = -1 if at is None else depths[at]
-        for node in reversed(way):
+        for node in reversed(chain):
             depth += 1
             depths[node] = depth
     return depths
@@ -226,7 +227,7 @@ def check_name(reporter: Reporter, record: Record, field: str, name: bytes, long
 
 
 def name_problems(text: str) -> Iterator[IssueType]:
-    """Yield the types of issues of a name that is harmful when shown."""
+    """Yield an issue type for each reason why a name is harmful when shown."""
     for kind, problem in (
         (SEC_NAME_CONTROL_CHARS, _CONTROLS.search(text)),
         (SEC_NAME_BIDI, None if text.isascii() else _BIDI.search(text)),
@@ -248,7 +249,7 @@ def check_file_name(reporter: Reporter, record: Record, field: str, name: bytes,
 
 
 def path_problems(text: str) -> Iterator[IssueType]:
-    """Yield the types of issues of a file name as a path: absolute, parent folders, devices …"""
+    """Yield an issue type for each reason why a file name is unsafe as a path: absolute, parent folders, devices …"""
     kind = next((kind for kind, pattern in _PATHS if pattern.match(text)), None)
     if kind is not None:
         yield kind

@@ -31,7 +31,7 @@ _TO_Y_UP = {
 def in_space(scene: Scene, space: Space, unit: float = 1.0) -> Scene:
     """Return the scene in another space, with lengths multiplied by ``unit``; the same object if nothing changes."""
     if scene.space.up not in _TO_Y_UP or space.up not in _TO_Y_UP:
-        raise ValueError(f"up is x, y or z, not {scene.space.up!r} to {space.up!r}")
+        raise ValueError(f"up axes must be x, y or z: cannot convert {scene.space.up!r} to {space.up!r}")
     matrix = _to_common(space).T @ _to_common(scene.space)
     flip_v = scene.space.v_up != space.v_up
     if np.array_equal(matrix, np.eye(3)) and unit == 1.0 and not flip_v:
@@ -53,10 +53,10 @@ def _mirror(space: Space) -> Floats:
 
 
 def to_right_handed_y_up(space: Space) -> tuple[Floats, Floats]:
-    """Return two (4, 4) matrices to right-handed Y up.
+    """Return two (4, 4) matrices, ``turn`` and ``mirror``, to right-handed Y up.
 
-    ``turn @ world @ own`` is the world matrix of a node there. The local frame of a node is mirrored with the scene and
-    otherwise unchanged.
+    ``turn @ world @ mirror`` is the world matrix of a node there. The local frame of a node is mirrored with the scene
+    and otherwise unchanged.
     """
     turn, mirror = np.eye(4), np.diag([*_mirror(space), 1.0])
     turn[:3, :3] = _to_common(space)
@@ -81,9 +81,9 @@ class _Signed:
         return np.asarray(np.asarray(values, np.float64)[..., self.picks])
 
     def turns(self, values: Any) -> Floats:
-        """Return ``G R G^-1`` for quaternions or for axes with angles.
+        """Return ``C R C^-1`` for quaternions or for axes with angles.
 
-        The axis is permuted, and the angle mirrored if needed.
+        The axis is permuted; a change that mirrors also reverses it.
         """
         given = np.asarray(values, np.float64)
         out = given.copy()
@@ -103,10 +103,10 @@ class _Change:
 
     def __init__(self, scene: Scene, matrix: Floats, unit: float, flip_v: bool) -> None:
         self.scene = scene
-        self.all = _Signed(matrix)
+        self.axes = _Signed(matrix)
         self.unit = unit
         self.flip_v = flip_v
-        mirror = np.diag([1.0, 1.0, self.all.determinant])
+        mirror = np.diag([1.0, 1.0, self.axes.determinant])
         aims = [node.camera is not None or node.light is not None for node in scene.nodes]
         self.frames = [mirror if aim else matrix.T for aim in aims]
         """matrix that the frame of each node is multiplied by on the right"""
@@ -124,6 +124,7 @@ class _Change:
             else quat.from_matrix3(front.matrix @ behind)
             for number, (node, front, behind) in enumerate(zip(scene.nodes, self.before, self.frames, strict=True))
         ]
+        """rotation that the converted rotation of each node is multiplied by on the right; None for no change"""
 
     def apply(self, space: Space) -> Scene:
         scene = self.scene
@@ -149,7 +150,7 @@ class _Change:
         )
 
     def _points(self, values: Any) -> Floats:
-        return self.all.vectors(values) * self.unit
+        return self.axes.vectors(values) * self.unit
 
     def _node(self, number: int, node: Node) -> Node:
         front = self.before[number]
@@ -180,7 +181,7 @@ class _Change:
     def _mesh(self, mesh: Mesh) -> Mesh:
         converted = replace(mesh, positions=self._points(mesh.positions))
         if mesh.axes is not None:
-            converted.axes = self.all.matrices(mesh.axes, self.unit)
+            converted.axes = self.axes.matrices(mesh.axes, self.unit)
         if mesh.bounding_sphere is not None:
             centre, radius = mesh.bounding_sphere
             converted.bounding_sphere = (self._points(centre), radius * self.unit)
@@ -211,7 +212,7 @@ class _Change:
         return converted
 
     def _skin(self, skin: Skin) -> Skin:
-        converted = replace(skin, inverse_bind=self.all.matrices(skin.inverse_bind, self.unit))
+        converted = replace(skin, inverse_bind=self.axes.matrices(skin.inverse_bind, self.unit))
         if skin.positions is not None:
             converted.positions = self._points(skin.positions)
         return converted
@@ -271,6 +272,6 @@ class _Change:
 
 
 def _earliest(track: Track) -> npt.NDArray[np.intp]:
-    """Return the index of the key that the others are relative to."""
+    """Return the index of the earliest usable key, which the others are relative to; empty if no key is usable."""
     usable = np.flatnonzero(np.isfinite(track.times) & np.isfinite(track.values).all(axis=1))
     return usable[np.argsort(track.times[usable], kind="stable")[:1]]

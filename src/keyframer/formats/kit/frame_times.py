@@ -29,7 +29,7 @@ def frame_count(clip: Clip) -> int:
     """Return the number of frames of a clip whose times are frames from 0."""
     begin, end = clip_span(clip)
     if begin < 0:
-        raise CannotMerge("frames before the first")
+        raise CannotMerge("the clip starts before frame 0")
     expect("samples", int(end))
     return int(np.ceil(end - 1e-6)) + 1
 
@@ -71,13 +71,16 @@ def _at_frames(scene: Scene, channel: Channel, frames: Floats, report: LossRepor
 
 
 def original_frames(before: Scene, after: Scene, nodes: Mapping[int, int], original_count: int) -> Indices:
-    """Call `match_frames` for the clips of two scenes; ``nodes`` maps node numbers from ``after`` to ``before``."""
+    """Return the original frame for each frame of an edited clip (see `match_frames`).
+
+    ``nodes`` maps node numbers from ``after`` to ``before``.
+    """
     tracks = {(channel.node, channel.track.kind): channel.track for channel in after.clips[0].channels}
-    new = {old: number for number, old in nodes.items()}
+    new_numbers = {old: new for new, old in nodes.items()}
     known = {
-        (new[channel.node], channel.track.kind): channel.track
+        (new_numbers[channel.node], channel.track.kind): channel.track
         for channel in before.clips[0].channels
-        if channel.node in new
+        if channel.node in new_numbers
     }
     return match_frames(known, tracks, original_count, frame_count(after.clips[0]))
 

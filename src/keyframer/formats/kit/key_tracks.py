@@ -301,7 +301,7 @@ def is_eased(track: Track) -> bool:
 
 
 def constant_axes(node: Node, scale: Track) -> Track:
-    """Return the scale axes at rest, once for each key of the scale."""
+    """Return a track of scale axes: the rest value at the time of each scale key."""
     values = np.tile(np.asarray(node.scale_axes_xyzw, np.float64), (len(scale.times), 1))
     return Track("scale_axes", scale.times, values, Interpolation.LINEAR, form=RotationForm.QUATERNION_ABSOLUTE)
 

@@ -1,6 +1,7 @@
-"""Convert meshes to what a format can store.
+"""Convert meshes for formats that can store less.
 
-That is one texture vertex for each vertex, limited counts, one material, no morphs with constant weights.
+Such formats have one texture vertex for each vertex, limits on counts, one material for each mesh, or no morphs with
+constant weights.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def split_by_material(mesh: Mesh) -> list[tuple[int, MeshPiece]]:
 def mesh_part(mesh: Mesh, faces: Ints, vertices: Ints, positions: Floats) -> Mesh:
     """Return a mesh with some of the faces.
 
-    ``vertices`` (V,) are the vertices that it keeps, in rising order, ``positions`` (V, 3) theirs.
+    ``vertices`` (V,) are the vertices that it keeps, in rising order; ``positions`` (V, 3) are their positions.
     """
     corners = np.asarray(mesh.corners, np.int64)[faces]
     part = replace(mesh, positions=positions, corners=np.searchsorted(vertices, corners))

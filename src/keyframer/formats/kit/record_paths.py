@@ -41,7 +41,7 @@ class Places:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self._asked = 0
+        self._searches = 0
         self._records: list[Record] = []
         self._parents = array("i")
         self._indices = array("i")
@@ -51,8 +51,8 @@ class Places:
 
     def path(self, record: Record) -> str:
         """Return the path of a record; raises LookupError if it is not part of the document."""
-        if self._by_id is None and self._asked < _FEW_PATHS:
-            self._asked += 1
+        if self._by_id is None and self._searches < _FEW_PATHS:
+            self._searches += 1
             path = self._descend(record)
             if path is not None:
                 return path

@@ -30,6 +30,7 @@ _NUMBERS = 48
 relative to the parent
 """
 _SCALE = 1e-6
+"""larger changes of a scale, and larger differences from 1, are reported"""
 _NOISE = 1e-9
 """scales that differ less from 1 are rounding errors"""
 
@@ -75,7 +76,7 @@ class Joints:
         )
 
     def moves(self) -> bool:
-        """Return whether any joint leaves its position or rotation at the first frame."""
+        """Return whether any joint ever has another position or rotation than at the first frame."""
         return bool(
             (np.abs(self.positions - self.positions[:1]) > 0).any()
             or (np.abs(self.rotations_xyzw - self.rotations_xyzw[:1]) > 0).any()
@@ -87,9 +88,9 @@ def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, d
     nodes, parents = _choose(scene, depth_first)
     _report_left_out(scene, set(nodes), report)
     times = _frames(clip, fps, len(nodes), report)
-    matrices, sizes = joints_at(scene, nodes, parents, times)
+    joints, sizes = joints_at(scene, nodes, parents, times)
     _report_scales(scene, nodes, sizes, report)
-    return matrices
+    return joints
 
 
 def joints_in_original_order(
@@ -117,7 +118,7 @@ def unscaled_joints_at(scene: Scene, nodes: list[int], times: Floats, kept: Coll
 def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats) -> tuple[Joints, Floats]:
     """Sample nodes as joints at these times of the clip. Return the joints and the scale (T, J, 3) of their nodes.
 
-    A joint without scale whose parent has none has exactly the transform of its node, whatever its parents do.
+    If neither a joint nor its parent is scaled, the joint has exactly the local transform of its node.
     """
     spend("samples", len(times) * len(nodes) * _NUMBERS)
     rig = Rig(scene)
@@ -133,9 +134,9 @@ def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats)
     exact = plain & ((above < 0) | plain[above])
     local = rigid.copy()
     local[:, exact] = rig.local(samples, len(times))[:, chosen[exact]]
-    hanging = np.flatnonzero(~exact & (above >= 0))
-    if len(hanging):
-        local[:, hanging] = affine.inverse(rigid[:, above[hanging]]) @ rigid[:, hanging]
+    inexact = np.flatnonzero(~exact & (above >= 0))
+    if len(inexact):
+        local[:, inexact] = affine.inverse(rigid[:, above[inexact]]) @ rigid[:, inexact]
     rotations = quat.from_matrix3(local[..., :3, :3])
     if len(rotations) > 1:
         flips = np.where((rotations[1:] * rotations[:-1]).sum(axis=-1) < 0, -1.0, 1.0)
@@ -224,7 +225,7 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
 
 
 def report_frames(clip: Clip, fps: float, count: int, joints: str, report: LossReport) -> None:
-    """Report the number of frames written: exact if the clip has these frames already, not if keys were sampled."""
+    """Report the number of frames written: exact if the clip has these frames already, baked if keys were sampled."""
     moving = [channel.track for channel in clip.channels if len(channel.track.times) > 1]
     same = math.isclose(frames_per_second(clip), fps)
     report.measured["frames"] = float(count)

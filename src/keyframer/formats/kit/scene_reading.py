@@ -85,11 +85,11 @@ class Reporter:
         severity: Severity | None = None,
     ) -> None:
         """Report an issue for each of these entries of a field; issues beyond the list limit are only counted."""
-        seen = entries[: self.issues.most_listed]
-        for entry in seen.tolist():
+        listed = entries[: self.issues.most_listed]
+        for entry in listed.tolist():
             self.report(kind, record, f"{field}[{entry}]", severity=severity, **args_of(entry))
-        if len(entries) > len(seen):
-            self.issues.count_more(kind, len(entries) - len(seen), severity)
+        if len(entries) > len(listed):
+            self.issues.count_more(kind, len(entries) - len(listed), severity)
 
 
 def valid_faces(reporter: Reporter, record: Record, field: str, corners: Ints, count: int, kind: str) -> Flags:
@@ -139,7 +139,7 @@ WEIGHTS_TOLERANCE = 0.01
 
 
 def check_weights(reporter: Reporter, record: Record, field: str, owners: Array, weights: Array, vertices: int) -> None:
-    """Report vertices that have bones whose weights do not sum to 1; evaluation normalises them."""
+    """Report vertices with bones whose weights do not sum to 1; evaluation normalises the weights."""
     total = np.bincount(owners, weights, vertices)
     bound = np.bincount(owners, minlength=vertices) > 0
     odd = np.flatnonzero(bound & ~(np.abs(total - 1.0) <= WEIGHTS_TOLERANCE))

@@ -94,7 +94,7 @@ def frames_per_second(clip: Clip) -> float:
 
 
 def whole_frame(time: float) -> int:
-    """Round a time to a frame; raises ValueError if it exceeds 32 bits, 0 if it is NaN."""
+    """Return a time rounded to a frame, 0 if it is not finite; raises ValueError if it exceeds 32 bits."""
     frame = round(time) if math.isfinite(time) else 0
     if not -(1 << 31) <= frame < 1 << 31:
         raise ValueError(f"frame {time:g} is too large for this format")
@@ -178,10 +178,10 @@ def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
     """
     count = len(scene.nodes)
     cut = set(evaluation_order(scene.nodes).cut)
-    nodes = [_with_known(node, count, number in cut) for number, node in enumerate(scene.nodes)]
-    ghosts = [channel for clip in scene.clips for channel in clip.channels if not 0 <= channel.node < count]
-    lost = [(f"/clips/channels/{ghost.node}/{ghost.track.kind}", "no such node") for ghost in ghosts]
-    clips = [_of_known(clip, count) for clip in scene.clips] if ghosts else scene.clips
+    nodes = [_with_valid_links(node, count, number in cut) for number, node in enumerate(scene.nodes)]
+    orphans = [channel for clip in scene.clips for channel in clip.channels if not 0 <= channel.node < count]
+    lost = [(f"/clips/channels/{orphan.node}/{orphan.track.kind}", "no such node") for orphan in orphans]
+    clips = [_with_valid_channels(clip, count) for clip in scene.clips] if orphans else scene.clips
     lost += [
         (f"{plain_path('nodes', scene.nodes[number].name)}/parent", "is its own ancestor") for number in sorted(cut)
     ]
@@ -190,17 +190,17 @@ def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
     return replace(scene, nodes=nodes, clips=clips), lost
 
 
-def _with_known(node: Node, count: int, circular: bool) -> Node:
-    has_parent = _is_known(node.parent, count) and not circular
-    if has_parent and _is_known(node.target, count):
+def _with_valid_links(node: Node, count: int, circular: bool) -> Node:
+    has_parent = _is_valid(node.parent, count) and not circular
+    if has_parent and _is_valid(node.target, count):
         return node
-    target = node.target if _is_known(node.target, count) else None
+    target = node.target if _is_valid(node.target, count) else None
     return replace(node, parent=node.parent if has_parent else None, target=target)
 
 
-def _is_known(number: int | None, count: int) -> bool:
+def _is_valid(number: int | None, count: int) -> bool:
     return number is None or 0 <= number < count
 
 
-def _of_known(clip: Clip, count: int) -> Clip:
+def _with_valid_channels(clip: Clip, count: int) -> Clip:
     return replace(clip, channels=[channel for channel in clip.channels if 0 <= channel.node < count])

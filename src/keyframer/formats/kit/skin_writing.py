@@ -22,7 +22,7 @@ from keyframer.scene.loss_report import LossReport, Outcome
 
 _MOST_TIMES = 65
 _MOST_PLACES = 1 << 20
-"""number of times at which the error of bent faces is measured, and the most matrices or points for all of them"""
+"""limits on the times at which the error of bent faces is measured, and on matrices or points at all these times"""
 
 
 def with_moved_vertices(scene: Scene, stored: Scene) -> Scene:
@@ -51,15 +51,15 @@ def _same_places(skin: Skin, known: Skin) -> bool:
 
 
 def _moved(skin: Skin, mesh: Mesh, old: Mesh) -> Skin:
-    way = np.asarray(mesh.positions, np.float64) - np.asarray(old.positions, np.float64)
-    moved = np.asarray(way.any(axis=1))
+    offsets = np.asarray(mesh.positions, np.float64) - np.asarray(old.positions, np.float64)
+    moved = np.asarray(offsets.any(axis=1))
     if not moved.any():
         return skin
     owners = np.asarray(skin.vertices, np.int64)
     chosen = np.flatnonzero(moved[owners])
     inverse = np.asarray(skin.inverse_bind, np.float64)[np.asarray(skin.influences, np.int64)[chosen]]
     places = np.array(skin.positions, np.float64)
-    places[chosen] += np.einsum("nij,nj->ni", inverse[:, :3, :3], way[owners[chosen]])
+    places[chosen] += np.einsum("nij,nj->ni", inverse[:, :3, :3], offsets[owners[chosen]])
     return replace(skin, positions=places)
 
 
@@ -89,7 +89,7 @@ class _Unskinned:
         self._needed = needed | {joint for skin in scene.skins for joint in skin.joints}
         """nodes that cannot be replaced: other nodes refer to them"""
         self._became: dict[int, list[int]] = {}
-        """numbers of the parts of each skinned node"""
+        """the nodes that each skinned node was split into"""
         self._users = Counter(node.mesh for node in scene.nodes)
         """number of nodes that still use each mesh"""
         for number, node in enumerate(scene.nodes):

@@ -166,7 +166,7 @@ def _parts(scene: Scene, clip: Clip) -> Iterator[tuple[str, Any]]:
 
 
 def _names_left(content: Mapping[str, Any], bookkeeping: Collection[str]) -> set[str]:
-    """Return the names of extras: for a list of chunks the chunk names, else the key."""
+    """Return the names of extras that need a report: for a list of chunks the chunk names, else the key."""
     names = set()
     for word, value in content.items():
         chunks: Sequence[Mapping[str, Any]] = ()
@@ -185,7 +185,7 @@ def _counted(count: int, part: str) -> str:
 
 
 def _stated_fields(scene: Scene, clip: Clip) -> Iterator[tuple[str, str, int]]:
-    """Return fields with values other than the default, and the number of parts that have them."""
+    """Yield fields with values other than the default, and the number of parts that have them."""
     counts: Counter[tuple[str, str]] = Counter()
     for part, value in _parts(scene, clip):
         if part in _FIELDS:

@@ -16,6 +16,7 @@ from keyframer.formats.midtown.layout_sizes import (
     is_cut_clip,
 )
 from keyframer.formats.midtown.sniff import COMPRESSED, is_text
+from keyframer.text import counted
 
 
 class Dialect(Enum):
@@ -39,7 +40,7 @@ def choose_layout(data: bytes) -> Dialect:
     truncated file is still accepted as a clip if its head describes roll, pitch and heading; that is more likely than
     another layout of an unknown type with bytes left over.
     """
-    _reject_text_file(data)
+    _reject_other_files(data)
     size = len(data)
     candidates = [fit for fit in (fit_retail(data), fit_beta(data, size), fit_old(data)) if fit is not None]
     fits = [fit for fit in candidates if fit.end <= size and fit.zero_width_at is None]
@@ -57,8 +58,8 @@ def choose_layout(data: bytes) -> Dialect:
     raise IO_UNRECOGNISED.failure(0, "/", reason=_why_not(candidates, size))
 
 
-def _reject_text_file(data: bytes) -> None:
-    """Reject a text file of the game: ``pedanim_manantrnch.anim`` is 104 bytes of ASCII text."""
+def _reject_other_files(data: bytes) -> None:
+    """Raise `FormatError` for compressed animations and for text: ``pedanim_manantrnch.anim`` is 104 bytes of text."""
     if data[:4] == COMPRESSED:
         reason = "a compressed animation of Smuggler's Run 2 (cmp), whose layout is not documented"
         raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
@@ -67,6 +68,6 @@ def _reject_text_file(data: bytes) -> None:
 
 
 def _why_not(fits: list[Fit], size: int) -> str:
-    wanted = ", ".join(f"{fit.layout} {fit.end}" for fit in fits)
-    needs = f" (it would take {wanted})" if wanted else ""
-    return f"{size} bytes fit no layout of a Midtown Madness 2 clip{needs}"
+    expected = ", ".join(f"{fit.end} for {fit.layout}" for fit in fits)
+    detail = f" (expected {expected})" if expected else ""
+    return f"a size of {counted(size, 'byte')} fits no layout of a Midtown Madness 2 clip{detail}"

@@ -122,7 +122,7 @@ def encode(document: Document) -> bytes:
     """Return the bytes of a document, made from its records alone."""
     layout = document.dialect
     if not isinstance(layout, Dialect):
-        raise ValueError(f"the layout of a Midtown document is not {layout!r}")
+        raise ValueError(f"expected a layout of Midtown, not {layout!r}")
     sink = Sink()
     if len(document.records) != 1:
         raise ValueError(f"a Midtown file holds one clip, not {len(document.records)}")

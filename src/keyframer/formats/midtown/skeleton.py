@@ -6,8 +6,8 @@
         bone spine { offset 0.0 0.05 0.02 }
     }
 
-Bones are in pre-order, which is also the order of a clip's angles. Keywords are known in any case; words that are
-neither are kept with their bone.
+Bones are in pre-order, which is also the order of a clip's angles. Keywords may be in upper or
+lower case; other words are kept with their bone.
 """
 
 from __future__ import annotations

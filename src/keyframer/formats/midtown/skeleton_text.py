@@ -31,7 +31,7 @@ class _Block:
 def with_bones(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | None]) -> Skeleton:
     """Return a skeleton with other bones; ``origins`` gives the original number of each bone, None for new ones."""
     announced = old.announced if old.announced is None or len(bones) == len(old.bones) else len(bones)
-    if old.text is None or not _fits(old, bones, origins):
+    if old.text is None or not _keeps_structure(old, bones, origins):
         announced = None if old.announced is None else len(bones)
         return Skeleton(bones, announced, write_skeleton(Skeleton(bones, announced)))
     text = old.text
@@ -52,10 +52,10 @@ def with_bones(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | N
                 begin -= 1
             changes.append((begin, block.brace + 1, b""))
     changes += _additions(text, blocks, bones, origins)
-    return Skeleton(bones, announced, _changed(text, changes))
+    return Skeleton(bones, announced, _with_changes(text, changes))
 
 
-def _changed(text: bytes, changes: list[Change]) -> bytes:
+def _with_changes(text: bytes, changes: list[Change]) -> bytes:
     parts: list[bytes] = []
     at = 0
     for begin, end, new in sorted(changes, key=lambda change: change[0]):
@@ -64,7 +64,7 @@ def _changed(text: bytes, changes: list[Change]) -> bytes:
     return b"".join([*parts, text[at:]])
 
 
-def _fits(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | None]) -> bool:
+def _keeps_structure(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | None]) -> bool:
     """Return whether all remaining bones keep their parents and order, before any new siblings."""
     kept = [origin for origin in origins if origin is not None]
     if kept != sorted(kept):
@@ -75,8 +75,12 @@ def _fits(old: Skeleton, bones: tuple[Bone, ...], origins: Sequence[int | None])
         if origin is None:
             new_under.add(bone.parent)
             continue
-        hung = old.bones[origin].parent
-        if bone.parent in new_under or (hung < 0) != (bone.parent < 0) or (hung >= 0 and above != hung):
+        old_parent = old.bones[origin].parent
+        if (
+            bone.parent in new_under
+            or (old_parent < 0) != (bone.parent < 0)
+            or (old_parent >= 0 and above != old_parent)
+        ):
             return False
     return True
 

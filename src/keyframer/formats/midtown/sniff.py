@@ -23,6 +23,7 @@ from keyframer.formats.midtown.layout_sizes import (
     fit_old,
     fit_retail,
 )
+from keyframer.text import counted
 
 COMPRESSED = b"cmp\0"
 
@@ -60,14 +61,14 @@ def _sniff_retail(head: bytes, size: int) -> Match | None:
         return _match(fit, 0.5, f"no frames of {floats} floats, size matches") if size == fit.end else None
     if floats != 60 and not any(head[17 : fit.end]):
         return None
-    odd, seen = _odd_floats(head, 17, fit.end)
-    if size == fit.end and 8 * odd <= seen:  # a few odd numbers are accepted if everything else matches
-        return _match(fit, 0.9 if floats == 60 else 0.8, f"{frames} frames of {floats} floats, size matches")
-    if size == fit.end and not _odd_floats(head, 17, fit.end, FARTHEST)[0]:
-        return _match(fit, 0.5, f"{frames} frames of {floats} floats, some of them large, size matches")
-    if fit.end < size < fit.end + 4 * floats and not odd:
-        extra = size - fit.end
-        return _match(fit, 0.5, f"{frames} frames of {floats} floats, {extra} bytes left over")
+    implausible, examined = _implausible_floats(head, 17, fit.end)
+    if size == fit.end and 8 * implausible <= examined:  # a few are accepted if everything else matches
+        return _match(fit, 0.9 if floats == 60 else 0.8, f"{counted(frames, 'frame')} of {floats} floats, size matches")
+    if size == fit.end and not _implausible_floats(head, 17, fit.end, FARTHEST)[0]:
+        return _match(fit, 0.5, f"{counted(frames, 'frame')} of {floats} floats, some of them large, size matches")
+    if fit.end < size < fit.end + 4 * floats and not implausible:
+        extra = counted(size - fit.end, "byte")
+        return _match(fit, 0.5, f"{counted(frames, 'frame')} of {floats} floats, {extra} left over")
     return None
 
 
@@ -78,7 +79,7 @@ def _sniff_beta(head: bytes, size: int) -> Match | None:
     if not (1 <= channels <= MOST_CHANNELS and frames <= MOST_FRAMES):
         return None
     pos = CLIP_HEADER_SIZE
-    something = frames == 0 and head[16] == 1
+    has_values = frames == 0 and head[16] == 1
     for index in range(channels):
         if pos + CHANNEL_HEADER_SIZE > len(head):
             if index == 0 or head[16] != 1 or not _adds_up(channels - index, frames, size - pos):
@@ -91,13 +92,14 @@ def _sniff_beta(head: bytes, size: int) -> Match | None:
         if kind == 1 and not _is_rph(floats):
             return None
         start, pos = pos + CHANNEL_HEADER_SIZE, pos + CHANNEL_HEADER_SIZE + 4 * frames * floats
-        if pos > size or _odd_floats(head, start, pos)[0]:
+        if pos > size or _implausible_floats(head, start, pos)[0]:
             return None
-        something = something or any(head[start:pos])
-    if pos != size or not something:
+        has_values = has_values or any(head[start:pos])
+    if pos != size or not has_values:
         return None
     fit = Fit("beta", size, head[16])
-    return _match(fit, 0.7 if fit.type == 1 else 0.4, f"{channels} channels of {frames} frames, size matches")
+    reason = f"{counted(channels, 'channel')} of {counted(frames, 'frame')}, size matches"
+    return _match(fit, 0.7 if fit.type == 1 else 0.4, reason)
 
 
 def _adds_up(channels: int, frames: int, left: int) -> bool:
@@ -115,9 +117,9 @@ def _sniff_old(head: bytes, size: int) -> Match | None:
     frames, bones, distance = struct.unpack_from("<IIf", head)
     if not (frames <= MOST_FRAMES and bones >= 1 and _is_rph(3 * (bones + 1)) and _is_plausible(distance)):
         return None
-    if _odd_floats(head, OLD_HEADER_SIZE, size)[0] or (frames and not any(head[OLD_HEADER_SIZE:])):
+    if _implausible_floats(head, OLD_HEADER_SIZE, size)[0] or (frames and not any(head[OLD_HEADER_SIZE:])):
         return None
-    return _match(fit, 0.6, f"{frames} frames of {bones} bones, size matches")
+    return _match(fit, 0.6, f"{counted(frames, 'frame')} of {counted(bones, 'bone')}, size matches")
 
 
 def _match(fit: Fit, score: float, reason: str) -> Match:
@@ -128,8 +130,8 @@ def _is_rph(floats: int) -> bool:
     return 3 <= floats <= MOST_FLOATS and floats % 3 == 0
 
 
-def _odd_floats(head: bytes, start: int, end: int, largest: float = _LARGEST) -> tuple[int, int]:
-    """Return how many floats between two offsets are odd, and how many of them the head contains."""
+def _implausible_floats(head: bytes, start: int, end: int, largest: float = _LARGEST) -> tuple[int, int]:
+    """Return how many floats between two offsets are implausible, and how many were examined: those in the head."""
     count = max(0, min(end, len(head)) - start) // 4
     values = struct.unpack_from(f"<{count}f", head, start) if count else ()
     return sum(not _is_plausible(value, largest) for value in values), count

@@ -31,6 +31,7 @@ from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.kit.scene_reading import Reporter, finite_rows, valid_faces
 from keyframer.maths import affine
 from keyframer.scene import Mesh
+from keyframer.text import plural
 
 T = TypeVar("T", bound=Table)
 
@@ -120,7 +121,8 @@ def _per_corner(
         return None, None
     if len(named.index) != len(good):
         count = len(named.index)
-        reporter.report(LINK_COUNT_MISMATCH, named, "values", claimed=len(good), found=count, what=f"faces of {kind}s")
+        what = f"faces of {plural(kind)}"
+        reporter.report(LINK_COUNT_MISMATCH, named, "values", claimed=len(good), found=count, what=what)
         return None, None
     values = finite_rows(reporter, stored, "values", stored.values)[_order(reporter, stored, stored.index)]
     corners = np.asarray(named.values)[_order(reporter, named, named.index)]

@@ -41,7 +41,7 @@ _KINDS = {
 }
 _ROWS = (b"TM_ROW0", b"TM_ROW1", b"TM_ROW2", b"TM_ROW3")
 _ROUNDING = 1e-3
-"""rounding to 4 decimals: scales this close to 1 are 1, and shear below this is 0"""
+"""files have 4 decimals: scales this close to 1 are 1, and shear below this is 0"""
 
 
 class Links(NamedTuple):
@@ -229,7 +229,7 @@ class _Builder:
                     self._morph(number, node, block, motion)
 
     def _morph(self, number: int, node: Node, block: Block, motion: Motion) -> None:
-        """Read meshes for several times: shapes, and a clip that blends from one to the next."""
+        """Read meshes at several times as shapes, and a track that blends from each to the next."""
         animation = block.block(b"MESH_ANIMATION")
         if animation is None or node.mesh is None:
             return
@@ -250,7 +250,7 @@ class _Builder:
             spend("samples", 16 * len(times), self.reporter.path(animation))  # raises: the budget is used up
             return
         shapes = [
-            local_positions(self.reporter, vertices, place) for (_, vertices), place in zip(usable, worlds, strict=True)
+            local_positions(self.reporter, vertices, world) for (_, vertices), world in zip(usable, worlds, strict=True)
         ]
         node.morph = Morph([f"{node.name} at {time:g}" for time in times], shapes)
         track = Track("morph", times, np.eye(len(times)), Interpolation.LINEAR)
@@ -280,8 +280,8 @@ def _parts(local: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     Scale and axes within rounding errors are set to 1 and to the identity.
     """
     position, rotation, scale, axes, _ = affine.decompose_with_axes(local, _ROUNDING, 1.0)
-    none = np.all(np.abs(scale - 1) <= _ROUNDING, axis=-1, keepdims=True)
-    return position, rotation, np.where(none, 1.0, scale), axes
+    unscaled = np.all(np.abs(scale - 1) <= _ROUNDING, axis=-1, keepdims=True)
+    return position, rotation, np.where(unscaled, 1.0, scale), axes
 
 
 class Reader(SceneReader[Options]):

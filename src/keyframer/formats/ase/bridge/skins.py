@@ -69,6 +69,7 @@ def _attach(
     numbers: dict[bytes, int],
     world: Floats,
 ) -> None:
+    """Add the listed influences as a skin to the node ``owner``; ``numbers`` has the nodes by name."""
     node = scene.nodes[owner]
     assert node.mesh is not None
     mesh = scene.meshes[node.mesh]

@@ -29,13 +29,13 @@ _SAMPLED, _LINEAR, _TCB, _BEZIER = (
     Interpolation.TCB,
     Interpolation.BEZIER,
 )
-_WAYS = {b"TRACK": _SAMPLED, b"SAMPLE": _SAMPLED, b"LINEAR": _LINEAR, b"TCB": _TCB, b"BEZIER": _BEZIER}
+_INTERPOLATIONS = {b"TRACK": _SAMPLED, b"SAMPLE": _SAMPLED, b"LINEAR": _LINEAR, b"TCB": _TCB, b"BEZIER": _BEZIER}
 TCB_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 
 
 def interpolation_of(keys: Keys) -> Interpolation:
     """Return the interpolation of a controller from the end of its keyword."""
-    return _WAYS[keys.keyword.rpartition(b"_")[2]]
+    return _INTERPOLATIONS[keys.keyword.rpartition(b"_")[2]]
 
 
 def sample_step(tables: list[Keys], ticks: float) -> float:
@@ -95,17 +95,17 @@ def fill_gaps(times: Floats, values: Floats, step: float, relative: bool = False
 
 def _track(keys: Keys, kind: str, width: int, step: float) -> Track:
     """Return a track of vectors: the first ``width`` columns."""
-    way, times = interpolation_of(keys), np.asarray(keys.times, np.float64)
+    interpolation, times = interpolation_of(keys), np.asarray(keys.times, np.float64)
     values = np.array(keys.values[:, :width])
-    if way is _SAMPLED:
+    if interpolation is _SAMPLED:
         return sampled(kind, times, values, step)
     start = 7 if kind == "scale" else width  # after the axes of a scale
-    if way is _BEZIER and keys.values.shape[1] >= start + 2 * width:
+    if interpolation is _BEZIER and keys.values.shape[1] >= start + 2 * width:
         # in tangent, out tangent, flags; tangents are per tick, and the in tangent points back
         incoming = -keys.values[:, start : start + width]
         outgoing = np.array(keys.values[:, start + width : start + 2 * width])
         return Track(kind, times, values, Interpolation.CUBIC, tangents_in=incoming, tangents_out=outgoing)
-    return _with_tcb(keys, Track(kind, times, values, way))
+    return _with_tcb(keys, Track(kind, times, values, interpolation))
 
 
 def _with_tcb(keys: Keys, track: Track) -> Track:
@@ -121,23 +121,25 @@ def _rotation(reporter: Reporter, keys: Keys, options: Options, start: float, st
     Sampled rotations are increments of at most half a turn: 3ds Max writes the reverse rotation if its quaternion
     changes sign.
     """
-    way, times = interpolation_of(keys), np.asarray(keys.times, np.float64)
+    interpolation, times = interpolation_of(keys), np.asarray(keys.times, np.float64)
     turns = np.array(keys.values[:, :4])
     turns[:, 3] = 0.0 - turns[:, 3]
-    lost = ~turns[:, :3].any(axis=1) & (turns[:, 3] != 0)
-    if lost.any():
-        reporter.report(DATA_ZERO_AXIS, keys, "values", count=int(lost.sum()))
-    if way is _SAMPLED:
+    without_axis = ~turns[:, :3].any(axis=1) & (turns[:, 3] != 0)
+    if without_axis.any():
+        reporter.report(DATA_ZERO_AXIS, keys, "values", count=int(without_axis.sum()))
+    if interpolation is _SAMPLED:
         with np.errstate(invalid="ignore"):
             turns[:, 3] = np.remainder(turns[:, 3] + np.pi, 2 * np.pi) - np.pi
         times, turns = fill_gaps(times, turns, step, relative=True)
         if times[0] > start:  # no sample at the start: not rotated there
             before = max(start, times[0] - step)
             times, turns = np.insert(times, 0, before), np.insert(turns, 0, [0.0, 0.0, 1.0, 0.0], axis=0)
-        return Track("rotation", times, turns, way, form=RotationForm.AXIS_ANGLE_RELATIVE)
-    relative = options.rotation_keys == "relative" or (options.rotation_keys == "auto" and way in (_TCB, _BEZIER))
+        return Track("rotation", times, turns, interpolation, form=RotationForm.AXIS_ANGLE_RELATIVE)
+    relative = options.rotation_keys == "relative" or (
+        options.rotation_keys == "auto" and interpolation in (_TCB, _BEZIER)
+    )
     form = RotationForm.AXIS_ANGLE_RELATIVE if relative else RotationForm.AXIS_ANGLE_ABSOLUTE
-    return _with_tcb(keys, Track("rotation", times, turns, way, form=form))
+    return _with_tcb(keys, Track("rotation", times, turns, interpolation, form=form))
 
 
 def _scale(keys: Keys, step: float) -> list[Track]:
@@ -149,11 +151,11 @@ def _scale(keys: Keys, step: float) -> list[Track]:
     turns = np.array(keys.values[:, 3:7])
     turns[:, 3] = 0.0 - turns[:, 3]
     times = np.asarray(keys.times, np.float64)
-    way = interpolation_of(keys)
-    if way is _SAMPLED:
+    interpolation = interpolation_of(keys)
+    if interpolation is _SAMPLED:
         times, turns = fill_gaps(times, turns, step)
-    way = way if way in (_SAMPLED, _LINEAR) else _LINEAR
-    return [track, Track("scale_axes", times, turns, way, form=RotationForm.AXIS_ANGLE_ABSOLUTE)]
+    interpolation = interpolation if interpolation in (_SAMPLED, _LINEAR) else _LINEAR
+    return [track, Track("scale_axes", times, turns, interpolation, form=RotationForm.AXIS_ANGLE_ABSOLUTE)]
 
 
 _LAST_TICK = 2**31 - 1
@@ -221,7 +223,7 @@ class TrackWriter:
     def _original_samples(self, track: Track) -> Track | None:
         """Return the samples of the original document; None if the track does not have its samples.
 
-        Samples that readers add in gaps (`tracks.fill_gaps`) are left out.
+        Samples that the reader added in gaps (`fill_gaps`) are left out.
         """
         stored = self.samples.get(track.extras.get("ase", {}).get("offset", -1))
         if stored is None:
@@ -241,10 +243,10 @@ class TrackWriter:
         return track if straight and not wide else as_tcb(track)
 
     def _keys(self, node: Node, track: Track, axes: Track | None) -> Keys:
-        way = track.interpolation
+        interpolation = track.interpolation
         values = track.values.reshape(len(track.times), -1)
         if track.kind == "rotation":
-            relative = way is not Interpolation.LINEAR
+            relative = interpolation is not Interpolation.LINEAR
             form = RotationForm.AXIS_ANGLE_RELATIVE if relative else RotationForm.AXIS_ANGLE_ABSOLUTE
             values = _left_handed(with_form(track, form).values)
         elif track.kind == "scale":
@@ -256,18 +258,18 @@ class TrackWriter:
             values = np.column_stack([values, turns])
         name = _NAMES[track.kind]
         columns = [short(values)]
-        if way is Interpolation.TCB:
+        if interpolation is Interpolation.TCB:
             zeros = np.zeros(len(values))
             shapes = [
                 zeros if (column := getattr(track, column_name)) is None else column for column_name in TCB_COLUMNS
             ]
             columns.append(short(np.column_stack(shapes)))
-        elif way is Interpolation.CUBIC:
+        elif interpolation is Interpolation.CUBIC:
             assert track.tangents_in is not None
             assert track.tangents_out is not None
             columns += [short(-track.tangents_in), short(track.tangents_out), np.zeros((len(values), 1))]
         endings = {Interpolation.TCB: "TCB", Interpolation.CUBIC: "BEZIER", Interpolation.SAMPLED: "TRACK"}
-        keyword = f"CONTROL_{name}_{endings.get(way, 'LINEAR')}"
+        keyword = f"CONTROL_{name}_{endings.get(interpolation, 'LINEAR')}"
         return Keys(keyword.encode(), np.rint(track.times).astype(np.int64), np.column_stack(columns))
 
     def sampled_turns(self, frames: Floats, turns: Floats) -> Keys:

@@ -18,7 +18,7 @@ _FEW = 16
 
 
 def short(values: npt.ArrayLike) -> Array:
-    """Return the same numbers with as few digits as float32 needs; non-finite numbers become 0."""
+    """Return the same numbers with as few digits as float32 needs; NaN becomes 0, infinity 3e38."""
     given = np.asarray(values, np.float64)
     if not (np.abs(given) <= _LARGEST).all():
         given = np.clip(np.nan_to_num(given, nan=0.0), -_LARGEST, _LARGEST)

@@ -59,6 +59,7 @@ from keyframer.posing.aim_constraints import is_aimed
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Camera, Clip, Handedness, Light, LightType, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
+from keyframer.text import counted
 
 TICKS_PER_SECOND = 4800
 _PLACING = ("position", "rotation", "scale", "scale_axes")
@@ -306,7 +307,7 @@ class _SceneWriter:
         times, shown = np.rint(times[good]), shown[good]
         exact = bool((times == self.fitter.times(track.times)[good]).all()) and bool(good.all())
         exact &= track.interpolation is Interpolation.STEP or len(times) < 2
-        self.report.add(Outcome.EXACT if exact else Outcome.APPROXIMATED, path, f"{len(times)} step keys")
+        self.report.add(Outcome.EXACT if exact else Outcome.APPROXIMATED, path, counted(len(times), "step key"))
         if len(times) == 1:  # one key would be read as the rest state
             times, shown = np.array([times[0], times[0] + self.ticks]), np.repeat(shown, 2, axis=0)
         return block("NODE_VISIBILITY_TRACK", Keys(b"CONTROL_FLOAT_SAMPLE", times.astype(np.int64), shown))
@@ -314,7 +315,7 @@ class _SceneWriter:
     # Cameras and lights
 
     def _target_and_animation(self, number: int, node: Node) -> tuple[Block | None, list[AseRecord]]:
-        """Return the position of the target, and the animations of the camera or light and of the target."""
+        """Return the transform of the target (None without one), and the animations of the node and of its target."""
         if not is_aimed(self.scene, node):
             return None, self._animation(number, node)
         target = node.target
@@ -365,12 +366,12 @@ class _SceneWriter:
         local = affine.multiply(affine.inverse(above), world[:, number])
         turns = affine.decompose(local)[1]
         if "roll" in self.tracks_by_node.get(number, {}):
-            message = f"sampled at {len(times)} frames, because it is aimed at a target"
+            message = f"sampled at {counted(len(times), 'frame')}, because it is aimed at a target"
             self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/roll", message)
         return self.tracks.sampled_turns(times, quat.to_matrix3(turns)), (times, world)
 
     def _moving_nodes(self) -> list[bool]:
-        """Return the nodes that move or rotate, including those whose ancestors do."""
+        """Return for each node whether it or one of its ancestors moves or rotates."""
         order = evaluation_order(self.scene.nodes)
         moves = [
             bool(set(self.tracks_by_node.get(number, ())) & {*_PLACING, "roll"})
@@ -432,7 +433,7 @@ class _SceneWriter:
 
     def _camera(self, number: int, node: Node, head: list[AseRecord | None], camera: Camera) -> Block:
         goal, animation = self._target_and_animation(number, node)
-        distance = 0.0 if goal is None else float(np.linalg.norm(self.rest[number, :3, 3] - _row(goal)))
+        distance = 0.0 if goal is None else float(np.linalg.norm(self.rest[number, :3, 3] - _position(goal)))
         rest = [*put_fields(camera, CAMERA), floats("CAMERA_TDIST", distance)]
         settings = self._settings(number, node, "CAMERA_SETTINGS", rest, CAMERA_TRACKS)
         kind = line("CAMERA_TYPE", b"Free" if goal is None else b"Target")
@@ -464,5 +465,5 @@ class _SceneWriter:
         )
 
 
-def _row(place: Block) -> Floats:
-    return np.array(place.vector(b"TM_ROW3") or (0.0, 0.0, 0.0))
+def _position(transform: Block) -> Floats:
+    return np.array(transform.vector(b"TM_ROW3") or (0.0, 0.0, 0.0))

@@ -25,7 +25,9 @@ class Pair(NamedTuple):
     model: Document | None = None
     joints: Sequence[Joint] = ()
     rows: Singles = np.zeros((0, 0), "<f4")
+    """frames of the animation"""
     bound: Sequence[ModelJoint] = ()
+    """joints of the model, in bind pose"""
     meshes: Sequence[Mesh] = ()
 
     @staticmethod
@@ -56,12 +58,15 @@ class OriginalConventions:
     kept: Mapping[int, int] = field(default_factory=dict)
     """remaining joints: their numbers in the original"""
     keys: Mapping[int, int] = field(default_factory=dict)
-    """numbers by which parents and weights refer to joints, if not their places"""
+    """numbers by which parents and weights refer to joints; if empty, they refer to the index of a joint"""
     meshes: Mapping[int, Mesh] = field(default_factory=dict)
     """stored meshes of nodes"""
 
     def names(self, scene: Scene, nodes: list[int]) -> list[bytes]:
-        """Return the names of joints: as stored if they were not renamed, in quotes if they or all others were."""
+        """Return the names of joints: as stored if they were not renamed.
+
+        A renamed joint keeps its quotes. A new one gets quotes if all stored names have them.
+        """
         stored = self.pair.names
         quoted = bool(stored) and all(unquoted(name) != name for name in stored)
         claimed = UniqueByteNames(reserved=[unquoted(name) for name in stored])

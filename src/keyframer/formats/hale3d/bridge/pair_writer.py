@@ -50,8 +50,8 @@ class PairWriter:
     def animated_joints(self, clip: Clip) -> Iterator[tuple[Joint, dict[int, Singles]]]:
         """Yield the joints of the animation, each with the columns of the components that move.
 
-        A new joint has the base frame of its first frame. One of the original has its rest transform, and keeps its
-        columns as long as it has a track; its name is that of the model, if any.
+        The base frame of a new joint is its first frame. That of an original joint is its rest transform; such a joint
+        keeps its columns as long as it has a track, and its name is written only to the model, if there is one.
         """
         tracks = {(channel.node, channel.track.kind) for channel in clip.channels}
         for place, (node, name) in enumerate(zip(self.joints.nodes, self.names, strict=True)):
@@ -159,12 +159,12 @@ class PairWriter:
         offsets = np.einsum("nij,nj->ni", change[chosen][:, :3, :3], placed) + change[chosen][:, :3, 3]
         places = np.array([self.place_of[bone] for bone in skin.joints], np.int64)
         influences = _Influences(vertices, places[chosen], np.asarray(skin.weights, np.float64)[order], offsets)
-        free = _free(scene, node)
+        free = _free_vertices(scene, node)
         anchor = self.place_of.get(-1)
         return influences if anchor is None or not len(free) else _anchored(influences, free, positions, anchor)
 
     def _scales(self, nodes: list[int]) -> Floats:
-        """Return (J, 4, 4) from nodes to their joints, which have no scale, at the first frame."""
+        """Return (J, 4, 4) matrices from nodes to their joints, which have no scale, at the first frame."""
         rigid, world = self.joints.rigid[0, [self.place_of[node] for node in nodes]], self.joints.world[0, nodes]
         same = (rigid == world).all(axis=(1, 2))
         return np.where(same[:, None, None], np.eye(4), affine.inverse(rigid) @ world)
@@ -236,10 +236,11 @@ def has_free_vertices(scene: Scene, numbers: Iterable[int]) -> bool:
     """Return whether the skinned mesh of one of these nodes has vertices without a bone."""
     nodes = (scene.nodes[number] for number in numbers)
     carriers = [node for node in nodes if node.skin is not None and node.mesh is not None]
-    return any(len(_free(scene, node)) for node in carriers)
+    return any(len(_free_vertices(scene, node)) for node in carriers)
 
 
-def _free(scene: Scene, node: Node) -> Ints:
+def _free_vertices(scene: Scene, node: Node) -> Ints:
+    """Return the vertices of a skinned mesh that have no bone."""
     bound = np.unique(np.asarray(scene.skins[node.skin or 0].vertices, np.int64))
     return np.setdiff1d(np.arange(len(scene.meshes[node.mesh or 0].positions)), bound)
 

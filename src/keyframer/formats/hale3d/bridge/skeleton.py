@@ -1,4 +1,4 @@
-"""Read joints, and compute their frames as MD5 does."""
+"""Read joints and their tracks; frames are computed as in MD5."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | Non
 
 
 def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip, budget: Budget) -> None:
-    """Add a channel for each component with a flag."""
+    """Add a position and a rotation channel for each joint, as far as it has flags for their components."""
     components = np.asarray(frames.components, np.float64)
     clip.bounds = np.asarray(frames.bounds, np.float64)
     clip.start, clip.end = 0.0, float(max(len(components) - 1, 0))

@@ -1,1 +1,1 @@
-"""The bridge between Midtown Madness 2 clips and scenes: `rig` has the skeleton, `scene` reads, `writing` writes."""
+"""The bridge between Midtown Madness 2 clips and scenes: `scene` reads, `writing` writes, `merging` merges edits."""

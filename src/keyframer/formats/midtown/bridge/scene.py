@@ -35,7 +35,7 @@ from keyframer.formats.midtown.skeleton import Skeleton, default_rig, read_skele
 from keyframer.formats.scene_reader import KeyLayout, SceneReader
 from keyframer.issues import Severity
 from keyframer.scene import Channel, Clip, Node, NodeKind, RawChannel, Scene, Space
-from keyframer.text import decode_name
+from keyframer.text import counted, decode_name
 from keyframer.wire.record import Record
 
 _MOST_BONES = 4096
@@ -144,7 +144,7 @@ def _skeleton(
             scene.issues.add(LINK_COUNT_MISMATCH, path, 0, claimed=given.announced, what="bones", found=count)
         if len(given.bones) == bones:
             return given
-        reason = f"the clip animates {bones} bones, the skeleton has {len(given.bones)}"
+        reason = f"the clip animates {counted(bones, 'bone')}, the skeleton has {len(given.bones)}"
         if len(given.bones) > bones:
             reason += f"; nothing animates bone {bones} ({decode_name(given.bones[bones].name)!r})"
         severity = Severity.WARNING if options.found else None

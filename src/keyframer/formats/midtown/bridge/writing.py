@@ -51,6 +51,7 @@ class WriteOptions:
     distance: float | None = None
     """forward distance of one loop in metres along -Z; None: that of the original Midtown clip, else 0"""
     euler_order: str = "YZX"
+    """order of the rotations about X (roll), Y (pitch) and Z (heading), as in the options for reading"""
     fps: float = 30.0
     """frames per second, which the format does not store"""
     max_error: float = DEFAULT_MAX_ERROR
