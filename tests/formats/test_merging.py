@@ -54,7 +54,7 @@ def test_keys_are_matched_by_their_times() -> None:
 def test_new_keys_cannot_have_columns_that_only_the_file_knows() -> None:
     ours = Keys.make([0], [[1.0]], tension=[0.5])
     base = Keys.make([0], [[1.0]])
-    with pytest.raises(CannotMerge, match="keys with extras"):
+    with pytest.raises(CannotMerge, match="new keys without extras"):
         merge_tables(ours, base, Keys.make([0, 5], [[1.0], [2.0]]))
 
 

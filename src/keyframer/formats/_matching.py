@@ -31,7 +31,7 @@ class Matching:
     nodes: dict[int, int]
     materials: dict[int, int]
     instead: dict[int, int] = field(default_factory=dict)
-    """new nodes that replace one of another kind"""
+    """new nodes that replace a node of another kind, and the number of that node"""
     plain: bool = False
     """whether nothing was added, removed or renumbered"""
 
@@ -124,7 +124,7 @@ def pair_up(old_count: int, new_count: int, *rounds: tuple[Key, Key]) -> dict[in
 
 
 def _pairs(before: Sequence[Node | Material], after: Sequence[Node | Material]) -> dict[int, int]:
-    """Match parts by location and name, by location, then new parts by name, then parts without one by number."""
+    """Match parts by location and name, then by location, then parts without a location by name, then by number."""
     old, new = [file_location(part) for part in before], [file_location(part) for part in after]
     same_count = len(before) == len(after)
     return pair_up(
@@ -152,13 +152,13 @@ def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], mate
     """
     if _has_same_numbers(scene, reference, nodes, materials):
         return scene
-    back = {scene_number: number for number, scene_number in nodes.items()}
-    paint = {scene_number: number for number, scene_number in materials.items()}
+    node_numbers = {scene_number: number for number, scene_number in nodes.items()}
+    material_numbers = {scene_number: number for number, scene_number in materials.items()}
     parts: dict[str, Any] = {name: list(getattr(reference, name)) for name in CARRIED.values()}
-    channels = []
+    arranged_nodes: list[Node] = []
     for number, mine in enumerate(reference.nodes):
         if number not in nodes:
-            channels.append(mine)
+            arranged_nodes.append(mine)
             continue
         node = scene.nodes[nodes[number]]
         links: dict[str, Any] = {}
@@ -166,9 +166,10 @@ def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], mate
             ours, theirs = getattr(mine, name), getattr(node, name)
             links[name] = ours if ours is not None and theirs is not None else theirs
             if ours is not None and theirs is not None:
-                parts[kind][ours] = _renumbered(getattr(scene, kind)[theirs], back, paint)
-        channels.append(replace(node, parent=_back(node.parent, back), target=_back(node.target, back), **links))
-    paints = [
+                parts[kind][ours] = _renumbered(getattr(scene, kind)[theirs], node_numbers, material_numbers)
+        parent, target = _link(node.parent, node_numbers), _link(node.target, node_numbers)
+        arranged_nodes.append(replace(node, parent=parent, target=target, **links))
+    arranged_materials = [
         scene.materials[materials[i]] if i in materials else material for i, material in enumerate(reference.materials)
     ]
     clips = list(scene.clips)
@@ -176,9 +177,13 @@ def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], mate
         new = [
             channel for channel in (reference.clips[0].channels if reference.clips else []) if channel.node not in nodes
         ]
-        kept = [Channel(back[channel.node], channel.track) for channel in clips[0].channels if channel.node in back]
+        kept = [
+            Channel(node_numbers[channel.node], channel.track)
+            for channel in clips[0].channels
+            if channel.node in node_numbers
+        ]
         clips[0] = replace(clips[0], channels=[*kept, *new])
-    return replace(scene, nodes=channels, materials=paints, clips=clips, **parts)
+    return replace(scene, nodes=arranged_nodes, materials=arranged_materials, clips=clips, **parts)
 
 
 def _has_same_numbers(scene: Scene, reference: Scene, nodes: Mapping[int, int], materials: Mapping[int, int]) -> bool:
@@ -199,17 +204,17 @@ _NOWHERE = -1
 """number of a part that the other scene does not have"""
 
 
-def _back(number: int | None, back: Mapping[int, int]) -> int | None:
-    return None if number is None else back.get(number, _NOWHERE)
+def _link(number: int | None, node_numbers: Mapping[int, int]) -> int | None:
+    return None if number is None else node_numbers.get(number, _NOWHERE)
 
 
-def _renumbered(part: Any, back: Mapping[int, int], paint: Mapping[int, int]) -> Any:
+def _renumbered(part: Any, node_numbers: Mapping[int, int], material_numbers: Mapping[int, int]) -> Any:
     if isinstance(part, Mesh) and part.face_materials is not None:
         owners = np.asarray(part.face_materials)
-        table = np.array([paint.get(number, _NOWHERE) for number in range(int(owners.max(initial=0)) + 1)])
+        table = np.array([material_numbers.get(number, _NOWHERE) for number in range(int(owners.max(initial=0)) + 1)])
         return replace(part, face_materials=np.where(owners < 0, owners, table[np.maximum(owners, 0)]))
     joints = getattr(part, "joints", None)
-    return part if joints is None else replace(part, joints=[_back(joint, back) for joint in joints])
+    return part if joints is None else replace(part, joints=[_link(joint, node_numbers) for joint in joints])
 
 
 def new_parts(after: Scene, matching: Matching) -> tuple[Scene, Clip]:

@@ -40,7 +40,7 @@ def misread_fields(goal: Scene, reread: Scene, new: Collection[int]) -> list[Pat
 
 
 def _is_equivalent(goal: Scene, reread: Scene, path: Path) -> bool:
-    """Return whether two values of a field mean the same."""
+    """Return whether the two values of a field mean the same, although they differ."""
     match path:
         case ("meshes", int(number), "edges" | "face_materials" as name):
             default = 7 if name == "edges" else -1  # all edges, no material

@@ -133,7 +133,7 @@ class _Merging:
         """Return the original with the edit; raises `CannotMerge` if it would not read as the scene."""
         document, before, matching = self.original.document, self.original.scene, self.original.matching
         if self.after.clips and by_kind(self.after.clips[0]) is None:
-            raise CannotMerge("clips/0/channels")
+            raise CannotMerge("a node has two tracks of one kind")
         start = before if matching.plain else reorder_parts(before, self.after, matching.nodes, matching.materials)
         given = self.after
         after = self.after = self.merger.align(given, start, self.report)
@@ -153,13 +153,13 @@ class _Merging:
         if missing - new:
             raise CannotMerge("nodes would be lost")
         read_scene = reorder_parts(reread, after, nodes, materials)
-        apart = misread_fields(after, read_scene, new)
-        wrong = [path for path in apart if not is_overridden(after, path)]
+        misread = misread_fields(after, read_scene, new)
+        wrong = [path for path in misread if not is_overridden(after, path)]
         elsewhere = set() if matching.plain else displaced(after, reread, nodes)
         if wrong or missing or elsewhere:
             self._check_differences(wrong, missing, elsewhere, start, read_scene, theirs)
         self._report_unknown(merged_document, ours)
-        dropped = [path for path in apart if path in changed or path in (("clips", 0, "start"), ("clips", 0, "end"))]
+        dropped = [path for path in misread if path in changed or path in (("clips", 0, "start"), ("clips", 0, "end"))]
         self._report_new(materials, reread, theirs.report)
         self._report_edits(
             base.report, theirs.report, [path for path in changed if path not in dropped], dropped, nodes
@@ -183,7 +183,7 @@ class _Merging:
 
     def _check_differences(
         self,
-        apart: list[Path],
+        misread: list[Path],
         missing: Collection[int],
         elsewhere: Collection[int],
         start: Scene,
@@ -192,7 +192,7 @@ class _Merging:
     ) -> None:
         """Raise `CannotMerge` for differences after reading, unless a new file has the same loss.
 
-        Differences are fields that read back differently, ``missing`` new nodes and nodes ``elsewhere``.
+        Differences are ``misread`` fields, ``missing`` new nodes, and nodes that are ``elsewhere`` than intended.
         """
         writer = self.format.scene_writer()
         try:
@@ -206,12 +206,13 @@ class _Merging:
         nodes = _pairs("nodes", self.after.nodes, fresh.nodes, moved, written.parts)
         materials = _pairs("materials", self.after.materials, fresh.materials, moved, written.parts)
         new = reorder_parts(fresh, self.after, nodes, materials)
-        never = set(misread_fields(self.after, new, set()))
+        never = set(misread_fields(self.after, new, set()))  # fields that new files do not store either
+        # fields that have neither the value in a new file nor that in the original
         other = set(misread_fields(new, read_scene, set())) & set(misread_fields(start, read_scene, set()))
         reported = {loss.path for loss in theirs.report if loss.outcome is Outcome.BAKED}
-        for path in apart:
+        for path in misread:
             if path[-1] == "name" and plain_path(str(path[0]), _part_name(self.after, path) or "") in reported:
-                continue  # it is not free in the original
+                continue  # the writer reported another name: this one is taken in the original
             if path not in never or path in other:
                 raise CannotMerge(f"{shown(path)} would read back differently")
         for number in missing:
@@ -251,6 +252,7 @@ class _Merging:
     def _report_edits(
         self, base: LossReport, theirs: LossReport, changed: list[Path], dropped: list[Path], places: Mapping[int, int]
     ) -> None:
+        """Report new losses, added and removed nodes, and changed and dropped fields."""
         known = {(loss.outcome, loss.path, loss.detail) for loss in base}
         self.report.losses += [
             loss
@@ -312,12 +314,12 @@ def _part_name(scene: Scene, field: Path) -> str | None:
 
 
 def _with_keys(parts: Any, matching: Matching) -> dict[int, object]:
-    """Return parts of the edited scene by their keys."""
+    """Return the scene part of each record, with the key of the part (`Matching.key`) instead of its number."""
     return {record: (kind, matching.key(number, kind), *rest) for record, (kind, number, *rest) in parts.items()}
 
 
 def _with_numbers(parts: Any, matching: Matching) -> dict[int, tuple[str, int]]:
-    """Return parts by their numbers in the edited scene, the inverse of `_with_keys`."""
+    """Return the scene part of each record, with its number in the edited scene: the inverse of `_with_keys`."""
     return {record: (kind, matching.number(key, kind)) for record, (kind, key, *_) in parts.items()}
 
 

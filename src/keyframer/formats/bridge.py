@@ -108,7 +108,7 @@ class Merger(ABC, Generic[O]):
 
     @abstractmethod
     def write(self, scene: Scene, original: Original) -> Written:
-        """Write the scene with the conventions of the original, with ``parts``: base and theirs of a merge."""
+        """Return the scene written with the conventions of the original, and its ``parts``: one side of a merge."""
 
     def capabilities(self, original: Document) -> Capabilities:
         """Return the features and fields that documents like the original can store."""

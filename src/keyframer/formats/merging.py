@@ -140,17 +140,19 @@ class _Merge:
         """
         if not base and not theirs:
             return ours  # type: ignore[return-value]  # an empty tuple stands for no children
-        base_parts, now = self._by_key(base), self._by_key(theirs)
+        base_by_key, theirs_by_key = self._by_key(base), self._by_key(theirs)
         single = {
-            kind for kind in self.rules.copied if all(key[0] != kind or key[2] == 0 for key in (*base_parts, *now))
+            kind
+            for kind in self.rules.copied
+            if all(key[0] != kind or key[2] == 0 for key in (*base_by_key, *theirs_by_key))
         }
         mine = self._places(ours, single)
         outside = [record for record in parent_siblings if self.rules.kind(record) in self.rules.outside]
         outer = self._places(outside, single)
         merged_records: dict[int, Record | None] = {}
         added: list[Record] = []
-        for key, record in now.items():
-            old = base_parts.get(key)
+        for key, record in theirs_by_key.items():
+            old = base_by_key.get(key)
             for place in mine.get(key, ()):
                 merged_records[place] = self.record(ours[place], old, record, ours)
             if key in mine or (old is not None and self.same(old, record)):
@@ -159,7 +161,7 @@ class _Merge:
                 self.substitutes[id(outside[place])] = self.record(outside[place], old, record, ())
             if key not in outer:
                 added.append(record)
-        for key in base_parts.keys() - now.keys():
+        for key in base_by_key.keys() - theirs_by_key.keys():
             merged_records |= dict.fromkeys(mine.get(key, ()))
             self.substitutes |= {id(outside[place]): None for place in outer.get(key, ())}
         merged_records |= {
@@ -326,7 +328,7 @@ def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
             continue
         if name not in now:
             if not known.all():
-                raise CannotMerge(f"keys with {name}")
+                raise CannotMerge(f"new keys without {name}")
             columns[name] = mine[name][rows]
             continue
         if name not in mine and name in base_columns and equal(base_columns[name][rows], now[name]):

@@ -63,7 +63,7 @@ class Field(Generic[R, S]):
     get: Callable[[R], Any]
     """returns the value from the record of the part"""
     put: Callable[[Any], list[S]]
-    """returns what the record needs to store a value"""
+    """returns what stores a value: lines, chunks, or fields of the record"""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class FieldGroup(Generic[R, S]):
     get: Callable[[R], tuple[Any, ...]]
     """returns the values from the record of the part"""
     put: Callable[..., list[S]]
-    """returns what the record needs to store the values"""
+    """returns what stores the values: lines, chunks, or fields of the record"""
     needs: tuple[str, ...] = ()
     """further attributes that ``put`` takes, after the values"""
 
@@ -103,7 +103,7 @@ def get_fields(part: Any, record: R, fields: Iterable[Field[R, S] | FieldGroup[R
 
 
 def put_fields(part: Any, fields: Iterable[Field[R, S] | FieldGroup[R, S]]) -> list[S]:
-    """Return what the records need to store the attributes of a part, in the order of the table."""
+    """Return what stores the attributes of a part (lines, chunks, fields of a record), in the order of the table."""
     stored: list[S] = []
     for declared in fields:
         needs = declared.needs if isinstance(declared, FieldGroup) else ()

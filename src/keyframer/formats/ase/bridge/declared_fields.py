@@ -86,7 +86,7 @@ SHADINGS = {b"Constant": "flat", b"Phong": "phong", b"Blinn": "phong", b"Metal":
 
 
 def _put_shading(shading: str | None, extras: Mapping[str, Any]) -> list[AseRecord]:
-    """Return the word of a shading; an unknown shading is written as the default of 3ds Max."""
+    """Return the line of a shading; an unknown shading is written as the default of 3ds Max."""
     if shading is None:
         return []
     words = [word for word, known in SHADINGS.items() if known == shading] or [b"Blinn"]
@@ -148,11 +148,11 @@ LIGHT = (
 )
 
 
-def _excludes(node: Block, text: Callable[[bytes], str]) -> list[str]:
+def _excludes(node: Block, decode: Callable[[bytes], str]) -> list[str]:
     excluded = node.block(b"LIGHT_EXCLUDELIST")
     if excluded is None or excluded.number(b"LIGHT_EXCLUDED_INCLUDE", 0) != 0:
         return []
-    return [text(name) for name in excluded.names(b"LIGHT_EXCLUDED")]
+    return [decode(name) for name in excluded.names(b"LIGHT_EXCLUDED")]
 
 
 def _put_excludes(names: list[str]) -> list[AseRecord]:

@@ -34,7 +34,8 @@ from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
 
-_OTHERS = (("model", ".mdl"), ("animation", ".anim"))
+_COMPANIONS = (("model", ".mdl"), ("animation", ".anim"))
+"""option and suffix of each file that can be the companion"""
 
 
 class Merger(bridge.Merger[Options]):
@@ -149,13 +150,13 @@ class Merger(bridge.Merger[Options]):
         return Written(decode(data), written.report, ((suffix, encode(written.document)),))
 
     def companion_files(self, original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
-        for name, suffix in _OTHERS:
+        for name, suffix in _COMPANIONS:
             if options.get(name) is not None:
                 return ((suffix, encode(read_companion_document(options[name], f"the {name}"))),)
         return ()
 
     def companion_options(self, written: Written) -> dict[str, object]:
-        names = {suffix: name for name, suffix in _OTHERS}
+        names = {suffix: name for name, suffix in _COMPANIONS}
         return {names[suffix]: decode(data) for suffix, data in written.companions}
 
 
