@@ -97,7 +97,7 @@ def test_what_cannot_be_merged_is_written_anew_and_all_that_is_lost_is_said(tmp_
         "the original could not be edited in place (a different layout was requested): a new file was written"
     ]
     lost = [loss for loss in report.of(Outcome.DROPPED) if "unknown bytes of the original" in loss.detail]
-    assert [int(loss.detail.split()[0]) for loss in lost] == [len(BEFORE), len(BEHIND)]
+    assert [int(loss.detail.split()[1]) for loss in lost] == [len(BEFORE), len(BEHIND)]
 
 
 def made_by_hand(*records: Record) -> Scene:
