@@ -33,9 +33,9 @@ class GcPaused:
 
 @contextmanager
 def guarded(plugin: object, *allowed: type[Exception]) -> Iterator[None]:
-    """Run code of a plugin; ``allowed`` exceptions pass unchanged.
+    """Run code of a format or importer; ``allowed`` exceptions pass unchanged.
 
-    Unusual numbers of files are kept and reported: numpy must not warn about them.
+    Unusual numbers in files are kept and reported, so numpy must not warn about them.
     """
     with GcPaused(), np.errstate(all="ignore"), PluginErrorBoundary(plugin, *allowed):
         yield
