@@ -62,6 +62,8 @@ def save(scene: Scene, path: Path, exporter: Exporter, options: dict[str, object
 
 
 class _Reader:
+    """Reads the current Blender scene as a `Scene`."""
+
     def __init__(self, context: Any, report: LossReport, selected: bool, animated: bool) -> None:
         self.context = context
         self.report = report

@@ -14,8 +14,10 @@ from keyframer.scene import Mesh, Morph
 from keyframer.text import safe_text
 
 FARTHEST = 1e30
-"""larger numbers are clamped; single precision squares overflow earlier, but nothing else is refused"""
+"""numbers of at least this size become 0, as non-finite ones do; smaller ones are kept, although their squares may
+overflow in single precision"""
 REST_SUM = "(sum of weights)"
+"""name of the shape key for weights that do not sum to 1"""
 
 
 def usable(points: Any) -> np.ndarray:
@@ -70,8 +72,8 @@ def _rows(values: Any, numbers: np.ndarray) -> np.ndarray:
 def add_shape_keys(obj: Any, points: np.ndarray, morph: Morph, pivot: np.ndarray, *, sums: bool) -> list[str]:
     """Add shape keys for all shapes of a morph; returns their names.
 
-    Blender adds differences to the basis, which equals blending shapes if weights sum to 1; ``sums`` adds a key for the
-    rest.
+    Blender adds differences to the basis, which equals blending shapes if weights sum to 1; ``sums`` adds a key for
+    the difference of their sum from 1.
     """
     obj.shape_key_add(name="Basis", from_mix=False)
     names = []

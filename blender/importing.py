@@ -43,7 +43,7 @@ WATTS = "keyframer_watts"
 """custom property of lights: the power for a multiplier of 1, in Blender's unit"""
 TARGET = "keyframer_target"
 """custom property of cameras and lights: their target object in the file"""
-HOLDS = Capabilities(
+CAPABILITIES = Capabilities(
     features=(
         *(
             "tree",
@@ -84,7 +84,8 @@ HOLDS = Capabilities(
 """what Blender shows of a scene; everything else is reported"""
 _LIGHTS = {LightType.OMNI: "POINT", LightType.SPOT: "SPOT", LightType.DIRECTIONAL: "SUN"}
 _EMPTIES = {NodeKind.TARGET: "CIRCLE", NodeKind.DUMMY: "CUBE", NodeKind.AMBIENT: "SPHERE"}
-_EVERY_NUMBER = 1e-6
+_TOLERANCE = 1e-6
+"""differences of weights and positions below this are treated as 0"""
 _CONJUGATE = np.diag([-1.0, -1.0, -1.0, 1.0])
 
 
@@ -137,6 +138,8 @@ def build(context: Any, scene: Scene, path: Path, options: Options) -> Built:
 
 
 class _Builder:
+    """Builds the objects and actions of one scene."""
+
     def __init__(self, context: Any, scene: Scene, path: Path, options: Options) -> None:
         self.context = context
         self.scene = scene
@@ -148,7 +151,7 @@ class _Builder:
         self.collection = bpy.data.collections.new(path.name)
         context.scene.collection.children.link(self.collection)
         self.places: list[NodeTransform] = initial_transforms(scene)
-        frame = self._begin(0)
+        frame = self._first_frame(0)
         self.pose = keyframer.pose(scene, frames=[frame])
         self.watts = unit_intensities(scene, self.pose.world[0], self.pose.visible[0])
         self.objects: dict[int, Any] = {}
@@ -158,7 +161,7 @@ class _Builder:
         self.sums: set[int] = set()
         """nodes whose morph weights do not sum to 1"""
 
-    def _begin(self, clip: int) -> float:
+    def _first_frame(self, clip: int) -> float:
         """Return the first frame of a clip."""
         if not self.scene.clips:
             return 0.0
@@ -220,7 +223,7 @@ class _Builder:
         node = self.scene.nodes[number]
         objects = [self._mesh_object(number)] if node.mesh is not None else []
         objects += [self._camera_object(number)] if node.camera is not None else []
-        objects += [self._light_object(number)] if self._is_lit(node) else []
+        objects += [self._light_object(number)] if self._has_light_object(node) else []
         if not objects:
             if self._is_bone(number):
                 return
@@ -238,7 +241,7 @@ class _Builder:
         for other in objects[1:]:
             other.parent = objects[0]
 
-    def _is_lit(self, node: Node) -> bool:
+    def _has_light_object(self, node: Node) -> bool:
         return node.light is not None and self.scene.lights[node.light].type in _LIGHTS
 
     def _place_below_parent(self, number: int) -> None:
@@ -328,12 +331,11 @@ class _Builder:
         self.targets[number, "morph"] = targets
 
     def _find_sums(self, clips: list[ClipCurves]) -> None:
+        """Find the nodes whose morph weights do not sum to 1 at every key."""
         first = {node: weights[:1] for node, weights in self.pose.morph_weights.items()}
-        sums_found = [
-            (curves.node, curves.values) for clip in clips for curves in clip.curves if curves.name == "morph"
-        ]
-        for node, values in [*first.items(), *sums_found]:
-            if np.abs(values.sum(axis=1) - 1.0).max(initial=0.0) > _EVERY_NUMBER:
+        keyed = [(curves.node, curves.values) for clip in clips for curves in clip.curves if curves.name == "morph"]
+        for node, values in [*first.items(), *keyed]:
+            if np.abs(values.sum(axis=1) - 1.0).max(initial=0.0) > _TOLERANCE:
                 self.sums.add(node)
 
     def _bind(self, number: int, obj: Any) -> None:
@@ -348,7 +350,7 @@ class _Builder:
             part.foreach_get("co", points)
             bound_at, error = bound_points(skin, points.reshape(-1, 3).astype(np.float64))
             part.foreach_set("co", bound_at.astype(np.float32).reshape(-1))
-        if error > _EVERY_NUMBER:
+        if error > _TOLERANCE:
             detail = "the influences of a vertex have different rest positions"
             self.report.add(Outcome.APPROXIMATED, f"/skins/{skin.name}", detail, error=error, unit="Blender unit")
         obj.data.update()
@@ -497,11 +499,12 @@ class _Builder:
         lines = set()
         for clip in self.scene.clips or [Clip()]:
             dropped = LossReport("blender")
-            report_dropped(self.scene, clip, dropped, HOLDS.handled, "Blender")
+            report_dropped(self.scene, clip, dropped, CAPABILITIES.handled, "Blender")
             self.report.losses += [loss for loss in dropped if loss not in lines]
             lines |= set(dropped)
         for number, node in enumerate(self.scene.nodes):
-            if node.target is not None and number in self.objects and (node.camera is not None or self._is_lit(node)):
+            is_aimed = node.target is not None and (node.camera is not None or self._has_light_object(node))
+            if is_aimed and number in self.objects:
                 detail = "aimed by its rotation; the target is an empty"
                 self.report.add(Outcome.BAKED, f"/nodes/{node.name}/target", detail, extras=node.extras)
 

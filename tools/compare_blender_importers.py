@@ -3,7 +3,7 @@
     .venv/bin/python -m tools.compare_blender_importers
 
 Three ways: our extension, glTF files of ``keyframer convert`` through Blender's own glTF importer, and Blender's own
-3DS importer: the add-on io_scene_3ds, which pip brings into a folder of its own. Needs bpy and the shared corpus.
+3DS importer: the add-on io_scene_3ds, which pip installs in a temporary folder. Needs bpy and the shared corpus.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ADDON = "io_scene_3ds==2.8.6"
 
 
 def own_importer(cases: list[Case], folder: Path) -> list[float]:
-    """How far Blender's own 3DS importer is off, with the better of its two ways to place things."""
+    """Return the error of Blender's 3DS importer for each case, with the better of its two ways to place objects."""
     command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder / "addon"), ADDON]
     subprocess.run(command, check=True)
     lines = (json.dumps({"file": str(case.path), "frames": case.frames}) for case in cases)

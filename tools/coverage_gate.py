@@ -1,8 +1,8 @@
-"""How much of the code tests reach: ``python tools/coverage_gate.py build/coverage.json 97``.
+"""Checks the test coverage: ``python tools/coverage_gate.py build/coverage.json 97``.
 
 Reads the JSON report of coverage.py, prints the share of statements, of branches, and of both together as coverage.py
-counts them, and fails where one of the three is below the percentage. coverage.py itself gates only the last of them,
-in which a few missing branches hide behind many statements.
+counts them, and fails if one of the three is below the percentage. coverage.py itself checks only the last of them,
+in which many statements can hide a few missing branches.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def shares(totals: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """Return how many were reached, and of how many."""
+    """Return covered and total numbers: of statements, of branches, and of both together."""
     statements = totals["covered_lines"], totals["num_statements"]
     branches = totals["covered_branches"], totals["num_branches"]
     return {

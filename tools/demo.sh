@@ -37,4 +37,4 @@ echo "a picture is in $out/windmill.png, the playback in $out/windmill.gif"
 
 say "For today's tools"
 run convert "$example" "$out/windmill.glb" -f
-echo "the whole scene, moving, is in $out/windmill.glb: any viewer of glTF shows it"
+echo "the whole scene, moving, is in $out/windmill.glb: any glTF viewer shows it"

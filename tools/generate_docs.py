@@ -1,8 +1,8 @@
-"""Makes the generated pages: ``python tools/generate_docs.py`` writes them, ``--check`` only says what is stale.
+"""Makes the generated pages: ``python tools/generate_docs.py`` writes them, ``--check`` only lists stale ones.
 
 docs/cli.md comes from the parser, docs/issues.md from the catalogue, docs/formats/<id>.md from the records of each
 format and docs/formats/notes/<id>.md, docs/schemas/*.json from the schemas that the package ships, and a table in
-docs/converting.md from what the formats declare to hold.
+docs/converting.md from the capabilities that the formats declare.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _BEGIN = f"<!-- Generated from the declarations of the formats by `{HOW}`. -->"
 _END = "<!-- End of the generated part. -->"
 
 
-def with_holdings(page: str, formats: Iterable[Format]) -> str:
+def with_capabilities(page: str, formats: Iterable[Format]) -> str:
     """Return a page whose generated part lists what files of each format can store: kinds of things, then single
     fields.
     """
@@ -141,7 +141,7 @@ _PASSES = ", ".join(f"*{name}* ({words})" for name, words in PASSES.items())
 
 _ABOUT_ISSUES = f"""\
 `keyframer check` and `keyframer.check()` report issues with a code, a severity, a byte offset, a path and a message.
-Codes never change; the words may. Issues come from four passes: {_PASSES}.
+Codes never change; messages may. Issues come from four passes: {_PASSES}.
 
 * An **error** makes a scene unsafe to build: an index out of range, a cycle, a count or a block that does not fit.
   `load`, `convert` and everything else that needs a scene refuse the file with this code, offset and path;
@@ -293,7 +293,7 @@ def pages() -> dict[Path, str]:
         text = notes.read_text("utf-8") if notes.is_file() else ""
         made[DOCS / "formats" / f"{known.name}.md"] = format_page(known, text)
     converting = DOCS / "converting.md"
-    made[converting] = with_holdings(converting.read_text("utf-8"), FORMATS)
+    made[converting] = with_capabilities(converting.read_text("utf-8"), FORMATS)
     for path in sorted(SCHEMAS.iterdir()):
         made[DOCS / "schemas" / path.name] = path.read_text("utf-8")
     return made

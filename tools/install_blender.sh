@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs Blender as a Python module (bpy from PyPI, 370 MB) into .venv-blender: tests play our glTF files and run the
-# extension there. It is an environment of its own because bpy wants Python 3.11 and numpy 1. Where it cannot be had, one line says so and those
-# tests are skipped. PIP_FIND_LINKS names a folder with the wheel where there is no index.
+# Installs Blender as a Python module (bpy from PyPI, 370 MB) into .venv-blender, where tests play our glTF files and run
+# the extension. The environment is separate because bpy needs Python 3.11 and numpy 1. If bpy cannot be installed, one
+# line reports it and those tests are skipped. Without a package index, PIP_FIND_LINKS names a folder with the wheel.
 set -u
 version=5.0.1
 cd "$(dirname "$0")/.." || exit 0
@@ -20,5 +20,5 @@ rm -rf "$venv"
     "$venv/bin/python" -m pip install -q --disable-pip-version-check "bpy==$version" >/dev/null 2>&1 ||
     { echo "could not install bpy $version: the tests against Blender are skipped"; rm -rf "$venv"; exit 0; }
 "$venv/bin/python" -c 'import bpy' >/dev/null 2>&1 ||
-    { echo "bpy $version does not start (tools/install_test_tools.sh brings its libraries): the tests against Blender are skipped"; exit 0; }
+    { echo "bpy $version does not start (tools/install_test_tools.sh installs its libraries): the tests against Blender are skipped"; exit 0; }
 touch "$marker"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs the Debian packages that some tests use as independent truth. Where that is not allowed (not root, no sudo
-# without a password, no apt) it says so and the tests that need them are skipped with their reason.
+# Installs the Debian packages that some tests compare with. If that is not possible (not root, no sudo without a
+# password, no apt), one line reports it and the tests that need them are skipped with a reason.
 set -u
 packages="gcc lib3ds-dev libassimp-dev assimp-utils chromium-headless-shell shared-mime-info libglib2.0-bin ffmpeg"
-packages="$packages libgl1 libsm6 libxfixes3 libxi6 libxkbcommon0 libxrender1"  # what Blender's bpy loads
-command -v node >/dev/null 2>&1 || packages="$packages nodejs npm"  # any node of 18 or newer serves
+packages="$packages libgl1 libsm6 libxfixes3 libxi6 libxkbcommon0 libxrender1"  # libraries that Blender's bpy loads
+command -v node >/dev/null 2>&1 || packages="$packages nodejs npm"  # node 18 or newer is enough
 
 command -v dpkg-query >/dev/null 2>&1 || { echo "not Debian: tests against $packages are skipped"; exit 0; }
 missing=""
@@ -13,7 +13,7 @@ for package in $packages; do
 done
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" = 0 ]; then sudo=""; elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then sudo="sudo -n"; else
-    echo "may not install$missing: the tests that need them are skipped"
+    echo "not allowed to install$missing: the tests that need them are skipped"
     exit 0
 fi
 echo "installing$missing"

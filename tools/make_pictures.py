@@ -1,7 +1,7 @@
 """Makes the pictures of the documentation with the commands themselves: ``make pictures``.
 
 They show the example that comes with the project and nothing else. Pictures differ in a few pixels between versions of
-numpy and Pillow, so they are made again by hand where something changed that is to be seen.
+numpy and Pillow, so they are made again by hand only after a visible change.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes a virtual environment (first argument) and installs the project into it (second argument: "." or ".[extra]").
-# A Debian machine may lack python3-venv: it is installed where that is allowed, and done without where it is not.
+# A Debian machine may lack python3-venv: it is installed if that is allowed; otherwise a message says how to install it.
 set -eu
 venv=$1
 what=$2
@@ -16,7 +16,7 @@ if [ ! -x "$venv/bin/python" ]; then
         if as_root sh -c 'apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q -y install python3-venv' >&2; then
             "$python" -m venv "$venv"
         else
-            echo "python3-venv is missing and may not be installed here: run 'apt-get install python3-venv' as root" >&2
+            echo "python3-venv is missing and this user may not install it: run 'apt-get install python3-venv' as root" >&2
             exit 1
         fi
     fi

@@ -116,7 +116,7 @@ LINK_PARENT_MISSING = issue_type("LINK_PARENT_MISSING", _E, "the parent {parent}
 LINK_TARGET_CYCLE = issue_type(
     "LINK_TARGET_CYCLE",
     _W,
-    "{name} is aimed at a target that it is an ancestor of; the stored target position is used instead",
+    "{name} is aimed at one of its own descendants; the stored target position is used instead",
 )
 LINK_DUPLICATE_ID = issue_type("LINK_DUPLICATE_ID", _W, "{name} has the id {id}, which {other} already has")
 LINK_UNRESOLVED_NAME = issue_type("LINK_UNRESOLVED_NAME", _W, "no {kind} is named {name}")
@@ -224,7 +224,7 @@ DATA_FRAME_RANGE_HUGE = issue_type(
     "DATA_FRAME_RANGE_HUGE", _W, "the frame range from {start} to {end} exceeds a million frames"
 )
 DATA_ANGLE_HUGE = issue_type(
-    "DATA_ANGLE_HUGE", _W, "an angle of {angle:g} at {index}: too large to be precise within a turn"
+    "DATA_ANGLE_HUGE", _W, "entry {index} is an angle of {angle:g}: too large to be precise within a turn"
 )
 
 STAGE_FILE_MISSING = issue_type("STAGE_FILE_MISSING", _W, "{what} needs the file {name}, which is not in the archive")
@@ -241,9 +241,9 @@ STAGE_MODEL_SCALE = issue_type(
 STAGE_MODEL_VERTICES = issue_type(
     "STAGE_MODEL_VERTICES", _W, "the models of the fixture have {count: vertex}, more than {most}"
 )
-STAGE_GLTF_RULE = issue_type("STAGE_GLTF_RULE", _W, "{problem}, which is not allowed for glTF files in such an archive")
+STAGE_GLTF_RULE = issue_type("STAGE_GLTF_RULE", _W, "{problem}, which is not allowed for glTF files in stage archives")
 STAGE_MODEL_PART_IGNORED = issue_type(
-    "STAGE_MODEL_PART_IGNORED", _W, "the model has {what}, ignored: models in such an archive do not move"
+    "STAGE_MODEL_PART_IGNORED", _W, "the model has {what}, ignored: models in stage archives do not move"
 )
 STAGE_NESTED_ARCHIVE = issue_type("STAGE_NESTED_ARCHIVE", _W, "archives inside archives are not opened")
 

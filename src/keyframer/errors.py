@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def reason_of(error: OSError, name: str | None = None) -> str:
-    """Return why the system could not read a file, with the name of the file unless it is ``name``."""
+    """Return why the system could not read a file, with the name of the file unless ``name`` begins with it."""
     reason = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror or error}"
     other = str(error.filename or "")
     return reason if name is None or name.startswith(other) else f"{other}: {reason}"

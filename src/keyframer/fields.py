@@ -50,7 +50,7 @@ def _make_class(
     added: dict[str, Any] = {
         "__init__": constructor,
         "__dataclass_fields__": fields,
-        "__dataclass_params__": SimpleNamespace(frozen=frozen),  # what a subclass made by `dataclasses` asks for
+        "__dataclass_params__": SimpleNamespace(frozen=frozen),  # read by `dataclasses` when it makes a subclass
         "__match_args__": tuple(name for name, field in fields.items() if field.init),
     }
     if repr:
@@ -59,7 +59,7 @@ def _make_class(
         added |= _comparison_of([field.name for field in fields.values() if field.compare], frozen)
     if frozen:
         added |= {"__setattr__": _refuse_change, "__delattr__": _refuse_change}
-        if slots:  # else pickle would set attributes
+        if slots:  # otherwise pickle would set attributes, which is refused
             added |= {"__getstate__": _state, "__setstate__": _set_state}
     content = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
     added = {name: value for name, value in added.items() if content.get(name) is None}
@@ -90,7 +90,7 @@ def _field(cls: type[Any], name: str, annotation: Any) -> Field[Any]:
         field = dataclasses.field()
         field.default = declared
     if type(field.default).__hash__ is None:
-        raise ValueError(f"{cls.__name__}.{name}: a default that can be changed needs a default_factory")
+        raise ValueError(f"{cls.__name__}.{name}: a mutable default needs a default_factory")
     field.name, field.type, field.kw_only = name, annotation, False
     field._field_type = dataclasses._FIELD  # type: ignore[attr-defined]  # how `dataclasses.fields` knows a field
     return field  # type: ignore[no-any-return]
@@ -120,7 +120,7 @@ class _FirstConstructor:
         """Set the fields of a new instance. The generated constructor reports wrong arguments."""
         given = dict(zip(instance.__match_args__, values, strict=False)) | named
         put = object.__setattr__ if self.frozen else setattr
-        right = len(given) == len(values) + len(named)
+        is_valid = len(given) == len(values) + len(named)
         for name, field in self.fields.items():
             if field.init and name in given:
                 put(instance, name, given.pop(name))
@@ -129,8 +129,8 @@ class _FirstConstructor:
             elif field.default_factory is not dataclasses.MISSING:
                 put(instance, name, field.default_factory())
             else:
-                right = right and not field.init
-        if given or not right:
+                is_valid = is_valid and not field.init
+        if given or not is_valid:
             self.__get__(None, self.owner)(instance, *values, **named)
         elif hasattr(instance, "__post_init__"):
             instance.__post_init__()
@@ -143,19 +143,19 @@ class _FactoryDefault:
         return "<factory>"
 
 
-_MADE = _FactoryDefault()
+_USE_FACTORY = _FactoryDefault()
 
 
 def _generate_constructor(cls: type[Any], fields: dict[str, Field[Any]], frozen: bool) -> Any:
     """Return an ``__init__`` with one argument and one line for each field."""
-    names: dict[str, Any] = {"_made": _MADE, "_put": object.__setattr__}
+    names: dict[str, Any] = {"_use_factory": _USE_FACTORY, "_put": object.__setattr__}
     arguments, lines = ["self"], []
     for name, field in fields.items():
         value = name
         if field.default_factory is not dataclasses.MISSING:
             names[f"_make_{name}"] = field.default_factory
-            value = f"_make_{name}() if {name} is _made else {name}" if field.init else f"_make_{name}()"
-        names[f"_default_{name}"] = _MADE if value != name else field.default
+            value = f"_make_{name}() if {name} is _use_factory else {name}" if field.init else f"_make_{name}()"
+        names[f"_default_{name}"] = _USE_FACTORY if value != name else field.default
         if field.init:
             has_default = names[f"_default_{name}"] is not dataclasses.MISSING
             arguments.append(f"{name}=_default_{name}" if has_default else name)

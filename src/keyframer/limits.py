@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits for reading one file, and the budget for what is made from it. The defaults are far above any real file
-    we know and far below harm."""
+    we know and far below what could do harm."""
 
     file_size: int = 512 * 1024 * 1024
     """bytes of input (LIMIT_FILE_SIZE)"""
@@ -58,9 +58,9 @@ class Limits:
 
 DEFAULT_LIMITS = Limits()
 FULL_SIZE = 64 * 1024
-"""bytes of input for which a budget is as in `Limits`; for larger inputs it grows in proportion"""
+"""bytes of input up to which a budget is as in `Limits`; for larger inputs it grows in proportion"""
 _FULL_SIZES = {"copies": 64 * FULL_SIZE}
-"""the same for kinds that take much memory: large files contain what they need"""
+"""the same for kinds that take much memory; data that a file contains is granted in addition"""
 MOST_ENTRIES = 200_000
 """maximum number of files and folders examined below one folder when searching for images"""
 

@@ -12,7 +12,7 @@ _UNSAFE = "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufef
 
 
 def decode_name(raw: bytes, encoding: str | None = None) -> str:
-    """Decode an 8-bit name: as UTF-8 if it is valid, else as ``encoding``, else as Windows code page 1252.
+    """Decode an 8-bit name: as ``encoding`` if given, else as UTF-8 if it is valid, else as Windows code page 1252.
 
     For display only: look-ups compare the stored bytes. Bytes that are undefined in the encoding become ``\\xNN``.
     """

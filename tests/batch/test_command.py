@@ -52,7 +52,7 @@ def test_every_operation_keeps_the_tree(run: Run, archive: Path, tmp_path: Path,
     assert "3 files: 3 done" in ran.err
     again = run("batch", operation, archive, "-o", tmp_path / "out")
     assert again.code == 0
-    assert "3 of these by an earlier run" in again.err
+    assert "3 already finished by an earlier run" in again.err
 
 
 def test_json_outputs_are_what_the_commands_print(run: Run, archive: Path, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_globs_lists_files_and_members(run: Run, archive: Path, tmp_path: Path) 
     twins = [json.loads((out / name).read_text())["files"][0]["size"] for name in found if "~" in name]
     assert sorted(twins) == [len(GOOD), len(GOOD) + 1]
     again = run("batch", "check", pack, f"{archive}/d*/*.3ds", "--files-from", names, "-o", out, "-j", "1")
-    assert "7 of these by an earlier run" in again.err
+    assert "7 already finished by an earlier run" in again.err
     one = run("batch", "identify", f"{pack}!/x/m.3ds", "-o", tmp_path / "one", "-j", "1")
     assert (one.code, made(tmp_path / "one")) == (0, ["pack.zip/x/m.3ds.identify.json"])
 

@@ -106,7 +106,7 @@ def test_an_output_whose_row_was_lost_is_taken_for_what_it_is(run: Run, tmp_path
         path.unlink()
     assert run(*batch).code == 0
     assert contents(tmp_path / "out") == before
-    assert "1 of these by an earlier run" in run(*batch).err
+    assert "1 already finished by an earlier run" in run(*batch).err
 
 
 @pytest.mark.parametrize("damaged", [False, True])
@@ -319,7 +319,8 @@ def test_an_archive_and_its_members_are_named_twice(run: Run, tmp_path: Path) ->
     assert "3 files: 3 done" in ran.err
     with Ledger(str(tmp_path / "out" / NAME), read_only=True) as ledger:
         assert sorted(row["format"] for row in ledger.rows()) == ["3ds", "3ds", "nodeanim"]
-    assert "3 of these by an earlier run" in run("batch", "identify", tmp_path / "a.zip", "-o", tmp_path / "out").err
+    again = run("batch", "identify", tmp_path / "a.zip", "-o", tmp_path / "out")
+    assert "3 already finished by an earlier run" in again.err
 
 
 def test_a_member_that_is_encrypted_says_so(run: Run, tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_s3_to_a_folder_and_to_s3_and_resumed(server: dict[str, str], tmp_path: 
     arguments = ("batch", "convert", "s3://archive/models", "-o", "s3://results/here", "--ledger", ledger, "-j", "1")
     remote = spawn(*arguments, "--exclude", "bad*", **server)
     assert remote.returncode == 0, remote.stderr
-    assert b"2 of these by an earlier run" in spawn(*arguments, "--exclude", "bad*", **server).stderr
+    assert b"2 already finished by an earlier run" in spawn(*arguments, "--exclude", "bad*", **server).stderr
     shown = s3(
         server,
         "print(*sorted(fs.find('results')), fs.cat('results/here/a.glb')[:4])\n"
@@ -146,4 +146,4 @@ def test_s3_to_a_folder_and_to_s3_and_resumed(server: dict[str, str], tmp_path: 
     assert shown.split() == ["results/here/a.glb", "results/here/deep/b.glb", "b'glTF'"]
     changed = spawn(*arguments, "--exclude", "bad*", **server)
     assert b"2 files: 2 done" in changed.stderr, changed.stderr
-    assert b"of these by an earlier run" not in changed.stderr
+    assert b"already finished by an earlier run" not in changed.stderr

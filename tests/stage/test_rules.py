@@ -132,7 +132,7 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
         ),
         [
             "warning: STAGE_GLTF_RULE in models/gltf/head.glb: it uses the extension KHR_materials_unlit, which is "
-            "not allowed for glTF files in such an archive"
+            "not allowed for glTF files in stage archives"
         ],
     ),
     "required.mvr": (
@@ -146,7 +146,7 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
         ),
         [
             "warning: STAGE_GLTF_RULE in box.glb: it requires the extension KHR_texture_transform, which is not "
-            "allowed for glTF files in such an archive"
+            "allowed for glTF files in stage archives"
         ],
     ),
 }

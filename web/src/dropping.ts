@@ -40,7 +40,7 @@ export async function filesBelow(entries: Entry[], most = MOST_FILES): Promise<D
 /** One body for the server: the length of the index, the index (names and sizes as JSON), then the contents. */
 export function packed(files: Dropped[], limit: number): Blob {
   const size = files.reduce((sum, { content }) => sum + content.size, 0);
-  if (size > limit) throw new Error(`${bytesText(size)} are too much; the limit is ${bytesText(limit)}.`);
+  if (size > limit) throw new Error(`The files have ${bytesText(size)}; the limit is ${bytesText(limit)}.`);
   const index = new TextEncoder().encode(JSON.stringify(files.map(({ name, content }) => [name, content.size])));
   const length = new DataView(new ArrayBuffer(4));
   length.setUint32(0, index.length, true);

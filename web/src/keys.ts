@@ -18,7 +18,7 @@ export function listenToKeys(store: Store): void {
     { keys: ["l"], words: "Loop playback", act: press("loop") },
     { keys: ["w"], words: "Wireframe", act: press("wire") },
     { keys: ["e"], words: "Edges marked as visible in the file", act: press("edges") },
-    { keys: ["b"], words: "Nodes as sticks", act: press("bones") },
+    { keys: ["b"], words: "Show nodes as sticks", act: press("bones") },
     { keys: ["g"], words: "Grid", act: press("grid") },
     { keys: ["a"], words: "Show everything", act: press("all") },
     { keys: ["f"], words: "Centre the selection", act: press("turn-to") },

@@ -53,11 +53,11 @@ function rowOf(rows: Rows, key: number): Span | null {
 
 export function placeText(place: Place): string {
   if ("parts" in place) {
-    const more = place.parts.length > 2 ? ` · ${place.parts.length - 2} more, listed beside` : "";
+    const more = place.parts.length > 2 ? ` · ${place.parts.length - 2} more in the list` : "";
     return place.parts.slice(0, 2).map(partText).join(" · ") + more;
   }
   if (Array.isArray(place)) return `${offsetText(place[0])} – ${offsetText(place[1])}, ${bytesText(place[1] - place[0])}`;
-  return `${bytesText(place.size)} at ${offsetText(place.start)} and every ${place.step} bytes on, ${place.count} times`;
+  return `${bytesText(place.size)} at ${offsetText(place.start)}; repeats every ${place.step} bytes, ${place.count} times in all`;
 }
 
 export const partText = ({ what, place, file }: Part): string =>

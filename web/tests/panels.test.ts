@@ -149,7 +149,7 @@ describe("places", () => {
     expect([0, 1, 2].map((key) => placeOfKey([null, [4, 8]], key))).toEqual([null, [4, 8], null]);
   });
   it("are told in words", () => {
-    expect(placeText(pieces)).toBe("12 bytes at 0x0064 and every 40 bytes on, 3 times");
+    expect(placeText(pieces)).toBe("12 bytes at 0x0064; repeats every 40 bytes, 3 times in all");
     expect(placeText([16, 32])).toBe("0x0010 – 0x0020, 16 bytes");
   });
   const parts = { parts: [

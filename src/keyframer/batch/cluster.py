@@ -32,7 +32,7 @@ def connect(
     key: str | None = None,
     seconds: float = 15.0,
 ) -> Iterator[Executor]:
-    """Return an executor for the scheduler at this address, with TLS if its files are given."""
+    """Yield an executor for the scheduler at this address, with TLS if its files are given."""
     try:
         distributed = import_module("distributed")
     except ImportError as error:

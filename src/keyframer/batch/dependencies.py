@@ -70,6 +70,7 @@ class Listing:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.seen = change_time(folder)
+        """change time of the folder when it was listed"""
         self.names: frozenset[str] = frozenset()
         self.images = Names()
         self._folders: dict[str, list[str]] = {}
@@ -177,18 +178,18 @@ class Dependencies:
 
     def are_unchanged(self, also: Iterable[list[Any]]) -> bool:
         """Return whether every entry is unchanged."""
-        for path, size, known in also:
-            if size == COMPANIONS:
+        for path, size_or_purpose, known in also:
+            if size_or_purpose == COMPANIONS:
                 names = self._listings.listing(os.path.dirname(path)).names
                 if _companions(path, names.__contains__) != known and _companions_on_disk(path) != known:
                     return False
-            elif size in (IMAGES, INSIDE):
-                if _matching_images(self._listings, path, size) != known:
+            elif size_or_purpose in (IMAGES, INSIDE):
+                if _matching_images(self._listings, path, size_or_purpose) != known:
                     return False
-            elif size in (ANYTHING, PROGRAM):
-                if self._hash(path, size) != known:
+            elif size_or_purpose in (ANYTHING, PROGRAM):
+                if self._hash(path, size_or_purpose) != known:
                     return False
-            elif _size_and_time(path) != [size, known]:
+            elif _size_and_time(path) != [size_or_purpose, known]:
                 return False
         return True
 
@@ -273,11 +274,11 @@ def image_entries(
     parts: ``MAPS\\WOOD.TGA`` is looked for in the folder ``MAPS`` and without it.
     """
     wanted = dict.fromkeys(name for parts in names for name in ("/".join(parts), parts[-1]))
-    lasts = dict.fromkeys(parts[-1] for parts in names)
+    base_names = dict.fromkeys(parts[-1] for parts in names)
     images: list[list[Any]] = []
     for folder in folders:
         top = os.path.abspath(folder)
-        looked_for = [(name, IMAGES) for name in wanted] + [(last, INSIDE) for last in lasts if recursive]
+        looked_for = [(name, IMAGES) for name in wanted] + [(name, INSIDE) for name in base_names if recursive]
         for name, purpose in looked_for:
             entry = f"{top}{_BELOW}{name}"
             images.append([entry, purpose, _matching_images(_LISTED, entry, purpose)])

@@ -57,6 +57,7 @@ def _begin(job: Job) -> Callable[[], Result]:
 
 
 def _record_failure(result: Result, act: Callable[[], None]) -> None:
+    """Call ``act``; if it raises, turn the result into a failure."""
     try:
         act()
     except FormatError as error:

@@ -34,7 +34,10 @@ class RunInProgress(Exception):
 
 
 def lock_folder(path: str) -> int | None:
-    """Lock the output folder for one run; the system unlocks it when the process ends for any reason."""
+    """Lock the output folder for one run; returns the descriptor of the lock, None without locks.
+
+    Raises `RunInProgress` if another run has the lock. The system unlocks it when the process ends for any reason.
+    """
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     for name in (path, path + LOCK):
         if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):  # a link may lead to anything
@@ -93,7 +96,7 @@ class Ledger:
         self.path = path
         self.refused: list[str] = []
         """rows that are not used, with the reason"""
-        self._bad: list[int] = []
+        self._refused_rowids: list[int] = []
         self._prefix = "" if out is None else out.rstrip("/" + os.sep) + "/"
         self._lock: int | None = None
         self._known: list[str] | None = None
@@ -130,9 +133,9 @@ class Ledger:
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = NORMAL")
             self._base.executescript(TABLES)
-            self._about("version", str(VERSION))
+            self._set_about("version", str(VERSION))
         if out is not None and not self._is_inside(out):
-            self._about("out", out)
+            self._set_about("out", out)
             if self.about("out") != out:
                 raise LedgerError(f"{self.path} is the ledger of another folder: {self.about('out')}")
 
@@ -154,7 +157,7 @@ class Ledger:
     def _is_inside(self, out: str) -> bool:
         return os.path.dirname(os.path.abspath(self.path)) == os.path.abspath(out)
 
-    def _about(self, name: str, value: str) -> None:
+    def _set_about(self, name: str, value: str) -> None:
         self._base.execute("INSERT OR IGNORE INTO about VALUES (?, CAST(? AS TEXT))", (name, _raw(value)))
 
     def about(self, name: str) -> str | None:
@@ -184,7 +187,7 @@ class Ledger:
                 self._refuse(number, source, str(flaw))
 
     def _refuse(self, number: int, source: Any, flaw: str) -> None:
-        self._bad.append(number)
+        self._refused_rowids.append(number)
         self.refused.append(f"the row of {source} in the ledger is refused: {flaw}")
 
     def refuse(self, operation: str, source: str, flaw: str) -> None:
@@ -196,8 +199,8 @@ class Ledger:
     def forget_refused(self) -> None:
         """Remove the refused rows: their files are processed as if they had none."""
         with self._writing():
-            self._base.executemany("DELETE FROM files WHERE rowid = ?", [(number,) for number in self._bad])
-        self._bad.clear()
+            self._base.executemany("DELETE FROM files WHERE rowid = ?", [(number,) for number in self._refused_rowids])
+        self._refused_rowids.clear()
 
     def record(self, result: Result) -> None:
         """Store a result; it replaces the row of the same source."""

@@ -94,7 +94,7 @@ class WorkerHandle:
 _MOST = 200
 """maximum number of calls sent to a worker at once"""
 _HANDFUL = 0.25
-"""seconds that these should take, so that little work is lost if everything is killed"""
+"""seconds that the calls sent to a worker at once should take, so that little work is lost if everything is killed"""
 _TICK = 0.1
 
 
@@ -151,6 +151,7 @@ class LocalExecutor(Executor):
         self._closing = False
         self._killed = False
         self._pace = 0.05
+        """average seconds per call"""
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:

@@ -75,6 +75,7 @@ class Summary:
 
     @property
     def worked(self) -> int:
+        """Number of files that this run has processed."""
         return self.finished - self.skipped
 
 
@@ -106,6 +107,7 @@ class ResumableRun:
         self._other_hash = options_hash(
             operation, without_salvage if "salvage" in self.options else {**without_salvage, "salvage": True}
         )
+        """hash of the same options with the opposite choice of salvage"""
         self._files: list[InputFile] = []
         self._outputs: list[str] = []
         self._existing_sizes: dict[str, int | None] = {}
@@ -156,16 +158,17 @@ class ResumableRun:
             folder = folder.rpartition("/")[0]
         return ""
 
-    def _forget_folders(self, folders: set[str]) -> None:
+    def _forget_folders(self, current_sources: set[str]) -> None:
         """Remove failures of folders in which no file was found before and now some are."""
-        dead = [source for source in self.ledger.unreadable_sources(self.operation.name) if source not in folders]
+        unreadable = self.ledger.unreadable_sources(self.operation.name)
+        absent = [source for source in unreadable if source not in current_sources]
         parents: set[str] = set()
-        for file in self._files if dead else ():
+        for file in self._files if absent else ():
             folder = os.path.dirname(file.source)
             while folder not in parents:
                 parents.add(folder)
                 folder = os.path.dirname(folder)
-        for source in dead:
+        for source in absent:
             if source in parents:
                 self.ledger.forget(self.operation.name, source)
 

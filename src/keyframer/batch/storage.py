@@ -118,9 +118,9 @@ def _read_member(archive: str, member: str, occurrence: int) -> bytes:
 
 def write(url: str, data: bytes) -> dict[str, Any]:
     """Write an object, replacing an existing one; returns what the ledger stores about it."""
-    system, inside = file_system(url)
+    system, path = file_system(url)
     try:
-        system.pipe_file(inside, data)
+        system.pipe_file(path, data)
     except OSError:
         raise
     except Exception as error:
@@ -146,6 +146,7 @@ def stamp_of(status: os.stat_result | None) -> str:
 
 
 _MARKS = ("ETag", "etag", "md5", "md5Hash", "contentHash", "mtime", "LastModified", "last_modified", "created")
+"""fields in listings of stores that change with the content of a file"""
 
 
 def url_stamp(info: dict[str, Any]) -> str:

@@ -86,8 +86,8 @@ def _inputs_with_paths(options: argparse.Namespace) -> Iterator[tuple[Input, str
             if isinstance(item, WalkedFile) and item.folder == folder:
                 yield item, item.relative
             elif isinstance(item, MemberInput):
-                place = item.name.partition(MEMBER)[0]
-                yield item, safe_relative(f"{os.path.basename(place)}/{item.relative}")
+                archive = item.name.partition(MEMBER)[0]
+                yield item, safe_relative(f"{os.path.basename(archive)}/{item.relative}")
             elif not isinstance(item, FileInput) or is_url(item.name):
                 yield item, item.relative
             elif folder is not None:
@@ -133,12 +133,13 @@ def _with_slashes(relative: str) -> str:
 
 
 def _from_store(url: str, options: argparse.Namespace) -> Iterator[InputFile]:
+    """Yield the files at a URL; one with an error if it cannot be listed or has no files."""
     extensions = wanted_endings(options)
     is_empty = True
     try:
         for name, below, stamp in storage.list_urls(url):
-            alone = name.rstrip("/").endswith(url.partition("://")[2].strip("/"))
-            if options.all_files or alone or name.lower().endswith(extensions):
+            is_named_directly = name.rstrip("/").endswith(url.partition("://")[2].strip("/"))
+            if options.all_files or is_named_directly or name.lower().endswith(extensions):
                 is_empty = False
                 yield InputFile(name, safe_relative(below), stamp)
     except (OSError, FormatError) as error:

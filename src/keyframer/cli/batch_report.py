@@ -59,12 +59,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def show_refused(ledger: Ledger) -> int:
-    """Print a line for each row refused since the last call; returns the exit code of a report without them."""
+    """Print a line for each row refused since the last call; returns `INPUTS_FAILED` if there are any."""
     lines, ledger.refused = ledger.refused, []
     for line in lines[:_MOST_LINES]:
         print(f"keyframer: {shown_name(line)}", file=sys.stderr)
     if len(lines) > _MOST_LINES:
-        print(f"keyframer: {len(lines) - _MOST_LINES:,} more rows of the ledger were refused", file=sys.stderr)
+        print(f"keyframer: more refused rows of the ledger: {len(lines) - _MOST_LINES:,}", file=sys.stderr)
     return INPUTS_FAILED if lines else SUCCESS
 
 

@@ -247,7 +247,7 @@ def _summarise(
     parts = [f"{summary.total:,} {'file' if summary.total == 1 else 'files'}: {summary.finished - failed:,} done"]
     parts += [f"{findings:,} of them with issues"] if findings or options.operation == "check" else []
     parts.append(f"{failed:,} failed")
-    parts += [f"{summary.skipped:,} of these by an earlier run"] if summary.skipped else []
+    parts += [f"{summary.skipped:,} already finished by an earlier run"] if summary.skipped else []
     if stopped:
         parts.append(f"{summary.total - summary.finished:,} not started")
     rate = f", {summary.worked / seconds:.0f} per second" if summary.worked and seconds >= 1 else ""

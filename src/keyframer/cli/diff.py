@@ -53,13 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument(
         "--tolerance",
-        type=_positive,
+        type=_non_negative,
         metavar="UNITS",
         help="distances below this are treated as equal (default: 1e-5 of the size of the scene)",
     )
     what.add_argument(
         "--tolerance-degrees",
-        type=_positive,
+        type=_non_negative,
         metavar="DEGREES",
         help="angles below this are treated as equal (default: 0.01)",
     )
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shown.add_argument("-f", "--force", action="store_true", help="overwrite an existing plot")
 
 
-def _positive(text: str) -> float:
+def _non_negative(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -134,7 +134,7 @@ def _compare(
         code = INPUTS_FAILED
     if options.plot is not None and not _plot(items, comparison, options):
         code = INPUTS_FAILED
-    options.salvaged = False  # 1 means that the files differ, and nothing else
+    options.salvaged = False  # exit code 1 means only that the files differ
     return code
 
 

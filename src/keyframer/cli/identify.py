@@ -84,8 +84,8 @@ def run(options: argparse.Namespace) -> int:
             code = INPUTS_FAILED
         if options.format == "pretty":
             records.text(f"{shown_name(item.name)}: {safe_text(str(identity))}\n")
-            if getattr(options, "introduce", False):
-                _introduce(identity, options)
+            if getattr(options, "suggest_commands", False):
+                _suggest_commands(identity, options)
         elif options.format in ("csv", "md"):
             records.row([getattr(identity, column) for column in COLUMNS])
         else:
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _introduce(identity: Identity, options: argparse.Namespace) -> None:
+def _suggest_commands(identity: Identity, options: argparse.Namespace) -> None:
     """Name the commands that accept a file, for a user who gave no command."""
     fitting = ["info", "check", "view", "thumbnail", "plot", "sample", "convert", "diff"]
     if identity.format is None:

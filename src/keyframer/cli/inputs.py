@@ -424,7 +424,9 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits
 
 
 def _no_files(kind: str, wanted: tuple[str, ...]) -> FormatError:
-    extensions = ", ".join(dict.fromkeys(wanted)) or "any"
+    if not wanted:
+        return _failed(f"the {kind} has no files")
+    extensions = ", ".join(dict.fromkeys(wanted))
     return _failed(f"the {kind} has no file with a known extension ({extensions}); --all-files takes every file")
 
 

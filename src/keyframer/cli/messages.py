@@ -46,12 +46,13 @@ class StatusLine:
 
 
 def one_line(error: Exception, name: str | None = None) -> str:
+    """Return the message of a failure at the file ``name`` with its hints, truncated to 1,000 characters."""
     parts = [_text_of(error, name), *getattr(error, "__notes__", ())]
     if isinstance(error, FormatError) and error.code.startswith("LIMIT_"):
         from keyframer.limits import Limits
 
-        name = error.code.removeprefix("LIMIT_").lower()
-        parts += [f"--limit {name}=N allows more"] if name in Limits.__slots__ else []
+        limit = error.code.removeprefix("LIMIT_").lower()
+        parts += [f"--limit {limit}=N allows more"] if limit in Limits.__slots__ else []
     text = "; ".join(parts)
     return text if len(text) <= 1_000 else f"{text[:999]}…"
 

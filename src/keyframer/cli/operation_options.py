@@ -116,7 +116,7 @@ def cut_of(options: argparse.Namespace) -> tuple[float, float] | None:
 
 def operations_of(options: argparse.Namespace) -> dict[str, object]:
     """Return the chosen operations as `keyframer.operating.operation_sequence.apply_operations` expects them; raises
-    ValueError if they contradict each other."""
+    ValueError if ``--cut`` is invalid."""
     names = ("merge", "node", "reverse", "rate", "scale", "axes", "max_error")
     given = {name: getattr(options, name) for name in names} | {"cut": cut_of(options)}
     return {name: value for name, value in given.items() if value is not None and value is not False and value != []}

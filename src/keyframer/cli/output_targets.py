@@ -93,7 +93,10 @@ def write_each(
     what: str,
     failures: tuple[type[Exception], ...],
 ) -> int:
-    """Write what ``make`` returns for each input; returns the exit code. Stdout takes one, called ``what``."""
+    """Write what ``make`` returns for each input; returns the exit code.
+
+    Stdout takes only one output, which messages call ``what``; if ``what`` is empty, it takes several.
+    """
     code = SUCCESS
     for number, item in enumerate(items):
         try:

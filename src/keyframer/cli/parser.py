@@ -68,7 +68,7 @@ class Parser(argparse.ArgumentParser):
         if chosen is not None:
             return [arguments[chosen], *arguments[:chosen], *arguments[chosen + 1 :]]
         if arguments and _is_option(arguments[0]):
-            self._option(arguments[0])
+            self._option(arguments[0])  # reports an unknown option
         return arguments
 
     def _options_first(self, arguments: list[str]) -> list[str]:
@@ -170,7 +170,7 @@ def _run(arguments: list[str]) -> int:
         return _run_command(first, arguments)
     if first.startswith("-") and first != "-":
         build_parser(with_options=False).parse_args(arguments or ["--help"])
-    return _introduce(first, arguments)
+    return _identify_files(first, arguments)
 
 
 def _run_command(name: str, arguments: list[str], **given: object) -> int:
@@ -186,7 +186,7 @@ def _run_command(name: str, arguments: list[str], **given: object) -> int:
     return FINDINGS if code == SUCCESS and getattr(options, "salvaged", False) else code
 
 
-def _introduce(first: str, arguments: list[str]) -> int:
+def _identify_files(first: str, arguments: list[str]) -> int:
     """Identify the files and name the commands that accept them, for a command line without a command."""
     if os.path.isdir(first):
         print(
@@ -196,7 +196,7 @@ def _introduce(first: str, arguments: list[str]) -> int:
         )
         return SUCCESS
     if first == "-" or os.path.lexists(first) or os.path.isfile(first.partition("!/")[0]):
-        return _run_command("identify", arguments, introduce=True)
+        return _run_command("identify", arguments, suggest_commands=True)
     return Parser(prog="keyframer").error(f"no command or file is named {first!r}{did_you_mean(first, COMMANDS)}")
 
 

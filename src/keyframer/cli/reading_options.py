@@ -19,7 +19,7 @@ LOAD_FAILURES = (*READ_FAILURES, ValueError)
 """exceptions of loading an input; ValueError for an option that its format does not have"""
 
 COMPANIONS = {companion.option: companion for known in reversed(FORMATS) for companion in known.companions}
-"""by the names of their options; our formats have priority over those of other packages"""
+"""all companions by the names of their options; our formats have priority over those of other packages"""
 
 
 def number(least: float, most: float) -> Callable[[str], float]:
@@ -38,7 +38,7 @@ def number(least: float, most: float) -> Callable[[str], float]:
 
 
 factor = number(1e-9, 1e9)
-"""lengths"""
+"""factors of lengths, and lengths in metres"""
 rate = number(1e-3, 1e5)
 """frames per second"""
 share = number(1e-8, 1.0)

@@ -47,6 +47,7 @@ def scene_of_opened(item: Input, opened: OpenedFile, options: argparse.Namespace
 
 
 _SHOWN = 5
+"""maximum number of left-out parts that are listed"""
 
 
 def add_hint(error: FormatError, opened: OpenedFile) -> None:

@@ -1,4 +1,4 @@
-"""Arguments that commands share with ``keyframer batch``. Importing this module does not load what works on files."""
+"""Arguments that commands share with ``keyframer batch``. Importing this module loads no code that processes files."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ def write_set(
     """Write files that belong together, all in one folder: after any interruption the old set or the new one exists.
 
     ``pair`` are files that readers find by the stem of ``main``. ``named`` are files that ``main`` mentions, each under
-    a name with a hash of its content (`content_name`), so that no old file can mention a new one; if there may be such
-    files, those of the old set are removed. ``main`` mentions ``shared`` files too, but under plain
+    a name with a hash of its content (`content_name`), so that no old file can mention a new one. Unless ``named`` is
+    None, ``overwrite`` also removes such files of the old set. ``main`` mentions ``shared`` files too, but under plain
     names that other files may also use: they never replace other content. An existing file with the same content stays.
     """
     target = os.fspath(main[0])
@@ -132,15 +132,15 @@ class OutputSet:
         try:
             for draft in self.drafts:
                 draft.sync()
-            left = [draft for draft in self.drafts if not (draft.same and draft.has_its_content())]
-            for draft in left:
+            changed = [draft for draft in self.drafts if not (draft.same and draft.has_its_content())]
+            for draft in changed:
                 check_output(draft.target, overwrite=draft.replaces, run=self._run)
             names = {os.path.basename(draft.target) for draft in self.drafts}
             superseded = [name for name in self._superseded if name not in names]
-            if len(left) > 1 or superseded:
-                journal.rename_all(self.target, left, superseded)
-            elif left:
-                left[0].rename()
+            if len(changed) > 1 or superseded:
+                journal.rename_all(self.target, changed, superseded)
+            elif changed:
+                changed[0].rename()
             for draft in self.drafts:
                 note_output(draft.target, self._run)
         except journal.Unfinished:
@@ -151,7 +151,7 @@ class OutputSet:
             self.discard()
             raise
         for draft in self.drafts:
-            if draft not in left:
+            if draft not in changed:
                 draft.discard()
             draft.close()
         if durable:

@@ -107,7 +107,7 @@ def rename_new(temporary: str, target: str) -> None:
             raise OutputExists(target) from None
         os.replace(temporary, target)
     else:
-        with suppress(OSError):  # it has its name; a second one is swept by the next run
+        with suppress(OSError):  # the target exists; the next run removes the temporary name
             os.unlink(temporary)
 
 

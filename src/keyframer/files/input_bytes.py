@@ -69,7 +69,7 @@ def _read(source: PathLike | IO[bytes], limits: Limits) -> bytes:
 def _read_sized(file: int, size: int) -> bytes:
     """Read a file of ``size`` bytes, and one more byte if it has grown."""
     data = os.read(file, size + 1)
-    while len(data) < size and (more := os.read(file, size + 1 - len(data))):  # some network disks give less
+    while len(data) < size and (more := os.read(file, size + 1 - len(data))):  # some network disks return fewer
         data += more
     return data
 

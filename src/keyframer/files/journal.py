@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from keyframer.files.atomic_writing import Draft
 
 HASH_DIGITS = 12
-"""of the hash in the name of a file that another one mentions"""
+"""hex digits of the hash in the name of a file that another one mentions"""
 
 _JOURNAL = re.compile(r"\.kf-[0-9a-f]{12}\.journal")
 _MENTION = re.compile(rb"\.([0-9a-f]{12})(\.[a-z0-9]{1,8})")
 _CONTENT_NAME = re.compile(r".*(\.([0-9a-f]{12})\.[a-z0-9]{1,8})", re.DOTALL)
 _LONGEST = 255
-"""bytes of a name on most disks"""
+"""maximum number of bytes of a name on most disks"""
 _LARGEST = 1 << 20
-"""bytes of a journal"""
+"""maximum number of bytes that are read of a journal"""
 _LARGEST_SEARCHED = 64 << 20
 """largest file that is searched for names"""
 _NEIGHBOURS = 500
@@ -183,6 +183,7 @@ class _Change:
             self.forget()
 
     def forget(self) -> None:
+        """Remove the other name of the replaced file."""
         if self._kept is not None:
             with suppress(OSError):  # swept by the next run
                 os.unlink(self._kept)
@@ -245,6 +246,7 @@ def sweep(folder: str, *, older_than: float = 0.0) -> int:
 
 
 def _remove(path: str, older_than: float) -> bool:
+    """Remove a temporary file of a writer that is gone; returns whether it was removed."""
     if not TEMPORARY.fullmatch(os.path.basename(path)):
         return False
     with suppress(OSError):
@@ -313,7 +315,8 @@ def _finish_all(path: str, content: dict[str, Any]) -> bool:
 
 
 def _may_replace(main: str, entry: dict[str, Any]) -> bool:
-    """Return whether a file may be replaced with the main one: it has its stem, or a hash of its new content."""
+    """Return whether an entry may replace its target: this has the stem of the main file, or a hash of the new content
+    in its name."""
     stem, target_stem = (os.path.splitext(name)[0].casefold() for name in (main, entry["target"]))
     match = _CONTENT_NAME.fullmatch(entry["target"])
     return not entry["replaces"] or stem == target_stem or bool(match and entry["sha256"].startswith(match[2]))
@@ -323,7 +326,7 @@ def _finish_one(folder: str, entry: dict[str, Any]) -> bool:
     draft, target = os.path.join(folder, entry["draft"]), os.path.join(folder, entry["target"])
     if _is_written(draft, entry):
         if entry["replaces"]:
-            # neither input nor output of the run at hand: it may read the file next
+            # checked against an empty run: for the current one the file may already be an input
             check_output(target, overwrite=True, run=Run())
             os.replace(draft, target)
         elif not os.path.lexists(target):
@@ -373,6 +376,7 @@ def _remove_superseded(target: str, names: Sequence[str]) -> None:
 
 
 def _mentions(path: str, name: bytes) -> bool:
+    """Return whether a file contains a name; True if it cannot be searched."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode) or os.path.getsize(path) > _LARGEST_SEARCHED:
             return True

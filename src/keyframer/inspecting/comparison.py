@@ -18,7 +18,7 @@ from keyframer.fields import dataclass
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Cell
 from keyframer.inspecting.gltf_diff import diff_gltf
-from keyframer.inspecting.motion_diff import SCALES, MotionDiff, NodeMotion, diff_motion
+from keyframer.inspecting.motion_diff import SCALE_TOLERANCE, MotionDiff, NodeMotion, diff_motion
 from keyframer.inspecting.record_diff import Change, Changes, FieldChange, diff_documents
 from keyframer.scene import Camera, Light, Material, Mesh, Node, Scene
 from keyframer.text import safe_text
@@ -197,7 +197,12 @@ class Comparison:
             for name in names:
                 yield ["motion", f"only in {side}", name, None, None, None, None, None]
         for node in self.moved:
-            limits = {"position": self.tolerance, "rotation": self.degrees, "scale": SCALES, "vertices": self.tolerance}
+            limits = {
+                "position": self.tolerance,
+                "rotation": self.degrees,
+                "scale": SCALE_TOLERANCE,
+                "vertices": self.tolerance,
+            }
             for quantity, limit in limits.items():
                 values = getattr(node, quantity)
                 if values is not None and values.max(initial=0.0) > limit:

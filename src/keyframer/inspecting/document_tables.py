@@ -69,8 +69,9 @@ def _overview(document: Document, size: int) -> Table:
     if document.trailing:
         table.add("bytes after the end", len(document.trailing))
     severities = Counter(issue.severity.label for issue in document.issues)
-    counts = ", ".join(f"{severities[label]} {label}" for label in ("error", "warning", "info") if severities[label])
-    table.add("issues", (counts or "none") + (" (and more)" if document.issues.truncated else ""))
+    counts = [counted(severities[label], label) for label in ("error", "warning") if severities[label]]
+    counts += [f"{severities['info']} info"] if severities["info"] else []
+    table.add("issues", (", ".join(counts) or "none") + (" (and more)" if document.issues.truncated else ""))
     return table
 
 

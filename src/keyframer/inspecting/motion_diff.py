@@ -25,7 +25,7 @@ from keyframer.posing.bounds_and_duration import clip_span, scene_size
 from keyframer.scene import Clip, Scene
 
 MOST_TIMES = 201
-SCALES = 1e-4
+SCALE_TOLERANCE = 1e-4
 """differences of scale below this are treated as equal"""
 MOST_VERTICES = 2_000_000
 """maximum number of vertices x times compared of one node; larger meshes are compared by their nodes only"""
@@ -54,7 +54,7 @@ class NodeMotion:
         return (
             far <= distance
             and float(self.rotation.max(initial=0.0)) <= degrees
-            and float(self.scale.max(initial=0.0)) <= SCALES
+            and float(self.scale.max(initial=0.0)) <= SCALE_TOLERANCE
             and not self.visible
         )
 
@@ -203,8 +203,8 @@ def _angles(a: Floats, lengths_a: Floats, b: Floats, lengths_b: Floats) -> Float
     if good.any():
         turn_a = quat.from_matrix3(_rigid(a[good] / lengths_a[good][:, None, :]))
         turn_b = quat.from_matrix3(_rigid(b[good] / lengths_b[good][:, None, :]))
-        way = quat.multiply(quat.conjugate(turn_a), turn_b)
-        half = np.arctan2(np.sqrt(np.sum(way[:, :3] ** 2, axis=1)), np.abs(way[:, 3]))
+        between = quat.multiply(quat.conjugate(turn_a), turn_b)
+        half = np.arctan2(np.sqrt(np.sum(between[:, :3] ** 2, axis=1)), np.abs(between[:, 3]))
         out[good] = np.degrees(2 * half)
     return out
 
@@ -232,7 +232,7 @@ def _vertices(
 
 
 def motion_panels(diff: MotionDiff, distance: float, degrees: float, most: int = 8) -> list[Panel]:
-    """Return panels of the largest differences over time: position and rotation."""
+    """Return panels of the largest differences of position, rotation and vertices over time."""
     worst = diff.changed(distance, degrees)[:most]
     times = diff.times
     span = (float(times[0]), float(times[-1]) if len(times) > 1 else float(times[0]) + 1)

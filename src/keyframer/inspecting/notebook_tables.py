@@ -29,7 +29,7 @@ def channel_html(channel: Channel) -> str:
 
 
 def clip_html(clip: Clip) -> str:
-    """Return a table with one line per channel."""
+    """Return a table of the kinds of tracks and the number of channels of each."""
     kinds = Counter(channel.track.kind for channel in clip.channels)
     rows = [(kind, str(count)) for kind, count in kinds.most_common(_ROWS)]
     return table_html(repr(clip), ("track", "channels"), rows)

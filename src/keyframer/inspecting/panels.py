@@ -170,9 +170,8 @@ def raw_panel(clip: Clip, raw: RawChannel) -> Panel:
     """Return the panel of a raw channel: numbers per frame with unknown meaning."""
     rows = np.asarray(raw.values, np.float64).reshape(len(raw.values), -1)
     times = np.arange(len(rows), dtype=np.float64)
-    panel = Panel(
-        f"{raw.name}: raw ({rows.shape[1]} floats per frame)", "frames", "as stored", (0.0, float(len(rows) or 1))
-    )
+    title = f"{raw.name}: raw ({counted(rows.shape[1], 'float')} per frame)"
+    panel = Panel(title, "frames", "as stored", (0.0, float(len(rows) or 1)))
     for number in range(min(rows.shape[1], MOST_COMPONENTS)):
         good = np.isfinite(rows[:, number])
         panel.curves.append(Curve(str(number), times[good], rows[good, number]))

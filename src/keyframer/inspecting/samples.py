@@ -187,7 +187,7 @@ class Sample:
 
 
 def blocks(nodes: Sequence[T], times: int) -> Iterator[Sequence[T]]:
-    """Yield the nodes in groups of at most 4,096 matrices at so many times, but at least one node."""
+    """Yield the nodes in groups: at most 4,096 matrices for this number of times, but at least one node."""
     size = max(_BLOCK // max(times, 1), 1)
     for start in range(0, len(nodes), size):
         yield nodes[start : start + size]

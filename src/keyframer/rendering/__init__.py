@@ -3,7 +3,7 @@
     keyframer.render(keyframer.load("scene.3ds")).save("scene.png")
 
     studio = Renderer(keyframer.load("scene.3ds"), Settings(width=256, height=256))
-    write = encode_still(studio.picture(studio.default_frame))
+    data = encode_still(studio.picture(studio.default_frame))
 
 A small rasteriser in numpy with a depth buffer; smooth or flat shading as in the file, with its images, and with its
 lights and camera or default ones. The same scene gives the same bytes with the same versions of numpy and Pillow.

@@ -17,8 +17,8 @@ from keyframer.scene import Mesh, NodeKind, Scene
 from keyframer.textures import TextureSource
 
 _KNOT = 0.12
-"""position of the thickest place along a stick"""
-_SHARP = np.array(
+"""position of the thickest place along a stick, as a fraction of its length"""
+_STICK_TRIANGLES = np.array(
     [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1], [5, 2, 1], [5, 3, 2], [5, 4, 3], [5, 1, 4]], np.int64
 )  # eight faces: both ends to the four corners of the thickest place
 
@@ -58,7 +58,7 @@ def stick_points(world: Floats, joined: Indices, alone: Indices) -> Floats:
 
 def stick_corners(count: int) -> Indices:
     """Return (8 count, 3) corners of the faces of sticks."""
-    return (np.arange(count)[:, None, None] * 6 + _SHARP).reshape(-1, 3)
+    return (np.arange(count)[:, None, None] * 6 + _STICK_TRIANGLES).reshape(-1, 3)
 
 
 def _solids(begin: Floats, end: Floats, thick: Floats, knot: float) -> Floats:
@@ -182,6 +182,7 @@ class DrawableScene:
         self.scene = scene
         self.surfaces = Surfaces(scene, source, lift_black)
         self.carriers = [n for n, node in enumerate(scene.nodes) if node.mesh is not None and _faces(scene, n)]
+        """nodes that have a mesh with faces"""
         counts = [_faces(scene, number) for number in self.carriers]
         spend("faces", sum(counts))
         self._sizes = [len(_mesh(scene, number).positions) for number in self.carriers]

@@ -13,7 +13,7 @@ from keyframer.rendering.viewpoint import View
 from keyframer.scene import Handedness, LightType
 
 MOST_LIGHTS = 64
-"""only the brightest lights are used"""
+"""maximum number of lights; the brightest are used"""
 _AMBIENT_OF_STUDIO = 0.30
 
 

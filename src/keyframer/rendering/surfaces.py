@@ -47,7 +47,7 @@ class MipMaps:
         level = np.clip(level, 0, len(self.levels) - 1)
         for number in np.unique(level).tolist():
             pixels = np.flatnonzero(level == number)
-            out[pixels] = _four(self.levels[number], u[pixels], v[pixels])
+            out[pixels] = _bilinear(self.levels[number], u[pixels], v[pixels])
         return out
 
 
@@ -58,7 +58,8 @@ def _halved(image: Singles) -> Singles:
     return np.asarray((rows[:, 0 : width - 1 : 2] + rows[:, 1:width:2]) / 2 if width > 1 else rows, np.float32)
 
 
-def _four(image: Singles, u: Singles, v: Singles) -> Singles:
+def _bilinear(image: Singles, u: Singles, v: Singles) -> Singles:
+    """Return (n, 4) colours, interpolated between the four nearest pixels."""
     height, width = image.shape[:2]
     x = (u - np.floor(u)) * width - np.float32(0.5)
     y = (v - np.floor(v)) * height - np.float32(0.5)
@@ -112,6 +113,7 @@ def _is_number(value: object) -> bool:
 PLAIN = (0.70, 0.71, 0.74)
 """colour of faces without a material, and of materials without a colour"""
 BLACK = 0.12
+"""darker surfaces become this bright if ``lift_black``"""
 STICK = (0.93, 0.62, 0.20)
 """colour of skeletons"""
 
@@ -131,7 +133,7 @@ class Layer:
     """whether the image repeats; otherwise its border continues"""
     negative: bool
     opaque: bool
-    """the alpha of the image does not count"""
+    """whether the alpha of the image is ignored"""
 
     def lookup(self, uv: Singles, level: Indices) -> tuple[Singles, Flags]:
         """Return (n, 4) colours, and where the image covers the surface."""
@@ -173,10 +175,10 @@ class Surfaces:
         self.base = [self._layer(material.maps.get("texture1")) for material in materials]
         self.second = [self._layer(material.maps.get("texture2")) for material in materials]
         self.alpha = [self._layer(material.maps.get("opacity")) for material in materials]
-        self.gltf_surface_of = [gltf_surface_of(material) for material in materials]
+        self.gltf_surfaces = [gltf_surface_of(material) for material in materials]
         self.shine = [self._layer(material.maps.get("self_illumination")) for material in materials]
-        self.glow[[look.emission is not None for look in self.gltf_surface_of]] = 0
-        self._emits = any(look.emission is not None for look in self.gltf_surface_of)
+        self.glow[[surface.emission is not None for surface in self.gltf_surfaces]] = 0
+        self._emits = any(surface.emission is not None for surface in self.gltf_surfaces)
         if lift_black:
             black = (self.diffuse.max(axis=1) < BLACK) & np.array([layer is None for layer in self.base])
             self.diffuse[black] = np.maximum(self.diffuse[black], np.float32(BLACK))
@@ -203,7 +205,7 @@ class Surfaces:
         if uv is None or not self.any_image:
             emitted = np.zeros((3, 1), np.float32)
             if self._emits:
-                emitted = np.array([look.emission or (0, 0, 0) for look in self.gltf_surface_of], np.float32).T[
+                emitted = np.array([surface.emission or (0, 0, 0) for surface in self.gltf_surfaces], np.float32).T[
                     :, material
                 ]
             return self.diffuse.T[:, material], alpha, self.glow[None, material], emitted
@@ -212,31 +214,31 @@ class Surfaces:
         emitted = np.zeros_like(glow)
         for number in np.unique(material).tolist():
             pixels = np.flatnonzero(material == number)
-            levels, look = level[pixels], self.gltf_surface_of[number]
+            levels, surface = level[pixels], self.gltf_surfaces[number]
             for layer, over in ((self.base[number], False), (self.second[number], True)):
                 if layer is None:
                     continue
-                layer_colors, inside = layer.lookup(uv[pixels], levels + _finer(layer))
+                layer_colors, inside = layer.lookup(uv[pixels], levels + _level_offset(layer))
                 share = np.where(inside, np.float32(layer.amount), 0)
                 if self._cut_out[number] and not over:
                     alpha[pixels] *= np.where(inside, layer_colors[:, 3], 0)
                 else:
                     share = share * layer_colors[:, 3]
-                shown = layer_colors[:, :3] * color[pixels] if look.tinted and not over else layer_colors[:, :3]
+                shown = layer_colors[:, :3] * color[pixels] if surface.tinted and not over else layer_colors[:, :3]
                 color[pixels] += (shown - color[pixels]) * share[:, None]
             covering = self.alpha[number]
             if covering is not None:
-                layer_colors, _ = covering.lookup(uv[pixels], levels + _finer(covering))
+                layer_colors, _ = covering.lookup(uv[pixels], levels + _level_offset(covering))
                 alpha[pixels] *= 1 - np.float32(covering.amount) * (1 - _grey(layer_colors))
-            if look.cutoff is not None:
-                alpha[pixels] = alpha[pixels] >= look.cutoff
+            if surface.cutoff is not None:
+                alpha[pixels] = alpha[pixels] >= surface.cutoff
             shining = self.shine[number]
             light = np.float32(1)
             if shining is not None:
-                layer_colors, inside = shining.lookup(uv[pixels], levels + _finer(shining))
+                layer_colors, inside = shining.lookup(uv[pixels], levels + _level_offset(shining))
                 light = layer_colors[:, :3] * (inside * np.float32(shining.amount))[:, None]
-            if look.emission is not None:
-                emitted[pixels] = light * np.array(look.emission, np.float32)
+            if surface.emission is not None:
+                emitted[pixels] = light * np.array(surface.emission, np.float32)
             elif shining is not None:
                 glow[pixels] = np.maximum(glow[pixels], light)
         return color.T, alpha, glow.T, emitted.T
@@ -276,7 +278,7 @@ def _uses_alpha(material: Material, base: Layer | None) -> bool:
     return texture.alpha_source or not texture.decal
 
 
-def _finer(layer: Layer) -> int:
+def _level_offset(layer: Layer) -> int:
     """Return the mip level offset: the size of the image, and how often it repeats per unit of texture coordinates."""
     m = layer.matrix
     tiles = math.sqrt(abs(float(m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0])))

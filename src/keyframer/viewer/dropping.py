@@ -108,7 +108,8 @@ class _Neighbours:
         }
 
     def find(self, wanted: str, by: DroppedFile) -> tuple[str, bytes] | None:
-        """Return a file by its name or that of an image it may have instead; never the requesting file."""
+        """Return name and content of a dropped file with this name, or of an image with a similar name; never the file
+        that refers to it."""
         parts = split_name(wanted).parts
         if not parts:
             return None

@@ -234,15 +234,15 @@ _PLAYED = ("color", "multiplier")
 
 
 def describe_lamps(
-    scene: Scene, clip: int, curves: ClipCurves | None, textures: TextureSource | None, heads: list[int]
+    scene: Scene, clip: int, curves: ClipCurves | None, textures: TextureSource | None, gltf_nodes: list[int]
 ) -> dict[str, Any]:
-    """Return the lights of one clip, by the index of their node in the model (``heads``), and the added studio light.
+    """Return the lights of one clip and the added studio light. ``gltf_nodes`` has the index of each node in the model.
 
     Lights are as in rendered pictures: colours as stored, attenuated only by ranges, plus as much studio light as a
     thumbnail needs. The page uses these instead of the lights of the glTF model.
     """
     studio = Renderer(scene, Settings(_PIXELS, _PIXELS), textures=textures)
-    theirs = of_file(studio.moment(studio.default_frame), 0)
+    file_lighting = of_file(studio.moment(studio.default_frame), 0)
     playing = {} if curves is None else _playing(scene, clip, curves)
     lamps = []
     for index, node in enumerate(scene.nodes):
@@ -252,16 +252,17 @@ def describe_lamps(
         ranges = [light.inner_range, light.outer_range] if light.attenuated else [None, None]
         lamps.append(
             {
-                "gltf": heads[index],
+                "gltf": gltf_nodes[index],
                 "on": light.on,
                 "color": [number(part) for part in light.color],
                 "multiplier": number(light.multiplier),
-                "ranges": [None if range_item is None else number(range_item) for range_item in ranges],
+                "ranges": [None if distance is None else number(distance) for distance in ranges],
                 "curves": playing.get(index, {}),
             }
         )
     fill, gain = studio.exposure()
-    return {"lamps": lamps, "ambient": [0, 0, 0] if theirs is None else theirs.ambient, "fill": fill, "gain": gain}
+    ambient = [0, 0, 0] if file_lighting is None else file_lighting.ambient
+    return {"lamps": lamps, "ambient": ambient, "fill": fill, "gain": gain}
 
 
 def _playing(scene: Scene, clip: int, curves: ClipCurves) -> dict[int, dict[str, object]]:

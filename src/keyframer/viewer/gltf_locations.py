@@ -73,7 +73,7 @@ def _text(layout: Layout) -> Iterator[Row]:
     for name, span in layout.text.entries("/").items():
         yield *span, f"/{name}", shown(str(name))
         value = layout.root.value.get(str(name))
-        is_path = name and "/" not in str(name)  # other names could be mistaken for something else
+        is_path = name and "/" not in str(name)  # an empty name or one with a slash would give an ambiguous path
         if is_path and type(value) is list and value and type(value[0]) is dict:
             yield from _listed(layout, "", str(name))
 
@@ -200,15 +200,15 @@ class GltfPlaces:
         times = self._layout.elements(item.value.get("input"))
         if not isinstance(part, Track) or not len(part.times) or not times:
             return
-        keys, held = len(part.times), len(times[0].starts)
+        keys, stored_keys = len(part.times), len(times[0].starts)
         cubic = item.value.get("interpolation") == "CUBICSPLINE"
         for stored in self._layout.elements(item.value.get("output")):
-            yield from _parts(stored, keys, len(stored.starts) // held, "value", cubic=cubic)
+            yield from _parts(stored, keys, len(stored.starts) // stored_keys, "value", cubic=cubic)
         for stored in times:
             yield from _parts(stored, keys, 1, "time", cubic=False)
 
     def _sampler(self, path: str) -> Item:
-        """Return the path ``/animations[1]/samplers[2]``."""
+        """Return the sampler at a path such as ``/animations[1]/samplers[2]``."""
         first, second = (int(step.split("]")[0]) for step in path.split("[")[1:])
         animations = self._layout.root.entries("animations")
         return Item(animations[first]["samplers"][second], path)

@@ -16,16 +16,16 @@ def images_from(source: TextureSource) -> ImageSource:
     again.
     """
     pictures = Pictures(source)
-    drawn: dict[bytes, bytes | Missing] = {}
+    encoded: dict[bytes, bytes | Missing] = {}
     """by the image file of the exporter: many materials may use one"""
 
     def image(material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
         picture = pictures(material, slot, map)
         if not isinstance(picture, Image):
             return picture
-        if picture.data not in drawn:
-            drawn[picture.data] = _reencoded(picture)
-        data = drawn[picture.data]
+        if picture.data not in encoded:
+            encoded[picture.data] = _reencoded(picture)
+        data = encoded[picture.data]
         if isinstance(data, Missing):
             return data
         return replace(picture, name=shown(picture.name), data=data, mime_type="image/png")

@@ -144,6 +144,7 @@ class Viewer:
             self._opening.release()
 
     def enter(self) -> bool:
+        """Count a new connection; returns False if there are too many."""
         return self._slots.acquire(blocking=False)
 
     def leave(self) -> None:
@@ -256,7 +257,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.command not in ("GET", "HEAD"):
             self.refuse(HTTPStatus.METHOD_NOT_ALLOWED, "GET and HEAD only", allow="GET, HEAD")
         elif self.headers.get_all("Content-Length", ["0"]) != ["0"] or self.headers.get_all("Transfer-Encoding"):
-            self.refuse(HTTPStatus.BAD_REQUEST, "a request has no body here")
+            self.refuse(HTTPStatus.BAD_REQUEST, "only POST requests have a body")
         else:
             viewer.answer(path, self)
         if self.command not in ("GET", "HEAD"):
@@ -289,7 +290,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Return the body of a request, read within one time limit; None if it was refused."""
         stated = self.headers.get_all("Content-Length") or []
         if self.headers.get_all("Transfer-Encoding") or len(stated) != 1 or not re.fullmatch("[0-9]{1,18}", stated[0]):
-            self.refuse(HTTPStatus.LENGTH_REQUIRED, "one Content-Length")
+            self.refuse(HTTPStatus.LENGTH_REQUIRED, "exactly one Content-Length is required")
             return None
         size = int(stated[0])
         if size > most:

@@ -18,6 +18,7 @@ from keyframer.wire.record_plan import FieldPlan
 from keyframer.wire.sink import Sink
 
 _FLOATS_OF_BITS = 4 * np.array([bin(bits).count("1") for bits in range(32)])
+"""bytes of the floats of a row, by the five flag bits that say which of them it has"""
 _SHAPE_SIZE = 20
 """bytes of tension, continuity, bias and two eases, if a row has all five or none"""
 

@@ -12,10 +12,11 @@ import numpy as np
 from keyframer.arrays import Floats
 from keyframer.curves import CurveBank, Interpolation, Track
 from keyframer.scene import Clip, RawChannel
+from keyframer.text import counted
 from keyframer.viewer.json_data import columns, numbers, table_of
 
 MOST_SAMPLES = 20_000
-"""maximum number of keys of which all are points of the line"""
+"""maximum number of keys that become points of a line; of more keys only this many are used"""
 FEW_SAMPLES = 2_000
 """maximum number of points of a line with several steps per segment"""
 PER_SEGMENT, FEWEST_PER_SEGMENT = 24, 6
@@ -92,6 +93,7 @@ class ClipCurves:
         return self._portion[number]
 
     def _of_one_family(self, members: list[int]) -> Iterator[dict[str, object]]:
+        """Yield all data of tracks that the curve bank can evaluate together."""
         tracks = [self._tracks[number] for number in members]
         lines = self._lines(tracks)
         keys = [np.where(np.isfinite(track.times), track.times, 0.0) for track in tracks]
@@ -150,7 +152,7 @@ def raw_curve(channel: RawChannel) -> dict[str, object]:
     return {
         "components": [str(index) for index in range(len(lines))],
         "unit": "",
-        "note": f"{rows.shape[1]} columns" + (f", {MOST_LINES} drawn" if len(lines) < rows.shape[1] else ""),
+        "note": counted(rows.shape[1], "column") + (f", {MOST_LINES} drawn" if len(lines) < rows.shape[1] else ""),
         "form": "none",
         "keys": {"times": times, "values": lines, "shown": lines},
         "curve": {"times": times, "values": lines},

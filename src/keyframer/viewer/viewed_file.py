@@ -76,7 +76,7 @@ class ViewedFile:
         """by index of the clip"""
         self._budget = budget or Budget()
         """budget of everything that is computed once; a track is computed for each request, with at most
-        `curves.MOST_SAMPLES`
+        `track_curves.MOST_SAMPLES`
         """
 
     @cached_property
@@ -154,12 +154,12 @@ class ViewedFile:
             if scene is None or not (0 <= number < self.clip_count or number == 0):
                 return None
             curves = self._curves(number) if self.clip_count else None
-            heads = [node_number(scene, index) for index in range(len(scene.nodes))]
-            return to_json(describe_lamps(scene, number, curves, self.loaded.textures, heads))
+            gltf_nodes = [node_number(scene, index) for index in range(len(scene.nodes))]
+            return to_json(describe_lamps(scene, number, curves, self.loaded.textures, gltf_nodes))
 
     @property
     def lamps_count(self) -> int:
-        """Number of clips with lights; the page does not request lights without any."""
+        """Number of clips whose lights the page can request; 0 if the scene has no lights."""
         scene = self.loaded.scene
         return max(1, self.clip_count) if scene is not None and scene.lights else 0
 
@@ -186,15 +186,15 @@ class ViewedFile:
         with self._lock:
             if not 0 <= number < self.track_count:
                 return None
-            place = 0
-            while number >= _tracks_of(self._clips[place]):
-                number -= _tracks_of(self._clips[place])
-                place += 1
-            clip = self._clips[place]
+            clip_index = 0
+            while number >= _tracks_of(self._clips[clip_index]):
+                number -= _tracks_of(self._clips[clip_index])
+                clip_index += 1
+            clip = self._clips[clip_index]
             if number >= len(clip.channels):
                 raw = clip.raw_channels[number - len(clip.channels)]
                 return to_json({**raw_curve(raw), **self._key_places(raw)})
-            return to_json({**self._curves(place).curve(number), **self._key_places(clip.channels[number])})
+            return to_json({**self._curves(clip_index).curve(number), **self._key_places(clip.channels[number])})
 
     def _curves(self, number: int) -> ClipCurves:
         """Return the compiled tracks of a clip."""

@@ -86,7 +86,7 @@ export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], {
   store.on(["clip"], () => void light());
   const wire = toggle("Wire", "Wireframe (W)", false, (on) => stage?.setWireframe(on));
   const edges = toggle("Edges", "Edges marked as visible in the file (E)", false, (on) => void stage?.setEdges(on));
-  const bones = toggle("Bones", "Nodes as sticks (B)", false, (on) => stage?.setBones(on));
+  const bones = toggle("Bones", "Show nodes as sticks (B)", false, (on) => stage?.setBones(on));
   const grid = toggle("Grid", "Grid (G)", true, (on) => stage?.setGrid(on));
   wire.id = "wire";
   edges.id = "edges";
@@ -94,7 +94,7 @@ export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], {
   grid.id = "grid";
   const frame = el("button", { type: "button", title: "Show everything (A)", onclick: () => stage?.frameAll(), id: "all" }, "Fit");
   const selected = el(
-    "button", { type: "button", title: "Centre the selection (F)", onclick: () => stage?.frameSelected(), id: "turn-to" }, "Turn to",
+    "button", { type: "button", title: "Centre the selection (F)", onclick: () => stage?.frameSelected(), id: "turn-to" }, "Centre",
   );
   const saving = menu("Save", "save", [
     ...(stage ? [{ id: "save-picture", label: "Picture (PNG)", act: () => save("picture") }] : []),

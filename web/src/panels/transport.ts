@@ -92,7 +92,7 @@ export function transport(store: Store, choose: (clip: number) => void): HTMLEle
   });
   store.on(["frame", "playing", "loop", "info"], show);
   return el(
-    "div", { class: "transport", role: "group", "aria-label": "Playing" },
+    "div", { class: "transport", role: "group", "aria-label": "Playback" },
     button("|◂", "To the start (Home)", () => edge("start")),
     button("◆◂", "Previous key (,)", () => stepKey(store, -1)),
     playing,

@@ -35,6 +35,6 @@ export async function unpackedNumbers(value: Packed | number[]): Promise<ArrayLi
     case "<i4": return new Int32Array(bytes);
     case "<i8": return Array.from(new BigInt64Array(bytes), Number);
     case "<u8": return Array.from(new BigUint64Array(bytes), Number);
-    default: throw new Error(`numbers of type ${value.dtype}`);
+    default: throw new Error(`unknown number type ${value.dtype}`);
   }
 }

@@ -30,11 +30,11 @@ class JobInput:
         self.outputs = outputs
         self.options = job.options
         source = job.source
-        self._is_remote = storage.is_url(source) or storage.split_member(source) is not None
+        has_no_path = storage.is_url(source) or storage.split_member(source) is not None
         self.opened = OpenedFile(
             storage.read(source, job.occurrence),
             name=source,
-            path=None if self._is_remote else source,
+            path=None if has_no_path else source,
             format=self.options.get("from"),
             options=self.options.get("scene"),
         )
@@ -112,5 +112,5 @@ def named_files(data: bytes) -> list[str]:
     """Return the paths of the files that a glTF file names, without those outside its folder, which are never read."""
     text = data[_HEAD : _HEAD + int.from_bytes(data[12:16], "little")] if data[:4] == b"glTF" else data
     names = dict.fromkeys(unquote(uri.decode("utf-8", "replace")) for uri in _URI.findall(text))
-    apart = [split_name(name) for name in names]
-    return ["/".join(name.parts) for name in apart if name.parts and name.refusal is None]
+    split_names = [split_name(name) for name in names]
+    return ["/".join(name.parts) for name in split_names if name.parts and name.refusal is None]
