@@ -135,10 +135,10 @@ class TestBatch:
 
         assert "1 done, 2 failed" in convert()
         before |= set(options_of_rows().values())
-        assert "2 done, 1 of them with issues, 1 failed, 1 of these by" in convert("--salvage")
+        assert "2 done, 1 of them with issues, 1 failed, 1 already finished by" in convert("--salvage")
         assert [name for name, given in options_of_rows().items() if given not in before] == ["cut.3ds", "rubbish.3ds"]
-        assert "3 of these by an earlier" in convert("--salvage")
-        assert "2 of these by an earlier" in convert("--salvage", "--retry-failed")
+        assert "3 already finished by an earlier" in convert("--salvage")
+        assert "2 already finished by an earlier" in convert("--salvage", "--retry-failed")
 
 
 def test_formats_names_everything_that_can_be_written(run: Run, tmp_path: Path) -> None:

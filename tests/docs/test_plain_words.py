@@ -16,6 +16,7 @@ PAGES = sorted((ROOT / "docs").rglob("*.md")) + [
     ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
 ]
 VIEWER = sorted((ROOT / "web" / "src").rglob("*.ts"))
+SCHEMAS = sorted((ROOT / "docs" / "schemas").glob("*.json"))
 
 PHRASES = {
     r"numbers? that (is|are) none": "non-finite number",
@@ -40,6 +41,7 @@ PHRASES = {
     r"looked into": "kept as bytes",
     r"that is no (number|file|node|image|track|clip|name|scene)\b": "not a …",
     r"\b(no|of) somebody\b|\bnobody'?s?\b": "name who, or use the passive",
+    r"none of ours|could not be done|\btext twin": "unknown, could not be processed, text form",
     r"\bnursery\b": "fork server",
     r"looking nodes?\b|what looks at": "aimed node",
     r"there is no place for|has no place in": "cannot be stored, would be lost",
@@ -119,7 +121,7 @@ def lines_with(pattern: re.Pattern[str], paths: Iterable[Path]) -> list[str]:
 
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_no_banned_phrase(phrase: str) -> None:
-    lines = lines_with(re.compile(phrase, re.IGNORECASE), (*SOURCES, *PAGES, *VIEWER))
+    lines = lines_with(re.compile(phrase, re.IGNORECASE), (*SOURCES, *PAGES, *VIEWER, *SCHEMAS))
     assert not lines, f"write {PHRASES[phrase]!r} instead:\n" + "\n".join(lines)
 
 
