@@ -99,7 +99,7 @@ def absolute_rotations(columns: KeyColumns, form: RotationForm) -> tuple[Floats,
     one before.
     """
     if form in _AXIS_ANGLE:
-        turns = quat.half_turn(columns.values[:, :3], columns.values[:, 3])
+        turns = quat.half_angle_vector(columns.values[:, :3], columns.values[:, 3])
         keys = quat.exp(turns)
     else:
         keys = quat.normalise(columns.values)
@@ -119,7 +119,7 @@ def absolute_rotations(columns: KeyColumns, form: RotationForm) -> tuple[Floats,
 def single_rotations(values: Floats, form: RotationForm) -> Floats:
     """Return rotation_xyzw (n, 4) of n tracks of one key each (n, 4), as `absolute_rotations` does for first keys."""
     if form in _AXIS_ANGLE:
-        keys = quat.exp(quat.half_turn(values[:, :3], values[:, 3]))
+        keys = quat.exp(quat.half_angle_vector(values[:, :3], values[:, 3]))
         return quat.normalise(keys) if form in _RELATIVE else keys
     keys = quat.normalise(values)
     return quat.normalise(quat.exp(quat.log(keys))) if form in _RELATIVE else keys

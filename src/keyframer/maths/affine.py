@@ -1,7 +1,7 @@
 """4x4 affine matrices for column vectors: compose, decompose, invert, apply, look at.
 
-A matrix maps a point as m @ (x, y, z, 1); `multiply(parent, child)` is the child seen from outside the
-parent.
+A matrix maps a point as m @ (x, y, z, 1). If `child` maps to the space of its parent and `parent` to the world,
+`multiply(parent, child)` maps from the child to the world.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def compose(
     scale: ArrayLike,
     scale_axes_xyzw: ArrayLike | None = None,
 ) -> Floats:
-    """Return T · R · S; with scale axes Q the scale acts along rotated axes, S = Q diag(s) Q^-1."""
+    """Return the matrices T · R · S; with scale axes Q the scale acts along rotated axes, S = Q diag(s) Q^-1."""
     t = np.asarray(translation, dtype=np.float64)
     s = np.asarray(scale, dtype=np.float64)
     q = np.asarray(rotation_xyzw, dtype=np.float64)
@@ -47,16 +47,18 @@ def decompose(matrix: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """
     m = np.asarray(matrix, dtype=np.float64)
     a, b, c = m[..., :3, 0], m[..., :3, 1], m[..., :3, 2]
-    x = _first_direction(a, np.cross(b, c), _across(b), _across(c), np.array((1.0, 0.0, 0.0)))
-    upright = b - _dot(b, x) * x
-    upright = np.where(_norm(upright) <= 1e-12 * _norm(b), 0.0, upright)  # b along x: only rounding is left
-    y = _first_direction(upright, np.cross(c, x), _across(x))
+    x = _first_direction(a, np.cross(b, c), _perpendicular(b), _perpendicular(c), np.array((1.0, 0.0, 0.0)))
+    across_x = b - _dot(b, x) * x
+    across_x = np.where(
+        _norm(across_x) <= 1e-12 * _norm(b), 0.0, across_x
+    )  # b parallel to x: only rounding errors left
+    y = _first_direction(across_x, np.cross(c, x), _perpendicular(x))
     z = np.cross(x, y)
     z_length = _dot(c, z)
-    mirrored = z_length < 0  # negate x and z together: y = z × x keeps its side
+    mirrored = z_length < 0  # x and z are negated together, so that y = z × x stays the same
     sign = np.where(mirrored, -1.0, 1.0)
     rotation = np.stack([x * sign, y, z * sign], axis=-1)
-    scale = np.concatenate([_norm(a) * sign, _norm(upright), np.abs(z_length)], axis=-1)
+    scale = np.concatenate([_norm(a) * sign, _norm(across_x), np.abs(z_length)], axis=-1)
     return m[..., :3, 3].copy(), quat.from_matrix3(rotation), scale
 
 
@@ -70,20 +72,20 @@ def decompose_sheared(matrix: ArrayLike) -> tuple[Floats, Floats, Floats, Floats
     left, scale, right = np.linalg.svd(m[..., :3, :3])
     axes = np.swapaxes(right, -1, -2)
     rotation = left @ right
-    mirrored = np.where(np.linalg.det(rotation) < 0, -1.0, 1.0)
-    handed = np.where(np.linalg.det(axes) < 0, -1.0, 1.0)
+    sign = np.where(np.linalg.det(rotation) < 0, -1.0, 1.0)  # -1 for a mirrored matrix
+    axes_sign = np.where(np.linalg.det(axes) < 0, -1.0, 1.0)
     return (
         m[..., :3, 3].copy(),
-        quat.from_matrix3(rotation * mirrored[..., None, None]),
-        scale * mirrored[..., None],
-        quat.from_matrix3(axes * handed[..., None, None]),
+        quat.from_matrix3(rotation * sign[..., None, None]),
+        scale * sign[..., None],
+        quat.from_matrix3(axes * axes_sign[..., None, None]),
     )
 
 
 def decompose_with_axes(
     matrix: ArrayLike, rounding: float = 1e-6, smallest: float = 0.0
 ) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.bool_]]:
-    """Return translation, rotation_xyzw, scale and scale_axes_xyzw, and whether (...,) the scale axes are needed.
+    """Return translation, rotation_xyzw, scale, scale_axes_xyzw, and which matrices (...,) need scale axes.
 
     The result is that of `decompose`, with identity axes, or that of `decompose_sheared` if the matrix has shear.
     Deviations below `rounding` times the largest number of the matrix (at least `smallest`) are not treated as shear.
@@ -146,12 +148,12 @@ def look_at(
     target) the camera looks along -`up`, as if from above.
     """
     eye = np.asarray(position, dtype=np.float64)
-    above, spare = np.asarray(up, dtype=np.float64), np.asarray(fallback_up, dtype=np.float64)
-    back = _first_direction(eye - np.asarray(target, dtype=np.float64), above)
-    across = np.cross(above, back)
+    main_up, other_up = np.asarray(up, dtype=np.float64), np.asarray(fallback_up, dtype=np.float64)
+    back = _first_direction(eye - np.asarray(target, dtype=np.float64), main_up)
+    across = np.cross(main_up, back)
     # 1e-9 of the lengths involved: closer to parallel than float32 positions can express
-    parallel = _norm(across) <= 1e-9 * _norm(above)
-    right = _first_direction(np.where(parallel, np.cross(spare, back), across), _across(back))
+    parallel = _norm(across) <= 1e-9 * _norm(main_up)
+    right = _first_direction(np.where(parallel, np.cross(other_up, back), across), _perpendicular(back))
     top = np.cross(back, right)
     angle = np.asarray(roll, dtype=np.float64)[..., None]
     cosine, sine = np.cos(angle), np.sin(angle)
@@ -180,7 +182,7 @@ def _first_direction(*candidates: Floats) -> Floats:
     return np.asarray(chosen / _norm(chosen))
 
 
-def _across(v: Floats) -> Floats:
-    """Return a perpendicular vector, from the coordinate axis farthest from this one; zero for zero."""
+def _perpendicular(v: Floats) -> Floats:
+    """Return a vector perpendicular to v, across the coordinate axis that v is farthest from; zero if v is zero."""
     axis = np.eye(3)[np.argmin(np.abs(v), axis=-1)]
     return np.asarray(np.cross(v, axis))

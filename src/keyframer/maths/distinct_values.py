@@ -12,9 +12,10 @@ SPARSE = 8
 """largest ratio of table length to number of keys; above it sorting is faster"""
 
 
-def dense(keys: Indices) -> tuple[Indices, int, Indices]:
-    """Return the rank of each non-negative key, the number of distinct keys, and for each the position of one key with
-    it.
+def dense_ranks(keys: Indices) -> tuple[Indices, int, Indices]:
+    """Return the rank of each key among the distinct keys, their number, and a position at which each of them occurs.
+
+    Keys are not negative.
     """
     if not len(keys):
         return np.empty(0, np.int64), 0, np.empty(0, np.int64)
@@ -64,10 +65,10 @@ def distinct(values: Indices) -> tuple[Indices, Indices]:
 
 
 def distinct_rows(rows: Singles) -> tuple[Indices, Indices]:
-    """Return the index of the first of each distinct row (compared bit by bit), and for each row the index of its kind.
+    """Return the index of the first occurrence of each distinct row, and for each row its number among these.
 
-    Rows are compared by a checksum of their bits, which is ten times faster than sorting them; if two different rows
-    have the same checksum, they are sorted.
+    Rows are equal if all bits are. They are compared by a checksum, which is ten times faster than sorting; if two
+    different rows have the same checksum, all rows are sorted.
     """
     bits = np.ascontiguousarray(rows).view(np.uint32)
     factors = np.random.default_rng(len(bits)).integers(1, 1 << 63, bits.shape[1], np.uint64) * np.uint64(2)

@@ -13,8 +13,8 @@ from . import quat
 
 Floats = NDArray[np.float64]
 
-# Below this cosine (or sine) of the middle angle the outer two rotate about the same line; the last is then set to
-# zero.
+# Gimbal lock: below this cosine (or sine) of the middle angle the outer two rotate about the same line. The last angle
+# is then set to zero.
 _LOCKED = 1e-9
 
 

@@ -23,7 +23,7 @@ def multiply(a_xyzw: ArrayLike, b_xyzw: ArrayLike) -> Floats:
     ax, ay, az, aw = _parts(a)
     bx, by, bz, bw = _parts(b)
     columns = np.empty((4, *(a.shape if a.shape == b.shape else np.broadcast_shapes(a.shape, b.shape))[:-1]))
-    out = columns.transpose(*range(1, columns.ndim), 0)  # `np.moveaxis`, which takes longer than a product of few
+    out = columns.transpose(*range(1, columns.ndim), 0)  # a faster `np.moveaxis`
     out[..., 0] = aw * bx + ax * bw + ay * bz - az * by
     out[..., 1] = aw * by - ax * bz + ay * bw + az * bx
     out[..., 2] = aw * bz + ax * by - ay * bx + az * bw
@@ -46,9 +46,9 @@ def normalise(rotation_xyzw: ArrayLike) -> Floats:
     return np.where(usable, q / np.where(usable, length, 1.0), IDENTITY_XYZW)
 
 
-def exp(half_turns: ArrayLike) -> Floats:
+def exp(half_angle_vectors: ArrayLike) -> Floats:
     """Return the quaternion that rotates by 2|v| about v, for vectors v of three components."""
-    v = _floats(half_turns)
+    v = _floats(half_angle_vectors)
     angle = length_of(v)
     turning = angle > 0
     factor = np.where(turning, np.sin(angle) / np.where(turning, angle, 1.0), 1.0)
@@ -60,7 +60,7 @@ def exp(half_turns: ArrayLike) -> Floats:
 
 
 def log(rotation_xyzw: ArrayLike) -> Floats:
-    """Return the half-angle vector of a unit quaternion, its length in 0..pi; -1 has no axis and gives zero."""
+    """Return the half-angle vector of a unit quaternion, of length 0..pi; zero for (0, 0, 0, -1), which has no axis."""
     q = _floats(rotation_xyzw)
     v = q[..., :3]
     length = length_of(v)
@@ -72,10 +72,10 @@ def log(rotation_xyzw: ArrayLike) -> Floats:
 
 def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
     """Return the rotation by `angle` about `axis`, which may have any length; a zero axis gives the identity."""
-    return exp(half_turn(axis, angle))
+    return exp(half_angle_vector(axis, angle))
 
 
-def half_turn(axis: ArrayLike, angle: ArrayLike) -> Floats:
+def half_angle_vector(axis: ArrayLike, angle: ArrayLike) -> Floats:
     """Return half the angle times the unit axis: the logarithm of `from_axis_angle`, also for angles above 360
     degrees."""
     v, angles = _floats(axis), _floats(angle)
@@ -103,8 +103,9 @@ def to_matrix3(rotation_xyzw: ArrayLike) -> Floats:
 
 
 def write_matrix3(rotation_xyzw: Floats, scale: Floats | None, out: Floats) -> None:
-    """Write R . S into the upper left of matrices (..., 3 or 4, 3 or 4), entry by entry: numpy is slow on axes of
-    length 3. S has the scale (..., 3) on its diagonal.
+    """Write R · S into the upper left of matrices (..., 3 or 4, 3 or 4). S has the scale (..., 3) on its diagonal.
+
+    Entries are written one by one, because numpy is slow on axes of length 3.
     """
     x, y, z, w = _parts(rotation_xyzw)
     x2, y2, z2 = x + x, y + y, z + z
@@ -147,10 +148,10 @@ def slerp(a_xyzw: ArrayLike, b_xyzw: ArrayLike, u: ArrayLike, shortest: bool = T
     With `shortest` the nearer of b and -b is used; without it b itself, which may be up to a full turn away.
     """
     a, b = _floats(a_xyzw), _floats(b_xyzw)
-    way = multiply(conjugate(a), b)
+    relative = multiply(conjugate(a), b)
     if shortest:
-        way = np.where(way[..., 3:] < 0, -way, way)
-    return multiply(a, exp(log(way) * _floats(u)[..., None]))
+        relative = np.where(relative[..., 3:] < 0, -relative, relative)
+    return multiply(a, exp(log(relative) * _floats(u)[..., None]))
 
 
 def rotate(rotation_xyzw: ArrayLike, vectors: ArrayLike) -> Floats:

@@ -1,7 +1,7 @@
 """Smoothing groups: which corners of faces share a normal.
 
-At a shared vertex, faces whose masks have a bit in common are smooth, also indirectly through other faces there; mask 0
-is flat.
+Faces at a vertex share its normal if their masks have a bit in common, also indirectly through other faces at this
+vertex. Faces with mask 0 share no normals (they are flat).
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from keyframer.arrays import Array, Flags, Indices
-from keyframer.maths.distinct_values import dense, distinct, joined, starts
+from keyframer.maths.distinct_values import dense_ranks, distinct, joined, starts
 
 
 def smooth_clusters(corners: Indices, masks: Array | None, vertices: int, smooth: bool) -> tuple[Indices, int]:
     """Return for each of 3 F corners the index of its normal, and the number of normals.
 
-    ``smooth`` applies to meshes without masks.
+    ``smooth``: whether a mesh without masks shares all normals.
     """
     if not len(corners):
         return np.empty(0, np.int64), vertices
@@ -41,59 +41,60 @@ def clusters_of_meshes(
     vertices of all meshes; each mesh has at least one face.
     """
     corner_counts = 3 * face_counts
-    plain = [
+    face_masks = [
         np.full(count, smooth, np.int64) if mask is None else mask
         for mask, count in zip(masks, face_counts, strict=True)
     ]
-    bits = joined(plain).astype(np.int64) & 0xFFFFFFFF
+    bits = joined(face_masks).astype(np.int64) & 0xFFFFFFFF
     begins = starts(face_counts)
     low, high = np.minimum.reduceat(bits, begins), np.maximum.reduceat(bits, begins)
-    flat = high == 0
+    flat = high == 0  # meshes without shared normals
     if flat.all():
         return np.arange(len(vertex)), corner_counts
-    whole = (low == high) & ~flat
-    if whole.all():
+    all_smooth = (low == high) & ~flat  # meshes with one normal for each vertex
+    if all_smooth.all():
         return vertex, vertex_counts
-    mixed = ~(flat | whole)
+    mixed = ~(flat | all_smooth)
     if low.min() > 0 and mixed.all():  # every face has a mask, and every mesh several
-        shared, _ = _joined(vertex, bits)
+        shared, _ = _clusters(vertex, bits)
         ends = np.maximum.reduceat(shared, starts(corner_counts)) + 1
         ends[1:] -= ends[:-1].copy()
         return shared, ends
-    counts = np.where(whole, vertex_counts, corner_counts)
+    counts = np.where(all_smooth, vertex_counts, corner_counts)
     owner = np.repeat(np.arange(len(counts)), corner_counts)
     smooth_faces = np.repeat(mixed, face_counts) & (bits != 0)
-    rounded = np.repeat(smooth_faces, 3)
-    shared, _ = _joined(vertex[rounded], bits[smooth_faces])
+    smooth_corners = np.repeat(smooth_faces, 3)
+    shared, _ = _clusters(vertex[smooth_corners], bits[smooth_faces])
     ends = np.zeros(len(counts), np.int64)
-    np.maximum.at(ends, owner[rounded], shared + 1)  # end of the normals of each mesh
+    np.maximum.at(ends, owner[smooth_corners], shared + 1)  # end of the normals of each mesh
     ends = np.maximum.accumulate(ends)
     smoothed = np.diff(ends, prepend=0)
-    sharp_counts = np.bincount(owner[~rounded], minlength=len(counts))
+    sharp_counts = np.bincount(owner[~smooth_corners], minlength=len(counts))
     counts[mixed] = (smoothed + sharp_counts)[mixed]
     first = starts(counts)
     clusters = np.where(
-        whole[owner],
+        all_smooth[owner],
         vertex + (first - starts(vertex_counts))[owner],
         np.arange(len(vertex)) + (first - starts(corner_counts))[owner],
     )
-    clusters[rounded] = shared + (first - ends + smoothed)[owner[rounded]]
-    sharp = mixed[owner] & ~rounded
+    clusters[smooth_corners] = shared + (first - ends + smoothed)[owner[smooth_corners]]
+    sharp = mixed[owner] & ~smooth_corners
     place = np.arange(np.count_nonzero(sharp)) - starts(np.where(mixed, sharp_counts, 0))[owner[sharp]]
     clusters[sharp] = place + (first + smoothed)[owner[sharp]]
     return clusters, counts
 
 
-def _joined(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
-    """Return clusters of 3 F corners of faces with masks, none of them 0."""
+def _clusters(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
+    """Return the cluster of each of 3 F corners, and the number of clusters; no mask of a face is 0."""
     kinds, kind = distinct(mask)
     if len(kinds) == 1:
-        return dense(vertex)[:2]
-    pair, count, pick = dense(vertex * len(kinds) + np.repeat(kind, 3))  # a vertex and a mask, in order of vertices
+        return dense_ranks(vertex)[:2]
+    # pairs of a vertex and a mask, in the order of vertices
+    pair, count, pick = dense_ranks(vertex * len(kinds) + np.repeat(kind, 3))
     owner, reach = vertex.take(pick), mask.take(pick // 3)
     new = _changes(owner)
     begins = np.flatnonzero(new)
-    bits = _joining(kinds.tolist())
+    bits = _shared_bits(kinds.tolist())
     if len(begins) == count or not bits:
         return pair, count
     every = np.bitwise_or.reduceat(reach, begins)
@@ -102,7 +103,7 @@ def _joined(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
     group = np.cumsum(new) - 1
     if undecided.any():
         members = undecided.take(group)
-        reach[members] = _reached(owner[members], reach[members], bits)
+        reach[members] = _connected_masks(owner[members], reach[members], bits)
     reach = np.where(common.take(group), every.take(group), reach)
     order = np.lexsort((reach, owner))
     fresh = _changes(owner.take(order)) | _changes(reach.take(order))
@@ -111,7 +112,7 @@ def _joined(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
     return cluster.take(pair), int(np.count_nonzero(fresh))
 
 
-def _reached(owner: Indices, reach: Indices, bits: list[int]) -> Indices:
+def _connected_masks(owner: Indices, reach: Indices, bits: list[int]) -> Indices:
     """Return for each mask the union of the masks connected to it at its vertex.
 
     The union grows until nothing changes: at most as often as there are masks at a vertex.
@@ -136,7 +137,7 @@ def _changes(values: Indices) -> Flags:
     return changes
 
 
-def _joining(masks: list[int]) -> list[int]:
+def _shared_bits(masks: list[int]) -> list[int]:
     """Return the bits that occur in more than one of these masks: only these can join two of them."""
     once = twice = 0
     for mask in masks:

@@ -56,7 +56,7 @@ class Dialect(Style):
 
     @property
     def header(self) -> struct.Struct:
-        """Return the header of a chunk: id and size, id only, or nothing."""
+        """Return the struct of a chunk header: id and size, id only, or nothing."""
         return _header(self.order, self.id_size, self.length_size)
 
     def row_sizes(self, flags: int) -> tuple[int, int, int]:
@@ -103,7 +103,7 @@ OPTION_SETS: tuple[frozenset[str], ...] = tuple(
 )
 """all combinations of options, fewest first"""
 
-_FRAMES: tuple[tuple[Literal[0, 1, 2, 4], Literal[0, 2, 4], bool], ...] = (
+_CHUNK_HEADERS: tuple[tuple[Literal[0, 1, 2, 4], Literal[0, 2, 4], bool], ...] = (
     *((2, 4, True), (2, 4, False), (4, 4, True), (4, 4, False), (1, 4, True), (1, 4, False)),
     *((2, 2, True), (2, 2, False), (4, 2, True), (4, 2, False)),
     *((1, 0, True), (2, 0, True), (4, 0, True), (0, 0, True)),
@@ -114,7 +114,7 @@ _FRAMES: tuple[tuple[Literal[0, 1, 2, 4], Literal[0, 2, 4], bool], ...] = (
 FRAMINGS: tuple[tuple[Dialect, ...], ...] = tuple(
     tuple(Dialect(big_endian, text, id_size, length_size, counts) for text in TEXT_KINDS)
     for big_endian in (False, True)
-    for id_size, length_size, counts in _FRAMES
+    for id_size, length_size, counts in _CHUNK_HEADERS
 )
 """every dialect without options, grouped by everything but the kind of text"""
 

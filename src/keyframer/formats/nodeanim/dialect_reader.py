@@ -47,7 +47,7 @@ class Reader:
         self.counts: dict[int, int] = {}
         self.records = 0
         self.node_count: int | None = None
-        """number in chunk 1; None until it was read"""
+        """number of nodes in chunk 1; None until it is read"""
         self.node_count_at = 0
         self.too_early: int | None = None
         """offset of a chunk 2 that comes before chunk 1"""
@@ -77,8 +77,8 @@ class Reader:
         window = Cursor(self.data, pos + header_size, size, self._place(Header.ID), self.limits)
         self.document.records.append(self._read_header(window, pos))
         at = window.pos
-        behind = self.data[at : at + header_size]
-        if self.dialect.id_size and behind != self.dialect.header.pack(Animations.ID):
+        next_header = self.data[at : at + header_size]
+        if self.dialect.id_size and next_header != self.dialect.header.pack(Animations.ID):
             return at
         window = Cursor(self.data, at + header_size, size, self._place(Animations.ID), self.limits)
         self.document.records.append(self._read_nodes(window, at))
@@ -194,7 +194,7 @@ class Reader:
             nodes.append(node)
         else:
             if wanted is not None and len(nodes) < wanted:
-                self._add_too_many(wanted, len(nodes), window.end - begin, plan.minimum)
+                self._report_missing_nodes(wanted, len(nodes), window.end - begin, plan.minimum)
         window.place = place
         if wanted is not None and wanted < 0:
             animations.tail = window.rest()
@@ -203,7 +203,7 @@ class Reader:
         animations.nodes_read = len(nodes)
         return animations
 
-    def _add_too_many(self, count: int, available: int, left: int, size: int) -> None:
+    def _report_missing_nodes(self, count: int, available: int, left: int, size: int) -> None:
         self.issues.add(
             STRUCT_COUNT_EXCEEDS_DATA,
             "/header/node_count",

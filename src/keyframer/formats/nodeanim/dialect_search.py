@@ -38,10 +38,10 @@ class Finding:
 def search(data: bytes) -> Finding | None:
     """Return the dialect that fits, else the one that matches furthest; None if the bytes cannot be this format."""
     seen: list[Walk] = []
-    for place in (from_start, behind_other_chunks, behind_prefix):
-        if place is behind_prefix and any(map(_begins_well, seen)):
+    for attempt in (from_start, after_other_chunks, after_prefix):
+        if attempt is after_prefix and any(map(_begins_well, seen)):
             break  # chunk 1 is at the beginning: the rest is damaged, not a file after a prefix
-        candidates = list(place(data, len(data)))
+        candidates = list(attempt(data, len(data)))
         exact = [walk for walk in candidates if walk.matched is MatchedPart.END]
         if exact:
             return _best_exact(exact)
@@ -50,7 +50,7 @@ def search(data: bytes) -> Finding | None:
 
 
 def from_start(data: bytes, size: int) -> list[Walk]:
-    """Try every dialect with chunk 1 at the beginning; the result for a small file is cached for the reader."""
+    """Return a walk for each dialect with chunk 1 at the beginning; those of a small file are cached for the reader."""
     return _last_from_start(data, size) if size <= _REMEMBERED else _last_from_start.__wrapped__(data, size)
 
 
@@ -59,15 +59,15 @@ def _last_from_start(data: bytes, size: int) -> list[Walk]:
     return [walk for chunk_1, framing in _BY_ID if data.startswith(chunk_1) for walk in walks(data, size, 0, framing)]
 
 
-def behind_other_chunks(data: bytes, size: int) -> Iterator[Walk]:
-    """Try chunks of other ids before chunk 1: possible only if chunks have sizes."""
+def after_other_chunks(data: bytes, size: int) -> Iterator[Walk]:
+    """Yield a walk for each dialect with other chunks before chunk 1, which is possible only if chunks have sizes."""
     for framing in FRAMINGS:
         if framing[0].has_sizes:
             yield from walks(data, size, 0, framing, leading=True)
 
 
-def behind_prefix(data: bytes, size: int, *, bare: bool = True) -> Iterator[Walk]:
-    """Try a prefix of other bytes: only at offsets that look like chunk 1, and only perfect matches.
+def after_prefix(data: bytes, size: int, *, bare: bool = True) -> Iterator[Walk]:
+    """Yield the perfect matches with other bytes before chunk 1; only offsets that look like chunk 1 are tried.
 
     ``bare``: also try dialects without chunk headers.
     """
@@ -92,7 +92,7 @@ _BARE_MARK = bytes(4)
 
 
 def _marks() -> dict[bytes, list[tuple[Dialect, ...]]]:
-    """Map the first bytes of chunk 1 to framings; for framings without headers these are its flags, which are 0."""
+    """Return framings by the first bytes of chunk 1; without a header these are its flags, which are 0."""
     marks: dict[bytes, list[tuple[Dialect, ...]]] = {}
     for chunk_1, framing in _BY_ID:
         marks.setdefault(chunk_1 or _BARE_MARK, []).append(framing)
@@ -107,9 +107,9 @@ def _rank(dialect: Dialect) -> int:
 
 
 def _best_exact(candidates: list[Walk]) -> Finding:
-    """Return the best exact match: by quality, then fewer options, then the order of the list.
+    """Return the best exact match: by quality, then fewer options, then the order of preference.
 
-    Equal matches are listed.
+    Dialects that match equally well are in `Finding.others`.
     """
 
     def weight(walk: Walk) -> tuple[object, ...]:

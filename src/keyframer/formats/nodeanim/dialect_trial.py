@@ -40,7 +40,7 @@ _ONE_TYPE = (TCB, BEZIER, LINEAR)
 _MOST_NODES = 0x7FFF
 _NO_FLAGS = bytes(4)
 _NO_TITLE = bytes(8)
-"""name and author are empty with lengths of any size"""
+"""an empty name and an empty author, whatever the size of their lengths"""
 _BLANKS = 256
 """options are no longer tried after this many nodes without keys, if one of them has no known type"""
 
@@ -69,7 +69,7 @@ class Walk:
     tiled: bool = False
     """the sizes of all chunks lead exactly to the end of the file"""
     cut: bool = False
-    """all available bytes match"""
+    """``data`` is only the head of the file, and all of it matches"""
     flags: int = 0
     count: int = 0
     printable: bool = True
@@ -172,7 +172,7 @@ def _with_all_options(walk: Walk, data: bytes, span: tuple[int, int] | None, til
 
 
 def _walk_header(walk: Walk, data: bytes, pos: int, end: int) -> int:
-    """Walk through the fields of chunk 1."""
+    """Walk through the fields of chunk 1. Return the position after them."""
     order = walk.dialect.order
     need(data, end, pos, 4)
     walk.flags = ints(order, 1).unpack_from(data, pos)[0]
@@ -186,7 +186,7 @@ def _walk_header(walk: Walk, data: bytes, pos: int, end: int) -> int:
 
 
 def _walk_nodes(walk: Walk, data: bytes, pos: int, end: int) -> int:
-    """Walk through the number of nodes in chunk 1; through all nodes if that is negative."""
+    """Walk through as many nodes as chunk 1 declares (all if that is negative). Return the position after them."""
     dialect = walk.dialect
     unpack = ints(dialect.order, 4).unpack_from
     last = min(end, len(data)) - 16
@@ -232,7 +232,7 @@ def _walk_keys(
     sizes: tuple[int, int, int],
     counts: tuple[int, int, int],
 ) -> int:
-    """Walk over the three key tables of a node; all their counts are checked first."""
+    """Walk over the three key tables of a node, after a check of their counts. Return the position after them."""
     least = counts[0] * sizes[0] + counts[1] * sizes[1] + counts[2] * sizes[2]
     walk.matters.add("tcb_by_key")
     if counts[2]:
@@ -246,10 +246,10 @@ def _walk_keys(
     if not walk.dialect.tcb_by_key:
         return pos + least
     low = 3 if walk.dialect.big_endian else 0
-    at_hand = min(end, len(data))
+    available_end = min(end, len(data))
     for size, count in zip(sizes, counts, strict=True):
-        marks = tcb_marks(data, pos, at_hand, count, size, low)
+        marks = tcb_marks(data, pos, available_end, count, size, low)
         if marks is None:
-            raise DialectMismatch if at_hand == end else HeadEnds
+            raise DialectMismatch if available_end == end else HeadEnds
         pos += count * size + marks.count(1) * TCB_BYTES
     return pos

@@ -82,7 +82,7 @@ class Node(Record):
 
 @record
 class Prefix(Record):
-    """Bytes before the first chunk; not in the document."""
+    """Bytes before the first chunk; not in the specification."""
 
     data: bytes = blob("kept as they are")
 

@@ -11,7 +11,7 @@ from functools import partial
 
 from keyframer.formats.contract import Match
 from keyframer.formats.nodeanim.dialect import options_on
-from keyframer.formats.nodeanim.dialect_search import behind_other_chunks, behind_prefix, from_start
+from keyframer.formats.nodeanim.dialect_search import after_other_chunks, after_prefix, from_start
 from keyframer.formats.nodeanim.dialect_trial import MatchedPart, Walk
 from keyframer.text import counted
 
@@ -20,9 +20,9 @@ _HUGE = 1e12
 
 def sniff(head: bytes, size: int) -> Match | None:
     """Return the best score of any dialect."""
-    behind_anything = partial(behind_prefix, bare=False)
-    for place, weight in ((from_start, 1.0), (behind_other_chunks, 0.8), (behind_anything, 0.8)):
-        scored = [(_score(walk, head) * weight, -options_on(walk.dialect), walk) for walk in place(head, size)]
+    after_any_bytes = partial(after_prefix, bare=False)
+    for attempt, weight in ((from_start, 1.0), (after_other_chunks, 0.8), (after_any_bytes, 0.8)):
+        scored = [(_score(walk, head) * weight, -options_on(walk.dialect), walk) for walk in attempt(head, size)]
         scored = [entry for entry in scored if entry[0] > 0 and (weight == 1 or entry[2].titled)]
         if scored:
             score, _, walk = max(scored, key=lambda entry: entry[:2])

@@ -42,6 +42,7 @@ def is_printable(name: bytes) -> bool:
 
 
 def need(data: bytes, end: int, pos: int, size: int) -> None:
+    """Raise an exception unless ``size`` bytes at ``pos`` lie before ``end`` and are available."""
     if pos + size > end:
         raise DialectMismatch
     if pos + size > len(data):
@@ -137,7 +138,7 @@ def _chunk(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[int, int
 
 
 def find_animations(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[tuple[int, int] | None, bool]:
-    """Return the content of chunk 2 after chunk 1, and whether all chunks lead to the end of the file.
+    """Return the span of chunk 2 after chunk 1, and whether all chunks lead to the end of the file.
 
     Each of the two must occur once for that. A chunk 2 that is larger than the rest of the file is accepted, truncated
     at the end of the file.
@@ -163,6 +164,7 @@ def find_animations(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple
 
 
 def bare_animations(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[int, int] | None:
+    """Return the content of chunk 2 at ``pos``, in a dialect without sizes; None if it is not there."""
     try:
         return _expect_id(data, size, pos, dialect, ANIMATIONS_ID), size
     except (DialectMismatch, HeadEnds):

@@ -1,8 +1,8 @@
 """U3D (UTO!): ``.u3d`` scenes of the demogroup RGBA's engine Fantasy 2 (2004 to 2006), exported from 3ds Max.
 
 Not the U3D of ECMA-363. The signature is ``UTO!``; sections follow in a fixed order, each with a tag of four letters
-and its records, without a length. Two exporters and the engine's loader are public. They differ from the document and
-from each other, but all write version 0.9, so the layout is detected from the content (see `dialect`). Unknown: the
+and its records, without a length. Two exporters and the engine's loader are public. They differ from the specification
+and from each other, but all write version 0.9, so the layout is detected from the content (see `dialect`). Unknown: the
 purpose of the fifth controller type, and whether the first and last frame are frames or ticks.
 """
 

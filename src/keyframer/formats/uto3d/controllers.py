@@ -1,4 +1,4 @@
-"""The CTRL section: find the rare controllers that end after the owner.
+"""The CTRL section: find the rare controllers that end after the owner id, without keys.
 
 Nothing in such a record identifies it. It is recognised if the usual layout (a header of 14 bytes and its keys) leads
 to an invalid record, or to a wrong end of the file. The search visits each state once and stops after a number of steps
@@ -18,7 +18,7 @@ _FILLER = struct.pack("<Bi", NOTHING, 255)
 _STATE_COST = 16
 """cost of checking one record, in keys"""
 _FREE = 1 << 16
-"""budget of every search, in addition to one for each byte"""
+"""number of steps that every search may take, in addition to one for each byte"""
 
 
 def find_sampled(data: bytes, start: int, count: int, owners: set[int]) -> frozenset[int] | None:

@@ -1,4 +1,4 @@
-"""Detects which known exporter wrote a U3D (UTO!) scene: no field of the file declares its layout."""
+"""Detect which known exporter wrote a U3D (UTO!) scene: no field of the file declares its layout."""
 
 from __future__ import annotations
 

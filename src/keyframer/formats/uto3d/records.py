@@ -62,7 +62,7 @@ def _influences(mesh: Mesh) -> int:
 
 @record
 class Placed(Record):
-    """A record of the tree of nodes, with its place."""
+    """A record that becomes a node, with its transform."""
 
     repeats = True
 
@@ -78,7 +78,7 @@ class Placed(Record):
 
 @record
 class Aimed(Record):
-    """A record of the tree of nodes that may have a target."""
+    """A record that becomes a node and may have a target."""
 
     repeats = True
 
@@ -144,7 +144,7 @@ class Mesh(Placed):
 
 @record
 class MeshWithUvFaces(Mesh):
-    """An object that always has UV faces (all -1 without UVs): the document, the Flexporter and the engine."""
+    """An object that always has UV faces (-1 without UVs), as in the specification, the Flexporter and the engine."""
 
     uv_faces: Integers = linked(
         _CORNERS, "face_count", "texture coord-vertex assignments of each face; -1 without mapping coordinates"
@@ -307,7 +307,7 @@ class SampledController(AnyController):
 
 @record
 class NoController(AnyController):
-    """An empty controller that the Flexporter writes and counts if nothing is exported; not in the document."""
+    """An empty controller that the Flexporter writes and counts if nothing is exported; not in the specification."""
 
     type: int = choice("B", {NOTHING: "nothing"}, "controller type")
     filler: int = i32("always 255", default=255)

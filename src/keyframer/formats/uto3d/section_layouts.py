@@ -47,8 +47,8 @@ def _is_plausible_mesh(mesh: Mesh) -> bool:
     if len(mesh.faces) == 0:
         return True
     inside = np.min(mesh.faces) >= 0 and np.max(mesh.faces) < len(mesh.vertices)
-    empty_uv_faces = len(mesh.uvs) > 0 or bool((np.asarray(mesh.uv_faces) == -1).all())
-    return bool(inside and np.max(mesh.edges) <= 7 and empty_uv_faces)
+    uv_faces_fit = len(mesh.uvs) > 0 or bool((np.asarray(mesh.uv_faces) == -1).all())
+    return bool(inside and np.max(mesh.edges) <= 7 and uv_faces_fit)
 
 
 def plausible_prefix(records: list[Record]) -> int:
@@ -104,7 +104,7 @@ class SectionReader:
         """Read a section in the first layout that is followed by a tag.
 
         Without one, the layout with the most plausible records is used. The end of the file is weaker evidence than a
-        tag: in a truncated file any layout may reach it.
+        tag: in a truncated file any layout may reach it. ``fewer``: there may be fewer than ``count`` records.
         """
         best = Attempt([], start)
         best_score = (-1, False)
@@ -123,7 +123,7 @@ class SectionReader:
     ) -> Attempt:
         """Read a section by the count in MAIN.
 
-        The tags are used if that count does not fit and is known or certain to be wrong.
+        If there may be fewer records (``fewer``) or more, and the count does not fit, the next tag decides.
         """
         attempt = Attempt([], start)
         self._read_records(attempt, layout, kind, count, -1)
@@ -134,9 +134,9 @@ class SectionReader:
         if fewer:
             self._cut_at_tag(attempt, expected)
         if kind.more and attempt.failure is None and not self.fits(attempt.end, expected):
-            announced = len(attempt.records)
+            declared = len(attempt.records)
             self._read_records(attempt, layout, kind, len(self.data), expected)
-            if len(attempt.records) == announced:  # no further record: something else follows
+            if len(attempt.records) == declared:  # no further record: something else follows
                 attempt.failure = None
         return attempt
 

@@ -61,7 +61,7 @@ class Reader:
         self.cursor = Cursor(data, len(SIGNATURE), place=self.place, limits=limits)
         self.sections = SectionReader(self.cursor, self.main, self.place)
         self.mismatches: list[tuple[type[Section], int, int]] = []
-        """sections with another number of records than MAIN declares: the number, and its offset"""
+        """sections whose number of records differs from MAIN, with this number and the offset of the records"""
 
     def read(self) -> None:
         """Read the whole file into the document."""
@@ -173,8 +173,8 @@ class Reader:
     def _handle_missing_tag(self, pos: int, expected: int) -> None:
         """Handle bytes that are not the tag of a section: trailing bytes after the last section, an error before it."""
         later = SECTIONS[expected:]
-        owed = any(self.sections.count(section) > 0 and not section.fewer for section in later)
-        if owed or any(self.data.find(section.TAG, pos) >= 0 for section in later) or self._continues(pos, expected):
+        missing = any(self.sections.count(section) > 0 and not section.fewer for section in later)
+        if missing or any(self.data.find(section.TAG, pos) >= 0 for section in later) or self._continues(pos, expected):
             self._report_tag(pos, [section.TAG for section in later], self.place)
             self._keep_rest(self.header, pos, STRUCT_TAG_MISMATCH.code)
             return
@@ -220,8 +220,8 @@ class Reader:
     def _report_mismatches(self) -> None:
         """Report sections whose number of records differs from MAIN, unless the cause is known.
 
-        Known causes: targets have no count, those of lights are stored with those of cameras, and free cameras have
-        none.
+        Known causes: targets have no count of their own, targets of lights are stored with those of cameras, and free
+        cameras have no target.
         """
         for kind, count, start in self.mismatches:
             if not (issubclass(kind, CameraTargetSection) and self._targets_match()):

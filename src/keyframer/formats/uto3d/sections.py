@@ -91,8 +91,8 @@ class Section(Record):
     @property
     def stored_count(self) -> int:
         """Return the number for MAIN."""
-        really = sum(not isinstance(child, RawRest) for child in self.children)
-        return self.claimed[0] if self.claimed is not None and self.claimed[1] == really else really
+        actual = sum(not isinstance(child, RawRest) for child in self.children)
+        return self.claimed[0] if self.claimed is not None and self.claimed[1] == actual else actual
 
 
 @record

@@ -11,7 +11,7 @@ import numpy as np
 
 from keyframer.arrays import Array, Floats, Indices, Singles
 from keyframer.fields import dataclass
-from keyframer.maths.distinct_values import dense, distinct, joined, starts
+from keyframer.maths.distinct_values import dense_ranks, distinct, joined, starts
 from keyframer.maths.smoothing_groups import clusters_of_meshes
 
 
@@ -173,13 +173,15 @@ def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
     if ranks is not None:
         sizes = cluster_counts * np.array([len(kind) for kind in kinds])
         keys = np.repeat(ranks, 3) * spread(cluster_counts) + clusters + spread(starts(sizes) - cluster_starts)
-    number, count, corner = dense(keys)
+    number, count, corner = dense_ranks(keys)
     firsts = np.minimum.reduceat(number, corner_starts)
     for place in range(max(len(surface.others) for surface in surfaces)):
         attribute = joined([_other(surface, place) for surface in surfaces])
         widths = np.maximum.reduceat(attribute, corner_starts) + 1
         sizes = np.diff(firsts, append=count) * widths
-        number, count, corner = dense((number - spread(firsts)) * spread(widths) + attribute + spread(starts(sizes)))
+        number, count, corner = dense_ranks(
+            (number - spread(firsts)) * spread(widths) + attribute + spread(starts(sizes))
+        )
         firsts = np.minimum.reduceat(number, corner_starts)
     positions = joined([surface.positions for surface in surfaces])
     normals = cluster_normals(
@@ -258,9 +260,9 @@ def same_values(values: Array) -> Indices:
     """Return (U,) an index for each row, equal for equal rows."""
     rows = np.ascontiguousarray(values, np.float32) + np.float32(0.0)  # -0 is 0
     keys = rows.view(np.uint32).astype(np.int64)
-    number = dense(keys[:, 0])[0]
+    number = dense_ranks(keys[:, 0])[0]
     for column in range(1, rows.shape[1]):
-        number = dense(number * (1 << 32) + keys[:, column])[0]
+        number = dense_ranks(number * (1 << 32) + keys[:, column])[0]
     return number
 
 

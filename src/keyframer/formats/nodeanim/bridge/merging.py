@@ -50,8 +50,8 @@ class Merger(bridge.Merger[Options]):
         records = list(document.find(Node))
         curves: dict[int, Interpolation] = {new: interpolation_of(records[old]) for new, old in matching.nodes.items()}
         tracks = by_kind(before.clips[0]) or {}
-        turned = {new: tracks.get((old, "rotation")) for new, old in matching.nodes.items()}
-        forms = {new: track.form for new, track in turned.items() if track is not None}
+        rotations = {new: tracks.get((old, "rotation")) for new, old in matching.nodes.items()}
+        forms = {new: track.form for new, track in rotations.items() if track is not None}
         conventions = OriginalConventions(
             curves, forms, unit_detection.radians_per_unit(records, options) != 1.0, original.untouched
         )
@@ -65,13 +65,13 @@ class Merger(bridge.Merger[Options]):
         return capabilities(_dialect(original))
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with times in the file's unit, one name with its clip, and rights in the author's text."""
+        """Return the scene with times in the file's unit, one name for scene and clip, and the author's copyright."""
         scene = in_time_unit_of(scene, before)
-        rights = copyright_in(scene.author)
-        if scene.copyright != rights:
+        notice = copyright_in(scene.author)
+        if scene.copyright != notice:
             if scene.copyright != before.copyright:
-                report.add(Outcome.DROPPED, "/copyright", "the format can store it only as the name of the author")
-            scene = replace(scene, copyright=rights)
+                report.add(Outcome.DROPPED, "/copyright", "the format can store it only in the text about the author")
+            scene = replace(scene, copyright=notice)
         if not scene.clips or not before.clips:
             return scene
         clip = scene.clips[0]

@@ -34,7 +34,7 @@ SHAPES = {
     "ease_to": "ease_in",
     "ease_from": "ease_out",
 }
-"""columns of tracks and of stored keys; easeIn is the approach to a key (3ds Max), which others name ease to"""
+"""columns of tracks, and their names in stored keys; easeIn of 3ds Max is the approach to a key: ``ease_to``"""
 
 
 def to_scene(document: Document, options: Options) -> Scene:
@@ -166,5 +166,5 @@ class Reader(SceneReader[Options]):
         return to_scene(document, options)
 
     def key_layout(self, record: Record, channel: Channel) -> KeyLayout:
-        """Return the rows of keys. A node has three tables."""
+        """Return the field with the keys of a channel; scale axes are stored in the scale keys."""
         return KeyLayout(KEY_FIELDS.get(channel.track.kind, "scale_keys"))

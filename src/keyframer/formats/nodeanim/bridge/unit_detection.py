@@ -1,6 +1,6 @@
 """Detect time unit, angle unit, and relative or absolute rotations from the numbers of a file.
 
-The document does not specify any of these, and no program or sample is known. The fields are those of the key
+The specification leaves all of these open, and no program or sample is known. The fields are those of the key
 structures of 3ds Max, so its conventions are used if the numbers allow them.
 """
 
@@ -73,7 +73,7 @@ def _finite_times(nodes: list[Node]) -> Floats:
 
 
 def radians_per_unit(nodes: list[Node], options: Options) -> float:
-    """Return 1, or the factor of degrees if any angle exceeds four turns in radians."""
+    """Return the factor from stored angles to radians; angles are degrees if one would be more than four turns."""
     if options.angle_unit != "auto":
         return 1.0 if options.angle_unit == "radians" else math.pi / 180
     for node in nodes:
@@ -89,12 +89,11 @@ class RotationReading(NamedTuple):
     relative: bool
     """whether each key is relative to the previous one"""
     sure: bool
-    """whether the numbers or the user decide; otherwise it is a guess, and the other interpretation is another motion
-    """
+    """whether the numbers or the options decide; otherwise it is a guess between two different motions"""
 
 
 def rotation_reading(axes: Floats, angles: Floats, tcb: bool, options: Options) -> RotationReading:
-    """Decide whether rotation keys are increments.
+    """Return whether rotation keys are increments, and whether this is certain.
 
     A first key of a full turn or more means increments: an orientation never needs so large an angle. Otherwise the
     interpretation with smaller steps between keys is used. Equal keys decide nothing: they are a pause (absolute) or a
@@ -104,13 +103,13 @@ def rotation_reading(axes: Floats, angles: Floats, tcb: bool, options: Options) 
     if options.rotation_keys != "auto":
         return RotationReading(options.rotation_keys == "relative", True)
     usable = np.isfinite(axes).all(axis=1) & np.isfinite(angles)
-    half_turns = quat.half_turn(axes[usable], angles[usable])
-    lengths = 2 * np.sqrt((half_turns * half_turns).sum(axis=1))
+    half_angles = quat.half_angle_vector(axes[usable], angles[usable])
+    lengths = 2 * np.sqrt((half_angles * half_angles).sum(axis=1))
     if len(lengths) and lengths[0] >= FULL_TURN:
         return RotationReading(True, True)
     if len(lengths) < 2:
         return RotationReading(tcb, True)
-    turns = quat.exp(half_turns)
+    turns = quat.exp(half_angles)
     if _angles(turns[:-1]).max() < _EQUAL and lengths[-1] < math.pi:
         return RotationReading(tcb, True)  # both interpretations are the same motion
     as_relative, as_absolute = lengths[1:], _angles_between(turns[1:], turns[:-1])

@@ -51,8 +51,9 @@ from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 from keyframer.text import encode_name
 
 _TICKS_PER_SECOND = 4800.0
-_STRAIGHT = (0.0, 0.0, 0.0, 1.0)
+_NO_ROTATION_XYZW = (0.0, 0.0, 0.0, 1.0)
 UNITS = {"frame": "frames", "tick": "ticks", "second": "seconds"}
+"""values of the option ``time_unit`` by the unit of a clip"""
 CAPABILITIES = Capabilities(("title", "author"), {"clips": (StoredAs(("name",), "the title of the scene"),)})
 """features in addition to keys"""
 _FORMS = {"relative": RotationForm.AXIS_ANGLE_RELATIVE, "absolute": RotationForm.AXIS_ANGLE_ABSOLUTE}
@@ -170,7 +171,9 @@ class NodeWriter:
         self._set_reader_options(records)
         title = self.scene.title or self.clip.name
         if self.clip.name not in ("", title):
-            self.report.add(Outcome.DROPPED, "/clips/name", "the scene and its clip have one name: the title")
+            self.report.add(
+                Outcome.DROPPED, "/clips/name", "the format stores one name for the scene and its clip: the title"
+            )
         encoding = self.options.encoding
         return new_document(
             *records,
@@ -258,8 +261,8 @@ class NodeWriter:
             for track in placing.values()
             if len(track.times) > 1
         }
-        default_value = self.conventions.curves.get(number, Interpolation.LINEAR)
-        common = kinds.pop() if len(kinds) == 1 else Interpolation.TCB if kinds else default_value
+        single_key_default = self.conventions.curves.get(number, Interpolation.LINEAR)
+        common = kinds.pop() if len(kinds) == 1 else Interpolation.TCB if kinds else single_key_default
         record = Node(name, _FLAGS[common])
         for kind, track in placing.items():
             written_track = as_tcb(track) if common is Interpolation.TCB else replace(track, interpolation=common)
@@ -276,7 +279,7 @@ class NodeWriter:
                 }
             if kind == "scale" and self.dialect.scale_axis:
                 axes = axes_of_keys(tracks.get("scale_axes"), written_track, node, self.report)
-                columns["axis"] = np.tile(_STRAIGHT, (len(written_track.times), 1)) if axes is None else axes
+                columns["axis"] = np.tile(_NO_ROTATION_XYZW, (len(written_track.times), 1)) if axes is None else axes
             flags = np.zeros(len(written_track.times), np.int64)
             if self.scene.source_format == "nodeanim" and written_track.flags is not None:
                 flags = written_track.flags
@@ -290,9 +293,9 @@ class NodeWriter:
         return record
 
     def _check_times(self, node: SceneNode, kind: str, times: Floats) -> None:
-        late = float(np.abs(times.astype(np.float32) - times).max(initial=0.0))
-        if late:
-            seconds = late / self.rates[self.unit]
+        error = float(np.abs(times.astype(np.float32) - times).max(initial=0.0))
+        if error:
+            seconds = error / self.rates[self.unit]
             path = f"{plain_path('nodes', node.name)}/{kind}"
             self.report.add(Outcome.APPROXIMATED, path, "times are 32-bit floats", error=seconds, unit="second")
 
@@ -312,12 +315,12 @@ class NodeWriter:
         wanted = ["relative", "absolute"] if tcb else ["absolute", "relative"]
         if requested != "auto" or long_way:
             wanted = ["relative" if requested == "auto" else requested]
-        for word in wanted:
-            values = with_form(track, _FORMS[word]).values
+        for form in wanted:
+            values = with_form(track, _FORMS[form]).values
             rows = np.column_stack([values[:, 3] * unit, values[:, :3]])
             near = rows.astype(np.float32).astype(np.float64)
             if unit_detection.rotation_reading(near[:, 1:], near[:, 0] / unit, tcb, Options()) == (
-                word == "relative",
+                form == "relative",
                 True,
             ):
                 return rows
@@ -351,7 +354,7 @@ class NodeWriter:
 
 
 def _printable(text: str) -> str:
-    """Remove control characters, because files with them are not recognised."""
+    """Return the text with control characters replaced, because files that contain them are not recognised."""
     return "".join("_" if ord(mark) < 32 or ord(mark) == 127 else mark for mark in text)
 
 

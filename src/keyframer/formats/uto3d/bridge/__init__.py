@@ -1,5 +1,5 @@
 """The bridge between U3D (UTO!) documents and scenes.
 
-`scene` reads a whole document; `objects` reads what nodes carry and `controllers` reads animation. `writing` writes a
-whole scene; the modules it uses begin with ``write_``.
+`scene` reads a whole document, `writing` writes a whole scene. Both use `objects` for meshes, cameras and lights,
+`controllers` for animation, `skins`, and the field tables of `declared_fields`.
 """

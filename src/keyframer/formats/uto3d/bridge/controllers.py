@@ -19,7 +19,7 @@ from keyframer.scene.loss_report import LossReport
 from keyframer.wire.key_table import EXTRAS, Keys
 
 RADIANS_BELOW = 3.2
-"""a field of view is less than pi"""
+"""linear keys of a field of view below this are radians (it is less than pi), others degrees"""
 
 _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags")
 
@@ -64,7 +64,7 @@ def _tracks(reporter: Reporter, record: r.Controller, options: Options, position
 
 
 def _degrees(values: Floats, tcb: bool, options: Options) -> Floats:
-    """Convert fields of view to degrees; linear keys of the Flexporter are in radians (only it writes linear keys)."""
+    """Return fields of view in degrees; linear keys of the Flexporter are in radians (only it writes linear keys)."""
     unit = options.fov_keys
     if unit == "auto":
         usable = values[np.isfinite(values)]
@@ -101,9 +101,8 @@ def write_controllers(
 ) -> list[r.Controller]:
     """Return the controllers of one node, without ids.
 
-    A rest value that the record cannot store becomes a controller with one key.
-
-    A ``bound`` bone rests in its bind pose, so keys store its actual transform.
+    A rest value that the record cannot store becomes a controller with one key. A ``bound`` bone rests in its bind
+    pose, so keys store its actual transform. ``announced``: see `tcb_keys`.
     """
     if bound:
         tracks.setdefault("position", single_key("position", node.position))
@@ -122,18 +121,18 @@ def write_controllers(
     axes = tracks.pop("scale_axes", None)
     controllers = []
     for kind, track in tracks.items():
-        shaped = _writable(track)
-        values = shaped.values.reshape(len(shaped.times), -1)
+        writable = _writable(track)
+        values = writable.values.reshape(len(writable.times), -1)
         if kind == "rotation":
-            tcb = shaped.interpolation is Interpolation.TCB
+            tcb = writable.interpolation is Interpolation.TCB
             form = RotationForm.QUATERNION_RELATIVE if tcb else RotationForm.QUATERNION_ABSOLUTE
-            values = with_form(shaped, form).values
+            values = with_form(writable, form).values
         elif kind == "scale":
-            turned = axes_of_keys(axes, shaped, node, report)
-            values = np.column_stack([values, np.zeros((len(shaped.times), 4)) if turned is None else turned])
+            key_axes = axes_of_keys(axes, writable, node, report)
+            values = np.column_stack([values, np.zeros((len(writable.times), 4)) if key_axes is None else key_axes])
         elif kind == "roll":
             values = 0.0 - np.radians(values)
-        controllers.append(_controller(_TYPES[kind], shaped, values, announced))
+        controllers.append(_controller(_TYPES[kind], writable, values, announced))
     return controllers
 
 

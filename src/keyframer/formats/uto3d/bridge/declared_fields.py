@@ -28,7 +28,8 @@ def _same(name: str, stored: str) -> StoredField:
     return StoredField(name, lambda record: float(getattr(record, stored)), lambda value: [(stored, value)], (stored,))
 
 
-def _range(name: str, stored: str) -> StoredField:
+def _optional(name: str, stored: str) -> StoredField:
+    """Declare a number that may be None, which is stored as 0."""
     return StoredField(
         name, lambda record: float(getattr(record, stored)), lambda value: [(stored, value or 0.0)], (stored,)
     )
@@ -54,8 +55,8 @@ LIGHT = (
         lambda value: [("use_attenuation", int(value))],
         ("use_attenuation",),
     ),
-    _range("inner_range", "attenuation_start"),
-    _range("outer_range", "attenuation_end"),
+    _optional("inner_range", "attenuation_start"),
+    _optional("outer_range", "attenuation_end"),
 )
 
 CONE = (
@@ -65,7 +66,7 @@ CONE = (
         lambda value: [("cut_off", 0.5 * (45.0 if value is None else value))],
         ("cut_off",),
     ),
-    _range("hotspot_degrees", "exponent"),
+    _optional("hotspot_degrees", "exponent"),
 )
 """fields of spot lights, which the Flexporter does not store; the cut-off is half of the angle"""
 

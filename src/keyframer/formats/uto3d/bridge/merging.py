@@ -76,7 +76,7 @@ class Merger(bridge.Merger[Options]):
         return Written(document, report, parts=writer.parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with a frame rate, an active segment and ticks that are whole numbers of frames."""
+        """Return the scene with a whole frame rate, an active segment of whole frames, and roll of cameras as keys."""
         if not scene.clips or not before.clips:
             return scene
         given, original_clip = scene.clips[0], before.clips[0]
@@ -90,7 +90,7 @@ class Merger(bridge.Merger[Options]):
                 step = round(original_clip.rate / whole)
             clip = in_time_unit(given, original_clip.unit, whole * float(step), float(step))
             if round(fps) != fps:
-                message = f"{max(round(fps), 1)} frames per second; the clip has {fps:g}"
+                message = f"the frame rate became {max(round(fps), 1)}; the clip has {fps:g}"
                 report.add(Outcome.APPROXIMATED, "/clips/rate", message)
         first, last = (step * float(round(time / step)) for time in (clip.start, clip.end))
         changed = clip is not given or (clip.start, clip.end) != (original_clip.start, original_clip.end)
@@ -101,7 +101,7 @@ class Merger(bridge.Merger[Options]):
         return _with_rolls(scene if clip is given else replace(scene, clips=[clip, *scene.clips[1:]]))
 
     def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with skins that follow their vertices."""
+        """Return the scene with skins adjusted to moved vertices."""
         return with_moved_vertices(scene, before) if scene.skins else scene
 
     def finish(self, merged: Tree, theirs: Written, original: bridge.Original) -> bridge.Merged:
@@ -122,7 +122,7 @@ class Merger(bridge.Merger[Options]):
 
 
 def _writer_layout(document: Document) -> str:
-    """Return the writer whose layout the records of a document have."""
+    """Return the dialect option for the layout that the records of a document have."""
     layout = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
     if layout.lights is not None:
         return _WRITER_LAYOUTS[layout.lights]
@@ -131,7 +131,7 @@ def _writer_layout(document: Document) -> str:
 
 def _conventions(scene: Scene, original: bridge.Original) -> OriginalConventions:
     document, options, matching = original.document, original.options, original.matching
-    records, paints, controllers = original.links
+    records, materials, controllers = original.links
     main = document.first(Main)
     same_names = original.unrenamed(scene, "materials")
     return OriginalConventions(
@@ -139,13 +139,13 @@ def _conventions(scene: Scene, original: bridge.Original) -> OriginalConventions
         ids={new: records[old].id for new, old in {**matching.nodes, **matching.instead}.items()},
         controllers={(controller.owner_id, controller.type): controller.id for controller in reversed(controllers)},
         materials={
-            new: (paints[old].name if new in same_names else b"", paints[old].id)
+            new: (materials[old].name if new in same_names else b"", materials[old].id)
             for new, old in matching.materials.items()
         },
         names={new: records[old].name for new, old in original.unrenamed(scene).items()},
         taken=tuple(records[old].name for old in matching.nodes.values()),
         next_id=max((record.id for record in [*records, *controllers]), default=0) + 1,
-        next_material=max((*(material.id for material in paints), *_named_materials(document)), default=0) + 1,
+        next_material=max((*(material.id for material in materials), *_largest_material_ids(document)), default=0) + 1,
         position_scale=position_scale(document, options),
         flexporter=is_flexporter(document),
         untouched=original.untouched,
@@ -153,8 +153,8 @@ def _conventions(scene: Scene, original: bridge.Original) -> OriginalConventions
     )
 
 
-def _named_materials(document: Document) -> Iterator[int]:
-    """Return the largest material number of the faces of each mesh; some are not the number of a material."""
+def _largest_material_ids(document: Document) -> Iterator[int]:
+    """Return the largest material id in the faces of each mesh; a material with this id may be missing."""
     return (int(np.max(mesh.face_materials, initial=0)) for mesh in document.find(r.Mesh))
 
 

@@ -34,7 +34,7 @@ from keyframer.wire.record import Record
 
 
 def place(reporter: Reporter, record: Record, placed: r.Placed | r.Aimed, node: Node) -> None:
-    """Set the rest transform of a node. Parts with non-finite numbers keep their default."""
+    """Set the id, visibility and rest transform of a node. Parts with non-finite numbers keep their default."""
     node.raw_name, node.file_id, node.hidden = placed.name, placed.id, bool(placed.hidden)
     for field, attribute in (("position", "position"), ("rotation", "rotation_xyzw"), ("scale", "scale")):
         values = _finite(reporter, record, field, getattr(placed, field))

@@ -59,7 +59,7 @@ def is_flexporter(document: Document) -> bool:
 
 
 def position_scale(document: Document, options: Options) -> float:
-    """Return the factor of position keys; 1 if the global scale is invalid."""
+    """Return the factor by which position keys are multiplied; 1 if the global scale is invalid."""
     main = document.first(Main)
     scale = 1.0 if main is None else float(main.global_scale)
     applied = options.scale_position_keys
@@ -68,9 +68,9 @@ def position_scale(document: Document, options: Options) -> float:
 
 
 def segment_step(document: Document, last_frame: int, delta: int) -> int:
-    """Return the number of ticks in a unit of MAIN's first and last frame.
+    """Return the unit of MAIN's first and last frame, in ticks: 1, or ``delta`` ticks (a frame).
 
-    The Flexporter writes frames; the other exporter may write ticks, which is assumed if they cover all keys.
+    The Flexporter writes frames; the other exporter may write ticks, which is assumed if no key is later.
     """
     keys = (controller.keys.time for controller in document.find(r.Controller) if controller.scheme != r.BEZIER)
     last_key = max((int(times.max()) for times in keys if len(times)), default=0)
@@ -95,7 +95,7 @@ class _Builder:
         """the record of each node"""
         self.by_id: dict[int, int] = {}
         self.doubled: dict[int, int] = {}
-        """ids that two records have, and the second record"""
+        """ids that several records have, with the node of the second"""
         self.flexporter = is_flexporter(document)
 
     def build(self) -> None:

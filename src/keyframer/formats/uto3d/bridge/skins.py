@@ -1,4 +1,4 @@
-"""Read and write skins: rigid ones with vertices in the space of their bone, weighted ones with those in scene space.
+"""Read and write skins. Vertices of rigid skins are stored in the space of their bone, of weighted ones in scene space.
 
 Written bones rest in their bind pose, because readers use the rest pose as bind pose.
 """
@@ -76,7 +76,7 @@ def read_skin(reporter: Reporter, record: r.Mesh, mesh: Mesh, by_id: dict[int, i
     return skin
 
 
-Place = tuple[Any, Any, Any]
+Transform = tuple[Any, Any, Any]
 """position, rotation_xyzw, scale"""
 
 _SAME = 1e-6
@@ -112,7 +112,7 @@ def _is_bare(node: Node) -> bool:
     return node.mesh is node.camera is node.light is None
 
 
-def bind_pose(scene: Scene, rest: Floats) -> dict[int, Place]:
+def bind_pose(scene: Scene, rest: Floats) -> dict[int, Transform]:
     """Return local transforms of bones whose rest pose differs from the bind pose, by node number.
 
     Either all bones of a skin are included or none: otherwise their descendants would move.
@@ -132,12 +132,12 @@ def bind_pose(scene: Scene, rest: Floats) -> dict[int, Place]:
     if not moved:
         return {}
     kept = moved | {i for i, node in enumerate(scene.nodes) if node.parent in moved}
-    places: dict[int, Place] = {}
+    transforms: dict[int, Transform] = {}
     for number in sorted(kept):
         parent = scene.nodes[number].parent
         local = world[number] if parent is None else affine.inverse(world[parent]) @ world[number]
-        places[number] = affine.decompose(local)
-    return places
+        transforms[number] = affine.decompose(local)
+    return transforms
 
 
 def write_skin(
@@ -153,7 +153,9 @@ def write_skin(
     joints = np.asarray(skin.influences, np.int64)[order]
     bones = np.array([ids.get(number, -1) for number in skin.joints], np.int64)
     record.flags |= r.SKINNED
-    _compare(skin, order, owners, joints, positions, tolerance, f"{plain_path('nodes', node.name)}/skin", report)
+    _report_differences(
+        skin, order, owners, joints, positions, tolerance, f"{plain_path('nodes', node.name)}/skin", report
+    )
     if skin.rigid and np.array_equal(owners, np.arange(len(positions))):
         record.skin_type = r.SIMPLE_SKIN
         record.vertex_bones = bones[joints].astype("<i4")
@@ -174,10 +176,10 @@ def _offsets(skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats
     return np.asarray(np.einsum("nij,nj->ni", chosen[:, :3, :3], positions[owners]) + chosen[:, :3, 3])
 
 
-def _compare(
+def _report_differences(
     skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats, tolerance: Tolerance, path: str, report: Any
 ) -> None:
-    """Report influences of one vertex that store different bind positions."""
+    """Report vertices whose influences store different bind positions."""
     if skin.positions is None or skin.rigid or not len(owners):
         return
     bind = affine.inverse(skin.inverse_bind)[joints]

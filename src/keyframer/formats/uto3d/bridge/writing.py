@@ -79,7 +79,7 @@ class Writer(SceneWriter[WriteOptions]):
     capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
-        """Write a scene as a document and report losses."""
+        """Return a document of the scene, and the loss report."""
         report = LossReport("uto3d")
         if not scene.nodes and not scene.materials:
             raise NothingToWrite("nothing to write: the scene has no objects or materials")
@@ -106,7 +106,7 @@ class OriginalConventions:
     names: Mapping[int, bytes] = field(default_factory=dict)
     """stored names of nodes that were not renamed"""
     taken: tuple[bytes, ...] = ()
-    """all names of nodes"""
+    """names of nodes in the original document"""
     next_id: int = 1
     next_material: int = 1
     position_scale: float = 1.0
@@ -133,13 +133,13 @@ class RecordWriter:
         self.clip = clip
         self.layout = DIALECTS[options.dialect]
         self.report = report
-        self.follows = conventions is not None
+        self.merges = conventions is not None
         self.conventions = conventions or OriginalConventions()
         self.names = UniqueByteNames(encoding=options.encoding, reserved=self.conventions.taken)
         self.encoding = options.encoding
         self.frame_rate = max(round(frames_per_second(clip)), 1)
         self.delta = max(round(TICKS_PER_SECOND / frames_per_second(clip)), 1)
-        if self.follows:
+        if self.merges:
             self.delta = max(round(clip.units_per_frame), 1)
         rules = KeyRules(float(self.frame_rate * self.delta), float(self.delta), full_turns=False)
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
@@ -309,12 +309,12 @@ class RecordWriter:
         )
         times = (float(value) for value in self.fitter.times([self.clip.start, self.clip.end]))
         begin, end = (time if math.isfinite(time) else 0.0 for time in times)
-        flexporter = self.conventions.flexporter if self.follows else self._looks_like_flexporter()
+        flexporter = self.conventions.flexporter if self.merges else self._looks_like_flexporter()
 
         def in_ticks(last: int) -> bool:
             return not flexporter and last % self.delta == 0 and last >= last_key
 
-        for step in dict.fromkeys((self.conventions.step, self.delta, 1) if self.follows else (self.delta, 1)):
+        for step in dict.fromkeys((self.conventions.step, self.delta, 1) if self.merges else (self.delta, 1)):
             first, last = whole_frame(begin / step), whole_frame(end / step)
             exact = first * step == begin and last * step == end
             if exact and in_ticks(last) == (step == 1):
@@ -333,7 +333,7 @@ class RecordWriter:
             for record in self.records
             if isinstance(record, r.Mesh) and len(record.faces) and not len(record.uvs)
         ]
-        return any(isinstance(without_uv, r.MeshWithUvFaces) for without_uv in without_uvs)
+        return any(isinstance(mesh, r.MeshWithUvFaces) for mesh in without_uvs)
 
 
 def _remove_empty_sections(document: Document) -> None:
