@@ -180,8 +180,8 @@ class TestDetect:
             ("3d c2 0c 00 00 00  00 c0 06 00 00 00", 1.0, "project: begins with c23d and c000"),
             ("aa 3d 0c 00 00 00  ff af 06 00 00 00", 1.0, "material library: begins with 3daa and afff"),
             ("3d 3d 10 00 00 00  3e 3d 0a 00 00 00 03 00 00 00", 1.0, "bare editor data: begins with 3d3d and 3d3e"),
-            ("4d 4d 10 00 00 00  02 00 0a 00 00 00 03 00 00 00 ff", 0.9, "1 bytes after the end"),
-            ("4d 4d 11 00 00 00  02 00 0a 00 00 00 03 00 00 00", 0.7, "1 bytes are missing at the end"),
+            ("4d 4d 10 00 00 00  02 00 0a 00 00 00 03 00 00 00 ff", 0.9, "1 byte after the end"),
+            ("4d 4d 11 00 00 00  02 00 0a 00 00 00 03 00 00 00", 0.7, "1 byte missing at the end"),
             ("4d 4d 06 00 00 00", 0.6, "an empty scene"),
         ],
     )

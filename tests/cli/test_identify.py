@@ -184,7 +184,7 @@ def test_text_mode_damage_is_named(tmp_path: Path, run: Run) -> None:
     path.write_bytes(whole.replace(b"\r\n", b"\n"))
     ran = run("identify", path)
     assert ran.code == 0
-    assert f"text mode: {whole.count(bytes([13, 10]))} bytes are missing" in ran.out
+    assert f"text mode: {whole.count(bytes([13, 10]))} bytes missing" in ran.out
     path.write_bytes(whole.replace(b"\n", b"\r\n"))
     added = run("identify", path).out
     assert f"text mode: without the CR before each of {whole.count(bytes([10]))} LF it is a 3D Studio file" in added
@@ -197,14 +197,14 @@ def test_a_file_that_was_cut_is_not_called_text_mode_damage(tmp_path: Path, run:
         path = tmp_path / "cut.3ds"
         path.write_bytes(whole[:-cut])
         ran = run("identify", path)
-        assert f"{cut} bytes are missing" in ran.out
+        assert f"{cut} byte{'s' if cut > 1 else ''} missing" in ran.out
         assert "text mode" not in ran.out
 
 
 @needs_corpus
 def test_real_damage_and_real_strangers(run: Run) -> None:
     ran = run("identify", CORPUS / "3ds" / "assimp__assimp__pyramob-3ec2cfe0.3DS")
-    assert "text mode: 11 bytes are missing" in ran.out
+    assert "text mode: 11 bytes missing" in ran.out
     found = run("identify", "-r", "--format", "json", CORPUS / "3ds" / "invalid").json()["files"]
     assert len(found) == 8
     assert sum("AppleDouble" in record["reason"] for record in found) == 6

@@ -20,7 +20,7 @@ from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, quaternions_of, root_path, stored_path
 from keyframer.formats.threeds.bridge import options as threeds_options
 from keyframer.formats.threeds.bridge.context import Context
-from keyframer.formats.threeds.bridge.declared_fields import TURNED_EDGES, fov_of_lens, lens_of_fov
+from keyframer.formats.threeds.bridge.declared_fields import REVERSED_EDGES, fov_of_lens, lens_of_fov
 from keyframer.formats.threeds.bridge.tracks import read_track
 from keyframer.formats.threeds.bridge.write_tracks import write_track
 from keyframer.formats.threeds.document import new_document
@@ -84,8 +84,8 @@ def test_the_lens_of_a_field_of_view(fov: float) -> None:
 @pytest.mark.parametrize("flags", range(8))
 def test_edges_and_flags_of_faces(flags: int) -> None:
     """AB, BC, CA are bits 0, 1, 2 of a mesh and 2, 1, 0 of a stored face."""
-    edges = int(TURNED_EDGES[flags])
-    assert TURNED_EDGES[edges] == flags
+    edges = int(REVERSED_EDGES[flags])
+    assert REVERSED_EDGES[edges] == flags
     assert [edges >> bit & 1 for bit in range(3)] == [flags >> bit & 1 for bit in (2, 1, 0)]
 
 

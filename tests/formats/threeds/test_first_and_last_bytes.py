@@ -35,7 +35,7 @@ def test_a_transfer_in_text_mode_is_recognised() -> None:
     assert FORMAT.diagnose(spoiled) is None
     found = FORMAT.diagnose(spoiled.replace(b"\r\n", b"\n"))
     assert found is not None
-    assert found.startswith("damaged by a transfer in text mode: 44 bytes are missing, there are")
+    assert found.startswith("damaged by a transfer in text mode: 44 bytes missing, ")
 
 
 def chunk(number: int, content: bytes = b"") -> bytes:

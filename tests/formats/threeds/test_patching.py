@@ -378,7 +378,7 @@ def test_absolute_keys_stay_absolute() -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Scene], object], str]] = {
-    "axes of scale": (node("Box", scale_axes_xyzw=np.array([0.0, 0, 1, 0])), "scale_axes_xyzw of nodes"),
+    "axes of scale": (node("Box", scale_axes_xyzw=np.array([0.0, 0, 1, 0])), "nodes with scale axes"),
     "kind of a light": (omni(type=LightType.DIRECTIONAL), "/lights/1/target would read back differently"),
 }
 

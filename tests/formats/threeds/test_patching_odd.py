@@ -279,7 +279,7 @@ REFUSED: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
             node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL]))(scene),
             first_track("Box", MORPH)(scene),
         ),
-        "the shape 'Tall' has another number of vertices than in the file",
+        "the number of vertices of the shape 'Tall' changed",
     ),
     "a shape whose matrix has no inverse": (
         box(make.mesh("Box"), make.mesh("Tall", TALL, matrix=np.zeros((4, 3)))),
@@ -287,7 +287,7 @@ REFUSED: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
             node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL * 2]))(scene),
             first_track("Box", MORPH)(scene),
         ),
-        "a shape whose matrix is singular",
+        "the matrix of a shape is singular",
     ),
     "a first track in a file that is an editor's alone": (
         editor_alone(make.mesh("Box")),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import ClassVar, TypeVar, dataclass_transform
 
+from keyframer.text import counted
 from keyframer.wire.field_types import blob
 from keyframer.wire.record import Raw, Record, record
 
@@ -73,7 +74,8 @@ class RawChunk(Raw, Chunk):
         return self.chunk_id in REPEATING
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.chunk_id:04x}, {len(self.data)} bytes, {self.reason or 'made by hand'})"
+        size = counted(len(self.data), "byte")
+        return f"{type(self).__name__}({self.chunk_id:04x}, {size}, {self.reason or 'made by hand'})"
 
 
 CHUNKS: dict[int, type[Chunk]] = {}
@@ -165,12 +167,12 @@ def compute_valid_children() -> None:
 class QuickChunk:
     """A class of chunks, prepared for the fast reading path."""
 
-    __slots__ = ("_inside", "cls", "holds", "once_bit")
+    __slots__ = ("_inside", "cls", "is_container", "once_bit")
 
     def __init__(self, cls: type[Chunk]) -> None:
         self.cls = cls
         self.once_bit = cls.once_bit
-        self.holds = bool(cls.holds)
+        self.is_container = bool(cls.holds)
         self._inside: dict[int, QuickChunk] | None = None
 
     @property

@@ -185,7 +185,7 @@ class _Reader:
             if taken is None:
                 break
             chunk, pos = taken
-            if quick_chunk.holds:
+            if quick_chunk.is_container:
                 chunk.children = []
             elif pos != stop:
                 break
@@ -342,8 +342,8 @@ def encode(document: Document) -> bytes:
             chunk, mark, todo = opened.pop()
             sink.write(chunk.tail)
             siblings = opened[-1][0].children if opened else document.records
-            behind = opened[-1][0].tail if opened else document.trailing
-            sink.close_block(mark, partial(_header, chunk, chunk is siblings[-1] and not behind))
+            following = opened[-1][0].tail if opened else document.trailing
+            sink.close_block(mark, partial(_header, chunk, chunk is siblings[-1] and not following))
             continue
         if not isinstance(record, Chunk):
             raise ValueError(f"{record!r} is not a chunk: a 3D Studio file has nothing else")

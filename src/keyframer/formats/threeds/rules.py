@@ -69,7 +69,7 @@ _KEYS = {
         *(r.MorphTrack, r.HotspotTrack, r.FalloffTrack, r.HideTrack),
     )
 }
-_OF_SCENES: dict[type[Chunk], tuple[str, ...]] = {
+_CHECKED_BY_SCENE_READER: dict[type[Chunk], tuple[str, ...]] = {
     r.PointArray: ("points",),
     r.TextureVertices: ("uv",),
     r.Pivot: ("pivot",),
@@ -82,7 +82,7 @@ _OF_SCENES: dict[type[Chunk], tuple[str, ...]] = {
 """fields that the scene reader checks, in the first chunk of the kind in its parent"""
 _COVERED: set[tuple[type[Chunk], str]] = {
     *_KEYS,
-    *((cls, field) for cls, fields in _OF_SCENES.items() for field in fields),
+    *((cls, field) for cls, fields in _CHECKED_BY_SCENE_READER.items() for field in fields),
     (r.BoundBox, "minimum"),  # a box with non-finite numbers is reported separately
     (r.BoundBox, "maximum"),
 }
@@ -128,9 +128,9 @@ def _check_repeated(reporter: Reporter, parent: Chunk) -> None:
     seen = set()
     for child in parent.children:
         cls = type(child)
-        if cls in _OF_SCENES:
+        if cls in _CHECKED_BY_SCENE_READER:
             if cls in seen:
-                check_fields(reporter, child, _OF_SCENES[cls])
+                check_fields(reporter, child, _CHECKED_BY_SCENE_READER[cls])
             seen.add(cls)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from keyframer.formats.contract import Match
+from keyframer.text import counted
 
 _TOPS = {0x4D4D: "scene", 0xC23D: "project", 0x3DAA: "material library", 0x3D3D: "bare editor data"}
 
@@ -56,8 +57,8 @@ def sniff(head: bytes, size: int) -> Match | None:
     if first_length > size:
         return None
     if length < size:
-        return Match(0.9, f"{start}, {size - length} bytes after the end", version) if length >= 12 else None
-    return Match(0.7, f"{start}, {length - size} bytes are missing at the end", version)
+        return Match(0.9, f"{start}, {counted(size - length, 'byte')} after the end", version) if length >= 12 else None
+    return Match(0.7, f"{start}, {counted(length - size, 'byte')} missing at the end", version)
 
 
 def _number(head: bytes, at: int, size: int) -> int:

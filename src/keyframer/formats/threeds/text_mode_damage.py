@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import struct
 
+from keyframer.text import counted
+
 _HEADER = struct.Struct("<HI")
 
 # Ids that are valid directly inside the top chunk and inside the editor and keyframer chunks.
@@ -31,7 +33,7 @@ def diagnose(data: bytes) -> str | None:
     lines = data.count(b"\n")
     if 0 < missing <= lines and b"\r\n" not in data and (lost := find_invalid_chunk(data)) is not None:
         return (
-            f"damaged by a transfer in text mode: {missing} bytes are missing, there are {lines} LF and not one CR LF, "
+            f"damaged by a transfer in text mode: {counted(missing, 'byte')} missing, {lines} LF and not one CR LF, "
             f"and no valid chunk follows at {lost:#x}"
         )
     return None

@@ -66,7 +66,7 @@ class Context(Reporter):
         return decode_name(raw, self.options.encoding)
 
     def shown(self, raw: bytes) -> str:
-        """Return a name for messages."""
+        """Return a stored name as text for messages."""
         return repr(safe_text(self.text(raw)))
 
     def finite(self, record: Record, field: str, values: Sequence[float], default: Sequence[float]) -> list[float]:
@@ -130,7 +130,7 @@ def rgb_of(chunk: AnyColor) -> Rgb:
 
 
 def percent(parent: Chunk | None) -> float | None:
-    """Return the percentage inside a chunk, 0 to 1."""
+    """Return the percentage inside a chunk as a fraction, 0 to 1."""
     chosen = None if parent is None else _percent_chunk(parent)
     if isinstance(chosen, PercentInt):
         return chosen.percent / 100
@@ -179,8 +179,8 @@ def unread_chunks(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> lis
     """Return the sub-chunks of ``parent`` that are not read, as plain values.
 
     ``known`` are the kinds that are read: the first of each, or all of kinds that usually repeat. ``inside`` are kinds
-    of which only a colour or percentage inside is read; they are kept if they contain more. One colour and one
-    percentage of the parent are known.
+    of which only a colour or percentage inside is read; they are kept if they contain more. `value_kinds` has
+    the kinds of the colour and percentage that are read from the parent itself.
     """
     kinds = set(map(type, parent.children))
     tails = any(map(_TAIL, parent.children))

@@ -55,7 +55,7 @@ def rgb(value: Sequence[float]) -> r.ColorFloat:
 
 
 def share(value: float) -> Chunk:
-    """Return a percentage chunk: an integer if it is whole, as all readers know, else a float."""
+    """Return a percentage chunk: an integer if it is whole, which all readers understand, else a float."""
     whole = value * 100
     if abs(whole) < 1 << 15 and abs(whole - round(whole)) < 1e-4:  # not for numbers outside i16, nor NaN
         return r.PercentInt(round(whole))
@@ -86,7 +86,7 @@ def _share(name: str, kind: type[Chunk], *, least: float | None = None, writes_l
 
 
 def _flag(name: str, kind: type[Chunk], *, means: bool = True) -> ChunkField:
-    """Declare a field that is true if its chunk is present."""
+    """Declare a field whose value is ``means`` if its chunk is present."""
     return ChunkField(
         name, lambda chunks: (kind in chunks) is means, lambda value: [kind()] if bool(value) is means else [], (kind,)
     )
@@ -273,7 +273,7 @@ _LONGEST_LENS = 1e7
 
 
 def fov_of_lens(lens: float) -> float:
-    """Return 2400 / lens degrees (146 of 153 real cameras that have both agree); 48 if the lens is invalid."""
+    """Return the field of view in degrees: 2400 / lens (so in 146 of 153 real cameras); 48 for an invalid lens."""
     fov = 2400.0 / lens if lens > 0 else 48.0
     return min(max(fov, 2400.0 / _LONGEST_LENS), 160.0)  # the range of Autodesk's toolkit
 
@@ -309,7 +309,7 @@ _MAP_FLAGS = {
     "alpha_source": (0x40, True),
     "ignore_alpha": (0x100, True),
 }
-"""bits of A351 and their meaning"""
+"""bits of chunk A351, and the value of the attribute if the bit is set"""
 
 
 def _put_map_flags(*values: bool) -> list[Chunk]:
@@ -325,14 +325,14 @@ MAP_FLAGS: tuple[FieldGroup[r.MapParameters, Chunk], ...] = (
     ),
 )
 
-TURNED_EDGES = np.array([0, 4, 2, 6, 1, 5, 3, 7], np.uint8)
-"""edge bits in the order AB, BC, CA by the lowest bits of stored flags (CA, BC, AB), and the reverse"""
+REVERSED_EDGES = np.array([0, 4, 2, 6, 1, 5, 3, 7], np.uint8)
+"""the three edge bits in reverse order: from the stored order CA, BC, AB to AB, BC, CA, and back"""
 
 EDGES: tuple[Field[Array, Array], ...] = (
     Field(
         "edges",
-        lambda flags: TURNED_EDGES.take(flags & 7),
-        lambda edges: [] if edges is None else [TURNED_EDGES[np.asarray(edges, np.int64) & 7]],
+        lambda flags: REVERSED_EDGES.take(flags & 7),
+        lambda edges: [] if edges is None else [REVERSED_EDGES[np.asarray(edges, np.int64) & 7]],
     ),
 )
 """read from the flags of faces"""

@@ -77,14 +77,14 @@ class StudioRules(RecordRules):
         if isinstance(parent, r.Editor):
             before: tuple[type[Record], ...] = (r.NamedObject,)
             if isinstance(new, r.Material):
-                return _behind(siblings, (r.MeshVersion,))
+                return _after(siblings, (r.MeshVersion,))
             return next((i for i, sibling in enumerate(siblings) if isinstance(sibling, before)), len(siblings))
         if isinstance(parent, r.Node) and not isinstance(new, r.Track):
-            return _behind(siblings, (r.NodeHeader,))
+            return _after(siblings, (r.NodeHeader,))
         if isinstance(parent, r.NamedObject):
             return 0
         if isinstance(parent, r.Mesh) and isinstance(new, (r.PointArray, r.FaceArray)):
-            return _behind(siblings, (r.PointArray,))
+            return _after(siblings, (r.PointArray,))
         return len(siblings)
 
     def update_dependent_fields(self, record: Record) -> None:
@@ -99,7 +99,7 @@ class StudioRules(RecordRules):
             record.children = [r.PointFlags(table) if child is flags else child for child in record.children]
 
 
-def _behind(siblings: Sequence[Record], kinds: tuple[type[Record], ...]) -> int:
+def _after(siblings: Sequence[Record], kinds: tuple[type[Record], ...]) -> int:
     return max((i + 1 for i, sibling in enumerate(siblings) if isinstance(sibling, kinds)), default=0)
 
 
@@ -150,20 +150,20 @@ def _wrapped_as_original(written: Document, original: Document) -> list[Record]:
 
     The original may be a project, a material library without an editor, or only an editor section.
     """
-    frame = next((top for top in original.records if not isinstance(top, Raw)), None)
+    wrapper = next((top for top in original.records if not isinstance(top, Raw)), None)
     (top,) = written.records
     editor = written.first(r.Editor)
-    if frame is None or editor is None:
+    if wrapper is None or editor is None:
         return written.records
-    if isinstance(frame, r.Editor):
+    if isinstance(wrapper, r.Editor):
         return [editor]
-    outside = any(isinstance(child, r.Material) for child in frame.children)
+    outside = any(isinstance(child, r.Material) for child in wrapper.children)
     materials = [child for child in editor.children if isinstance(child, r.Material)] if outside else []
     if materials:
         editor.children = [child for child in editor.children if not isinstance(child, r.Material)]
-    framed = type(frame)()
-    framed.children = [*materials, *top.children]
-    return [framed]
+    wrapped = type(wrapper)()
+    wrapped.children = [*materials, *top.children]
+    return [wrapped]
 
 
 def _with_known_shading(scene: Scene, original: bridge.Original) -> Scene:

@@ -79,7 +79,7 @@ class KeyframerNode:
 
 
 @dataclass(frozen=True)
-class Writer:
+class Program:
     """The program that wrote the keyframer section, since programs interpret the same bytes differently."""
 
     revision: int | None
@@ -95,7 +95,7 @@ class Writer:
         return self.revision == 5 and self.name in (b"Blender", b"NRGSille")
 
 
-def read_nodes(context: Context, keyframer: r.Keyframer, writer: Writer, names: UniqueNames) -> list[KeyframerNode]:
+def read_nodes(context: Context, keyframer: r.Keyframer, writer: Program, names: UniqueNames) -> list[KeyframerNode]:
     """Read all nodes and resolve their parents; channels are read later, with the objects."""
     entries = [_read_node(context, chunk, writer, names) for chunk in keyframer.children if isinstance(chunk, r.Node)]
     _number(context, entries)
@@ -112,7 +112,7 @@ _EXTRAS = ("3ds", "flags1", "flags2", "parent", "offset")
 """names of the header values that a node keeps in extras if it keeps nothing else"""
 
 
-def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNames) -> KeyframerNode:
+def _read_node(context: Context, chunk: r.Node, writer: Program, names: UniqueNames) -> KeyframerNode:
     inside = first_chunks(chunk)
     header: r.NodeHeader | None = inside.get(r.NodeHeader)
     instance = inside.get(r.InstanceName)
@@ -159,7 +159,7 @@ def _read_node(context: Context, chunk: r.Node, writer: Writer, names: UniqueNam
 
 
 def _number(context: Context, entries: list[KeyframerNode]) -> None:
-    """Number the nodes without B030 (three old files) in their order, without the ambient light."""
+    """Number nodes without chunk B030 (three old files) by their order, not counting the ambient light."""
     count = 0
     for entry in entries:
         if entry.node.kind is NodeKind.AMBIENT:
@@ -257,7 +257,7 @@ class ChannelReader:
         self,
         context: Context,
         entries: list[KeyframerNode],
-        writer: Writer,
+        writer: Program,
         shape_of: Callable[[bytes], Floats | None],
     ) -> None:
         self._context = context
@@ -279,7 +279,7 @@ class ChannelReader:
     def read(self, index: int, node: Node, vertices: int) -> list[Channel]:
         """Read the channels of one node; ``vertices`` is the number of vertices of its mesh.
 
-        `set_turns` sets its rotation later.
+        `set_rotations` sets its rotation later.
         """
         channels: list[Channel] = []
         value: Floats | None
@@ -341,7 +341,7 @@ class ChannelReader:
                 return track
         return None
 
-    def set_turns(self) -> None:
+    def set_rotations(self) -> None:
         """Set the rotations of all nodes from axes and angles at once.
 
         One call takes as long for fifty nodes as for one.

@@ -93,7 +93,7 @@ class MeshObject:
 
 @dataclass(eq=False, repr=False, slots=True)
 class PlacedCamera:
-    """A camera, where the editor places it."""
+    """A camera with its position in the editor."""
 
     name: bytes
     camera: Camera
@@ -104,7 +104,7 @@ class PlacedCamera:
 
 @dataclass(eq=False, repr=False, slots=True)
 class PlacedLight:
-    """A light, where the editor places it."""
+    """A light with its position in the editor."""
 
     name: bytes
     light: Light
@@ -178,7 +178,7 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
     smooth = None
     for part in (*chunk.children, *body.children):
         if isinstance(part, r.MaterialGroup):
-            if not _assign(context, part, owners, materials):
+            if not _assign_material(context, part, owners, materials):
                 lost[context.text(part.material)] = part.faces
         elif smooth is None and isinstance(part, r.SmoothGroups):
             smooth = part
@@ -200,7 +200,7 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
         add_extras(mesh, "3ds", {"face_flags": flags[good]})
 
 
-def _assign(
+def _assign_material(
     context: Context, group: r.MaterialGroup, owners: npt.NDArray[np.int32], materials: dict[bytes, int]
 ) -> bool:
     """Set the material of the faces in a group; return False if the material does not exist."""
@@ -273,9 +273,9 @@ def _read_matrix(context: Context, chunk: r.MeshMatrix | None) -> StatedMatrix |
 
 
 def find_axes(mesh_objects: Sequence[MeshObject]) -> None:
-    """Set M of all meshes, and F .
+    """Set the matrices of all meshes: M, and F . M^-1 from stored to local vertices (F mirrors X if M is mirrored).
 
-    M^-1 (F mirrors X if M is mirrored). One call takes as long for ten meshes as for one.
+    One call takes as long for ten meshes as for one.
     """
     stating = [mesh_object for mesh_object in mesh_objects if mesh_object.stated is not None]
     if not stating:

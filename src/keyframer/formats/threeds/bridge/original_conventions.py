@@ -58,7 +58,7 @@ class OriginalConventions:
     scene: Scene = field(default_factory=Scene)
     """the scene of the document"""
     moved: Mapping[int, Floats] = field(default_factory=dict)
-    """(4, 4) for nodes with another rest transform than before, whose stored vertices agreed with the keyframer"""
+    """(4, 4) change of the rest transform, for nodes whose stored vertices agreed with the keyframer before the edit"""
     shapes: Mapping[bytes, Floats] = field(default_factory=dict)
     """stored vertices of objects that are shapes of a morph, if the shape changed"""
     untouched: Collection[int] = ()
@@ -81,13 +81,13 @@ class OriginalConventions:
         )
 
     def is_absolute(self, number: int) -> bool:
-        """Return whether rotation keys are relative to the rest pose, as Blender writes them."""
+        """Return whether rotation keys are absolute, as Blender writes them, and not increments."""
         tracks = by_kind(self.scene.clips[0]) or {} if self.scene.clips else {}
         track = tracks.get((self.nodes.get(number, -1), "rotation"))
         return track is not None and track.form is RotationForm.AXIS_ANGLE_ABSOLUTE
 
     def stores_rest(self, number: int, node: Node, name: str) -> bool:
-        """Return whether the file has the rest transform of a node without a track."""
+        """Return whether readers get this position, rotation_xyzw or scale of a node at rest without a track."""
         if number not in self.nodes or number in self.editor_only:
             return False
         before = self.scene.nodes[self.nodes[number]]
@@ -135,10 +135,10 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
     unrenamed = {**original.unrenamed(scene), **targets}
     names = {new: _stored_name(links, before, old) for new, old in unrenamed.items()}
     stored = {new: before.materials[old].raw_name for new, old in original.unrenamed(scene, "materials").items()}
-    paints = {new: raw_name for new, raw_name in stored.items() if raw_name}
+    material_names = {new: raw_name for new, raw_name in stored.items() if raw_name}
     for new in matching.nodes:
         if scene.nodes[new].scale_axes_xyzw is not None:
-            raise CannotMerge("scale_axes_xyzw of nodes")
+            raise CannotMerge("nodes with scale axes")
     keyframer = document.first(r.Keyframer)
     return OriginalConventions(
         matching.nodes,
@@ -146,7 +146,7 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
         max(known, default=-1) + 1,
         editor_only,
         names,
-        paints,
+        material_names,
         _taken(original, links, names),
         links,
         before,
@@ -167,6 +167,7 @@ def _stored_name(links: Links, before: Scene, old: int) -> bytes:
 
 
 def _taken(original: Original, links: Links, names: Mapping[int, bytes]) -> frozenset[bytes]:
+    """Return the names in the document, without those of removed nodes."""
     taken = {named_object.name for named_object in original.document.find(r.NamedObject)}
     taken |= {instance_name.name for instance_name in original.document.find(r.InstanceName)}
     taken |= {node_header.name for node_header in original.document.find(r.NodeHeader)}
@@ -200,11 +201,11 @@ def _moved(
         size = max(float(np.ptp(stored, axis=0).max()), 1e-12)
         shift = np.eye(4)
         shift[:3, 3] = -np.asarray(before.nodes[old].pivot)
-        ways = [old_world @ shift @ links.to_mesh[mesh]]
+        transforms = [old_world @ shift @ links.to_mesh[mesh]]
         matrix = stored_matrix(links.meshes[mesh])
         if abs(np.linalg.det(matrix[:3, :3])) > 1e-12:
-            ways.append(old_world @ np.linalg.inv(matrix))
-        if any(np.abs(apply(way, stored) - stored).max() <= _AGREE * size for way in ways):
+            transforms.append(old_world @ np.linalg.inv(matrix))
+        if any(np.abs(apply(transform, stored) - stored).max() <= _AGREE * size for transform in transforms):
             moved[number] = world @ np.linalg.inv(old_world)
     return moved
 
@@ -221,14 +222,14 @@ def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[in
         if morph is None or mesh is None:
             continue
         known = {} if original is None else dict(zip(original.names, original.positions, strict=True))
-        for word, shape in zip(morph.names, morph.positions, strict=True):
-            surface = links.surfaces.get(encode_name(word))
-            if surface is None or (word in known and np.array_equal(known[word], shape)):
+        for name, shape in zip(morph.names, morph.positions, strict=True):
+            surface = links.surfaces.get(encode_name(name))
+            if surface is None or (name in known and np.array_equal(known[name], shape)):
                 continue
             body = child(surface[0], r.Mesh)
             points = None if body is None else child(body, r.PointArray)
             if points is None or len(points.points) != len(shape):
-                raise CannotMerge(f"the shape {word!r} has another number of vertices than in the file")
+                raise CannotMerge(f"the number of vertices of the shape {name!r} changed")
             stored = apply(to_shape(links, mesh, surface[1]), shape)
             if not np.allclose(stored, points.points, rtol=1e-6, atol=1e-6):
                 changed[surface[0].name] = stored
@@ -242,5 +243,5 @@ def to_shape(links: Links, mesh: int, shape_axes: Floats | None) -> Floats:
     """
     mesh_axes = links.surfaces[links.meshes[mesh].name][1]
     if shape_axes is None or mesh_axes is None:
-        raise CannotMerge("a shape whose matrix is singular")
+        raise CannotMerge("the matrix of a shape is singular")
     return np.asarray(np.linalg.inv(links.to_mesh[mesh] @ np.linalg.inv(mesh_axes) @ shape_axes), np.float64)

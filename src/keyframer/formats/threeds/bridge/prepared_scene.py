@@ -1,8 +1,8 @@
 """A scene prepared for writing: tracks in frames, transforms at frame 0, no mirrors.
 
 Readers of 3D Studio files disagree about matrices with a negative determinant (some flip X, some do not), so none is
-written: the frame of a node with negative scale is mirrored along X, ``W' = W . X``, and with it the frames of all
-nodes below.
+written: the local axes of a node with negative scale are mirrored along X, ``W' = W . X``, and with them the axes of
+all nodes below.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, single_key
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.threeds.bridge.declared_fields import CONE
 from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions, apply
-from keyframer.formats.threeds.bridge.write_tracks import still_turn, write_track
+from keyframer.formats.threeds.bridge.write_tracks import rotation_key, write_track
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.posing import Rig
 from keyframer.posing.evaluation_order import evaluation_order
@@ -34,7 +34,7 @@ _TURN_FLIP = np.array([1.0, -1.0, -1.0, 1.0])
 
 
 def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, Flags]:
-    """Return the scene without mirrored nodes, and which frames were mirrored (meshes are unchanged)."""
+    """Return the scene without mirrored nodes, and which nodes have mirrored axes now (meshes are unchanged)."""
     signs = np.array([_sign(scene, number, node) for number, node in enumerate(scene.nodes)], np.float64)
     flipped = np.zeros(len(scene.nodes), bool)
     if not (signs < 0).any():
@@ -103,6 +103,7 @@ def _track(track: Track, parent_mirrored: bool, node_mirrored: bool) -> Track:
 
 
 PLACING = ("position", "rotation", "scale")
+"""kinds of tracks that position a node"""
 _ADVICE = "find_rate=true searches for a frame rate that does"
 
 
@@ -179,8 +180,8 @@ class PreparedScene:
         new = [number for number in shown if number not in self.conventions.nodes]
         if not new:
             return world, {}
-        true = Rig(self.original)
-        placed = true.world(true.sample([0.0]), 1)
+        rig = Rig(self.original)
+        placed = rig.world(rig.sample([0.0]), 1)
         return world, {number: posed_vertices(self.original, number, placed, None)[0] for number in new}
 
     def tracks(self, number: int, node: Node, kinds: tuple[str, ...]) -> list[Chunk]:
@@ -188,11 +189,11 @@ class PreparedScene:
         fitted = self.fitted.get(number, {})
         absolute = self.conventions.is_absolute(number)
         if number in self.conventions.nodes and number not in self.conventions.editor_only:
-            rest = self._other_rest(number, node)
+            rest = self._rest_keys(number, node)
             chosen = [fitted.get(kind) or rest.get(kind) for kind in kinds]
             return [write_track(track, self.announced, absolute=absolute) for track in chosen if track is not None]
         rest = {"position": single_key("position", node.position), "scale": single_key("scale", node.scale)}
-        rest["rotation"] = still_turn(node.rotation_xyzw)
+        rest["rotation"] = rotation_key(node.rotation_xyzw)
         rest["roll"] = single_key("roll", self._still_roll(node))
         if node.camera is not None:
             rest["fov"] = single_key("fov", self.scene.cameras[node.camera].fov_degrees)
@@ -204,15 +205,15 @@ class PreparedScene:
         chosen = [fitted.get(kind) or rest.get(kind) for kind in kinds]
         return [write_track(track, self.announced) for track in chosen if track is not None]
 
-    def _other_rest(self, number: int, node: Node) -> dict[str, Track]:
-        """Return single keys for a node whose rest pose differs from that of the document without them."""
+    def _rest_keys(self, number: int, node: Node) -> dict[str, Track]:
+        """Return single keys for the rest values of a node that readers would not get without them."""
         names = [
             name
             for name in ("position", "rotation_xyzw", "scale")
             if not self.conventions.stores_rest(number, node, name)
         ]
         tracks = [
-            still_turn(node.rotation_xyzw) if name == "rotation_xyzw" else single_key(name, getattr(node, name))
+            rotation_key(node.rotation_xyzw) if name == "rotation_xyzw" else single_key(name, getattr(node, name))
             for name in names
         ]
         return {track.kind: track for track in tracks}
@@ -223,7 +224,7 @@ class PreparedScene:
         return 0.0 if node.light is None else self.scene.lights[node.light].roll_degrees
 
     def matrix_and_points(self, number: int, *, needs_node: bool = False) -> tuple[Floats, Floats]:
-        """Return 4160 and the vertices to store.
+        """Return the matrix for chunk 4160, and the vertices to store.
 
         A node with scale 0 has no inverse: its vertices stay in its local space.
         """

@@ -35,7 +35,7 @@ from keyframer.formats.threeds.bridge.nodes import (
     NODE_KINDS,
     ChannelReader,
     KeyframerNode,
-    Writer,
+    Program,
     read_nodes,
 )
 from keyframer.formats.threeds.bridge.options import Options
@@ -51,7 +51,7 @@ Points = npt.NDArray[np.floating[Any]]
 Item = objects.MeshObject | objects.PlacedCamera | objects.PlacedLight
 
 _FULL_COMPARISONS = 8
-"""number of nodes that compare all vertices of a mesh with the stored ones; further users of it compare a sample"""
+"""number of nodes with the same mesh for which all its vertices are compared; for further nodes, only a sample is"""
 _FEW_NODES = 1_000
 """up to this many nodes, single transforms are computed in plain floats; larger trees are posed at once"""
 _AS_STORED = np.eye(4)
@@ -156,7 +156,7 @@ class _Builder:
 
     def _keyframer(self, keyframer: r.Keyframer) -> None:
         header = child(keyframer, r.KeyframerHeader)
-        writer = Writer(header.revision if header else None, header.name if header else b"")
+        writer = Program(header.revision if header else None, header.name if header else b"")
         clip = self._clip(keyframer, header, writer)
         self.scene.clips.append(clip)
         if writer.is_max:
@@ -170,12 +170,12 @@ class _Builder:
             self._attach_parts(entry)
             vertices = len(mesh.mesh.positions) if mesh else 0
             clip.channels += channels.read(index, entry.node, vertices)
-        channels.set_turns()
+        channels.set_rotations()
         for entry in entries:
             self._rest_target(entry, entries)
         self._place_meshes(entries, writer, clip, channels)
 
-    def _clip(self, keyframer: r.Keyframer, header: r.KeyframerHeader | None, writer: Writer) -> Clip:
+    def _clip(self, keyframer: r.Keyframer, header: r.KeyframerHeader | None, writer: Program) -> Clip:
         clip = Clip(rate=self.context.options.fps)
         if header is not None:
             clip.name = self.context.text(header.name)
@@ -235,7 +235,7 @@ class _Builder:
             self.links.lights.append(None)
 
     def _rest_target(self, entry: KeyframerNode, entries: list[KeyframerNode]) -> None:
-        """Set the rest position of a target node without a position track to that of the editor."""
+        """Set the rest position of the node's target from the editor, if the target has no position track."""
         node = entry.node
         if node.target is None or child(entries[node.target].chunk, r.PositionTrack) is not None:
             return
@@ -252,9 +252,9 @@ class _Builder:
         for lamp in self.lights.values():
             lamp.light.roll_degrees = math.degrees(lamp.light.roll_degrees)
 
-    def _place_meshes(self, entries: list[KeyframerNode], writer: Writer, clip: Clip, channels: ChannelReader) -> None:
+    def _place_meshes(self, entries: list[KeyframerNode], writer: Program, clip: Clip, channels: ChannelReader) -> None:
         """Attach meshes to nodes, with vertices in the local space of the node."""
-        if all(self._mesh_of(mesh_object) is None for mesh_object in entries):
+        if all(self._mesh_of(entry) is None for entry in entries):
             return
         moment = clip.current if writer.is_max and clip.current is not None else 0.0
         self.links.rest_frame = moment
@@ -267,9 +267,7 @@ class _Builder:
             animated = any(len(track.keys) > 1 for entry in entries for track in entry.tracks)  # type: ignore[attr-defined]
         shared: dict[int, int] = {}
         uses: Counter[int] = Counter()
-        users = Counter(
-            mesh_object.object_name for mesh_object in entries if isinstance(mesh_object.chunk, r.ObjectNode)
-        )
+        users = Counter(entry.object_name for entry in entries if isinstance(entry.chunk, r.ObjectNode))
         for index, entry in enumerate(entries):
             mesh_object = self._mesh_of(entry)
             if mesh_object is None:
@@ -361,12 +359,12 @@ class _Builder:
 
     def _report(self, entry: KeyframerNode, choice: vertex_space.Choice) -> None:
         if choice.difference > 0.01:
-            picture = "the keyframer data is used" if choice.formula else "the stored vertices are used"
+            used = "the keyframer data is used" if choice.formula else "the stored vertices are used"
             self.context.report(
                 SCENE_REST_POSE,
                 entry.chunk,
                 percent=100 * min(choice.difference, 1e9),
-                choice=picture,
+                choice=used,
                 rule=choice.rule,
             )
 
@@ -428,7 +426,7 @@ class Reader(SceneReader[Options]):
         return to_linked_scene(document, options)[0]
 
     def key_layout(self, record: Record, channel: Channel) -> KeyLayout | None:
-        """Return the rows of keys.
+        """Return where the keys of a channel are stored.
 
         Visibility is sorted, and begins with the state before the first toggle, which is not stored.
         """

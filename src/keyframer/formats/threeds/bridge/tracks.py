@@ -27,6 +27,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Context
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Morph
+from keyframer.text import counted
 from keyframer.wire import quick_readers
 from keyframer.wire.key_table import EXTRAS, Keys, StoredRows, joined_rows
 
@@ -70,21 +71,21 @@ def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: 
     if not quick_readers.ON:
         return usual_tracks
     flips = max_scene and context.options.sign_flips == "auto"
-    shapes: dict[tuple[int, int], _Portion] = {}
+    batches: dict[tuple[int, int], _Batch] = {}
     for chunk in chunks:
         rows = chunk.keys.stored_rows() if type(chunk) in KINDS else None  # type: ignore[attr-defined]
         if rows is not None:
-            shape = rows[3].width or 0, rows[4]
-            portion = shapes.get(shape)
-            if portion is None or portion.keys > _KEYS_AT_ONCE:
-                if portion is not None:
-                    portion.read(absolute, flips, usual_tracks)
-                portion = shapes[shape] = _Portion()
-            portion.chunks.append(chunk)
-            portion.tables.append(rows)
-            portion.keys += rows[2]
-    for portion in shapes.values():
-        portion.read(absolute, flips, usual_tracks)
+            layout = rows[3].width or 0, rows[4]
+            batch = batches.get(layout)
+            if batch is None or batch.keys > _KEYS_AT_ONCE:
+                if batch is not None:
+                    batch.read(absolute, flips, usual_tracks)
+                batch = batches[layout] = _Batch()
+            batch.chunks.append(chunk)
+            batch.tables.append(rows)
+            batch.keys += rows[2]
+    for batch in batches.values():
+        batch.read(absolute, flips, usual_tracks)
     return usual_tracks
 
 
@@ -92,7 +93,7 @@ _KEYS_AT_ONCE = 20_000
 """number of keys that fit into the processor's cache; a single kept track also keeps the columns of its batch"""
 
 
-class _Portion:
+class _Batch:
     """Tracks with rows of the same layout. Their columns are made on first use."""
 
     __slots__ = ("_columns", "chunks", "keys", "tables")
@@ -104,21 +105,21 @@ class _Portion:
         self._columns: tuple[Floats, Floats, Ints | None, Floats | None] | None = None
 
     def read(self, absolute: bool, flips: bool, usual_tracks: UsualTracks) -> None:
-        """Add the usual tracks; ``flips``: rotations may be changes of sign."""
+        """Add the usual tracks; ``flips``: large increments may be changes of sign (see `_FLIP`)."""
         rows = joined_rows(self.tables)
         ends = list(accumulate(table[2] for table in self.tables))
         starts = [0, *ends[:-1]]
         odd = _odd_tables(rows, self.tables[0][4], starts, ends, flips)
         first_times = rows["time"][starts].tolist()
-        first_chunks = _values(rows["value"][starts])
+        first_values = _values(rows["value"][starts])
         form = RotationForm.NONE
-        if first_chunks.shape[1:] == (4,):
+        if first_values.shape[1:] == (4,):
             form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
         for number, (chunk, start, end) in enumerate(zip(self.chunks, starts, ends, strict=True)):
             if number not in odd:
                 track = _track_of(KINDS[type(chunk)], chunk, form)
                 defer_fields(track, self.columns, start, end)
-                usual_tracks[id(chunk)] = track, first_times[number], first_chunks[number]
+                usual_tracks[id(chunk)] = track, first_times[number], first_values[number]
         self.chunks = []
 
     def columns(self, start: int, end: int) -> dict[str, Any]:
@@ -159,7 +160,7 @@ def _extra_columns(rows: Array, bits: int) -> Floats:
 def _odd_tables(rows: Array, bits: int, starts: list[int], ends: list[int], flips: bool) -> set[int]:
     """Return the numbers of key tables that may need a report (see `check_keys` and `_rotations`).
 
-    Whole columns are tested first, which is nearly always enough; NaN is larger than anything.
+    Whole columns are tested first, which is nearly always enough; NaN fails every test.
     """
     times, values = rows["time"].copy(), rows["value"].copy()  # numpy is slow with unaligned numbers
     several = len(rows) > len(starts)
@@ -242,7 +243,7 @@ _FEW_SHAPES = 8
 """number of weights in a key that needs no budget"""
 _HUGE_TIME = 10_000_000
 _HUGE_VALUE = 1e12
-"""steps of float32 are 65536 here: no scene is that large, and no angle that exact"""
+"""values of float32 are 65536 apart here: no scene is that large, and no angle that exact"""
 
 
 def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
@@ -305,11 +306,10 @@ def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track
 def read_morph_track(
     context: Context, chunk: r.MorphTrack, vertices: int, shape_of: Callable[[bytes], Floats | None]
 ) -> tuple[Track, Morph] | None:
-    """Read keys that name shapes as weights of shapes.
+    """Return keys that name shapes as a track of weights, and the shapes; None without usable keys.
 
-    A curve through unit vectors blends exactly as one through vertices.
-
-    A name without a mesh of ``vertices`` vertices repeats the previous shape.
+    A curve through unit vectors blends exactly as one through vertices. A name without a mesh of ``vertices`` vertices
+    repeats the previous shape.
     """
     keys = chunk.keys
     if len(keys) == 0:
@@ -322,7 +322,7 @@ def read_morph_track(
         if name not in numbers:
             shape = shape_of(name)
             if shape is None or len(shape) != vertices:
-                expected = f"mesh of {vertices} vertices"
+                expected = f"mesh of {counted(vertices, 'vertex')}"
                 context.report(LINK_UNRESOLVED_NAME, chunk, f"keys[{index}]", kind=expected, name=context.shown(name))
                 chosen.append(chosen[-1] if chosen else -1)
                 continue

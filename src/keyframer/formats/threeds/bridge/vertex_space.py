@@ -1,9 +1,10 @@
 """Decide whether stored vertices or the keyframer are right if they disagree.
 
 3D Studio's editor and keyframer are independent states, and exporters fill them in different ways. The formula
-``N(rest) . T(-pivot) . F . M^-1`` should leave the stored vertices unchanged; if it does not, heuristics decide. The
-rules and their order are based on 5,900 nodes of 624 real files; their thresholds lie in gaps of the data (formula
-cases move vertices by at most 2.5 % of the mesh's size, raw cases by at least 4.2 %).
+``N(rest) . T(-pivot) . F . M^-1`` should leave the stored vertices unchanged (N is the world matrix of the node, M the
+matrix in chunk 4160; F mirrors X if M does). If it does not, heuristics decide. The rules and their order are based on
+5,900 nodes of 624 real files; their thresholds lie in gaps of the data (formula cases move vertices by at most 2.5 % of
+the mesh's size, raw cases by at least 4.2 %).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from keyframer.arrays import Floats
 from keyframer.curves.lazy_fields import stored
 from keyframer.fields import dataclass
-from keyframer.formats.threeds.bridge.nodes import Writer
+from keyframer.formats.threeds.bridge.nodes import Program
 from keyframer.formats.threeds.bridge.objects import MeshObject
 from keyframer.posing.rest_pose import Rows
 from keyframer.scene import Node
@@ -28,6 +29,7 @@ Points = npt.NDArray[np.floating[Any]]
 _SAME = 0.01
 _SURELY_SAME = 0.0099
 _NEAR = 0.03
+"""largest displacements of vertices, as fractions of the mesh's size"""
 _SAMPLE = 250
 """number of vertices in a sample"""
 
@@ -49,7 +51,7 @@ AGREE = Choice(True, "both agree", 0.0)
 
 
 def some_points(points: Points) -> Points:
-    """Return a sample of vertices: the extremes along each axis, and some of all."""
+    """Return a sample of vertices: the extremes along each axis, and others at equal steps."""
     if len(points) <= _SAMPLE:
         return points
     furthest = [*points.argmin(axis=0), *points.argmax(axis=0)]
@@ -91,7 +93,7 @@ def choose(
     node: Node,
     world_at_rest: Floats,
     vertices: Points,
-    writer: Writer,
+    writer: Program,
     animated: bool,
     geometry: str,
 ) -> Choice:
@@ -104,8 +106,8 @@ def choose(
         return Choice(geometry != "raw", "no size to compare", 0.0)
     pivot = stored(node, "pivot")
     placed = world_at_rest if pivot is None else np.matmul(world_at_rest, _shift(-pivot))
-    back: Floats = np.matmul(placed, mesh_object.to_local)
-    difference = _displacement(back, points, size)
+    formula: Floats = np.matmul(placed, mesh_object.to_local)
+    difference = _displacement(formula, points, size)
     if geometry != "auto":
         return Choice(geometry == "keyframer", f"the option geometry={geometry}", difference)
     if difference <= _SAME:
@@ -144,9 +146,9 @@ def to_node(mesh_object: MeshObject, node: Node, world_at_rest: Floats, choice: 
 
 
 def local_change(mesh_object: MeshObject, node: Node, world_at_rest: Floats) -> Callable[[Points], Floats]:
-    """Return the change from the mesh's local axes (of morph shapes) to the space that keeps the stored vertices."""
-    stored = np.eye(4) if mesh_object.to_local is None else np.linalg.inv(mesh_object.to_local)
-    change = np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest) @ stored, np.float64)
+    """Return a function that moves morph shapes from the mesh's local axes to the space that keeps stored vertices."""
+    to_stored = np.eye(4) if mesh_object.to_local is None else np.linalg.inv(mesh_object.to_local)
+    change = np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest) @ to_stored, np.float64)
     return lambda shape: _apply(change, shape)
 
 

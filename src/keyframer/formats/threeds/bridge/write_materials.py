@@ -29,7 +29,7 @@ _STEM, _SUFFIX = 8, 3
 
 
 class MapNames:
-    """Makes DOS file names: eight letters, a dot, three letters, upper case; unique for each file."""
+    """Makes DOS file names: up to eight characters, a dot, up to three, upper case; unique for each file."""
 
     def __init__(self, report: LossReport, *, as_given: bool = False) -> None:
         self._report = report

@@ -250,7 +250,7 @@ class NodeWriter:
         parts = split_mesh(mesh, _MOST)
         if len(parts) > 1:
             message = f"{len(mesh.positions)} vertices and {len(mesh.corners)} faces are too many for one mesh"
-            self.report.add(Outcome.BAKED, path, f"{message}: {len(parts)} pieces")
+            self.report.add(Outcome.BAKED, path, f"{message}: written as {len(parts)} pieces")
         elif len(parts[0].vertices) > len(mesh.positions):
             added = len(parts[0].vertices) - len(mesh.positions)
             duplicated = "1 vertex was" if added == 1 else f"{added} vertices were"
@@ -325,18 +325,18 @@ class NodeWriter:
             self.report.add(Outcome.DROPPED, path, "unused shapes cannot be stored in this format")
             return []
         mesh = self.scene.meshes[node.mesh]
-        names = [self._shape(word) or name for word in node.morph.names]
+        names = [self._shape(shape_name) or name for shape_name in node.morph.names]
         morph_track = None if len(parts) > 1 else write_morph_track(track, names, self.prepared.announced)
         if morph_track is None:
-            self.report.losses = [loss for loss in self.report if loss.path != path]  # loss reports about its keys
+            self.report.losses = [loss for loss in self.report if loss.path != path]  # without reports about its keys
             self.report.add(Outcome.DROPPED, path, "blended and split shapes cannot be stored")
             return []
         flip = (-1.0, 1.0, 1.0) if self.prepared.flipped[number] else (1.0, 1.0, 1.0)
         pivot = self.prepared.original.nodes[number].pivot
-        for place, (word, shape) in enumerate(zip(node.morph.names, node.morph.positions, strict=True)):
-            if self._shape(word) is not None or np.allclose(shape, mesh.positions, rtol=1e-6, atol=1e-9):
+        for place, (shape_name, shape) in enumerate(zip(node.morph.names, node.morph.positions, strict=True)):
+            if self._shape(shape_name) is not None or np.allclose(shape, mesh.positions, rtol=1e-6, atol=1e-9):
                 continue
-            names[place] = self.names.claim(word)
+            names[place] = self.names.claim(shape_name)
             local = (np.asarray(shape, np.float64) - pivot) * flip
             points = local @ matrix[:3, :3].T + matrix[:3, 3]
             surface = self.conventions.surface(number, needs_node=number in self.needs_node)
@@ -347,9 +347,9 @@ class NodeWriter:
         morph_track = write_morph_track(track, names, self.prepared.announced)
         return [] if morph_track is None else [morph_track]
 
-    def _shape(self, word: str) -> bytes | None:
-        """Return the object of the document that has the name of a shape."""
-        return next((name for name in self.conventions.links.surfaces if self.names.shown(name) == word), None)
+    def _shape(self, shape_name: str) -> bytes | None:
+        """Return the stored name of the object of the document that is a shape; None if there is none."""
+        return next((name for name in self.conventions.links.surfaces if self.names.shown(name) == shape_name), None)
 
     def _hide(self, placed: Placed, number: int, node: Node) -> None:
         placed.hidden = node.hidden
@@ -357,10 +357,10 @@ class NodeWriter:
             if channel.track.kind == "visible":
                 times = self.prepared.fitter.times(channel.track.times)
                 frames = np.rint(times)
-                late = np.nan_to_num(np.abs(frames - times)).max(initial=0.0) / self.prepared.fitter.rules.per_second
-                if late:
+                error = np.nan_to_num(np.abs(frames - times)).max(initial=0.0) / self.prepared.fitter.rules.per_second
+                if error:
                     path = f"{plain_path('nodes', node.name)}/visible"
-                    self.report.add(Outcome.APPROXIMATED, path, "times were rounded", error=float(late), unit="second")
+                    self.report.add(Outcome.APPROXIMATED, path, "times were rounded", error=float(error), unit="second")
                 hidden, track = write_hide_track(channel.track, frames, node.hidden)
                 placed.hidden = hidden
                 if track is not None:

@@ -19,9 +19,9 @@ from keyframer.formats.threeds.bridge.declared_fields import (
     LIGHT,
     LIGHT_COLOR,
     PROJECTOR,
+    REVERSED_EDGES,
     SPOT,
     SPOT_NUMBERS,
-    TURNED_EDGES,
     put_file_names,
 )
 from keyframer.formats.threeds.bridge.write_materials import MapNames
@@ -64,7 +64,7 @@ def _face_flags(mesh: Mesh, piece: MeshPiece, reverse: bool) -> Array:
     if not stored:
         return np.full(len(piece.faces), 7)
     flags = stored[0][piece.faces]
-    return TURNED_EDGES[flags] if reverse else flags  # A, C, B: the first edge becomes the last
+    return REVERSED_EDGES[flags] if reverse else flags  # corners A, C, B: the first edge becomes the last
 
 
 def write_camera(camera: Camera, position: Floats, target: Floats) -> r.Camera:

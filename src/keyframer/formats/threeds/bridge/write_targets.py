@@ -22,9 +22,10 @@ from keyframer.scene.loss_report import Outcome
 
 @dataclass(eq=False)
 class Aim:
-    """A target: a node of the scene, or a new one; and its position at frame 0."""
+    """The target of a camera or light: a node of the scene, or a new one."""
 
     place: Floats
+    """the position at frame 0, in scene space"""
     node: int | None = None
     """the target node in the scene"""
     parent: int | None = None
@@ -63,7 +64,7 @@ def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, known: Collection[
             aims[number] = Aim(np.array(stored), position=single_key("position", stored))
             fitter.report.add(Outcome.BAKED, path, "the stored target became a node")
         else:
-            aims[number] = _free(scene, number, world, fitter)
+            aims[number] = _aim_of_free_node(scene, number, world, fitter)
             fitter.report.add(Outcome.BAKED, path, "its orientation became a target and a roll")
     return aims
 
@@ -80,8 +81,8 @@ def _stored(scene: Scene, node: Node) -> tuple[float, float, float] | None:
     return None if node.light is None else scene.lights[node.light].target
 
 
-def _free(scene: Scene, number: int, world: Floats, fitter: KeyFitter) -> Aim:
-    """Return the target of a free camera: a point in front of it at every frame."""
+def _aim_of_free_node(scene: Scene, number: int, world: Floats, fitter: KeyFitter) -> Aim:
+    """Return a new target for a camera or light without one: a point in front of it at every frame."""
     distance = 0.1 * scene_size(scene)
     first, last = (round(float(value)) for value in fitter.times(fitter.span))
     frames = np.arange(first, last + 1, dtype=np.float64)
@@ -90,7 +91,7 @@ def _free(scene: Scene, number: int, world: Floats, fitter: KeyFitter) -> Aim:
     goals = placed[:, :3, 3] - distance * _unit(placed[:, :3, 2])
     level = affine.look_at(placed[:, :3, 3], goals)
     side, up = _unit(placed[:, :3, 0]), _unit(level[:, :3, 1])
-    # positive if X points down
+    # roll is positive if X points down
     turned = np.arctan2(-(side * up).sum(axis=1), (side * _unit(level[:, :3, 0])).sum(axis=1))
     roll = np.degrees(np.unwrap(turned))
     none, tolerance = RotationForm.NONE, fitter.tolerance
@@ -100,8 +101,8 @@ def _free(scene: Scene, number: int, world: Floats, fitter: KeyFitter) -> Aim:
             fewest_keys("roll", frames, roll, none, tolerance.degrees, vector_distance),
         ]
     )
-    frame = world[number]
-    return Aim(frame[:3, 3] - distance * _unit(frame[None, :3, 2])[0], position=position, roll=turn)
+    matrix = world[number]
+    return Aim(matrix[:3, 3] - distance * _unit(matrix[None, :3, 2])[0], position=position, roll=turn)
 
 
 def _unit(vectors: Floats) -> Floats:

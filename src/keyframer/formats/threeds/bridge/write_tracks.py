@@ -21,9 +21,10 @@ _CHUNKS = {kind: chunk for chunk, kind in KINDS.items()}
 
 
 def write_track(track: Track, announced: bool, *, absolute: bool = False) -> r.Track:
-    """Write a number track with times in frames.
+    """Return the chunk of a number track with times in frames.
 
-    With ``absolute``, rotations are relative to the rest pose, as in Blender's files.
+    With ``absolute``, rotation keys are absolute, as in Blender's files, instead of increments. ``announced``: see
+    `tcb_keys`.
     """
     shaped = as_tcb(track)
     if absolute and shaped.is_rotation:
@@ -51,7 +52,7 @@ def _rotations(track: Track) -> Floats:
 
 
 def write_hide_track(track: Track, frames: Floats, hidden: bool) -> tuple[bool, r.HideTrack | None]:
-    """Write the state before the first key (``hidden`` if there is none) and the times at which it changes."""
+    """Return whether the node is hidden at first (``hidden`` without keys), and a chunk with the times of changes."""
     steps = usable_keys(replace(track, times=frames))
     if not len(steps.times):
         return hidden, None
@@ -73,7 +74,7 @@ def names_shapes(track: Track) -> bool:
 
 
 def write_morph_track(track: Track, names: list[bytes], announced: bool) -> r.MorphTrack | None:
-    """Write keys that name shapes; None if keys blend shapes."""
+    """Return a chunk with keys that name shapes; None if keys blend shapes."""
     if not names_shapes(track):
         return None
     weights = track.values.reshape(len(track.times), -1)
@@ -83,6 +84,7 @@ def write_morph_track(track: Track, names: list[bytes], announced: bool) -> r.Mo
     return r.MorphTrack(_WRAPS[track.wrap], 0, 0, keys)
 
 
-def still_turn(rotation_xyzw: npt.ArrayLike) -> Track:
+def rotation_key(rotation_xyzw: npt.ArrayLike) -> Track:
+    """Return a rotation track with one key."""
     values = np.asarray(rotation_xyzw, np.float64)[None]
     return Track("rotation", np.zeros(1), values, Interpolation.LINEAR, form=RotationForm.QUATERNION_ABSOLUTE)

@@ -30,7 +30,7 @@ from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.declared_fields import CAPABILITIES, CURRENT
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
-from keyframer.formats.threeds.bridge.nodes import Writer as NodeProgram
+from keyframer.formats.threeds.bridge.nodes import Program
 from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions
 from keyframer.formats.threeds.bridge.prepared_scene import PreparedScene
 from keyframer.formats.threeds.bridge.scene import TICKS_PER_FRAME
@@ -74,7 +74,7 @@ class Writer(SceneWriter[WriteOptions]):
     capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
-        """Write a scene as a document and report losses."""
+        """Return a document of the scene, and the loss report."""
         report = LossReport("3ds")
         if not scene.nodes and not scene.materials:
             raise NothingToWrite("nothing to write: the scene has no objects or materials")
@@ -110,16 +110,16 @@ def write_document(
     materials = [write_material(material, name, maps) for material, name in zip(scene.materials, names, strict=True)]
     metres = scene.space.metres_per_unit
     scale = r.MasterScale(1.0 if metres is None else metres / METRES_PER_INCH)
-    around = write_environment(scene.environment, maps)
-    editor: list[Chunk] = [r.MeshVersion(3), *materials, scale, *around, *nodes.objects]
+    environment = write_environment(scene.environment, maps)
+    editor: list[Chunk] = [r.MeshVersion(3), *materials, scale, *environment, *nodes.objects]
     parts: list[Chunk] = [r.Version(3), r.Editor(children=list(editor))]
     chunks = nodes.chunks()
     if chunks or conventions.has_keyframer:
         parts.append(r.Keyframer(children=[*keyframer_head(prepared.fitter, clip, report, conventions), *chunks]))
-    painted = {id(chunk): ("materials", number) for number, chunk in enumerate(materials)}
+    material_parts = {id(chunk): ("materials", number) for number, chunk in enumerate(materials)}
     numbers = {name.lower(): number for number, name in reversed(list(enumerate(names)))}
     document = new_document(*parts)
-    return document, nodes.parts | painted | face_group_materials(document, numbers)
+    return document, nodes.parts | material_parts | face_group_materials(document, numbers)
 
 
 def face_group_materials(document: Document, numbers: Mapping[bytes, int]) -> dict[int, tuple[str, int]]:
@@ -142,7 +142,7 @@ def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, convention
     if conventions.has_keyframer:
         known = conventions.header or header
         header = r.KeyframerHeader(known.revision, encode_name(clip.name), known.length)
-        if NodeProgram(known.revision, known.name).is_max:
+        if Program(known.revision, known.name).is_max:
             now *= TICKS_PER_FRAME
     stated = clip.current is not None or not conventions.has_keyframer
     time = put_fields(replace(clip, current=now), CURRENT) if stated else []

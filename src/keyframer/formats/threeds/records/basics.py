@@ -90,5 +90,5 @@ class PercentInt(Chunk):
 class PercentFloat(Chunk):
     """Percent (float format) (FLOAT_PERCENTAGE)."""
 
-    # The document says 0 to 100; real files (VWSCENE) hold 0.25 and 0.05.
+    # The specification says 0 to 100; real files (VWSCENE) have 0.25 and 0.05.
     fraction: float = f32("0.0 to 1.0")

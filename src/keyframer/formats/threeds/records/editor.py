@@ -54,7 +54,7 @@ class UseBackgroundColor(Chunk):
 class BackgroundGradient(Chunk):
     """Background gradient colors (V_GRADIENT): three times a colour and its gamma corrected copy."""
 
-    # Sources disagree on the order: 3ds Max' importer reads bottom, middle, top; Autodesk's toolkit the reverse.
+    # Sources disagree on the order: 3ds Max's importer reads bottom, middle, top; Autodesk's toolkit reads the reverse.
     midpoint: float = f32("position of the middle color, 0.0 to 1.0")
 
 
@@ -95,7 +95,7 @@ class ShadowSamples(Chunk):
 class ShadowRange(Chunk):
     """Shadow map range (SHADOW_RANGE)."""
 
-    # Autodesk's toolkit has a long in its struct; files hold two bytes.
+    # Autodesk's toolkit has a long in its struct; files have two bytes.
     range: int = i16("range")
 
 

@@ -146,7 +146,7 @@ class MaterialUseReflectionBlur(Chunk):
     """Reflection blur percent present (MAT_USE_REFBLUR)."""
 
 
-# The document has this as a flag of the material; files hold two bytes inside the bump map.
+# In the specification this is a flag of the material; files have two bytes inside the bump map.
 @chunk(0xA252, parents=(0xA230,))
 class BumpPercent(Chunk):
     """Bump map present (true percent) (MAT_BUMP_PERCENT)."""
@@ -276,7 +276,7 @@ class MapBlur(_MapNumber):
     """Blur percent (MAT_MAP_TEXBLUR)."""
 
 
-# A real file made with U scale 10 and V scale 2 holds A354 = 10, A356 = 2: the specification has the two swapped.
+# A real file made with U scale 10 and V scale 2 has A354 = 10, A356 = 2: the specification has the two swapped.
 @chunk(0xA354, parents=MAP_IDS)
 class MapUScale(_MapNumber):
     """U scale (MAT_MAP_USCALE): 2 means that the texture repeats twice."""
@@ -297,7 +297,7 @@ class MapVOffset(_MapNumber):
     """V offset (MAT_MAP_VOFFSET); 3ds Max stores -V."""
 
 
-# The document's description prints A35A a second time here; its chunk tree is correct.
+# The specification prints A35A a second time in its description of this chunk; its chunk tree is correct.
 @chunk(0xA35C, parents=MAP_IDS)
 class MapRotation(_MapNumber):
     """Rotation angle (MAT_MAP_ANG) in degrees; 3ds Max stores the negative angle."""

@@ -36,7 +36,7 @@ class Frames(Chunk):
 class CurrentTime(Chunk):
     """Current frame (KFCURTIME)."""
 
-    # 66 of 68 non-zero values in 3ds Max' files are multiples of 160: ticks, at 30 frames per second.
+    # 66 of 68 non-zero values in files of 3ds Max are multiples of 160: ticks, at 30 frames per second.
     time: int = i32("frame; in files of 3ds Max ticks, 4800 per second")
 
 
@@ -130,7 +130,7 @@ class MorphSmooth(Chunk):
 class Track(Chunk):
     """Common head of all tracks."""
 
-    # The document calls the two times "8 byte unknown". Only 3ds Max fills them: 0 and the last key or the length.
+    # The specification calls the two times "8 byte unknown". Only 3ds Max fills them: 0 and the last key or the length.
     flags: int = u16(
         "bits 0-1: 0 single, 2 repeat, 3 loop; bits 3-5: lock X, Y, Z; 6: at key (editor); 7-9: unlink X, Y, Z"
     )

@@ -96,7 +96,7 @@ class FaceArray(Chunk):
     )
 
 
-# Ten files shipped with Celestia hold 4130 and 4150 directly under 4100: both places are legal.
+# Ten files shipped with Celestia have 4130 and 4150 directly under 4100: both places are legal.
 _FACE_PARTS = (0x4120, 0x4100)
 
 
