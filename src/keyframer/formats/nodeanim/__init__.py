@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from keyframer.formats.nodeanim.bridge.options import Options
     from keyframer.formats.nodeanim.bridge.writing import WriteOptions
 
-_SMALLEST = 10  # only an id, an empty clip, only an id
+_SMALLEST = 10
+"""size of chunk 1 with an id of one byte and empty texts, followed by the id of chunk 2"""
 
 
 class NodeAnimation(Format):
@@ -29,7 +30,7 @@ class NodeAnimation(Format):
     bookkeeping = ("dialect", "flags", "node_count", "prefix")
 
     def sniff(self, head: bytes, size: int) -> Match | None:
-        if size < _SMALLEST or (head[0] > 1 and b"\x01" not in head[:68]):  # chunk 1 cannot be near: no search
+        if size < _SMALLEST or (head[0] > 1 and b"\x01" not in head[:68]):  # chunk 1 is not near the beginning
             return None
         from keyframer.formats.nodeanim.sniff import sniff
 
