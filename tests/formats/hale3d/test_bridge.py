@@ -302,6 +302,18 @@ def test_odd_numbers_are_told() -> None:
     assert np.isfinite(keyframer.pose(found, frames=[0, 0.5, 1]).world).all()
 
 
+@pytest.mark.parametrize(
+    ("number", "field", "index"), [(1, "position", 1), (3, "orientation", 0), (6, "orientation", 3)]
+)
+def test_a_non_finite_number_of_a_joint_is_located(number: int, field: str, index: int) -> None:
+    base = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    base[number] = float("nan")
+    data = header(1, 1, 0) + joint(b"a", position=base[:3], orientation=base[3:]) + frame((0,) * 6, ())
+    (issue,) = (issue for issue in load(data).issues if issue.code == "DATA_NON_FINITE")
+    assert issue.path.endswith(field)
+    assert issue.message == f"1 non-finite number, the first at entry {index}"
+
+
 def test_odd_models_are_told() -> None:
     nan = float("nan")
     rows = [(0, 0, 0, 1), (nan, 0, 1, 1), (0, 0, 2, 9)]

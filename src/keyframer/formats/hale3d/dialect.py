@@ -100,9 +100,6 @@ def model_end(data: bytes, dialect: Dialect) -> int:
     return pos
 
 
-_LENGTH = struct.Struct("<I")
-
-
 class TextCursor(Cursor):
     """A cursor with the dialect of the file."""
 
@@ -131,7 +128,7 @@ class Text(Strz):
         if dialect is Dialect.NUL_ENDED:
             return cursor.strz(name)
         at = cursor.pos
-        size = cursor.unpack(_LENGTH, name)[0]
+        size = cursor.unpack(_U32, name)[0]
         if size > cursor.left:
             cursor.fail(
                 STRUCT_COUNT_EXCEEDS_DATA, name, at, count=size, size=1, left=cursor.left, available=cursor.left
@@ -150,9 +147,9 @@ class Text(Strz):
         if dialect is Dialect.NUL_ENDED:
             super().write(sink, value, record)
         elif dialect is Dialect.LENGTH:
-            sink.write(_LENGTH.pack(len(value)) + value)
+            sink.write(_U32.pack(len(value)) + value)
         else:
-            sink.write(_LENGTH.pack(len(value) + 1) + value + b"\0")
+            sink.write(_U32.pack(len(value) + 1) + value + b"\0")
 
 
 def text(description: str, *, default: bytes | None = None) -> Any:

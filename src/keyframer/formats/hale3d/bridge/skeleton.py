@@ -30,10 +30,9 @@ def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | Non
         if all(map(math.isfinite, base)):
             node.position, node.rotation_xyzw = np.array(base[:3]), np.array(base[3:])
         else:
-            odd = next(at for at, number in enumerate(base) if not math.isfinite(number))
-            field = "position" if odd < 3 else "orientation"
-            count = sum(not math.isfinite(number) for number in base)
-            reporter.report(DATA_NON_FINITE, joint, field, count=count, index=odd % 3)
+            non_finite = [index for index, number in enumerate(base) if not math.isfinite(number)]
+            field, start = ("position", 0) if non_finite[0] < 3 else ("orientation", 3)
+            reporter.report(DATA_NON_FINITE, joint, field, count=len(non_finite), index=non_finite[0] - start)
         reporter.mark(node, "hale3d", joint, {"flags": joint.flags, "start_index": joint.start_index})
         nodes.append(node)
     return nodes
