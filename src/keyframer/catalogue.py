@@ -142,7 +142,9 @@ SCENE_REST_POSE = issue_type(
     "stored vertices and keyframer data differ by {percent:.1f} % of the mesh size; {choice} ({rule})",
 )
 SCENE_SIGN_FLIP = issue_type(
-    "SCENE_SIGN_FLIP", _W, "{count: turn} of nearly a full circle within one frame, read as sign flips by 3ds Max"
+    "SCENE_SIGN_FLIP",
+    _W,
+    "{count: turn} of nearly a full circle within one frame, taken for sign flips that 3ds Max wrote",
 )
 SEM_ZERO_WIDTH_FRAMES = issue_type(
     "SEM_ZERO_WIDTH_FRAMES", _E, "{frames: frame} of 0 floats: such frames take no bytes"
@@ -232,7 +234,7 @@ STAGE_FILE_UNUSED = issue_type("STAGE_FILE_UNUSED", _I, "nothing in the archive 
 STAGE_EXTENSION_MISSING = issue_type("STAGE_EXTENSION_MISSING", _I, "{name} has no extension: {taken} is used")
 STAGE_CASE_COLLISION = issue_type("STAGE_CASE_COLLISION", _W, "the name differs from {other} only by case")
 STAGE_FILE_IN_FOLDER = issue_type("STAGE_FILE_IN_FOLDER", _W, "files of a show must not be in folders")
-STAGE_PACKING = issue_type("STAGE_PACKING", _E, "{problem}: members must be stored or deflated")
+STAGE_PACKING = issue_type("STAGE_PACKING", _E, "{problem}: members must be stored or deflated, and not encrypted")
 STAGE_MODEL_SCALE = issue_type(
     "STAGE_MODEL_SCALE",
     _W,
@@ -260,5 +262,5 @@ RUN_PILLOW_MISSING = issue_type(
 RUN_REFUSED = issue_type("RUN_REFUSED", _E, "{reason}")
 RUN_WORKER_KILLED = issue_type("RUN_WORKER_KILLED", _E, "{reason}")
 RUN_INTERNAL_ERROR = issue_type("RUN_INTERNAL_ERROR", _E, "{reason}")
-LIMIT_TIME = issue_type("LIMIT_TIME", _E, "took more than {seconds:g} seconds")
+LIMIT_TIME = issue_type("LIMIT_TIME", _E, "took more than {seconds:g} s")
 LIMIT_MEMORY = issue_type("LIMIT_MEMORY", _E, "{reason}")

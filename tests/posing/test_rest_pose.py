@@ -109,3 +109,8 @@ def test_rough_places_are_those_of_arrays() -> None:
                 np.testing.assert_allclose(place, exact[number, :3], atol=1e-9 * max(1.0, np.abs(exact[number]).max()))
                 asked += 1
     assert asked > 50
+
+
+def test_rough_places_leave_out_scale_axes() -> None:
+    node = Node("a", scale=np.array([1.0, 2.0, 3.0]), scale_axes_xyzw=np.array([0.0, 0.0, 0.6, 0.8]))
+    assert RestTransforms([node], set()).world(0) is None

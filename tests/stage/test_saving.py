@@ -114,11 +114,13 @@ def test_a_new_name_never_meets_an_old_one(tmp_path: Path) -> None:
 
 def test_a_fixture_gets_its_models_beside_the_old_ones_or_instead(tmp_path: Path) -> None:
     data = moving_head()
-    beside, _ = rewrite(data, tmp_path, ".gdtf", models="gltf")
+    beside, report = rewrite(data, tmp_path, ".gdtf", models="gltf")
     assert names(beside) == ["description.xml", "models/3ds/head.3ds", "models/gltf/head.glb"]
+    assert "2 members copied unchanged" in [loss.detail for loss in report]
     (tmp_path / "out.gdtf").unlink()
-    instead, _ = rewrite(data, tmp_path, ".gdtf", models="gltf", replace=True)
+    instead, report = rewrite(data, tmp_path, ".gdtf", models="gltf", replace=True)
     assert names(instead) == ["description.xml", "models/gltf/head.glb"]
+    assert "1 member copied unchanged" in [loss.detail for loss in report]
     for written in (beside, instead):
         assert np.array(boxes(keyframer.load(written))) == pytest.approx(
             np.array(boxes(keyframer.load(data))), abs=1e-4

@@ -37,7 +37,7 @@ _TEMPORARY_FAILURES = (
     _COLLISION,
     "RUN_INTERNAL_ERROR",
 )
-"""failures that the file did not cause: the next run repeats it"""
+"""failures that the file did not cause: the next run processes the file again"""
 _ROWS = 500
 """rows read from the ledger at once"""
 
@@ -159,7 +159,7 @@ class ResumableRun:
         return ""
 
     def _forget_folders(self, current_sources: set[str]) -> None:
-        """Remove failures of folders in which no file was found before and now some are."""
+        """Remove the failures of folders in which no file was found earlier, but some are found now."""
         unreadable = self.ledger.unreadable_sources(self.operation.name)
         absent = [source for source in unreadable if source not in current_sources]
         parents: set[str] = set()

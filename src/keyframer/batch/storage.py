@@ -54,8 +54,10 @@ def read(source: str, occurrence: int = 0) -> bytes:
 
 
 def split_member(source: str) -> tuple[str, str] | None:
-    """Return archive and member, if the name is that of a member. The archive is searched from the left: the name of a
-    member is not trusted, and with ``..`` it could be the path of another file.
+    """Return archive and member, if the name is that of a member.
+
+    The end of the archive's name is searched for from the left: the name of a member is not trusted, and with ``..`` it
+    could be the path of another file.
     """
     at = -1 if is_url(source) else source.find(MEMBER)
     while at >= 0:

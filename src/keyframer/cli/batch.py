@@ -64,7 +64,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--retry-failed",
         action="store_true",
-        help="repeat files that failed with the same options (--salvage repeats files that failed without it)",
+        help="process files again that failed with the same options (--salvage: those that failed without it)",
     )
     output.add_argument(
         "--verify", action="store_true", help="detect changed files by their hash instead of size and time"

@@ -73,7 +73,7 @@ def clock(seconds: float) -> str:
 
 
 _MOST_LINES = 20
-"""maximum number of failures that are shown"""
+"""maximum number of failures, renamed outputs or codes that are shown"""
 _CLUSTER_AGE = 600.0
 """seconds: younger temporary files may belong to a worker of the cluster that is still writing"""
 

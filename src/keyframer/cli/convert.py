@@ -34,7 +34,7 @@ as .glb (next to each input). In glTF, curves become LINEAR keys that stay
 within --max-error in every player; --keys writes cubic splines or one key per
 frame instead. The actual error is measured and reported. Data that glTF cannot
 store is kept in extras. Losses are summarised on stderr; -v lists them, and
---report writes all of them as JSON. Images are searched only in the folder of
+--report writes all of them as JSON. Images are searched for only in the folder of
 the file and in those of --texture-path; every guess and every missing image is
 reported."""
 

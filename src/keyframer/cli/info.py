@@ -33,9 +33,9 @@ those of the document (overview, records, raw, issues, and what its format adds)
 and those of the scene (scene, node tree, curves, meshes, surfaces, cameras,
 lights, skins).
 
-Images are searched only in the folder of the file and in those of --texture-
-path. The table of textures shows for each name whether the image was found,
-guessed, embedded, refused, missing or not an image.
+Images are searched for only in the folder of the file and in those of
+--texture-path. The table of textures shows for each name whether the image was
+found, guessed, embedded, refused, missing or not an image.
 
 JSON has the summary and all tables. CSV has one row per file, or for tables one
 row per cell: file, table, row, column, value. Offsets are in hex."""

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="keep only this node and its descendants (* and ? match)",
+        help="keep only this node and its descendants (* and ? are wildcards)",
     )
     group.add_argument("--cut", metavar="A:B", help="keep frames A to B, renumbered from 0")
     group.add_argument("--reverse", action="store_true", help="reverse the motion")

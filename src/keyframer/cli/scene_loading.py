@@ -87,7 +87,9 @@ def report_left_out(item: Input, scene: Scene, options: argparse.Namespace) -> N
 
 
 def choose_clip(item: Input, scene: Scene, options: argparse.Namespace) -> None:
-    """Keep only the chosen clip in the scene; raises FormatError if there is none of this name."""
+    """Keep only the clip of ``--clip``; without it, say that the first of several is used.
+
+    Raises FormatError for an unknown name."""
     if not hasattr(options, "clip") or (options.clip is None and len(scene.clips) < 2):
         return
     from keyframer.inspecting.clip_choice import keep_clip, listed_clips

@@ -25,7 +25,7 @@ program ffmpeg).
 
 The camera of the file is used if it shows something, else a camera is placed so
 that everything is visible. The lights of the file are used, brightened where
-the picture would be too dark. Images are searched in the folder of the file. A
+the picture would be too dark. Images are searched for in the folder of the file. A
 skeleton without a mesh is drawn as bones. The same file gives the same bytes
 with the same versions of numpy and Pillow."""
 

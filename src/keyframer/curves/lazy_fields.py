@@ -1,8 +1,9 @@
 """Lazy fields: defaults that are created on first use, for classes with hundreds of thousands of instances.
 
-An empty dictionary, three zeros or a record of the location in the file take several times the bytes of such a part in
-its file. `lazy` is a ``default_factory`` that is called when the field is first read; its result belongs to the part
-and may be changed like any other value. The savings: docs/decisions/0010-lazy-fields-and-garbage-collection.md.
+An empty dictionary, three zeros or a record of the location in the file take several times the bytes that a small part
+of a scene, such as a track of one key, has in its file. `lazy` is a ``default_factory`` that is called when the field
+is first read; its result belongs to the part and may be changed like any other value. The savings:
+docs/decisions/0010-lazy-fields-and-garbage-collection.md.
 """
 
 from __future__ import annotations

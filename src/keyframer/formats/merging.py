@@ -67,7 +67,7 @@ class RecordRules:
     """How the records of a format are matched and merged; each format has a subclass."""
 
     flags: ClassVar[Mapping[tuple[type[Record], str], int]] = {}
-    """fields that are merged bit by bit: the column of an array; 0 if it has only one, or for a number"""
+    """fields that are merged bit by bit, with the column of the flags; 0 for a number or an array of one column"""
     copied: ClassVar[Collection[object]] = ()
     """kinds of which a record may contain several equal copies"""
     outside: ClassVar[Collection[object]] = ()
@@ -86,7 +86,10 @@ class RecordRules:
         return theirs
 
     def corresponds(self, ours: Record, base: Record) -> bool:
-        """Return whether two records have the same rows. If not, changed fields are replaced as a whole."""
+        """Return whether two records have the same rows.
+
+        If not, and any field has changed, all fields are taken from theirs.
+        """
         return True
 
     def update_dependent_fields(self, record: Record) -> None:
@@ -296,7 +299,7 @@ def _differs(a: Array, b: Array) -> Flags:
 
 
 def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None = None) -> Array:
-    """Return an array with rows of ours if base and theirs agree.
+    """Return an array with rows of ours where base and theirs agree.
 
     Rows after the shorter of the two are those of theirs.
     """
@@ -316,7 +319,7 @@ def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None 
 
 
 def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
-    """Return rows with cells of ours if base and theirs agree. Keys are matched by time, frames by origin."""
+    """Return rows with cells of ours where base and theirs agree. Keys are matched by time, frames by origin."""
     mine, base_columns, now = ours.columns(), base.columns(), theirs.columns()
     if len(mine["time"]) != len(base_columns["time"]):
         return theirs

@@ -89,7 +89,7 @@ class Panel:
 def choose_channels(scene: Scene, nodes: Sequence[str] = (), kinds: Sequence[str] = ()) -> list[Channel]:
     """Return channels of the first clip by node (a name, or a pattern such as ``Sail*``) and kind, in file order.
 
-    Without names: all that move. Raises LookupError for an unknown node or kind.
+    Without nodes and kinds: all with several keys. Raises LookupError for an unknown node or kind.
     """
     channels = scene.clips[0].channels if scene.clips else []
     numbers = {number for name in nodes for number in scene.find_all(name)}

@@ -50,7 +50,7 @@ def parse_frames(text: str) -> list[float]:
             raise ValueError(f"{part!r}: END is before START, or STEP is not positive")
         count = math.floor((end - start) / step + 1e-9) + 1
         if len(frames) + count > _MOST_FRAMES:
-            raise ValueError(f"{part!r} has {count:g} frames, the limit is {_MOST_FRAMES}")
+            raise ValueError(f"{part!r}: {len(frames) + count:g} frames, the limit is {_MOST_FRAMES}")
         frames += [start + step * index for index in range(count)]
     return frames
 

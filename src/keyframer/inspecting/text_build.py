@@ -20,7 +20,7 @@ from keyframer.wire.sink import Sink
 Path = tuple[str | int, ...]
 
 DEEPEST = 200
-"""deepest allowed nesting; documents of real files reach 20"""
+"""nesting reported as too deep once Python's own limit is reached; documents of real files reach 20"""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
 

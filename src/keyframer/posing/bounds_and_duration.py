@@ -74,7 +74,7 @@ _MEASURED: ContextVar[list[float] | None] = ContextVar("_MEASURED", default=None
 
 @contextmanager
 def measured_once() -> Iterator[None]:
-    """Measure the size of a scene once for this block: it applies to all scenes derived from it on the way to a file.
+    """Measure the size once in this block: that of the first scene also applies to all scenes derived from it.
 
     Changing the axes of a scene does not change its size.
     """

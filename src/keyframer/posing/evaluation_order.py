@@ -71,7 +71,7 @@ def _valid(number: int | None, count: int) -> int:
 
 
 def _cut_cycles(parents: list[int]) -> list[int]:
-    """Cut every cycle of parents at the first node reached; returns the nodes that lost their parent."""
+    """Cut cycles of parents where it returns to the node reached first; return the nodes that lost their parent."""
     state = bytearray(len(parents))  # 0 not seen, 1 on the way up, 2 done
     cut: list[int] = []
     for start in range(len(parents)):

@@ -161,8 +161,8 @@ Rows = tuple[tuple[float, float, float, float], ...]
 class RestTransforms:
     """Rest positions of single nodes as plain floats, for decisions that do not depend on rounding.
 
-    For few nodes that is several times faster than arrays. The result is None if a node or an ancestor is aimed at a
-    target, has unusable rest values, or is one of ``moved``, which are not at their rest positions.
+    For few nodes that is several times faster than arrays. The result is None if a node or an ancestor is a camera or
+    light, has scale axes or unusable rest values, or is one of ``moved``, which are not at their rest positions.
     """
 
     def __init__(self, nodes: Sequence[Node], moved: Set[int]) -> None:
@@ -193,7 +193,9 @@ _IDENTITY: Rows = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0
 
 
 def _plain_matrix(node: Node) -> Rows | None:
-    """Return the stored matrix ``T(position) . R . S`` of a node."""
+    """Return the stored matrix ``T(position) . R . S`` of a node; None if it has scale axes or no usable rotation."""
+    if node.scale_axes_xyzw is not None:
+        return None
     position, rotation, scale = stored(node, "position"), stored(node, "rotation_xyzw"), stored(node, "scale")
     px, py, pz = (0.0, 0.0, 0.0) if position is None else position.tolist()
     sx, sy, sz = (1.0, 1.0, 1.0) if scale is None else scale.tolist()
@@ -201,7 +203,7 @@ def _plain_matrix(node: Node) -> Rows | None:
         return (sx, 0.0, 0.0, px), (0.0, sy, 0.0, py), (0.0, 0.0, sz, pz)
     x, y, z, w = rotation.tolist()
     square = x * x + y * y + z * z + w * w
-    if not square > 0 or node.scale_axes_xyzw is not None:
+    if not square > 0:
         return None
     double = 2.0 / square
     return (

@@ -97,7 +97,7 @@ _SHARES = 16
 """a picture of the usual size uses at most one share of the budget of pixels, a larger one more in proportion"""
 _STANDARD_SIZE = 512 * 512
 """pixels of a picture of the usual size, before it is reduced"""
-KEPT = 25
+TRANSLUCENT_COST = 25
 """cost of a pixel of a translucent face, which is kept and sorted, relative to one of an opaque face"""
 
 Fragments = tuple[Indices, Indices, Floats]
@@ -223,7 +223,7 @@ class DepthBuffer:
         """Yield the pixels of triangles that are not hidden by drawn ones."""
         for pixel, triangle, near in fragments(screen, chosen, self.width, self.height):
             clear = np.flatnonzero(near > self.closeness[pixel])
-            self.take(len(pixel) + KEPT * len(clear))
+            self.take(len(pixel) + TRANSLUCENT_COST * len(clear))
             yield pixel[clear], triangle[clear], near[clear]
             if self.left < 0:
                 return

@@ -20,7 +20,7 @@ class Channel:
     """A track and the node it animates; ``track.kind`` is the animated property.
 
     Kinds: ``position``, ``rotation``, ``scale``, ``scale_axes``, ``visible`` (steps of 0 and 1), ``morph`` (weights of
-    the node's morph targets), ``fov``, ``roll``, ``hotspot``, ``falloff`` (degrees), ``color``, ``multiplier``.
+    the node's morph shapes), ``fov``, ``roll``, ``hotspot``, ``falloff`` (degrees), ``color``, ``multiplier``.
     """
 
     node: int
@@ -76,7 +76,7 @@ class Clip:
     unit: str = "frame"
     """``frame``, ``tick`` or ``second``"""
     units_per_frame: float = 1.0
-    """1 if times are frames; the number of ticks per frame if they are ticks"""
+    """1 if times are frames; ticks or seconds per frame if they are ticks or seconds"""
     current: float | None = None
     """the current time when the file was saved"""
     bounds: Floats | None = None

@@ -20,7 +20,7 @@ from keyframer.issues import IssueType
 from keyframer.text import safe_text
 
 LONGEST = 255
-"""maximum number of characters of one part of a path; no file system has longer names"""
+"""maximum number of bytes (UTF-8) of one part of a path; no file system has longer names"""
 DEEPEST = 32
 """maximum number of parts of a path"""
 

@@ -75,12 +75,12 @@ class AccessControl:
         sites = headers.get_all("Sec-Fetch-Site") or []
         foreign = any(site not in ("same-origin", "none") for site in sites)
         if foreign and not (sites == ["cross-site"] and method == "GET" and path == "/" and _is_navigation(headers)):
-            return "request of another site"
+            return "request from another site"
         return None
 
     def refusal_to_open(self, headers: Headers) -> str | None:
         """Return why a request to open files is refused, beyond the rules for all requests; None if it is accepted."""
-        if len(headers.get_all("Origin") or []) != 1:  # already checked by `refusal`
+        if len(headers.get_all("Origin") or []) != 1:  # its value was checked by `refusal`
             return "no Origin"
         if not self.accepts_cookie(headers):
             return NO_SESSION

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -157,3 +158,14 @@ def test_authored_keys_survive_another_program(name: str, tmp_path: Path) -> Non
     keys = {(found.nodes[channel.node].name, channel.track.kind): channel.track for channel in found.clips[0].channels}
     for channel in given.clips[0].channels:
         assert_same_keys(channel.track, keys[given.nodes[channel.node].name, channel.track.kind])
+
+
+@pytest.mark.parametrize("name", ["rate", "units_per_frame"])
+def test_a_clip_with_a_wrong_rate_says_which_number_is_wrong(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "scene.gltf"
+    keyframer.save(keyframer.load(FOLDER / "uto3d" / "maxscript.u3d"), path)
+    root = json.loads(path.read_text(encoding="utf-8"))
+    root["scenes"][0]["extras"]["keyframer"]["clips"][0][name] = -2.0
+    path.write_text(json.dumps(root), encoding="utf-8")
+    with pytest.raises(keyframer.FormatError, match=rf"clips\[0\]/{name}: expected a positive number, found -2"):
+        keyframer.load(path)

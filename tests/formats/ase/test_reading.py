@@ -51,6 +51,23 @@ def test_vertices_are_in_the_space_of_their_node() -> None:
     assert (mesh.casts_shadows, mesh.receives_shadows) == (True, False)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "code", "message"),
+    [
+        ((1, 0, 5), "LINK_INDEX_OUT_OF_RANGE", "row 2 refers to number 5, which does not exist (count: 3)"),
+        ((0, 1, 1), "LINK_DUPLICATE_ID", "row 2 has the id 1, which row 1 already has"),
+    ],
+)
+def test_wrong_numbers_of_rows_are_located(numbers: tuple[int, ...], code: str, message: str) -> None:
+    table = "\n".join(f"*MESH_VERTEX {number} {row} 0 0" for row, number in enumerate(numbers))
+    document = keyframer.decode(w.ase_object(f"*MESH {{\n*MESH_VERTEX_LIST {{\n{table}\n}}\n}}"))
+    scene = document.format.to_scene(document, {})
+    assert [(issue.code, issue.message) for issue in scene.issues if issue.code.startswith("LINK_")] == [
+        (code, message)
+    ]
+    assert scene.meshes[0].positions[:, 0].tolist() == [0, 1, 2]  # in file order
+
+
 def test_a_mirrored_node_has_its_faces_turned_back() -> None:
     rows = "*TM_ROW0 -1 0 0\n*TM_ROW1 0 1 0\n*TM_ROW2 0 0 1\n*TM_ROW3 5 0 0"
     table = "*MESH_VERTEX 0 5 0 0\n*MESH_VERTEX 1 4 0 0\n*MESH_VERTEX 2 5 1 0"

@@ -246,6 +246,13 @@ def test_names_that_cannot_stand_in_quotes_are_changed_and_said(tmp_path: Path) 
     assert any("renamed" in loss.detail for loss in report)
 
 
+def test_reports_give_the_written_name(tmp_path: Path) -> None:
+    scene, report = again(Scene(nodes=[Node("box", NodeKind.DUMMY), Node("box", NodeKind.DUMMY)]), tmp_path)
+    (detail,) = (loss.detail for loss in report if "renamed" in loss.detail)
+    assert detail == f"renamed to {scene.nodes[1].name}"
+    assert scene.nodes[1].name != "box"
+
+
 def edited(name: str, edit: Callable[[Scene], object], folder: Path) -> tuple[bytes, bytes, LossReport]:
     """A sample, what became of it, and the report."""
     source = FOLDER / "ase" / name

@@ -270,8 +270,8 @@ DROPPED = {
     "/nodes/lamp": "lights cannot be stored in this format",
     "/nodes/goal": "targets cannot be stored in this format",
     "/nodes/cloth": "skinned meshes have no node in this format",
-    "/meshes/name": "only nodes have names: lost for 1 mesh",
-    "/skins/name": "only nodes have names: lost for 1 skin",
+    "/meshes/name": "only nodes have names: own names lost for 1 mesh",
+    "/skins/name": "only nodes have names: own names lost for 1 skin",
 }
 
 

@@ -203,7 +203,7 @@ def test_new_keys_where_keys_have_tangents_are_said_and_all_written_anew() -> No
 
     written = edited(more_keys, BEZIER, How(tangents=True))
     (why,) = why_anew(written)
-    assert "(keys with tangents)" in why
+    assert "(new keys without tangents)" in why
     assert len(loaded(keyframer.encode(written.document), **written.reading).nodes) == 2
 
 

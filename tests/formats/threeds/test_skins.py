@@ -151,7 +151,7 @@ def test_faces_that_bend_are_dropped_motion_with_its_true_size(seed: int, tmp_pa
     found, report = through_3ds(scene, tmp_path)
     (loss,) = about_skins(report)
     assert (loss.outcome, loss.path, loss.unit) == (Outcome.DROPPED, "/nodes/body/skin", "scene unit")
-    assert "12 of 12 faces follow several joints" in loss.detail
+    assert "12 of 12 faces bent by several joints" in loss.detail
     truth, made = cloud(scene, SECONDS), cloud(found, SECONDS)
     assert np.ptp(made, axis=0).max() > 1  # nothing stands still because one corner bends
     assert loss.error is not None

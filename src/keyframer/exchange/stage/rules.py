@@ -53,7 +53,7 @@ def check(data: bytes, scene: Scene, limits: Limits) -> None:
     source = scene.sources
     assert isinstance(source, ArchiveSource)
     archive = Archive(data, limits)
-    _check_names(archive, scene.issues, in_folders=not source.is_show)
+    _check_names(archive, scene.issues, is_show=source.is_show)
     if source.is_show:
         show = Show(archive, limits)
         _check_show(show, limits, scene.issues)
@@ -67,7 +67,7 @@ def check(data: bytes, scene: Scene, limits: Limits) -> None:
         _check_fixture(Fixture(archive, limits), limits, scene.issues)
 
 
-def _check_names(archive: Archive, issues: IssueLog, *, in_folders: bool) -> None:
+def _check_names(archive: Archive, issues: IssueLog, *, is_show: bool) -> None:
     seen: dict[str, str] = {}
     for member in archive.members:
         name = member.filename
@@ -75,12 +75,12 @@ def _check_names(archive: Archive, issues: IssueLog, *, in_folders: bool) -> Non
         first_name = seen.setdefault(name.lower(), name)
         if first_name != name:
             issues.add(STAGE_CASE_COLLISION, path, offset, other=first_name)
-        if "/" in name and not in_folders:
+        if "/" in name and is_show:
             issues.add(STAGE_FILE_IN_FOLDER, path, offset)
         problem = packing_problem(member)
         if problem:
             issues.add(STAGE_PACKING, path, offset, problem=problem)
-        if name.lower().endswith(_ARCHIVES) and (in_folders or not name.lower().endswith(FIXTURE_ENDING)):
+        if name.lower().endswith(_ARCHIVES) and (not is_show or not name.lower().endswith(FIXTURE_ENDING)):
             issues.add(STAGE_NESTED_ARCHIVE, path, offset)
 
 
@@ -203,6 +203,6 @@ def _fixture_gltf_problems(root: Item) -> list[str]:
         for semantic, number in named
         if 0 <= number < len(accessors) and accessors[number].value.get("componentType") != _FLOAT
     }
-    problems += [f"the vertex attribute {semantic} is not of floats" for semantic in sorted(not_float)]
+    problems += [f"the vertex attribute {semantic} is not stored as floats" for semantic in sorted(not_float)]
     kinds = [image.value["mimeType"] for image in root.children("images") if image.has("mimeType")]
     return problems + [f"it has an image of the type {kind}" for kind in kinds if kind not in _IMAGE_TYPES]

@@ -187,7 +187,7 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
             changes = _fixture_changes(archive, converter, replaced=bool(options.get("replace")))
     write_bytes(path, repack(source.data, archive.all_members, changes), overwrite=overwrite)
     report.written = [str(path)]
-    kept = len(archive.members) - len(changes)
+    kept = sum(None in changes.get(member.filename, (None,)) for member in archive.members)
     report.add(Outcome.EXACT, "/members", f"{counted(kept, 'member')} copied unchanged")
     return report
 
@@ -208,7 +208,9 @@ class _Converter:
         try:
             scene = load_model(self._archive, member, self._limits, salvage=False)
         except FormatError as error:
-            self._report.add(Outcome.DROPPED, f"/models/{name}", f"kept unchanged: {error.code}: {error.message}")
+            self._report.add(
+                Outcome.DROPPED, f"/models/{name}", f"not converted, kept unchanged: {error.code}: {error.message}"
+            )
             return None
         if scene.origin is None:
             return None

@@ -261,7 +261,7 @@ NODES = frozenset((b"GEOMOBJECT", b"SHAPEOBJECT", b"HELPEROBJECT", b"CAMERAOBJEC
 """blocks that are nodes"""
 
 REPEATED = NODES | {b"GROUP", b"MATERIAL", b"SUBMATERIAL", b"NODE_TM", b"TM_ANIMATION"}
-"""blocks that may occur several times in one parent"""
+"""blocks of which one parent often has several: their paths always show the index"""
 
 LINES: dict[bytes, Entry] = {
     name.encode(): entry

@@ -92,7 +92,7 @@ def check_flags(reporter: Reporter, record: Record, field: str, flags: int, know
 
 
 def check_key_flags(reporter: Reporter, record: Record, field: str, flags: Array, known: int) -> None:
-    """Report the first key that has flag bits of unknown meaning."""
+    """Report the unknown flag bits of all keys, at the first key that has some."""
     odd = (flags | known) != known
     if odd.any():
         index = int(odd.argmax())
@@ -109,7 +109,7 @@ def check_range(reporter: Reporter, record: Record, field: str, start: float, en
 
 
 def check_boxes(reporter: Reporter, record: Record, field: str, lower: Array, upper: Array) -> None:
-    """Report boxes with swapped corners, in any axis, or with non-finite numbers."""
+    """Report boxes with swapped corners, in any axis, or with NaN."""
     wrong = ~(np.asarray(lower) <= np.asarray(upper)).all(axis=1)
     if wrong.any():
         reporter.report(DATA_BOUNDS_INVERTED, record, field, count=int(wrong.sum()), index=int(wrong.argmax()))

@@ -15,7 +15,7 @@ from keyframer.arrays import Floats
 from keyframer.curves import Interpolation
 from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
-from keyframer.formats.kit.unsupported_features import moving_kinds
+from keyframer.formats.kit.unsupported_features import has_moving_kind
 from keyframer.limits import expect, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
@@ -126,7 +126,7 @@ def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats)
     world = rig.world(samples, len(times))
     origins, turns, sizes = affine.decompose(world[:, nodes])
     plain = np.abs(sizes - 1).max(axis=(0, 2), initial=0.0) < _NOISE
-    plain &= np.array([moving_kinds(scene.nodes[node]) for node in nodes], bool)
+    plain &= np.array([has_moving_kind(scene.nodes[node]) for node in nodes], bool)
     chosen = np.array(nodes, np.int64)
     rigid = affine.compose(origins, turns, np.ones(3))
     rigid[:, plain] = world[:, chosen[plain]]
@@ -166,7 +166,9 @@ def find_joint_nodes(scene: Scene) -> tuple[set[int], list[int]]:
     wanted: set[int] = set()
     for number, node in enumerate(scene.nodes):
         # A skinned mesh does not move with its own node.
-        if number not in bones and (not moving_kinds(node) or (node.skin is not None and number not in has_children)):
+        if number not in bones and (
+            not has_moving_kind(node) or (node.skin is not None and number not in has_children)
+        ):
             continue
         at = number
         while at >= 0 and at not in wanted:

@@ -19,6 +19,7 @@ from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.posing.vertices import SortedInfluences, skinned
 from keyframer.scene import Channel, Clip, Mesh, Morph, Node, NodeKind, Scene, Skin
 from keyframer.scene.loss_report import LossReport, Outcome
+from keyframer.text import counted
 
 _MOST_TIMES = 65
 _MOST_PLACES = 1 << 20
@@ -130,8 +131,8 @@ class _Unskinned:
         path = f"{plain_path('nodes', node.name)}/skin"
         error = self._bending(parts)
         if not error <= self._tolerance.length:
-            bent = f"{len(parts.bent)} of {len(parts.corners)} faces follow several joints, which cannot be stored"
-            message = f"{bent}: each follows one joint"
+            bent = f"{len(parts.bent)} of {counted(len(parts.corners), 'face')} bent by several joints"
+            message = f"{bent}, which cannot be stored: attached to one joint each"
             self._report.add(Outcome.DROPPED, path, message, error=error, unit="scene unit", extras=node.extras)
         else:
             message = f"rigid parts attached to their joints: {len(self._became[number])}"

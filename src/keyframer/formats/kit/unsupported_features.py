@@ -115,7 +115,7 @@ def report_dropped(
             if "names" in supported
             else "only nodes have names"
         )
-        report.add(Outcome.DROPPED, f"/{part}/name", f"{message}: lost for {_counted(count, part)}")
+        report.add(Outcome.DROPPED, f"/{part}/name", f"{message}: own names lost for {_counted(count, part)}")
     for part, name, count in foreign_extras(scene, clip, report.target):
         message = f"{target} cannot store {name} of {_counted(count, part)}"
         report.add(Outcome.DROPPED, f"/{part}/{name}", message)
@@ -225,7 +225,7 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
     nodes = scene.nodes
     environment = scene.environment
     kinds = (
-        ("tree", sum(node.parent is not None for node in nodes), "parent", " of nodes"),
+        ("tree", sum(node.parent is not None for node in nodes), "parent link", " of nodes"),
         ("meshes", len(scene.meshes), "mesh", ""),
         ("materials", len(scene.materials), "material", ""),
         ("cameras", len(scene.cameras), "camera", ""),
@@ -242,7 +242,7 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
             "received shadows",
             sum(not mesh.receives_shadows for mesh in scene.meshes),
             "mesh",
-            " that receive no shadows",
+            " without received shadows",
         ),
         ("textures", sum(bool(material.maps) for material in scene.materials), "material", " with maps"),
         (
@@ -285,6 +285,6 @@ def _environment_kinds(given: Environment) -> tuple[tuple[str, bool], ...]:
     return ("background and fog", bool(given.uses) or stated), ("ambient light", any(given.ambient or ()))
 
 
-def moving_kinds(node: Node) -> bool:
+def has_moving_kind(node: Node) -> bool:
     """Return whether motion formats can store a node of this kind: not a camera, light or target."""
     return node.kind in (NodeKind.OBJECT, NodeKind.DUMMY, NodeKind.BONE)

@@ -1,4 +1,4 @@
-"""Checks of node animations beyond those of the reader and the scene reader."""
+"""Checks of node animations beyond those made while decoding and while reading the scene."""
 
 from __future__ import annotations
 

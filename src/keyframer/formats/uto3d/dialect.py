@@ -14,7 +14,7 @@ class LightLayout(StrEnum):
     """How lights are stored."""
 
     MAXSCRIPT = "maxscript"
-    """target id, type of four bytes, tail by type (also the engine and the importer)"""
+    """target id, type of four bytes, tail by type (the engine and the importer use this layout, too)"""
     FLEXPORTER = "flexporter"
     """no target id, type of one byte, no tail"""
     LITERAL = "literal"
@@ -61,5 +61,5 @@ def dialect_of(records: Iterable[Record]) -> Dialect:
     if len(lights) > 1:
         raise ValueError(f"lights of several layouts ({', '.join(sorted(lights))}) cannot be in one file")
     if len(uv_faces) > 1:
-        raise ValueError("either all meshes without UVs have UV faces, or none (Mesh, MeshWithUvFaces)")
+        raise ValueError("meshes without UVs must all have UV faces (MeshWithUvFaces), or none of them (Mesh)")
     return Dialect(next(iter(lights), None), next(iter(uv_faces), None))

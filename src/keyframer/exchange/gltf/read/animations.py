@@ -23,7 +23,7 @@ from keyframer.fields import dataclass
 from keyframer.issues import Severity
 from keyframer.limits import Budget
 from keyframer.scene import Channel, Clip, Environment, Fog, Gradient, Handedness, LayeredFog, RawChannel, Scene, Space
-from keyframer.text import safe_text
+from keyframer.text import counted, safe_text
 
 DEFAULT_FPS = 30.0
 """glTF has no frames; this is the default rate of our exporter"""
@@ -256,7 +256,7 @@ class SamplerReader:
         parts = 3 if mode == "CUBICSPLINE" else 1
         wanted = len(times) * parts * (width if flat else 1)
         if len(values) != wanted:
-            raise item.fail(STRUCT_SYNTAX, "output", wanted=f"{wanted} elements", found=f"{len(values)}")
+            raise item.fail(STRUCT_SYNTAX, "output", wanted=counted(wanted, "element"), found=f"{len(values)}")
         self._budget.spend("copies", values.size + len(times), item.path)
         falling = np.flatnonzero(np.diff(times) <= 0)
         if len(falling):
@@ -320,8 +320,9 @@ class ClipReader:
     def _clip(self, item: Item) -> Clip:
         clip = Clip(item.text("name", ""), unit=item.choice("unit", ("frame", "tick", "second"), "frame"))
         extras_reading.restore(clip, item, "start end rate units_per_frame current")
-        if clip.rate <= 0 or clip.units_per_frame <= 0:
-            raise item.fail(STRUCT_SYNTAX, "rate", wanted="a positive number", found=f"{clip.rate:g}")
+        for name in ("rate", "units_per_frame"):
+            if getattr(clip, name) <= 0:
+                raise item.fail(STRUCT_SYNTAX, name, wanted="a positive number", found=f"{getattr(clip, name):g}")
         bounds = extras_reading.array(item, "bounds", self._budget)
         clip.bounds = bounds if bounds is not None and bounds.shape[1:] == (2, 3) else None
         for channel in item.children("raw_channels"):
@@ -370,7 +371,9 @@ class ClipReader:
             times, values = moments, stated
         width = _WIDTHS[kind]
         if len(times) and width and values.shape[1:] not in ((width,), () if width == 1 else (width,)):
-            raise item.fail(STRUCT_SYNTAX, "values", wanted=f"keys of {width} numbers", found=f"shape {values.shape}")
+            raise item.fail(
+                STRUCT_SYNTAX, "values", wanted=f"keys of {counted(width, 'number')}", found=f"shape {values.shape}"
+            )
         if not len(times):
             values = np.empty((0, width or 1))
         columns = {name: extras_reading.array(item, name, self._budget) for name in _COLUMNS}

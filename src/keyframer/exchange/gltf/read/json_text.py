@@ -175,7 +175,7 @@ class Item:
         if value >= count:
             index = value if value <= LARGEST_INTEGER else f"above {LARGEST_INTEGER}"
             raise self.fail(
-                LINK_INDEX_OUT_OF_RANGE, name, what=name, item=self.path, kind=kind, index=index, count=count
+                LINK_INDEX_OUT_OF_RANGE, name, what=name, item=f"of {self.path}", kind=kind, index=index, count=count
             )
         return value
 

@@ -72,7 +72,7 @@ class ClipWriter:
         for channel in self.clip.channels:
             if (channel.track.kind, channel.node) in moving:
                 self._tracks.setdefault(channel.node, {})[channel.track.kind] = numbers[id(channel.track)]
-        axes = context.axes  # the signs of positions and rotations in its mirrored axes
+        axes = context.axes  # the signs of positions and rotations in the axes of the file
         self._mirror, self._turn = single(axes.vectors(np.ones(3))), single(axes.turns(np.ones(4)))
         self._turn_back = self._turn * np.array((-1, -1, -1, 1), np.float32)
         self._motions: dict[tuple[int, str], Motion] = {}
@@ -179,8 +179,8 @@ class ClipWriter:
         return samplers
 
     def _add_still_values(self, samplers: dict[tuple[int, str], Sampler]) -> None:
-        """Add constant values that differ from the start of the first clip, to clips after the first; also for nodes
-        that only the first one animates.
+        """For a clip after the first: add constant values that differ from the start of the first clip, also for nodes
+        that only the first clip animates.
         """
         begin, written = BaseValues(self._context, self._rig, self._rig.sample([self.span.begin])), self._tree.base
         for kind, values, default, signs_of_axes in (

@@ -122,7 +122,7 @@ def _add_metadata(context: Context, clips: list[Json]) -> None:
     source = {**context.report.source}
     if scene.source_format:
         source.setdefault("format", scene.source_format)
-    about = {"version": __version__, "source": source, "options": context.options.non_default_fields()}
+    about = {"version": __version__, "source": source, "options": context.options.provenance_fields()}
     if scene.issues.first_unsafe() is not None:
         about["salvaged"] = scene.issues.unsafe_counts()
     attach_extras(asset.about, about)

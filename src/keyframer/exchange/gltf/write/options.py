@@ -29,7 +29,10 @@ Box = tuple[Floats, Floats]
 
 
 def mesh_boxes(scene: Scene) -> list[Box]:
-    """Return lower and upper corner of each mesh, in its own space; non-finite numbers are ignored."""
+    """Return lower and upper corner of each mesh, in its own space.
+
+    Vertices with non-finite numbers are ignored; the box then includes the origin.
+    """
     boxes: list[Box] = []
     for mesh in scene.meshes:
         points = np.asarray(mesh.positions)
@@ -160,8 +163,8 @@ class GltfOptions:
             return scene.space.metres_per_unit or 1.0
         return UNITS[self.unit] if isinstance(self.unit, str) else float(self.unit)
 
-    def non_default_fields(self) -> dict[str, Any]:
-        """Return the options that change the result, for the provenance."""
+    def provenance_fields(self) -> dict[str, Any]:
+        """Return the options to record in the provenance: the main ones always, the others if set."""
         plain: dict[str, Any] = {"core_only": self.core_only, "max_error": self.max_error, "keys": self.keys}
         if not self.authored_keys:
             plain["authored_keys"] = False

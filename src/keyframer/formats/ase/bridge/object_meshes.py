@@ -11,6 +11,7 @@ from keyframer.arrays import Flags, Floats, Ints
 from keyframer.catalogue import (
     DATA_MATRIX_SINGULAR,
     LINK_COUNT_MISMATCH,
+    LINK_DUPLICATE_ID,
     LINK_INDEX_OUT_OF_RANGE,
     LINK_UNRESOLVED_ID,
 )
@@ -90,11 +91,17 @@ def _order(reporter: Reporter, record: Table, index: Ints) -> Ints:
     order = np.argsort(index, kind="stable")
     if np.array_equal(np.asarray(index)[order], sequence):
         return order
-    at = int(np.flatnonzero(np.asarray(index) != sequence)[0])
-    number = int(index[at])
-    reporter.report(
-        LINK_INDEX_OUT_OF_RANGE, record, f"index[{at}]", what="row", item=at, kind="number", index=number, count=count
-    )
+    rows: dict[int, int] = {}
+    for row, number in enumerate(index.tolist()):
+        place = f"index[{row}]"
+        if not 0 <= number < count:
+            reporter.report(
+                LINK_INDEX_OUT_OF_RANGE, record, place, what="row", item=row, kind="number", index=number, count=count
+            )
+            break
+        if (other := rows.setdefault(number, row)) != row:
+            reporter.report(LINK_DUPLICATE_ID, record, place, name=f"row {row}", id=number, other=f"row {other}")
+            break
     return sequence
 
 

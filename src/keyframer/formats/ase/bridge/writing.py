@@ -100,7 +100,7 @@ class OriginalConventions(NamedTuple):
     names: Mapping[int, bytes]
     """stored names of nodes that were not renamed"""
     surfaces: Mapping[int, tuple[int, int]]
-    """position of the scene's materials: the number of an object's material, and the id of a face"""
+    """where each material is in the document: the number of the object's material, and the id in its faces"""
     samples: Mapping[int, Array]
     """times of its sampled keys, by offset"""
     matrices: Mapping[int, tuple[Floats, Floats]]
@@ -178,7 +178,9 @@ class _SceneWriter:
             wanted = text(node.name).decode("utf-8", "replace")
             name = claimed.claim(wanted)
             if claimed.shown(name) != node.name:
-                self.report.add(Outcome.APPROXIMATED, plain_path("nodes", node.name), f"renamed to {wanted}")
+                self.report.add(
+                    Outcome.APPROXIMATED, plain_path("nodes", node.name), f"renamed to {claimed.shown(name)}"
+                )
             names.append(name)
         return names
 
@@ -354,9 +356,9 @@ class _SceneWriter:
         return (0.0, 0.0, 0.0) if owner is None or owner.target is None else owner.target
 
     def _sampled_aim(self, number: int, node: Node) -> tuple[Keys | None, tuple[Floats, Floats] | None]:
-        """Return the sampled rotation at each frame, if it changes.
+        """Return the sampled rotation at each frame, and the times and world matrices of the frames.
 
-        3ds Max writes it too; the roll is stored nowhere else.
+        Both are None if nothing moves. 3ds Max writes it too; the roll is stored nowhere else.
         """
         if not self.moves[number] and not (node.target is not None and self.moves[node.target]):
             return None, None

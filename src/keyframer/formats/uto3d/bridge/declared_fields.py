@@ -84,7 +84,7 @@ ROLL = StoredAs(("roll_degrees",), "a key of the roll controller")
 
 
 def _put_edges(edges: Ints | None, corners: Ints) -> list[tuple[str, Any]]:
-    """Return the visible edges of faces; all if the mesh has none."""
+    """Return the visible edges of faces; all edges if the mesh does not state them."""
     return [("edges", (np.full(len(corners), 7) if edges is None else np.asarray(edges) & 7).astype(np.uint8))]
 
 
