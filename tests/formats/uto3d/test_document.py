@@ -99,7 +99,7 @@ def test_editing_changes_the_counts() -> None:
 def test_what_no_file_can_hold_is_refused() -> None:
     with pytest.raises(ValueError, match="several layouts"):
         new_document(Light(), FlexporterLight())
-    with pytest.raises(ValueError, match="either meshes without UVs must all"):
+    with pytest.raises(ValueError, match="meshes without UVs must all have UV faces"):
         new_document(triangle(), triangle(MeshWithUvFaces))
     with pytest.raises(ValueError, match="does not belong"):
         new_document(FileHeader())
