@@ -180,13 +180,6 @@ class IssueLog:
         """Add the issues and the counts of another log."""
         if not issues.counts_by_severity:
             return
-        if not self.counts_by_severity and (self._per_code, self._per_file) == (issues._per_code, issues._per_file):
-            self._kept += issues._kept
-            self._kept_by_code.update(issues._kept_by_code)
-            self._first_unsafe, self._worst = issues._first_unsafe, issues._worst
-            self.counts.update(issues.counts)
-            self.counts_by_severity.update(issues.counts_by_severity)
-            return
         for issue in issues:
             self.add_issue(issue)
         first_unsafe = issues.first_unsafe()
@@ -205,9 +198,7 @@ class IssueLog:
 
     def sorted_by(self, order: Callable[[Issue], SupportsRichComparison]) -> IssueLog:
         """Return a log with the same content, its listed issues sorted by ``order``."""
-        duplicate = self.copy()
-        duplicate._kept.sort(key=order)
-        return duplicate
+        return self.selected(lambda code: True, order)
 
     def selected(self, wanted: Callable[[str], bool], order: Callable[[Issue], SupportsRichComparison]) -> IssueLog:
         """Return a log of the wanted codes, its listed issues sorted by ``order``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keyframer.posing.evaluation_order import Order, evaluation_order
+from keyframer.posing.evaluation_order import Order, evaluation_order, reachable
 from keyframer.scene import Node
 from tests.slow import SLOW
 
@@ -89,3 +89,10 @@ def test_any_graph_can_be_ordered(data: st.DataObject) -> None:
         if order.targets[node] == -1 and node not in order.untargeted:
             wanted = nodes[node].target
             assert wanted is None or not 0 <= wanted < count
+
+
+def test_reachable_nodes_follow_all_links_once() -> None:
+    links = {0: (1, None), 1: (2, -1), 2: (0, 3), 3: (), 4: (0,)}  # 0, 1 and 2 form a cycle
+    assert sorted(reachable([0], lambda node: links[node])) == [0, 1, 2, 3]
+    assert reachable([3], lambda node: links[node]) == [3]
+    assert sorted(reachable([4, 3], lambda node: links[node])) == [0, 1, 2, 3, 4]

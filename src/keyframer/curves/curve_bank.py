@@ -302,8 +302,7 @@ def only_first_counts(track: Track, moment: float | None) -> bool:
 
 
 def has_first_value(wrap: Wrap, first: float, moment: float) -> bool:
-    """Return whether a track surely has the value of its first key: at or before the time of this key, which is
-    `first`."""
+    """Return whether a track has the value of its first key at ``moment``; ``first`` is the time of that key."""
     return moment <= first and (wrap is Wrap.SINGLE or (moment == first and moment >= 0))
 
 

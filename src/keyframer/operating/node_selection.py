@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.formats.kit.coordinates import in_space
-from keyframer.posing.evaluation_order import evaluation_order
+from keyframer.posing.evaluation_order import evaluation_order, reachable
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene, Skin
 
 
@@ -22,7 +22,10 @@ def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = Tr
     parents = evaluation_order(scene.nodes).parents.tolist()
     chosen = {number for name in names for number in scene.find_all(name)}
     if with_children:
-        chosen |= _descendants(parents, chosen)
+        children: dict[int, list[int]] = {}
+        for number, parent in enumerate(parents):
+            children.setdefault(parent, []).append(number)
+        chosen = set(reachable(chosen, lambda number: children.get(number, ())))
     for number in list(chosen):
         node = scene.nodes[number]
         if node.target is not None:
@@ -35,21 +38,6 @@ def choose_nodes(scene: Scene, names: Iterable[str], *, with_children: bool = Tr
             kept.add(number)
             number = parents[number]
     return _with_only(scene, sorted(kept), chosen)
-
-
-def _descendants(parents: list[int], chosen: set[int]) -> set[int]:
-    """Return all descendants of the chosen nodes."""
-    children: dict[int, list[int]] = {}
-    for number, parent in enumerate(parents):
-        children.setdefault(parent, []).append(number)
-    numbers: set[int] = set()
-    todo = list(chosen)
-    while todo:
-        for child in children.get(todo.pop(), []):
-            if child not in numbers:
-                numbers.add(child)
-                todo.append(child)
-    return numbers
 
 
 def _with_only(scene: Scene, kept: list[int], chosen: set[int]) -> Scene:

@@ -6,7 +6,7 @@ is cut.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -66,12 +66,27 @@ def evaluation_order(nodes: Sequence[Node]) -> Order:
     )
 
 
+def reachable(numbers: Iterable[int], links: Callable[[int], Iterable[int | None]]) -> list[int]:
+    """Return nodes together with all that ``links`` lead to from them; None and negative numbers lead nowhere."""
+    waiting = list(numbers)
+    seen = set(waiting)
+    reached = []
+    while waiting:
+        node = waiting.pop()
+        reached.append(node)
+        for other in links(node):
+            if other is not None and other >= 0 and other not in seen:
+                seen.add(other)
+                waiting.append(other)
+    return reached
+
+
 def _valid(number: int | None, count: int) -> int:
     return number if number is not None and 0 <= number < count else -1
 
 
 def _cut_cycles(parents: list[int]) -> list[int]:
-    """Cut cycles of parents where it returns to the node reached first; return the nodes that lost their parent."""
+    """Cut cycles of parents where they return to the node reached first; return the nodes that lost their parent."""
     state = bytearray(len(parents))  # 0 not seen, 1 on the way up, 2 done
     cut: list[int] = []
     for start in range(len(parents)):

@@ -20,7 +20,7 @@ MOST_SAMPLES = 20_000
 FEW_SAMPLES = 2_000
 """maximum number of points of a line with several steps per segment"""
 PER_SEGMENT, FEWEST_PER_SEGMENT = 24, 6
-"""steps of a line between two keys; fewer if a clip has very many keys, down to 2 if one track has"""
+"""steps of a line between two keys; fewer if a clip has very many keys, down to 2 if a single track has that many"""
 MOST_POINTS = 400_000
 """maximum number of points of all lines of a clip, unless `FEWEST_PER_SEGMENT` needs more"""
 PORTION = 20_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from keyframer.fields import dataclass
 
@@ -64,6 +64,7 @@ class Field(Generic[R, S]):
     """returns the value from the record of the part"""
     put: Callable[[Any], list[S]]
     """returns what stores a value: lines, chunks, or fields of the record"""
+    needs: ClassVar[tuple[str, ...]] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -106,8 +107,7 @@ def put_fields(part: Any, fields: Iterable[Field[R, S] | FieldGroup[R, S]]) -> l
     """Return what stores the attributes of a part (lines, chunks, fields of a record), in the order of the table."""
     stored: list[S] = []
     for declared in fields:
-        needs = declared.needs if isinstance(declared, FieldGroup) else ()
-        stored += declared.put(*(getattr(part, name) for name in (*declared.names, *needs)))
+        stored += declared.put(*(getattr(part, name) for name in (*declared.names, *declared.needs)))
     return stored
 
 

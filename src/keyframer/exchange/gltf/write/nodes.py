@@ -25,7 +25,7 @@ from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import is_aimed, stored_target
 from keyframer.posing.channels import Samples
-from keyframer.posing.evaluation_order import Order
+from keyframer.posing.evaluation_order import Order, reachable
 from keyframer.posing.local_matrices import usable_rows
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
 
@@ -61,16 +61,7 @@ def _has_aim(scene: Scene, number: int, order: Order) -> bool:
 
 
 def _aim_constraint(scene: Scene, number: int, order: Order, aimed: set[int], scaled: set[int]) -> AimConstraint:
-    involved: list[int] = []
-    waiting = [number]
-    seen = {number}
-    while waiting:
-        node = waiting.pop()
-        involved.append(node)
-        for dependency in (int(order.parents[node]), int(order.targets[node])):
-            if dependency >= 0 and dependency not in seen:
-                seen.add(dependency)
-                waiting.append(dependency)
+    involved = reachable([number], lambda node: (int(order.parents[node]), int(order.targets[node])))
     factor, detached = 1.0, False
     parent = int(order.parents[number])
     while parent >= 0 and parent not in aimed:  # aimed nodes are never scaled

@@ -41,6 +41,7 @@ from keyframer.formats.threeds.bridge.nodes import (
 from keyframer.formats.threeds.bridge.options import Options
 from keyframer.formats.threeds.records import HideTrack
 from keyframer.issues import IssueLog
+from keyframer.posing.evaluation_order import reachable
 from keyframer.posing.rest_pose import RestTransforms, world_at
 from keyframer.scene import Channel, Clip, Light, LightType, Node, NodeKind, Scene
 from keyframer.wire import quick_readers
@@ -261,7 +262,8 @@ class _Builder:
         not_at_rest = channels.not_at_rest(moment)
         doubtful = self._doubtful_nodes(entries, not_at_rest)
         if doubtful:
-            sources = self._with_sources(doubtful)
+            nodes = self.scene.nodes
+            sources = set(reachable(doubtful, lambda number: (nodes[number].parent, nodes[number].target)))
             moving = channels.moving_part(clip.channels, not_at_rest & sources, sources)
             world = world_at(self.scene, Clip(channels=moving), moment)  # correct for these nodes only
             animated = any(len(track.keys) > 1 for entry in entries for track in entry.tracks)  # type: ignore[attr-defined]
@@ -329,18 +331,6 @@ class _Builder:
             if place is None or not vertex_space.agrees(mesh, entries[index].node, place):
                 doubtful.add(index)
         return doubtful
-
-    def _with_sources(self, numbers: set[int]) -> set[int]:
-        """Return nodes together with all that their position depends on: ancestors, targets and those of targets."""
-        sources: set[int] = set()
-        waiting = list(numbers)
-        while waiting:
-            number = waiting.pop()
-            if number not in sources:
-                sources.add(number)
-                node = self.scene.nodes[number]
-                waiting += [source for source in (node.parent, node.target) if source is not None]
-        return sources
 
     def _some_points(self, mesh_object: objects.MeshObject) -> Points:
         if id(mesh_object) not in self.some_points:
