@@ -62,11 +62,15 @@ def unsendable() -> Any:
     return lambda: None
 
 
+def _no_sync() -> None:
+    """There is no output."""
+
+
 def wait_later(path: str) -> DeferredAnswer:
     """An answer that comes when somebody has made a file; at once if the process is not the first to try."""
     mark = f"{path}.tried"
     if os.path.exists(mark):
-        return DeferredAnswer(lambda: "again")
+        return DeferredAnswer(_no_sync, lambda: "again")
     with open(mark, "w"):
         pass
 
@@ -74,7 +78,7 @@ def wait_later(path: str) -> DeferredAnswer:
         wait_until_made(path)
         return "waited"
 
-    return DeferredAnswer(finish)
+    return DeferredAnswer(_no_sync, finish)
 
 
 def wait_until_made(path: str) -> str:
@@ -89,13 +93,17 @@ def make_file(path: str) -> str:
         return "made"
 
 
-def make_later(path: str) -> DeferredAnswer:
-    """An answer that makes a file when it is finished."""
-    return DeferredAnswer(lambda: make_file(path))
+def make_in_sync(path: str) -> DeferredAnswer:
+    """An answer that makes a file when it is synced."""
+
+    def sync() -> None:
+        make_file(path)
+
+    return DeferredAnswer(sync, lambda: "synced")
 
 
 def fail_later() -> DeferredAnswer:
-    return DeferredAnswer(lambda: act("raise"))
+    return DeferredAnswer(_no_sync, lambda: act("raise"))
 
 
 def is_loaded(module: str) -> bool:

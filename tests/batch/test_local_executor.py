@@ -26,7 +26,7 @@ from tests.batch.poison import (
     fail_later,
     is_loaded,
     make_file,
-    make_later,
+    make_in_sync,
     parent,
     poisoned,
     unsendable,
@@ -133,17 +133,15 @@ def test_the_next_call_begins_while_an_answer_waits_for_the_disk(tmp_path: Path,
     assert isinstance(failed, AssertionError)
 
 
-def test_several_answers_wait_for_the_disk_at_once_and_keep_their_order(
-    tmp_path: Path, in_one_handful: Handful
-) -> None:
-    """The first is finished by the last, the second by the third."""
-    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+def test_answers_are_synced_together_and_keep_their_order(tmp_path: Path, in_one_handful: Handful) -> None:
+    """The first answer is finished when the last one is synced."""
+    path = str(tmp_path / "synced")
     with LocalExecutor(1, seconds=PATIENCE) as executor:
-        calls = [(wait_later, one), (wait_later, two), (make_later, two), (double, 1), (fail_later,), (make_later, one)]
-        futures = in_one_handful(executor, calls)[:6]
+        calls = [(wait_later, path), (double, 1), (fail_later,), (make_in_sync, path)]
+        futures = in_one_handful(executor, calls)[:4]
         answers = [future.exception() or future.result() for future in futures]
-    assert [*answers[:4], answers[5]] == ["waited", "waited", "made", 2, "made"]
-    assert isinstance(answers[4], AssertionError)
+    assert [*answers[:2], answers[3]] == ["waited", 2, "synced"]
+    assert isinstance(answers[2], AssertionError)
 
 
 def test_who_waits_for_the_disk_is_not_blamed_for_the_next_one(tmp_path: Path, in_one_handful: Handful) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import pickle
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -15,6 +17,7 @@ import pytest
 from keyframer import batch
 from keyframer.batch import Job, LocalExecutor, perform, run
 from keyframer.batch.job import options_hash
+from keyframer.batch.job_execution import begin_all
 from tests.batch.places import BAD, GOOD, OTHER, put
 from tests.batch.poison import poisoned
 from tests.samples import all_samples
@@ -86,6 +89,24 @@ def test_a_job_never_raises(job: Job, code: str, tmp_path: Path, monkeypatch: py
     (result,) = poisoned([job])
     assert (result["status"], result["error"]["code"]) == ("failed", code)
     assert "\x1b" not in result["error"]["message"]
+
+
+def test_a_failed_sync_fails_only_its_own_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system reports a failed write once: a second ``fsync`` of the file succeeds."""
+    jobs = [Job("identify", str(put(tmp_path / f"{name}.nanim")), str(tmp_path / f"{name}.json")) for name in "abc"]
+    answer = begin_all(jobs)
+    outcomes = iter([None, OSError(errno.EIO, os.strerror(errno.EIO))])
+
+    def fsync(descriptor: int) -> None:
+        if outcome := next(outcomes, None):
+            raise outcome
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    answer.sync()
+    results = answer.finish()
+    assert [result["status"] for result in results] == ["done", "failed", "done"]
+    assert results[1]["error"]["code"] == "RUN_OUTPUT_REFUSED"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".nanim") == ["a.json", "c.json"]
 
 
 def test_a_broken_pool_costs_results_not_an_exception(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def perform(job: Job) -> Result:
     """Execute one job; returns a plain dict."""
-    return _begin(job)()
+    return _ExecutedJob(job).finish()
 
 
 def perform_all(jobs: Sequence[Job]) -> list[Result]:
@@ -31,29 +31,43 @@ def perform_all(jobs: Sequence[Job]) -> list[Result]:
 
 
 def begin_all(jobs: Sequence[Job]) -> DeferredAnswer:
-    """Execute jobs like `perform_all`, for executors that start the next task while outputs are written to the disk."""
-    begun = [_begin(job) for job in jobs]
-    return DeferredAnswer(lambda: [finish() for finish in begun])
+    """Execute jobs like `perform_all`, for executors that wait for the outputs of several tasks together."""
+    executed = [_ExecutedJob(job) for job in jobs]
+
+    def sync() -> None:
+        for job in executed:
+            job.sync()
+
+    return DeferredAnswer(sync, lambda: [job.finish() for job in executed])
 
 
-def _begin(job: Job) -> Callable[[], Result]:
-    """Execute one job without waiting for the disk; the returned function renames the outputs when they are on the
-    disk.
-    """
-    result = new_result(job)
-    outputs: list[Output] = []
-    start = time.perf_counter()
-    _record_failure(result, lambda: _perform(job, result, outputs))
-    result["seconds"] = round(time.perf_counter() - start, 6)
+class _ExecutedJob:
+    """A job that was executed; its outputs still have temporary names."""
 
-    def finish() -> Result:
-        if outputs:
+    __slots__ = ("_outputs", "_result")
+
+    def __init__(self, job: Job) -> None:
+        self._result = new_result(job)
+        self._outputs: list[Output] = []
+        start = time.perf_counter()
+        _record_failure(self._result, lambda: _perform(job, self._result, self._outputs))
+        self._result["seconds"] = round(time.perf_counter() - start, 6)
+
+    def sync(self) -> None:
+        """Wait until the outputs are on the disk."""
+        if self._outputs:
+            from keyframer.batch.operations.outputs import sync_all
+
+            _record_failure(self._result, lambda: sync_all(self._outputs))
+
+    def finish(self) -> Result:
+        """Rename the outputs when they are on the disk; returns the result."""
+        self.sync()
+        if self._outputs:
             from keyframer.batch.operations.outputs import finish_all
 
-            _record_failure(result, lambda: result["outputs"].extend(finish_all(outputs)))
-        return result
-
-    return finish
+            _record_failure(self._result, lambda: self._result["outputs"].extend(finish_all(self._outputs)))
+        return self._result
 
 
 def _record_failure(result: Result, act: Callable[[], None]) -> None:

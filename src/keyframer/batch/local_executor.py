@@ -125,7 +125,7 @@ class LocalExecutor(Executor):
     files_per_task = 1
     """tells `run` to submit file by file: this executor groups calls itself"""
     finishes_later = True
-    """tells `run` that a call may return a `DeferredAnswer`: the next file is processed while outputs are written"""
+    """tells `run` that a call may return a `DeferredAnswer`: outputs of several files are synced together"""
 
     def __init__(
         self,
@@ -291,7 +291,7 @@ class LocalExecutor(Executor):
         return worker
 
     def _handle_dead_process(self, worker: WorkerHandle, left: deque[_Call]) -> None:
-        """Handle a dead process: the call it started last is responsible; earlier ones only waited for the disk."""
+        """Handle a dead process: the call it started last is responsible; earlier ones only waited to be synced."""
         ending = worker.end()
         if self._killed:
             while left:

@@ -11,35 +11,29 @@ import os
 import pickle
 import signal
 import sys
-import threading
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from queue import SimpleQueue
+from time import monotonic
 from typing import IO, Any
 
 BEGUN = None
 """the message before each call; an answer is (success, value or exception, whether it is the last one)"""
-AHEAD = 8
-"""maximum number of answers that wait for the disk while further calls are executed"""
-_FINISHERS = 3
-"""threads that wait for the disk: 216 small files per second with one, 298 with two, 700 with four, on a journaling
-file system
-"""
-_SWITCH_INTERVAL = 0.0005
-"""the longest time in seconds that a thread waits for the interpreter after its output has been synced; with Python's
-default of 0.005, workers had to wait for their outputs"""
+AHEAD = 16
+"""maximum number of answers that wait for the disk: waiting for all of them takes little longer than for one"""
+_PATIENCE = 0.1
+"""seconds after which answers are sent even if there are fewer than `AHEAD`"""
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 class DeferredAnswer:
-    """An answer that waits for something other than the processor: ``finish()`` returns it. The worker starts the next
-    call meanwhile.
+    """An answer whose outputs are not on the disk yet: ``finish()`` returns it after ``sync()``. Outputs of several
+    calls are synced together.
     """
 
-    __slots__ = ("finish",)
+    __slots__ = ("finish", "sync")
 
-    def __init__(self, finish: Callable[[], Any]) -> None:
+    def __init__(self, sync: Callable[[], None], finish: Callable[[], Any]) -> None:
+        self.sync = sync
         self.finish = finish
 
 
@@ -62,7 +56,6 @@ def main() -> None:
 def serve(calls: IO[bytes], answers: IO[bytes], memory: int | None) -> None:
     """Execute calls until there are no more."""
     limit_memory(memory)
-    sys.setswitchinterval(_SWITCH_INTERVAL)
     gc.set_threshold(
         100_000, 50, 100
     )  # saves 4 % of the time: docs/decisions/0010-lazy-fields-and-garbage-collection.md
@@ -75,6 +68,7 @@ def _serve(calls: IO[bytes], answers: _Answers, memory: int | None) -> None:
     while True:
         for function, arguments, options in pickle.load(calls):  # noqa: S301
             answers.send(BEGUN)
+            answers.flush()
             good = True
             try:
                 value = function(*arguments, **options)
@@ -85,74 +79,41 @@ def _serve(calls: IO[bytes], answers: _Answers, memory: int | None) -> None:
             retire = memory is not None and size - base > (memory - base) / 4
             answers.add(good, value, retire)
             if retire:  # memory that this file did not release would be missing for the next one
-                answers.wait()
+                answers.finish()
                 return
-
-
-class _Answer:
-    """An answer that has not been sent."""
-
-    __slots__ = ("good", "is_ready", "retire", "value")
-
-    def __init__(self, good: bool, value: Any, retire: bool) -> None:
-        self.good = good
-        self.value = value
-        self.retire = retire
-        self.is_ready = not isinstance(value, DeferredAnswer)
-
-    def finish(self) -> None:
-        try:
-            self.value = self.value.finish()
-        except Exception as error:
-            self.good, self.value = False, error
+        answers.finish()
 
 
 class _Answers:
-    """Answers that have not been sent, in the order of the calls. Several wait for the disk at once, which is
-    faster."""
+    """Answers that have not been sent, in the order of the calls."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self._sending = threading.Lock()
-        self._waiting: SimpleQueue[_Answer] = SimpleQueue()
-        self._order: deque[_Answer] = deque()
-        self._moving = threading.Lock()
-        self._room = threading.Semaphore(AHEAD)
-        self._threads: list[threading.Thread] = []
+        self._waiting: list[tuple[bool, Any, bool]] = []
+        self._since = 0.0
 
     def add(self, good: bool, value: Any, retire: bool) -> None:
-        answer = _Answer(good, value, retire)
-        self._room.acquire()
-        with self._moving:
-            self._order.append(answer)
-        if answer.is_ready:
-            self._send_finished()
-            return
-        if len(self._threads) < _FINISHERS:
-            self._threads.append(threading.Thread(target=self._finish, daemon=True))
-            self._threads[-1].start()
-        self._waiting.put(answer)
+        """Add an answer; sends all if enough of them are waiting, or the first for long enough."""
+        if not self._waiting:
+            self._since = monotonic()
+        self._waiting.append((good, value, retire))
+        if len(self._waiting) >= AHEAD or monotonic() - self._since > _PATIENCE:
+            self.finish()
 
-    def wait(self) -> None:
-        """Wait until all answers are sent."""
-        for _ in range(AHEAD):
-            self._room.acquire()
-
-    def _finish(self) -> None:
-        with suppress(OSError):  # the other side has ended
-            while True:
-                answer = self._waiting.get()
-                answer.finish()
-                answer.is_ready = True
-                self._send_finished()
-
-    def _send_finished(self) -> None:
-        """Send all answers that have no unfinished ones before them."""
-        with self._moving:
-            while self._order and self._order[0].is_ready:
-                answer = self._order.popleft()
-                self.send((answer.good, answer.value, answer.retire))
-                self._room.release()
+    def finish(self) -> None:
+        """Wait until the outputs of all answers are on the disk, then send them."""
+        for _, value, _ in self._waiting:
+            if isinstance(value, DeferredAnswer):
+                value.sync()
+        for good, value, retire in self._waiting:
+            if isinstance(value, DeferredAnswer):
+                try:
+                    value = value.finish()
+                except Exception as error:
+                    good, value = False, error
+            self.send((good, value, retire))
+        self._waiting.clear()
+        self.flush()
 
     def send(self, message: Any) -> None:
         try:
@@ -160,9 +121,10 @@ class _Answers:
         except Exception as error:
             reason = f"the result cannot be sent: {type(error).__name__}: {error}"
             data = pickle.dumps((False, RuntimeError(reason), message[2]))
-        with self._sending:
-            self._stream.write(data)
-            self._stream.flush()
+        self._stream.write(data)
+
+    def flush(self) -> None:
+        self._stream.flush()
 
 
 def ignore_interrupts() -> None:

@@ -9,7 +9,15 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from keyframer.files import journal
-from keyframer.files.disk import PathLike, digest_of, keep_permissions, open_temporary, rename_new, sync_folder
+from keyframer.files.disk import (
+    PathLike,
+    begin_writing,
+    digest_of,
+    keep_permissions,
+    open_temporary,
+    rename_new,
+    sync_folder,
+)
 from keyframer.files.output_checks import check_output, current_run, note_output
 
 Parts = bytes | Iterable[bytes | memoryview]
@@ -69,6 +77,7 @@ class Draft:
         """whether an existing file of the same content is kept"""
         self.in_pair = in_pair
         self.size = 0
+        self._is_synced = False
         self._stream, self.temporary = open_temporary(target)
         self.inode = os.fstat(self._stream.fileno()).st_ino
         digest = hashlib.sha256()
@@ -77,6 +86,7 @@ class Draft:
                 digest.update(part)
                 self.size += self._stream.write(part)
             self._stream.flush()
+            begin_writing(self._stream.fileno())
         except BaseException:
             self.discard()
             raise
@@ -84,11 +94,14 @@ class Draft:
 
     def sync(self) -> None:
         """Wait until the content is on the disk, with the permissions of the file that it replaces."""
+        if self._is_synced:
+            return
         if self.replaces:
             keep_permissions(self._stream.fileno(), self.target)
         os.fsync(self._stream.fileno())
         if os.name != "posix":  # where open files cannot be renamed
             self._stream.close()
+        self._is_synced = True
 
     def has_its_content(self) -> bool:
         """Return whether the target has this content already."""
@@ -127,11 +140,15 @@ class OutputSet:
         for path, parts in files:
             self.drafts.append(Draft(os.fspath(path), parts, replaces=replaces, same=same, in_pair=pair))
 
+    def sync(self) -> None:
+        """Wait until the contents are on the disk."""
+        for draft in self.drafts:
+            draft.sync()
+
     def finish(self, *, durable: bool = True) -> None:
         """Rename all drafts. Without ``durable`` a power cut may lose the renames, but not the contents."""
         try:
-            for draft in self.drafts:
-                draft.sync()
+            self.sync()
             changed = [draft for draft in self.drafts if not (draft.same and draft.has_its_content())]
             for draft in changed:
                 check_output(draft.target, overwrite=draft.replaces, run=self._run)

@@ -119,6 +119,15 @@ class OutputExists(FileExistsError):
         self.target = target
 
 
+def begin_writing(descriptor: int) -> None:
+    """Let the system write the file to the disk without waiting for it: syncing several files then takes about as long
+    as syncing one.
+    """
+    if hasattr(os, "posix_fadvise"):
+        with suppress(OSError):  # not a file of a disk
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)  # Linux begins to write the pages at once
+
+
 def sync_folder(folder: str) -> None:
     """Make new names durable; only POSIX systems can open a folder."""
     if os.name != "posix":

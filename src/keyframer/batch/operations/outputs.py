@@ -16,21 +16,47 @@ from keyframer.catalogue import RUN_OUTPUT_COLLISION, RUN_OUTPUT_REFUSED
 from keyframer.files import OutputExists, OutputRefused, OutputSet, collect_drafts, write_bytes
 
 
-class Output:
-    """Files of a job that wait for `finish`, which returns what the ledger stores about each."""
+def _nothing() -> None:
+    """Do nothing: an object of a store is complete when it was uploaded."""
 
-    __slots__ = ("_finish", "_path", "discard")
+
+class Output:
+    """Files of a job with temporary names. `finish` renames them and returns what the ledger stores about each."""
+
+    __slots__ = ("_finish", "_path", "_sync", "discard")
 
     def __init__(
-        self, path: str, finish: Callable[[], list[dict[str, Any]]], discard: Callable[[], None] = lambda: None
+        self,
+        path: str,
+        finish: Callable[[], list[dict[str, Any]]],
+        sync: Callable[[], None] = _nothing,
+        discard: Callable[[], None] = _nothing,
     ) -> None:
         self._path = path
         self._finish = finish
+        self._sync = sync
         self.discard = discard
+
+    def sync(self) -> None:
+        """Wait until the files are on the disk."""
+        with output_errors(self._path):
+            self._sync()
 
     def finish(self) -> list[dict[str, Any]]:
         with output_errors(self._path):
             return self._finish()
+
+
+def sync_all(outputs: list[Output]) -> None:
+    """Wait until all outputs are on the disk; if one cannot be written, all are discarded."""
+    try:
+        for output in outputs:
+            output.sync()
+    except BaseException:
+        for output in outputs:
+            output.discard()
+        outputs.clear()
+        raise
 
 
 def finish_all(outputs: list[Output]) -> list[dict[str, Any]]:
@@ -85,7 +111,7 @@ def collect_outputs(path: str, *, replaces: bool) -> Iterator[list[Output]]:
             for draft in output_set.drafts:
                 draft.replaces = draft.replaces and replaces
                 draft.same = True
-            outputs.append(Output(output_set.target, partial(_finish, output_set), output_set.discard))
+            outputs.append(Output(output_set.target, partial(_finish, output_set), output_set.sync, output_set.discard))
 
 
 def _finish(outputs: OutputSet) -> list[dict[str, Any]]:
