@@ -45,7 +45,7 @@ class KeyColumns:
     has_tcb: bool  # false if tension, continuity and bias of all keys are 0
     has_ease: bool  # the same for both kinds of ease
 
-    @property
+    @cached_property
     def lasts(self) -> Indices:
         """(n,) the last key of each track; meaningless for a track without keys."""
         return self.starts + self.counts - 1
@@ -103,7 +103,7 @@ def gather(tracks: Sequence[Track], width: int) -> KeyColumns:
     number = np.arange(len(tracks)).repeat(lengths)
     times = _joined([track.times for track in tracks])
     values = _joined([track.values.reshape(-1) for track in tracks]).reshape(-1, width)
-    usable = np.abs(times).max(initial=0.0) <= WILD and np.abs(values).max(initial=0.0) <= WILD  # false for NaN, too
+    usable = largest(times) <= WILD and largest(values) <= WILD  # false for NaN, too
     if usable and not ((times[1:] < times[:-1]) & (number[1:] == number[:-1])).any():
         pick: slice | Indices = slice(None)
         counts = lengths
@@ -142,8 +142,8 @@ def gather(tracks: Sequence[Track], width: int) -> KeyColumns:
         bias=bias,
         ease_to=ease_to,
         ease_from=ease_from,
-        tangents_in=_tangents([track.tangents_in for track in tracks], lengths, width)[pick],
-        tangents_out=_tangents([track.tangents_out for track in tracks], lengths, width)[pick],
+        tangents_in=_tangents([track.tangents_in for track in tracks], lengths, values)[pick],
+        tangents_out=_tangents([track.tangents_out for track in tracks], lengths, values)[pick],
         track=number[pick],
         counts=counts,
         starts=counts.cumsum() - counts,
@@ -154,14 +154,20 @@ def gather(tracks: Sequence[Track], width: int) -> KeyColumns:
     )
 
 
+def largest(numbers: Floats) -> float:
+    """Return the largest absolute number, 0 if there is none, NaN if one is NaN."""
+    return float(np.maximum.reduce(np.abs(numbers), axis=None, initial=0.0))
+
+
 def _joined(arrays: list[Floats]) -> Floats:
     return np.concatenate(arrays) if arrays else np.empty(0)
 
 
-def _tangents(given: Sequence[Floats | None], lengths: Indices, width: int) -> Floats:
+def _tangents(given: Sequence[Floats | None], lengths: Indices, values: Floats) -> Floats:
     """Return one column, 0 if a track has none or a number is unusable; (K, 0) if no track has any."""
     if all(tangents is None for tangents in given):
-        return np.empty((int(lengths.sum()), 0))
+        return values[:, :0]
+    width = values.shape[1]
     parts = [
         np.zeros((length, width)) if tangents is None else tangents.reshape(length, width)
         for tangents, length in zip(given, lengths, strict=True)

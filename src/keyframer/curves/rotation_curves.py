@@ -131,7 +131,7 @@ class SquadTable:
 
 def _turns_ahead(segments: Segments, turns: Floats) -> Floats:
     """Return (K, 3) the turn of each segment, 0 where none starts."""
-    ahead = np.zeros_like(turns)
+    ahead = np.zeros(turns.shape)
     ahead[:-1] = turns[1:]
     ahead[~segments.lasting] = 0.0
     return ahead
@@ -149,7 +149,7 @@ def _ways_and_exponents(
     weights = tcb_weights(columns, segments)
     leave = 0.5 * (weights.out_back[:, None] * back + (weights.out_ahead - 1)[:, None] * ahead)
     own_arrive = 0.5 * ((1 - weights.in_back)[:, None] * back - weights.in_ahead[:, None] * ahead)
-    arrive = np.zeros_like(own_arrive)
+    arrive = np.zeros(own_arrive.shape)
     arrive[:-1] = own_arrive[1:]
     lasting = segments.lasting[:, None]
     return way, np.where(lasting, leave, 0.0), np.where(lasting, arrive, 0.0)

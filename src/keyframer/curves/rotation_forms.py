@@ -110,7 +110,7 @@ def absolute_rotations(columns: KeyColumns, form: RotationForm) -> tuple[Floats,
         increments = keys if form in _AXIS_ANGLE else quat.exp(turns)
         return _running_product(increments, columns), turns
     rotations = _sign_continuous(keys, columns)
-    turns = np.zeros_like(turns)
+    turns = np.zeros(turns.shape)
     turns[1:] = quat.log(quat.multiply(rotations[1:], quat.conjugate(rotations[:-1])))
     turns[1:][np.all(rotations[1:] == rotations[:-1], axis=1)] = 0.0  # rounding would leave 1e-17
     return rotations, turns

@@ -152,21 +152,21 @@ def hermite_columns(columns: KeyColumns) -> Hermite:
     with np.errstate(all="ignore"):
         # a segment shorter than 1e-158 of a unit could overflow the division
         outgoing = np.nan_to_num(start / lengths)
-        incoming = np.zeros_like(outgoing)
+        incoming = np.zeros(outgoing.shape)
         incoming[1:] = np.nan_to_num(end / lengths)[:-1]
     return Hermite(columns.times, columns.values, incoming, outgoing)
 
 
 def _chords(columns: KeyColumns, segments: Segments) -> Floats:
     """Return (K, k) value differences along segments, 0 where none starts."""
-    chords = np.zeros_like(columns.values)
+    chords = np.zeros(columns.values.shape)
     chords[:-1] = columns.values[1:] - columns.values[:-1]
     return np.where(segments.lasting[:, None], chords, 0.0)
 
 
 def _segment_tangents(columns: KeyColumns, segments: Segments, chords: Floats) -> tuple[Floats, Floats]:
     """Return tangents with respect to u at the start and the end of each segment, (K, k) both."""
-    end = np.zeros_like(chords)
+    end = np.zeros(chords.shape)
     incoming, start = tcb_tangents(columns, segments, chords)
     end[:-1] = incoming[1:]
     straight = _keys_of(columns, _STRAIGHT)
@@ -175,7 +175,7 @@ def _segment_tangents(columns: KeyColumns, segments: Segments, chords: Floats) -
     given = _keys_of(columns, (Interpolation.CUBIC,))
     if given is not None:
         start[given] = (columns.tangents_out * segments.lengths[:, None])[given]
-        ahead = np.zeros_like(chords)
+        ahead = np.zeros(chords.shape)
         ahead[:-1] = columns.tangents_in[1:] * segments.lengths[:-1, None]
         end[given] = ahead[given]
     lasting = segments.lasting[:, None]

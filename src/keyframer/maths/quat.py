@@ -22,7 +22,7 @@ def multiply(a_xyzw: ArrayLike, b_xyzw: ArrayLike) -> Floats:
     a, b = _floats(a_xyzw), _floats(b_xyzw)
     ax, ay, az, aw = _parts(a)
     bx, by, bz, bw = _parts(b)
-    columns = np.empty((4, *(a.shape if a.shape == b.shape else np.broadcast_shapes(a.shape, b.shape))[:-1]))
+    columns = np.empty((4, *_common_shape(a, b)))
     out = columns.transpose(*range(1, columns.ndim), 0)  # a faster `np.moveaxis`
     out[..., 0] = aw * bx + ax * bw + ay * bz - az * by
     out[..., 1] = aw * by - ax * bz + ay * bw + az * bx
@@ -50,8 +50,7 @@ def exp(half_angle_vectors: ArrayLike) -> Floats:
     """Return the quaternion that rotates by 2|v| about v, for vectors v of three components."""
     v = _floats(half_angle_vectors)
     angle = length_of(v)
-    turning = angle > 0
-    factor = np.where(turning, np.sin(angle) / np.where(turning, angle, 1.0), 1.0)
+    factor = np.divide(np.sin(angle), angle, out=np.ones(angle.shape), where=angle > 0)
     out = np.empty((*v.shape[:-1], 4))
     for i in range(3):
         out[..., i] = v[..., i] * factor
@@ -65,8 +64,7 @@ def log(rotation_xyzw: ArrayLike) -> Floats:
     v = q[..., :3]
     length = length_of(v)
     angle = np.arctan2(length, q[..., 3])
-    usable = length > 0
-    factor = np.where(usable, angle / np.where(usable, length, 1.0), 0.0)
+    factor = np.divide(angle, length, out=np.zeros(length.shape), where=length > 0)
     return np.asarray(v * factor[..., None])
 
 
@@ -80,8 +78,7 @@ def half_angle_vector(axis: ArrayLike, angle: ArrayLike) -> Floats:
     degrees."""
     v, angles = _floats(axis), _floats(angle)
     length = length_of(v)[..., None]
-    usable = length > 0
-    unit = np.where(usable, v / np.where(usable, length, 1.0), 0.0)
+    unit = np.divide(v, length, out=np.zeros(v.shape), where=length > 0)
     return np.asarray(unit * (0.5 * angles[..., None]))
 
 
@@ -161,7 +158,7 @@ def rotate(rotation_xyzw: ArrayLike, vectors: ArrayLike) -> Floats:
     vx, vy, vz = v[..., 0], v[..., 1], v[..., 2]
     # v + 2 w (n × v) + 2 n × (n × v), written out: three times faster than np.cross
     cx, cy, cz = 2 * (y * vz - z * vy), 2 * (z * vx - x * vz), 2 * (x * vy - y * vx)
-    out = np.empty((*np.broadcast_shapes(q.shape[:-1], v.shape[:-1]), 3))
+    out = np.empty((*_common_shape(q, v), 3))
     out[..., 0] = vx + w * cx + y * cz - z * cy
     out[..., 1] = vy + w * cy + z * cx - x * cz
     out[..., 2] = vz + w * cz + x * cy - y * cx
@@ -178,6 +175,11 @@ def length_of(v: Floats) -> Floats:
     for i in range(1, v.shape[-1]):
         total = total + v[..., i] * v[..., i]
     return np.asarray(np.sqrt(total))
+
+
+def _common_shape(a: Floats, b: Floats) -> tuple[int, ...]:
+    """Return the shape of results without the last axis; `np.broadcast_shapes` takes as long as ten products."""
+    return a.shape[:-1] if a.shape[:-1] == b.shape[:-1] else np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
 
 
 def _parts(q: Floats) -> tuple[Any, Any, Any, Any]:

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from keyframer.arrays import Flags, Floats, Indices
-from keyframer.curves import CurveBank, Place, RotationForm, Track
-from keyframer.curves.key_columns import WILD
+from keyframer.curves import CurveBank, Place, RotationForm
+from keyframer.curves.key_columns import WILD, largest
 from keyframer.curves.rotation_forms import single_rotations
 from keyframer.fields import dataclass
 from keyframer.maths.distinct_values import unique_values
@@ -169,26 +169,28 @@ def _single_keys(channels: Sequence[Channel]) -> dict[str, list[tuple[Indices, F
 
     The result is empty if one of these keys is not usable, or if a node has two channels of a kind.
     """
-    groups: dict[tuple[str, RotationForm, tuple[int, ...]], tuple[list[int], list[Track]]] = {}
+    groups: dict[tuple[str, RotationForm, tuple[int, ...]], tuple[list[int], list[Floats]]] = {}
     seen: set[tuple[int, str]] = set()
+    numbers: list[Floats] = []
     for channel in channels:
-        node, track = channel.node, channel.track
-        seen.add((node, track.kind))
-        if len(track.times) == 1:
-            nodes, tracks = groups.setdefault((track.kind, track.form, track.values.shape), ([], []))
-            nodes.append(node)
-            tracks.append(track)
+        track = channel.track
+        kind, values = track.kind, track.values
+        seen.add((channel.node, kind))
+        if len(values) == 1:
+            nodes, rows = groups.setdefault((kind, track.form, values.shape), ([], []))
+            nodes.append(channel.node)
+            rows.append(values)
+            numbers.append(track.times)
     keys_by_kind: dict[str, list[tuple[Indices, Floats]]] = {}
     if len(seen) < len(channels) or not groups:
         return keys_by_kind
-    numbers = [track.times for _, tracks in groups.values() for track in tracks]
-    for (kind, form, _), (nodes, tracks) in groups.items():
-        values = np.concatenate([track.values for track in tracks]).reshape(len(nodes), -1)
-        numbers.append(values.reshape(-1))
-        with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
+        for (kind, form, _), (nodes, rows) in groups.items():
+            values = np.concatenate(rows).reshape(len(nodes), -1)
+            numbers.append(values.reshape(-1))
             absolute = values if form is RotationForm.NONE else single_rotations(values, form)
-        keys_by_kind.setdefault(kind, []).append((np.array(nodes, np.int64), absolute))
-    return keys_by_kind if np.abs(np.concatenate(numbers)).max() <= WILD else {}  # false for NaN, too
+            keys_by_kind.setdefault(kind, []).append((np.array(nodes, np.int64), absolute))
+    return keys_by_kind if largest(np.concatenate(numbers)) <= WILD else {}  # false for NaN, too
 
 
 def _of_nodes(clip: Clip, node_count: int) -> list[Channel]:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Floats, Indices
+from keyframer.curves.key_columns import WILD, largest
 from keyframer.curves.lazy_fields import stored
 from keyframer.maths import affine, quat
 from keyframer.posing.channels import AnimatedChannels, Channels, Samples, as_slice
@@ -16,8 +17,6 @@ from keyframer.scene import Node
 _ORIGIN = np.zeros(3)
 _IDENTITY_TURN = np.array(quat.IDENTITY_XYZW)
 _FULL_SIZE = np.ones(3)
-_WILD = 1e150
-"""larger numbers are unusable, as in curves: their products must stay finite"""
 _NODES_PER_BLOCK = 8_192
 """matrices composed at once: temporaries are twice as large"""
 
@@ -118,8 +117,8 @@ def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float] | Floats
     if not rows:
         return np.empty((0, len(default)))
     out: Floats = np.concatenate(rows, dtype=np.float64).reshape(len(rows), len(default))
-    if not np.abs(out).max() <= _WILD:  # false for NaN, too
-        out[~(np.abs(out) <= _WILD).all(axis=1)] = default
+    if not largest(out) <= WILD:  # true for NaN, too
+        out[~(np.abs(out) <= WILD).all(axis=1)] = default
     return out
 
 

@@ -77,8 +77,10 @@ def pose(
     rig = rig or Rig(scene, clip)
     seconds, clip_frames = _seconds_and_frames(rig.clip, times, frames)
     count = len(clip_frames)
-    with np.errstate(over="ignore", invalid="ignore"):  # extreme rates
-        moments = clip_frames if rig.clip.units_per_frame == 1 else clip_frames * rig.clip.units_per_frame
+    moments = clip_frames
+    if rig.clip.units_per_frame != 1:
+        with np.errstate(over="ignore", invalid="ignore"):  # extreme rates
+            moments = clip_frames * rig.clip.units_per_frame
     samples = rig.sample(moments)
     states = rig.states
     return Pose(
