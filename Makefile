@@ -4,12 +4,12 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)  # some tests wait for browsers and for other processes
 
-# Tests start hundreds of processes: they need not compile all modules again.
+# Tests start hundreds of processes, which should not compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test peers quick lint viewer blender bench batch-torture coverage pictures fuzz slow clean
 
-help:            ## what there is
+help:            ## list the targets
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
 
 $(BIN)/.run: pyproject.toml tools/make_venv.sh
@@ -20,10 +20,10 @@ $(BIN)/.test: $(BIN)/.run
 	PYTHON=$(PYTHON) sh tools/make_venv.sh $(VENV) '.[test]'
 	@touch $@
 
-demo: $(BIN)/.run  ## the main job on the bundled example
+demo: $(BIN)/.run  ## the main commands on the bundled example
 	@sh tools/demo.sh $(BIN)
 
-test: $(BIN)/.test  ## install what the tests need, lint, run everything
+test: $(BIN)/.test  ## install what the tests need, lint, run all tests that are not marked slow
 	$(MAKE) --no-print-directory -j2 --output-sync=target peers lint
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
 
@@ -36,7 +36,7 @@ peers: $(BIN)/.test  ## the programs that tests use besides Python packages: bro
 viewer:  ## build the page of "keyframer view" (Node 20.19 or newer, or one from PyPI)
 	$(PYTHON) tools/build_viewer.py
 
-blender: $(BIN)/.test  ## the Blender extension: a wheel and a zip in build, checked by Blender's own command line
+blender: $(BIN)/.test  ## the Blender extension: a wheel and a zip in build, validated by Blender's command line
 	PYTHON=$(PYTHON) sh tools/install_blender.sh
 	$(BIN)/python tools/build_blender.py --validate
 
@@ -60,12 +60,12 @@ fuzz: $(BIN)/.test  ## fuzz everything for SECONDS (60) from SEED (0); ledger an
 	nice -n 19 $(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
 
 QUICK := wire maths curves scene posing museum golden crashers conformance operating inspecting textures rendering
-QUICK += formats/hale3d formats/midtown exchange/reading docs/test_house.py test_api.py test_files.py test_issues.py
-quick: $(BIN)/.test  ## after each change: lint what changed, then the tests that notice most mistakes (under 90 seconds)
+QUICK += formats/hale3d formats/midtown exchange/reading docs/test_structure.py test_api.py test_files.py test_issues.py
+quick: $(BIN)/.test  ## after each change: lint the changed files, then run the tests that find most mistakes (under 90 seconds)
 	@changed=$$(git diff --name-only --diff-filter=d HEAD -- '*.py'); [ -z "$$changed" ] || { $(BIN)/ruff check $$changed && $(BIN)/ruff format --check $$changed; }
 	$(BIN)/python -m pytest -n auto -q $(addprefix tests/,$(QUICK)) --ignore-glob='*corpus*'
 
-slow: $(BIN)/.test  ## everything, also what is marked slow; hostile files up to 16 MiB, a fault at every step of writing; figures go to docs/reliability.md by hand
+slow: $(BIN)/.test  ## all tests, also those marked slow: hostile files up to 16 MiB, a fault at every step of writing; figures go to docs/reliability.md by hand
 	KEYFRAMER_SLOW=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
 	$(BIN)/python -m tests.hostile.measure
 	$(BIN)/python -m tests.hostile.expense
@@ -73,15 +73,15 @@ slow: $(BIN)/.test  ## everything, also what is marked slow; hostile files up to
 batch-torture: $(BIN)/.test  ## 100 rounds of kill -9 and resume over 1,000 files (half an hour)
 	$(BIN)/python tools/batch_torture.py --rounds 100 --files 1000
 
-coverage: $(BIN)/.test  ## coverage of wire and formats: 97 % at least of statements, of branches, and of both
+coverage: $(BIN)/.test  ## coverage of wire and formats: at least 97 % of statements, of branches, and of both
 	$(BIN)/python -m pytest -n auto -q tests/wire tests/formats tests/conformance tests/golden tests/hostile tests/crashers tests/checking tests/operating tests/cli --cov=keyframer.wire --cov=keyframer.formats --cov-branch \
 		--cov-report=term-missing:skip-covered --cov-report=json:build/coverage.json
 	$(BIN)/python tools/coverage_gate.py build/coverage.json 97
 
-pictures: $(BIN)/.test  ## the pictures of the documentation, made by the commands (and by three.js in Chromium)
+pictures: $(BIN)/.test  ## the pictures of the documentation, rendered by the commands (and by three.js in Chromium)
 	sh tools/install_node_tools.sh
 	$(BIN)/python tools/make_pictures.py
 	$(BIN)/python tools/make_gltf_pictures.py
 
-clean:           ## remove what make made
+clean:           ## remove everything that make creates
 	rm -rf $(VENV) .venv-blender build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,8 +1,7 @@
-"""Builds the viewer's page into the package, so that a wheel contains it: ``make viewer`` does the same.
+"""Builds the page of the viewer and adds it to the package; ``make viewer`` builds it, too.
 
-A wheel without the page is only built when asked for with KEYFRAMER_NO_VIEWER=1. An editable install never builds
-anything, because working on Python must not need Node. A page that is there already (as in a source archive) is taken
-as it is.
+KEYFRAMER_NO_VIEWER=1 builds a wheel without the page. An editable install never builds it, because work on the
+Python code must not need Node. An existing page, as in a source archive, is used unchanged.
 """
 
 from __future__ import annotations

@@ -52,12 +52,13 @@ def _processor() -> str:
 
 
 def headline(title: str) -> None:
+    """Print a title, and the machine in one line."""
     print(f"{title}\n{machine()}\n")
 
 
-def row(what: str, seconds: float, *notes: str) -> None:
-    """Return one line of results: milliseconds, then ratios and remarks."""
-    print(f"  {what:<54} {seconds * 1e3:10.3f} ms   {'; '.join(notes)}".rstrip())
+def row(title: str, seconds: float, *notes: str) -> None:
+    """Print one line of results: milliseconds, then ratios and remarks."""
+    print(f"  {title:<54} {seconds * 1e3:10.3f} ms   {'; '.join(notes)}".rstrip())
 
 
 def against_goal(ratio: float, goal: float, *, at_most: bool = False) -> str:
@@ -67,7 +68,7 @@ def against_goal(ratio: float, goal: float, *, at_most: bool = False) -> str:
 
 
 def best_of_each(
-    works: dict[str, Callable[[], object]],
+    functions: dict[str, Callable[[], object]],
     *,
     runs: int = 5,
     repeats: int = 1,
@@ -75,25 +76,26 @@ def best_of_each(
 ) -> dict[str, float]:
     """Return the seconds of the fastest run of each function; runs alternate, so that other work affects all equally.
 
-    ``repeats`` runs follow each other in every turn: the first after a change finds nothing in the processor's caches.
+    In each of ``runs`` rounds, every function is called ``repeats`` times in a row: its first call finds nothing in the
+    processor's caches.
     """
-    best = dict.fromkeys(works, float("inf"))
+    best = dict.fromkeys(functions, float("inf"))
     for _ in range(runs):
-        for name, work in works.items():
-            best[name] = min(best[name], best_of(work, runs=repeats, clock=clock))
+        for name, function in functions.items():
+            best[name] = min(best[name], best_of(function, runs=repeats, clock=clock))
     return best
 
 
 def machine_load() -> str:
-    """Return how busy the machine is."""
+    """Return the load average and the number of cores."""
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 
 class Contestant:
     """A separate process that repeats some work with the sources of one checkout.
 
-    ``program`` defines ``work()``. Each `round` is one call of it, measured in time of that process: rounds of several
-    contestants alternate, and what else the machine does hardly counts.
+    ``program`` defines ``work()``. Each `round` calls it once and measures the processor time of that process. Rounds
+    of several contestants alternate, so other programs hardly affect the ratio.
     """
 
     def __init__(self, checkout: Path, program: str) -> None:
@@ -110,7 +112,7 @@ class Contestant:
         )
 
     def round(self) -> float:
-        """Return the seconds of one more call."""
+        """Return the processor seconds of one more call."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write("go\n")

@@ -1,11 +1,11 @@
 """Reading every real 3D Studio file: Keyframer against assimp and lib3ds, each in process, best of N rounds.
 
-What is timed is a path in, a document (assimp: a scene, without post-processing; lib3ds: its structures) out, and its
-release. Peers are optional: impasse (PyPI, the extra `bench`) with Debian's libassimp-dev, and Debian's lib3ds-dev
-with gcc. A peer is timed on the files that it can load, and Keyframer beside it on the same files.
+The time is from a path to a document (assimp: a scene, without post-processing; lib3ds: its structures), and includes
+releasing it. Peers are optional: impasse (PyPI, the extra `bench`) with Debian's libassimp-dev, and Debian's lib3ds-dev
+with gcc. A peer is timed on the files that it can load, and Keyframer on the same files.
 
 ``--base`` names a checkout of an earlier commit (``git worktree add ../base cc89646``): reading files of up to 100 KB
-is measured with its sources and with ours in turns, each in a process of its own, in processor time.
+is measured in processor time, alternating between its sources and ours, each in a separate process.
 
 Usage: python -m benchmarks.bench_3ds_corpus [--rounds N] [--base CHECKOUT]
 """
@@ -49,17 +49,17 @@ def read_into_memory(paths: list[Path]) -> None:
 
 
 SMALL = 100_000
-"""most bytes of a small file"""
+"""maximum size of a small file, in bytes"""
 
 
 def against_base(paths: list[Path], base: Path, rounds: int) -> None:
-    """Measure the same reading with the sources of an earlier commit."""
+    """Compare reading small files with the sources of an earlier commit."""
     small = [str(path) for path in paths if path.stat().st_size <= SMALL]
     program = f"import keyframer\npaths = {small!r}\ndef work():\n    for path in paths: keyframer.read(path)"
-    here = Path(__file__).resolve().parents[1]
-    contestants = {"base": Contestant(base, program), "ours": Contestant(here, program)}
+    checkout = Path(__file__).resolve().parents[1]
+    contestants = {"base": Contestant(base, program), "ours": Contestant(checkout, program)}
     best = dict.fromkeys(contestants, float("inf"))
-    for _ in range(rounds + 1):  # the first round is the slowest and never counts
+    for _ in range(rounds + 1):  # the first round is the slowest
         for name, contestant in contestants.items():
             best[name] = min(best[name], contestant.round())
     for contestant in contestants.values():
@@ -69,11 +69,11 @@ def against_base(paths: list[Path], base: Path, rounds: int) -> None:
 
 
 def against_assimp(paths: list[Path], rounds: int) -> None:
-    """Measure assimp, the peer with a goal: be faster."""
+    """Compare with assimp: all files together, then file by file."""
     try:
         import impasse
         from impasse.errors import AssimpError
-    except ImportError as error:  # also where the library itself is missing
+    except ImportError as error:  # also raised if the library itself is missing
         print(f"  assimp: not compared ({error}; pip install -e '.[bench]' and Debian's libassimp-dev)")
         return
 
@@ -102,8 +102,9 @@ def by_file(paths: list[Path], load: Callable[[Path], object]) -> None:
     """Print results by file: large files dominate the sum, but most files are small."""
     ratios = []
     for path in paths:
-        works = {"assimp": partial(load, path), "ours": partial(keyframer.read, path)}
-        best = best_of_each(works, runs=3, repeats=2, clock=time.process_time)  # too short for a busy machine's clock
+        functions = {"assimp": partial(load, path), "ours": partial(keyframer.read, path)}
+        # Single files take microseconds: elapsed time would measure other programs.
+        best = best_of_each(functions, runs=3, repeats=2, clock=time.process_time)
         ratios.append(best["assimp"] / best["ours"])
     faster = sum(ratio > 1 for ratio in ratios)
     share = faster / len(paths)
@@ -115,7 +116,7 @@ def by_file(paths: list[Path], load: Callable[[Path], object]) -> None:
 
 
 def against_lib3ds(paths: list[Path], rounds: int) -> None:
-    """Measure lib3ds, a C library that reads into C structures."""
+    """Compare with lib3ds, a C library that reads into C structures."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
         print("  lib3ds: not compared (no C compiler)")
@@ -128,29 +129,33 @@ def against_lib3ds(paths: list[Path], rounds: int) -> None:
         )
         if built.returncode:
             reason = next(iter(built.stderr.strip().splitlines()), "no message")
-            print(f"  lib3ds: not compared (Debian's lib3ds-dev is wanted: {reason})")
+            print(f"  lib3ds: not compared (needs Debian's lib3ds-dev: {reason})")
             return
         verdicts = run(program, paths, "probe")
         good = [path for path, verdict in zip(paths, verdicts, strict=True) if verdict == "ok"]
-        died = [path.name for path, verdict in zip(paths, verdicts, strict=True) if verdict == "died"]
+        crashing = [path.name for path, verdict in zip(paths, verdicts, strict=True) if verdict == "died"]
         theirs = ours = float("inf")
         for _ in range(rounds):
             theirs = min(theirs, float(run(program, good, "time", "1")[-1]))
             ours = min(ours, best_of(lambda: read_all(good), runs=1))
-    row(f"lib3ds, {len(good)} files ({len(paths) - len(good) - len(died)} refused, {len(died)} crash it)", theirs)
+    row(
+        f"lib3ds, {len(good)} files ({len(paths) - len(good) - len(crashing)} refused, {len(crashing)} crash it)",
+        theirs,
+    )
     row("Keyframer, the same files", ours, against_goal(theirs / ours, 1.5))
-    if died:
-        print(f"  left out because lib3ds crashes on them: {', '.join(died)}")
+    if crashing:
+        print(f"  left out because lib3ds crashes on them: {', '.join(crashing)}")
 
 
 def run(program: Path, paths: list[Path], *arguments: str) -> list[str]:
+    """Run lib3ds_loop on these paths; returns the words it prints."""
     listing = "".join(f"{path}\n" for path in paths)
-    done = subprocess.run([program, *arguments], input=listing, capture_output=True, text=True, check=True)
-    return done.stdout.split()
+    process = subprocess.run([program, *arguments], input=listing, capture_output=True, text=True, check=True)
+    return process.stdout.split()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Reading every real 3D Studio file, beside assimp and lib3ds")
+    parser = argparse.ArgumentParser(description="Read every real 3D Studio file, compared with assimp and lib3ds")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--base", type=Path, help="a checkout of the commit to compare with")
     arguments = parser.parse_args()
@@ -162,7 +167,7 @@ def main() -> None:
     headline(f"The 3D Studio corpus: {len(paths)} files, {size / 1e6:.1f} MB, best of {rounds}, {machine_load()}")
     best = best_of_each({"memory": lambda: read_into_memory(paths), "ours": lambda: read_all(paths)}, runs=rounds)
     row("only reading the files into memory", best["memory"])
-    row("Keyframer, all files", best["ours"], f"{len(paths) / best['ours']:.0f} files a second")
+    row("Keyframer, all files", best["ours"], f"{len(paths) / best['ours']:.0f} files per second")
     if arguments.base is not None:
         against_base(paths, arguments.base, rounds)
     against_assimp(paths, rounds)

@@ -1,8 +1,8 @@
-"""Reading a made 3D Studio file of 300 MB against reading its bytes into memory; time and peak memory.
+"""Reading a generated 3D Studio file of 300 MB against reading its bytes into memory; time and peak memory.
 
-The file is many meshes of 65,535 vertices (the most that a 16-bit count can say) with faces and mapping. It is made in
-the folder for temporary files and removed afterwards; it is read once before anything is timed, so that all runs find
-it in the system's cache.
+The file has many meshes of 65,535 vertices (the maximum of a 16-bit count) with faces and mapping. It is written to the
+folder for temporary files and removed afterwards. It is read once before the measurement, so that all runs find it in
+the system's cache.
 
 Usage: python -m benchmarks.bench_3ds_large [--megabytes N]
 """
@@ -72,32 +72,35 @@ def read_into_memory(path: Path) -> bytes:
 
 
 def peak_megabytes(path: Path, work: str, setup: str = "") -> float:
-    """Return how much a new process adds to its peak memory during the work (imports are done before)."""
+    """Return by how many megabytes the work raises the peak memory of a new process (after its imports)."""
     program = setup + _PEAK.format(work=work)
-    done = subprocess.run([sys.executable, "-c", program, os.fspath(path)], capture_output=True, text=True, check=True)
-    return int(done.stdout) * 1024 / 1e6
+    command = [sys.executable, "-c", program, os.fspath(path)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return int(output) * 1024 / 1e6
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="A large 3D Studio file, read whole")
+    parser = argparse.ArgumentParser(description="Read a large 3D Studio file")
     parser.add_argument("--megabytes", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=9)
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.3ds"
-        meshes = make(path, wanted.megabytes)
+        meshes = make(path, options.megabytes)
         size = path.stat().st_size / 1e6
-        headline(f"A made file of {size:.0f} MB, {meshes} meshes of {VERTICES:,} vertices, best of {wanted.rounds}")
-        found = sum(len(each.points) for each in keyframer.read(path).find(PointArray))
-        if found != meshes * VERTICES:
-            raise SystemExit(f"{found} vertices were read, {meshes * VERTICES} were written")
+        headline(
+            f"A generated file of {size:.0f} MB, {meshes} meshes of {VERTICES:,} vertices, best of {options.rounds}"
+        )
+        vertices = sum(len(record.points) for record in keyframer.read(path).find(PointArray))
+        if vertices != meshes * VERTICES:
+            raise SystemExit(f"{vertices} vertices were read, {meshes * VERTICES} were written")
         best = best_of_each(
-            {"floor": lambda: read_into_memory(path), "ours": lambda: keyframer.read(path)}, runs=wanted.rounds
+            {"floor": lambda: read_into_memory(path), "ours": lambda: keyframer.read(path)}, runs=options.rounds
         )
         row("floor: open(path, 'rb').read()", best["floor"], f"{size / best['floor'] / 1e3:.2f} GB/s")
         row("keyframer.read(path)", best["ours"], against_goal(best["ours"] / best["floor"], 1.5, at_most=True))
         if not Path("/proc/self/status").exists():
-            print("  peak memory: not measured (only Linux tells)")
+            print("  peak memory: not measured (only possible on Linux)")
             return
         floor = peak_megabytes(path, _FLOOR_WORK)
         ours = peak_megabytes(path, _OUR_WORK, _OUR_SETUP)

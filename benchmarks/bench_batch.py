@@ -1,9 +1,9 @@
-"""Many small files: everything accounted for, memory of the coordinator, a second run, two cores, and a shell loop.
+"""Batches of small files: missing results, memory, a second run, two workers, and a shell loop over assimp.
 
     .venv/bin/python -m benchmarks.bench_batch --files 100000
 
-Each part can be run alone (``--part``); ``--place /dev/shm`` takes the disk out of it: every output is synced to the
-disk before it gets its name, and for small files that waiting is most of the work.
+Each part can be run alone (``--part``). ``--place /dev/shm`` avoids waiting for the disk: every output is synced before
+it is renamed, which takes most of the time for small files.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from benchmarks._timing import against_goal, corpus_files
 from tools.batch_torture import LEDGER, START, make_tree
 
 import keyframer
+from keyframer.text import counted
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -36,8 +37,8 @@ def new_folder(place: Path) -> Path:
 
 
 def batch(operation: str, source: Path | None, out: Path, *options: str) -> tuple[float, float, int]:
-    """Return seconds, processor seconds of the coordinator and its workers, and the largest resident size of these
-    processes in bytes.
+    """Run a batch; returns its seconds, the processor seconds of coordinator and workers, and the largest resident size
+    of any of these processes in bytes.
     """
     inputs = [] if source is None else [str(source)]
     start = time.perf_counter()
@@ -55,8 +56,9 @@ def batch(operation: str, source: Path | None, out: Path, *options: str) -> tupl
 
 
 def _as_installed(place: Path) -> dict[str, str]:
-    """Return an environment in which modules are compiled once, as when installed; otherwise every start takes half as
-    long again.
+    """Return environment variables that let Python store compiled modules, as in an installation.
+
+    Without them every start takes half as long again.
     """
     if not os.environ.get("PYTHONDONTWRITEBYTECODE"):
         return {}
@@ -64,27 +66,29 @@ def _as_installed(place: Path) -> dict[str, str]:
 
 
 def many(place: Path, count: int, operation: str) -> None:
+    """Run a batch over many files twice; print results, memory and the size of the ledger."""
     source, out = new_folder(place), new_folder(place)
-    broken = make_tree(source, count)
-    print(f"{count:,} files ({broken:,} damaged), {operation}")
+    damaged = make_tree(source, count)
+    print(f"{count:,} files ({damaged:,} damaged), {operation}")
     first, work, peak = batch(operation, source, out)
-    base = sqlite3.connect(out / LEDGER)
-    counts = dict(base.execute("SELECT status, COUNT(*) FROM files GROUP BY 1"))
-    base.close()
+    ledger = sqlite3.connect(out / LEDGER)
+    counts = dict(ledger.execute("SELECT status, COUNT(*) FROM files GROUP BY 1"))
+    ledger.close()
     written = sum(1 for path in out.rglob("*") if path.is_file() and not path.name.startswith(LEDGER))
-    print(f"  first run   {first:8.1f} s, {count / first:.0f} files a second; the processor worked {work:.0f} s")
-    accounted = sum(counts.values())
-    print(f"  rows {counts}, {written:,} outputs; accounted for: {'all' if accounted == count else accounted}")
-    print(f"  coordinator (and each worker) at most {peak / 1e6:.0f} MB (goal: below 300)")
-    again, work, peak = batch(operation, source, out)
-    print(f"  second run  {again:8.1f} s (goal: below 60); the processor worked {work:.0f} s, {peak / 1e6:.0f} MB")
-    print(f"  ledger {(out / LEDGER).stat().st_size / count:.0f} bytes a file")
+    print(f"  first run   {first:8.1f} s, {count / first:.0f} files per second; {work:.0f} s of processor time")
+    missing = count - sum(counts.values())
+    print(f"  rows {counts}, {written:,} outputs; {missing:,} files without a row")
+    print(f"  largest process {peak / 1e6:.0f} MB (goal: below 300)")
+    second, work, peak = batch(operation, source, out)
+    print(f"  second run  {second:8.1f} s (goal: below 60); {work:.0f} s of processor time, {peak / 1e6:.0f} MB")
+    print(f"  ledger {(out / LEDGER).stat().st_size / count:.0f} bytes per file")
 
 
 def cores(place: Path, count: int) -> None:
+    """Compare one worker with two."""
     source = new_folder(place)
     make_tree(source, count)
-    print(f"convert, {count:,} files, one worker against two (best of two, in turns)")
+    print(f"convert, {count:,} files, one worker against two (best of two alternating runs)")
     best = {1: float("inf"), 2: float("inf")}
     works = {1: float("inf"), 2: float("inf")}
     for _ in range(2):
@@ -92,28 +96,27 @@ def cores(place: Path, count: int) -> None:
             seconds, work, _ = batch("convert", source, new_folder(place), "-j", str(workers))
             best[workers], works[workers] = min(best[workers], seconds), min(works[workers], work)
     for workers, seconds in best.items():
-        print(f"  {workers} worker(s): {seconds:.1f} s, {count / seconds:.0f} files a second", end="")
-        print(f"; the processor worked {works[workers]:.1f} s")
+        print(f"  {counted(workers, 'worker')}: {seconds:.1f} s, {count / seconds:.0f} files per second", end="")
+        print(f"; {works[workers]:.1f} s of processor time")
     print(f"  {against_goal(best[1] / best[2], 1.8)}")
 
 
-def checked(place: Path, count: int) -> None:
-    """Measure `check` of small files with two workers, ledger and syncing included."""
+def checks(place: Path, count: int) -> None:
+    """Measure `check` of small files with two workers, including ledger and syncing."""
     source = new_folder(place)
     make_tree(source, count)
-    best = worked = float("inf")
+    least_time = least_work = float("inf")
     for _ in range(2):
         seconds, work, _ = batch("check", source, new_folder(place), "-j", "2")
-        best, worked = min(best, seconds), min(worked, work)
+        least_time, least_work = min(least_time, seconds), min(least_work, work)
     print(
-        f"check, {count:,} small files, two workers (best of two): {count / best:.0f} files a second (goal: 1,000)",
-        end="",
+        f"check, {count:,} small files, two workers (best of two): {count / least_time:.0f} files per second", end=" "
     )
-    print(f"; the processor worked {1e3 * worked / count:.2f} ms a file")
+    print(f"(goal: 1,000); {1e3 * least_work / count:.2f} ms of processor time per file")
 
 
-def made_static(place: Path, count: int) -> list[Path]:
-    """Return copies of a sample without its keyframer section: meshes that both can read, without motion."""
+def sample_copies(place: Path, count: int) -> list[Path]:
+    """Return copies of a sample without its keyframer section: static meshes that assimp reads, too."""
     document = keyframer.read(ROOT / "tests" / "samples" / "3ds" / "windmill.3ds")
     main = document.records[0]
     main.children = [chunk for chunk in main.children if type(chunk).__name__ != "Keyframer"]
@@ -125,32 +128,34 @@ def made_static(place: Path, count: int) -> list[Path]:
 
 
 def real_static(count: int) -> list[Path]:
-    """Return real files without motion that assimp can read, up to 100 KB; empty without a corpus."""
-    found = []
+    """Return real files without motion, up to 100 KB; empty without a corpus."""
+    files: list[Path] = []
     for path in corpus_files():
-        if len(found) < count and path.stat().st_size <= 100_000:
+        if len(files) < count and path.stat().st_size <= 100_000:
             try:
                 scene = keyframer.load(path)
             except keyframer.FormatError:
                 continue
             if not any(len(channel.track.times) > 1 for clip in scene.clips for channel in clip.channels):
-                found.append(path)
-    return found
+                files.append(path)
+    return files
 
 
 def assimp(place: Path, count: int) -> None:
+    """Compare with a shell loop over assimp, on copies of a sample and on real files."""
     if shutil.which("assimp") is None:
         print("assimp is not installed: no comparison")
         return
-    for words, files in (
-        ("made static files", made_static(new_folder(place), count)),
-        ("real static files", real_static(count)),
+    for title, files in (
+        ("copies of a static sample", sample_copies(new_folder(place), count)),
+        ("static real files", real_static(count)),
     ):
         if files:
-            compare(place, words, files)
+            compare(place, title, files)
 
 
-def compare(place: Path, words: str, files: list[Path]) -> None:
+def compare(place: Path, title: str, files: list[Path]) -> None:
+    """Convert files by a shell loop over assimp, with one worker and with two; print the best of two runs each."""
     names = place / "names"
     names.write_text("".join(f"{path}\n" for path in files))
     count = len(files)
@@ -158,36 +163,35 @@ def compare(place: Path, words: str, files: list[Path]) -> None:
     works = dict(best)
     for _ in range(2):
         out = new_folder(place)
-        one = f'assimp export "$f" "{out}/$(basename "$f").glb" >/dev/null 2>&1'
-        script = f'while IFS= read -r f; do {one}; done < "{names}"'
+        export = f'assimp export "$f" "{out}/$(basename "$f").glb" >/dev/null 2>&1'
+        script = f'while IFS= read -r f; do {export}; done < "{names}"'
         start = time.perf_counter()
         loop_process = subprocess.Popen(["sh", "-c", script])
         _, _, usage = os.wait4(loop_process.pid, 0)
         loop_process.returncode = 0
         best["assimp"] = min(best["assimp"], time.perf_counter() - start)
         works["assimp"] = min(works["assimp"], usage.ru_utime + usage.ru_stime)
-        made = len(list(out.glob("*.glb")))
+        written = len(list(out.glob("*.glb")))
         for workers in ("1", "2"):
             arguments = ("--files-from", str(names), "-j", workers)
             seconds, work, _ = batch("convert", None, new_folder(place), *arguments)
             best[workers], works[workers] = min(best[workers], seconds), min(works[workers], work)
-    print(f"{count} {words}, {sum(path.stat().st_size for path in files) / count:.0f} bytes on average, best of two")
+    print(f"{count} {title}, {sum(path.stat().st_size for path in files) / count:.0f} bytes on average, best of two")
     loop = best["assimp"]
     print(
-        f"  shell loop over assimp export {loop:8.1f} s, {count / loop:.0f} files a second ({made} made, not synced)",
-        end="",
+        f"  shell loop over assimp export {loop:8.1f} s, {count / loop:.0f} files per second ({written} written", end=""
     )
-    print(f"; the processor worked {1e3 * works['assimp'] / count:.1f} ms a file")
+    print(f", not synced); {1e3 * works['assimp'] / count:.1f} ms of processor time per file")
     for workers in ("1", "2"):
         seconds = best[workers]
-        print(f"  keyframer batch -j {workers} {seconds:18.1f} s, {count / seconds:.0f} files a second", end="")
-        print(f", {loop / seconds:.2f} x; the processor worked {1e3 * works[workers] / count:.1f} ms a file")
+        print(f"  keyframer batch -j {workers} {seconds:18.1f} s, {count / seconds:.0f} files per second", end="")
+        print(f", {loop / seconds:.2f} x; {1e3 * works[workers] / count:.1f} ms of processor time per file")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=100_000)
-    parser.add_argument("--converted", type=int, default=1_000, help="files for one core against two")
+    parser.add_argument("--converted", type=int, default=1_000, help="files for one worker against two, and for check")
     parser.add_argument("--static", type=int, default=500, help="files for the shell loop")
     parser.add_argument("--operation", default="check")
     parser.add_argument("--part", choices=PARTS, default="all")
@@ -201,7 +205,7 @@ def main() -> None:
         if options.part in ("all", "cores"):
             cores(place, options.converted)
         if options.part in ("all", "check"):
-            checked(place, options.converted)
+            checks(place, options.converted)
         if options.part in ("all", "many"):
             many(place, options.files, options.operation)
 

@@ -1,8 +1,9 @@
-"""How fast curves are sampled, as ratios to floors measured in the same run.
+"""Sampling of curves, compared with three other measurements of the same run.
 
-Floors: one memory pass over the output (np.copyto), a loop over single curves, and the slow evaluator of the museum.
-Usage, in the project's root: `python -m benchmarks.bench_curves [--large]`; --large adds 6,000 tracks x 500 keys x
-1,000 times (some seconds, about 1.5 GB).
+These are a pass over the memory of the output (np.copyto), a loop over single curves, and the slow evaluator in
+tests/museum.
+Usage: python -m benchmarks.bench_curves [--large]; --large adds 6,000 tracks x 500 keys x 1,000 times (some seconds,
+about 1.5 GB).
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from keyframer.curves import CurveBank, Interpolation, RotationForm, Track, Wrap
 
 
 def seconds(work: Callable[[], object], at_least: float = 0.3) -> float:
-    """Return the best of repeated runs."""
+    """Return the seconds of the fastest run; repeats the work until ``at_least`` seconds have passed."""
     best, spent = np.inf, 0.0
     while spent < at_least:
         begin = time.perf_counter()
         work()
-        took = time.perf_counter() - begin
-        best, spent = min(best, took), spent + took
+        elapsed = time.perf_counter() - begin
+        best, spent = min(best, elapsed), spent + elapsed
     return float(best)
 
 
@@ -45,7 +46,7 @@ def tracks_of(kind: str, count: int, keys: int, seed: int = 0) -> list[Track]:
 
 
 def memory_pass(outputs: dict[str, np.ndarray]) -> float:
-    """Measure writing outputs of this size once."""
+    """Return the seconds of one pass over the memory of these outputs."""
     sources = [values.copy() for values in outputs.values()]
     targets = [np.empty_like(values) for values in sources]
 
@@ -56,13 +57,13 @@ def memory_pass(outputs: dict[str, np.ndarray]) -> float:
     return seconds(copy, 0.1)
 
 
-def line(title: str, took: float, points: int, *ratios: str) -> None:
-    """Return one row of the report."""
-    print(f"{title:<48} {took * 1e3:9.3f} ms {took / points * 1e9:8.1f} ns/value  {'; '.join(ratios)}")
+def print_row(title: str, elapsed: float, points: int, *ratios: str) -> None:
+    """Print one row of the report."""
+    print(f"{title:<48} {elapsed * 1e3:9.3f} ms {elapsed / points * 1e9:8.1f} ns/value  {'; '.join(ratios)}")
 
 
 def report(title: str, tracks: list[Track], times: np.ndarray, with_loop: bool = True) -> None:
-    """Measure compiling and sampling, with ratios to the floors."""
+    """Print the time of compiling and sampling, compared with a memory pass and with single curves."""
     bank = CurveBank(tracks)
     points = len(tracks) * len(times)
     compiling = seconds(lambda: CurveBank(tracks))
@@ -73,23 +74,23 @@ def report(title: str, tracks: list[Track], times: np.ndarray, with_loop: bool =
         curves = [compile_track(track) for track in tracks]
         loop = seconds(lambda: [curve(times) for curve in curves])
         ratios.append(f"single curves take {loop / sampling:.1f} x")
-    line(f"{title}: compile", compiling, sum(len(track.times) for track in tracks))
-    line(f"{title}: sample", sampling, points, *ratios)
+    print_row(f"{title}: compile", compiling, sum(len(track.times) for track in tracks))
+    print_row(f"{title}: sample", sampling, points, *ratios)
 
 
 def against_slow(kind: str) -> None:
-    """Measure one track of 20 keys at 200 times."""
+    """Compare one track of 20 keys at 200 times with the slow evaluator."""
     track = tracks_of(kind, 1, 20)[0]
     slow = SlowTrack(track.times.tolist(), track.values.tolist(), form=track.form.name)
     times = np.linspace(-1, 80, 200)
     curve = compile_track(track)
     fast = seconds(lambda: curve(times))
-    by_hand = seconds(lambda: [evaluate(slow, t, []) for t in times.tolist()])
-    line(f"one {kind} track x 200 times", fast, 200, f"the slow evaluator takes {by_hand / fast:.0f} x")
+    slow_time = seconds(lambda: [evaluate(slow, t, []) for t in times.tolist()])
+    print_row(f"one {kind} track x 200 times", fast, 200, f"the slow evaluator takes {slow_time / fast:.0f} x")
 
 
 def large() -> None:
-    """Measure a large case: blocks of times keep temporaries small."""
+    """Measure a large case, in which blocks of times must keep temporary arrays small."""
     for kind in ("position", "rotation"):
         tracks = tracks_of(kind, 6000, 500)
         times = np.linspace(0, 2000, 1000)
@@ -103,8 +104,8 @@ def large() -> None:
         bank.evaluate(times[:300])
         peak = tracemalloc.get_traced_memory()[1] - size * 300 // 1000
         tracemalloc.stop()
-        line(f"6000 x 500 keys {kind}: compile", compiled, 3_000_000)
-        line(
+        print_row(f"6000 x 500 keys {kind}: compile", compiled, 3_000_000)
+        print_row(
             f"6000 x 500 keys {kind} x 1000 times: sample",
             sampled,
             6_000_000,
@@ -116,7 +117,7 @@ def main() -> None:
     """Print the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--large", action="store_true")
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     small = [*tracks_of("position", 20, 8), *tracks_of("rotation", 20, 8, 1), *tracks_of("scale", 20, 8, 2)]
     report("60 mixed tracks x 100 times", small, np.linspace(0, 32, 100))
     report("60 mixed tracks x 1 time", small, np.array([7.3]))
@@ -126,7 +127,7 @@ def main() -> None:
     report("600 rotation tracks x 1000 times", tracks_of("rotation", 600, 50), np.linspace(0, 200, 1000))
     against_slow("position")
     against_slow("rotation")
-    if wanted.large:
+    if options.large:
         large()
 
 

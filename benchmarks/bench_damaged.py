@@ -1,9 +1,9 @@
-"""What damaged 3D Studio files do to readers: Keyframer, assimp and lib3ds, on the same files from a fixed seed.
+"""Damaged 3D Studio files from a fixed seed, read by Keyframer, assimp and lib3ds.
 
-Each file is loaded in a process of its own with two seconds of the processor and 2 GiB of address space. Every file is
-damaged where a reader can notice it: cut, a bit flipped in an id or a length, a count or a length replaced, or nested
-without end. A reader that accepts a file has said something if it says anything that it does not say of the sound file.
-Peers are Debian's libassimp and lib3ds, called through ctypes; one that is missing is left out.
+Each file is loaded in a separate process with two seconds of processor time and 2 GiB of address space. All damage is
+detectable: the file is truncated, a bit of an id or a length is flipped, a count or a length is replaced, or chunks are
+nested deeply. "With a message" means a message that the undamaged file does not cause. Peers are Debian's libassimp and
+lib3ds, called through ctypes; one that is missing is left out.
 
 Usage: python -m benchmarks.bench_damaged [--files N] [--seed S] [--reader NAME …] [--damage NAME …]
 """
@@ -27,13 +27,13 @@ import keyframer
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("examples/windmill.3ds", "tests/samples/uto3d/maxscript.u3d", "tests/samples/hale3d/arm-nul-ended.mdl")
-"""valid 3D Studio files with meshes, accepted by every reader here"""
+"""scenes with meshes; saved as 3D Studio files, they are accepted by every reader here"""
 SECONDS = 2
 MEMORY = 2 << 30
-BLOW_UP = 300 << 20
+MOST_GROWTH = 300 << 20
 
-SILENT, TOLD, REFUSED, PLACED, NO_MEMORY = 0, 10, 11, 12, 13
-"""exit codes of children that end by themselves"""
+SILENT, WITH_MESSAGE, REFUSED, LOCATED, NO_MEMORY = 0, 10, 11, 12, 13
+"""exit codes of child processes that are not killed"""
 COLUMNS = (
     "crashed",
     "hung",
@@ -51,117 +51,118 @@ COUNTS |= dict.fromkeys(range(0xB020, 0xB02A), (16, "<I"))
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def chunks(data: bytes) -> list[int]:
-    """Return the start of every chunk that Keyframer knows."""
-    todo, found = list(keyframer.decode(data, format="3ds").records), []
-    while todo:
-        record = todo.pop()
-        todo += record.children
+def chunk_offsets(data: bytes) -> list[int]:
+    """Return the offset of every chunk that Keyframer knows."""
+    waiting, offsets = list(keyframer.decode(data, format="3ds").records), []
+    while waiting:
+        record = waiting.pop()
+        waiting += record.children
         if record.offset is not None:
-            found.append(record.offset)
-    return sorted(found)
+            offsets.append(record.offset)
+    return sorted(offsets)
 
 
-def cut(data: bytes, places: list[int], random: Random) -> bytes:
+def truncated(data: bytes, offsets: list[int], random: Random) -> bytes:
     return data[: random.randrange(6, len(data))]
 
 
-def flipped(data: bytes, places: list[int], random: Random) -> bytes:
-    at = random.choice(places) + random.randrange(6)
+def bit_flipped(data: bytes, offsets: list[int], random: Random) -> bytes:
+    at = random.choice(offsets) + random.randrange(6)
     changed = bytearray(data)
     changed[at] ^= 1 << random.randrange(8)
     return bytes(changed)
 
 
-def huge_count(data: bytes, places: list[int], random: Random) -> bytes:
-    counted = [at for at in places if struct.unpack_from("<H", data, at)[0] in COUNTS]
+def huge_count(data: bytes, offsets: list[int], random: Random) -> bytes:
+    counted = [at for at in offsets if struct.unpack_from("<H", data, at)[0] in COUNTS]
     at = random.choice(counted)
-    offset, form = COUNTS[struct.unpack_from("<H", data, at)[0]]
-    most = (1 << 8 * struct.calcsize(form)) - 1
+    offset, layout = COUNTS[struct.unpack_from("<H", data, at)[0]]
+    most = (1 << 8 * struct.calcsize(layout)) - 1
     value = random.choice(
         (most, most - 1, most // 2, most // 2 + 1, most // 3, most // 12 + 1, random.randrange(1_000, most))
     )
     changed = bytearray(data)
-    struct.pack_into(form, changed, at + offset, value)
+    struct.pack_into(layout, changed, at + offset, value)
     return bytes(changed)
 
 
-def wrong_length(data: bytes, places: list[int], random: Random) -> bytes:
-    at = random.choice(places)
+def wrong_length(data: bytes, offsets: list[int], random: Random) -> bytes:
+    at = random.choice(offsets)
     old = struct.unpack_from("<I", data, at + 2)[0]
     near = (old + random.choice((-3, -2, -1, 1, 2, 7, 1_000))) & 0xFFFFFFFF
     value = random.choice((0, 1, 5, near, near, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, len(data), 2 * old + 1))
     return data[: at + 2] + struct.pack("<I", value) + data[at + 6 :]
 
 
-def nested(data: bytes, places: list[int], random: Random) -> bytes:
-    """Return chunks nested in chunks: the editor in itself, objects in objects, materials, unknown ids."""
+def deeply_nested(data: bytes, offsets: list[int], random: Random) -> bytes:
+    """Return a file of chunks with one id, each inside the previous one."""
     depth = random.choice((20, 100, 1_000, 10_000))
     name = b"x\0" if random.random() < 0.5 else b""
-    identity = random.choice((0x3D3D, 0x4000, 0xAFFF, 0xB002, 0x4D4D, 0x4100, 0x7777))
-    inside, parts = 6 + len(name), []
+    chunk_id = random.choice((0x3D3D, 0x4000, 0xAFFF, 0xB002, 0x4D4D, 0x4100, 0x7777))
+    size, parts = 6 + len(name), []
     for level in range(depth):
-        parts.append(struct.pack("<HI", identity, inside * (depth - level)) + name)
-    whole = struct.pack("<HI", 0x3D3D, 6 + inside * depth) + b"".join(parts)
-    return struct.pack("<HI", 0x4D4D, 6 + len(whole)) + whole
+        parts.append(struct.pack("<HI", chunk_id, size * (depth - level)) + name)
+    editor = struct.pack("<HI", 0x3D3D, 6 + size * depth) + b"".join(parts)
+    return struct.pack("<HI", 0x4D4D, 6 + len(editor)) + editor
 
 
 Damage = Callable[[bytes, list[int], Random], bytes]
 DAMAGES: dict[str, Damage] = {
-    "truncated": cut,
-    "bit flipped": flipped,
+    "truncated": truncated,
+    "bit flipped": bit_flipped,
     "huge count": huge_count,
     "wrong length": wrong_length,
-    "deep nesting": nested,
+    "deep nesting": deeply_nested,
 }
 
 
 @dataclass(frozen=True)
-class Damaged:
+class DamagedFile:
     damage: str
     path: Path
-    sound: Path
+    valid: Path
 
 
-def sound_files(folder: Path) -> list[Path]:
-    found = []
+def valid_files(folder: Path) -> list[Path]:
+    """Save the sources as 3D Studio files."""
+    files = []
     for number, name in enumerate(SOURCES):
-        path = folder / f"sound{number}.3ds"
+        path = folder / f"valid{number}.3ds"
         keyframer.save(keyframer.load(ROOT / name), path)
-        found.append(path)
-    return found
+        files.append(path)
+    return files
 
 
-def make_files(folder: Path, sound: list[Path], count: int, seed: str) -> list[Damaged]:
-    """Return the same number of files for each damage, all different from their source."""
-    sources = [path.read_bytes() for path in sound]
-    places = [chunks(data) for data in sources]
-    made: list[Damaged] = []
+def make_files(folder: Path, valid: list[Path], count: int, seed: str) -> list[DamagedFile]:
+    """Write the same number of files with each kind of damage, all different from their source."""
+    sources = [path.read_bytes() for path in valid]
+    offsets = [chunk_offsets(data) for data in sources]
+    files: list[DamagedFile] = []
     for number in range(count):
-        title = list(DAMAGES)[number % len(DAMAGES)]
+        damage = list(DAMAGES)[number % len(DAMAGES)]
         random = Random(f"{seed}/{number}")
-        at = random.randrange(len(sources))
-        data = sources[at]
-        while data == sources[at]:
-            data = DAMAGES[title](sources[at], places[at], random)
+        chosen = random.randrange(len(sources))
+        data = sources[chosen]
+        while data == sources[chosen]:
+            data = DAMAGES[damage](sources[chosen], offsets[chosen], random)
         path = folder / f"{number:04}.3ds"
         path.write_bytes(data)
-        made.append(Damaged(title, path, sound[at]))
-    return made
+        files.append(DamagedFile(damage, path, valid[chosen]))
+    return files
 
 
 # -- readers ----------------------------------------------------------------------------------------------------------
 
 
 Load = Callable[[Path], tuple[int, set[str]]]
-"""how it ended, and the messages about an accepted file"""
+"""loads a file; returns one of the exit codes, and the messages about an accepted file"""
 
 
 def ours(path: Path) -> tuple[int, set[str]]:
     try:
         scene = keyframer.load(path, format="3ds")
     except keyframer.FormatError as error:
-        return (PLACED if error.path else REFUSED), set()
+        return (LOCATED if error.path else REFUSED), set()
     except MemoryError:
         return NO_MEMORY, set()
     return SILENT, {issue.code for issue in scene.issues}
@@ -172,7 +173,7 @@ class LogStream(ctypes.Structure):
 
 
 def assimp() -> Load | None:
-    """Load with assimp: its log has warnings; a refusal has a text without a location in the file."""
+    """Return a function that loads with assimp. Warnings are in its log; refusals have no location in the file."""
     name = ctypes.util.find_library("assimp")
     if name is None:
         return None
@@ -180,23 +181,23 @@ def assimp() -> Load | None:
     library.aiImportFile.restype = ctypes.c_void_p
 
     def load(path: Path) -> tuple[int, set[str]]:
-        said: set[str] = set()
+        messages: set[str] = set()
 
-        def hear(text: bytes, _: object) -> None:
+        def log(text: bytes, _: object) -> None:
             if text.startswith((b"Warn", b"Error")):
-                said.add(text.decode("latin-1").partition(":")[2])
+                messages.add(text.decode("latin-1").partition(":")[2])
 
-        stream = LogStream(LogStream._fields_[0][1](hear), None)
+        stream = LogStream(LogStream._fields_[0][1](log), None)
         library.aiAttachLogStream(ctypes.byref(stream))
         scene = library.aiImportFile(os.fsencode(path), 0)
         library.aiDetachLogStream(ctypes.byref(stream))
-        return (SILENT, said) if scene else (REFUSED, said)
+        return (SILENT, messages) if scene else (REFUSED, messages)
 
     return load
 
 
 def lib3ds() -> Load | None:
-    """Load with lib3ds, which has no messages."""
+    """Return a function that loads with lib3ds, which has no messages."""
     name = ctypes.util.find_library("3ds-1") or ctypes.util.find_library("3ds")
     if name is None:
         return None
@@ -214,8 +215,8 @@ def lib3ds() -> Load | None:
     return load
 
 
-def outcome(load: Load, path: Path, sound: Path) -> str:
-    """Load in a child process; returns how it ended."""
+def outcome(load: Load, path: Path, valid: Path) -> str:
+    """Load a file in a child process; returns the column of the table that counts this result."""
     before = _resident()
     child = os.fork()
     if child == 0:
@@ -227,18 +228,18 @@ def outcome(load: Load, path: Path, sound: Path) -> str:
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, 1)
             os.dup2(null, 2)
-            usual = load(sound)[1]
-            code, said = load(path)
-            code = TOLD if code == SILENT and said - usual else code
+            expected = load(valid)[1]
+            code, messages = load(path)
+            code = WITH_MESSAGE if code == SILENT and messages - expected else code
         finally:
             os._exit(code)
     _, status, used = os.wait4(child, 0)
     if os.WIFSIGNALED(status):
         return "hung" if used.ru_utime + used.ru_stime >= SECONDS - 0.5 else "crashed"
     code = os.WEXITSTATUS(status)
-    if code == NO_MEMORY or used.ru_maxrss * 1024 - before > BLOW_UP:
+    if code == NO_MEMORY or used.ru_maxrss * 1024 - before > MOST_GROWTH:
         return "out of memory"
-    return {SILENT: COLUMNS[3], TOLD: COLUMNS[4], REFUSED: COLUMNS[5], PLACED: COLUMNS[6]}.get(code, "crashed")
+    return {SILENT: COLUMNS[3], WITH_MESSAGE: COLUMNS[4], REFUSED: COLUMNS[5], LOCATED: COLUMNS[6]}.get(code, "crashed")
 
 
 def _resident() -> int:
@@ -255,21 +256,21 @@ def main() -> None:
     parser.add_argument("--damage", nargs="+", choices=DAMAGES, default=list(DAMAGES))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        sound = sound_files(Path(name))
-        files = make_files(Path(name), sound, options.files, options.seed)
+        valid = valid_files(Path(name))
+        files = make_files(Path(name), valid, options.files, options.seed)
         print(f"{len(files)} files, seed {options.seed}")
         print(f"| reader | damage | {' | '.join(COLUMNS)} |\n{'| --- ' * (len(COLUMNS) + 2)}|", flush=True)
         for title in options.reader:
             load = readers[title]
             if load is None:
-                print(f"| {title} | not on this machine |")
+                print(f"| {title} | not installed |")
                 continue
-            table = {"none": Counter(outcome(load, path, path) for path in sound)}
+            table = {"none": Counter(outcome(load, path, path) for path in valid)}
             for damage in options.damage:
-                table[damage] = Counter(outcome(load, each.path, each.sound) for each in files if each.damage == damage)
+                table[damage] = Counter(outcome(load, file.path, file.valid) for file in files if file.damage == damage)
             table["all"] = sum((table[damage] for damage in options.damage), Counter())
-            for damage, found in table.items():
-                cells = " | ".join(str(found[column]) for column in COLUMNS)
+            for damage, counts in table.items():
+                cells = " | ".join(str(counts[column]) for column in COLUMNS)
                 print(f"| {title} | {damage} | {cells} |", flush=True)
 
 

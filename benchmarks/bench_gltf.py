@@ -1,11 +1,11 @@
-"""glTF export: against assimp on static files of the corpus, and the memory that a large scene takes.
+"""glTF export: time compared with assimp on static files of the corpus, and the peak memory for a large scene.
 
     python -m benchmarks.bench_gltf [--every N] [--no-memory]
 
-Both sides read a .3ds file and make a binary glTF of it in memory, in this process; assimp does it with no
-post-processing (impasse from PyPI with Debian's libassimp-dev). Time is the processor's, summed over all files, best of
-three rounds. Files that move are left out: assimp writes NaN as key times for those. Goals: at most four times the time
-of assimp on files up to 100 KB, less than its time above. ``--every N`` takes every Nth file.
+Both sides read a .3ds file and convert it to binary glTF in memory, in this process; assimp without post-processing
+(impasse from PyPI with Debian's libassimp-dev). Times are processor time, summed over all files, best of three rounds.
+Animated files are left out, because assimp writes NaN as their key times. Goals: at most four times the time of assimp
+on files up to 100 KB, less than its time on larger files. ``--every N`` takes every Nth file.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ ROUNDS = 3
 
 
 def static_files(every: int) -> list[Path]:
-    found = []
+    files = []
     for path in corpus_files()[::every]:
         try:
             scene = keyframer.load(path)
         except keyframer.FormatError:
             continue
         if not any(len(channel.track.times) > 1 for clip in scene.clips for channel in clip.channels):
-            found.append(path)
-    return found
+            files.append(path)
+    return files
 
 
 def ours(path: Path) -> bytes:
@@ -49,8 +49,8 @@ def assimp() -> Callable[[Path], object] | None:
     try:
         import impasse
         from impasse.core import export_blob
-    except Exception as error:  # the module or the library behind it
-        print(f"  no assimp here: {error}")
+    except Exception as error:  # the module or the library is missing
+        print(f"  assimp: not compared ({error})")
         return None
 
     def work(path: Path) -> object:
@@ -66,6 +66,7 @@ def seconds_of(work: Callable[[Path], object], path: Path) -> float:
 
 
 def compare(every: int) -> None:
+    """Print the times of assimp and Keyframer for static files of several sizes."""
     theirs = assimp()
     files = static_files(every)
     if theirs is None or not files:
@@ -82,14 +83,14 @@ def compare(every: int) -> None:
         for path in usable:
             for name, work in (("ours", ours), ("theirs", theirs), ("load", keyframer.load)):
                 best[name][path] = min(best[name].get(path, 1e9), seconds_of(work, path))
-    for words, goal, chosen in (
+    for title, goal, chosen in (
         ("all files", 1.0, usable),
         ("files up to 100 KB", 0.25, [path for path in usable if path.stat().st_size <= 100_000]),
         ("files over 100 KB", 1.0, [path for path in usable if path.stat().st_size > 100_000]),
         ("files over 500 KB", 1.0, [path for path in usable if path.stat().st_size > 500_000]),
     ):
         total = {name: sum(times[path] for path in chosen) for name, times in best.items()}
-        print(f"{words}: {len(chosen)}")
+        print(f"{title}: {len(chosen)}")
         row("assimp: import and export", total["theirs"])
         row("keyframer: load", total["load"])
         row("keyframer: load and export", total["ours"], against_goal(total["theirs"] / total["ours"], goal))
@@ -103,7 +104,7 @@ import keyframer
 from keyframer.scene import Mesh, Node, Scene
 
 def scene(megabytes):
-    # grids of 65,025 vertices, as 3D Studio's limit has it: 20 bytes a vertex, 22 a face
+    # grids of 65,025 vertices, just below the limit of 3D Studio
     side = 255
     x, y = np.meshgrid(np.arange(side, dtype=np.float32), np.arange(side, dtype=np.float32))
     corner = (np.arange(side - 1)[:, None] * side + np.arange(side - 1)).ravel()
@@ -121,7 +122,7 @@ def scene(megabytes):
 
 import threading, time
 process = psutil.Process()
-made, size = scene(float(sys.argv[1]))
+large_scene, size = scene(float(sys.argv[1]))
 peak = [0]
 stop = threading.Event()
 def watch():
@@ -132,30 +133,29 @@ watcher = threading.Thread(target=watch)
 before = process.memory_info().rss
 watcher.start()
 begin = time.perf_counter()
-keyframer.save(made, sys.argv[2])
-took = time.perf_counter() - begin
+keyframer.save(large_scene, sys.argv[2])
+elapsed = time.perf_counter() - begin
 stop.set()
 watcher.join()
-print(size, peak[0], peak[0] - before, took)
+print(size, peak[0], peak[0] - before, elapsed)
 """
 
 
 def memory() -> None:
+    """Print the time and the peak memory of saving a large scene, in a separate process."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "large.glb"
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", _CHILD, str(SCENE_MEGABYTES), str(target)],
             capture_output=True,
             text=True,
             check=True,
         )
-        size, peak, growth, took = map(float, done.stdout.split())
+        size, peak, growth, elapsed = map(float, process.stdout.split())
         print(f"a scene of {size / 1e6:.0f} MB to a GLB of {target.stat().st_size / 1e6:.0f} MB")
-        row("keyframer.save", took, f"{size / 1e6 / took:.0f} MB/s")
-        print(
-            f"  peak of the process {peak / 1e6:.0f} MB, scene included: {against_goal(peak / size, 3.0, at_most=True)}"
-        )
-        print(f"  of these the export took {growth / 1e6:.0f} MB")
+        row("keyframer.save", elapsed, f"{size / 1e6 / elapsed:.0f} MB/s")
+        print(f"  peak memory {peak / 1e6:.0f} MB, including the scene: {against_goal(peak / size, 3.0, at_most=True)}")
+        print(f"  the export added {growth / 1e6:.0f} MB")
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
-"""Opening Hale3D animations: a big one against merely reading its bytes, and files of very many joints.
+"""Opening Hale3D animations: a large one compared with reading its bytes, and files with very many joints.
 
 The goal for a 100 MB animation is at most twice the time of reading the file into memory, measured in the same run:
-the frames are one view of the bytes. Joints are records, so they cost time each; that time must be linear.
+the frames are one view of the bytes. Joints are records, which take time each; the time must grow linearly.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ FRAME_SIZE = 24 + 4 * COMPONENTS
 
 
 def animation(frames: int, joints: int, components: int) -> bytes:
-    """Return a plausible file, made without the library."""
-    head = b"H3DA" + struct.pack("<5I", 1, frames, 24, joints, components)
-    names = b"".join(
+    """Return the bytes of a valid file, made without the library."""
+    header = b"H3DA" + struct.pack("<5I", 1, frames, 24, joints, components)
+    joint_records = b"".join(
         struct.pack("<iII", index - 1, 0b111111, 0) + b"\0" + struct.pack("<7f", 0, 0, 0, 0, 0, 0, 1)
         for index in range(joints)
     )
-    return head + names + bytes(frames * (24 + 4 * components))
+    return header + joint_records + bytes(frames * (24 + 4 * components))
 
 
 def main() -> None:
@@ -42,7 +42,11 @@ def main() -> None:
     for joints in (125_000, 250_000, 500_000, 1_000_000):
         data = animation(0, joints, 6)
         seconds = best_of(lambda data=data: keyframer.decode(data), runs=2)  # type: ignore[misc]
-        row(f"{joints} joints ({len(data) / 1e6:.0f} MB), decoded", seconds, f"{seconds / joints * 1e6:.2f} us each")
+        row(
+            f"{joints} joints ({len(data) / 1e6:.0f} MB), decoded",
+            seconds,
+            f"{seconds / joints * 1e6:.2f} us per joint",
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Real shows in the viewer: the work until everything is made that the page asks for first.
+"""Loading real stage shows, and computing everything that the page of the viewer requests first.
 
-The floor is the standard library alone: every member unpacked, and the description parsed into elements. Times are
-processor time, the best of three rounds. Without the shared corpus the example of the project is taken.
+The lower bound is unpacking every member and parsing the description with the standard library. Times are processor
+time, best of three rounds. Without the shared corpus, the example of the project is used.
 
 Usage: python -m benchmarks.bench_stage
 """
@@ -29,6 +29,7 @@ def shows() -> list[Path]:
 
 
 def best(work: Callable[[], object], rounds: int = 3) -> float:
+    """Return the least processor time of several calls."""
     seconds = []
     for _ in range(rounds):
         begin = time.process_time()
@@ -37,7 +38,7 @@ def best(work: Callable[[], object], rounds: int = 3) -> float:
     return min(seconds)
 
 
-def unpacked(path: Path) -> None:
+def unpack_and_parse(path: Path) -> None:
     with ZipFile(path) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
     ElementTree.fromstring(contents["GeneralSceneDescription.xml"])
@@ -48,7 +49,7 @@ def load(path: Path) -> LoadedFile:
     return LoadedFile(opened, opened.scene(salvage=True))
 
 
-def viewed(path: Path) -> None:
+def load_for_viewer(path: Path) -> None:
     """Compute everything that the page requests first: the tree with all issues, and the model."""
     file = ViewedFile(path.name, lambda: load(path), Budget(size=path.stat().st_size))
     file.scene()
@@ -56,9 +57,11 @@ def viewed(path: Path) -> None:
 
 
 def main() -> None:
-    headline(f"Shows of stage lighting (load {os.getloadavg()[0]:.1f})")
+    headline(f"Stage shows (load {os.getloadavg()[0]:.1f})")
     for path in shows():
-        floor, loading, viewing = best(lambda: unpacked(path)), best(lambda: load(path)), best(lambda: viewed(path))  # noqa: B023
+        floor = best(lambda: unpack_and_parse(path))  # noqa: B023
+        loading = best(lambda: load(path))  # noqa: B023
+        viewing = best(lambda: load_for_viewer(path))  # noqa: B023
         print(path.name)
         row("unpack and parse, standard library", floor)
         row("load", loading, f"{loading / floor:.1f} x the floor")

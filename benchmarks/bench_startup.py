@@ -1,9 +1,9 @@
-"""What a command costs from a cold start: `identify` against a bare interpreter, others against importing numpy.
+"""Processor time of a cold start: `identify` compared with a bare interpreter, others with importing numpy.
 
 Goals: ``identify`` at most 1.5 times ``python -c pass``; ``info``, ``dump``, ``check`` and ``convert`` of a small file
-at most 2.5 times ``python -c "import numpy"``. Counted is the processor time of the process, which other work on the
-machine hardly changes; rounds alternate, and the median of each command counts. Modules are compiled before (as an
-installer does), into a folder of their own.
+at most 2.5 times ``python -c "import numpy"``. The processor time of the process is measured, because other programs
+hardly change it. Rounds alternate, and the median of each command is printed. Modules are compiled before, as an
+installer does, into a separate folder.
 
 Usage: python -m benchmarks.bench_startup [--rounds N] [--base CHECKOUT]
 """
@@ -29,10 +29,10 @@ GOALS = {"identify": (BARE, 1.5), **dict.fromkeys(("info", "dump", "check", "con
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
-    """Return the commands by their names in the table."""
-    started = {name: ["-c", START, name, str(EXAMPLE)] for name in GOALS}
-    started["convert"] += ["-f", "-o", str(folder / "windmill.glb")]
-    return {BARE: ["-c", "pass"], NUMPY: ["-c", "import numpy"], "--version": ["-c", START, "--version"], **started}
+    """Return the arguments of the interpreter for each row of the table."""
+    arguments = {name: ["-c", START, name, str(EXAMPLE)] for name in GOALS}
+    arguments["convert"] += ["-f", "-o", str(folder / "windmill.glb")]
+    return {BARE: ["-c", "pass"], NUMPY: ["-c", "import numpy"], "--version": ["-c", START, "--version"], **arguments}
 
 
 def processor_time(arguments: list[str], environment: dict[str, str]) -> float:
@@ -55,18 +55,18 @@ def measure(checkouts: list[Path], rounds: int) -> list[dict[str, float]]:
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPYCACHEPREFIX"] = folder
         times = [{name: list[float]() for name in commands(Path(folder))} for _ in checkouts]
-        for counted in range(rounds + 1):
-            for checkout, taken in zip(checkouts, times, strict=True):
+        for number in range(rounds + 1):
+            for checkout, times_of in zip(checkouts, times, strict=True):
                 environment["PYTHONPATH"] = os.fspath(checkout / "src")
                 for name, arguments in commands(Path(folder)).items():
                     seconds = processor_time(arguments, environment)
-                    if counted:
-                        taken[name].append(seconds)
-    return [{name: statistics.median(values) for name, values in taken.items()} for taken in times]
+                    if number:
+                        times_of[name].append(seconds)
+    return [{name: statistics.median(values) for name, values in times_of.items()} for times_of in times]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="What commands cost from a cold start")
+    parser = argparse.ArgumentParser(description="Processor time of commands from a cold start")
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--base", type=Path, help="a checkout of an earlier commit to compare with")
     arguments = parser.parse_args()

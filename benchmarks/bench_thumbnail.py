@@ -1,10 +1,11 @@
-"""How long a picture of 256 pixels takes: a made scene of 2,000 triangles, and the real robot of about as many.
+"""Rendering a picture of 256 x 256 pixels: a generated scene of 2,000 triangles, and a real robot of about as many.
 
-Counted is everything after start-up: faces and materials gathered, posed, drawn twice as fine, made smaller, written as
-PNG; for the real file also reading it and its images. Usage: `python -m benchmarks.bench_thumbnail`.
+The time includes everything after start-up: collecting faces and materials, posing, drawing at twice the resolution,
+reducing, and encoding as PNG; for the real file also reading it and its images. Usage:
+`python -m benchmarks.bench_thumbnail`.
 
-With ``--base FOLDER`` (the ``src`` of another commit) whole thumbnails of small real files are made by both versions,
-in turns, each in a process of its own.
+With ``--base FOLDER`` (the ``src`` of another commit), both versions make thumbnails of small real files in separate
+processes, which alternate.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ def bumpy_ball(rings: int = 25, sides: int = 40) -> Scene:
         [size * np.sin(high) * np.cos(around), size * np.sin(high) * np.sin(around), np.cos(high)], axis=-1
     )
     first = (np.arange(rings)[:, None] * sides + np.arange(sides)).reshape(-1)
-    beside = (np.arange(rings)[:, None] * sides + (np.arange(sides) + 1) % sides).reshape(-1)
+    right = (np.arange(rings)[:, None] * sides + (np.arange(sides) + 1) % sides).reshape(-1)
     corners = np.concatenate(
-        [np.stack([first, first + sides, beside], axis=1), np.stack([beside, first + sides, beside + sides], axis=1)]
+        [np.stack([first, first + sides, right], axis=1), np.stack([right, first + sides, right + sides], axis=1)]
     )
     materials = [
         Material(f"m{i}", diffuse=(0.2 + 0.07 * i, 0.5, 0.9 - 0.07 * i), specular=(1, 1, 1)) for i in range(10)
@@ -49,8 +50,8 @@ def bumpy_ball(rings: int = 25, sides: int = 40) -> Scene:
 
 
 def picture(scene: Scene, textures: TextureSource | None = None) -> bytes:
-    studio = Renderer(scene, Settings(256, 256), textures=textures)
-    return encode_still(studio.picture(studio.default_frame))
+    renderer = Renderer(scene, Settings(256, 256), textures=textures)
+    return encode_still(renderer.picture(renderer.default_frame))
 
 
 def from_file(path: Path) -> bytes:
@@ -67,11 +68,11 @@ def processor_seconds(work: Callable[[], object], runs: int = 7) -> float:
     return best
 
 
-def measure(what: str, work: Callable[[], bytes]) -> None:
-    waited = best_of(work)
-    worked = processor_seconds(work)
-    verdict = "met" if worked < GOAL_SECONDS else "MISSED"
-    row(what, waited, f"{worked * 1e3:.0f} ms of work, goal under {GOAL_SECONDS * 1e3:.0f} ms: {verdict}")
+def measure(title: str, work: Callable[[], bytes]) -> None:
+    elapsed = best_of(work)
+    processor_time = processor_seconds(work)
+    verdict = "met" if processor_time < GOAL_SECONDS else "MISSED"
+    row(title, elapsed, f"{processor_time * 1e3:.0f} ms of work, goal under {GOAL_SECONDS * 1e3:.0f} ms: {verdict}")
 
 
 WORK = """
@@ -85,8 +86,8 @@ Renderer = getattr(keyframer.rendering, "Renderer", None) or keyframer.rendering
 
 def make(path):
     scene = keyframer.load(path, salvage=True)
-    studio = Renderer(scene, Settings(256, 256), textures=TextureSource(TextureFinder([Path(path).parent])))
-    encode_still(studio.picture(studio.default_frame))
+    renderer = Renderer(scene, Settings(256, 256), textures=TextureSource(TextureFinder([Path(path).parent])))
+    encode_still(renderer.picture(renderer.default_frame))
 
 paths = sys.argv[1:]
 make(paths[0])
@@ -100,8 +101,8 @@ print(time.process_time() - begin)
 """
 
 
-def against(base: str, rounds: int = 3) -> None:
-    """Measure the processor time of both versions for the windmill and every 25th real file up to 100 KB."""
+def against_base(base: str, rounds: int = 3) -> None:
+    """Compare the processor time of both versions for the windmill and every 25th real file up to 100 KB."""
     root = Path(__file__).resolve().parents[1]
     small = [path for path in corpus_files() if path.stat().st_size <= 100_000][::25]
     paths = [str(path) for path in (root / "examples" / "windmill.3ds", *small)]
@@ -109,10 +110,10 @@ def against(base: str, rounds: int = 3) -> None:
     for _ in range(rounds):
         for source in best:
             command = [sys.executable, "-c", WORK, *paths]
-            ran = subprocess.run(
+            process = subprocess.run(
                 command, env={**os.environ, "PYTHONPATH": source}, capture_output=True, text=True, check=True
             )
-            best[source] = min(best[source], float(ran.stdout))
+            best[source] = min(best[source], float(process.stdout))
     before, now = (1e3 * seconds / len(paths) for seconds in best.values())
     print(f"{len(paths)} thumbnails, load {os.getloadavg()[0]:.0f}: {before:.1f} ms of work each before, {now:.1f} now")
     print(f"  {against_goal(before / now, 2.0)}")
@@ -123,7 +124,7 @@ def main() -> None:
     parser.add_argument("--base", metavar="FOLDER", help="the src folder of another commit")
     base = parser.parse_args().base
     if base is not None:
-        against(base)
+        against_base(base)
         return
     headline("A picture of 256 x 256 pixels")
     scene = bumpy_ball()

@@ -1,5 +1,5 @@
-"""How much work it is until a file of 5 MB is up in the viewer: what the server computes, and what the page does; and
-what the page of a file with thousands of short tracks costs, against loading that file.
+"""Processor time until the viewer shows a file of 5 MB, in the server and in the page; and of exporting the page of a
+file with thousands of short tracks, compared with loading that file.
 
 Usage: python -m benchmarks.bench_viewer [--nodes N]
 """
@@ -46,7 +46,7 @@ KEYS = 100
 
 
 def five_megabytes() -> bytes:
-    """Make sheets of 100 x 100 vertices that move and rotate."""
+    """Return a file of about 5 MB: sheets of 100 x 100 vertices that move and rotate."""
     rng = np.random.default_rng(1)
     x, y = np.meshgrid(np.arange(SIDE, dtype="<f4"), np.arange(SIDE, dtype="<f4"))
     corner = (np.arange(SIDE - 1)[:, None] * SIDE + np.arange(SIDE - 1)).reshape(-1)
@@ -74,25 +74,25 @@ def five_megabytes() -> bytes:
 class Work:
     """Seconds of processor time."""
 
-    described: float
-    exported: float
+    description: float
+    export: float
     page: float | None
     """seconds of the main thread of the page; None without a browser"""
     scripts: float = 0.0
 
     @property
     def total(self) -> float:
-        return self.described + self.exported + (self.page or 0.0)
+        return self.description + self.export + (self.page or 0.0)
 
 
 def measure(file: ViewedFile, browser: Browser | None) -> Work:
-    """Measure the work until a new file is shown."""
+    """Return the processor time until a new file is shown."""
     begin = time.process_time()
     file.scene()
     described = time.process_time()
     file.model()
-    done = time.process_time()
-    work = Work(described - begin, done - described, None)
+    end = time.process_time()
+    work = Work(described - begin, end - described, None)
     if browser is not None:
         viewer = Viewer([file])
         page = browser.new_page()
@@ -100,15 +100,15 @@ def measure(file: ViewedFile, browser: Browser | None) -> Work:
         session.send("Performance.enable", {"timeDomain": "threadTicks"})
         page.goto(viewer.url)
         page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
-        found = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
-        work.page, work.scripts = found["TaskDuration"], found["ScriptDuration"]
+        metrics = {metric["name"]: metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
+        work.page, work.scripts = metrics["TaskDuration"], metrics["ScriptDuration"]
         page.context.close()
         viewer.close()
     return work
 
 
 def many_tracks(count: int, keys: int = 5) -> bytes:
-    """Make nodes in chains of ten, with keys of position, rotation and scale, that show one shape."""
+    """Return a file with nodes in chains of ten that share one mesh, with position, rotation and scale keys."""
     rng = np.random.default_rng(2)
     points = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], "<f4")
     faces = np.array([(0, 1, 2, 7), (0, 1, 3, 7), (0, 2, 3, 7), (1, 2, 3, 7)], "<u2")
@@ -129,10 +129,10 @@ def many_tracks(count: int, keys: int = 5) -> bytes:
 
 
 def page_of_many_tracks(folder: Path, count: int) -> None:
-    """Measure `view --export` of many animated nodes."""
+    """Print the processor time of `view --export` for many animated nodes."""
     path = folder / "many.3ds"
     path.write_bytes(many_tracks(count))
-    run(["view", str(EXAMPLE), "--export", str(folder / "warm.html"), "-f"])  # imports are paid
+    run(["view", str(EXAMPLE), "--export", str(folder / "warm.html"), "-f"])  # so that imports are not measured
     begin = time.process_time()
     keyframer.load(path)
     loaded = time.process_time()
@@ -159,12 +159,12 @@ def main() -> None:
         (file,) = viewed(path)
         reason = why_no_browser()
         work = measure(file, None if reason else stack.enter_context(open_browser()))
-        print(f"server: scene, places, issues {work.described:.2f} s, GLB {work.exported:.2f} s of work")
+        print(f"server: scene, issues, locations {work.description:.2f} s, GLB {work.export:.2f} s of work")
         print(f"        {len(file.scene()) / 1e3:.0f} kB of JSON, {len(file.model() or b'') / 1e6:.1f} MB of GLB")
         if work.page is None:
             print(f"page: {reason}")
         else:
-            print(f"page: {work.page:.2f} s of work of the main thread in all, {work.scripts:.2f} s of it in scripts")
+            print(f"page: {work.page:.2f} s of work in the main thread, {work.scripts:.2f} s of it in scripts")
 
 
 if __name__ == "__main__":

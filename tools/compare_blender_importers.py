@@ -1,9 +1,9 @@
-"""Compares ways into Blender on five files; prints the table of docs/blender.md.
+"""Compares three ways to import five files into Blender; prints the table of docs/blender.md.
 
     .venv/bin/python -m tools.compare_blender_importers
 
-Three ways: our extension, glTF files of ``keyframer convert`` through Blender's own glTF importer, and Blender's own
-3DS importer: the add-on io_scene_3ds, which pip installs in a temporary folder. Needs bpy and the shared corpus.
+These are our extension, ``keyframer convert`` with Blender's glTF importer, and Blender's 3DS importer: the add-on
+io_scene_3ds, which pip installs in a temporary folder. Needs bpy and the shared corpus.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FILES = [
 ADDON = "io_scene_3ds==2.8.6"
 
 
-def own_importer(cases: list[Case], folder: Path) -> list[float]:
+def errors_of_3ds_importer(cases: list[Case], folder: Path) -> list[float]:
     """Return the error of Blender's 3DS importer for each case, with the better of its two ways to place objects."""
     command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder / "addon"), ADDON]
     subprocess.run(command, check=True)
@@ -49,20 +49,20 @@ def own_importer(cases: list[Case], folder: Path) -> list[float]:
     subprocess.run([str(PYTHON), str(script), *files], check=True, stdout=subprocess.DEVNULL)
     answers = (folder / "answers").read_text(encoding="utf-8").splitlines()
     return [
-        min(vertices_off(case, shown) for shown in json.loads(answer))
+        min(vertex_error(case, shown) for shown in json.loads(answer))
         for case, answer in zip(cases, answers, strict=True)
     ]
 
 
-def vertices_off(case: Case, shown: dict[str, list[list[list[float]]]]) -> float:
+def vertex_error(case: Case, shown: dict[str, list[list[list[float]]]]) -> float:
     """Return the largest distance of a vertex from its correct position, relative to the size of the scene."""
-    away = [0.0]
+    errors = [0.0]
     for number, node in enumerate(case.scene.nodes):
         if node.mesh is not None:
-            wanted = case.in_blender(case.pose.vertices(number)) / case.unit  # the importer keeps the file's numbers
-            off = np.abs(np.reshape(shown[node.name], wanted.shape) - wanted)[case.pose.visible[:, number]]
-            away.append(float(off.max(initial=0.0)) * case.unit / case.size)
-    return max(away)
+            expected = case.in_blender(case.pose.vertices(number)) / case.unit  # the importer does not convert units
+            error = np.abs(np.reshape(shown[node.name], expected.shape) - expected)[case.pose.visible[:, number]]
+            errors.append(float(error.max(initial=0.0)) * case.unit / case.size)
+    return max(errors)
 
 
 def main() -> None:
@@ -72,19 +72,21 @@ def main() -> None:
         cases = [Case(path, scene, ten_frames(scene)) for path, scene in zip(FILES, scenes, strict=True)]
         answers = ask(builder().build(folder), [case.request() for case in cases], folder)
         ours = [
-            max(away for _, _, away in case.differences(answer)) for case, answer in zip(cases, answers, strict=True)
+            max(error for _, _, error in case.differences(answer)) for case, answer in zip(cases, answers, strict=True)
         ]
         gltf = {}
-        for case, found in in_blender(
-            cases_of((path.name, each) for path, each in zip(FILES, scenes, strict=True)), folder
+        for case, errors in in_blender(
+            cases_of((path.name, scene) for path, scene in zip(FILES, scenes, strict=True)), folder
         ):
-            gltf[case.name] = max(found.places, found.vertices)
-        print("| file | nodes that turn | this extension | glTF and its importer | its 3DS importer |")
+            gltf[case.name] = max(errors.places, errors.vertices)
+        print("| file | rotating nodes | this extension | glTF and its importer | 3DS importer of Blender |")
         print("| --- | --- | --- | --- | --- |")
-        for path, scene, off, other in zip(FILES, scenes, ours, own_importer(cases, folder), strict=True):
-            turning = sum(c.track.kind == "rotation" and len(c.track.times) > 1 for c in scene.clips[0].channels)
+        theirs = errors_of_3ds_importer(cases, folder)
+        for path, scene, our_error, their_error in zip(FILES, scenes, ours, theirs, strict=True):
+            rotating = sum(c.track.kind == "rotation" and len(c.track.times) > 1 for c in scene.clips[0].channels)
             print(
-                f"| {path.name} | {turning} of {len(scene.nodes)} | {off:.1e} | {gltf[path.name]:.1e} | {other:.2g} |"
+                f"| {path.name} | {rotating} of {len(scene.nodes)} | {our_error:.1e} | {gltf[path.name]:.1e} | "
+                f"{their_error:.2g} |"
             )
 
 

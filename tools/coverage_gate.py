@@ -1,8 +1,8 @@
 """Checks the test coverage: ``python tools/coverage_gate.py build/coverage.json 97``.
 
 Reads the JSON report of coverage.py, prints the share of statements, of branches, and of both together as coverage.py
-counts them, and fails if one of the three is below the percentage. coverage.py itself checks only the last of them,
-in which many statements can hide a few missing branches.
+counts them, and fails if one of the three is below the percentage. coverage.py itself checks only the last of them, in
+which a high share of statements can hide a low share of branches.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def shares(totals: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """Return covered and total numbers: of statements, of branches, and of both together."""
+    """Return the covered and the total number of statements, of branches, and of both together."""
     statements = totals["covered_lines"], totals["num_statements"]
     branches = totals["covered_branches"], totals["num_branches"]
     return {
@@ -30,10 +30,10 @@ def main(report: Path, least: float) -> int:
     if not totals.get("num_branches"):
         print(f"{report} counts no branches: it was not made with --cov-branch", file=sys.stderr)
         return 2
-    found = shares(totals)
-    for name, (reached, whole) in found.items():
-        print(f"{name:10} {100 * reached / whole:6.2f} %  ({reached:,} of {whole:,})")
-    low = [name for name, (reached, whole) in found.items() if 100 * reached < least * whole]
+    counts = shares(totals)
+    for name, (covered, total) in counts.items():
+        print(f"{name:10} {100 * covered / total:6.2f} %  ({covered:,} of {total:,})")
+    low = [name for name, (covered, total) in counts.items() if 100 * covered < least * total]
     if low:
         print(f"below {least:g} %: {', '.join(low)}", file=sys.stderr)
     return 1 if low else 0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job on the bundled example: "make demo". Everything it writes goes into build/demo.
+# Runs the main commands on the bundled example: "make demo". All outputs are in build/demo.
 set -eu
 bin=${1:-.venv/bin}
 example=examples/windmill.3ds
@@ -29,12 +29,12 @@ run build "$out/edited.json" -o "$out/edited.3ds" -f
 run info --table maps --no-color "$out/edited.3ds"
 echo "bytes that differ from the example: $(cmp -l "$example" "$out/edited.3ds" | wc -l)"
 
-say "And this is what it looks like"
+say "Curves and pictures"
 run plot "$example" --node Cock --track rotation --terminal --no-color
 run thumbnail "$example" -o "$out/windmill.png" -f -q
 run thumbnail "$example" --size 160 --pictures 24 -o "$out/windmill.gif" -f -q
 echo "a picture is in $out/windmill.png, the playback in $out/windmill.gif"
 
-say "For today's tools"
+say "Convert it to glTF for today's programs"
 run convert "$example" "$out/windmill.glb" -f
-echo "the whole scene, moving, is in $out/windmill.glb: any glTF viewer shows it"
+echo "the animated scene is in $out/windmill.glb; any glTF viewer can play it"

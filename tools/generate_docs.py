@@ -1,4 +1,4 @@
-"""Makes the generated pages: ``python tools/generate_docs.py`` writes them, ``--check`` only lists stale ones.
+"""Writes the generated pages: ``python tools/generate_docs.py``. With ``--check`` it only lists those out of date.
 
 docs/cli.md comes from the parser, docs/issues.md from the catalogue, docs/formats/<id>.md from the records of each
 format and docs/formats/notes/<id>.md, docs/schemas/*.json from the schemas that the package ships, and a table in
@@ -33,18 +33,19 @@ from keyframer.wire.record import describe_fields
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SCHEMAS = Path(inspecting.__file__).parent / "schemas"
-HOW = "python tools/generate_docs.py"
+COMMAND = "python tools/generate_docs.py"
 """the command that generates the pages"""
 
-_NOTE = f"<!-- Generated from the code: edit the records or the notes, then run `{HOW}`. -->"
+_NOTE = f"<!-- Generated from the code: edit the records or the notes, then run `{COMMAND}`. -->"
 
 
 def format_page(known: Format, notes: str = "") -> str:
     """Return the page of a format as Markdown: a description, notes, and a table for each record type."""
     about = import_module(type(known).__module__).__doc__
-    lines = [_NOTE, "", f"# {known.title} (`{known.name}`)", "", *_words(about), ""]
+    title = known.title[:1].upper() + known.title[1:]
+    lines = [_NOTE, "", f"# {title} (`{known.name}`)", "", *_docstring_lines(about), ""]
     lines += markdown(
-        ("extensions", "PRONOM", "keyframer can"),
+        ("extensions", "PRONOM", "supported"),
         [
             [
                 " ".join(f"`{extension}`" for extension in known.extensions),
@@ -55,72 +56,70 @@ def format_page(known: Format, notes: str = "") -> str:
     )
     lines += ["", notes.strip(), ""] if notes.strip() else [""]
     types = list(known.record_types().values())
-    lines += ["## Records", "", f"{len(types)} record types are declared.", "", *_index(known, types), ""]
+    lines += ["## Records", "", f"{len(types)} record types are declared.", "", *_record_table(known, types), ""]
     lines += [
         "## Fields",
         "",
-        "In the order of the file; numbers are little endian unless the layout says otherwise.",
+        "Fields are listed in file order. Numbers are little endian unless the layout says otherwise.",
         "",
     ]
     for cls in types:
-        lines += _fields(known, cls)
+        lines += _field_table(known, cls)
     return "\n".join(lines).rstrip() + "\n"
 
 
-_BEGIN = f"<!-- Generated from the declarations of the formats by `{HOW}`. -->"
+_BEGIN = f"<!-- Generated from the declarations of the formats by `{COMMAND}`. -->"
 _END = "<!-- End of the generated part. -->"
 
 
 def with_capabilities(page: str, formats: Iterable[Format]) -> str:
-    """Return a page whose generated part lists what files of each format can store: kinds of things, then single
-    fields.
-    """
+    """Return a page with a new generated part: what files of each format can store, by feature and by field."""
     writers = {known.name: known.writer() for known in formats}
     supported = {name: writer.capabilities.supported for name, writer in writers.items() if writer is not None}
+    titles = dict(FEATURES)
+    titles |= {field: f"`{field}`" for part in REPORTED_PARTS for field in all_fields(part)}
     rows = [
-        [words, *("yes" if word in each else "" for each in supported.values())] for word, words in FEATURES.items()
+        [title, *("yes" if name in stored else "" for stored in supported.values())] for name, title in titles.items()
     ]
-    for part in REPORTED_PARTS:
-        for word in all_fields(part):
-            rows.append([f"`{word}`", *("yes" if word in each else "" for each in supported.values())])
     begin, end = page.index(_BEGIN) + len(_BEGIN), page.index(_END)
     return "\n".join([page[:begin], "", *markdown(("", *supported), rows), "", page[end:]])
 
 
-def _index(known: Format, types: list[type[Any]]) -> Iterator[str]:
+def _record_table(known: Format, types: list[type[Any]]) -> Iterator[str]:
     """Return a table of all record types, with additional columns from the summary of the format."""
-    described = [_described(known, cls) for cls in types]
-    columns = list(dict.fromkeys(key for extra in described for key in extra))
-    rows = [
-        [*(_cell(extra.get(key, "")) for key in columns), f"`{cls.__name__}`", _cell(" ".join(_words(cls.__doc__)))]
-        for cls, extra in zip(types, described, strict=True)
-    ]
+    extras = [_summary_columns(known, cls) for cls in types]
+    columns = list(dict.fromkeys(name for extra in extras for name in extra))
+    rows = []
+    for cls, extra in zip(types, extras, strict=True):
+        description = " ".join(filter(None, _docstring_lines(cls.__doc__)))
+        rows.append([*(_cell(extra.get(name, "")) for name in columns), f"`{cls.__name__}`", _cell(description)])
     yield from markdown((*columns, "record", "what"), rows)
 
 
-def _fields(known: Format, cls: type[Any]) -> list[str]:
+def _field_table(known: Format, cls: type[Any]) -> list[str]:
     """Return the section of a record type; empty if it has no fields."""
     fields = describe_fields(cls)
     if not fields:
         return []
-    number = _described(known, cls).get("id", "")
+    chunk_id = _summary_columns(known, cls).get("id", "")
     rows = [[f"`{field.name}`", _cell(field.type), _cell(field.description)] for field in fields]
     table = markdown(("field", "type", "what"), rows)
-    return [f"### {number} {cls.__name__}".replace("  ", " "), "", *table, ""]
+    return [f"### {chunk_id} {cls.__name__}".replace("  ", " "), "", *table, ""]
 
 
-def _described(known: Format, cls: type[Any]) -> dict[str, str]:
-    """Return what the summary of the format adds about a record type."""
+def _summary_columns(known: Format, cls: type[Any]) -> dict[str, str]:
+    """Return the columns that the summary of the format adds for a record type."""
     summary = known.summary()
     return {} if summary is None else dict(summary.describe(cls))
 
 
-def _words(text: str | None) -> list[str]:
+def _docstring_lines(text: str | None) -> list[str]:
     """Return a docstring as lines of Markdown, with single backquotes."""
     return [line.strip().replace("``", "`") for line in (text or "").strip().splitlines()]
 
 
 def _cell(text: str) -> str:
+    """Escape the text of a cell of a Markdown table."""
     return text.replace("|", "\\|")
 
 
@@ -164,13 +163,13 @@ defaults are far above any real file known.
 
 Limits marked *budget* apply to everything that is made from a file: a scene, another file, pictures, a table. They hold
 for inputs of up to {FULL_SIZE // 1024} KiB and grow in proportion for larger ones. Companions, buffers and images that
-were read with a file count as input; of a file in an archive, its compressed size counts. If a budget is exceeded, the
+were read with a file count as input; for a file in an archive, its compressed size counts. If a budget is exceeded, the
 work is refused with its code, in one line. If a part is still useful, less is done and the report says so: motion is
 *cut short*, an image is left out, faces behind many others are not drawn."""
 
 
 def _message(kind: IssueType) -> str:
-    """Return the template of a message as it reads for several: ``{size: byte}`` becomes ``{size} bytes``."""
+    """Return the template of a message in the plural: ``{size: byte}`` becomes ``{size} bytes``."""
     plural = re.sub(r"(\{\w+): ([^}]+)\}", lambda match: counted(match[1] + "}", match[2]), kind.template)
     return plural.replace("|", "&#124;")
 
@@ -253,9 +252,9 @@ def commands_page() -> Iterator[str]:
         yield "```"
         yield ""
         yield from _options(parser)
-        for inner, subparser in _subcommands(parser).items():
+        for subcommand, subparser in _subcommands(parser).items():
             yield ""
-            yield f"### keyframer {name} {inner}"
+            yield f"### keyframer {name} {subcommand}"
             yield ""
             yield subparser.description or ""
             yield ""
@@ -285,35 +284,35 @@ def _names(action: argparse.Action) -> str:
     return ", ".join(f"`{name}{value if action.option_strings else ''}`".replace("|", "\\|") for name in names)
 
 
-def pages() -> dict[Path, str]:
+def generated_pages() -> dict[Path, str]:
     """Return the text of every generated page."""
-    made = {DOCS / "cli.md": "\n".join([*commands_page(), ""]), DOCS / "issues.md": "\n".join([*issues_page(), ""])}
+    pages = {DOCS / "cli.md": "\n".join([*commands_page(), ""]), DOCS / "issues.md": "\n".join([*issues_page(), ""])}
     for known in FORMATS:
         notes = DOCS / "formats" / "notes" / f"{known.name}.md"
         text = notes.read_text("utf-8") if notes.is_file() else ""
-        made[DOCS / "formats" / f"{known.name}.md"] = format_page(known, text)
+        pages[DOCS / "formats" / f"{known.name}.md"] = format_page(known, text)
     converting = DOCS / "converting.md"
-    made[converting] = with_capabilities(converting.read_text("utf-8"), FORMATS)
+    pages[converting] = with_capabilities(converting.read_text("utf-8"), FORMATS)
     for path in sorted(SCHEMAS.iterdir()):
-        made[DOCS / "schemas" / path.name] = path.read_text("utf-8")
-    return made
+        pages[DOCS / "schemas" / path.name] = path.read_text("utf-8")
+    return pages
 
 
-def stale(path: Path, text: str) -> bool:
+def is_stale(path: Path, text: str) -> bool:
+    """Return whether a page is missing or differs from its generated text."""
     return not path.is_file() or path.read_text("utf-8") != text
 
 
 def main() -> int:
-    old = [path for path, text in pages().items() if stale(path, text)]
+    stale = {path: text for path, text in generated_pages().items() if is_stale(path, text)}
     if "--check" in sys.argv[1:]:
-        for path in old:
-            print(f"{path.relative_to(DOCS.parent)} is stale: run {HOW}")
-        return 1 if old else 0
-    for path, text in pages().items():
-        if path in old:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, "utf-8", newline="\n")
-            print(f"wrote {path.relative_to(DOCS.parent)}")
+        for path in stale:
+            print(f"{path.relative_to(DOCS.parent)} is out of date: run {COMMAND}")
+        return 1 if stale else 0
+    for path, text in stale.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8", newline="\n")
+        print(f"wrote {path.relative_to(DOCS.parent)}")
     return 0
 
 

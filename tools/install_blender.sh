@@ -10,8 +10,8 @@ marker=$venv/.bpy-$version
 [ -e "$marker" ] && exit 0
 
 python=""
-for each in "${PYTHON:-python3}" python3.11; do
-    "$each" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && { python=$each; break; }
+for candidate in "${PYTHON:-python3}" python3.11; do
+    "$candidate" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && { python=$candidate; break; }
 done
 [ -n "$python" ] || { echo "no Python 3.11 for bpy $version: the tests against Blender are skipped"; exit 0; }
 

@@ -6,7 +6,7 @@ packages="gcc lib3ds-dev libassimp-dev assimp-utils chromium-headless-shell shar
 packages="$packages libgl1 libsm6 libxfixes3 libxi6 libxkbcommon0 libxrender1"  # libraries that Blender's bpy loads
 command -v node >/dev/null 2>&1 || packages="$packages nodejs npm"  # node 18 or newer is enough
 
-command -v dpkg-query >/dev/null 2>&1 || { echo "not Debian: tests against $packages are skipped"; exit 0; }
+command -v dpkg-query >/dev/null 2>&1 || { echo "not Debian: tests that need $packages are skipped"; exit 0; }
 missing=""
 for package in $packages; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"

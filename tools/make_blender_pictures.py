@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/blender.md: the imported windmill, rendered by Cycles on the processor.
+"""Renders the pictures of docs/blender.md: the imported windmill, with Cycles on the processor.
 
 .venv-blender/bin/python tools/make_blender_pictures.py build/keyframer-blender-VERSION.zip docs/pictures
 """
@@ -22,15 +22,15 @@ def main(archive: str, folder: str) -> None:
     bpy.ops.extensions.package_install_files(filepath=archive, repo="user_default", enable_on_install=True)
     bpy.ops.wm.read_homefile(use_empty=True)
     bpy.ops.import_scene.keyframer(filepath=str(ROOT / "examples" / "windmill.3ds"))
-    stage: Any = bpy.context.scene
-    stage.render.engine = "CYCLES"
-    stage.cycles.samples, stage.cycles.use_denoising = 24, False
-    stage.view_settings.view_transform = "Standard"
-    stage.render.resolution_x, stage.render.resolution_y = 480, 360
-    stage.world = stage.world or bpy.data.worlds.new("World")
+    scene: Any = bpy.context.scene
+    scene.render.engine = "CYCLES"
+    scene.cycles.samples, scene.cycles.use_denoising = 24, False
+    scene.view_settings.view_transform = "Standard"
+    scene.render.resolution_x, scene.render.resolution_y = 480, 360
+    scene.world = scene.world or bpy.data.worlds.new("World")
     for frame in FRAMES:
-        stage.frame_set(frame)
-        stage.render.filepath = str(Path(folder).resolve() / f"blender-windmill-{frame}.png")
+        scene.frame_set(frame)
+        scene.render.filepath = str(Path(folder).resolve() / f"blender-windmill-{frame}.png")
         bpy.ops.render.render(write_still=True)
 
 

@@ -1,8 +1,7 @@
-"""Makes examples/windmill.3ds, the animated scene that the project ships: ``python tools/make_example.py``.
+"""Writes examples/windmill.3ds, the animated example of the project: ``python tools/make_example.py``.
 
-A mill with a turning rotor (a dummy carries four sails, the turn repeats), a weathercock that swings with tension,
-bias and ease, a lamp that blinks, a camera that travels along its target. Everything is computed here; nothing is
-taken from anybody's file.
+A mill whose rotor (a dummy with four sails) keeps turning, a weathercock that swings with tension, bias and ease, a
+lamp that changes colour, and a moving camera with a target. Everything is computed here.
 """
 
 from __future__ import annotations
@@ -77,6 +76,7 @@ TOWER, ROTOR, COCK = (0.0, 0.0, 0.0), (0.0, -13.0, 44.0), (0.0, 0.0, 58.0)
 
 
 def ring(sides: int, radius: float, z: float) -> list[Vec]:
+    """Return the corners of a regular polygon at height z."""
     return [
         (radius * math.cos(2 * math.pi * i / sides), radius * math.sin(2 * math.pi * i / sides), z)
         for i in range(sides)
@@ -84,7 +84,7 @@ def ring(sides: int, radius: float, z: float) -> list[Vec]:
 
 
 def tower() -> tuple[list[Vec], list[tuple[int, int, int]]]:
-    """Return eight sides, narrowing upwards, with a pointed roof."""
+    """Return vertices and faces of a tower: eight sides that narrow upwards, and a pointed roof."""
     points = ring(8, 14, 0) + ring(8, 9, 48) + [(0.0, 0.0, 58.0)]
     faces = []
     for i in range(8):
@@ -94,9 +94,9 @@ def tower() -> tuple[list[Vec], list[tuple[int, int, int]]]:
 
 
 def sail(angle: float) -> tuple[list[Vec], list[tuple[int, int, int]]]:
-    """Return a flat blade with two sides, around the axis of the rotor (-Y)."""
+    """Return vertices and faces of a flat, two-sided blade, rotated by ``angle`` about the axis of the rotor (-Y)."""
     outline = [(-1.0, 4.0), (5.0, 5.0), (5.0, 32.0), (-1.0, 32.0)]
-    turned = [
+    points = [
         (
             ROTOR[0] + u * math.cos(angle) - v * math.sin(angle),
             ROTOR[1],
@@ -104,10 +104,11 @@ def sail(angle: float) -> tuple[list[Vec], list[tuple[int, int, int]]]:
         )
         for u, v in outline
     ]
-    return turned, [(0, 1, 2), (0, 2, 3), (0, 2, 1), (0, 3, 2)]
+    return points, [(0, 1, 2), (0, 2, 3), (0, 2, 1), (0, 3, 2)]
 
 
 def cock() -> tuple[list[Vec], list[tuple[int, int, int]]]:
+    """Return vertices and faces of the weathercock."""
     x, y, z = COCK
     points = [(x - 5, y, z + 2), (x + 6, y, z + 2), (x + 2, y, z + 8), (x, y, z)]
     return points, [(0, 1, 2), (0, 2, 1), (0, 1, 3), (0, 3, 1)]
@@ -171,13 +172,14 @@ def node(
     instance: bytes | None = None,
     flags2: int = 0,
 ) -> Chunk:
-    head: list[Chunk] = [NodeId(number), NodeHeader(name, 0x4000, flags2, parent)]
+    chunks: list[Chunk] = [NodeId(number), NodeHeader(name, 0x4000, flags2, parent)]
     if instance:
-        head += [InstanceName(instance), BoundBox((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))]
-    return kind(children=[*head, *tracks])
+        chunks += [InstanceName(instance), BoundBox((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))]
+    return kind(children=[*chunks, *tracks])
 
 
-def still(position: Vec) -> list[Chunk]:
+def static_tracks(position: Vec) -> list[Chunk]:
+    """Return tracks with one key each: this position, no rotation, scale 1."""
     return [
         PositionTrack(keys=Keys.make([0], [position])),
         RotationTrack(keys=Keys.make([0], [(0, 0, 0, 1)])),
@@ -221,14 +223,14 @@ def windmill() -> keyframer.Document:
         NamedObject(b"Camera", children=[Camera((70.0, -120.0, 20.0), (0.0, 0.0, 32.0), 0.0, 50.0)]),
     ]
     nodes = [
-        node(ObjectNode, 0, b"Tower", -1, *still(TOWER)),
+        node(ObjectNode, 0, b"Tower", -1, *static_tracks(TOWER)),
         node(
             ObjectNode, 1, b"$$$DUMMY", 0,
-            PositionTrack(keys=Keys.make([0], [ROTOR])), turn, still(ROTOR)[2],
+            PositionTrack(keys=Keys.make([0], [ROTOR])), turn, static_tracks(ROTOR)[2],
             instance=b"Rotor",
         ),
-        *(node(ObjectNode, 2 + i, b"Sail%d" % (i + 1), 1, *still((0, 0, 0))) for i in range(4)),
-        node(ObjectNode, 6, b"Cock", 0, PositionTrack(keys=Keys.make([0], [COCK])), swing, still(COCK)[2]),
+        *(node(ObjectNode, 2 + i, b"Sail%d" % (i + 1), 1, *static_tracks((0, 0, 0))) for i in range(4)),
+        node(ObjectNode, 6, b"Cock", 0, PositionTrack(keys=Keys.make([0], [COCK])), swing, static_tracks(COCK)[2]),
         node(
             CameraNode, 7, b"Camera", -1,
             travel, FovTrack(keys=Keys.make([0, 100], [[48], [36]])), RollTrack(keys=Keys.make([0], [[0]])),

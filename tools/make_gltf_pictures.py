@@ -1,6 +1,7 @@
-"""Takes the picture of docs/gltf.md: ``python tools/make_gltf_pictures.py``, or ``make pictures``.
+"""Renders the picture of docs/gltf.md: ``python tools/make_gltf_pictures.py``, or ``make pictures``.
 
-Three textured, moving files of our own are converted by the command and shown by three.js in Chromium at two times.
+Three textured, animated files of this project are converted by the command and shown by three.js in Chromium at two
+times.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ from keyframer.cli import main as keyframer  # noqa: E402
 
 OUT = ROOT / "docs" / "pictures" / "gltf-three.png"
 SIZE = (300, 260)
-SHARES = (0.0, 0.4)
-_LINE = 18
+TIME_FRACTIONS = (0.0, 0.4)
+_CAPTION_HEIGHT = 18
 _COLORS = 96
 
 
 def main() -> int:
-    why = why_no_pictures()
-    if why is not None:
-        print(f"no pictures of glTF files: {why}", file=sys.stderr)
+    reason = why_no_pictures()
+    if reason is not None:
+        print(f"the picture was not rendered: {reason}", file=sys.stderr)
         return 0
     with tempfile.TemporaryDirectory() as name, open_painter() as painter:
         sources = make_files(Path(name))
-        sheet = Image.new("RGB", (SIZE[0] * len(sources), (SIZE[1] + _LINE) * len(SHARES)), "white")
+        sheet = Image.new("RGB", (SIZE[0] * len(sources), (SIZE[1] + _CAPTION_HEIGHT) * len(TIME_FRACTIONS)), "white")
         for column, source in enumerate(sources):
             target = source.with_suffix(".glb")
             if keyframer(["convert", "-q", str(source), str(target)]) != 0:
                 return 1
-            shown = painter.show(target, SHARES, SIZE)
+            shown = painter.show(target, TIME_FRACTIONS, SIZE)
             for row, picture in enumerate(shown.pictures):
-                place = (SIZE[0] * column, (SIZE[1] + _LINE) * row)
-                sheet.paste(picture, (place[0], place[1] + _LINE))
-                words = f"{source.name}:  {SHARES[row] * shown.seconds:.2f} s"
-                ImageDraw.Draw(sheet).text((place[0] + 6, place[1] + 3), words, fill="black")
+                x, y = SIZE[0] * column, (SIZE[1] + _CAPTION_HEIGHT) * row
+                sheet.paste(picture, (x, y + _CAPTION_HEIGHT))
+                caption = f"{source.name}:  {TIME_FRACTIONS[row] * shown.seconds:.2f} s"
+                ImageDraw.Draw(sheet).text((x + 6, y + 3), caption, fill="black")
         if painter.troubles:
             print("\n".join(painter.troubles), file=sys.stderr)
             return 1

@@ -1,7 +1,7 @@
-"""Makes the pictures of the documentation with the commands themselves: ``make pictures``.
+"""Renders the pictures of the documentation with the commands: ``make pictures``.
 
-They show the example that comes with the project and nothing else. Pictures differ in a few pixels between versions of
-numpy and Pillow, so they are made again by hand only after a visible change.
+They show only the examples of this project. Pictures differ in a few pixels between versions of numpy and Pillow, so
+they are rendered again only after a visible change.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ COMMANDS: dict[str, list[str]] = {
     "stage.png": ["thumbnail", SHOW, "--size", "480", "-o"],
     "windmill-diff.svg": ["diff", EXAMPLE, "EDITED", "--what", "motion", "--plot"],
 }
-"""the name of each picture, and the command that makes it; the name is appended"""
+"""the command for each picture; the path of the picture is appended"""
 
 
 def main() -> int:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        edited = _edited(Path(folder))
+        edited = _edited_example(Path(folder))
         for name, words in COMMANDS.items():
             arguments = [str(edited) if word == "EDITED" else word for word in words]
             arguments = [str(ROOT / word) if word in (EXAMPLE, SHOW) else word for word in arguments]
             code = keyframer([*arguments, str(PICTURES / name), "-f", "-q"])
-            if code not in (0, 1):  # 1: a diff that found something
+            if code not in (0, 1):  # 1: diff found a difference
                 return code
             print(f"docs/pictures/{name}: {(PICTURES / name).stat().st_size} bytes")
     return 0
 
 
-def _edited(folder: Path) -> Path:
-    """Return the example with a weathercock that turns only half as far."""
+def _edited_example(folder: Path) -> Path:
+    """Write the example with a weathercock that turns only half as far."""
     document = read(ROOT / EXAMPLE)
     track = max(document.find(RotationTrack), key=lambda track: len(track.keys.value))
-    turns = np.array(track.keys.value)
-    turns[:, 0] *= 0.5
-    track.keys.value = turns
+    angle_and_axis = np.array(track.keys.value)
+    angle_and_axis[:, 0] *= 0.5
+    track.keys.value = angle_and_axis
     path = folder / "half.3ds"
     write(document, path)
     return path

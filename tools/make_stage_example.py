@@ -1,4 +1,4 @@
-"""Makes examples/stage.mvr, a small show with 3D Studio models, symbols and fixtures."""
+"""Writes examples/stage.mvr, a small show with 3D Studio models, symbols and fixtures."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SPOT = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def model(name: str, boxes: list[Box], color: tuple[float, float, float]) -> bytes:
-    """Return boxes, given by two corners in millimetres, as one 3D Studio object."""
+    """Return a 3D Studio file with one object made of boxes, each given by two corners in millimetres."""
     cube = shape_of("Cube")
     assert cube is not None
     parts = [np.asarray(low) + (cube.positions + 0.5) * np.subtract(high, low) for low, high in boxes]
@@ -74,25 +74,27 @@ def truss(length: float = 2000.0, width: float = 300.0, tube: float = 40.0) -> l
     return boxes
 
 
-def placed(tag: str, name: str, number: int, origin: tuple[float, float, float], inside: str) -> str:
+def element(tag: str, name: str, number: int, origin: tuple[float, float, float], content: str) -> str:
+    """Return the XML element of an object of the show."""
     x, y, z = (f"{value:g}" for value in origin)
     matrix = f"{{1,0,0}}{{0,1,0}}{{0,0,1}}{{{x},{y},{z}}}"
     uuid = f"00000000-0000-4000-8000-{number:012d}"
-    return f'        <{tag} name="{name}" uuid="{uuid}"><Matrix>{matrix}</Matrix>{inside}</{tag}>\n'
+    return f'        <{tag} name="{name}" uuid="{uuid}"><Matrix>{matrix}</Matrix>{content}</{tag}>\n'
 
 
 def description() -> str:
+    """Return the XML description of the show."""
     symbol = '<Geometries><Symbol uuid="00000000-0000-4000-8000-000000000100" symdef="truss"/></Geometries>'
-    objects = placed("SceneObject", "Floor", 1, (-4000, -3000, 0), geometry("floor.3ds"))
-    objects += placed("SceneObject", "Wall", 2, (-4000, 3000, 0), geometry("wall.3ds"))
+    objects = element("SceneObject", "Floor", 1, (-4000, -3000, 0), geometry("floor.3ds"))
+    objects += element("SceneObject", "Wall", 2, (-4000, 3000, 0), geometry("wall.3ds"))
     objects += "".join(
-        placed("Truss", f"Truss {n + 1}", 10 + n, (-4000 + 2000 * n, -170, 4000), symbol) for n in range(4)
+        element("Truss", f"Truss {n + 1}", 10 + n, (-4000 + 2000 * n, -170, 4000), symbol) for n in range(4)
     )
     spec = "<GDTFSpec>Keyframer@Example Spot.gdtf</GDTFSpec><GDTFMode>Standard</GDTFMode>"
     for number in range(6):
-        identity = f"<FixtureID>{number + 1}</FixtureID>"
-        objects += placed(
-            "Fixture", f"Spot {number + 1}", 20 + number, (-3300 + 1320 * number, 0, 4000), spec + identity
+        fixture_id = f"<FixtureID>{number + 1}</FixtureID>"
+        objects += element(
+            "Fixture", f"Spot {number + 1}", 20 + number, (-3300 + 1320 * number, 0, 4000), spec + fixture_id
         )
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <GeneralSceneDescription verMajor="1" verMinor="6" provider="Keyframer" providerVersion="1">
@@ -116,6 +118,7 @@ def geometry(name: str) -> str:
 
 
 def pack(members: dict[str, bytes]) -> bytes:
+    """Return a zip archive of these members."""
     stream = io.BytesIO()
     with ZipFile(stream, "w") as archive:
         for name, content in members.items():

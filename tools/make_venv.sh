@@ -3,7 +3,7 @@
 # A Debian machine may lack python3-venv: it is installed if that is allowed; otherwise a message says how to install it.
 set -eu
 venv=$1
-what=$2
+requirement=$2
 python=${PYTHON:-python3}
 
 as_root() {
@@ -21,4 +21,4 @@ if [ ! -x "$venv/bin/python" ]; then
         fi
     fi
 fi
-"$venv/bin/python" -m pip install -q --disable-pip-version-check -e "$what"
+"$venv/bin/python" -m pip install -q --disable-pip-version-check -e "$requirement"

@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/viewer.md, of our own example: ``python tools/make_viewer_pictures.py``."""
+"""Takes the screenshots in docs/viewer.md, which show the example: ``python tools/make_viewer_pictures.py``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from keyframer.viewer import Viewer  # noqa: E402
 OUT = ROOT / "docs/pictures"
 
 
-def picture(shown: Watched, name: str) -> None:
+def take_screenshot(shown: Watched, name: str) -> None:
     shown.page.wait_for_timeout(800)
     shown.page.screenshot(path=OUT / f"viewer-{name}.png")
 
@@ -27,7 +27,7 @@ def main() -> None:
         with browser.page(viewer.url) as shown:
             shown.seek(25)
             shown.page.click("#node-1")
-            picture(shown, "light")
+            take_screenshot(shown, "light")
         with browser.page(viewer.url, dark=True) as shown:
             shown.page.select_option("#camera", "0")
             shown.page.select_option("#lights", "file")
@@ -36,7 +36,7 @@ def main() -> None:
             shown.page.focus("#graph")
             for _ in range(2):
                 shown.page.keyboard.press("ArrowRight")
-            picture(shown, "graph-dark")
+            take_screenshot(shown, "graph-dark")
         with browser.page(viewer.url) as shown:
             shown.page.click("#edges")
             shown.page.click("#node-6")
@@ -44,7 +44,7 @@ def main() -> None:
             for _ in range(2):
                 shown.page.keyboard.press("ArrowRight")
             shown.page.click("#tab-bytes")
-            picture(shown, "bytes")
+            take_screenshot(shown, "bytes")
     viewer.close()
 
 

@@ -16,7 +16,7 @@ from keyframer.batch import Job, perform
 from keyframer.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
-HOUSE = Path(keyframer.__file__).parent
+PACKAGE = Path(keyframer.__file__).parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 WINDMILL = str(ROOT / "examples" / "windmill.3ds")
 NAMED = re.compile(r"`([\w/]+(?:\.py|/))`")
@@ -31,8 +31,8 @@ def visited(journey: Callable[[Path], object], folder: Path) -> list[str]:
     def watch(frame: FrameType, event: str, _: object) -> None:
         if event == "call":
             path = Path(frame.f_code.co_filename)
-            if path.is_relative_to(HOUSE):
-                modules.setdefault(path.relative_to(HOUSE).as_posix())
+            if path.is_relative_to(PACKAGE):
+                modules.setdefault(path.relative_to(PACKAGE).as_posix())
 
     (folder / "again").mkdir()
     threading.setprofile(watch)
@@ -84,5 +84,5 @@ def test_a_journey_goes_through_the_modules_that_the_page_names(name: str, tmp_p
 def test_every_module_that_is_named_exists(page: str) -> None:
     named = NAMED.findall((ROOT / page).read_text(encoding="utf-8"))
     assert len(named) > 3
-    absent = [name for name in named if not any((top / name).exists() for top in (HOUSE, HOUSE.parent, ROOT))]
+    absent = [name for name in named if not any((top / name).exists() for top in (PACKAGE, PACKAGE.parent, ROOT))]
     assert not absent

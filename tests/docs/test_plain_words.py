@@ -12,9 +12,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py")) + sorted((ROOT / "blender").rglob("*.py"))
-PAGES = sorted((ROOT / "docs").rglob("*.md")) + [
-    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")
-]
+TOOLS = sorted((ROOT / "tools").glob("*.py")) + sorted((ROOT / "benchmarks").glob("*.py"))
+PAGES = sorted((ROOT / "docs").rglob("*.md")) + sorted(ROOT.glob("*.md")) + sorted((ROOT / "benchmarks").glob("*.md"))
 VIEWER = sorted((ROOT / "web" / "src").rglob("*.ts"))
 SCHEMAS = sorted((ROOT / "docs" / "schemas").glob("*.json"))
 
@@ -121,7 +120,7 @@ def lines_with(pattern: re.Pattern[str], paths: Iterable[Path]) -> list[str]:
 
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_no_banned_phrase(phrase: str) -> None:
-    lines = lines_with(re.compile(phrase, re.IGNORECASE), (*SOURCES, *PAGES, *VIEWER, *SCHEMAS))
+    lines = lines_with(re.compile(phrase, re.IGNORECASE), (*SOURCES, *TOOLS, *PAGES, *VIEWER, *SCHEMAS))
     assert not lines, f"write {PHRASES[phrase]!r} instead:\n" + "\n".join(lines)
 
 
@@ -139,7 +138,7 @@ def test_modules_classes_and_functions_have_names_of_the_field() -> None:
 def test_variables_name_the_thing_they_hold() -> None:
     """Fields of options, and arguments of ``expected …, found …`` messages, are not variables."""
     unclear = []
-    for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "blender").glob("*.py")]):
+    for path in (*SOURCES, *TOOLS):
         for function in ast.walk(tree_of(path)):
             if isinstance(function, ast.FunctionDef) and function.name != "wrong":
                 for node in ast.walk(function):

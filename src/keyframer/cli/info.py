@@ -28,10 +28,10 @@ ABOUT = """Summarise a file in one screen, or show its tables.
 
 The summary has format, size, writer, length, nodes and how many are animated,
 meshes, cameras, lights, materials, images and which are missing, and the
-verdict of keyframer check. --table shows one table instead, --all shows all:
-those of the document (overview, records, raw, issues, and what its format adds)
-and those of the scene (scene, node tree, curves, meshes, surfaces, cameras,
-lights, skins).
+verdict of keyframer check. --table shows one table instead, --all shows all
+tables: those of the document (overview, records, raw, issues, and tables of its
+format) and those of the scene (scene, node tree, curves, meshes, surfaces,
+cameras, lights, skins).
 
 Images are searched for only in the folder of the file and in those of
 --texture-path. The table of textures shows for each name whether the image was

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=AXES,
         metavar="AXES",
         help=f"{', '.join(AXES)}: write these axes (right-handed unless left) instead of those of the format: "
-        "for programs that expect them, or to turn a scene that is on its side upright",
+        "for programs that expect them, or to set a scene upright that lies on its side",
     )
 
 
@@ -77,7 +77,7 @@ def add_writing(group: argparse._ArgumentGroup) -> None:
         dest="write",
         action="append_const",
         const="replace=true",
-        help="replace the models of a fixture instead of adding to them",
+        help="replace the models of a fixture instead of adding glTF models to them",
     )
     group.add_argument("--core-only", action="store_true", help="write glTF without extensions")
     group.add_argument(

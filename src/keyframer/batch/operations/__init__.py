@@ -78,7 +78,7 @@ _ALL = (
         (*_READING, *_WRITING),
         replaces_extension=True,
     ),
-    Operation("check", "check every file and write one JSON report each", lambda options: ".check.json", _READING),
+    Operation("check", "check every file and write its report as JSON", lambda options: ".check.json", _READING),
     Operation("info", "write the tables of every file as JSON", lambda options: ".info.json", _READING),
     Operation("identify", "identify every file and write JSON", lambda options: ".identify.json"),
     Operation(

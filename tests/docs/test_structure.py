@@ -1,4 +1,4 @@
-"""The picture of the house in CONTRIBUTING.md is the contract that the linter checks; walls that it cannot check."""
+"""The layers in CONTRIBUTING.md are those of the contract that the linter checks; rules that it cannot check."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from keyframer.formats import BUILT_IN
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_picture_is_the_contract() -> None:
+def test_the_layers_in_contributing_are_the_contract() -> None:
     contract = configparser.ConfigParser()
     contract.read(ROOT / ".importlinter")
-    layers = contract["importlinter:contract:house"]["layers"].split("\n")
-    rooms = [sorted(re.findall(r"\w+", layer)) for layer in layers if layer]
-    drawn: list[list[str]] = []
+    lines = contract["importlinter:contract:layers"]["layers"].split("\n")
+    layers = [sorted(re.findall(r"\w+", line)) for line in lines if line]
+    documented: list[list[str]] = []
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    picture = text[text.index("Rooms in `src/keyframer/`") : text.index("Two more walls")]
-    for mark, room in re.findall(r"^    ([ ┌│└]) (\w+)  ", picture, re.M):
-        if mark in " ┌":
-            drawn.append([])
-        drawn[-1].append(room)
-    assert [sorted(level) for level in drawn] == rooms
+    listing = text[text.index("Layers in `src/keyframer/`") : text.index("Two more rules")]
+    for bracket, name in re.findall(r"^    ([ ┌│└]) (\w+)  ", listing, re.M):
+        if bracket in " ┌":
+            documented.append([])
+        documented[-1].append(name)
+    assert [sorted(layer) for layer in documented] == layers
     folders = {path.stem for path in (ROOT / "src" / "keyframer").iterdir() if not path.name.startswith("_")}
-    assert folders - {"py"} == {room for level in rooms for room in level}
+    assert folders - {"py"} == {name for layer in layers for name in layer}
 
 
-HOUSE = ROOT / "src" / "keyframer"
+PACKAGE = ROOT / "src" / "keyframer"
 FOLDERS = {type(known).__module__.rpartition(".")[2] for known in BUILT_IN}
 
 
@@ -89,12 +89,12 @@ def strings_of(tree: ast.Module) -> Iterator[ast.Constant]:
             yield node
 
 
-def test_no_room_knows_a_format_by_name() -> None:
+def test_no_code_outside_its_folder_names_a_format() -> None:
     """Everything about a format is in its folder. The registry and examples in help may name them."""
     pattern = words_of_formats()
     mentions = []
-    for path in sorted(HOUSE.rglob("*.py")):
-        inside = path.relative_to(HOUSE).parts
+    for path in sorted(PACKAGE.rglob("*.py")):
+        inside = path.relative_to(PACKAGE).parts
         if (inside[0] == "formats" and inside[1] in FOLDERS) or inside[:2] in ARCHIVES:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -122,19 +122,20 @@ def is_private_to(imported: str, importer: Path) -> bool:
     parts = imported.split(".")
     if parts[0] != "keyframer":
         return False
-    package = ["keyframer", *importer.relative_to(HOUSE).parts[:-1]]
+    package = ["keyframer", *importer.relative_to(PACKAGE).parts[:-1]]
     for depth, part in enumerate(parts[1:], 1):
         if part.startswith("_") and not part.startswith("__") and package[:depth] != parts[:depth]:
             return (
-                HOUSE.joinpath(*parts[1:depth], f"{part}.py").exists() or HOUSE.joinpath(*parts[1 : depth + 1]).is_dir()
+                PACKAGE.joinpath(*parts[1:depth], f"{part}.py").exists()
+                or PACKAGE.joinpath(*parts[1 : depth + 1]).is_dir()
             )
     return False
 
 
 def test_private_modules_are_imported_only_inside_their_package() -> None:
     intruders = [
-        f"{path.relative_to(HOUSE)}:{line}: {name}"
-        for path in sorted(HOUSE.rglob("*.py"))
+        f"{path.relative_to(PACKAGE)}:{line}: {name}"
+        for path in sorted(PACKAGE.rglob("*.py"))
         for line, name in imported_modules(path)
         if is_private_to(name, path)
     ]
@@ -142,17 +143,17 @@ def test_private_modules_are_imported_only_inside_their_package() -> None:
 
 
 def test_the_search_for_private_modules_finds_them() -> None:
-    assert is_private_to("keyframer.scene._arrays", HOUSE / "cli" / "info.py")
-    assert is_private_to("keyframer.scene._arrays.checked", HOUSE / "cli" / "info.py")
-    assert not is_private_to("keyframer.scene._arrays", HOUSE / "scene" / "mesh.py")
+    assert is_private_to("keyframer.scene._arrays", PACKAGE / "cli" / "info.py")
+    assert is_private_to("keyframer.scene._arrays.checked", PACKAGE / "cli" / "info.py")
+    assert not is_private_to("keyframer.scene._arrays", PACKAGE / "scene" / "mesh.py")
 
 
 def test_formats_do_not_see_each_other() -> None:
-    """Nor does what they share see any of them (`test_no_room_knows_a_format_by_name`): so no path leads across."""
+    """Shared code imports none of them either (`test_no_code_outside_its_folder_names_a_format`)."""
     intruders = [
-        f"{path.relative_to(HOUSE)}:{line}: {name}"
+        f"{path.relative_to(PACKAGE)}:{line}: {name}"
         for folder in sorted(FOLDERS)
-        for path in sorted((HOUSE / "formats" / folder).rglob("*.py"))
+        for path in sorted((PACKAGE / "formats" / folder).rglob("*.py"))
         for line, name in imported_modules(path)
         if (match := INSIDE.match(name)) and match[1] != folder
     ]
@@ -161,17 +162,17 @@ def test_formats_do_not_see_each_other() -> None:
 
 SHARED_NAMES = {
     *("check", "convert", "identify", "info", "thumbnail"),  # a command, and what batch does with one file
-    *("cameras_lights", "materials", "nodes", "options", "rig", "scene"),  # a room's part of the same thing
+    *("cameras_lights", "materials", "nodes", "options", "rig", "scene"),  # the same thing in another layer
     *("writing", "rules"),  # in the folders of formats
 }
 
 
-def test_modules_of_different_rooms_have_different_names() -> None:
-    rooms: dict[str, set[str]] = {}
-    for path in HOUSE.rglob("*.py"):
+def test_modules_of_different_layers_have_different_names() -> None:
+    layers: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
         if path.stem != "__init__":
-            rooms.setdefault(path.stem, set()).add(path.relative_to(HOUSE).parts[0])
-    shared = {name for name, where in rooms.items() if len(where) > 1}
+            layers.setdefault(path.stem, set()).add(path.relative_to(PACKAGE).parts[0])
+    shared = {name for name, where in layers.items() if len(where) > 1}
     assert shared <= SHARED_NAMES, sorted(shared - SHARED_NAMES)
 
 
@@ -193,13 +194,13 @@ def _loaded_by(arguments: list[list[str]]) -> set[str]:
 
 
 def _module_name(path: Path) -> str:
-    return ".".join(("keyframer", *path.relative_to(HOUSE).with_suffix("").parts)).removesuffix(".__init__")
+    return ".".join(("keyframer", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
 
 
 def test_typing_is_avoided_only_where_identify_starts() -> None:
     avoiding = {
         _module_name(path)
-        for path in HOUSE.rglob("*.py")
+        for path in PACKAGE.rglob("*.py")
         if re.search(r"^TYPE_CHECKING = False", path.read_text(encoding="utf-8"), re.M)
     }
     assert "keyframer.formats.contract" in avoiding
@@ -229,7 +230,7 @@ def test_imports_stand_at_the_top_unless_identify_or_the_batch_driver_would_pay(
     """Both start without numpy. Everything else is loaded by its command."""
     lean = _loaded_by(IDENTIFY) | _loaded_by([["batch", "check", "examples/windmill.3ds", "-o", str(tmp_path)]])
     lean |= RARELY_USED
-    lazy = {_module_name(path): _lazily_imported(path) for path in HOUSE.rglob("*.py")}
+    lazy = {_module_name(path): _lazily_imported(path) for path in PACKAGE.rglob("*.py")}
     assert "keyframer.files" in lazy["keyframer.cli.inputs"]
     assert {name: imports for name, imports in lazy.items() if imports and name not in lean} == {}
 
@@ -245,10 +246,10 @@ INSIDE_A_PACKAGE = {
 def test_imports_inside_functions_cross_the_border_of_a_package() -> None:
     """The `__init__` of a package is its border. Standard modules are loaded late where `identify` can do without."""
     inside = {}
-    for path in HOUSE.rglob("*.py"):
+    for path in PACKAGE.rglob("*.py"):
         package = _module_name(path).rpartition(".")[0]
         names = {name for name in _lazily_imported(path) if name in (package, f"{package}.{name.rpartition('.')[2]}")}
-        if path.name != "__init__.py" and package != "keyframer" and names:  # there every module is a room
+        if path.name != "__init__.py" and package != "keyframer" and names:  # there every module is a layer
             inside[_module_name(path)] = names
     assert inside == INSIDE_A_PACKAGE
 
@@ -256,7 +257,7 @@ def test_imports_inside_functions_cross_the_border_of_a_package() -> None:
 def test_imports_inside_functions_are_few() -> None:
     """Half of them are the parts of the formats, which their classes load on first use."""
     count = 0
-    for path in HOUSE.rglob("*.py"):
+    for path in PACKAGE.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
         lines = {
@@ -284,7 +285,7 @@ OTHER_PACKAGES = {"DracoPy", "fsspec.core", "distributed"}
 
 def test_parts_of_formats_exporters_and_importers_are_not_found_by_strings() -> None:
     finders = set()
-    for path in HOUSE.rglob("*.py"):
+    for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in (
                 "import_module",
@@ -299,13 +300,13 @@ def test_parts_of_formats_exporters_and_importers_are_not_found_by_strings() -> 
 def test_types_of_arrays_are_declared_once() -> None:
     shared = {
         ast.unparse(node.value)
-        for node in ast.parse((HOUSE / "arrays.py").read_text(encoding="utf-8")).body
+        for node in ast.parse((PACKAGE / "arrays.py").read_text(encoding="utf-8")).body
         if isinstance(node, ast.Assign)
     }
     assert "npt.NDArray[np.float64]" in shared
     again = [
-        f"{path.relative_to(HOUSE)}:{node.lineno}"
-        for path in sorted(HOUSE.rglob("*.py"))
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in sorted(PACKAGE.rglob("*.py"))
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.Assign) and ast.unparse(node.value) in shared and path.name != "arrays.py"
     ]
@@ -317,7 +318,7 @@ def test_nothing_is_imported_late_that_every_start_loads() -> None:
     loaded = _loaded_by([["identify", "examples/windmill.3ds"]])
     late = {
         f"{_module_name(path)} imports {name}"
-        for path in HOUSE.rglob("*.py")
+        for path in PACKAGE.rglob("*.py")
         for name in _lazily_imported(path) & loaded
         if not (path.name == "__init__.py" and path.parent.name in FOLDERS)
     }
@@ -330,7 +331,7 @@ def test_nothing_is_imported_late_that_every_start_loads() -> None:
 
 def test_gltf_has_about_25_modules() -> None:
     """Without the files that make the packages. Each has one topic; before, some sixty had 20 lines."""
-    modules = [path for path in (HOUSE / "exchange" / "gltf").rglob("*.py") if path.name != "__init__.py"]
+    modules = [path for path in (PACKAGE / "exchange" / "gltf").rglob("*.py") if path.name != "__init__.py"]
     assert len(modules) <= 25, sorted(path.name for path in modules)
 
 
