@@ -156,7 +156,7 @@ LINK_SKELETON_MISMATCH = issue_type("LINK_SKELETON_MISMATCH", _E, "the skeletons
 DATA_QUATERNION_INVALID = issue_type(
     "DATA_QUATERNION_INVALID", _E, "x² + y² + z² is greater than 1 or not finite in frame {frame}: w is undefined"
 )
-DATA_RATE_INVALID = issue_type("DATA_RATE_INVALID", _E, "invalid rate: {rate} frames per second")
+DATA_RATE_INVALID = issue_type("DATA_RATE_INVALID", _E, "invalid frame rate: {rate}")
 
 SEM_RPH_WIDTH = issue_type(
     "SEM_RPH_WIDTH",

@@ -100,9 +100,9 @@ class Budget:
     def left(self, kind: str) -> int:
         return max(self.room(kind) - self.spent.get(kind, 0), 0)
 
-    def allows(self, kind: str, count: int) -> bool:
-        """Count ``count`` more and return whether the total is within the budget. Refused counts stay counted, so that
-        smaller ones are refused too."""
+    def charge(self, kind: str, count: int) -> bool:
+        """Count ``count`` and return whether the total is still within the budget. It is counted in any case, so that
+        smaller requests after a refused one are refused too."""
         self.spent[kind] = self.spent.get(kind, 0) + count
         return self.spent[kind] <= self.room(kind)
 
@@ -146,10 +146,10 @@ def spend(kind: str, count: int, path: str = "/") -> None:
         open_.spend(kind, count, path)
 
 
-def allows(kind: str, count: int) -> bool:
-    """Call `Budget.allows` on the open budget; returns True without one."""
+def charge(kind: str, count: int) -> bool:
+    """Call `Budget.charge` on the open budget; returns True without one."""
     open_ = _OPEN.get()
-    return open_ is None or open_.allows(kind, count)
+    return open_ is None or open_.charge(kind, count)
 
 
 def expect(kind: str, count: int) -> None:

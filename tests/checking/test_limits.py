@@ -92,9 +92,9 @@ def test_a_budget_grows_in_proportion_to_what_was_read() -> None:
     assert budget.room("keys") == 100
     budget.feed(FULL_SIZE)
     assert budget.room("keys") == 200
-    assert budget.allows("keys", 200)
+    assert budget.charge("keys", 200)
     assert budget.left("keys") == 0
-    assert not budget.allows("keys", 1)
+    assert not budget.charge("keys", 1)
     with pytest.raises(keyframer.FormatError, match=r"LIMIT_KEYS at 0x0 in /x: 202 keys would be created, .* is 200"):
         budget.spend("keys", 1, "/x")
 

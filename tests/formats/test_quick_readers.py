@@ -36,8 +36,8 @@ def plain(value: Any) -> object:
         return type(value), np.asarray(value).tobytes()
     if isinstance(value, tuple):
         return tuple(map(plain, value))
-    if hasattr(value, "rows") and hasattr(value, "shaped"):
-        return plain(value.rows), plain(value.shaped)
+    if hasattr(value, "rows") and hasattr(value, "has_tcb"):
+        return plain(value.rows), plain(value.has_tcb)
     return value
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from keyframer.curves import Interpolation, Track
-from keyframer.formats._scene_differences import Comparison, by_kind
+from keyframer.formats._scene_differences import Comparison, tracks_by_node_and_kind
 from keyframer.scene import Channel, Clip, Material, Node, Scene, TextureMap
 
 
@@ -60,9 +60,9 @@ def test_paths_of_what_differs(name: str) -> None:
 
 def test_two_tracks_of_a_kind_cannot_be_told_apart() -> None:
     clip = scene().clips[0]
-    assert list(by_kind(clip) or {}) == [(0, "position"), (1, "position")]
+    assert list(tracks_by_node_and_kind(clip) or {}) == [(0, "position"), (1, "position")]
     clip.channels.append(Channel(1, position(5)))
-    assert by_kind(clip) is None
+    assert tracks_by_node_and_kind(clip) is None
 
 
 @pytest.mark.parametrize(("relative", "same"), [(0.0, False), (1e-6, False), (1e-5, True)])

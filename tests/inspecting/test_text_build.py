@@ -64,7 +64,12 @@ def refused(text: str | bytes) -> TextError:
         ("[0.0, 0.0, 58.0]", "[0.0, 1" + "0" * 400 + ", 58.0]", "/fields/points[16][1]", "does not fit"),
         ('"tension": 0.5, ', "", "/fields/keys[1]", "missing 'tension'"),
         ('"frame": 25, ', "", "/fields/keys[1]", "missing 'frame'"),
-        ('"frame": 25, ', '"frame": 25, "bias": 0, ', "/fields/keys[1]", "without its flag bit: 'bias'"),
+        (
+            '"frame": 25, ',
+            '"frame": 25, "bias": 0, ',
+            "/fields/keys[1]",
+            "'bias' is unknown, or its flag bit is not set",
+        ),
     ],
 )
 def test_wrong_values_are_located(old: str, new: str, path: str, words: str) -> None:

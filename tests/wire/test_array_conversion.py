@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keyframer.wire.array_conversion import convert_exactly
+from keyframer.wire.array_conversion import checked_cast
 
 U2, I4, F4 = np.dtype("<u2"), np.dtype("<i4"), np.dtype("<f4")
 
@@ -28,7 +28,7 @@ U2, I4, F4 = np.dtype("<u2"), np.dtype("<i4"), np.dtype("<f4")
 )
 def test_refused(given: list[object], dtype: np.dtype[np.generic], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        convert_exactly(np.array(given), dtype)
+        checked_cast(np.array(given), dtype)
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,15 @@ def test_refused(given: list[object], dtype: np.dtype[np.generic], words: str) -
     ],
 )
 def test_accepted(given: list[float], dtype: np.dtype[np.generic]) -> None:
-    made = convert_exactly(np.array(given), dtype)
+    made = checked_cast(np.array(given), dtype)
     assert made.dtype == dtype
     assert made.tolist() == np.array(given, np.float64).astype(dtype).tolist()
 
 
 def test_what_fits_is_not_copied() -> None:
     array = np.array([1, 2], U2)
-    assert convert_exactly(array, U2) is array
+    assert checked_cast(array, U2) is array
 
 
 def test_foreign_byte_order_is_turned() -> None:
-    assert convert_exactly(np.array([1, 2], ">u2"), U2).tobytes() == bytes.fromhex("01000200")
+    assert checked_cast(np.array([1, 2], ">u2"), U2).tobytes() == bytes.fromhex("01000200")

@@ -16,7 +16,7 @@ from keyframer.limits import Limits
 from keyframer.wire.cursor import Cursor, Place
 from tests.samples import unhex
 
-NODE = Place().inner("4d4d").inner("b000").inner("b002", 3)
+NODE = Place().child("4d4d").child("b000").child("b002", 3)
 
 
 def refusal(action: Callable[[], object]) -> FormatError:
@@ -27,9 +27,9 @@ def refusal(action: Callable[[], object]) -> FormatError:
 
 def test_places_become_paths() -> None:
     assert str(Place()) == "/"
-    assert str(Place().inner("4d4d")) == "/4d4d"
-    assert str(NODE.inner("b020")) == "/4d4d/b000/b002[3]/b020"
-    assert str(Place().inner("x", 0)) == "/x[0]"
+    assert str(Place().child("4d4d")) == "/4d4d"
+    assert str(NODE.child("b020")) == "/4d4d/b000/b002[3]/b020"
+    assert str(Place().child("x", 0)) == "/x[0]"
 
 
 def test_values_in_order() -> None:
@@ -45,7 +45,7 @@ def test_values_in_order() -> None:
     assert cursor.unpack(struct.Struct("<HI")) == (0xB010, 42)
     assert cursor.strz() == b"Box"
     assert cursor.array(np.dtype("<u2"), 3).tolist() == [1, 2, 3]
-    assert cursor.rest() == b"\xff\xfe"
+    assert cursor.take_rest() == b"\xff\xfe"
     assert cursor.left == 0
     assert cursor.take(0) == b""
 
@@ -109,19 +109,19 @@ def test_a_count_is_reported_where_it_stands() -> None:
 
 def test_windows_bound_what_is_inside() -> None:
     outer = Cursor(bytes(range(10)), 2)
-    inner = outer.window(4, Place().inner("a"))
+    inner = outer.window(4, Place().child("a"))
     assert (inner.pos, inner.end, outer.pos) == (2, 6, 6)
     assert inner.take(4) == bytes([2, 3, 4, 5])
     assert refusal(lambda: inner.take(1)).offset == 6
-    assert outer.rest() == bytes([6, 7, 8, 9])
-    assert refusal(lambda: outer.window(1, Place().inner("b"))).code == "STRUCT_TRUNCATED"
+    assert outer.take_rest() == bytes([6, 7, 8, 9])
+    assert refusal(lambda: outer.window(1, Place().child("b"))).code == "STRUCT_TRUNCATED"
 
 
 def test_depth_is_counted() -> None:
     cursor = Cursor(bytes(8), limits=Limits(depth=2))
-    one = cursor.window(8, Place().inner("a"))
-    two = one.window(8, one.place.inner("b"))
-    error = refusal(lambda: two.window(8, two.place.inner("c")))
+    one = cursor.window(8, Place().child("a"))
+    two = one.window(8, one.place.child("b"))
+    error = refusal(lambda: two.window(8, two.place.child("c")))
     assert (error.code, error.offset, error.path, error.details) == ("LIMIT_DEPTH", 0, "/a/b/c", {"limit": 2})
 
 

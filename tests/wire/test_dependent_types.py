@@ -8,8 +8,8 @@ import pytest
 
 from keyframer.errors import FormatError
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.dependent_types import choice, count_array, linked_keys
-from keyframer.wire.field_types import i32, linked, u8
+from keyframer.wire.dependent_types import array_of_counts, choice, linked_keys
+from keyframer.wire.field_types import i32, linked_array, u8
 from keyframer.wire.key_table import KeyLayout, Keys
 from keyframer.wire.record import Record, dump_fields, read_fields, record, restore_fields, write_fields
 from keyframer.wire.sink import Sink
@@ -25,9 +25,9 @@ class Bag(Record):
 
     count: int = i32("how many")
     kind: int = choice("B", {0: "plain", 1: "flagged"}, "what follows")
-    shares: npt.NDArray[np.int32] = count_array("<i4", "count", 2, "entries of each")
-    parts: npt.NDArray[np.int16] = linked("<i2", lambda bag: int(bag.shares.sum()), "all entries")
-    extra: npt.NDArray[np.uint8] = linked("u1", "count", "only if flagged", when=lambda bag: bag.kind == 1)
+    shares: npt.NDArray[np.int32] = array_of_counts("<i4", "count", 2, "entries of each")
+    parts: npt.NDArray[np.int16] = linked_array("<i2", lambda bag: int(bag.shares.sum()), "all entries")
+    extra: npt.NDArray[np.uint8] = linked_array("u1", "count", "only if flagged", when=lambda bag: bag.kind == 1)
 
 
 @record

@@ -228,7 +228,7 @@ def test_a_cut_table_names_the_row(flags: list[int], there: int, wanted: int, le
     rows = make_rows(flags, layout)
     before = pack_rows(rows[:3], layout)
     data = before + pack_rows(rows[3:], layout)[:there]
-    place = Place().inner("4d4d").inner("b000").inner("b002", 3).inner("b020")
+    place = Place().child("4d4d").child("b000").child("b002", 3).child("b020")
     with pytest.raises(FormatError) as caught:
         read(data, layout, 4, place)
     error = caught.value

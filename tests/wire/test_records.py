@@ -46,10 +46,10 @@ class Thing(Record):
     label: bytes = wire.chars(4, "four bytes")
     count: int = wire.u16("how many pairs")
     extra: float = wire.f32("only where small is 1", when=lambda thing: thing.small == 1)
-    pairs: Any = wire.linked(("<u2", (2,)), "count", "pairs")
+    pairs: Any = wire.linked_array(("<u2", (2,)), "count", "pairs")
     points: Any = wire.counted_array(("<f4", (3,)), "H", "points")
     keys: Keys = wire.keys(KeyLayout(1), "keys")
-    rest: Any = wire.filling("<u2", "up to the end")
+    rest: Any = wire.array_to_end("<u2", "up to the end")
 
 
 THING = unhex("""
@@ -227,8 +227,8 @@ def test_a_count_is_what_its_array_holds() -> None:
 @record
 class Twins(Record):
     count: int = wire.u16("how many of each")
-    left: Any = wire.linked("<u2", "count", "left")
-    right: Any = wire.linked("<u2", "count", "right")
+    left: Any = wire.linked_array("<u2", "count", "left")
+    right: Any = wire.linked_array("<u2", "count", "right")
 
 
 def test_one_count_for_two_arrays() -> None:
@@ -262,7 +262,7 @@ def test_lists_are_as_good_as_arrays() -> None:
         ({"keys": [{"frame": 1, "flags": 2, "value": 1}]}, "keys: key 0: missing 'continuity'"),
         (
             {"keys": [{"frame": 1, "flags": 0, "value": 1, "tension": 0}]},
-            "keys: key 0: unknown or without its flag bit: 'tension'",
+            "keys: key 0: 'tension' is unknown, or its flag bit is not set",
         ),
         ({"keys": [{"frame": 1, "flags": 65536, "value": 1}]}, "keys: key 0: flags: 65536 is outside"),
         ({"keys": 1}, "keys: expected a list of keys"),

@@ -45,7 +45,7 @@ SURE = 0.9
 
 
 class Detection(Match):
-    """Result of detection: the format (None if no reader matches), a score from 0 to 1, and the reason."""
+    """Result of detection: the format (None if no format matches), a score from 0 to 1, and the reason."""
 
     __slots__ = ("format",)
 
@@ -77,13 +77,13 @@ def format_by_name(name: str) -> Format:
     raise ValueError(f"unknown format {name!r} (known: {', '.join(known.name for known in FORMATS)})")
 
 
-_ANY = Format()
-"""properties of a file of unknown format"""
+_UNKNOWN_FORMAT = Format()
+"""default properties, for files of unknown format"""
 
 
 def properties_of(name: str | None) -> Format:
     """Return the format with this id, for its properties; a format with default properties if the id is unknown."""
-    return next((known for known in FORMATS if known.name == name), _ANY)
+    return next((known for known in FORMATS if known.name == name), _UNKNOWN_FORMAT)
 
 
 def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection:
@@ -107,21 +107,22 @@ def detect(data: bytes, *, size: int | None = None, name: str = "") -> Detection
             if match.score >= SURE:  # formats without a signature take longer and need not be tried
                 break
     if not matches:
-        relatives = (call_plugin(known, known.describe_related_file, head, size) for known in FORMATS)
-        foreign = next(filter(None, relatives), None) or describe_foreign_file(head)
-        known = ", ".join(known.title for known in FORMATS)
-        return Detection(None, 0.0, f"this is {foreign}" if foreign else f"not a file of a known format ({known})")
+        related = (call_plugin(known, known.describe_related_file, head, size) for known in FORMATS)
+        description = next(filter(None, related), None) or describe_foreign_file(head)
+        titles = ", ".join(known.title for known in FORMATS)
+        reason = f"this is {description}" if description else f"not a file of a known format ({titles})"
+        return Detection(None, 0.0, reason)
     _, _, best, match = max(matches, key=lambda entry: entry[:2])
     return Detection(best, match.score, match.reason, match.version, match.dialect)
 
 
 def match_format(candidate: Format, head: bytes, size: int) -> Match | None:
-    """Return the match of a format for the head of a file; None if a format of another package raises an error."""
+    """Return the match of a format for the head of a file; None without one, or if a plugin raises an error."""
     return call_plugin(candidate, _sniff, candidate, head, size)
 
 
 def _sniff(candidate: Format, head: bytes, size: int) -> Match | None:
-    """Return the match of a format for the head of a file; raises ValueError if its score is not comparable."""
+    """Return the match of a format for the head of a file; raises ValueError if its score is not valid."""
     match = candidate.sniff(head, size)
     if match is not None and not (isinstance(match, Match) and 0 <= match.score <= 1):
         raise ValueError("detection must return a Match with a score from 0 to 1")

@@ -1,7 +1,7 @@
 """Match the parts of two scenes, and arrange a scene in the order of another.
 
-Parts match if their extras have the same location in the file; without a location their names decide, and their numbers
-if names changed. A node that changed its kind is a new one.
+Parts match if their extras have the same location in the file. Parts without a location match by name, or by number if
+names changed. A node that changed its kind counts as new.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
 
 Key = Callable[[int], object]
 
-CARRIED = {"mesh": "meshes", "camera": "cameras", "light": "lights", "skin": "skins"}
-"""fields of a node that refer to other parts, and the lists of the scene that have these"""
+NODE_LINKS = {"mesh": "meshes", "camera": "cameras", "light": "lights", "skin": "skins"}
+"""fields of a node that refer to other parts, and the lists of these parts in a scene"""
 
 
 @dataclass(eq=False)
@@ -30,14 +30,14 @@ class Matching:
     """the original scene"""
     nodes: dict[int, int]
     materials: dict[int, int]
-    instead: dict[int, int] = field(default_factory=dict)
-    """new nodes that replace a node of another kind, and the number of that node"""
-    plain: bool = False
-    """whether nothing was added, removed or renumbered"""
+    replacements: dict[int, int] = field(default_factory=dict)
+    """new nodes that replace a node of another kind, and the original number of that node"""
+    same_numbers: bool = False
+    """whether no part was added, removed or renumbered"""
 
     @cached_property
     def _originals(self) -> dict[str, dict[int, int]]:
-        return {"nodes": {**self.nodes, **self.instead}, "materials": self.materials}
+        return {"nodes": {**self.nodes, **self.replacements}, "materials": self.materials}
 
     @cached_property
     def _numbers(self) -> dict[str, dict[int, int]]:
@@ -55,31 +55,31 @@ class Matching:
     def new_nodes(self, after: Scene) -> list[int]:
         return [number for number in range(len(after.nodes)) if number not in self.nodes]
 
-    def gone_nodes(self) -> list[int]:
-        kept = set(self.nodes.values())
-        return [number for number in range(len(self.before.nodes)) if number not in kept]
+    def removed_nodes(self) -> list[int]:
+        remaining = set(self.nodes.values())
+        return [number for number in range(len(self.before.nodes)) if number not in remaining]
 
 
-def unchanged(scene: Scene) -> Matching:
-    """Match a scene with itself."""
+def identity_matching(scene: Scene) -> Matching:
+    """Return the matching of a scene with itself."""
     return Matching(scene, {i: i for i in range(len(scene.nodes))}, {i: i for i in range(len(scene.materials))})
 
 
 def match(before: Scene, after: Scene) -> Matching:
     """Match the parts of ``after`` with those of ``before``."""
     matching = Matching(before, _pairs(before.nodes, after.nodes), _pairs(before.materials, after.materials))
-    links: dict[str, tuple[dict[int, int], dict[int, int]]] = {name: ({}, {}) for name in CARRIED}
+    links: dict[str, tuple[dict[int, int], dict[int, int]]] = {name: ({}, {}) for name in NODE_LINKS}
     for new, old in list(matching.nodes.items()):
         if not _is_same_node(after.nodes[new], before.nodes[old], links):
-            matching.instead[new] = matching.nodes.pop(new)
+            matching.replacements[new] = matching.nodes.pop(new)
     lists = [("nodes", matching.nodes), ("materials", matching.materials)]
-    lists += [(CARRIED[name], forth) for name, (forth, _) in links.items()]
+    lists += [(NODE_LINKS[name], to_old) for name, (to_old, _) in links.items()]
     shapes = {mesh.name for mesh in before.meshes}
     shapes |= {name for node in before.nodes if node.morph is not None for name in node.morph.names}
-    matching.plain = (
+    matching.same_numbers = (
         all(
-            len(getattr(before, name)) == len(getattr(after, name)) and all(new == old for new, old in forth.items())
-            for name, forth in lists
+            len(getattr(before, name)) == len(getattr(after, name)) and all(new == old for new, old in to_old.items())
+            for name, to_old in lists
         )
         and (len(matching.nodes), len(matching.materials)) == (len(after.nodes), len(after.materials))
         and not (after.clips and not before.clips)
@@ -89,18 +89,21 @@ def match(before: Scene, after: Scene) -> Matching:
 
 
 def _is_same_node(new: Node, old: Node, links: dict[str, tuple[dict[int, int], dict[int, int]]]) -> bool:
-    """Return whether a node has the same kind as before, and shows the same mesh, camera or light."""
-    pairs = {name: (getattr(new, name), getattr(old, name)) for name in CARRIED}
+    """Return whether a node has the same kind as before and the same mesh, camera, light and skin.
+
+    ``links`` has the numbers of these parts in both directions (new to old, old to new), and is extended.
+    """
+    pairs = {name: (getattr(new, name), getattr(old, name)) for name in NODE_LINKS}
     if new.kind is not old.kind or any((a is None) != (b is None) for a, b in pairs.values()):
         return False
     for name, (a, b) in pairs.items():
-        forth, back = links[name]
-        if a is not None and (forth.get(a, b) != b or back.get(b, a) != a):
+        to_old, to_new = links[name]
+        if a is not None and (to_old.get(a, b) != b or to_new.get(b, a) != a):
             return False
     for name, (a, b) in pairs.items():
         if a is not None:
-            forth, back = links[name]
-            forth[a], back[b] = b, a
+            to_old, to_new = links[name]
+            to_old[a], to_new[b] = b, a
     return True
 
 
@@ -110,16 +113,16 @@ def pair_up(old_count: int, new_count: int, *rounds: tuple[Key, Key]) -> dict[in
     A round has two functions that return the keys of an old and of a new number; None matches nothing.
     """
     pairs: dict[int, int] = {}
-    left = dict.fromkeys(range(old_count))
+    unmatched = dict.fromkeys(range(old_count))
     for old_key, new_key in rounds:
         known: dict[object, list[int]] = {}
-        for old in left:
+        for old in unmatched:
             known.setdefault(old_key(old), []).append(old)
         for new in range(new_count):
             key = None if new in pairs else new_key(new)
             if key is not None and known.get(key):
                 pairs[new] = known[key].pop(0)
-                del left[pairs[new]]
+                del unmatched[pairs[new]]
     return pairs
 
 
@@ -154,19 +157,19 @@ def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], mate
         return scene
     node_numbers = {scene_number: number for number, scene_number in nodes.items()}
     material_numbers = {scene_number: number for number, scene_number in materials.items()}
-    parts: dict[str, Any] = {name: list(getattr(reference, name)) for name in CARRIED.values()}
+    parts: dict[str, Any] = {name: list(getattr(reference, name)) for name in NODE_LINKS.values()}
     arranged_nodes: list[Node] = []
-    for number, mine in enumerate(reference.nodes):
+    for number, reference_node in enumerate(reference.nodes):
         if number not in nodes:
-            arranged_nodes.append(mine)
+            arranged_nodes.append(reference_node)
             continue
         node = scene.nodes[nodes[number]]
         links: dict[str, Any] = {}
-        for name, kind in CARRIED.items():
-            ours, theirs = getattr(mine, name), getattr(node, name)
-            links[name] = ours if ours is not None and theirs is not None else theirs
-            if ours is not None and theirs is not None:
-                parts[kind][ours] = _renumbered(getattr(scene, kind)[theirs], node_numbers, material_numbers)
+        for name, kind in NODE_LINKS.items():
+            new, old = getattr(reference_node, name), getattr(node, name)
+            links[name] = new if new is not None and old is not None else old
+            if new is not None and old is not None:
+                parts[kind][new] = _renumbered(getattr(scene, kind)[old], node_numbers, material_numbers)
         parent, target = _link(node.parent, node_numbers), _link(node.target, node_numbers)
         arranged_nodes.append(replace(node, parent=parent, target=target, **links))
     arranged_materials = [
@@ -174,15 +177,15 @@ def reorder_parts(scene: Scene, reference: Scene, nodes: Mapping[int, int], mate
     ]
     clips = list(scene.clips)
     if clips:
-        new = [
+        added = [
             channel for channel in (reference.clips[0].channels if reference.clips else []) if channel.node not in nodes
         ]
-        kept = [
+        renumbered = [
             Channel(node_numbers[channel.node], channel.track)
             for channel in clips[0].channels
             if channel.node in node_numbers
         ]
-        clips[0] = replace(clips[0], channels=[*kept, *new])
+        clips[0] = replace(clips[0], channels=[*renumbered, *added])
     return replace(scene, nodes=arranged_nodes, materials=arranged_materials, clips=clips, **parts)
 
 
@@ -193,42 +196,42 @@ def _has_same_numbers(scene: Scene, reference: Scene, nodes: Mapping[int, int], 
         and len(materials) == len(scene.materials) == len(reference.materials)
         and all(number == other for pairs in (nodes, materials) for number, other in pairs.items())
         and all(
-            getattr(mine, name) == getattr(node, name)
-            for mine, node in zip(reference.nodes, scene.nodes, strict=True)
-            for name in CARRIED
+            getattr(reference_node, name) == getattr(node, name)
+            for reference_node, node in zip(reference.nodes, scene.nodes, strict=True)
+            for name in NODE_LINKS
         )
     )
 
 
-_NOWHERE = -1
+_MISSING = -1
 """number of a part that the other scene does not have"""
 
 
 def _link(number: int | None, node_numbers: Mapping[int, int]) -> int | None:
-    return None if number is None else node_numbers.get(number, _NOWHERE)
+    return None if number is None else node_numbers.get(number, _MISSING)
 
 
 def _renumbered(part: Any, node_numbers: Mapping[int, int], material_numbers: Mapping[int, int]) -> Any:
     if isinstance(part, Mesh) and part.face_materials is not None:
-        owners = np.asarray(part.face_materials)
-        table = np.array([material_numbers.get(number, _NOWHERE) for number in range(int(owners.max(initial=0)) + 1)])
-        return replace(part, face_materials=np.where(owners < 0, owners, table[np.maximum(owners, 0)]))
+        old = np.asarray(part.face_materials)
+        new = np.array([material_numbers.get(number, _MISSING) for number in range(int(old.max(initial=0)) + 1)])
+        return replace(part, face_materials=np.where(old < 0, old, new[np.maximum(old, 0)]))
     joints = getattr(part, "joints", None)
     return part if joints is None else replace(part, joints=[_link(joint, node_numbers) for joint in joints])
 
 
 def new_parts(after: Scene, matching: Matching) -> tuple[Scene, Clip]:
-    """Return new nodes and materials, with the meshes, cameras, lights and channels of the nodes, for reports."""
-    chosen = set(matching.new_nodes(after))
+    """Return the new nodes and materials as a scene, with all parts of the nodes, and their channels, for reports."""
+    new = set(matching.new_nodes(after))
     additions = Scene(
         materials=[material for number, material in enumerate(after.materials) if number not in matching.materials]
     )
-    additions.nodes = [replace(node) for number, node in enumerate(after.nodes) if number in chosen]
-    for name, kind in CARRIED.items():
+    additions.nodes = [replace(node) for number, node in enumerate(after.nodes) if number in new]
+    for name, kind in NODE_LINKS.items():
         used = sorted({getattr(node, name) for node in additions.nodes} - {None})
         setattr(additions, kind, [getattr(after, kind)[number] for number in used])
         for node in additions.nodes:
             if getattr(node, name) is not None:
                 setattr(node, name, used.index(getattr(node, name)))
     channels = after.clips[0].channels if after.clips else []
-    return additions, Clip(channels=[channel for channel in channels if channel.node in chosen])
+    return additions, Clip(channels=[channel for channel in channels if channel.node in new])

@@ -10,8 +10,8 @@ from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, Track, compile_track
 from keyframer.curves.key_reduction import subframes
 from keyframer.errors import FormatError
-from keyframer.formats._matching import CARRIED
-from keyframer.formats._scene_differences import Comparison, Path, by_kind
+from keyframer.formats._matching import NODE_LINKS
+from keyframer.formats._scene_differences import Comparison, Path, tracks_by_node_and_kind
 from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_writing import DEFAULT_MAX_ERROR, CannotMerge, Tolerance
 from keyframer.posing import Rig
@@ -22,15 +22,15 @@ _NEAR = Comparison(1e-5)
 """tolerance for float32 numbers after a matrix and its inverse"""
 _SAMPLED_TIMES = 97
 """number of times at which tracks are compared, in addition to those near keys"""
-_PLACED = 1e-3
-"""tolerance for new nodes, as a fraction of the scene's size, and of 1 for their axes"""
+_PLACEMENT_ERROR = 1e-3
+"""tolerance for the placement of nodes, as a fraction of the scene's size, and of 1 for their axes"""
 
 
 def misread_fields(goal: Scene, reread: Scene, new: Collection[int]) -> list[Path]:
-    """Return the fields that read back differently; ``new`` nodes are compared by world transform."""
+    """Return the fields that read back differently, without those of ``new`` nodes (see `displaced`)."""
     exempt: set[Path] = {("nodes", number) for number in new}
     exempt |= {("clips", 0, "channels", number) for number in new}
-    for name, kind in CARRIED.items():
+    for name, kind in NODE_LINKS.items():
         exempt |= {(kind, getattr(goal.nodes[number], name)) for number in new}
     return [
         path
@@ -40,7 +40,7 @@ def misread_fields(goal: Scene, reread: Scene, new: Collection[int]) -> list[Pat
 
 
 def _is_equivalent(goal: Scene, reread: Scene, path: Path) -> bool:
-    """Return whether the two values of a field mean the same, although they differ."""
+    """Return whether two different values of a field mean the same."""
     match path:
         case ("meshes", int(number), "edges" | "face_materials" as name):
             default = 7 if name == "edges" else -1  # all edges, no material
@@ -57,7 +57,7 @@ def _is_equivalent(goal: Scene, reread: Scene, path: Path) -> bool:
 
 
 def _track(scene: Scene, number: int, kind: str) -> Track | None:
-    return (by_kind(scene.clips[0]) or {}).get((number, kind)) if scene.clips else None
+    return (tracks_by_node_and_kind(scene.clips[0]) or {}).get((number, kind)) if scene.clips else None
 
 
 def _same_motion(goal: Scene, reread: Scene, number: int, kind: str) -> bool:
@@ -75,8 +75,8 @@ def _same_motion(goal: Scene, reread: Scene, number: int, kind: str) -> bool:
     if intended.interpolation is Interpolation.STEP:
         times = np.setdiff1d(times, key_times)  # at a jump either value is accepted
     allowed, distance, _ = Tolerance.of(goal, DEFAULT_MAX_ERROR).for_track(intended)
-    mine, theirs = (compile_track(track)(times).reshape(len(times), -1) for track in (intended, actual))
-    return mine.shape == theirs.shape and bool((distance(mine, theirs) <= allowed).all())
+    expected, values = (compile_track(track)(times).reshape(len(times), -1) for track in (intended, actual))
+    return expected.shape == values.shape and bool((distance(expected, values) <= allowed).all())
 
 
 def _influences(skin: Skin) -> list[object]:
@@ -100,45 +100,49 @@ def _shapes_by_key(scene: Scene, number: int) -> list[object] | None:
     return [track.times, track.wrap, shapes, *(zeros if column is None else column for column in columns)]
 
 
-_AT_REST = {"position": "position", "rotation": "rotation_xyzw", "scale": "scale", "visible": "hidden"}
+_REST_FIELDS = {"position": "position", "rotation": "rotation_xyzw", "scale": "scale", "visible": "hidden"}
 """fields of a node that tracks override, by the kind of track"""
 
 
 def is_overridden(scene: Scene, path: Path) -> bool:
-    """Return whether other parts override a field: keys the rest transform, a node's name that of its mesh."""
+    """Return whether another part overrides a field.
+
+    A track overrides the rest transform of its node, the name of a node that of its mesh, camera, light and skin, and
+    the name of a camera or light that of its target.
+    """
     match path:
         case ("meshes" | "cameras" | "lights" | "skins", _, "name" | "axes"):
             return True
         case ("nodes", int(number), "name"):  # a target has the name of its camera or light
             return scene.nodes[number].kind is NodeKind.TARGET
         case ("nodes", int(number), str(name)):
-            return any(_track(scene, number, kind) is not None for kind, field in _AT_REST.items() if field == name)
+            return any(_track(scene, number, kind) is not None for kind, field in _REST_FIELDS.items() if field == name)
     return False
 
 
 def _repeats_rest_pose(after: Scene, reread: Scene, number: int, kind: str) -> bool:
     """Return whether a new track only repeats the rest transform, which some formats store as a track."""
-    track, name = _track(reread, number, kind), _AT_REST.get(kind)
+    track, name = _track(reread, number, kind), _REST_FIELDS.get(kind)
     is_new = track is not None and _track(after, number, kind) is None
     if name is None or kind == "visible" or track is None or not is_new or len(track.times) != 1:
         return False
     return _NEAR.same(*(np.asarray(getattr(scene.nodes[number], name)) for scene in (after, reread)))
 
 
-def displaced(wanted: Scene, read: Scene, places: Mapping[int, int]) -> set[int]:
+def displaced(intended: Scene, reread: Scene, places: Mapping[int, int]) -> set[int]:
     """Return the nodes with another world transform than intended at some time.
 
-    ``places`` maps numbers between the scenes.
+    ``places`` maps node numbers in ``intended`` to those in ``reread``.
     """
-    clip = wanted.clips[0] if wanted.clips else None
+    clip = intended.clips[0] if intended.clips else None
     times = np.linspace(*clip_span(clip), 5) if clip is not None else np.zeros(1)
     numbers = sorted(places)
-    mine = _world(wanted, times)[:, numbers]
-    actual = _world(read, times)[:, [places[number] for number in numbers]]
-    allowed = np.full((4, 4), _PLACED) * max(1.0, float(np.abs(mine[..., :3, :3]).max(initial=0.0)))
-    allowed[:3, 3] = _PLACED * max(scene_size(wanted), float(np.abs(mine[..., :3, 3]).max(initial=0.0)))
-    off = ~(np.abs(mine - actual) <= allowed).all(axis=(0, 2, 3)) & np.isfinite(mine).all(axis=(0, 2, 3))
-    return {numbers[place] for place in np.flatnonzero(off).tolist()}
+    expected = _world(intended, times)[:, numbers]
+    actual = _world(reread, times)[:, [places[number] for number in numbers]]
+    allowed = np.full((4, 4), _PLACEMENT_ERROR) * max(1.0, float(np.abs(expected[..., :3, :3]).max(initial=0.0)))
+    allowed[:3, 3] = _PLACEMENT_ERROR * max(scene_size(intended), float(np.abs(expected[..., :3, 3]).max(initial=0.0)))
+    wrong = ~(np.abs(expected - actual) <= allowed).all(axis=(0, 2, 3)) & np.isfinite(expected).all(axis=(0, 2, 3))
+    return {numbers[index] for index in np.flatnonzero(wrong).tolist()}
 
 
 def _world(scene: Scene, times: Floats) -> Floats:
@@ -147,7 +151,10 @@ def _world(scene: Scene, times: Floats) -> Floats:
 
 
 def read_again(merged: Document, options: Mapping[str, object]) -> tuple[bytes, Document, Scene]:
-    """Return the bytes of a document and the scene that readers get from them; raises `CannotMerge` if that fails."""
+    """Return the bytes of a document, and the document and scene that are read from them.
+
+    Raises `CannotMerge` if they cannot be read, or not safely.
+    """
     format = merged.format
     try:
         data = format.encode(merged)

@@ -1,4 +1,4 @@
-"""Report nodes that were added to an original or removed from it, and data that a rewritten file lost."""
+"""Report nodes and materials that were added to an original or removed from it, and data that a new file lost."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ def report_parts(
     after: Scene,
     matching: Matching,
     places: Mapping[int, int],
-    left: Collection[str] = (),
+    remaining_names: Collection[str] = (),
 ) -> None:
     """Report nodes or materials that were removed from an original and added to it.
 
-    ``places`` has the parts in the new document, ``left`` the names of removed ones that it still has.
+    ``places`` maps numbers in ``after`` to those in the new document. ``remaining_names`` are names of removed parts
+    that the new document still has.
     """
-    pairs, instead = (matching.nodes, matching.instead) if kind == "nodes" else (matching.materials, {})
+    pairs, replacements = (matching.nodes, matching.replacements) if kind == "nodes" else (matching.materials, {})
     before = getattr(matching.before, kind)
     reported = {loss.path for loss in report}
-    for number in sorted(set(range(len(before))) - {*pairs.values(), *instead.values()}):
+    for number in sorted(set(range(len(before))) - {*pairs.values(), *replacements.values()}):
         path = plain_path(kind, before[number].name)
-        if before[number].name in left:
+        if before[number].name in remaining_names:
             report.add(Outcome.DROPPED, path, "not removed: a mesh still uses it")
         else:
             report.add(Outcome.EXACT, path, "removed from the original")
@@ -43,13 +44,13 @@ def report_parts(
         if number in pairs and number not in places:
             report.add(Outcome.DROPPED, path, "no mesh uses it")
         elif number not in pairs and number in places:
-            report.add(Outcome.EXACT, path, f"{'replaced in' if number in instead else 'added to'} the original")
+            report.add(Outcome.EXACT, path, f"{'replaced in' if number in replacements else 'added to'} the original")
         elif number not in pairs and kind == "nodes" and path not in reported:
             report.add(Outcome.DROPPED, path, f"{part.kind.value} nodes cannot be stored in this format")
 
 
 def report_rewrite(original: Document, written: Written, reason: str, replaced: tuple[type[Record], ...] = ()) -> None:
-    """Report that the whole document was rewritten, and which data of the original is lost.
+    """Report that a new document was written, and which data of the original is lost.
 
     ``replaced`` are types of records that the writer replaces by equivalent ones.
     """
@@ -59,17 +60,17 @@ def report_rewrite(original: Document, written: Written, reason: str, replaced: 
     for path, size in unknown[:_MOST]:
         report.add(Outcome.DROPPED, path, f"dropped {counted(size, 'unknown byte')} of the original")
     if len(unknown) > _MOST:
-        rest = unknown[_MOST:]
-        total = counted(sum(size for _, size in rest), "more unknown byte")
-        message = f"dropped {total} in {counted(len(rest), 'place')}"
+        unlisted = unknown[_MOST:]
+        total = counted(sum(size for _, size in unlisted), "more unknown byte")
+        message = f"dropped {total} in {counted(len(unlisted), 'place')}"
         report.add(Outcome.DROPPED, "/", message)
-    kept = {type(record) for record in written.document.find(Record)}
-    gone: Counter[str] = Counter()
+    written_types = {type(record) for record in written.document.find(Record)}
+    lost: Counter[str] = Counter()
     for record in original.find(Record):
-        if type(record) not in kept and not isinstance(record, Raw) and not isinstance(record, replaced):
-            gone[type(record).__name__] += 1
-    if gone:
-        message = ", ".join(f"{count} {name}" for name, count in sorted(gone.items()))
+        if type(record) not in written_types and not isinstance(record, Raw) and not isinstance(record, replaced):
+            lost[type(record).__name__] += 1
+    if lost:
+        message = ", ".join(f"{count} {name}" for name, count in sorted(lost.items()))
         report.add(Outcome.DROPPED, "/", f"records of the original that the new file does not have: {message}")
 
 

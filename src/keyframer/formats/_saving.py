@@ -1,8 +1,8 @@
 """Write a scene to a document: merge it into the original, if any, or make a new document.
 
 A merged document is checked: its bytes are read again and must give the same scene. A field that reads back differently
-is dropped and reported, if a new file would not store it either. Otherwise the whole document is rewritten, and the
-report gives the reason and the lost data of the original.
+is reported as dropped if a new file would not store it either. Otherwise a new document is written, and the report
+gives the reason and the data of the original that is lost.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import numpy as np
 
 from keyframer.fields import dataclass
 from keyframer.formats._matching import (
-    CARRIED,
+    NODE_LINKS,
     Matching,
     file_location,
+    identity_matching,
     match,
     new_parts,
     pair_up,
     reorder_parts,
-    unchanged,
 )
 from keyframer.formats._merge_check import displaced, is_overridden, misread_fields, read_again
 from keyframer.formats._rewrite_report import report_parts, report_rewrite
-from keyframer.formats._scene_differences import Comparison, Path, by_kind, shown
+from keyframer.formats._scene_differences import Comparison, Path, path_text, tracks_by_node_and_kind
 from keyframer.formats.bridge import Merger, Original
 from keyframer.formats.contract import Format, make_options
 from keyframer.formats.document import Document
@@ -45,27 +45,27 @@ from keyframer.text import counted
 from keyframer.wire.record import Raw, Record
 
 _EXACT = Comparison()
-_TURNED = Comparison(1e-12)
+_AFTER_AXIS_CHANGES = Comparison(1e-12)
 """tolerance for float64 numbers after two changes of axes"""
-_FREE_OPTIONS = {"max_error", "companion"}
+_LAYOUT_INDEPENDENT_OPTIONS = {"max_error", "companion"}
 """options that do not affect the layout of the file"""
-_NO_PLACE = "the format cannot store it, or other parts of the scene override it"
+_NOT_STORED = "the format cannot store it, or other parts of the scene override it"
 
 
 def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Written:
     """Write a scene as a document of a format, merged into its original if there is one."""
     writer = format.scene_writer()
     chosen = make_options(format.name, writer.options, options)
-    scene, dangling = without_invalid_links(scene)
+    scene, removed_links = without_invalid_links(scene)
     with np.errstate(all="ignore"), measured_once():
         with GcPaused():
             merged = _merged(format, scene, options)
         if isinstance(merged, Written):
             written = merged
         else:
-            spend("nodes", len(scene.nodes), "/nodes")  # half a millisecond each: ``{}`` in glTF is a node of 3 bytes
+            spend("nodes", len(scene.nodes), "/nodes")  # a node takes half a millisecond; in glTF it may have 3 bytes
             written = writer.from_scene(scene, chosen)
-    for path, reason in dangling:
+    for path, reason in removed_links:
         written.report.add(Outcome.DROPPED, path, reason)
     if isinstance(merged, str) and scene.origin is not None:
         merger = format.merger()
@@ -75,7 +75,7 @@ def write_scene(format: Format, scene: Scene, options: dict[str, object]) -> Wri
 
 
 def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written | str | None:
-    """Merge the edits into the original, or return why that fails; None without an original of this format."""
+    """Return the original with the edits, or the reason why that fails; None without an original of this format."""
     origin = scene.origin
     if origin is None or origin.document.format.name != format.name:
         return None
@@ -85,32 +85,34 @@ def _merged(format: Format, scene: Scene, options: dict[str, object]) -> Written
     merger = format.merger()
     if merger is None:
         return "documents of this format cannot be edited"
-    requested = {name: value for name, value in options.items() if name not in _FREE_OPTIONS}
+    requested = {name: value for name, value in options.items() if name not in _LAYOUT_INDEPENDENT_OPTIONS}
     if not merger.keeps_layout(original, requested, origin.options):
         return "a different layout was requested"
-    given = dict(origin.options)
-    chosen = make_options(format.name, format.scene_reader().options, given)
+    reader_options = dict(origin.options)
+    chosen = make_options(format.name, format.scene_reader().options, reader_options)
     with budgeted(original.limits, original.size):
         before, links = merger.read(original, chosen)
     report = LossReport(format.name)
     metres = (scene.space.metres_per_unit if merger.stores_unit else None) or before.space.metres_per_unit
     after = in_space(scene, replace(before.space, metres_per_unit=metres))
-    comparison = _EXACT if after is scene else _TURNED
+    comparison = _EXACT if after is scene else _AFTER_AXIS_CHANGES
     try:
-        after = merger.normalise(_with_one_clip(after, before, report), before, report)
+        after = merger.normalise(_without_extra_clips(after, before, report), before, report)
         matching = match(before, after)
-        changed = comparison.scenes(before, after) if matching.plain else None
-        if matching.plain and not changed:
+        changed = comparison.scenes(before, after) if matching.same_numbers else None
+        if matching.same_numbers and not changed:
             report.add(Outcome.EXACT, "/", "no changes: the original was written unmodified")
-            return merger.choose_file(Written(original, report, merger.companion_files(original, given)), requested)
-        work = _Merging(format, merger, Original(original, before, chosen, matching, links), given, after, report)
+            companions = merger.companion_files(original, reader_options)
+            return merger.choose_file(Written(original, report, companions), requested)
+        context = Original(original, before, chosen, matching, links)
+        work = _Merging(format, merger, context, reader_options, after, report)
         return merger.choose_file(work.merged(comparison, changed), requested)
-    except (CannotMerge, ArithmeticError, ValueError) as why:  # scenes made by hand have rates and lenses of 0 and NaN
-        return str(why)
+    except (CannotMerge, ArithmeticError, ValueError) as error:  # for example a rate or lens of 0 or NaN
+        return str(error)
 
 
-def _with_one_clip(scene: Scene, before: Scene, report: LossReport) -> Scene:
-    """Return the scene without the clips that a format with one clip cannot store."""
+def _without_extra_clips(scene: Scene, before: Scene, report: LossReport) -> Scene:
+    """Return the scene with as many clips as the original has, but at least one; formats store only one."""
     most = max(len(before.clips), 1)
     for clip in scene.clips[most:]:
         report.add(Outcome.DROPPED, f"/clips/{clip.name}", "the format can store only one clip")
@@ -124,30 +126,35 @@ class _Merging:
     format: Format
     merger: Merger[Any]
     original: Original
-    given: dict[str, object]
-    """options of the reader by name"""
+    reader_options: dict[str, object]
     after: Scene
     report: LossReport
 
     def merged(self, comparison: Comparison, known: list[Path] | None) -> Written:
-        """Return the original with the edit; raises `CannotMerge` if it would not read as the scene."""
+        """Return the original with the edit; raises `CannotMerge` if readers would not get the edited scene.
+
+        ``known`` are the changed fields if parts have the same numbers in both scenes, else None.
+        """
         document, before, matching = self.original.document, self.original.scene, self.original.matching
-        if self.after.clips and by_kind(self.after.clips[0]) is None:
+        if self.after.clips and tracks_by_node_and_kind(self.after.clips[0]) is None:
             raise CannotMerge("a node has two tracks of one kind")
-        start = before if matching.plain else reorder_parts(before, self.after, matching.nodes, matching.materials)
-        given = self.after
-        after = self.after = self.merger.align(given, start, self.report)
-        changed = comparison.scenes(start, after) if known is None or after is not given else known
+        start = before
+        if not matching.same_numbers:
+            start = reorder_parts(before, self.after, matching.nodes, matching.materials)
+        edited = self.after
+        after = self.after = self.merger.align(edited, start, self.report)
+        changed = comparison.scenes(start, after) if known is None or after is not edited else known
         untouched = frozenset() if known is None else _untouched(after, before, changed, self.merger.stores_local)
-        base = self.merger.write(before, self.original._replace(matching=unchanged(before), untouched=untouched))
+        unedited = self.original._replace(matching=identity_matching(before), untouched=untouched)
+        base = self.merger.write(before, unedited)
         theirs = self.merger.write(after, self.original._replace(untouched=untouched))
         ours = self.merger.tree(document, before, self.original.links)
         renamed = Tree(theirs.document, _with_keys(theirs.parts, matching))
         tree = merge(ours, Tree(base.document, base.parts), renamed, self.merger.rules)
         merged_document, reading, places = self.merger.finish(tree, theirs, self.original)
-        options = {**self.given, **reading}
+        options = {**self.reader_options, **reading}
         data, read, reread = read_again(merged_document, options)
-        nodes, materials = places or self._places(Tree(merged_document, tree.parts), read, reread)
+        nodes, materials = places or self._reread_numbers(Tree(merged_document, tree.parts), read, reread)
         new = set(matching.new_nodes(after))
         missing = set(range(len(after.nodes))) - set(nodes)
         if missing - new:
@@ -155,9 +162,9 @@ class _Merging:
         read_scene = reorder_parts(reread, after, nodes, materials)
         misread = misread_fields(after, read_scene, new)
         wrong = [path for path in misread if not is_overridden(after, path)]
-        elsewhere = set() if matching.plain else displaced(after, reread, nodes)
-        if wrong or missing or elsewhere:
-            self._check_differences(wrong, missing, elsewhere, start, read_scene, theirs)
+        misplaced = set() if matching.same_numbers else displaced(after, reread, nodes)
+        if wrong or missing or misplaced:
+            self._check_differences(wrong, missing, misplaced, start, read_scene, theirs)
         self._report_unknown(merged_document, ours)
         dropped = [path for path in misread if path in changed or path in (("clips", 0, "start"), ("clips", 0, "end"))]
         self._report_new(materials, reread, theirs.report)
@@ -166,16 +173,16 @@ class _Merging:
         )
         return Written(merged_document, self.report, self.merger.companion_files(merged_document, options), data=data)
 
-    def _places(self, tree: Tree, read: Document, reread: Scene) -> tuple[Mapping[int, int], Mapping[int, int]]:
+    def _reread_numbers(self, tree: Tree, read: Document, reread: Scene) -> tuple[Mapping[int, int], Mapping[int, int]]:
         """Map numbers of nodes and materials in the intended scene to those in the scene that was read again."""
         matching = self.original.matching
         moved = _moved(tree.document, read)
         parts = _with_numbers(tree.parts, matching)
         nodes = _pairs("nodes", self.after.nodes, reread.nodes, moved, parts)
         materials = _pairs("materials", self.after.materials, reread.materials, moved, parts)
-        kept = {offset for record, offset in moved if record.offset is not None}
+        original_offsets = {offset for record, offset in moved if record.offset is not None}
         for number in set(range(len(reread.nodes))) - set(nodes.values()):
-            if _offset(reread.nodes[number]) in kept:
+            if _offset(reread.nodes[number]) in original_offsets:
                 raise CannotMerge(f"{reread.nodes[number].name!r} would not be removed")
         if len(materials) < len(reread.materials):
             raise CannotMerge("removed materials would remain")
@@ -185,14 +192,15 @@ class _Merging:
         self,
         misread: list[Path],
         missing: Collection[int],
-        elsewhere: Collection[int],
+        misplaced: Collection[int],
         start: Scene,
         read_scene: Scene,
         theirs: Written,
     ) -> None:
-        """Raise `CannotMerge` for differences after reading, unless a new file has the same loss.
+        """Raise `CannotMerge` if the merged file loses data that a new file would not lose.
 
-        Differences are ``misread`` fields, ``missing`` new nodes, and nodes that are ``elsewhere`` than intended.
+        ``misread`` fields read back differently, ``missing`` new nodes were not read, ``misplaced`` nodes have another
+        world transform than intended.
         """
         writer = self.format.scene_writer()
         try:
@@ -200,48 +208,48 @@ class _Merging:
         except NothingToWrite:
             return
         options = {**written.reading, **self.merger.companion_options(written)}
-        _, read, fresh = read_again(written.document, options)
-        fresh = in_time_unit_of(replace(in_space(fresh, start.space), space=fresh.space), start)
+        _, read, reread = read_again(written.document, options)
+        reread = in_time_unit_of(replace(in_space(reread, start.space), space=reread.space), start)
         moved = _moved(written.document, read)
-        nodes = _pairs("nodes", self.after.nodes, fresh.nodes, moved, written.parts)
-        materials = _pairs("materials", self.after.materials, fresh.materials, moved, written.parts)
-        new = reorder_parts(fresh, self.after, nodes, materials)
-        never = set(misread_fields(self.after, new, set()))  # fields that new files do not store either
+        nodes = _pairs("nodes", self.after.nodes, reread.nodes, moved, written.parts)
+        materials = _pairs("materials", self.after.materials, reread.materials, moved, written.parts)
+        new_scene = reorder_parts(reread, self.after, nodes, materials)
+        lost_anyway = set(misread_fields(self.after, new_scene, set()))  # fields that new files do not store either
         # fields that have neither the value in a new file nor that in the original
-        other = set(misread_fields(new, read_scene, set())) & set(misread_fields(start, read_scene, set()))
+        other = set(misread_fields(new_scene, read_scene, set())) & set(misread_fields(start, read_scene, set()))
         reported = {loss.path for loss in theirs.report if loss.outcome is Outcome.BAKED}
         for path in misread:
             if path[-1] == "name" and plain_path(str(path[0]), _part_name(self.after, path) or "") in reported:
                 continue  # the writer reported another name: this one is taken in the original
-            if path not in never or path in other:
-                raise CannotMerge(f"{shown(path)} would read back differently")
+            if path not in lost_anyway or path in other:
+                raise CannotMerge(f"{path_text(path)} would read back differently")
         for number in missing:
             if number in nodes:
                 raise CannotMerge(f"{self.after.nodes[number].name!r} would be lost")
-        for number in set(elsewhere) - (displaced(self.after, fresh, nodes) if elsewhere else set()):
+        for number in set(misplaced) - (displaced(self.after, reread, nodes) if misplaced else set()):
             raise CannotMerge(f"{self.after.nodes[number].name!r} would be misplaced")
 
     def _report_new(self, materials: Mapping[int, int], reread: Scene, report: LossReport) -> None:
         """Report data of new nodes and materials that the format cannot store, and added and removed materials.
 
-        ``materials`` are numbers in ``reread``, the scene read back from the merged file.
+        ``materials`` maps numbers in the edited scene to those in ``reread``, the scene read from the merged file.
         """
         new = new_parts(self.after, self.original.matching)
         if new[0].nodes or new[0].materials:
             report_dropped(*new, report, self.merger.capabilities(self.original.document).handled | {"segment"})
-        left = {material.name for place, material in enumerate(reread.materials) if place not in materials.values()}
-        report_parts(self.report, "materials", self.after, self.original.matching, materials, left)
+        remaining = {material.name for i, material in enumerate(reread.materials) if i not in materials.values()}
+        report_parts(self.report, "materials", self.after, self.original.matching, materials, remaining)
 
     def _report_unknown(self, document: Document, ours: Tree) -> None:
         """Report unknown records that were removed with their nodes."""
-        gone = set(self.original.matching.gone_nodes())
-        if not gone:
+        removed = set(self.original.matching.removed_nodes())
+        if not removed:
             return
-        left = {record.offset for record in document.find(Record)}
+        remaining = {record.offset for record in document.find(Record)}
         counts: Counter[int] = Counter()
         for record in ours.document.find(Record):
             part = ours.parts.get(id(record))
-            if isinstance(part, tuple) and part[0] == "nodes" and part[1] in gone and record.offset not in left:
+            if isinstance(part, tuple) and part[0] == "nodes" and part[1] in removed and record.offset not in remaining:
                 inside = Document(document.format, [record]).find(Record)
                 counts[part[1]] += sum(isinstance(record, Raw) for record in inside)
         for number, count in counts.items():
@@ -262,18 +270,18 @@ class _Merging:
         reported = {loss.path for loss in self.report}
         report_parts(self.report, "nodes", self.after, self.original.matching, places)
         for field in changed:
-            self.report.add(Outcome.EXACT, shown(field), "changed in the original")
+            self.report.add(Outcome.EXACT, path_text(field), "changed in the original")
         names = {path.split("/")[2] for path in reported if path.count("/") > 1}
         for field in dropped:
-            if _part_name(self.after, field) not in names and shown(field) not in reported:
-                self.report.add(Outcome.DROPPED, shown(field), _NO_PLACE)
+            if _part_name(self.after, field) not in names and path_text(field) not in reported:
+                self.report.add(Outcome.DROPPED, path_text(field), _NOT_STORED)
 
 
 def _untouched(after: Scene, before: Scene, changed: list[Path], stores_local: bool) -> frozenset[int]:
-    """Return nodes that an edit does not affect, of two scenes with the same nodes.
+    """Return the nodes that an edit does not affect, of two scenes with the same nodes.
 
-    They, their meshes, targets, joints and (unless ``stores_local``) ancestors did not change. Empty if the edit
-    affects more than single nodes.
+    A node is not affected if the node, its mesh, target, joints and (unless ``stores_local``) ancestors did not change.
+    The set is empty if the edit affects more than single nodes.
     """
     touched: set[int] = set()
     for path in changed:
@@ -281,7 +289,7 @@ def _untouched(after: Scene, before: Scene, changed: list[Path], stores_local: b
             case ("nodes", int(number), *_) | ("clips", 0, "channels", int(number), *_):
                 touched.add(number)
             case ("meshes" | "cameras" | "lights" | "skins" as kind, int(number), *_):
-                name = next(field for field, parts in CARRIED.items() if parts == kind)
+                name = next(field for field, parts in NODE_LINKS.items() if parts == kind)
                 touched |= {i for i, node in enumerate(after.nodes) if getattr(node, name) == number}
             case ("materials", int(), name, *_) if name != "name":
                 pass
@@ -296,15 +304,15 @@ def _untouched(after: Scene, before: Scene, changed: list[Path], stores_local: b
             for other in (None if stores_local else node.parent, node.target, *joints):
                 affected.setdefault(other, set()).add(number)
             affected.setdefault(number, set()).add(node.target)
-    fresh = set(touched)
-    while fresh:
-        fresh = {number for other in fresh for number in affected[other] if number is not None} - touched
-        touched |= fresh
+    added = set(touched)
+    while added:
+        added = {number for other in added for number in affected[other] if number is not None} - touched
+        touched |= added
     return frozenset(range(len(after.nodes))) - touched
 
 
 def _part_name(scene: Scene, field: Path) -> str | None:
-    """Return the name of a field's part in the reports of writers."""
+    """Return the name of the part that a field belongs to, as in the reports of writers; None if it has none."""
     if len(field) > 4 and field[2] == "channels":
         return scene.nodes[int(field[3])].name
     if len(field) > 1 and isinstance(field[1], int) and field[0] != "clips":
@@ -315,11 +323,11 @@ def _part_name(scene: Scene, field: Path) -> str | None:
 
 def _with_keys(parts: Any, matching: Matching) -> dict[int, object]:
     """Return the scene part of each record, with the key of the part (`Matching.key`) instead of its number."""
-    return {record: (kind, matching.key(number, kind), *rest) for record, (kind, number, *rest) in parts.items()}
+    return {record: (kind, matching.key(number, kind), *others) for record, (kind, number, *others) in parts.items()}
 
 
 def _with_numbers(parts: Any, matching: Matching) -> dict[int, tuple[str, int]]:
-    """Return the scene part of each record, with its number in the edited scene: the inverse of `_with_keys`."""
+    """Return the scene part of each record, with its number in the edited scene instead of its key."""
     return {record: (kind, matching.number(key, kind)) for record, (kind, key, *_) in parts.items()}
 
 
@@ -338,20 +346,20 @@ def _pairs(
 ) -> dict[int, int]:
     """Map numbers of parts in the intended scene to those in the scene that was read.
 
-    They are matched by the new offsets of their records, then by name, then by kind in order.
+    Parts are matched by the new offsets of their records, then by name, then by kind in order.
     """
-    places = {_offset(part): place for place, part in enumerate(reread)}
+    numbers = {_offset(part): number for number, part in enumerate(reread)}
     stored: dict[int, int] = {}
     for record, offset in moved:
         part: Any = parts.get(id(record))
-        if part and part[0] == kind and offset in places:
-            stored.setdefault(part[1], places[offset])
+        if part and part[0] == kind and offset in numbers:
+            stored.setdefault(part[1], numbers[offset])
     return pair_up(
         len(reread),
         len(after),
-        (lambda place: place, lambda number: stored.get(number)),
-        (lambda place: reread[place].name, lambda number: after[number].name),
-        (lambda place: _kind(reread[place]), lambda number: _kind(after[number])),
+        (lambda old: old, lambda new: stored.get(new)),
+        (lambda old: reread[old].name, lambda new: after[new].name),
+        (lambda old: _kind(reread[old]), lambda new: _kind(after[new])),
     )
 
 

@@ -1,8 +1,8 @@
 """Find the differences between two scenes, as paths of fields.
 
 A path is a tuple: ``("nodes", 3, "position")``, ``("materials", 0, "maps", "texture1", "file_name")``,
-``("environment", "fog")``. A channel is named by its node and kind: ``("clips", 0, "channels", 3, "rotation")``. A list
-with another length is one difference: ``("nodes",)``. Extras and stored names are not compared: they belong to the
+``("environment", "fog")``. A channel is named by its node and kind: ``("clips", 0, "channels", 3, "rotation")``. Lists
+of different lengths are one difference: ``("nodes",)``. Extras and stored names are not compared: they belong to the
 file, not to the scene.
 """
 
@@ -19,7 +19,7 @@ from keyframer.scene import Clip, Scene
 Path = tuple[str | int, ...]
 
 _LISTS = ("nodes", "meshes", "materials", "cameras", "lights", "skins")
-_WHOLE = ("environment", "title", "author", "copyright", "space")
+_SINGLE = ("environment", "title", "author", "copyright", "space")
 _SKIPPED = {"extras", "raw_name", "raw_file_name", "file_id", "channels"}
 _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 
@@ -44,23 +44,23 @@ class Comparison:
         """Return the paths of all differences."""
         paths: list[Path] = []
         for name in _LISTS:
-            mine, others = getattr(a, name), getattr(b, name)
-            if len(mine) != len(others):
+            parts_a, parts_b = getattr(a, name), getattr(b, name)
+            if len(parts_a) != len(parts_b):
                 paths.append((name,))
                 continue
-            for number, (value_a, value_b) in enumerate(zip(mine, others, strict=True)):
-                paths += [(name, number, *rest) for rest in self._fields(value_a, value_b)]
-        for name in _WHOLE:
+            for number, (value_a, value_b) in enumerate(zip(parts_a, parts_b, strict=True)):
+                paths += [(name, number, *field) for field in self._fields(value_a, value_b)]
+        for name in _SINGLE:
             value_a, value_b = getattr(a, name), getattr(b, name)
             if name == "environment":
-                paths += [(name, *rest) for rest in self._fields(value_a, value_b)]
+                paths += [(name, *field) for field in self._fields(value_a, value_b)]
             elif not self.same(value_a, value_b):
                 paths.append((name,))
         if len(a.clips) != len(b.clips):
             return [*paths, ("clips",)]
         for number, (clip, other_clip) in enumerate(zip(a.clips, b.clips, strict=True)):
-            paths += [("clips", number, *rest) for rest in self._fields(clip, other_clip)]
-            paths += [("clips", number, "channels", *rest) for rest in self._channels(clip, other_clip)]
+            paths += [("clips", number, *field) for field in self._fields(clip, other_clip)]
+            paths += [("clips", number, "channels", *field) for field in self._channels(clip, other_clip)]
         return paths
 
     def _fields(self, a: Any, b: Any) -> list[Path]:
@@ -71,13 +71,13 @@ class Comparison:
                 continue
             if name == "maps" and set(value_a) == set(value_b):
                 for slot in value_a:
-                    paths += [("maps", slot, *rest) for rest in self._fields(value_a[slot], value_b[slot])]
+                    paths += [("maps", slot, *field) for field in self._fields(value_a[slot], value_b[slot])]
             elif not self.same(value_a, value_b):
                 paths.append((name,))
         return paths
 
     def _channels(self, a: Clip, b: Clip) -> list[Path]:
-        tracks_a, tracks_b = by_kind(a), by_kind(b)
+        tracks_a, tracks_b = tracks_by_node_and_kind(a), tracks_by_node_and_kind(b)
         if tracks_a is None or tracks_b is None:
             return [()]
         keys = sorted(set(tracks_a) | set(tracks_b))
@@ -93,8 +93,8 @@ class Comparison:
             return False
         if not (self.same(a.times, b.times) and self.same(a.values, b.values)):
             return False
-        stated = [name for name in _COLUMNS if getattr(a, name) is not None or getattr(b, name) is not None]
-        return all(self.same(_or_zeros(a, name), _or_zeros(b, name)) for name in stated)
+        present = [name for name in _COLUMNS if getattr(a, name) is not None or getattr(b, name) is not None]
+        return all(self.same(_or_zeros(a, name), _or_zeros(b, name)) for name in present)
 
     def same(self, a: Any, b: Any) -> bool:
         """Return whether two values of a field are the same."""
@@ -120,18 +120,19 @@ class Comparison:
             return bool(np.array_equal(a, b))
         if not self.relative:
             return bool(np.array_equal(a, b, equal_nan=True))
-        usable = np.abs(np.nan_to_num(a, nan=0.0, posinf=0.0, neginf=0.0))
-        size = max(float(usable.max(initial=0.0)), 1e-3)
+        finite = np.abs(np.nan_to_num(a, nan=0.0, posinf=0.0, neginf=0.0))
+        size = max(float(finite.max(initial=0.0)), 1e-3)
         return bool(np.allclose(a, b, rtol=self.relative, atol=self.relative * size, equal_nan=True))
 
 
-def by_kind(clip: Clip) -> dict[tuple[int, str], Track] | None:
-    """Return tracks by node and kind; None if a node has two of a kind, which paths cannot distinguish."""
+def tracks_by_node_and_kind(clip: Clip) -> dict[tuple[int, str], Track] | None:
+    """Return the tracks by node and kind; None if a node has two of one kind, which paths cannot distinguish."""
     tracks = {(channel.node, channel.track.kind): channel.track for channel in clip.channels}
     return tracks if len(tracks) == len(clip.channels) else None
 
 
-def shown(path: Path) -> str:
+def path_text(path: Path) -> str:
+    """Return a path as text: ``/nodes/3/position``."""
     return "/" + "/".join(map(str, path))
 
 

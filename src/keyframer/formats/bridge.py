@@ -14,7 +14,7 @@ from keyframer.formats.kit.scene_reading import Reporter, UniqueNames
 from keyframer.formats.kit.scene_writing import CannotMerge, Written
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.merging import RecordRules, Tree
-from keyframer.formats.scene_reader import KeyLayout, SceneReader
+from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.wire.record import Record
@@ -22,7 +22,7 @@ from keyframer.wire.record import Record
 __all__ = [
     "CannotMerge",
     "Capabilities",
-    "KeyLayout",
+    "KeyLocation",
     "Merged",
     "Merger",
     "Original",
@@ -61,14 +61,14 @@ class Original(NamedTuple):
     matching: Matching
     """maps numbers of nodes and materials in the scene that is written to those in ``scene``"""
     links: Any = None
-    """further result of `Merger.read`"""
+    """the links to records that `Merger.read` returned"""
     untouched: Collection[int] = frozenset()
     """nodes that the edit does not affect, numbered as in the scene that is written: their records are not written,
     since they would not change
     """
 
     def unrenamed(self, scene: Scene, kind: str = "nodes") -> dict[int, int]:
-        """Return the nodes or materials of a scene that kept their name, and their original numbers."""
+        """Map the nodes or materials of a scene that kept their name to their original numbers."""
         pairs = self.matching.nodes if kind == "nodes" else self.matching.materials
         after, before = getattr(scene, kind), getattr(self.scene, kind)
         return {new: old for new, old in pairs.items() if after[new].name == before[old].name}
@@ -79,7 +79,7 @@ class Merged(NamedTuple):
 
     document: Document
     reading: Mapping[str, object] = {}
-    """further options for its readers: changed companions"""
+    """options that readers of the document need in addition: changed companions"""
     places: tuple[Mapping[int, int], Mapping[int, int]] | None = None
     """maps numbers of nodes and of materials in the edited scene to those in the merged document; None to find them by
     their records
@@ -96,7 +96,7 @@ class Merger(ABC, Generic[O]):
     stores_local: ClassVar[bool] = False
     """whether records of nodes depend only on the transform relative to the parent"""
     equivalent_records: ClassVar[tuple[type[Record], ...]] = ()
-    """record types that are equivalent to those of the writer"""
+    """record types that new documents replace by equivalent ones"""
 
     @abstractmethod
     def read(self, document: Document, options: O) -> tuple[Scene, Any]:
@@ -119,7 +119,7 @@ class Merger(ABC, Generic[O]):
         return in_time_unit_of(scene, before)
 
     def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with values that depend on the original; ``before`` has its parts in the same order."""
+        """Return the scene with values adapted to ``before``, the original scene with its parts in the same order."""
         return scene
 
     def finish(self, merged: Tree, theirs: Written, original: Original) -> Merged:
@@ -127,7 +127,7 @@ class Merger(ABC, Generic[O]):
         return Merged(merged.document)
 
     def keeps_layout(self, original: Document, requested: Mapping[str, object], options: Mapping[str, object]) -> bool:
-        """Return whether the options for writing allow the layout of the original, which was read with ``options``."""
+        """Return whether the options ``requested`` for writing allow the original layout, read with ``options``."""
         layout = str(original.dialect)
         return set(requested) <= {"dialect"} and str(requested.get("dialect", layout)) == layout
 

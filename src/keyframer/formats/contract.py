@@ -60,9 +60,9 @@ class Match:
 def companion_names(name: str, endings: Iterable[str]) -> list[str]:
     """Return the possible names of companions of a file: its stem with each ending, in the usual spellings."""
     stem = name[: name.rfind(".")] if "." in name[1:] else name
-    spelt = [ending for lower in endings for ending in (lower, lower.upper())]
-    names = dict.fromkeys(start + ending for start in (stem, stem.lower(), stem.upper()) for ending in spelt)
-    return [spelling for spelling in names if spelling != name]
+    spellings = [ending for lower in endings for ending in (lower, lower.upper())]
+    names = dict.fromkeys(start + ending for start in (stem, stem.lower(), stem.upper()) for ending in spellings)
+    return [candidate for candidate in names if candidate != name]
 
 
 class Companion:
@@ -77,7 +77,7 @@ class Companion:
 
 
 class ImageNames:
-    """How a format stores image names: the longest name without extension, and the map slots that have one."""
+    """How a format stores image names: the maximum length without extension, and the map slots that store a name."""
 
     __slots__ = ("longest", "slots", "upper")
 
@@ -101,7 +101,7 @@ class Format:
     pronom: str | None = None
     """identifier in The National Archives' PRONOM registry, if any"""
 
-    # Facts
+    # Properties
     axes: tuple[str, str] = ("z", "right")
     """the up axis of its files and their handedness"""
     dialects: tuple[str, ...] = ()
@@ -121,8 +121,8 @@ class Format:
     tables: tuple[str, ...] = ()
     """names of the tables that its `summary` adds to the overview"""
     bookkeeping: tuple[str, ...] = ()
-    """keys of its extras that only describe the numbering and layout of its files: other formats lose nothing without
-    them
+    """keys of its extras that only describe the numbering and layout of its files: conversions to other formats lose
+    nothing without them
     """
     preload: tuple[str, ...] = ()
     """modules that batch workers import in advance, for formats that are common in archives"""
@@ -130,7 +130,7 @@ class Format:
     """whether `diagnose` is implemented; it reads the whole file"""
 
     def sniff(self, head: bytes, size: int) -> Match | None:
-        """Match a file against this format, by its first `HEAD_SIZE` bytes and its size."""
+        """Return the match of a file with these first `HEAD_SIZE` bytes and this size; None if it does not match."""
         raise NotImplementedError
 
     def describe_related_file(self, head: bytes, size: int) -> str | None:
@@ -197,7 +197,7 @@ class Format:
         return self.codec().record_types()
 
     def to_scene(self, document: Document, options: Mapping[str, object]) -> Scene:
-        """Return the scene of a document; ``options`` are those of the reader. ValueError for an unknown option."""
+        """Return the scene of a document, read with these options; raises ValueError for an unknown option."""
         from keyframer.formats.guard import guarded
         from keyframer.limits import budgeted
 
@@ -255,7 +255,7 @@ class Format:
 
 
 def make_options(name: str, options: type[Any], given: Mapping[str, object]) -> Any:
-    """Make the options object of a format from names and values; ValueError for an unknown name."""
+    """Return the options object of a format, made from names and values; raises ValueError for an unknown name."""
     if given:
         refuse_unknown(name, _types(options), given)
     return options(**given)
@@ -270,24 +270,24 @@ def refuse_unknown(owner: str, known: Iterable[str], given: Iterable[str]) -> No
         raise ValueError(f"{owner} has no option {unknown[0]!r} ({listed}){did_you_mean(unknown[0], names)}")
 
 
-_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def options_from_text(types: Mapping[str, str], given: Mapping[str, object]) -> dict[str, object]:
     """Convert text values of options to numbers and booleans.
 
-    ``types`` (see `Format.option_types`) has their types. ValueError names an option with an invalid value.
+    ``types`` has the type of each option (see `Format.option_types`). Raises ValueError for an invalid value.
     """
-    return {name: _value(name, value, types.get(name, "")) for name, value in given.items()}
+    return {name: _converted_value(name, value, types.get(name, "")) for name, value in given.items()}
 
 
-def _value(name: str, value: object, kind: str) -> object:
+def _converted_value(name: str, value: object, kind: str) -> object:
     if not isinstance(value, str):
         return value
     if kind == "bool":
-        if value.lower() not in _WORDS:
+        if value.lower() not in _BOOLEANS:
             raise ValueError(f"{name} must be true or false, not {value!r}")
-        return _WORDS[value.lower()]
+        return _BOOLEANS[value.lower()]
     for start, convert, expected in (("int", int, "a whole number"), ("float", float, "a number")):
         if kind.startswith(start):
             try:

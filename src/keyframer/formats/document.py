@@ -61,7 +61,7 @@ class Document:
     def walk(self) -> Iterator[tuple[Place, Record]]:
         """Yield every record with its place (``str(place)`` is its path), parents before children, in file order."""
         root = Place()
-        stack = [_placed(self.records, root)]
+        stack = [_with_places(self.records, root)]
         while stack:
             entry = next(stack[-1], None)
             if entry is None:
@@ -69,11 +69,11 @@ class Document:
                 continue
             yield entry
             if entry[1].children:
-                stack.append(_placed(entry[1].children, entry[0]))
+                stack.append(_with_places(entry[1].children, entry[0]))
 
     def walk_indices(self) -> Iterator[tuple[Record, int, int]]:
         """Yield every record in the order of `walk`, with the number of its parent in this order (-1 for none) and its
-        index among the siblings of its name. It needs no memory for paths.
+        index among the siblings with the same name. Unlike `walk`, it makes no objects for paths.
         """
         stack: list[tuple[Iterator[Record], int, dict[str, int]]] = [(iter(self.records), -1, {})]
         number = -1
@@ -118,7 +118,7 @@ class Document:
         return f"<{self.format.name} document: {records} ({frequent}), {issues}>"
 
 
-def _placed(records: list[Record], parent: Place) -> Iterator[tuple[Place, Record]]:
+def _with_places(records: list[Record], parent: Place) -> Iterator[tuple[Place, Record]]:
     counts: Counter[str] = Counter()
     for child in records:
         segment = child.segment
@@ -128,17 +128,18 @@ def _placed(records: list[Record], parent: Place) -> Iterator[tuple[Place, Recor
 
 
 def place_of(record: Record, index: int, parent: Place) -> Place:
-    """Return the place of a record that is the ``index``-th of its name in its parent.
+    """Return the place of a record; ``index`` is its index among the siblings with the same name.
 
     Index 0 is not shown, unless the record is always numbered.
     """
-    return parent.inner(record.segment, index if index or record.numbered else None)
+    return parent.child(record.segment, index if index or record.numbered else None)
 
 
 def decode(data: bytes, *, format: str | None = None, limits: Limits | None = None) -> Document:
-    """Decode bytes to a document. Raises only `FormatError`.
+    """Decode bytes to a document; raises `FormatError` if they cannot be decoded.
 
-    ``format`` is the id of a format, for content that can be read as several (see `supported_formats`).
+    ``format`` is the id of a format (see `supported_formats`), if it should not be detected; raises ValueError for an
+    unknown id.
     """
     limits = limits or DEFAULT_LIMITS
     check_size(len(data), limits)

@@ -29,7 +29,7 @@ from keyframer.wire.record import Raw, Record
 Parts = Mapping[int, Hashable]
 """the scene part of each record, by the record's `id`"""
 Key = tuple[object, Hashable, int]
-"""kind, name, and index among equal ones"""
+"""kind and name of a record, and its index among the siblings with both"""
 
 
 class Table(Protocol):
@@ -41,7 +41,7 @@ class Table(Protocol):
 
 
 class FrameTable:
-    """A row for every frame, as named columns of 32-bit floats.
+    """A table with a row for every frame, as named columns of 32-bit floats.
 
     During a merge it replaces an array whose columns belong to different nodes. Each format defines the names: a node,
     a node and a component …
@@ -50,7 +50,7 @@ class FrameTable:
     def __init__(self, named: Mapping[Any, npt.ArrayLike], origins: Ints) -> None:
         self.named = {name: np.asarray(column, "<f4") for name, column in named.items()}
         self.origins = origins
-        """the original row of each row, or the nearest one"""
+        """for each row the number of the same row in the original, or of the nearest one"""
 
     def columns(self) -> dict[Any, Array]:
         return {"time": self.origins, **self.named}
@@ -67,7 +67,7 @@ class RecordRules:
     """How the records of a format are matched and merged; each format has a subclass."""
 
     flags: ClassVar[Mapping[tuple[type[Record], str], int]] = {}
-    """fields that are merged bit by bit, with the column of the flags; 0 for a number or an array of one column"""
+    """fields that are merged bit by bit, and which column has the flags: 0 for a number or an array of one column"""
     copied: ClassVar[Collection[object]] = ()
     """kinds of which a record may contain several equal copies"""
     outside: ClassVar[Collection[object]] = ()
@@ -96,9 +96,9 @@ class RecordRules:
         """Update fields that depend on changed fields or children of a record."""
 
     def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
-        """Return the index for a new record without siblings of its kind.
+        """Return the index for a new record that has no siblings of its kind.
 
-        The result None means to insert it after the record that it follows in theirs.
+        None means that it is inserted after the records that it follows in theirs.
         """
         return None
 
@@ -116,7 +116,7 @@ def merge(ours: Tree, base: Tree, theirs: Tree, rules: RecordRules) -> Tree:
     Unchanged records are shared.
     """
     work = _Merge(rules, {**ours.parts, **base.parts, **theirs.parts})
-    records = work.children(None, ours.document.records, base.document.records, theirs.document.records, [])
+    records = work.merge_children(None, ours.document.records, base.document.records, theirs.document.records, [])
     return Tree(replace(ours.document, records=records), work.parts)
 
 
@@ -129,7 +129,7 @@ class _Merge:
         self.substitutes: dict[int, Record | None] = {}
         """replacements of records that are siblings of the record they belong to, by `id`"""
 
-    def children(
+    def merge_children(
         self,
         parent: Record | None,
         ours: Sequence[Record],
@@ -137,36 +137,36 @@ class _Merge:
         theirs: Sequence[Record],
         parent_siblings: Sequence[Record],
     ) -> list[Record]:
-        """Merge the children of one parent.
+        """Return the merged children of one parent.
 
-        ``parent_siblings`` are the siblings of the parent, which may include some of its records.
+        ``parent_siblings`` are the siblings of the parent; some may belong to the parent (see `RecordRules.outside`).
         """
         if not base and not theirs:
             return ours  # type: ignore[return-value]  # an empty tuple stands for no children
         base_by_key, theirs_by_key = self._by_key(base), self._by_key(theirs)
-        single = {
+        single = {  # one copy in base and theirs stands for all copies in ours
             kind
             for kind in self.rules.copied
             if all(key[0] != kind or key[2] == 0 for key in (*base_by_key, *theirs_by_key))
         }
-        mine = self._places(ours, single)
+        our_places = self._places(ours, single)
         outside = [record for record in parent_siblings if self.rules.kind(record) in self.rules.outside]
-        outer = self._places(outside, single)
+        outside_places = self._places(outside, single)
         merged_records: dict[int, Record | None] = {}
         added: list[Record] = []
         for key, record in theirs_by_key.items():
             old = base_by_key.get(key)
-            for place in mine.get(key, ()):
-                merged_records[place] = self.record(ours[place], old, record, ours)
-            if key in mine or (old is not None and self.same(old, record)):
+            for place in our_places.get(key, ()):
+                merged_records[place] = self.merge_record(ours[place], old, record, ours)
+            if key in our_places or (old is not None and self.same(old, record)):
                 continue
-            for place in outer.get(key, ()):
-                self.substitutes[id(outside[place])] = self.record(outside[place], old, record, ())
-            if key not in outer:
+            for place in outside_places.get(key, ()):
+                self.substitutes[id(outside[place])] = self.merge_record(outside[place], old, record, ())
+            if key not in outside_places:
                 added.append(record)
         for key in base_by_key.keys() - theirs_by_key.keys():
-            merged_records |= dict.fromkeys(mine.get(key, ()))
-            self.substitutes |= {id(outside[place]): None for place in outer.get(key, ())}
+            merged_records |= dict.fromkeys(our_places.get(key, ()))
+            self.substitutes |= {id(outside[place]): None for place in outside_places.get(key, ())}
         merged_records |= {
             place: self.substitutes[id(our)] for place, our in enumerate(ours) if id(our) in self.substitutes
         }
@@ -202,27 +202,26 @@ class _Merge:
         new: Record,
         theirs: Sequence[Record],
     ) -> None:
-        """Insert a new record after the last of its kind (removed ones count too).
+        """Insert a new record after the last record of its kind, removed or not.
 
-        Without one, use the position of the format's rules, else the position after the records that it follows in
-        theirs.
+        If there is none, the rules of the format decide, or else the records that it follows in theirs.
         """
         kind = self.rules.kind(new)
         place = max((i + 1 for i, (other, _) in enumerate(merged) if other == kind), default=None)
         if place is None:
-            left = [(i, record) for i, (_, record) in enumerate(merged) if record is not None]
-            chosen = self.rules.place(parent, [record for _, record in left], new)
+            remaining = [(i, record) for i, (_, record) in enumerate(merged) if record is not None]
+            chosen = self.rules.place(parent, [record for _, record in remaining], new)
             if chosen is None:
-                before = {
+                preceding_kinds = {
                     self.rules.kind(record) for record in itertools.takewhile(lambda record: record is not new, theirs)
                 }
-                place = max((i + 1 for i, (other, _) in enumerate(merged) if other in before), default=0)
+                place = max((i + 1 for i, (other, _) in enumerate(merged) if other in preceding_kinds), default=0)
             else:
-                place = left[chosen][0] if chosen < len(left) else len(merged)
+                place = remaining[chosen][0] if chosen < len(remaining) else len(merged)
         merged.insert(place, (kind, new))
 
-    def record(self, ours: Record, base: Record | None, theirs: Record, siblings: Sequence[Record]) -> Record:
-        """Merge one record; ``ours`` itself if nothing changed. Without ``base``, all values of ``theirs`` are used."""
+    def merge_record(self, ours: Record, base: Record | None, theirs: Record, siblings: Sequence[Record]) -> Record:
+        """Return the merged record: ``ours`` itself if nothing changed, values of ``theirs`` if ``base`` is None."""
         if base is not None and type(base) is not type(theirs):
             base = None
         if type(ours) is not type(theirs):
@@ -235,13 +234,14 @@ class _Merge:
                 return merged
         fields: dict[str, Any] = {}
         for plan in ours.plan.fields:
-            mine, new = getattr(ours, plan.name), getattr(theirs, plan.name)
-            old = mine if base is None else getattr(base, plan.name)
+            stored, new = getattr(ours, plan.name), getattr(theirs, plan.name)
+            old = stored if base is None else getattr(base, plan.name)
             if not equal(old, new):
-                fields[plan.name] = self._value(ours, plan.name, mine, old, new)
+                fields[plan.name] = self._merged_value(ours, plan.name, stored, old, new)
         if fields and base is not None and not self.rules.corresponds(ours, base):
             fields = {plan.name: getattr(theirs, plan.name) for plan in ours.plan.fields}
-        children = self.children(ours, ours.children, () if base is None else base.children, theirs.children, siblings)
+        base_children = () if base is None else base.children
+        children = self.merge_children(ours, ours.children, base_children, theirs.children, siblings)
         if not fields and children is ours.children:
             return ours
         merged = copy.copy(ours)
@@ -253,7 +253,7 @@ class _Merge:
         self.rules.update_dependent_fields(merged)
         return merged
 
-    def _value(self, record: Record, name: str, ours: Any, base: Any, theirs: Any) -> Any:
+    def _merged_value(self, record: Record, name: str, ours: Any, base: Any, theirs: Any) -> Any:
         flags = self.rules.flags
         column = next((flags[kind, name] for kind in type(record).__mro__ if (kind, name) in flags), None)
         if isinstance(theirs, np.ndarray) and isinstance(ours, np.ndarray) and isinstance(base, np.ndarray):
@@ -292,16 +292,16 @@ def equal(a: Any, b: Any) -> bool:
 
 def _differs(a: Array, b: Array) -> Flags:
     """Return which rows differ."""
-    unlike = a != b
+    different = a != b
     if a.dtype.kind == "f" and b.dtype.kind == "f":
-        unlike &= ~(np.isnan(a) & np.isnan(b))
-    return np.asarray(unlike.any(axis=tuple(range(1, a.ndim))) if a.ndim else unlike.reshape(1))
+        different &= ~(np.isnan(a) & np.isnan(b))
+    return np.asarray(different.any(axis=tuple(range(1, a.ndim))) if a.ndim else different.reshape(1))
 
 
 def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None = None) -> Array:
-    """Return an array with rows of ours where base and theirs agree.
+    """Return an array with the rows of ours where base and theirs agree, and those of theirs elsewhere.
 
-    Rows after the shorter of the two are those of theirs.
+    All rows are those of theirs if ours and base have different shapes, or theirs has other columns.
     """
     if ours.shape != base.shape or ours.shape[1:] != theirs.shape[1:]:
         return theirs
@@ -309,50 +309,60 @@ def merge_rows(ours: Array, base: Array, theirs: Array, flag_column: int | None 
     common = min(len(base), len(theirs))
     if not common:
         return merged
-    mine, old, new, rows = (table[:common].reshape(common, -1) for table in (ours, base, theirs, merged))
-    plain: Any = slice(None) if flag_column is None else np.arange(new.shape[1]) != flag_column
-    kept = np.flatnonzero(~_differs(old[:, plain], new[:, plain]))
-    rows[kept] = mine[kept]
+    stored, old, new, rows = (table[:common].reshape(common, -1) for table in (ours, base, theirs, merged))
+    compared: Any = slice(None) if flag_column is None else np.arange(new.shape[1]) != flag_column
+    unchanged = np.flatnonzero(~_differs(old[:, compared], new[:, compared]))
+    rows[unchanged] = stored[unchanged]
     if flag_column is not None:
-        rows[kept, flag_column] = (mine ^ old ^ new)[kept, flag_column]
+        rows[unchanged, flag_column] = (stored ^ old ^ new)[unchanged, flag_column]
     return merged
 
 
 def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
-    """Return rows with cells of ours where base and theirs agree. Keys are matched by time, frames by origin."""
-    mine, base_columns, now = ours.columns(), base.columns(), theirs.columns()
-    if len(mine["time"]) != len(base_columns["time"]):
+    """Return a table with the cells of ours where base and theirs agree, and those of theirs elsewhere.
+
+    Rows of frames are matched by their origins, keys by order or time (see `_rows_in_base`).
+    """
+    our_columns, base_columns, their_columns = ours.columns(), base.columns(), theirs.columns()
+    if len(our_columns["time"]) != len(base_columns["time"]):
         return theirs
-    rows = theirs.origins if isinstance(theirs, FrameTable) else _rows_before(base_columns["time"], now["time"])
+    if isinstance(theirs, FrameTable):
+        rows: npt.NDArray[Any] = theirs.origins
+    else:
+        rows = _rows_in_base(base_columns["time"], their_columns["time"])
     known = rows >= 0
     columns: dict[str, Array] = {}
-    for name in dict.fromkeys((*mine, *now)):
-        if name in base_columns and name not in now:
+    for name in dict.fromkeys((*our_columns, *their_columns)):
+        if name in base_columns and name not in their_columns:
             continue
-        if name not in now:
+        if name not in their_columns:
             if not known.all():
                 raise CannotMerge(f"new keys without {name}")
-            columns[name] = mine[name][rows]
+            columns[name] = our_columns[name][rows]
             continue
-        if name not in mine and name in base_columns and equal(base_columns[name][rows], now[name]):
+        new = their_columns[name]
+        if name not in our_columns and name in base_columns and equal(base_columns[name][rows], new):
             continue
-        columns[name] = np.array(now[name])
-        if name not in mine:
+        columns[name] = np.array(new)
+        if name not in our_columns:
             continue
-        stored, old = mine[name][rows[known]], base_columns.get(name, mine[name])[rows[known]]
+        stored, old = our_columns[name][rows[known]], base_columns.get(name, our_columns[name])[rows[known]]
         if name == "flags":
-            columns[name][known] = stored ^ old ^ now[name][known]
+            columns[name][known] = stored ^ old ^ new[known]
         else:
-            same = ~_differs(old, now[name][known])
-            columns[name][np.flatnonzero(known)[same]] = stored[same]
+            unchanged = ~_differs(old, new[known])
+            columns[name][np.flatnonzero(known)[unchanged]] = stored[unchanged]
     return ours.with_columns(columns)
 
 
-def _rows_before(base: Array, theirs: Array) -> npt.NDArray[np.intp]:
-    """Return for each row of theirs the row of base, -1 for a new one."""
+def _rows_in_base(base: Array, theirs: Array) -> npt.NDArray[np.intp]:
+    """Return for each key of theirs its row in base, -1 for a new key.
+
+    Keys are matched by order if their number is the same, else by time.
+    """
     if len(base) == len(theirs):
         return np.arange(len(theirs))
-    known: dict[Any, int] = {}
+    rows: dict[Any, int] = {}
     for row, time in enumerate(base.tolist()):
-        known.setdefault(time, row)
-    return np.array([known.pop(time, -1) for time in theirs.tolist()], np.intp)
+        rows.setdefault(time, row)
+    return np.array([rows.pop(time, -1) for time in theirs.tolist()], np.intp)

@@ -14,8 +14,8 @@ from keyframer.wire.record import Record
 O = TypeVar("O")  # noqa: E741  # a dataclass of options
 
 
-class KeyLayout(NamedTuple):
-    """Position of the keys of a track in the file: rows of a table."""
+class KeyLocation(NamedTuple):
+    """Where a record stores the keys of a track: rows of a table."""
 
     field: str = "keys"
     """field of the record: a table with one row for each key"""
@@ -41,6 +41,6 @@ class SceneReader(ABC, Generic[O]):
         """Return options for the companions in the folder of a file."""
         return {}
 
-    def key_layout(self, record: Record, channel: Channel) -> KeyLayout | None:
-        """Return the position of the keys of a channel in the record it was read from; None if they are not stored."""
-        return KeyLayout() if hasattr(record, "keys") else None
+    def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
+        """Return where the record of a channel stores its keys; None if they are not stored."""
+        return KeyLocation() if hasattr(record, "keys") else None

@@ -19,7 +19,7 @@ from keyframer.wire.sink import Sink
 
 _FLOATS_OF_BITS = 4 * np.array([bin(bits).count("1") for bits in range(32)])
 """bytes of the floats of a row, by the five flag bits that say which of them it has"""
-_SHAPE_SIZE = 20
+_TCB_SIZE = 20
 """bytes of tension, continuity, bias and two eases, if a row has all five or none"""
 
 
@@ -70,9 +70,9 @@ def _written(plan: FieldPlan, record: Record, value: Any) -> bytes:
 def _row_sizes(value: Any, total: int) -> Sequence[int] | None:
     """Return the bytes of each row: the fixed size, computed from the total, plus the varying parts."""
     extra = np.zeros(len(value), np.int64)
-    shaped = getattr(value, "shaped", None)
-    if shaped is not None:
-        extra += _SHAPE_SIZE * np.asarray(shaped, np.int64)
+    has_tcb = getattr(value, "has_tcb", None)
+    if has_tcb is not None:
+        extra += _TCB_SIZE * np.asarray(has_tcb, np.int64)
     elif getattr(value, "extras", None) is not None:
         extra += _FLOATS_OF_BITS[np.asarray(value.flags).astype(np.int64) & 31]
     for row, text in enumerate(getattr(value, "text", ())):
@@ -95,20 +95,20 @@ class KeyFinder:
 
     def keys(self, channel: Channel, number: int) -> Rows | None:
         """Return the locations of the keys of a channel in the record with this index; None if they have none."""
-        layout = self._reader.key_layout(self.extents.records[number], channel)
-        if layout is None:
+        location = self._reader.key_location(self.extents.records[number], channel)
+        if location is None:
             return None
-        holder = number if layout.holder is None else self._holder(layout.holder)
+        holder = number if location.holder is None else self._holder(location.holder)
         if holder is None:
             return None
         rows: Rows | None
-        if layout.columns is None:
-            rows = row_spans(self._document, self._data, self.extents, holder, layout.field)
+        if location.columns is None:
+            rows = row_spans(self._document, self._data, self.extents, holder, location.field)
         else:
-            table = self.table(holder, layout.field)
-            rows = None if table is None else table.columns(*layout.columns)
-        if rows is not None and layout.order is not None:
-            rows = [None if row is None else rows[row] for row in layout.order]
+            table = self.table(holder, location.field)
+            rows = None if table is None else table.columns(*location.columns)
+        if rows is not None and location.order is not None:
+            rows = [None if row is None else rows[row] for row in location.order]
         return rows if rows is not None and len(rows) == len(channel.track.times) else None
 
     def table(self, number: int, field: str = "rows") -> Strided | None:

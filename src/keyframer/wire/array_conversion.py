@@ -9,7 +9,7 @@ import numpy as np
 from keyframer.arrays import Array
 
 
-def convert_exactly(array: Array, dtype: np.dtype[Any]) -> Array:
+def checked_cast(array: Array, dtype: np.dtype[Any]) -> Array:
     """Return the array in ``dtype``; raises ValueError if a value cannot be stored in it. Floats may lose precision."""
     if array.dtype == dtype:
         return array

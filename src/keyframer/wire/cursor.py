@@ -32,7 +32,8 @@ class Place:
         self.parent = parent
         self.index = index
 
-    def inner(self, name: str, index: int | None = None) -> Place:
+    def child(self, name: str, index: int | None = None) -> Place:
+        """Return the place of a part inside this one."""
         return Place(name, self, index)
 
     def __str__(self) -> str:
@@ -75,14 +76,14 @@ class Cursor:
         return self.end - self.pos
 
     def window(self, size: int, place: Place) -> Cursor:
-        """Return a cursor over the next ``size`` bytes, one level deeper; this cursor moves behind them."""
+        """Return a cursor over the next ``size`` bytes, one level deeper; this cursor moves past them."""
         if self.depth >= self.limits.depth:
             raise LIMIT_DEPTH.failure(self.pos, str(place), limit=self.limits.depth)
         if size > self.end - self.pos:
             self.fail(STRUCT_TRUNCATED, wanted=size, left=self.left)
-        inner = Cursor(self.data, self.pos, self.pos + size, place, self.limits, self.depth + 1)
+        window = Cursor(self.data, self.pos, self.pos + size, place, self.limits, self.depth + 1)
         self.pos += size
-        return inner
+        return window
 
     def need(self, size: int, field: str = "") -> None:
         """Raise `FormatError` unless ``size`` bytes remain."""
@@ -109,7 +110,7 @@ class Cursor:
         self.count_offsets[name] = offset
 
     def need_counted(self, count_field: str | None, count: int, size: int, field: str = "") -> None:
-        """Raise `FormatError` if a count is negative or too large, at the offset of the earlier field that has it."""
+        """Raise `FormatError`, located at the field that stores a count, if that count is negative or too large."""
         if count < 0 or count * size > self.end - self.pos:
             offsets = self.count_offsets
             offset = None if offsets is None or count_field is None else offsets.get(count_field)
@@ -123,7 +124,7 @@ class Cursor:
         self.pos = start + size
         return self.data[start : self.pos]
 
-    def rest(self) -> bytes:
+    def take_rest(self) -> bytes:
         return self.take(self.end - self.pos)
 
     def unpack(self, layout: struct.Struct, field: str = "") -> tuple[Any, ...]:
@@ -162,7 +163,7 @@ class Cursor:
 
 
 def frozen(array: Array) -> Array:
-    """Return the array made read-only: values are edited by assigning a new array."""
+    """Make an array read-only and return it. To edit a record, assign a new array."""
     array.flags.writeable = False
     return array
 

@@ -12,7 +12,7 @@ from keyframer.arrays import Array
 from keyframer.catalogue import SEM_UNKNOWN_ENUM, STRUCT_COUNT_EXCEEDS_DATA, STRUCT_COUNT_NEGATIVE
 from keyframer.issues import IssueType
 from keyframer.wire.cursor import Cursor
-from keyframer.wire.field_types import Kind, Linked, Numbers, declare, keys_from_json, keys_to_json
+from keyframer.wire.field_types import Kind, LinkedArray, Numbers, declare, keys_from_json, keys_to_json
 from keyframer.wire.key_table import KeyLayout, Keys, no_keys, read_equal_rows, read_keys, write_keys
 from keyframer.wire.quick_readers import Source
 from keyframer.wire.sink import Sink
@@ -21,10 +21,10 @@ from keyframer.wire.sink import Sink
 class Choice(Kind):
     """An integer that decides the layout of the following data, which cannot be read after an unknown value."""
 
-    def __init__(self, code: str, values: Mapping[int, str], otherwise: IssueType = SEM_UNKNOWN_ENUM) -> None:
+    def __init__(self, code: str, values: Mapping[int, str], unknown_issue: IssueType = SEM_UNKNOWN_ENUM) -> None:
         self.number = Numbers(code)
         self.values = dict(values)
-        self.otherwise = otherwise
+        self.unknown_issue = unknown_issue
         self.minimum = self.number.minimum
         self.type_name = self.number.type_name
         self.known = ", ".join(f"{value} {meaning}" for value, meaning in self.values.items())
@@ -36,7 +36,7 @@ class Choice(Kind):
         at = cursor.pos
         value: int = self.number.read(cursor, record, name)
         if value not in self.values:
-            cursor.fail(self.otherwise, name, at, value=value, known=self.known)
+            cursor.fail(self.unknown_issue, name, at, value=value, known=self.known)
         return value
 
     def generate_quick_read(self, source: Source, name: str) -> bool:
@@ -59,7 +59,7 @@ class Choice(Kind):
         return value
 
 
-class CountArray(Linked):
+class ArrayOfCounts(LinkedArray):
     """An array of counts; their sum is the number of later entries of ``entry_size`` bytes."""
 
     def __init__(self, dtype: npt.DTypeLike, count: str | Callable[[Any], int], entry_size: int) -> None:
@@ -68,29 +68,29 @@ class CountArray(Linked):
 
     def read(self, cursor: Cursor, record: Any, name: str) -> Array:
         start = cursor.pos
-        count_array = super().read(cursor, record, name)
-        if len(count_array) == 0:
-            return count_array
-        negative = np.flatnonzero(count_array < 0)
+        counts = super().read(cursor, record, name)
+        if len(counts) == 0:
+            return counts
+        negative = np.flatnonzero(counts < 0)
         if len(negative):
             first = int(negative[0])
             at = start + first * self.dtype.itemsize
-            cursor.fail(STRUCT_COUNT_NEGATIVE, f"{name}[{first}]", at, count=int(count_array[first]))
-        running = np.cumsum(count_array, dtype=np.int64)
+            cursor.fail(STRUCT_COUNT_NEGATIVE, f"{name}[{first}]", at, count=int(counts[first]))
+        totals = np.cumsum(counts, dtype=np.int64)
         room = cursor.left // self.entry_size
-        if running[-1] > room:
-            first = int(np.searchsorted(running, room, side="right"))
+        if totals[-1] > room:
+            first = int(np.searchsorted(totals, room, side="right"))
             at = start + first * self.dtype.itemsize
             cursor.fail(
                 STRUCT_COUNT_EXCEEDS_DATA,
                 f"{name}[{first}]",
                 at,
-                count=int(running[first]),
+                count=int(totals[first]),
                 size=self.entry_size,
                 left=cursor.left,
                 available=room,
             )
-        return count_array
+        return counts
 
 
 class LinkedKeys(Kind):
@@ -108,7 +108,7 @@ class LinkedKeys(Kind):
     def read(self, cursor: Cursor, record: Any, name: str) -> Keys:
         layout = self.layout(record)
         count = getattr(record, str(self.counted_by))
-        cursor.need_counted(self.counted_by, count, layout.smallest, name)
+        cursor.need_counted(self.counted_by, count, layout.smallest_size, name)
         return read_keys(cursor, layout, count, name, cursor.pos)
 
     def generate_quick_read(self, source: Source, name: str) -> bool:
@@ -131,16 +131,22 @@ class LinkedKeys(Kind):
 
 
 def choice(
-    code: str, values: Mapping[int, str], description: str, *, otherwise: IssueType = SEM_UNKNOWN_ENUM, when: Any = None
+    code: str,
+    values: Mapping[int, str],
+    description: str,
+    *,
+    unknown_issue: IssueType = SEM_UNKNOWN_ENUM,
+    when: Any = None,
 ) -> Any:
-    kind = Choice(code, values, otherwise)
+    """Declare an integer with the meaning of each known value; other values are reported as ``unknown_issue``."""
+    kind = Choice(code, values, unknown_issue)
     return declare(kind, f"{description}: {kind.known}", when=when)
 
 
-def count_array(
+def array_of_counts(
     dtype: npt.DTypeLike, count: str | Callable[[Any], int], entry_size: int, description: str, *, when: Any = None
 ) -> Any:
-    return declare(CountArray(dtype, count, entry_size), description, when=when)
+    return declare(ArrayOfCounts(dtype, count, entry_size), description, when=when)
 
 
 def linked_keys(

@@ -11,7 +11,7 @@ from typing import Literal
 from keyframer.fields import dataclass
 
 TextKind = Literal["nul", "u8", "u16", "u32"]
-"""8-bit text ended by a NUL, or behind a length of one, two or four bytes."""
+"""8-bit text that ends with a NUL, or that follows its length in one, two or four bytes"""
 
 TEXT_KINDS: tuple[TextKind, ...] = ("nul", "u8", "u16", "u32")
 LENGTH_CODES: dict[str, str] = {"u8": "B", "u16": "H", "u32": "I"}
@@ -20,7 +20,7 @@ LENGTH_CODES: dict[str, str] = {"u8": "B", "u16": "H", "u32": "I"}
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The encoding style of a file; declarations are for little endian and NUL-terminated text."""
+    """The encoding style of a file. Records are declared for the default: little endian, NUL-terminated text."""
 
     big_endian: bool = False
     text: TextKind = "nul"
@@ -31,5 +31,5 @@ class Style:
         return ">" if self.big_endian else "<"
 
     def text_size(self, text: bytes) -> int:
-        """Return the number of bytes of a text in the file."""
+        """Return the number of bytes that a text takes in the file, including its NUL or length."""
         return len(text) + {"nul": 1, "u8": 1, "u16": 2, "u32": 4}[self.text]

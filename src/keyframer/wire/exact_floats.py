@@ -24,7 +24,7 @@ _FLOAT = np.dtype("<f4")
 
 
 class ExactFloats(Kind):
-    """``count`` float32 as a tuple; with ``count`` None one float32 as a number."""
+    """A tuple of ``count`` float32 numbers; one number if ``count`` is None."""
 
     def __init__(self, count: int | None = None) -> None:
         self.count = count
@@ -51,11 +51,11 @@ class ExactFloats(Kind):
 
     def write(self, sink: Sink, value: Any, record: Any) -> None:
         if isinstance(value, (np.ndarray, np.float32)):
-            sink.write_array(self._sized(np.atleast_1d(np.asarray(value, _FLOAT))))
+            sink.write_array(self._check_length(np.atleast_1d(np.asarray(value, _FLOAT))))
         elif self.count is None:
             sink.write(self._pack(value))
         else:
-            sink.write(self._pack(*self._sized(value)))
+            sink.write(self._pack(*self._check_length(value)))
 
     def _pack(self, *values: float) -> bytes:
         try:
@@ -63,7 +63,8 @@ class ExactFloats(Kind):
         except OverflowError as error:
             raise ValueError(str(error)) from None
 
-    def _sized(self, values: Any) -> Any:
+    def _check_length(self, values: Any) -> Any:
+        """Return the values; raises ValueError if their number is wrong."""
         if len(values) != (self.count or 1):
             raise ValueError(f"expected {counted(self.count or 1, 'number')}, not {len(values)}")
         return values
@@ -82,8 +83,8 @@ class ExactFloats(Kind):
 class FloatRows(Kind):
     """A table of float32, ``(rows, columns)``, as one view of the file.
 
-    Neither number is stored next to the table: ``row_shape`` of the record returns both, from its other fields or the
-    records around it.
+    Neither number is stored next to the table: the record has both in ``row_shape``, which is computed from its other
+    fields or from the records around it.
     """
 
     type_name = "rows x columns x f32"
@@ -112,7 +113,7 @@ class FloatRows(Kind):
 
 
 def as_rows(value: npt.ArrayLike) -> Array:
-    """Return a table of float32; raises ValueError unless it has two dimensions."""
+    """Return the value as a table of float32; raises ValueError unless it has two dimensions."""
     array = np.asarray(value, _FLOAT)
     if array.ndim != 2:
         raise ValueError(f"expected a table (rows, columns), not an array of shape {array.shape}")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from keyframer.catalogue import LIMIT_NAME, STRUCT_NOT_REPRODUCIBLE
 from keyframer.text import ascii_to_bytes, bytes_to_ascii, bytes_to_hex, counted, hex_to_bytes
-from keyframer.wire.array_conversion import convert_exactly
+from keyframer.wire.array_conversion import checked_cast
 from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.encoding_style import LENGTH_CODES, Style
 from keyframer.wire.key_table import EXTRAS, KeyLayout, Keys, no_keys, read_equal_rows, read_keys, write_keys
@@ -42,7 +42,7 @@ class Kind:
 
     def adapted(self, style: Style) -> Kind:
         """Return the same type for files of another byte order or kind of text."""
-        raise NotImplementedError(f"{self.type_name}: known in one layout only")
+        raise NotImplementedError(f"{self.type_name}: no variant for another byte order or kind of text")
 
     def default(self) -> Any:
         raise NotImplementedError
@@ -51,7 +51,7 @@ class Kind:
         raise NotImplementedError
 
     def generate_quick_read(self, source: Source, name: str) -> bool:
-        """Generate code that reads usual bytes into the field ``name``; return False if only `read` can.
+        """Generate code that reads usual bytes into the field ``name``; return False if only `read` can read them.
 
         A type that overrides `read` overrides this too; otherwise it is always read by the careful reader.
         """
@@ -143,7 +143,7 @@ class Strz(Kind):
     type_name = "text, NUL-ended"
 
     def adapted(self, style: Style) -> Strz:
-        return self if style.text == "nul" else Prefixed(LENGTH_CODES[style.text], style.order)
+        return self if style.text == "nul" else PrefixedText(LENGTH_CODES[style.text], style.order)
 
     def default(self) -> bytes:
         return b""
@@ -172,7 +172,7 @@ class Strz(Kind):
         return ascii_to_bytes(value)
 
 
-class Prefixed(Strz):
+class PrefixedText(Strz):
     """8-bit text with its length before it."""
 
     def __init__(self, code: str, order: str = "<") -> None:
@@ -243,7 +243,7 @@ class Blob(Kind):
         return b""
 
     def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
-        return cursor.rest()
+        return cursor.take_rest()
 
     def generate_quick_read(self, source: Source, name: str) -> bool:
         source.set(name, "data[pos:end]")
@@ -263,7 +263,7 @@ class Blob(Kind):
 
 
 class Array(Kind):
-    """Entries of one dtype, as a view of the file. Subclasses define their number.
+    """Entries of one dtype, as a view of the file. Subclasses define how many.
 
     A dtype with a shape, such as ``("<f4", (3,))``, gives rows.
     """
@@ -291,7 +291,7 @@ class Array(Kind):
         array = np.asarray(value)
         if array.shape[1:] != self.dtype.shape or array.ndim == 0:
             raise ValueError(f"expected an array of {self.entry_name}, not one of shape {array.shape}")
-        return convert_exactly(array, self.dtype.base)
+        return checked_cast(array, self.dtype.base)
 
     def to_json(self, value: Any) -> object:
         return array_to_json(np.asarray(value))
@@ -303,12 +303,12 @@ class Array(Kind):
 class CountedArray(Array):
     """An array with its count before it."""
 
-    def __init__(self, dtype: npt.DTypeLike, count: str) -> None:
+    def __init__(self, dtype: npt.DTypeLike, count_code: str) -> None:
         super().__init__(dtype)
-        self.prefix = struct.Struct("<" + count)
+        self.prefix = struct.Struct("<" + count_code)
         self.largest = (1 << (8 * self.prefix.size)) - 1
         self.minimum = self.prefix.size
-        self.type_name = f"{_CODES[count]} n, n x ({self.entry_name})"
+        self.type_name = f"{_CODES[count_code]} n, n x ({self.entry_name})"
 
     def adapted(self, style: Style) -> Self:
         adapted = super().adapted(style)
@@ -335,15 +335,15 @@ class CountedArray(Array):
         sink.write_array(array)
 
 
-class Linked(Array):
+class LinkedArray(Array):
     """An array whose count is in an earlier field of the record (or computed by ``count(record)``)."""
 
     def __init__(self, dtype: npt.DTypeLike, count: str | Callable[[Any], int]) -> None:
         super().__init__(dtype)
         self.count = count
         self.counted_by = count if isinstance(count, str) else None
-        times = count if isinstance(count, str) else "..."
-        self.type_name = f"{times} x ({self.entry_name})"
+        count_name = count if isinstance(count, str) else "..."
+        self.type_name = f"{count_name} x ({self.entry_name})"
 
     def count_in(self, record: Any) -> int:
         return int(getattr(record, self.count)) if isinstance(self.count, str) else self.count(record)
@@ -366,7 +366,7 @@ class Linked(Array):
         sink.write_array(array)
 
 
-class Filling(Array):
+class ArrayToEnd(Array):
     """An array up to the end of its block, without a count."""
 
     def read(self, cursor: Cursor, record: Any, name: str) -> npt.NDArray[Any]:
@@ -447,13 +447,13 @@ def keys_from_json(value: object, layout: KeyLayout) -> Keys:
     extras: list[list[Any]] = []
     for index, row in enumerate(value):
         bits = integer_from_json(row.get("flags"), layout.flags, f"key {index}: flags: ") if layout.has_flags else 0
-        wanted = {layout.time_name} | {name for bit, name in enumerate(EXTRAS) if bits >> bit & 1}
-        wanted |= {"flags"} if layout.has_flags else set()
-        wanted |= {"value"} if layout.width != 0 else set()
-        if set(row) != wanted:
-            unexpected = sorted(set(row) ^ wanted)
-            problem = "unknown or without its flag bit:" if unexpected[0] in row else "missing"
-            raise ValueError(f"key {index}: {problem} {unexpected[0]!r}")
+        expected = {layout.time_name} | {name for bit, name in enumerate(EXTRAS) if bits >> bit & 1}
+        expected |= {"flags"} if layout.has_flags else set()
+        expected |= {"value"} if layout.width != 0 else set()
+        if set(row) != expected:
+            name = min(set(row) ^ expected)
+            problem = f"{name!r} is unknown, or its flag bit is not set" if name in row else f"missing {name!r}"
+            raise ValueError(f"key {index}: {problem}")
         times.append(row[layout.time_name])
         flags.append(bits)
         extras.append([row.get(name, 0) for name in EXTRAS])
@@ -472,11 +472,11 @@ def keys_from_json(value: object, layout: KeyLayout) -> Keys:
     )
 
 
-# The functions for declarations. They return Any because the declared type is that of the value.
+# Declarations of fields. The functions return Any because the declared type of a field is that of its value.
 
 
 class Attribute:
-    """The declaration of one attribute of a record class: a default (or a function that makes one) and, for fields
+    """The declaration of one attribute of a record class: a default (or a function that makes it) and, for fields
     stored in the file, the wire type, the description from the specification and an optional condition.
     """
 
@@ -542,16 +542,17 @@ def blob(description: str) -> Any:
     return declare(Blob(), description)
 
 
-def counted_array(dtype: npt.DTypeLike, count: str, description: str) -> Any:
-    return declare(CountedArray(dtype, count), description)
+def counted_array(dtype: npt.DTypeLike, count_code: str, description: str) -> Any:
+    """Declare an array with its count before it; ``count_code`` is the `struct` code of the count."""
+    return declare(CountedArray(dtype, count_code), description)
 
 
-def linked(dtype: npt.DTypeLike, count: str | Callable[[Any], int], description: str, *, when: Any = None) -> Any:
-    return declare(Linked(dtype, count), description, when=when)
+def linked_array(dtype: npt.DTypeLike, count: str | Callable[[Any], int], description: str, *, when: Any = None) -> Any:
+    return declare(LinkedArray(dtype, count), description, when=when)
 
 
-def filling(dtype: npt.DTypeLike, description: str) -> Any:
-    return declare(Filling(dtype), description)
+def array_to_end(dtype: npt.DTypeLike, description: str) -> Any:
+    return declare(ArrayToEnd(dtype), description)
 
 
 def keys(layout: KeyLayout, description: str) -> Any:

@@ -20,7 +20,7 @@ from keyframer.arrays import Array
 from keyframer.catalogue import STRUCT_TRUNCATED
 from keyframer.fields import dataclass
 from keyframer.text import counted
-from keyframer.wire.array_conversion import convert_exactly
+from keyframer.wire.array_conversion import checked_cast
 from keyframer.wire.cursor import Cursor, frozen, no_entries
 from keyframer.wire.sink import Sink
 
@@ -30,7 +30,7 @@ EXTRAS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 _ALL_BITS = 31
 _POPCOUNT = np.array([bin(bits).count("1") for bits in range(32)])
 _BEFORE = np.array([[bin(bits & ((1 << bit) - 1)).count("1") for bit in range(5)] for bits in range(32)])
-"""number of optional floats before that of each bit"""
+"""by flag bits and bit: number of stored floats before the float of that bit"""
 
 _FLOAT = np.dtype("<f4")
 
@@ -56,15 +56,16 @@ class KeyLayout:
 
     @cached_property
     def fixed_size(self) -> int:
-        """Size of a row in bytes, without extras (and without text)."""
+        """Size of a row in bytes, without extras and without text."""
         return self.time.itemsize + (self.flags.itemsize if self.has_flags else 0) + 4 * (self.width or 0)
 
     @cached_property
-    def smallest(self) -> int:
+    def smallest_size(self) -> int:
+        """Smallest size of a row in bytes: without extras, with an empty text."""
         return self.fixed_size + (1 if self.width is None else 0)
 
     @cached_property
-    def size_of(self) -> list[int]:
+    def row_sizes(self) -> list[int]:
         """Size of a row, by the low byte of the flags."""
         return [self.fixed_size + 4 * int(_POPCOUNT[byte & _ALL_BITS]) for byte in range(256)]
 
@@ -216,7 +217,7 @@ class Keys(_UnreadColumns):
         return columns_by_name
 
     def with_columns(self, columns: Mapping[str, Array]) -> Keys:
-        """Return keys with only these columns."""
+        """Return keys made of these columns alone (see `columns`)."""
         text = tuple(columns["text"].tolist()) if "text" in columns else ()
         return Keys(columns["time"], columns["flags"], columns["value"], columns.get("extras"), text)
 
@@ -231,21 +232,21 @@ def no_keys(layout: KeyLayout) -> Keys:
 
 def read_keys(cursor: Cursor, layout: KeyLayout, count: int, field_name: str, count_offset: int) -> Keys:
     """Read ``count`` rows; the count is checked before anything is allocated."""
-    cursor.need_entries(count, layout.smallest, field_name, count_offset)
+    cursor.need_entries(count, layout.smallest_size, field_name, count_offset)
     if count == 0:
         return no_keys(layout)
     if layout.width is None:
         return _read_text_rows(cursor, layout, count, field_name)
-    taken = read_equal_rows(cursor.data, cursor.pos, cursor.end, layout, count)
-    if taken is None:
+    keys_and_end = read_equal_rows(cursor.data, cursor.pos, cursor.end, layout, count)
+    if keys_and_end is None:
         return _read_mixed_rows(cursor, layout, count, field_name)
-    keys, cursor.pos = taken
+    keys, cursor.pos = keys_and_end
     return keys
 
 
 def read_equal_rows(data: bytes, pos: int, end: int, layout: KeyLayout, count: int) -> tuple[Keys, int] | None:
-    """Return ``count`` keys at ``pos`` and the position behind them, or None unless all rows have the shape of the
-    first.
+    """Return ``count`` keys at ``pos`` and the position after them; None if they do not fit before ``end``, or if a
+    row has another shape than the first.
 
     The columns are made on first use: most tracks have a single key, and making three arrays for it took most of the
     reading time.
@@ -253,12 +254,12 @@ def read_equal_rows(data: bytes, pos: int, end: int, layout: KeyLayout, count: i
     if count == 0:
         return no_keys(layout), pos
     left = end - pos
-    if count * layout.smallest > left:
+    if count * layout.smallest_size > left:
         return None
     if layout.has_flags:
         flags_at = pos + layout.flags_at
         first = data[flags_at]
-        row_size = layout.size_of[first]
+        row_size = layout.row_sizes[first]
         size = count * row_size
         if size > left:
             return None
@@ -304,9 +305,9 @@ def _view_columns(
 def joined_rows(tables: Sequence[StoredRows]) -> Array:
     """Return the rows of several tables of one file and of one shape (layout and bits) as one array of records."""
     layout, bits = tables[0][3:]
-    size = layout.size_of[bits]
-    whole = memoryview(tables[0][0])  # of one file: its parts are copied only once
-    joined = b"".join([whole[pos : pos + count * size] for _, pos, count, _, _ in tables])
+    size = layout.row_sizes[bits]
+    file = memoryview(tables[0][0])  # slices of it are not copied before they are joined
+    joined = b"".join([file[pos : pos + count * size] for _, pos, count, _, _ in tables])
     return np.frombuffer(joined, layout.row_dtypes[bits])
 
 
@@ -343,9 +344,9 @@ def _read_mixed_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: 
 
 def _row_starts(cursor: Cursor, layout: KeyLayout, count: int, field_name: str) -> Array:
     """Return the start of each row relative to the first: the only step that visits every row."""
-    most = count * layout.size_of[_ALL_BITS]  # a copy of all remaining bytes would make many short tables quadratic
-    window = cursor.data[cursor.pos : min(cursor.end, cursor.pos + most)]
-    flags, sizes = window[layout.flags_at :], layout.size_of
+    largest = count * layout.row_sizes[_ALL_BITS]  # copying all remaining bytes would make many short tables quadratic
+    window = cursor.data[cursor.pos : min(cursor.end, cursor.pos + largest)]
+    flags, sizes = window[layout.flags_at :], layout.row_sizes
     starts: list[int] = []
     append = starts.append
     pos = 0
@@ -368,15 +369,15 @@ def _fail_at_cut_row(cursor: Cursor, layout: KeyLayout, window: bytes, starts: l
         row -= 1
     start = starts[row]
     left = len(window) - start
-    wanted = layout.smallest if left < layout.smallest else layout.size_of[window[start + layout.flags_at]]
+    wanted = layout.smallest_size if left < layout.smallest_size else layout.row_sizes[window[start + layout.flags_at]]
     cursor.fail(STRUCT_TRUNCATED, f"{field_name}[{row}]", cursor.pos + start, wanted=wanted, left=left)
 
 
 def _gather(buffer: Array, starts: Array, dtype: np.dtype[Any]) -> Array:
     """Return entries of ``dtype`` at any byte offsets as a new array."""
-    whole = np.dtype(f"V{dtype.itemsize}")  # picking three floats as one item takes a quarter of the time
-    picked: Array = _at_every_byte(buffer, whole)[starts]
-    return picked.view(dtype.base).reshape((len(starts), *dtype.shape))
+    item = np.dtype(f"V{dtype.itemsize}")  # picking three floats as one item takes a quarter of the time
+    items: Array = _at_every_byte(buffer, item)[starts]
+    return items.view(dtype.base).reshape((len(starts), *dtype.shape))
 
 
 def _at_every_byte(buffer: Array, dtype: np.dtype[Any]) -> Array:
@@ -396,7 +397,7 @@ def _read_text_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: s
         name = f"{field_name}[{row}]"
         cursor.need(layout.fixed_size, name)
         bits = cursor.data[cursor.pos + layout.flags_at] & _ALL_BITS
-        head = np.frombuffer(cursor.take(layout.size_of[bits], name), layout.row_dtypes[bits])[0]
+        head = np.frombuffer(cursor.take(layout.row_sizes[bits], name), layout.row_dtypes[bits])[0]
         time[row], flags[row] = head["time"], head["flags"]
         for bit, column in enumerate(EXTRAS):
             if bits >> bit & 1:
@@ -406,7 +407,7 @@ def _read_text_rows(cursor: Cursor, layout: KeyLayout, count: int, field_name: s
 
 
 def write_keys(sink: Sink, layout: KeyLayout, keys: Keys) -> None:
-    """Write the rows, byte for byte as they were read."""
+    """Write the keys as rows; keys that were read give the same bytes."""
     keys = _checked(layout, keys)
     if len(keys) == 0:
         return
@@ -442,7 +443,7 @@ def _checked_column(name: str, values: Array, dtype: np.dtype[Any], shape: tuple
     if array.shape != shape:
         raise ValueError(f"{name}: expected an array of shape {shape}, not {array.shape}")
     try:
-        return convert_exactly(array, dtype)
+        return checked_cast(array, dtype)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
 

@@ -38,7 +38,8 @@ def _shortest(singles: Array) -> Floats:
 
     Every decimal of six digits survives float32, so six digits are tried first, then seven and eight; the remaining
     ones need nine. The digits and the power of ten are exact, their quotient is rounded once: the double *is* the
-    decimal. Beyond 10 ** 22, where powers of ten are not exact doubles, the slower printing of numpy is used.
+    decimal. Numbers outside 1e-13..1e22 would need powers of ten that are not exact doubles: numpy prints these, which
+    is slower.
     """
     if len(singles) < 64:  # for few numbers the vectors below cost more than they save
         return np.array([float(text) for text in singles.astype("U")], np.float64)
@@ -49,14 +50,14 @@ def _shortest(singles: Array) -> Floats:
     slow = np.flatnonzero((size != 0) & ((size < 1e-13) | (size > 1e22)) & np.isfinite(size))
     exponent = np.floor(np.log10(size[todo])).astype(np.int64)
     for digits in (6, 7, 8, 9):
-        wanted = doubles[todo]
+        numbers = doubles[todo]
         places = digits - 1 - exponent
         factor = _POWERS[np.abs(places)]
         with np.errstate(over="ignore"):
-            tried = np.where(places >= 0, np.rint(wanted * factor) / factor, np.rint(wanted / factor) * factor)
-            same = tried.astype(np.float32) == singles[todo]
-        doubles[todo[same]] = tried[same]
-        todo, exponent = todo[~same], exponent[~same]
+            decimals = np.where(places >= 0, np.rint(numbers * factor) / factor, np.rint(numbers / factor) * factor)
+            exact = decimals.astype(np.float32) == singles[todo]
+        doubles[todo[exact]] = decimals[exact]
+        todo, exponent = todo[~exact], exponent[~exact]
     for index in (*todo.tolist(), *slow.tolist()):
         doubles[index] = float(str(singles[index]))
     return doubles
@@ -71,11 +72,12 @@ def _nest(flat: list[Any], shape: tuple[int, ...]) -> list[Any]:
     return [flat[start : start + width] for start in range(0, shape[0] * width, width)] if width else [[]] * shape[0]
 
 
-def _non_finite_to_json(one: Array) -> str:
-    if np.isinf(one[0]):
-        return "inf" if one[0] > 0 else "-inf"
-    size = one.dtype.itemsize
-    bits = int(one.view(_BITS[size])[0])
+def _non_finite_to_json(number: Array) -> str:
+    """Return the text for an array of one number."""
+    if np.isinf(number[0]):
+        return "inf" if number[0] > 0 else "-inf"
+    size = number.dtype.itemsize
+    bits = int(number.view(_BITS[size])[0])
     return "nan" if bits == _QUIET_NAN[size] else f"nan:{bits:0{2 * size}x}"
 
 
@@ -125,6 +127,7 @@ def _from_numbers(flat: list[Any], dtype: np.dtype[Any]) -> Array:
 
 
 def _non_finite_from_json(text: str, size: int) -> int:
+    """Return the bits of a float of ``size`` bytes."""
     if text in ("inf", "-inf"):
         layout = {4: ("<f", "<I"), 8: ("<d", "<Q")}[size]
         return int(struct.unpack(layout[1], struct.pack(layout[0], float(text)))[0])
@@ -139,7 +142,7 @@ def _non_finite_from_json(text: str, size: int) -> int:
 
 
 def integer_from_json(value: object, dtype: np.dtype[Any], where: str = "") -> int:
-    """Return an integer that fits ``dtype``."""
+    """Return the value if it is an integer that fits ``dtype``; raises ValueError, beginning with ``where``, if not."""
     if type(value) is not int:
         raise ValueError(f"{where}expected a whole number, not {_kind_of(value)}")
     if not _fits(value, value, dtype):

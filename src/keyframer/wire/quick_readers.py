@@ -2,7 +2,7 @@
 
 The careful reader (`read_fields`) carries a cursor and a location through every field to report where a file is wrong.
 Nearly every record is valid. The generated function uses offsets only: it creates the record, sets its fields and
-returns it with the position behind it, or None as soon as anything is unusual. Then the careful reader reads the same
+returns it with the position after it, or None as soon as anything is unusual. Then the careful reader reads the same
 record from its start and reports the problem. See docs/decisions/0009-quick-readers.md.
 
 ``KEYFRAMER_CAREFUL=1`` in the environment disables quick readers.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 QuickReader = Callable[[bytes, int, int, int, int], "tuple[Any, int] | None"]
 """``(data, at, pos, end, longest)``: the record starts at ``at``, its fields at ``pos``, and they end before ``end``;
-names have at most ``longest`` bytes. Returns the record and the position behind its fields, or None.
+names have at most ``longest`` bytes. Returns the record and the position after its fields, or None.
 """
 
 ON = os.environ.get("KEYFRAMER_CAREFUL", "") in ("", "0")
@@ -32,14 +32,14 @@ ON = os.environ.get("KEYFRAMER_CAREFUL", "") in ("", "0")
 
 
 def never(data: bytes, at: int, pos: int, end: int, longest: int) -> None:
-    """Return None: the quick reader of a class with a field that only the careful reader can read."""
+    """Return None. This is the quick reader of classes with a field that only the careful reader can read."""
 
 
 class Source:
     """The source code of the quick reader of one class: its lines, and the values that they refer to by name.
 
     Each method adds lines; its docstring says what these lines do when they run. Lines may use ``data``, ``pos``,
-    ``end``, ``longest`` and ``record``, and leave ``pos`` behind what they read.
+    ``end``, ``longest`` and ``record``, and move ``pos`` past the bytes that they read.
     """
 
     def __init__(self, cls: type[Any]) -> None:
@@ -61,7 +61,7 @@ class Source:
         self.add(f"record.{field} = {expression}")
 
     def set_default(self, field: str, attribute: Attribute) -> None:
-        """Set an attribute that is not stored in the file to its default; every record is read without children."""
+        """Set an attribute that is not stored in the file: the offset of the record, no children, or the default."""
         if field == "offset":
             self.set(field, "at")
         elif field == "children":
@@ -81,14 +81,14 @@ class Source:
         self.add(f"values = {self.name(layout.unpack_from)}(data, pos)", f"pos += {layout.size}")
 
     def refuse_nan(self, values: str) -> None:
-        """Refuse records with NaN: `struct` makes signalling NaNs quiet. The sum of the values shows whether there is
-        one.
+        """Refuse records with NaN, because `struct` makes signalling NaNs quiet. The sum of the values is NaN if one of
+        them is.
         """
         self.add(f"total = sum({values})")
         self.refuse("total != total")
 
     def take_entries(self, field: str, dtype: Any, count: str) -> None:
-        """Read an array of entries as a view of the file; ``count`` is a variable that is not negative."""
+        """Read an array as a view of the file; ``count`` is the name of a variable that is not negative."""
         self.add(f"size = {count} * {dtype.itemsize}")
         self.refuse("size > end - pos")
         view, entry, empty = self.name(np.frombuffer), self.name(dtype), self.name(no_entries(dtype))

@@ -1,8 +1,8 @@
-"""Records: classes whose fields carry wire types, and the plan made from them.
+"""Records: classes whose fields are declared with wire types.
 
-The plan groups neighbouring numbers into one `struct.Struct`; four small interpreters walk it: `read_fields`,
-`write_fields`, `dump_fields` (with `restore_fields` back) and `describe_fields`. `take_record` reads a whole record,
-if possible with the function that `quick_readers` generates from the same plan.
+The plan of a class (`record_plan`) groups adjacent numbers into one `struct.Struct`. `read_fields`, `write_fields`,
+`dump_fields`, its inverse `restore_fields`, and `describe_fields` follow this plan. `take_record` reads a record with
+the function that `quick_readers` generates from the same plan, if possible.
 
 To its users a record is a dataclass: keyword construction, ``repr``, `dataclasses.replace` and `dataclasses.fields`
 work. It has no generated constructor, though: making one for each of some 300 classes took most of the time of
@@ -87,7 +87,7 @@ def _make_record(cls: type[Any], kw_only: bool) -> type[Any]:
 
 
 class _LazyPlan:
-    """Makes the plan of a class on first use: a program that reads one file needs only a few of them."""
+    """Makes the plan of a class on first use: a program that reads one file needs only a few plans."""
 
     __slots__ = ()
 
@@ -111,27 +111,27 @@ class _DataclassView:
 
     def __get__(self, instance: object, owner: type[Record]) -> Any:
         if owner not in self._views:
-            specified = []
+            declared_fields = []
             for name, attribute in owner._layout.attributes.items():
-                wire = (
+                metadata = (
                     {}
                     if attribute.kind is None
                     else {"kind": attribute.kind, "description": attribute.description, "when": attribute.when}
                 )
-                common: Any = {"kw_only": attribute.kw_only, "metadata": wire}
+                common: Any = {"kw_only": attribute.kw_only, "metadata": metadata}
                 common |= (
                     {"default_factory": attribute.make}
                     if attribute.make is not None
                     else {"default": attribute.default}
                 )
-                specified.append((name, cast(Any, attribute.annotation), field(**common)))
-            self._views[owner] = self._pick(make_dataclass(owner.__name__, specified, eq=False))
+                declared_fields.append((name, cast(Any, attribute.annotation), field(**common)))
+            self._views[owner] = self._pick(make_dataclass(owner.__name__, declared_fields, eq=False))
         return self._views[owner]
 
 
 @record(kw_only=True)
 class Record:
-    """A part of a file: its declared fields, the records inside it in file order, and the bytes after the known ones.
+    """A part of a file: its declared fields, the records inside it in file order, and the bytes after its known fields.
 
     ``offset`` is its start in the file it was read from (None for a record made by hand).
     """
@@ -139,7 +139,7 @@ class Record:
     _layout: ClassVar[Layout]
     plan: ClassVar[Plan]
     repeats: ClassVar[bool] = False
-    """whether one parent often has several: paths then always show the index"""
+    """whether a parent often has several of these records: paths then always show the index"""
 
     children: list[Record] = Attribute.factory_default(list)
     tail: bytes = b""
@@ -175,7 +175,7 @@ class Record:
 
     @property
     def numbered(self) -> bool:
-        """Whether its paths show an index even if it is the only one."""
+        """Whether paths show the index of this record even if it is the only one of its name."""
         return self.repeats
 
     def __repr__(self) -> str:
@@ -200,8 +200,8 @@ R = TypeVar("R", bound=Record)
 
 
 class Raw:
-    """The attributes of a record kept as bytes: the bytes, and the code of the issue that is the reason (empty if made
-    by hand).
+    """The attributes of a record that is kept as bytes: the bytes, and the code of the issue that gives the reason
+    (empty if the record was made by hand).
     """
 
     __slots__ = ()
@@ -221,21 +221,21 @@ def blank(cls: type[R], at: int | None) -> R:
 
 
 def take_record(cls: type[R], cursor: Cursor, plan: Plan | None = None) -> R:
-    """Read the record at the cursor; raises `FormatError` with its location. ``plan``: see `Plan.adapted`."""
+    """Read the record at the cursor; raises `FormatError` if it is invalid. ``plan``: see `Plan.adapted`."""
     plan = plan or cls.plan
     at = cursor.pos
     if quick_readers.ON and plan.cls is cls:
-        taken = plan.quick(cursor.data, at, at, cursor.end, cursor.limits.name)
-        if taken is not None:
-            cursor.pos = taken[1]
-            return cast(R, taken[0])
+        record_and_end = plan.quick(cursor.data, at, at, cursor.end, cursor.limits.name)
+        if record_and_end is not None:
+            cursor.pos = record_and_end[1]
+            return cast(R, record_and_end[0])
     instance = blank(cls, at)
     read_fields(instance, cursor, plan)
     return instance
 
 
 def read_fields(target: Record, cursor: Cursor, plan: Plan | None = None) -> None:
-    """Read the declared fields with the careful reader; raises `FormatError` with its location."""
+    """Read the declared fields with the careful reader; raises `FormatError` if they are invalid."""
     for step in (plan or target.plan).steps:
         step.read(cursor, target)
 
@@ -247,7 +247,7 @@ def write_fields(source: Record, sink: Sink, plan: Plan | None = None) -> None:
 
 
 def unstored_fields(cls: type[Record]) -> dict[str, Any]:
-    """Return names and defaults of the attributes of a class that files do not store, except those of all records."""
+    """Return names and defaults of the attributes that files do not store, without those that every record has."""
     return {name: default for name, default in cls._layout.unstored.items() if name not in Record._layout.attributes}
 
 
@@ -296,6 +296,7 @@ class FieldDescription(NamedTuple):
 
 
 def describe_fields(cls: type[Record]) -> list[FieldDescription]:
+    """Return the rows of the documentation table of a record class."""
     return [
         FieldDescription(
             plan.name, plan.kind.type_name + (" (conditional)" if plan.when is not None else ""), plan.description

@@ -44,7 +44,7 @@ class Step(Protocol):
     def write(self, sink: Sink, record: Any) -> None: ...
 
     def generate_quick_read(self, source: Source) -> bool:
-        """Generate code that reads the same fields from usual bytes; return False if only the careful reader can."""
+        """Generate code that reads these fields from usual bytes; return False if only `read` can read them."""
 
 
 class NumberRun:
@@ -95,9 +95,9 @@ class NumberRun:
             return True
         ends = list(accumulate((span or 1 for span in self.spans), initial=0))
         for name, span, start, stop in zip(self.names, self.spans, ends, ends[1:], strict=False):
-            whole = start == 0 and stop == ends[-1]
-            picked = f"values[{start}]" if span is None else "values" if whole else f"values[{start}:{stop}]"
-            source.set(name, picked)
+            all_values = start == 0 and stop == ends[-1]
+            expression = f"values[{start}]" if span is None else "values" if all_values else f"values[{start}:{stop}]"
+            source.set(name, expression)
         return True
 
     def write(self, sink: Sink, record: Any) -> None:
@@ -124,7 +124,7 @@ class NumberRun:
             raise ValueError(f"{type(record).__name__}: {', '.join(self.names)}: {error}") from None
 
     def _count(self, record: Any, name: str) -> int:
-        """Return the value to write for a count field: the length of its arrays, or the field itself without any."""
+        """Return the value to write for a count field: the length of its arrays, or its own value if there are none."""
         present = [plan for plan in self.counts[name] if plan.when is None or plan.when(record)]
         arrays = {plan.name: getattr(record, plan.name) for plan in present}
         lengths = {other: len(array) for other, array in arrays.items() if array is not None}
@@ -167,7 +167,7 @@ class OneField:
 
 
 class Plan:
-    """The plan of a record class, made once (and once more for each other style of files)."""
+    """The plan of a record class, made once (and once more for each other encoding style)."""
 
     __slots__ = ("_reads", "attributes", "cls", "fields", "minimum", "quick", "steps", "variants")
 
@@ -203,7 +203,7 @@ class Plan:
         return plan
 
     def _wait(self, data: bytes, at: int, pos: int, end: int, longest: int) -> tuple[Any, int] | None:
-        """Stand in for the quick reader until enough records were read to generate it."""
+        """Return None until enough records were read; then generate the quick reader and call it."""
         self._reads += 1
         if self._reads < WORTH_GENERATING:
             return None

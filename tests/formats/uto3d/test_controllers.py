@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from keyframer.formats.uto3d import controllers
-from keyframer.formats.uto3d.controllers import find_sampled, may_begin
+from keyframer.formats.uto3d.controllers import find_sampled, may_be_controller
 from tests.formats.uto3d import writers as w
 
 FILLER = bytes([5]) + struct.pack("<i", 255)
@@ -36,7 +36,7 @@ def header(kind: int, count: int, scheme: int) -> bytes:
     ],
 )
 def test_where_a_controller_may_begin(data: bytes, may: bool) -> None:
-    assert may_begin(b"CTRL" + data, 4) is may
+    assert may_be_controller(b"CTRL" + data, 4) is may
 
 
 def test_the_search_gives_up_after_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,5 +44,5 @@ def test_the_search_gives_up_after_its_steps(monkeypatch: pytest.MonkeyPatch) ->
     data = b"".join(map(w.controller_bytes, found))
     first = len(w.controller_bytes(found[0]))
     assert find_sampled(data, 0, 3, {10}) == {first}
-    monkeypatch.setattr(controllers, "_FREE", 150 - len(data))  # fewer steps than the first has keys
+    monkeypatch.setattr(controllers, "_FREE_STEPS", 150 - len(data))  # fewer steps than the first has keys
     assert find_sampled(data, 0, 3, {10}) is None

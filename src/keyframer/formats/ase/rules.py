@@ -85,10 +85,10 @@ def _check_line(reporter: Reporter, line: Line) -> None:
 def _check_scene(reporter: Reporter, block: Block) -> None:
     first, last = block.number(b"SCENE_FIRSTFRAME", 0), block.number(b"SCENE_LASTFRAME", 0)
     check_range(reporter, block, "scene_lastframe", int(first), int(last))
-    for name in (b"SCENE_FRAMESPEED", b"SCENE_TICKSPERFRAME"):
+    for name, unit in ((b"SCENE_FRAMESPEED", "frames per second"), (b"SCENE_TICKSPERFRAME", "ticks per frame")):
         rate = block.number(name, 1)
         if rate <= 0:
-            reporter.report(DATA_RATE_INVALID, block, name.decode().lower(), rate=rate)
+            reporter.report(DATA_RATE_INVALID, block, name.decode().lower(), rate=f"{rate:g} {unit}")
 
 
 def _check_counts(reporter: Reporter, mesh: Block) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from keyframer.arrays import Array
 from keyframer.formats.ase.text_numbers import Value, Values, write_values
 from keyframer.text import ascii_to_bytes, bytes_to_ascii, counted
-from keyframer.wire.array_conversion import convert_exactly
+from keyframer.wire.array_conversion import checked_cast
 from keyframer.wire.cursor import frozen, no_entries
 from keyframer.wire.field_types import Kind, declare
 from keyframer.wire.lossless_json import array_from_json, array_to_json
@@ -121,7 +121,7 @@ class _Column(Kind):
         wanted = 1 if self.width is None else 2
         if array.ndim != wanted or (self.width and array.shape[1] != self.width):
             raise ValueError(f"expected an array of shape {('n', self.width or 'k')[:wanted]}, not {array.shape}")
-        return convert_exactly(array, self.dtype)
+        return checked_cast(array, self.dtype)
 
     def to_json(self, value: Any) -> object:
         return array_to_json(np.asarray(value))

@@ -98,15 +98,15 @@ class _Reader:
             self._report_suspicious_name()
             issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
             cursor.pos = self.begun
-            self.home.append(RawRun(cursor.rest(), error.code, offset=self.begun))
+            self.home.append(RawRun(cursor.take_rest(), error.code, offset=self.begun))
             return
         if cursor.left:
             self._report_suspicious_name()
             issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
-            self.document.trailing = cursor.rest()
+            self.document.trailing = cursor.take_rest()
 
     def read_animation(self) -> None:
-        top = self._read_record(Animation, self.root.inner("animation"))
+        top = self._read_record(Animation, self.root.child("animation"))
         self._open(top)
         self._read_records(Joint, top.joint_count, LEAST_JOINT, "joint_count", 16)
         cursor = self.cursor
@@ -118,7 +118,7 @@ class _Reader:
         self.home.append(frames)
 
     def read_model(self) -> None:
-        top = self._read_record(Model, self.root.inner("model"))
+        top = self._read_record(Model, self.root.child("model"))
         self._open(top)
         self._read_records(Mesh, top.mesh_count, LEAST_MESH, "mesh_count", 8)
         self._read_records(ModelJoint, top.joint_count, LEAST_MODEL_JOINT, "joint_count", 12)

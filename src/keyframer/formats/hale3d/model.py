@@ -17,14 +17,14 @@ from keyframer.formats.hale3d.sniff import MODEL_ID
 from keyframer.text import show_name
 from keyframer.wire.cursor import Cursor, frozen
 from keyframer.wire.exact_floats import exact_floats
-from keyframer.wire.field_types import Chars, Linked, declare, i32, u32
+from keyframer.wire.field_types import Chars, LinkedArray, declare, i32, u32
 from keyframer.wire.lossless_json import array_from_json, array_to_json
 from keyframer.wire.record import Record, record
 
 _NAMES = {"<f4": "f32", "<u4": "u32", "<i4": "i32"}
 
 
-class CountedAhead(Linked):
+class CountedAhead(LinkedArray):
     """An array whose count is stored ``count_at`` bytes into the record, so that an error can give its offset."""
 
     def __init__(self, dtype: npt.DTypeLike, count: str, count_at: int) -> None:

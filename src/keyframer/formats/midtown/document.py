@@ -42,13 +42,13 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
         _read_clip(cursor, document)
     if cursor.left:
         document.issues.add(STRUCT_TRAILING_DATA, "/", cursor.pos, size=cursor.left)
-        document.trailing = cursor.rest()
+        document.trailing = cursor.take_rest()
     return document
 
 
 def _read_old(cursor: Cursor, document: Document) -> None:
     """Read a clip of the old layout, which was chosen because the file is complete."""
-    cursor.place = cursor.place.inner("oldclip")
+    cursor.place = cursor.place.child("oldclip")
     top = take_record(OldClip, cursor)
     channel = blank(OldChannel, cursor.pos)
     channel.row_shape = (top.frames, 3 * (top.bones + 1))
@@ -58,7 +58,7 @@ def _read_old(cursor: Cursor, document: Document) -> None:
 
 
 def _read_clip(cursor: Cursor, document: Document) -> None:
-    around = cursor.place.inner("clip")
+    around = cursor.place.child("clip")
     cursor.place = around
     top = take_record(Clip, cursor)
     top.children = []
@@ -75,7 +75,7 @@ def _read_clip(cursor: Cursor, document: Document) -> None:
         except FormatError as error:
             document.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
             cursor.pos = begun
-            top.children.append(RawRun(cursor.rest(), error.code, offset=begun))
+            top.children.append(RawRun(cursor.take_rest(), error.code, offset=begun))
             return
         top.children.append(channel)
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from keyframer.formats.nodeanim.bridge.options import Options
     from keyframer.formats.nodeanim.bridge.writing import WriteOptions
 
-_SMALLEST = 10
-"""size of chunk 1 with an id of one byte and empty texts, followed by the id of chunk 2"""
+_SMALLEST_SIZE = 10
+"""bytes of the smallest file: chunk 1 with an id of one byte and empty texts, and the id of chunk 2"""
 
 
 class NodeAnimation(Format):
@@ -30,7 +30,7 @@ class NodeAnimation(Format):
     bookkeeping = ("dialect", "flags", "node_count", "prefix")
 
     def sniff(self, head: bytes, size: int) -> Match | None:
-        if size < _SMALLEST or (head[0] > 1 and b"\x01" not in head[:68]):  # chunk 1 is not near the beginning
+        if size < _SMALLEST_SIZE or (head[0] > 1 and b"\x01" not in head[:68]):  # chunk 1 is not near the beginning
             return None
         from keyframer.formats.nodeanim.sniff import sniff
 

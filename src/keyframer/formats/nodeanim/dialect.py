@@ -15,8 +15,8 @@ TCB, BEZIER, LINEAR = 1, 2, 4
 
 TCB_BYTES = 20
 """tension, continuity, bias, easeIn, easeOut"""
-_BARE = (20, 24, 20)
-"""bytes of a translation, rotation and scale key: flags, time, value"""
+_PLAIN_SIZES = (20, 24, 20)
+"""bytes of a translation, rotation and scale key with only flags, time and value"""
 _TANGENTS = 24
 _SCALE_AXIS = 16
 
@@ -56,12 +56,12 @@ class Dialect(Style):
 
     @property
     def header(self) -> struct.Struct:
-        """Return the struct of a chunk header: id and size, id only, or nothing."""
+        """The struct of a chunk header: id and size, id only, or nothing."""
         return _header(self.order, self.id_size, self.length_size)
 
     def row_sizes(self, flags: int) -> tuple[int, int, int]:
         """Return the smallest sizes of a translation, rotation and scale key in a node with these flags."""
-        translation, rotation, scale = _BARE
+        translation, rotation, scale = _PLAIN_SIZES
         if self.scale_axis:
             scale += _SCALE_AXIS
         if flags & TCB:
@@ -127,6 +127,7 @@ DIALECTS: tuple[Dialect, ...] = tuple(
 """the same dialects in order of preference"""
 
 RANK = {dialect: rank for rank, dialect in enumerate(DIALECTS)}
+"""the position of each dialect in `DIALECTS`"""
 
 
 @cache
@@ -140,7 +141,7 @@ def with_options(dialect: Dialect, options: frozenset[str]) -> Dialect:
     )
 
 
-def options_on(dialect: Dialect) -> int:
+def option_count(dialect: Dialect) -> int:
     """Return how many options of a dialect are switched on."""
     return dialect.tcb_by_key + dialect.bezier_tangents + dialect.scale_axis
 

@@ -35,7 +35,7 @@ _NAMES = {Header.ID: "chunk 1 (header)", Animations.ID: "chunk 2 (animations)"}
 
 
 class Reader:
-    """Reads one file: position, chunks seen so far, and the list of issues."""
+    """Reads one file into a document."""
 
     def __init__(self, data: bytes, limits: Limits, document: Document, dialect: Dialect) -> None:
         self.data = data
@@ -45,11 +45,12 @@ class Reader:
         self.dialect = dialect
         self.root = Place()
         self.counts: dict[int, int] = {}
-        self.records = 0
+        """number of chunks read so far, by id"""
+        self.record_count = 0
         self.node_count: int | None = None
-        """number of nodes in chunk 1; None until it is read"""
+        """number of nodes that chunk 1 declares; None until it is read"""
         self.node_count_at = 0
-        self.too_early: int | None = None
+        self.early_animations: int | None = None
         """offset of a chunk 2 that comes before chunk 1"""
 
     def read(self, start: int) -> None:
@@ -58,9 +59,9 @@ class Reader:
             self.document.records.append(Prefix(self.data[:start], children=NO_CHILDREN, offset=0))
             self.issues.add(STRUCT_LEADING_DATA, "/prefix", 0, size=start)
         end = self._read_sized(start) if self.dialect.has_sizes else self._read_bare(start)
-        if self.too_early is not None and Header.ID in self.counts:
+        if self.early_animations is not None and Header.ID in self.counts:
             name, other = _NAMES[Animations.ID], _NAMES[Header.ID]
-            self.issues.add(STRUCT_CHUNK_ORDER, "/animations", self.too_early, name=name, other=other)
+            self.issues.add(STRUCT_CHUNK_ORDER, "/animations", self.early_animations, name=name, other=other)
         for chunk_id, name in _NAMES.items():
             if chunk_id not in self.counts:
                 self.issues.add(STRUCT_CHUNK_MISSING, "/", len(self.data), name=name)
@@ -119,40 +120,40 @@ class Reader:
         """Keep a chunk with another id as bytes; a file may have very many of them."""
         index = self.counts.get(chunk_id, 0)
         self.counts[chunk_id] = index + 1
-        self.records += 1
-        if self.records > self.limits.records:
+        self.record_count += 1
+        if self.record_count > self.limits.records:
             raise LIMIT_RECORDS.failure(at, "/", limit=self.limits.records)
         data = self.data[at + self.dialect.header_size : end]
 
         def path() -> str:
-            return str(self.root.inner(segment_of(chunk_id), index or None))
+            return str(self.root.child(segment_of(chunk_id), index or None))
 
         self.issues.add(STRUCT_UNKNOWN_CHUNK, path, at, size=len(data))
         self.document.records.append(_raw(chunk_id, at, data, STRUCT_UNKNOWN_CHUNK.code))
 
     def _place(self, chunk_id: int) -> Place:
-        """Return the path of the next chunk with this id, and count it."""
+        """Return the place of the next chunk with this id, and count the chunk."""
         index = self.counts.get(chunk_id, 0)
         self.counts[chunk_id] = index + 1
-        return self.root.inner(segment_of(chunk_id), index or None)
+        return self.root.child(segment_of(chunk_id), index or None)
 
     def _read_chunk(self, chunk_id: int, at: int, end: int, place: Place) -> Chunk:
         self._count_record(at, place)
         window = Cursor(self.data, at + self.dialect.header_size, end, place, self.limits)
         if chunk_id not in _NAMES:
             self.issues.add(STRUCT_UNKNOWN_CHUNK, place.__str__, at, size=window.left)
-            return _raw(chunk_id, at, window.rest(), STRUCT_UNKNOWN_CHUNK.code)
+            return _raw(chunk_id, at, window.take_rest(), STRUCT_UNKNOWN_CHUNK.code)
         if self.counts[chunk_id] > 1:
             self.issues.add(STRUCT_DUPLICATE_CHUNK, place.__str__, at, name=_NAMES[chunk_id], parent="the file")
-        begin = window.pos
+        start = window.pos
         try:
             chunk = self._read_header(window, at) if chunk_id == Header.ID else self._read_nodes(window, at)
         except FormatError as error:
             self._add_failure(error)
-            return _raw(chunk_id, at, self.data[begin:end], error.code)
+            return _raw(chunk_id, at, self.data[start:end], error.code)
         if window.left:
             self.issues.add(STRUCT_CHUNK_SLACK, place.__str__, window.pos, size=window.left)
-            chunk.tail = window.rest()
+            chunk.tail = window.take_rest()
         return chunk
 
     def _read_header(self, window: Cursor, at: int) -> Header:
@@ -169,36 +170,36 @@ class Reader:
         return header
 
     def _read_nodes(self, window: Cursor, at: int) -> Animations:
-        """Read nodes up to their count (if it is known), or to the first that cannot be read.
+        """Read nodes until their declared number is reached (if it is known), or one cannot be read.
 
         Unreadable bytes become the tail; bytes after the last node remain in the window.
         """
         animations = Animations(offset=at)
         place, plan = window.place, Node.plan.adapted(self.dialect)
-        wanted = self.node_count
-        if Header.ID not in self.counts and self.too_early is None:
-            self.too_early = at
-        begin, nodes = window.pos, animations.children
-        while window.left and (wanted is None or len(nodes) < wanted):
-            begun = window.pos
+        expected = self.node_count
+        if Header.ID not in self.counts and self.early_animations is None:
+            self.early_animations = at
+        start, nodes = window.pos, animations.children
+        while window.left and (expected is None or len(nodes) < expected):
+            node_start = window.pos
             window.place = Place("nodes", place, len(nodes))
-            self._count_record(begun, window.place)
+            self._count_record(node_start, window.place)
             try:
                 node = take_record(Node, window, plan)
             except FormatError as error:
                 self._add_failure(error)
-                window.pos = begun
-                animations.tail = window.rest()
+                window.pos = node_start
+                animations.tail = window.take_rest()
                 break
             self._check_type(node, window.place)
             nodes.append(node)
         else:
-            if wanted is not None and len(nodes) < wanted:
-                self._report_missing_nodes(wanted, len(nodes), window.end - begin, plan.minimum)
+            if expected is not None and len(nodes) < expected:
+                self._report_missing_nodes(expected, len(nodes), window.end - start, plan.minimum)
         window.place = place
-        if wanted is not None and wanted < 0:
-            animations.tail = window.rest()
-        if not nodes and wanted == 0 and not window.left:
+        if expected is not None and expected < 0:
+            animations.tail = window.take_rest()
+        if not nodes and expected == 0 and not window.left:
             self.issues.add(SEM_EMPTY_DOCUMENT, str(place), at)
         animations.nodes_read = len(nodes)
         return animations
@@ -215,7 +216,7 @@ class Reader:
         )
 
     def _check_type(self, node: Node, place: Place) -> None:
-        """Report flags that name no known interpolation, since they decide the layout of the keys."""
+        """Report flags that do not name exactly one interpolation, which decides the layout of the keys."""
         flags = node.flags
         if flags in _TYPES:
             return
@@ -234,8 +235,8 @@ class Reader:
             self.issues.add(SEM_UNKNOWN_FLAG_BITS, path, at, bits=flags & 0xFFFFFFF8)
 
     def _count_record(self, at: int, place: Place) -> None:
-        self.records += 1
-        if self.records > self.limits.records:
+        self.record_count += 1
+        if self.record_count > self.limits.records:
             raise LIMIT_RECORDS.failure(at, str(place), limit=self.limits.records)
 
     def _add_failure(self, error: FormatError) -> None:

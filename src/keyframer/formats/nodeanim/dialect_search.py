@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from keyframer.fields import dataclass
-from keyframer.formats.nodeanim.dialect import DIALECTS, FRAMINGS, RANK, Dialect, options_on, with_options
-from keyframer.formats.nodeanim.dialect_trial import MatchedPart, Walk, walks
+from keyframer.formats.nodeanim.dialect import DIALECTS, FRAMINGS, RANK, Dialect, option_count, with_options
+from keyframer.formats.nodeanim.dialect_trial import MatchedPart, Trial, trials
 from keyframer.formats.nodeanim.trial_steps import ANIMATIONS_ID, HEADER_ID
 
-PREFIX = 64
-"""range of offsets in which chunk 1 is searched"""
+LONGEST_PREFIX = 64
+"""maximum number of other bytes before chunk 1"""
 
 DEFAULT = DIALECTS[0]
-_REMEMBERED = 4096
-"""largest file whose walks are cached: the size of the head that detection reads"""
+_LARGEST_CACHED = 4096
+"""size of the largest file whose trials are cached: that of the head that detection reads"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,55 +30,57 @@ class Finding:
     start: int = 0
     """offset of the first chunk"""
     fits: bool = False
-    """whether the whole file matches the dialect"""
+    """whether the whole file matches the dialect exactly"""
     others: tuple[Dialect, ...] = ()
     """dialects that match equally well"""
 
 
 def search(data: bytes) -> Finding | None:
     """Return the dialect that fits, else the one that matches furthest; None if the bytes cannot be this format."""
-    seen: list[Walk] = []
+    seen: list[Trial] = []
     for attempt in (from_start, after_other_chunks, after_prefix):
-        if attempt is after_prefix and any(map(_begins_well, seen)):
-            break  # chunk 1 is at the beginning: the rest is damaged, not a file after a prefix
+        if attempt is after_prefix and any(map(_has_plausible_header, seen)):
+            break  # chunk 1 is at the beginning: the file is damaged, it has no prefix
         candidates = list(attempt(data, len(data)))
-        exact = [walk for walk in candidates if walk.matched is MatchedPart.END]
+        exact = [trial for trial in candidates if trial.matched is MatchedPart.END]
         if exact:
             return _best_exact(exact)
         seen += candidates
-    return _best_partial(seen) or _by_default(data)
+    return _best_partial(seen) or _default_finding(data)
 
 
-def from_start(data: bytes, size: int) -> list[Walk]:
-    """Return a walk for each dialect with chunk 1 at the beginning; those of a small file are cached for the reader."""
-    return _last_from_start(data, size) if size <= _REMEMBERED else _last_from_start.__wrapped__(data, size)
+def from_start(data: bytes, size: int) -> list[Trial]:
+    """Return a trial of each dialect with chunk 1 at the beginning; those of a small file are cached for the reader."""
+    return _last_from_start(data, size) if size <= _LARGEST_CACHED else _last_from_start.__wrapped__(data, size)
 
 
 @lru_cache(maxsize=1)
-def _last_from_start(data: bytes, size: int) -> list[Walk]:
-    return [walk for chunk_1, framing in _BY_ID if data.startswith(chunk_1) for walk in walks(data, size, 0, framing)]
+def _last_from_start(data: bytes, size: int) -> list[Trial]:
+    return [
+        trial for chunk_1, framing in _BY_ID if data.startswith(chunk_1) for trial in trials(data, size, 0, framing)
+    ]
 
 
-def after_other_chunks(data: bytes, size: int) -> Iterator[Walk]:
-    """Yield a walk for each dialect with other chunks before chunk 1, which is possible only if chunks have sizes."""
+def after_other_chunks(data: bytes, size: int) -> Iterator[Trial]:
+    """Yield a trial for each dialect with other chunks before chunk 1, which is possible only if chunks have sizes."""
     for framing in FRAMINGS:
         if framing[0].has_sizes:
-            yield from walks(data, size, 0, framing, leading=True)
+            yield from trials(data, size, 0, framing, leading=True)
 
 
-def after_prefix(data: bytes, size: int, *, bare: bool = True) -> Iterator[Walk]:
+def after_prefix(data: bytes, size: int, *, bare: bool = True) -> Iterator[Trial]:
     """Yield the perfect matches with other bytes before chunk 1; only offsets that look like chunk 1 are tried.
 
     ``bare``: also try dialects without chunk headers.
     """
-    for start, byte in enumerate(data[1 : PREFIX + 1], 1):
+    for start, byte in enumerate(data[1 : LONGEST_PREFIX + 1], 1):
         if byte > HEADER_ID:
-            continue  # no mark begins with this byte
-        for mark, framings in _MARKS.items():
-            if data.startswith(mark, start) and (bare or mark != _BARE_MARK):
+            continue  # chunk 1 never begins with this byte
+        for first_bytes, framings in _BY_START.items():
+            if data.startswith(first_bytes, start) and (bare or first_bytes != _NO_FLAGS):
                 for framing in framings:
-                    candidates = walks(data, size, start, framing, strict=True)
-                    yield from (walk for walk in candidates if walk.perfect and walk.nodes)
+                    candidates = trials(data, size, start, framing, strict=True)
+                    yield from (trial for trial in candidates if trial.perfect and trial.complete_nodes)
 
 
 def _id_of_chunk_1(dialect: Dialect) -> bytes:
@@ -88,74 +90,75 @@ def _id_of_chunk_1(dialect: Dialect) -> bytes:
 
 
 _BY_ID = tuple((_id_of_chunk_1(framing[0]), framing) for framing in FRAMINGS)
-_BARE_MARK = bytes(4)
+_NO_FLAGS = bytes(4)
+"""the first bytes of chunk 1 if chunks have no headers"""
 
 
-def _marks() -> dict[bytes, list[tuple[Dialect, ...]]]:
+def _framings_by_start() -> dict[bytes, list[tuple[Dialect, ...]]]:
     """Return framings by the first bytes of chunk 1; without a header these are its flags, which are 0."""
-    marks: dict[bytes, list[tuple[Dialect, ...]]] = {}
+    framings: dict[bytes, list[tuple[Dialect, ...]]] = {}
     for chunk_1, framing in _BY_ID:
-        marks.setdefault(chunk_1 or _BARE_MARK, []).append(framing)
-    return marks
+        framings.setdefault(chunk_1 or _NO_FLAGS, []).append(framing)
+    return framings
 
 
-_MARKS = _marks()
+_BY_START = _framings_by_start()
 
 
 def _rank(dialect: Dialect) -> int:
     return RANK[with_options(dialect, frozenset())]
 
 
-def _best_exact(candidates: list[Walk]) -> Finding:
-    """Return the best exact match: by quality, then fewer options, then the order of preference.
+def _best_exact(candidates: list[Trial]) -> Finding:
+    """Return the best exact match: by quality, number of options, length of the prefix, then order of preference.
 
     Dialects that match equally well are in `Finding.others`.
     """
 
-    def weight(walk: Walk) -> tuple[object, ...]:
-        return (*(not good for good in walk.quality), options_on(walk.dialect), walk.start)
+    def weight(trial: Trial) -> tuple[object, ...]:
+        return (*(not good for good in trial.quality), option_count(trial.dialect), trial.start)
 
-    best = min(candidates, key=lambda walk: (*weight(walk), _rank(walk.dialect)))
-    equals = [walk.dialect for walk in candidates if walk is not best and weight(walk) == weight(best)]
+    best = min(candidates, key=lambda trial: (*weight(trial), _rank(trial.dialect)))
+    equals = [trial.dialect for trial in candidates if trial is not best and weight(trial) == weight(best)]
     return Finding(best.dialect, best.start, True, tuple(sorted(equals, key=_rank)))
 
 
-def _best_partial(seen: list[Walk]) -> Finding | None:
+def _best_partial(seen: list[Trial]) -> Finding | None:
     """Return the most promising partial match."""
-    good = [walk for walk in seen if _is_promising(walk)]
+    good = [trial for trial in seen if _is_promising(trial)]
     if not good:
         return None
     best = min(
         good,
-        key=lambda walk: (
-            -walk.matched,
-            walk.flags != 0,
-            not walk.titled_well,
-            -walk.sound,
-            -walk.reached,
-            options_on(walk.dialect),
-            walk.start,
-            _rank(walk.dialect),
+        key=lambda trial: (
+            -trial.matched,
+            trial.flags != 0,
+            not trial.printable_title,
+            -trial.plausible_nodes,
+            -trial.reached,
+            option_count(trial.dialect),
+            trial.start,
+            _rank(trial.dialect),
         ),
     )
     return Finding(best.dialect, best.start)
 
 
-def _begins_well(walk: Walk) -> bool:
-    """Return whether chunk 1 has the size of its fields and a readable title."""
-    return walk.dialect.has_sizes and walk.flags == 0 and walk.titled and walk.titled_well
+def _has_plausible_header(trial: Trial) -> bool:
+    """Return whether the fields of chunk 1 fill it exactly and are plausible, with a title."""
+    return trial.dialect.has_sizes and trial.flags == 0 and trial.has_title and trial.printable_title
 
 
-def _is_promising(walk: Walk) -> bool:
-    if walk.dialect.id_size == 0:
-        return walk.perfect and walk.nodes > 0
-    if walk.dialect.has_sizes:
-        return walk.flags == 0 or walk.matched >= MatchedPart.ANIMATIONS
-    return walk.flags == 0 and walk.matched >= MatchedPart.ANIMATIONS
+def _is_promising(trial: Trial) -> bool:
+    if trial.dialect.id_size == 0:
+        return trial.perfect and trial.complete_nodes > 0
+    if trial.dialect.has_sizes:
+        return trial.flags == 0 or trial.matched >= MatchedPart.ANIMATIONS
+    return trial.flags == 0 and trial.matched >= MatchedPart.ANIMATIONS
 
 
-def _by_default(data: bytes) -> Finding | None:
-    """Return the default dialect for a damaged file whose first header is chunk 1 or 2 in that dialect."""
+def _default_finding(data: bytes) -> Finding | None:
+    """Return the default dialect if the file begins with the header of chunk 1 or 2 in this dialect; else None."""
     if len(data) < DEFAULT.header_size or DEFAULT.header.unpack_from(data)[0] not in (HEADER_ID, ANIMATIONS_ID):
         return None
     return Finding(DEFAULT)

@@ -1,7 +1,7 @@
-"""Measure how far one dialect matches a file: sizes and counts only, no values are kept.
+"""Measure how far one dialect matches a file: only sizes and counts are read, no values are kept.
 
-A walk uses the whole file or only its head (``data`` shorter than ``size``); it then stops at the end of the head and
-sets ``cut``. Every size is checked before it is used, and no byte is read twice.
+A trial uses the whole file, or only its head if ``data`` is shorter than ``size``. It then stops at the end of the head
+and sets ``head_matches``. Every size is checked before it is used, and no byte is read twice.
 """
 
 from __future__ import annotations
@@ -18,181 +18,187 @@ from keyframer.formats.nodeanim.dialect import (
     TCB,
     TCB_BYTES,
     Dialect,
-    options_on,
+    option_count,
     with_options,
 )
 from keyframer.formats.nodeanim.trial_steps import (
-    CONTROLS,
+    CONTROL_CHARACTERS,
     DialectMismatch,
     HeadEnds,
     bare_animations,
     find_animations,
     first_chunk,
-    ints,
+    int_struct,
     is_printable,
     need,
-    short,
+    short_struct,
     tcb_marks,
     walk_text,
 )
 
-_ONE_TYPE = (TCB, BEZIER, LINEAR)
+_SINGLE_TYPES = (TCB, BEZIER, LINEAR)
 _MOST_NODES = 0x7FFF
 _NO_FLAGS = bytes(4)
 _NO_TITLE = bytes(8)
 """an empty name and an empty author, whatever the size of their lengths"""
-_BLANKS = 256
-"""options are no longer tried after this many nodes without keys, if one of them has no known type"""
+_MOST_KEYLESS_NODES = 256
+"""nodes without keys, after a node of unknown type, at which a dialect with options is rejected: options change only
+keys"""
 
 
 class MatchedPart(IntEnum):
-    """How far a walk matched."""
+    """How far a dialect matches."""
 
     NOTHING = 0
     HEADER = 1
-    """chunk 1, filled exactly by its fields"""
+    """chunk 1; if it has a size, its fields fill it exactly"""
     ANIMATIONS = 2
     """chunk 2 after it"""
     END = 3
-    """the number of nodes in chunk 1, up to the exact end"""
+    """as many nodes as chunk 1 declares, up to the exact end of the file"""
 
 
 @dataclass(slots=True)
-class Walk:
-    """Result of trying one dialect from ``start``."""
+class Trial:
+    """Result of trying one dialect, with the first chunk at ``start``."""
 
     dialect: Dialect
     start: int
     matched: MatchedPart = MatchedPart.NOTHING
     reached: int = 0
     """end of the last complete node"""
-    tiled: bool = False
+    sizes_match: bool = False
     """the sizes of all chunks lead exactly to the end of the file"""
-    cut: bool = False
+    head_matches: bool = False
     """``data`` is only the head of the file, and all of it matches"""
     flags: int = 0
-    count: int = 0
+    """flags of chunk 1"""
+    node_count: int = 0
+    """number of nodes that chunk 1 declares"""
     printable: bool = True
     """all names are free of control characters"""
-    titled_well: bool = True
-    """the names of the clip and its author are printable"""
-    titled: bool = False
+    printable_title: bool = True
+    """the name of the clip and its author are printable"""
+    has_title: bool = False
     """the clip has a name or an author"""
-    nameless: int = 0
-    """nodes without a name"""
+    nameless_nodes: int = 0
+    """number of nodes without a name"""
     known_types: bool = True
     """the flags of all nodes name exactly one interpolation"""
-    heads: int = 0
+    nodes_begun: int = 0
     """number of nodes read up to their key counts"""
-    sound: int = 0
+    plausible_nodes: int = 0
     """number of plausible nodes before the first implausible one"""
-    nodes: int = 0
+    complete_nodes: int = 0
     """number of nodes with all their keys"""
     first_key: tuple[int, int] | None = None
     """offset and size of the first key"""
-    matters: set[str] = field(default_factory=set)
-    """options that would have changed the result"""
+    relevant_options: set[str] = field(default_factory=set)
+    """options that would change the size of a key in this file"""
 
     @property
     def quality(self) -> tuple[bool, bool, bool]:
-        """Return quality criteria, the most significant first."""
+        """The criteria of a plausible file, the most significant first."""
         return self.flags == 0, self.printable, self.known_types
 
     @property
     def perfect(self) -> bool:
+        """Whether all criteria are met."""
         return all(self.quality)
 
 
-def walks(
+def trials(
     data: bytes, size: int, start: int, framing: tuple[Dialect, ...], *, leading: bool = False, strict: bool = False
-) -> Iterator[Walk]:
-    """Try the dialects of one framing (they differ in the kind of text); yields nothing if chunk 1 does not fit.
+) -> Iterator[Trial]:
+    """Yield a trial for each dialect of one framing (they differ in the kind of text) in which chunk 1 fits.
 
     ``leading``: other chunks precede chunk 1. ``strict``: continue only if chunk 1 is plausible and has nodes.
     """
-    if strict and not _may_be_titled(data, start + framing[0].header_size):
+    if strict and not _may_have_title(data, start + framing[0].header_size):
         return
     try:
         at, end = first_chunk(data, size, start, framing[0], leading)
     except (DialectMismatch, HeadEnds):
         return
-    fitting: list[tuple[Walk, int]] = []
+    fitting: list[tuple[Trial, int]] = []
     for dialect in framing:
-        walk = Walk(dialect, start)
+        trial = Trial(dialect, start)
         try:
-            stop = _walk_header(walk, data, at, end)
+            stop = _walk_header(trial, data, at, end)
         except (DialectMismatch, HeadEnds):
             continue
-        if strict and not (walk.titled and walk.printable and walk.count > 0):
+        if strict and not (trial.has_title and trial.printable and trial.node_count > 0):
             continue
         if stop == end or not dialect.has_sizes:
-            walk.matched, walk.reached = MatchedPart.HEADER, stop
-            fitting.append((walk, stop))
+            trial.matched, trial.reached = MatchedPart.HEADER, stop
+            fitting.append((trial, stop))
     if framing[0].has_sizes and fitting:
-        span, tiled = find_animations(data, size, end, framing[0])
-        for walk, _ in fitting:
-            yield from _with_all_options(walk, data, span, tiled)
+        span, sizes_match = find_animations(data, size, end, framing[0])
+        for trial, _ in fitting:
+            yield from _with_all_options(trial, data, span, sizes_match)
     elif fitting:
-        for walk, stop in fitting:
-            yield from _with_all_options(walk, data, bare_animations(data, size, stop, walk.dialect), True)
+        for trial, stop in fitting:
+            yield from _with_all_options(trial, data, bare_animations(data, size, stop, trial.dialect), True)
 
 
-def _may_be_titled(data: bytes, at: int) -> bool:
+def _may_have_title(data: bytes, at: int) -> bool:
     """Return whether chunk 1 begins with flags of 0, not followed by two empty texts of any kind."""
     return data.startswith(_NO_FLAGS, at) and not data.startswith(_NO_TITLE, at + len(_NO_FLAGS))
 
 
-def _with_all_options(walk: Walk, data: bytes, span: tuple[int, int] | None, tiled: bool) -> Iterator[Walk]:
-    """Walk through the nodes, then again with options as long as an option has an effect."""
+def _with_all_options(base: Trial, data: bytes, span: tuple[int, int] | None, sizes_match: bool) -> Iterator[Trial]:
+    """Yield a trial without options, then one for each set of options that has an effect on this file.
+
+    ``base`` has matched chunk 1. ``span`` is the content of chunk 2, None if it is missing.
+    """
     if span is None:
-        yield walk
+        yield base
         return
-    tried: dict[frozenset[str], Walk] = {}
+    tried: dict[frozenset[str], Trial] = {}
     for options in OPTION_SETS:
-        same = next(
-            (tried[options - {option}] for option in options if option not in tried[options - {option}].matters), None
-        )
-        if same is not None:
-            tried[options] = same
+        smaller_sets = ((option, tried[options - {option}]) for option in options)
+        equal_trial = next((trial for option, trial in smaller_sets if option not in trial.relevant_options), None)
+        if equal_trial is not None:
+            tried[options] = equal_trial
             continue
-        trial = Walk(with_options(walk.dialect, options), walk.start, MatchedPart.ANIMATIONS, span[0], tiled)
-        trial.flags, trial.count = walk.flags, walk.count
-        trial.printable, trial.titled, trial.titled_well = walk.printable, walk.titled, walk.titled_well
+        trial = Trial(with_options(base.dialect, options), base.start, MatchedPart.ANIMATIONS, span[0], sizes_match)
+        trial.flags, trial.node_count = base.flags, base.node_count
+        trial.printable, trial.has_title, trial.printable_title = base.printable, base.has_title, base.printable_title
         tried[options] = trial
         try:
-            if _walk_nodes(trial, data, *span) == span[1] and tiled and walk.count >= 0:
+            if _walk_nodes(trial, data, *span) == span[1] and sizes_match and base.node_count >= 0:
                 trial.matched = MatchedPart.END
         except HeadEnds:
-            trial.cut = True
+            trial.head_matches = True
         except DialectMismatch:
             pass
         yield trial
-        if (trial.matched is MatchedPart.END and trial.perfect) or not (options or trial.matters):
+        if (trial.matched is MatchedPart.END and trial.perfect) or not (options or trial.relevant_options):
             return
 
 
-def _walk_header(walk: Walk, data: bytes, pos: int, end: int) -> int:
+def _walk_header(trial: Trial, data: bytes, pos: int, end: int) -> int:
     """Walk through the fields of chunk 1. Return the position after them."""
-    order = walk.dialect.order
+    order = trial.dialect.order
     need(data, end, pos, 4)
-    walk.flags = ints(order, 1).unpack_from(data, pos)[0]
-    name, pos = walk_text(data, pos + 4, end, walk.dialect)
-    author, pos = walk_text(data, pos, end, walk.dialect)
+    trial.flags = int_struct(order, 1).unpack_from(data, pos)[0]
+    name, pos = walk_text(data, pos + 4, end, trial.dialect)
+    author, pos = walk_text(data, pos, end, trial.dialect)
     need(data, end, pos, 2)
-    walk.count = short(order).unpack_from(data, pos)[0]
-    walk.printable = walk.titled_well = is_printable(name) and is_printable(author)
-    walk.titled = bool(name or author)
+    trial.node_count = short_struct(order).unpack_from(data, pos)[0]
+    trial.printable = trial.printable_title = is_printable(name) and is_printable(author)
+    trial.has_title = bool(name or author)
     return pos + 2
 
 
-def _walk_nodes(walk: Walk, data: bytes, pos: int, end: int) -> int:
-    """Walk through as many nodes as chunk 1 declares (all if that is negative). Return the position after them."""
-    dialect = walk.dialect
-    unpack = ints(dialect.order, 4).unpack_from
+def _walk_nodes(trial: Trial, data: bytes, pos: int, end: int) -> int:
+    """Walk through the nodes that chunk 1 declares (all if the number is negative). Return the position after them."""
+    dialect = trial.dialect
+    unpack = int_struct(dialect.order, 4).unpack_from
     last = min(end, len(data)) - 16
     sizes: dict[int, tuple[int, int, int]] = {}
-    blanks = _BLANKS if options_on(dialect) else -1
-    for index in range(walk.count if walk.count >= 0 else _MOST_NODES):
+    keyless_nodes_left = _MOST_KEYLESS_NODES if option_count(dialect) else -1
+    for index in range(trial.node_count if trial.node_count >= 0 else _MOST_NODES):
         name, pos = walk_text(data, pos, end, dialect)
         if pos > last:
             raise DialectMismatch if len(data) >= end else HeadEnds
@@ -200,31 +206,31 @@ def _walk_nodes(walk: Walk, data: bytes, pos: int, end: int) -> int:
         pos += 16
         if translations < 0 or rotations < 0 or scales < 0:
             raise DialectMismatch
-        walk.heads = index + 1
-        if flags not in _ONE_TYPE:
-            walk.known_types = False
+        trial.nodes_begun = index + 1
+        if flags not in _SINGLE_TYPES:
+            trial.known_types = False
         if not name:
-            walk.nameless += 1
-        elif name.translate(None, CONTROLS) != name:
-            walk.printable = False
-        if walk.printable and walk.known_types:
-            walk.sound = index + 1
+            trial.nameless_nodes += 1
+        elif name.translate(None, CONTROL_CHARACTERS) != name:
+            trial.printable = False
+        if trial.printable and trial.known_types:
+            trial.plausible_nodes = index + 1
         if translations or rotations or scales:
-            sizes_here = sizes.get(flags)
-            if sizes_here is None:
-                sizes_here = sizes[flags] = dialect.row_sizes(flags)
-            pos = _walk_keys(walk, data, pos, end, flags, sizes_here, (translations, rotations, scales))
-        elif not walk.known_types:
-            blanks -= 1
-            if blanks == 0:
+            key_sizes = sizes.get(flags)
+            if key_sizes is None:
+                key_sizes = sizes[flags] = dialect.row_sizes(flags)
+            pos = _walk_keys(trial, data, pos, end, flags, key_sizes, (translations, rotations, scales))
+        elif not trial.known_types:
+            keyless_nodes_left -= 1
+            if keyless_nodes_left == 0:
                 raise DialectMismatch
-        walk.nodes = index + 1
-        walk.reached = pos
+        trial.complete_nodes = index + 1
+        trial.reached = pos
     return pos
 
 
 def _walk_keys(
-    walk: Walk,
+    trial: Trial,
     data: bytes,
     pos: int,
     end: int,
@@ -233,19 +239,19 @@ def _walk_keys(
     counts: tuple[int, int, int],
 ) -> int:
     """Walk over the three key tables of a node, after a check of their counts. Return the position after them."""
-    least = counts[0] * sizes[0] + counts[1] * sizes[1] + counts[2] * sizes[2]
-    walk.matters.add("tcb_by_key")
+    smallest_size = counts[0] * sizes[0] + counts[1] * sizes[1] + counts[2] * sizes[2]
+    trial.relevant_options.add("tcb_by_key")
     if counts[2]:
-        walk.matters.add("scale_axis")
+        trial.relevant_options.add("scale_axis")
     if flags & BEZIER and not flags & TCB and (counts[0] or counts[2]):
-        walk.matters.add("bezier_tangents")
-    if least > end - pos:
+        trial.relevant_options.add("bezier_tangents")
+    if smallest_size > end - pos:
         raise DialectMismatch
-    if walk.first_key is None:
-        walk.first_key = pos, next(size for size, count in zip(sizes, counts, strict=True) if count)
-    if not walk.dialect.tcb_by_key:
-        return pos + least
-    low = 3 if walk.dialect.big_endian else 0
+    if trial.first_key is None:
+        trial.first_key = pos, next(size for size, count in zip(sizes, counts, strict=True) if count)
+    if not trial.dialect.tcb_by_key:
+        return pos + smallest_size
+    low = 3 if trial.dialect.big_endian else 0
     available_end = min(end, len(data))
     for size, count in zip(sizes, counts, strict=True):
         marks = tcb_marks(data, pos, available_end, count, size, low)

@@ -1,8 +1,8 @@
 """Decode and encode node animation files: the dialect is detected first.
 
-Decoding loses no bytes. Unreadable parts stay bytes in their place: a chunk as a `RawChunk`, the rest of the nodes as
-the tail of `Animations`, bytes outside chunks as the prefix or the trailing bytes of the document. Each is reported as
-an issue.
+Decoding loses no bytes. Unreadable parts are kept as bytes in their place: a chunk as a `RawChunk`, nodes from the
+first damaged one on as the tail of `Animations`, bytes outside chunks as the prefix or the trailing bytes of the
+document. Each is reported as an issue.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from keyframer.formats.nodeanim.dialect_search import Finding, search
 from keyframer.formats.nodeanim.records import Animations, Chunk, Header, Node, Prefix, RawChunk
 from keyframer.issues import IssueLog
 from keyframer.limits import DEFAULT_LIMITS, Limits
+from keyframer.text import counted
 from keyframer.wire.record import Record, write_fields
 from keyframer.wire.sink import Sink
 
@@ -42,8 +43,8 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
 
 def _report_ambiguity(issues: IssueLog, finding: Finding) -> None:
     named = [f"({dialect})" for dialect in finding.others[:_OTHERS_NAMED]]
-    more = len(finding.others) - len(named)
-    others = ", ".join(named) + (f" and {more} more" if more else "")
+    unnamed_count = len(finding.others) - len(named)
+    others = ", ".join(named) + (f" and {unnamed_count} more" if unnamed_count else "")
     issues.add(
         SEM_AMBIGUOUS_DIALECT, "/", 0, count=1 + len(finding.others), taken=f"({finding.dialect})", others=others
     )
@@ -69,32 +70,32 @@ def encode(document: Document) -> bytes:
         if isinstance(record, Prefix):
             sink.write(record.data)
         elif isinstance(record, Chunk):
-            _write_chunk(sink, _counted(record, document) if record is header else record, dialect)
+            _write_chunk(sink, _with_node_count(record, document) if record is header else record, dialect)
         else:
             raise ValueError(f"{record!r} must be inside a chunk")
     sink.write(document.trailing)
     return sink.getvalue()
 
 
-def _counted(header: Header, document: Document) -> Header:
+def _with_node_count(header: Header, document: Document) -> Header:
     """Return the header with the actual number of nodes; unchanged if their number has not changed since reading."""
     animations = next((record for record in document.records if isinstance(record, Animations)), None)
     if animations is None or animations.nodes_read == len(animations.children):
         return header
-    counted = copy.copy(header)
-    counted.node_count = len(animations.children)
-    return counted
+    updated = copy.copy(header)
+    updated.node_count = len(animations.children)
+    return updated
 
 
 def _write_chunk(sink: Sink, chunk: Chunk, dialect: Dialect) -> None:
     if isinstance(chunk, RawChunk) and not dialect.has_sizes:
-        raise ValueError(f"{chunk!r}: only a dialect with chunk sizes can hold other chunks ({dialect})")
+        raise ValueError(f"{chunk!r}: other chunks can be stored only in a dialect with chunk sizes, not in {dialect}")
     mark = sink.open_block(dialect.header_size)
     write_fields(chunk, sink, chunk.plan.adapted(dialect))
     node_plan = Node.plan.adapted(dialect)
     for node in chunk.children:
         if not isinstance(node, Node):
-            raise ValueError(f"{node!r} is not a node: a chunk holds nothing else")
+            raise ValueError(f"{node!r} is not a node: chunks can contain only nodes")
         write_fields(node, sink, node_plan)
     sink.write(chunk.tail)
     sink.close_block(mark, partial(_header, chunk, dialect))
@@ -111,7 +112,7 @@ def _header(chunk: Chunk, dialect: Dialect, size: int) -> bytes:
         stored = size if dialect.length_counts_header else size - dialect.header_size
     for field, number, width in (("id", chunk.id, dialect.id_size), ("size", stored, dialect.length_size)):
         if not 0 <= number < 1 << 8 * width:
-            raise ValueError(f"{chunk!r}: its {field} {number} does not fit {width} bytes ({dialect})")
+            raise ValueError(f"{chunk!r}: its {field} {number} does not fit {counted(width, 'byte')} ({dialect})")
     return dialect.header.pack(chunk.id, stored)
 
 

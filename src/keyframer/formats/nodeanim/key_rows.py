@@ -13,7 +13,7 @@ import numpy as np
 from keyframer.arrays import Array
 from keyframer.catalogue import STRUCT_COUNT_EXCEEDS_DATA, STRUCT_COUNT_NEGATIVE, STRUCT_TRUNCATED
 from keyframer.formats.nodeanim.dialect import BEZIER, TCB, TCB_BYTES, Dialect
-from keyframer.formats.nodeanim.keys import SHAPE, SHAPE_AT, NodeKeys, keys_from_json, keys_to_json, row_dtype
+from keyframer.formats.nodeanim.keys import TCB_COLUMNS, TCB_OFFSET, NodeKeys, keys_from_json, keys_to_json, row_dtype
 from keyframer.formats.nodeanim.trial_steps import tcb_marks
 from keyframer.text import counted
 from keyframer.wire.cursor import Cursor, frozen
@@ -36,7 +36,7 @@ class KeyRows(Kind):
         self.no_rows = frozen(np.zeros(0, row_dtype("<", self.width, False, False, False)))
         self.dialect = dialect or Dialect()
         self.type_name = (
-            f"{self.counted_by} x (i32 flags, f32 time, f32 {', '.join(SHAPE)} if TCB, {self.width} x f32 value)"
+            f"{self.counted_by} x (i32 flags, f32 time, f32 {', '.join(TCB_COLUMNS)} if TCB, {self.width} x f32 value)"
         )
 
     def adapted(self, style: Style) -> KeyRows:
@@ -85,21 +85,21 @@ class KeyRows(Kind):
                 )
 
     def _read_marked(self, cursor: Cursor, record: Any, count: int, name: str) -> NodeKeys:
-        """Read keys that declare for themselves whether they have tension ... easeOut."""
+        """Read keys whose own flags declare whether they have tension ... easeOut."""
         bare = self._layout(record.flags, False)
         low = 3 if self.dialect.big_endian else 0
         marks = tcb_marks(cursor.data, cursor.pos, cursor.end, count, bare.itemsize, low)
         if marks is None:
             cursor.fail(STRUCT_TRUNCATED, name, wanted=count * bare.itemsize, left=cursor.left)
-        shaped = marks.count(TCB)
-        if shaped in (0, count):
-            return NodeKeys(cursor.array(self._layout(record.flags, shaped > 0), count, name))
+        tcb_count = marks.count(TCB)
+        if tcb_count in (0, count):
+            return NodeKeys(cursor.array(self._layout(record.flags, tcb_count > 0), count, name))
         mask = np.frombuffer(marks, np.bool_)
         full = self._layout(record.flags, True)
-        spread = np.zeros((count, full.itemsize), np.uint8)
-        size = count * bare.itemsize + shaped * TCB_BYTES
-        spread[_stored_bytes(mask, full)] = np.frombuffer(cursor.take(size, name), np.uint8)
-        return NodeKeys(frozen(spread.reshape(-1).view(full)), mask)
+        row_bytes = np.zeros((count, full.itemsize), np.uint8)
+        size = count * bare.itemsize + tcb_count * TCB_BYTES
+        row_bytes[_stored_bytes(mask, full)] = np.frombuffer(cursor.take(size, name), np.uint8)
+        return NodeKeys(frozen(row_bytes.reshape(-1).view(full)), mask)
 
     def write(self, sink: Sink, value: NodeKeys, record: Any) -> None:
         if value.rows["value"].shape[1:] != (self.width,):
@@ -123,18 +123,20 @@ class KeyRows(Kind):
         if mask.all() or not mask.any():
             sink.write_array(rows)
         else:
-            whole = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
-            sink.write_array(whole[_stored_bytes(mask, layout)])
+            row_bytes = np.ascontiguousarray(rows).view(np.uint8).reshape(len(rows), -1)
+            sink.write_array(row_bytes[_stored_bytes(mask, layout)])
 
     def _copy(self, value: NodeKeys, rows: Array) -> None:
+        """Copy the columns to rows of another layout; raises ValueError if values would be lost."""
         for name in value.rows.dtype.names or ():
             if name in (rows.dtype.names or ()):
                 rows[name] = value.rows[name]
-            elif name not in SHAPE and value.rows[name].any():
+            elif name not in TCB_COLUMNS and value.rows[name].any():
                 raise ValueError(f"{name} cannot be stored in this dialect ({self.dialect})")
 
     def _refuse_loss(self, value: NodeKeys, mask: Array) -> None:
-        for name in SHAPE:
+        """Raise ValueError if a key outside the mask, which is written without tension ... easeOut, has such values."""
+        for name in TCB_COLUMNS:
             if value.has(name) and value.rows[name][~mask].any():
                 whose = "the keys' own flags" if self.dialect.tcb_by_key else "the node's flags"
                 raise ValueError(f"{name} is stored only if bit 0 of {whose} is set")
@@ -147,7 +149,7 @@ class KeyRows(Kind):
 
 
 def _stored_bytes(mask: Array, full: np.dtype[Any]) -> Array:
-    """Return which bytes of the widest rows are in the file: all but tension ... easeOut of the keys without them."""
+    """Return which bytes of full rows are in the file: all but tension ... easeOut of the keys outside the mask."""
     stored = np.ones((len(mask), full.itemsize), np.bool_)
-    stored[~mask, SHAPE_AT : SHAPE_AT + TCB_BYTES] = False
+    stored[~mask, TCB_OFFSET : TCB_OFFSET + TCB_BYTES] = False
     return stored

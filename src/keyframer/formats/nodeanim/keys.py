@@ -1,7 +1,7 @@
 """The keys of a node as columns.
 
-All keys of a table have the same size (then they are a view of the file), except in files where the flags of each key
-declare its tension ... easeOut.
+All keys of a table have the same size, and are a view of the file, except in files where the flags of each key declare
+whether it has tension ... easeOut.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from keyframer.arrays import Array
 from keyframer.text import counted
-from keyframer.wire.array_conversion import convert_exactly
+from keyframer.wire.array_conversion import checked_cast
 from keyframer.wire.cursor import frozen
 from keyframer.wire.lossless_json import array_from_json, array_to_json
 
-SHAPE = ("tension", "continuity", "bias", "ease_in", "ease_out")
-"""values of TCB keys in addition to the key's value"""
-SHAPE_AT = 8
-"""byte offset of these values in a key: after flags and time"""
+TCB_COLUMNS = ("tension", "continuity", "bias", "ease_in", "ease_out")
+"""columns that only TCB keys have"""
+TCB_OFFSET = 8
+"""byte offset of these columns in a key: after flags and time"""
 
 
 @cache
@@ -33,7 +33,7 @@ def row_dtype(order: str, width: int, tcb: bool, axis: bool, tangents: bool) -> 
     """
     real = order + "f4"
     fields: list[Any] = [("flags", order + "i4"), ("time", real)]
-    fields += [(name, real) for name in SHAPE] if tcb else []
+    fields += [(name, real) for name in TCB_COLUMNS] if tcb else []
     fields += [("value", real, (width,))]
     fields += [("axis", real, (4,))] if axis else []
     fields += [("tangents", real, (6,))] if tangents else []
@@ -43,21 +43,21 @@ def row_dtype(order: str, width: int, tcb: bool, axis: bool, tangents: bool) -> 
 class NodeKeys:
     """Keys as columns of equal length: ``keys.time``, ``keys.value``, ``keys.tension`` ...
 
-    ``rows`` is one structured array of all columns (a read-only view of the file). ``shaped`` says which keys have
-    tension ... ease_out if only some have; None if all or none have. Use `replace` for edits.
+    ``rows`` is one structured array of all columns (a read-only view of the file). ``has_tcb`` says which keys have
+    tension ... ease_out if only some have them; None if all or none have them. Use `replace` for edits.
     """
 
-    __slots__ = ("rows", "shaped")
+    __slots__ = ("has_tcb", "rows")
 
-    def __init__(self, rows: Array, shaped: Array | None = None) -> None:
+    def __init__(self, rows: Array, has_tcb: Array | None = None) -> None:
         self.rows = rows
-        self.shaped = shaped
+        self.has_tcb = has_tcb
 
     @staticmethod
     def make(time: npt.ArrayLike, value: npt.ArrayLike, **columns: npt.ArrayLike) -> NodeKeys:
         """Make keys: ``NodeKeys.make([0, 1], [[0, 0, 0], [1, 2, 3]], tension=[0.5, 0])``.
 
-        Other columns: ``flags``, those in `SHAPE`, ``axis`` (four numbers for each key), ``tangents`` (six).
+        Other columns: ``flags``, those in `TCB_COLUMNS`, ``axis`` (four numbers for each key), ``tangents`` (six).
         """
         times = np.atleast_1d(np.asarray(time))
         values = np.atleast_2d(np.asarray(value))
@@ -76,7 +76,7 @@ class NodeKeys:
             column_values: Array = self.rows[name]
             return column_values
         width = {"axis": 4, "tangents": 6}.get(name)
-        if width is None and name not in SHAPE:
+        if width is None and name not in TCB_COLUMNS:
             raise KeyError(name)
         return frozen(np.zeros(len(self) if width is None else (len(self), width), np.float32))
 
@@ -115,19 +115,19 @@ class NodeKeys:
 
     def replace(self, **columns: npt.ArrayLike | None) -> NodeKeys:
         """Return a copy with some columns changed; None removes an optional column."""
-        kept = {name: self.rows[name] for name in self.rows.dtype.names or () if name not in columns}
+        unchanged = {name: self.rows[name] for name in self.rows.dtype.names or () if name not in columns}
         given = {name: column for name, column in columns.items() if column is not None}
-        changed: dict[str, npt.ArrayLike] = {**kept, **given}
-        length = len(np.atleast_1d(np.asarray(changed.get("time", self.time))))
-        same_shapes = length == len(self) and not any(name in SHAPE for name in columns)
-        return NodeKeys(_fill(length, changed), self.shaped if same_shapes else None)
+        merged: dict[str, npt.ArrayLike] = {**unchanged, **given}
+        length = len(np.atleast_1d(np.asarray(merged.get("time", self.time))))
+        same_tcb = length == len(self) and not any(name in TCB_COLUMNS for name in columns)
+        return NodeKeys(_fill(length, merged), self.has_tcb if same_tcb else None)
 
     def columns(self) -> dict[str, Array]:
         """Return every stored column by its name."""
         return {name: self.rows[name] for name in self.rows.dtype.names or ()}
 
     def with_columns(self, columns: Mapping[str, Array]) -> NodeKeys:
-        """Return keys with these columns only."""
+        """Return keys made of these columns alone."""
         return NodeKeys(_fill(len(columns["time"]), dict(columns)))
 
     def __repr__(self) -> str:
@@ -136,19 +136,19 @@ class NodeKeys:
 
 
 def _fill(count: int, columns: dict[str, npt.ArrayLike]) -> Array:
-    """Return rows with these columns (if one of `SHAPE` is given, all five)."""
-    unknown = set(columns) - {"flags", "time", "value", "axis", "tangents", *SHAPE}
+    """Return rows with these columns (if one of `TCB_COLUMNS` is given, all five)."""
+    unknown = set(columns) - {"flags", "time", "value", "axis", "tangents", *TCB_COLUMNS}
     if unknown:
         raise ValueError(f"keys have no column {min(unknown)!r}")
     width = np.asarray(columns["value"]).shape[-1]
-    tcb = any(name in columns for name in SHAPE)
+    tcb = any(name in columns for name in TCB_COLUMNS)
     rows = np.zeros(count, row_dtype("<", width, tcb, "axis" in columns, "tangents" in columns))
     for name, column in columns.items():
         array = np.asarray(column)
         field = rows[name]
         if array.shape not in (field.shape, ()):
             raise ValueError(f"{name}: expected an array of shape {field.shape}, not {array.shape}")
-        field[...] = convert_exactly(array, field.dtype)
+        field[...] = checked_cast(array, field.dtype)
     return frozen(rows)
 
 
@@ -157,32 +157,33 @@ def keys_to_json(keys: NodeKeys) -> list[dict[str, object]]:
     names = keys.rows.dtype.names or ()
     columns = [array_to_json(keys.rows[name]) for name in names]
     rows = [dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)]
-    if keys.shaped is not None:
-        for index in np.flatnonzero(~keys.shaped).tolist():
-            for name in SHAPE:
+    if keys.has_tcb is not None:
+        for index in np.flatnonzero(~keys.has_tcb).tolist():
+            for name in TCB_COLUMNS:
                 del rows[index][name]
     return rows
 
 
 def keys_from_json(value: object, width: int) -> NodeKeys:
+    """Return the keys that `keys_to_json` wrote; raises ValueError if they are invalid."""
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
         raise ValueError("expected a list of keys")
     names = {name for row in value for name in row}
-    tcb = any(name in names for name in SHAPE)
+    tcb = any(name in names for name in TCB_COLUMNS)
     rows = np.zeros(len(value), row_dtype("<", width, tcb, "axis" in names, "tangents" in names))
     known = rows.dtype.names or ()
-    mask = np.array([any(name in row for name in SHAPE) for row in value], np.bool_)
+    mask = np.array([any(name in row for name in TCB_COLUMNS) for row in value], np.bool_)
     for index, row in enumerate(value):
-        wanted = {name for name in known if mask[index] or name not in SHAPE}
-        if set(row) != wanted:
-            odd = min(set(row) ^ wanted)
-            raise ValueError(f"key {index}: {'unknown' if odd in row else 'missing'} {odd!r}")
+        expected = {name for name in known if mask[index] or name not in TCB_COLUMNS}
+        if set(row) != expected:
+            wrong = min(set(row) ^ expected)
+            raise ValueError(f"key {index}: {'unknown' if wrong in row else 'missing'} {wrong!r}")
     for name in known:
         cells = [row.get(name, 0) for row in value]
         base = rows[name].dtype
-        inner = rows[name].shape[1] if rows[name].ndim == 2 else None
+        row_width = rows[name].shape[1] if rows[name].ndim == 2 else None
         try:
-            rows[name] = array_from_json(cells, base, inner)
+            rows[name] = array_from_json(cells, base, row_width)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
     return NodeKeys(frozen(rows), None if mask.all() or not mask.any() else frozen(mask))

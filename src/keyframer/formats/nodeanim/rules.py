@@ -15,7 +15,7 @@ from keyframer.formats.kit.common_rules import (
     check_unique,
 )
 from keyframer.formats.kit.scene_reading import Reporter
-from keyframer.formats.nodeanim.keys import SHAPE
+from keyframer.formats.nodeanim.keys import TCB_COLUMNS
 from keyframer.formats.nodeanim.records import Header, Node
 from keyframer.scene import Scene
 
@@ -42,7 +42,7 @@ def _check_keys(reporter: Reporter, node: Node) -> None:
         check_early(reporter, node, field, keys.time)
         check_late(reporter, node, field, keys.time)
         if keys.has("tension"):
-            columns = np.column_stack([keys.column(name) for name in SHAPE])
+            columns = np.column_stack([keys.column(name) for name in TCB_COLUMNS])
             check_tcb(reporter, node, field, columns[:, :3], columns[:, 3:])
     if len(node.rotation_keys):
         check_angles(reporter, node, "rotation_keys", node.rotation_keys.value[:, 0])

@@ -1,4 +1,4 @@
-"""The single steps of a walk: over a text, over keys, over chunk headers; and the exceptions that end it."""
+"""The steps of trying a dialect: walk over a text, keys or chunk headers; and the exceptions that end a trial."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from functools import cache
 from keyframer.formats.nodeanim.dialect import TCB, TCB_BYTES, Dialect
 from keyframer.wire.encoding_style import LENGTH_CODES
 
-CONTROLS = bytes(range(0x20)) + b"\x7f"
-_LOOK = 256
-"""number of bytes of a name that are checked"""
+CONTROL_CHARACTERS = bytes(range(0x20)) + b"\x7f"
+_CHECKED_BYTES = 256
+"""number of bytes of a name that are checked for control characters"""
 
 
 class DialectMismatch(Exception):
-    """Raised if the dialect does not fit."""
+    """Raised if the dialect does not match the file."""
 
 
 class HeadEnds(Exception):
@@ -27,18 +27,18 @@ def walk_text(data: bytes, pos: int, end: int, dialect: Dialect) -> tuple[bytes,
         stop = data.find(b"\0", pos, end)
         if stop < 0:
             raise DialectMismatch if len(data) >= end else HeadEnds
-        return data[pos : min(stop, pos + _LOOK)], stop + 1
-    prefix = _length(dialect.order, dialect.text)
+        return data[pos : min(stop, pos + _CHECKED_BYTES)], stop + 1
+    prefix = _length_struct(dialect.order, dialect.text)
     need(data, end, pos, prefix.size)
     size = prefix.unpack_from(data, pos)[0]
     pos += prefix.size
     if size > end - pos:
         raise DialectMismatch
-    return data[pos : pos + min(size, _LOOK)], pos + size
+    return data[pos : pos + min(size, _CHECKED_BYTES)], pos + size
 
 
 def is_printable(name: bytes) -> bool:
-    return len(name.translate(None, CONTROLS)) == len(name)
+    return len(name.translate(None, CONTROL_CHARACTERS)) == len(name)
 
 
 def need(data: bytes, end: int, pos: int, size: int) -> None:
@@ -50,17 +50,17 @@ def need(data: bytes, end: int, pos: int, size: int) -> None:
 
 
 @cache
-def ints(order: str, count: int) -> struct.Struct:
+def int_struct(order: str, count: int) -> struct.Struct:
     return struct.Struct(f"{order}{count}i")
 
 
 @cache
-def short(order: str) -> struct.Struct:
+def short_struct(order: str) -> struct.Struct:
     return struct.Struct(order + "h")
 
 
 @cache
-def _length(order: str, text: str) -> struct.Struct:
+def _length_struct(order: str, text: str) -> struct.Struct:
     return struct.Struct(order + LENGTH_CODES[text])
 
 
@@ -68,10 +68,10 @@ _LOW_BIT = bytes(byte & TCB for byte in range(256))
 
 
 def tcb_marks(data: bytes, pos: int, end: int, count: int, size: int, low: int) -> bytes | None:
-    """Return for each key 1 if its flags declare `TCB_BYTES` more, else 0; None if the keys do not fit.
+    """Return a byte for each key: 1 if its flags announce tension to easeOut, else 0; None if the keys do not fit.
 
-    ``size`` is that of a key without them, ``low`` the position of the low byte of the flags. Tables with keys of one
-    size, the usual case, take one slice; others one scan.
+    ``size`` is the size of a key without these `TCB_BYTES`, ``low`` the position of the low byte of the flags. Tables
+    with keys of one size, the usual case, take one slice; others one scan.
     """
     if count * size > end - pos:
         return None
@@ -101,7 +101,7 @@ LEADING_CHUNKS = 64
 
 
 def first_chunk(data: bytes, size: int, start: int, dialect: Dialect, leading: bool) -> tuple[int, int]:
-    """Return the start and the required end of the content of chunk 1."""
+    """Return start and end of the content of chunk 1; without sizes, the end is that of the file."""
     if not dialect.has_sizes:
         return _expect_id(data, size, start, dialect, HEADER_ID), size
     pos = start
@@ -117,16 +117,16 @@ def first_chunk(data: bytes, size: int, start: int, dialect: Dialect, leading: b
     raise DialectMismatch
 
 
-def _expect_id(data: bytes, size: int, pos: int, dialect: Dialect, wanted: int) -> int:
-    """Return the position after a header that is only an id (or empty)."""
+def _expect_id(data: bytes, size: int, pos: int, dialect: Dialect, expected: int) -> int:
+    """Return the position after a header that is only an id (or empty); raises an exception for another id."""
     need(data, size, pos, dialect.header_size)
-    if dialect.id_size and dialect.header.unpack_from(data, pos)[0] != wanted:
+    if dialect.id_size and dialect.header.unpack_from(data, pos)[0] != expected:
         raise DialectMismatch
     return pos + dialect.header_size
 
 
 def _chunk(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[int, int, int]:
-    """Return id, start and end of the content of the chunk at ``pos``, which must fit."""
+    """Return the id of the chunk at ``pos``, and start and end of its content, which must be inside the file."""
     header_size = dialect.id_size + dialect.length_size
     need(data, size, pos, header_size)
     chunk_id, length = dialect.header.unpack_from(data, pos)
@@ -138,19 +138,19 @@ def _chunk(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[int, int
 
 
 def find_animations(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[tuple[int, int] | None, bool]:
-    """Return the span of chunk 2 after chunk 1, and whether all chunks lead to the end of the file.
+    """Return the content of chunk 2 (start, end), and whether the sizes of all chunks lead to the end of the file.
 
-    Each of the two must occur once for that. A chunk 2 that is larger than the rest of the file is accepted, truncated
-    at the end of the file.
+    The second value is False if chunk 1 or 2 occurs twice. ``pos`` is the end of chunk 1. A chunk 2 that is larger than
+    the rest of the file is accepted, truncated at the end of the file.
     """
     header_size, unpack = dialect.header_size, dialect.header.unpack_from
-    inside = 0 if dialect.length_counts_header else header_size
+    uncounted = 0 if dialect.length_counts_header else header_size
     last = min(size, len(data)) - header_size
     span: tuple[int, int] | None = None
     single = True
     while pos <= last:
         chunk_id, length = unpack(data, pos)
-        end = pos + length + inside
+        end = pos + length + uncounted
         if chunk_id == ANIMATIONS_ID and span is None and end > size:
             return (pos + header_size, size), False
         if chunk_id == 0 or end < pos + header_size or end > size:

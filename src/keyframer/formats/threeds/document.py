@@ -220,7 +220,7 @@ class _Reader:
         cursor = Cursor(self.data, at, parent.end, self._place(), self.limits, len(self.stack))
         if left < HEADER_SIZE:
             if left:
-                parent.chunk.tail = cursor.rest()
+                parent.chunk.tail = cursor.take_rest()
                 self.issues.add(STRUCT_CHUNK_SLACK, str(cursor.place), at, size=left)
             self.stack.pop()
             return
@@ -229,7 +229,7 @@ class _Reader:
         index = parent.count(chunk_id)
         place = _sub_place(cursor.place, chunk_id, index)
         if size < HEADER_SIZE:
-            parent.chunk.tail = cursor.rest()
+            parent.chunk.tail = cursor.take_rest()
             self.issues.add(STRUCT_CHUNK_TOO_SMALL, str(place), at + 2, size=size, least=HEADER_SIZE)
             self.stack.pop()
             return
@@ -276,7 +276,7 @@ class _Reader:
             self.stack.append(_Open(chunk, inside, window.pos, window.end, claimed_end, window.place))
         elif window.pos < window.end:
             self.issues.add(STRUCT_CHUNK_SLACK, window.place.__str__, window.pos, size=window.left)
-            chunk.tail = window.rest()
+            chunk.tail = window.take_rest()
         return chunk
 
     def _read_unknown(self, parent: _Open, chunk_id: int, whole: bytes, place: Place) -> RawChunk:

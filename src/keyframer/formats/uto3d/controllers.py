@@ -16,17 +16,17 @@ _HEADER = struct.Struct("<BiiiB")
 _FILLER = struct.pack("<Bi", NOTHING, 255)
 
 _STATE_COST = 16
-"""cost of checking one record, in keys"""
-_FREE = 1 << 16
+"""cost of checking one record, in steps; a TCB key costs one step"""
+_FREE_STEPS = 1 << 16
 """number of steps that every search may take, in addition to one for each byte"""
 
 
 def find_sampled(data: bytes, start: int, count: int, owners: set[int]) -> frozenset[int] | None:
-    """Return the offsets of controllers without keys, such that ``count`` controllers from ``start`` end with the file.
+    """Return offsets of controllers without keys for which ``count`` controllers from ``start`` on end with the file.
 
     None if no such set was found.
     """
-    search = _Search(data, owners, budget=len(data) - start + _FREE)
+    search = _Search(data, owners, budget=len(data) - start + _FREE_STEPS)
     sampled: list[int] = []
     todo = [(start, count, 0)]  # position, controllers left, length of ``sampled`` before this position
     seen: set[int] = set()
@@ -53,8 +53,8 @@ def find_sampled(data: bytes, start: int, count: int, owners: set[int]) -> froze
     return None
 
 
-def may_begin(data: bytes, pos: int) -> bool:
-    """Return whether a controller may begin here, judged by its header alone."""
+def may_be_controller(data: bytes, pos: int) -> bool:
+    """Return whether a controller may begin at ``pos``, judged by its header alone."""
     if pos >= len(data) or data[pos] == NOTHING:
         return data[pos : pos + _NOTHING_SIZE] == _FILLER
     if pos + _HEADER_SIZE > len(data):
@@ -62,7 +62,7 @@ def may_begin(data: bytes, pos: int) -> bool:
     kind, count, scheme = _header(data, pos)
     if kind not in CONTROLLED or scheme not in (LINEAR, TCB, BEZIER):
         return False
-    smallest: int = key_layout(kind, scheme).smallest
+    smallest: int = key_layout(kind, scheme).smallest_size
     return scheme == BEZIER or 0 <= count * smallest <= len(data) - pos - _HEADER_SIZE
 
 
@@ -73,7 +73,7 @@ def _header(data: bytes, pos: int) -> tuple[int, int, int]:
 
 
 class _Search:
-    """Computes sizes of controllers without making records, within a budget of steps."""
+    """Computes sizes of controllers without making records. ``budget`` is the number of steps that are left."""
 
     def __init__(self, data: bytes, owners: set[int], budget: int) -> None:
         self.data = data
@@ -81,9 +81,9 @@ class _Search:
         self.budget = budget
 
     def may_be_sampled(self, pos: int, usual_is_possible: bool) -> bool:
-        """Return whether a short controller may be here.
+        """Return whether a controller without keys may begin at ``pos``.
 
-        It may if its owner exists or the usual layout is impossible, and a controller or the end of the file follows.
+        Its owner must exist unless the usual layout is impossible, and a controller or the end of the file must follow.
         """
         end = pos + _SAMPLED_SIZE
         if end > len(self.data) or self.data[pos] not in CONTROLLED:
@@ -104,12 +104,12 @@ class _Search:
         if scheme == BEZIER:
             return _HEADER_SIZE
         layout = key_layout(kind, scheme)
-        smallest: int = layout.smallest
+        smallest: int = layout.smallest_size
         if count < 0 or count * smallest > len(self.data) - pos - _HEADER_SIZE:
             return None
         if scheme == LINEAR:
             return _HEADER_SIZE + count * smallest
-        return self._tcb_size(pos, count, layout.flags_at, layout.size_of)
+        return self._tcb_size(pos, count, layout.flags_at, layout.row_sizes)
 
     def _tcb_size(self, pos: int, count: int, flags_at: int, sizes: list[int]) -> int | None:
         """Return the size of a controller with TCB keys, at the cost of one step for each key."""

@@ -30,7 +30,7 @@ _LIGHTS: dict[type[Record], LightLayout] = {
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Layout properties that are detected from the content; None if the file does not show them."""
+    """Layout properties that are detected from the content; None if the content gives no evidence."""
 
     lights: LightLayout | None = None
     """how lights are stored"""
@@ -50,7 +50,7 @@ class Dialect:
 
 
 def dialect_of(records: Iterable[Record]) -> Dialect:
-    """Return the dialect of meshes and lights; raises ValueError if they have two, which one file cannot store."""
+    """Return the dialect of meshes and lights; raises ValueError if they differ in it, which one file cannot store."""
     lights: set[LightLayout] = set()
     uv_faces: set[bool] = set()
     for record in records:

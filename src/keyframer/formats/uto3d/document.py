@@ -61,15 +61,15 @@ def encode(document: Document) -> bytes:
 
 
 def _in_order(header: FileHeader) -> Iterator[Record]:
-    """Return the children of the header; raises ValueError if readers cannot read their order."""
+    """Yield the children of the header; raises ValueError if they are not in the order of the format."""
     order: list[type[Record]] = [Main, *SECTIONS, RawRest]
-    reached = -1
+    last = -1
     for part in header.children:
         place = order.index(type(part)) if type(part) in order else -1
-        if place <= reached or (reached < 0 and not isinstance(part, Main | RawRest)):
+        if place <= last or (last < 0 and not isinstance(part, Main | RawRest)):
             tags = ", ".join(tag.decode("ascii") for tag in (Main.TAG, *(kind.TAG for kind in SECTIONS)))
             raise ValueError(f"{part!r} is out of place: the header is followed by {tags}, in this order")
-        reached = place
+        last = place
         yield part
 
 
@@ -88,8 +88,12 @@ def _write_part(part: Record, header: FileHeader, sink: Sink) -> None:
 
 
 def _with_counts(main: Main, header: FileHeader) -> Main:
-    """Return MAIN with the actual numbers of records; numbers of sections that are left out stay unchanged."""
-    counts = {part.count: part.stored_count for part in header.children if isinstance(part, Section) and not part.more}
+    """Return MAIN with the actual numbers of records; the numbers of missing sections stay unchanged."""
+    counts = {
+        part.count: part.stored_count
+        for part in header.children
+        if isinstance(part, Section) and not part.may_have_more
+    }
     main_with_counts = copy.copy(main)
     for name, count in counts.items():
         setattr(main_with_counts, name, count)

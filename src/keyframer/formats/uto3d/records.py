@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from keyframer.arrays import Bytes, Singles
 from keyframer.catalogue import SEM_UNSUPPORTED_SCHEME
-from keyframer.wire.dependent_types import choice, count_array, linked_keys
+from keyframer.wire.dependent_types import array_of_counts, choice, linked_keys
 from keyframer.wire.exact_floats import ExactFloats
-from keyframer.wire.field_types import declare, i32, linked, strz, u8, u32
+from keyframer.wire.field_types import declare, i32, linked_array, strz, u8, u32
 from keyframer.wire.key_table import KeyLayout, Keys
 from keyframer.wire.record import Record, record
 
@@ -32,8 +32,8 @@ LINEAR, TCB, BEZIER = range(3)
 
 _TRIPLE = ("<f4", (3,))
 _CORNERS = ("<i4", (3,))
-_NO_TURN = (0.0, 0.0, 0.0, 1.0)
-_ONE = (1.0, 1.0, 1.0)
+_NO_ROTATION = (0.0, 0.0, 0.0, 1.0)
+_ONES = (1.0, 1.0, 1.0)
 
 
 def _floats(description: str, count: int | None = None, *, default: Any = None, when: Any = None) -> Any:
@@ -71,8 +71,8 @@ class Placed(Record):
     parent_id: int = i32("parent ID; 0 or -1 for none", default=-1)
     hidden: int = u8("is hidden?")
     position: Vector = _floats("position, local to the parent", 3)
-    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
-    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
+    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_ROTATION)
+    scale: Vector = _floats("scale, local to the parent", 3, default=_ONES)
     pivot: Vector = _floats("pivot point, in the world", 3)
 
 
@@ -88,8 +88,8 @@ class Aimed(Record):
     target_id: int = i32("target ID", default=-1)
     hidden: int = u8("is hidden?")
     position: Vector = _floats("position, local to the parent", 3)
-    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_TURN)
-    scale: Vector = _floats("scale, local to the parent", 3, default=_ONE)
+    rotation: Quaternion = _floats("rotation quaternion x, y, z, w, local to the parent", 4, default=_NO_ROTATION)
+    scale: Vector = _floats("scale, local to the parent", 3, default=_ONES)
     pivot: Vector = _floats("pivot point, in the world", 3)
 
 
@@ -108,36 +108,40 @@ class Mesh(Placed):
     uv_count: int = i32("number of mapping coordinates")
     colour_count: int = i32("number of vertex colours")
     skin_type: int = choice(
-        "B", {SIMPLE_SKIN: "simple (1 bone a vertex)", WEIGHTED_SKIN: "weighted"}, "skin type", when=_is_skinned
+        "B", {SIMPLE_SKIN: "simple (1 bone per vertex)", WEIGHTED_SKIN: "weighted"}, "skin type", when=_is_skinned
     )
-    vertex_bones: Integers = linked("<i4", "vertex_count", "bone id of each vertex (simple skin)", when=_is_simple)
-    bones_per_vertex: Integers = count_array(
+    vertex_bones: Integers = linked_array(
+        "<i4", "vertex_count", "bone id of each vertex (simple skin)", when=_is_simple
+    )
+    bones_per_vertex: Integers = array_of_counts(
         "<i4", "vertex_count", 8, "number of bones of each vertex (weighted skin)", when=_is_weighted
     )
-    bone_ids: Integers = linked(
+    bone_ids: Integers = linked_array(
         "<i4", _influences, "bone id, for each vertex * number of bones per vertex", when=_is_weighted
     )
-    bone_weights: Singles = linked(
+    bone_weights: Singles = linked_array(
         "<f4", _influences, "weight, for each vertex * number of bones per vertex", when=_is_weighted
     )
-    vertices: Singles = linked(_TRIPLE, "vertex_count", "vertex coordinates")
-    uvs: Singles = linked(("<f4", (2,)), "uv_count", "mapping coordinates; V runs up")
-    colours: Singles = linked(_TRIPLE, "colour_count", "vertex colours")
-    faces: Integers = linked(_CORNERS, "face_count", "vertex assignments of each face")
-    uv_faces: Integers = linked(
+    vertices: Singles = linked_array(_TRIPLE, "vertex_count", "vertex coordinates")
+    uvs: Singles = linked_array(("<f4", (2,)), "uv_count", "mapping coordinates; V runs up")
+    colours: Singles = linked_array(_TRIPLE, "colour_count", "vertex colours")
+    faces: Integers = linked_array(_CORNERS, "face_count", "vertex assignments of each face")
+    uv_faces: Integers = linked_array(
         _CORNERS,
         "face_count",
         "texture coord-vertex assignments of each face, if there are mapping coordinates",
         when=lambda mesh: len(mesh.uvs) > 0,
     )
-    colour_faces: Integers = linked(
+    colour_faces: Integers = linked_array(
         _CORNERS,
         "face_count",
         "vertex color-vertex assignments of each face, if there are vertex colours",
         when=lambda mesh: len(mesh.colours) > 0,
     )
-    edges: Bytes = linked("u1", "face_count", "edge visibility of each face; bit 0: edge 0-1, 1: edge 1-2, 2: edge 2-0")
-    face_materials: Integers = linked("<i4", "face_count", "material id for the face")
+    edges: Bytes = linked_array(
+        "u1", "face_count", "edge visibility of each face; bit 0: edge 0-1, 1: edge 1-2, 2: edge 2-0"
+    )
+    face_materials: Integers = linked_array("<i4", "face_count", "material id for the face")
     sphere_centre: Vector = _floats("bounding sphere centre, if and only if flags & 1", 3, when=_has_sphere)
     sphere_radius: float = _floats("bounding sphere radius, if and only if flags & 1", when=_has_sphere)
 
@@ -146,7 +150,7 @@ class Mesh(Placed):
 class MeshWithUvFaces(Mesh):
     """An object that always has UV faces (-1 without UVs), as in the specification, the Flexporter and the engine."""
 
-    uv_faces: Integers = linked(
+    uv_faces: Integers = linked_array(
         _CORNERS, "face_count", "texture coord-vertex assignments of each face; -1 without mapping coordinates"
     )
 
@@ -193,9 +197,9 @@ class Light(Aimed, AnyLight):
 
     name: bytes = strz("light name")
     id: int = i32("light ID")
-    target_id: int = i32("target ID; -1 if it has no target, being omni", default=-1)
+    target_id: int = i32("target ID; -1 for lights without a target (omni lights)", default=-1)
     type: int = u32("light type; 0: omni, 1: directional, 2: spot")
-    colour: Vector = _floats("light colour, 0 to 1", 3, default=_ONE)
+    colour: Vector = _floats("light colour, 0 to 1", 3, default=_ONES)
     attenuation_start: float = _floats("attenuation start")
     attenuation_end: float = _floats("attenuation end")
     use_attenuation: int = u8("use attenuation")
@@ -227,7 +231,7 @@ class FlexporterLight(Placed, AnyLight):
     name: bytes = strz("light name")
     id: int = i32("light ID")
     type: int = u8("light type; 0: omni, 1: target spot, 2: directional, 3: free spot, 4: target directional")
-    colour: Vector = _floats("light colour, 0 to 1", 3, default=_ONE)
+    colour: Vector = _floats("light colour, 0 to 1", 3, default=_ONES)
     attenuation_start: float = _floats("attenuation start")
     attenuation_end: float = _floats("attenuation end")
     use_attenuation: int = u8("use attenuation")
@@ -276,14 +280,17 @@ class AnyController(Record):
 
 @record
 class Controller(AnyController):
-    """A controller with its keys. Bezier controllers have only a header, whatever their count (Flexporter)."""
+    """A controller with its keys. Bezier controllers of the Flexporter have only a header, whatever their count is."""
 
     type: int = choice("B", CONTROLLED, "controller type")
     id: int = i32("controller ID")
     owner_id: int = i32("owner ID: an object, light, camera, target or bone")
     key_count: int = i32("number of keyframes")
     scheme: int = choice(
-        "B", {TCB: "tcb", LINEAR: "linear", BEZIER: "bezier"}, "interpolation scheme", otherwise=SEM_UNSUPPORTED_SCHEME
+        "B",
+        {TCB: "tcb", LINEAR: "linear", BEZIER: "bezier"},
+        "interpolation scheme",
+        unknown_issue=SEM_UNSUPPORTED_SCHEME,
     )
     keys: Keys = linked_keys(
         lambda controller: key_layout(controller.type, controller.scheme),

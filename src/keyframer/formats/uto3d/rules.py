@@ -26,8 +26,8 @@ from keyframer.formats.uto3d.sections import Main
 from keyframer.scene import Scene
 from keyframer.wire.record import Record
 
-_TICKS = 160
-"""ticks per frame"""
+_TICKS_PER_FRAME = 160
+"""at 30 frames per second"""
 _MESH_FLAGS = r.HAS_BOUNDING_SPHERE | r.DYNAMIC | r.SKINNED | r.CASTS_SHADOWS
 _KEY_FLAGS = 0x1F
 
@@ -42,6 +42,7 @@ _COVERED = {
     *((cls, field) for cls in _LIGHTS for field in ("target_position", "cut_off", "exponent")),
     (r.Controller, "keys"),
 }
+"""fields that the bridge checks for non-finite numbers"""
 
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
@@ -49,7 +50,7 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
     placed = [record for record in document.find(Record) if isinstance(record, _PLACED)]
     for record in placed:
         check_name(reporter, record, "name", record.name)
-        _check_turn(reporter, record)
+        _check_rotation(reporter, record)
         if isinstance(record, r.Mesh):
             check_flags(reporter, record, "flags", record.flags & 0xFFFFFFFF, _MESH_FLAGS)
     for material in document.find(r.Material):
@@ -66,7 +67,7 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
         check_depth(reporter, placed, [node.parent for node in scene.nodes])
 
 
-def _check_turn(reporter: Reporter, record: Any) -> None:
+def _check_rotation(reporter: Reporter, record: Any) -> None:
     """Report a quaternion that is not of length 1.
 
     All zeros are valid: the MAXScript exporter writes them for no rotation.
@@ -84,7 +85,7 @@ def _check_controller(reporter: Reporter, controller: r.Controller) -> None:
         reporter.report(SEM_EMPTY_TRACK, controller, "keys", what="a controller without keys")
         return
     check_early(reporter, controller, "keys", keys.time)
-    check_late(reporter, controller, "keys", keys.time, _TICKS)
+    check_late(reporter, controller, "keys", keys.time, _TICKS_PER_FRAME)
     if controller.scheme == r.TCB:
         check_key_flags(reporter, controller, "keys", keys.flags, _KEY_FLAGS)
     if keys.extras is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from keyframer.catalogue import LIMIT_RECORDS
 from keyframer.errors import FormatError
 from keyframer.fields import dataclass
-from keyframer.formats.uto3d.controllers import find_sampled, may_begin
+from keyframer.formats.uto3d.controllers import find_sampled, may_be_controller
 from keyframer.formats.uto3d.records import NOTHING, AnyLight, Controller, Mesh, NoController, SampledController
 from keyframer.formats.uto3d.sections import SECTIONS, TAG_SIZE, ControllerSection, Main, Section
 from keyframer.wire.cursor import Cursor, Place
@@ -25,7 +25,7 @@ _UNIT_ERROR = 0.01
 def is_plausible(record: Record) -> bool:
     """Return whether a record is plausible.
 
-    Its name is text, its switches are 0 or 1, its rotation is valid, and its faces refer to existing vertices.
+    A plausible record has text as its name, switches of 0 or 1, a valid rotation, and faces with existing vertices.
     """
     fields: Any = record
     if any(byte < 0x20 for byte in fields.name):
@@ -58,9 +58,9 @@ def plausible_prefix(records: list[Record]) -> int:
 
 _TAGS = {section.TAG: index for index, section in enumerate(SECTIONS)}
 _TAG_TRIES = 1000
-"""limit for names in a section that look like the tag of another, since a closer check is expensive"""
+"""maximum number of names in a section that are checked because they look like a tag: each check is expensive"""
 _COUNT_TRIES = 8
-"""limit for reading whole sections to find out whether they begin"""
+"""maximum number of times that a whole section is read only to check whether it begins at a tag"""
 _CUT_SHORT = ("STRUCT_TRUNCATED", "STRUCT_STRING_UNTERMINATED")
 
 
@@ -75,7 +75,7 @@ class Attempt:
 
 
 class SectionReader:
-    """Reads sections of a file after its MAIN. ``before`` is the number of records read so far."""
+    """Reads sections of a file after its MAIN. ``records_read`` counts the sections and records so far."""
 
     def __init__(self, cursor: Cursor, main: Main, place: Place) -> None:
         self.data = cursor.data
@@ -83,7 +83,7 @@ class SectionReader:
         self.limits = cursor.limits
         self.main = main
         self.place = place
-        self.before = 0
+        self.records_read = 0
         self._count_tries = _COUNT_TRIES
 
     def count(self, section: type[Section]) -> int:
@@ -92,25 +92,26 @@ class SectionReader:
         return count
 
     def section_at(self, pos: int, expected: int) -> int | None:
-        """Return the index of the section that begins here, if its turn is still to come."""
+        """Return the index of the section with its tag at ``pos``; None if no section from ``expected`` on has it."""
         index = _TAGS.get(self.data[pos : pos + TAG_SIZE])
         return index if index is not None and index >= expected else None
 
-    def fits(self, pos: int, expected: int) -> bool:
-        """Return whether a section may end here."""
+    def may_end_at(self, pos: int, expected: int) -> bool:
+        """Return whether a section may end at ``pos``: at the end of the file, or before the tag of a later section."""
         return pos == len(self.data) or self.section_at(pos, expected) is not None
 
     def best_attempt(self, kind: type[Section], start: int, count: int, expected: int, fewer: bool) -> Attempt:
         """Read a section in the first layout that is followed by a tag.
 
-        Without one, the layout with the most plausible records is used. The end of the file is weaker evidence than a
-        tag: in a truncated file any layout may reach it. ``fewer``: there may be fewer than ``count`` records.
+        If there is no such layout, the one with the most plausible records is used. The end of the file is weaker
+        evidence than a tag: in a truncated file any layout may reach it. ``fewer``: there may be fewer than ``count``
+        records.
         """
         best = Attempt([], start)
         best_score = (-1, False)
         for layout in kind.layouts:
             attempt = self._attempt(kind, layout, start, count, expected, fewer)
-            fits = attempt.failure is None and self.fits(attempt.end, expected)
+            fits = attempt.failure is None and self.may_end_at(attempt.end, expected)
             score = (plausible_prefix(attempt.records), fits)
             if fits and (attempt.end < len(self.data) or score[0] == len(attempt.records)):
                 return attempt
@@ -127,13 +128,13 @@ class SectionReader:
         """
         attempt = Attempt([], start)
         self._read_records(attempt, layout, kind, count, -1)
-        if self.fits(attempt.end, expected) and attempt.failure is None:
+        if self.may_end_at(attempt.end, expected) and attempt.failure is None:
             if fewer and self._skips(expected, attempt.end):  # the records may be those of the next section
                 self._cut_at_tag(attempt, expected)
             return attempt
         if fewer:
             self._cut_at_tag(attempt, expected)
-        if kind.more and attempt.failure is None and not self.fits(attempt.end, expected):
+        if kind.may_have_more and attempt.failure is None and not self.may_end_at(attempt.end, expected):
             declared = len(attempt.records)
             self._read_records(attempt, layout, kind, len(self.data), expected)
             if len(attempt.records) == declared:  # no further record: something else follows
@@ -143,24 +144,27 @@ class SectionReader:
     def _read_records(
         self, attempt: Attempt, layout: type[Record], kind: type[Section], count: int, stop_at: int
     ) -> None:
-        """Add ``count`` records to an attempt; with ``stop_at`` only up to the tag of that section or a later one."""
+        """Add records to an attempt until it has ``count``.
+
+        ``stop_at`` is the index of a section: reading also ends at the tag of this section or a later one; -1 for none.
+        """
         cursor = self.cursor
         cursor.pos = attempt.end
-        place = self.place.inner(kind.TAG.decode("ascii").lower())
+        place = self.place.child(kind.TAG.decode("ascii").lower())
         try:
             while len(attempt.records) < count:
-                if stop_at >= 0 and (cursor.left == 0 or self._opens(cursor.pos, stop_at)):
+                if stop_at >= 0 and (cursor.left == 0 or self._section_begins_at(cursor.pos, stop_at)):
                     return
-                attempt.records.append(self._read_one(layout, place, len(attempt.records)))
+                attempt.records.append(self._read_record(layout, place, len(attempt.records)))
                 attempt.end = cursor.pos
         except FormatError as error:
             attempt.failure = error
 
-    def _read_one(self, layout: type[Record], place: Place, index: int) -> Record:
+    def _read_record(self, layout: type[Record], place: Place, index: int) -> Record:
         cursor = self.cursor
-        if self.before + index >= self.limits.records:
+        if self.records_read + index >= self.limits.records:
             raise LIMIT_RECORDS.failure(cursor.pos, str(place), limit=self.limits.records)
-        cursor.place = place.inner(segment_of(layout), index)
+        cursor.place = place.child(segment_of(layout), index)
         return take_record(layout, cursor)
 
     def _cut_at_tag(self, attempt: Attempt, expected: int) -> None:
@@ -171,33 +175,35 @@ class SectionReader:
             if self.section_at(at, expected) is None or tries == _TAG_TRIES:
                 continue
             tries += 1
-            if self._opens(at, expected):
+            if self._section_begins_at(at, expected):
                 del attempt.records[index:]
                 attempt.end, attempt.failure = at, None
                 return
-        if attempt.failure is not None and (attempt.end == len(self.data) or self._opens(attempt.end, expected)):
+        if attempt.failure is not None and (
+            attempt.end == len(self.data) or self._section_begins_at(attempt.end, expected)
+        ):
             attempt.failure = None
 
     def _skips(self, expected: int, pos: int) -> bool:
-        """Return whether a section with records in MAIN would be left out if the one at ``pos`` came next."""
+        """Return whether the tag at ``pos`` skips a section for which MAIN declares records."""
         index = self.section_at(pos, expected)
-        return any(self.count(section) > 0 and not section.fewer for section in SECTIONS[expected:index])
+        return any(self.count(section) > 0 and not section.may_have_fewer for section in SECTIONS[expected:index])
 
-    def _opens(self, pos: int, expected: int) -> bool:
-        """Return whether a section begins here: a name may look like a tag, so the content after it must match."""
+    def _section_begins_at(self, pos: int, expected: int) -> bool:
+        """Return whether a section begins at ``pos``. A name may look like a tag, so the following bytes must match."""
         index = self.section_at(pos, expected)
         if index is None or self._skips(expected, pos):
             return False
         pos += TAG_SIZE
-        if self.fits(pos, index + 1):
+        if self.may_end_at(pos, index + 1):
             return True
         section = SECTIONS[index]
         if issubclass(section, ControllerSection):
-            return may_begin(self.data, pos)
-        return self.begins(section, pos) or self._matches_count(section, pos, index + 1)
+            return may_be_controller(self.data, pos)
+        return self.record_begins_at(section, pos) or self._matches_count(section, pos, index + 1)
 
     def _matches_count(self, section: type[Section], pos: int, expected: int) -> bool:
-        """Return whether as many records as MAIN declares end where another section may begin, however odd they are."""
+        """Return whether the records that MAIN declares, plausible or not, end where another section may begin."""
         if self._count_tries == 0 or self.count(section) <= 0:
             return False
         self._count_tries -= 1
@@ -206,23 +212,23 @@ class SectionReader:
             for layout in section.layouts:
                 attempt = Attempt([], pos)
                 self._read_records(attempt, layout, section, self.count(section), -1)
-                if attempt.failure is None and self.fits(attempt.end, expected):
+                if attempt.failure is None and self.may_end_at(attempt.end, expected):
                     return True
             return False
         finally:
             self.cursor.pos = before
 
-    def begins(self, section: type[Section], pos: int, *, cut_short: bool = True) -> bool:
-        """Return whether a record of the section begins here.
+    def record_begins_at(self, section: type[Section], pos: int, *, cut_short: bool = True) -> bool:
+        """Return whether a plausible record of the section begins at ``pos``.
 
-        With ``cut_short``, a record that is truncated by the end of the file counts too.
+        With ``cut_short``, also return True for a record that is truncated by the end of the file.
         """
         before = self.cursor.pos
         try:
             for layout in section.layouts:
                 self.cursor.pos = pos
                 try:
-                    if is_plausible(self._read_one(layout, self.place, 0)):
+                    if is_plausible(self._read_record(layout, self.place, 0)):
                         return True
                 except FormatError as error:
                     if cut_short and error.code in _CUT_SHORT:
@@ -232,9 +238,9 @@ class SectionReader:
             self.cursor.pos = before
 
     def read_controllers(self, start: int, count: int, owners: set[int]) -> Attempt:
-        """Read controllers.
+        """Read the controllers. ``owners`` are the ids of all records before them.
 
-        If the usual layout does not end with the file, search for those that are not in keyframe mode.
+        If the usual layout does not end with the file, search for controllers that are not in keyframe mode.
         """
         attempt = self._attempt_controllers(start, count, frozenset())
         if attempt.failure is None and attempt.end == len(self.data):
@@ -246,7 +252,7 @@ class SectionReader:
         cursor = self.cursor
         attempt = Attempt([], start)
         cursor.pos = start
-        place = self.place.inner("ctrl")
+        place = self.place.child("ctrl")
         try:
             for index in range(count):
                 kind: type[Record] = Controller
@@ -254,14 +260,14 @@ class SectionReader:
                     kind = SampledController
                 elif cursor.left and self.data[cursor.pos] == NOTHING:
                     kind = NoController
-                attempt.records.append(self._read_one(kind, place, index))
+                attempt.records.append(self._read_record(kind, place, index))
                 attempt.end = cursor.pos
         except FormatError as error:
             attempt.failure = error
         return attempt
 
 
-def smallest(section: type[Section]) -> int:
+def smallest_record_size(section: type[Section]) -> int:
     """Return the smallest size of a record of this section, in any dialect."""
     return min(layout.plan.minimum for layout in section.layouts)
 

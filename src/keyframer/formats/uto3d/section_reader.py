@@ -28,7 +28,7 @@ from keyframer.formats.uto3d.records import (
     Light,
     NoController,
 )
-from keyframer.formats.uto3d.section_layouts import Attempt, SectionReader, smallest
+from keyframer.formats.uto3d.section_layouts import Attempt, SectionReader, smallest_record_size
 from keyframer.formats.uto3d.sections import (
     SECTIONS,
     SIGNATURE,
@@ -61,7 +61,7 @@ class Reader:
         self.cursor = Cursor(data, len(SIGNATURE), place=self.place, limits=limits)
         self.sections = SectionReader(self.cursor, self.main, self.place)
         self.mismatches: list[tuple[type[Section], int, int]] = []
-        """sections whose number of records differs from MAIN, with this number and the offset of the records"""
+        """sections whose number of records differs from MAIN, with their actual number and the offset of the first"""
 
     def read(self) -> None:
         """Read the whole file into the document."""
@@ -88,7 +88,7 @@ class Reader:
             return False
         main = blank(Main, at)
         cursor.pos = at + TAG_SIZE
-        cursor.place = self.place.inner(main.segment)
+        cursor.place = self.place.child(main.segment)
         try:
             read_fields(main, cursor)
         except FormatError as error:
@@ -103,20 +103,20 @@ class Reader:
         for section in SECTIONS:
             count = self.sections.count(section)
             place, offset = self._count_place(section), self.main.count_offset(section.count)
-            if section.more:  # has the same count as the previous section
+            if section.may_have_more:  # has the same count as the previous section
                 continue
             if count < 0:
                 self.issues.add(STRUCT_COUNT_NEGATIVE, str(place), offset, count=count)
-            elif count * smallest(section) > len(self.data):
+            elif count * smallest_record_size(section) > len(self.data):
                 self._report_excess(section, len(self.data))
         if not any(self.sections.count(section) for section in SECTIONS):
             self.issues.add(SEM_EMPTY_DOCUMENT, str(self.place), self.main.offset or 0)
 
     def _count_place(self, section: type[Section]) -> Place:
-        return self.place.inner(self.main.segment).inner(section.count)
+        return self.place.child(self.main.segment).child(section.count)
 
     def _report_excess(self, section: type[Section], left: int) -> None:
-        count, size = self.sections.count(section), smallest(section)
+        count, size = self.sections.count(section), smallest_record_size(section)
         self.issues.add(
             STRUCT_COUNT_EXCEEDS_DATA,
             str(self._count_place(section)),
@@ -148,14 +148,14 @@ class Reader:
         """Report missing sections for which MAIN declares records."""
         for section in SECTIONS[start:stop]:
             count = self.sections.count(section)
-            if count > 0 and (section.fewer or section.more):
+            if count > 0 and (section.may_have_fewer or section.may_have_more):
                 self._report_mismatch(section, 0, self.cursor.pos)
             elif count > 0:
                 self._report_tag(self.cursor.pos, [section.TAG], self.place)
 
     def _report_mismatch(self, section: type[Section], count: int, offset: int) -> None:
         records = f"records of {section.TAG.decode('ascii')}"
-        path = str(self.place.inner(section.TAG.decode("ascii").lower()))
+        path = str(self.place.child(section.TAG.decode("ascii").lower()))
         self.issues.add(
             LINK_COUNT_MISMATCH, path, offset, claimed=self.sections.count(section), what=records, found=count
         )
@@ -171,9 +171,9 @@ class Reader:
         )
 
     def _handle_missing_tag(self, pos: int, expected: int) -> None:
-        """Handle bytes that are not the tag of a section: trailing bytes after the last section, an error before it."""
+        """Handle bytes that are not a tag: an error if a section is still expected, trailing bytes if not."""
         later = SECTIONS[expected:]
-        missing = any(self.sections.count(section) > 0 and not section.fewer for section in later)
+        missing = any(self.sections.count(section) > 0 and not section.may_have_fewer for section in later)
         if missing or any(self.data.find(section.TAG, pos) >= 0 for section in later) or self._continues(pos, expected):
             self._report_tag(pos, [section.TAG for section in later], self.place)
             self._keep_rest(self.header, pos, STRUCT_TAG_MISMATCH.code)
@@ -182,45 +182,48 @@ class Reader:
         self.issues.add(STRUCT_TRAILING_DATA, "/", pos, size=len(self.data) - pos)
 
     def _continues(self, pos: int, expected: int) -> bool:
-        """Return whether another record of the previous section follows: its count is too small."""
-        return 0 < expected < len(SECTIONS) and self.sections.begins(SECTIONS[expected - 1], pos, cut_short=False)
+        """Return whether another record of the previous section follows, because its count is too small."""
+        if not 0 < expected < len(SECTIONS):
+            return False
+        return self.sections.record_begins_at(SECTIONS[expected - 1], pos, cut_short=False)
 
     def _read_section(self, kind: type[Section], expected: int) -> bool:
         """Read one section with its records. Return False if it failed and the rest of the file was kept as bytes."""
         section = blank(kind, self.cursor.pos)
         section.children = []
         self.header.children.append(section)
-        self.sections.before += 1
+        self.sections.records_read += 1
         start = self.cursor.pos + TAG_SIZE
         self.cursor.pos = start
-        self.cursor.place = self.place.inner(section.segment)
+        self.cursor.place = self.place.child(section.segment)
         count, left = self.sections.count(kind), self.cursor.left
         if count < 0:
             section.claimed = (count, 0)
             self._keep_rest(section, start, STRUCT_COUNT_NEGATIVE.code)
             return False
-        too_many = count * smallest(kind) > left
-        if too_many and not kind.fewer and count * smallest(kind) <= len(self.data):  # otherwise reported already
+        least = count * smallest_record_size(kind)
+        too_many = least > left
+        if too_many and not kind.may_have_fewer and least <= len(self.data):  # otherwise reported already
             self._report_excess(kind, left)
         if issubclass(kind, ControllerSection):
             owners = {getattr(child, "id", 0) for part in self.header.children for child in part.children}
             attempt = self.sections.read_controllers(start, count, owners)
         else:
-            attempt = self.sections.best_attempt(kind, start, count, expected, kind.fewer or too_many)
+            attempt = self.sections.best_attempt(kind, start, count, expected, kind.may_have_fewer or too_many)
         if attempt.failure is not None and attempt.failure.code.startswith("LIMIT_"):
             raise attempt.failure
         self._accept_attempt(section, attempt, count)
         if attempt.failure is not None:
             self._fail(section, attempt.end, attempt.failure)
             return False
-        if (kind.fewer or kind.more) and count != len(section.children):
+        if (kind.may_have_fewer or kind.may_have_more) and count != len(section.children):
             self.mismatches.append((kind, len(section.children), start))
         return True
 
     def _report_mismatches(self) -> None:
         """Report sections whose number of records differs from MAIN, unless the cause is known.
 
-        Known causes: targets have no count of their own, targets of lights are stored with those of cameras, and free
+        Known causes: MAIN has no number of targets, targets of lights are stored with those of cameras, and free
         cameras have no target.
         """
         for kind, count, start in self.mismatches:
@@ -240,15 +243,15 @@ class Reader:
     def _accept_attempt(self, section: Section, attempt: Attempt, count: int) -> None:
         """Accept an attempt as the content of a section, and report its issues."""
         self.cursor.pos = attempt.end
-        self.sections.before += len(attempt.records)
+        self.sections.records_read += len(attempt.records)
         section.children = attempt.records
         if count != len(attempt.records):
             section.claimed = (count, len(attempt.records))
         for index, record in enumerate(attempt.records):
-            odd = _odd_value(record)
-            if odd is not None:
-                kind, name, args = odd
-                path = f"{self.place.inner(section.segment).inner(record.segment, index)}/{name}"
+            invalid = _invalid_value(record)
+            if invalid is not None:
+                kind, name, args = invalid
+                path = f"{self.place.child(section.segment).child(record.segment, index)}/{name}"
                 self.issues.add(CATALOGUE[kind], path, record.offset or 0, severity=Severity.WARNING, **args)
 
     # Unreadable content
@@ -266,8 +269,8 @@ class Reader:
             parent.children.append(rest)
 
 
-def _odd_value(record: Record) -> tuple[str, str, dict[str, object]] | None:
-    """Return an unknown value that does not prevent reading: issue code, field, message arguments."""
+def _invalid_value(record: Record) -> tuple[str, str, dict[str, object]] | None:
+    """Return an invalid value that does not prevent reading: issue code, field and arguments of the message."""
     if isinstance(record, Light | FlexporterLight):
         if record.type not in record.types:
             known = ", ".join(f"{value} {meaning}" for value, meaning in record.types.items())

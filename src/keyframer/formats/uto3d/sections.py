@@ -1,4 +1,4 @@
-"""The sections of a U3D (UTO!) scene: a tag of four letters each, in this order, without lengths."""
+"""The sections of a U3D (UTO!) scene, in a fixed order. Each has a tag of four letters, but no length."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class FileHeader(Record):
 
 @record
 class Main(Record):
-    """Beginning of main chunk (MAIN): the time range, and the number of records of each kind."""
+    """The main section (MAIN): the time range, and the number of records of each kind."""
 
     TAG: ClassVar[bytes] = b"MAIN"
 
-    first_frame: int = i32("first frame (ticks in files of the MAXScript exporter)")
-    last_frame: int = i32("last frame (ticks in files of the MAXScript exporter)")
+    first_frame: int = i32("first frame (the MAXScript exporter may write ticks)")
+    last_frame: int = i32("last frame (the MAXScript exporter may write ticks)")
     frame_rate: int = i32("frame rate")
     delta_time: int = i32("delta time: frame = time / delta time")
     global_scale: float = exact_floats("global scale", default=1.0)
@@ -65,17 +65,17 @@ class Main(Record):
 
 @record(kw_only=True)
 class Section(Record):
-    """A tag and the records after it; MAIN has their number."""
+    """A tag and the records after it, whose number is in MAIN."""
 
     TAG: ClassVar[bytes]
     layouts: ClassVar[tuple[type[Record], ...]]
     """possible types of its records, the most usual first; a file uses one of them"""
     count: ClassVar[str]
-    """the field of MAIN with their number"""
-    fewer: ClassVar[bool] = False
-    """known writers declare more records than they write"""
-    more: ClassVar[bool] = False
-    """known writers write more records than they declare"""
+    """the field of MAIN with the number of records"""
+    may_have_fewer: ClassVar[bool] = False
+    """whether known programs write fewer records than they declare in MAIN"""
+    may_have_more: ClassVar[bool] = False
+    """whether known programs write more records than they declare in MAIN"""
 
     claimed: tuple[int, int] | None = None
     """The number in MAIN and the actual number, if they differ.
@@ -90,14 +90,14 @@ class Section(Record):
 
     @property
     def stored_count(self) -> int:
-        """Return the number for MAIN."""
+        """The number of records to write in MAIN."""
         actual = sum(not isinstance(child, RawRest) for child in self.children)
         return self.claimed[0] if self.claimed is not None and self.claimed[1] == actual else actual
 
 
 @record
 class MeshSection(Section):
-    """Beginning of mesh chunk (MESH)."""
+    """The meshes (MESH)."""
 
     TAG = b"MESH"
     layouts = (Mesh, MeshWithUvFaces)
@@ -106,28 +106,28 @@ class MeshSection(Section):
 
 @record
 class CameraSection(Section):
-    """Beginning of camera chunk (CAMS)."""
+    """The cameras (CAMS)."""
 
     TAG = b"CAMS"
     layouts = (Camera,)
     count = "camera_count"
-    fewer = True  # the MAXScript exporter declares half of all cameras and targets, and leaves free cameras out
+    may_have_fewer = True  # the MAXScript exporter declares half of all cameras and targets, but omits free cameras
 
 
 @record
 class CameraTargetSection(Section):
-    """Beginning of camera target chunk (CTGT); it shares the number of the cameras, which is often wrong."""
+    """The camera targets (CTGT). MAIN has no number of targets; that of the cameras is used, which is often wrong."""
 
     TAG = b"CTGT"
     layouts = (CameraTarget,)
     count = "camera_count"
-    fewer = True  # free cameras have no target
-    more = True  # the Flexporter stores the targets of lights here
+    may_have_fewer = True  # free cameras have no target
+    may_have_more = True  # the Flexporter stores the targets of lights here
 
 
 @record
 class LightSection(Section):
-    """Beginning of light chunk (LITE)."""
+    """The lights (LITE)."""
 
     TAG = b"LITE"
     layouts = (Light, FlexporterLight, LiteralLight)
@@ -136,17 +136,17 @@ class LightSection(Section):
 
 @record
 class MaterialSection(Section):
-    """Beginning of material chunk (MATS)."""
+    """The materials (MATS)."""
 
     TAG = b"MATS"
     layouts = (Material,)
     count = "material_count"
-    fewer = True  # the MAXScript exporter declares all materials of the scene and writes those that meshes use
+    may_have_fewer = True  # the MAXScript exporter declares all materials of the scene and writes those that meshes use
 
 
 @record
 class BoneSection(Section):
-    """Beginning of bone chunk (BONE)."""
+    """The bones (BONE)."""
 
     TAG = b"BONE"
     layouts = (Bone,)
@@ -155,7 +155,7 @@ class BoneSection(Section):
 
 @record
 class ControllerSection(Section):
-    """Beginning of controller chunk (CTRL); the tag is written once."""
+    """The controllers (CTRL); the tag is written once."""
 
     TAG = b"CTRL"
     layouts = (NoController, SampledController, Controller)
@@ -171,12 +171,12 @@ SECTIONS: tuple[type[Section], ...] = (
     BoneSection,
     ControllerSection,
 )
-"""In file order."""
+"""all sections except MAIN, in file order"""
 
 
 @record
 class RawRest(RawRun):
-    """All bytes from the first record that could not be read: without lengths, the next record cannot be found."""
+    """All bytes from the first record that could not be read. The next record cannot be found without lengths."""
 
     segment = "rest"
 

@@ -18,7 +18,7 @@ from keyframer.curves.rotation_forms import absolute_rotations
 from keyframer.curves.vector_curves import Hermite, hermite_columns
 from keyframer.exchange.gltf.write.sampler_keys import LINEAR, STEP, Keys, Sampler, SamplerGroup, in_seconds
 from keyframer.fields import dataclass
-from keyframer.limits import allows, left, room
+from keyframer.limits import charge, left, room
 from keyframer.maths import quat
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene.loss_report import Outcome
@@ -387,7 +387,7 @@ class MotionMaker:
             with np.errstate(all="ignore"):
                 fitted_keys = self._keys_of([requests[place] for place in portion], style, frames)
             for keys, complete, too_fast in fitted_keys:
-                yield keys, allows("keys", len(keys.times)) and complete, too_fast
+                yield keys, charge("keys", len(keys.times)) and complete, too_fast
 
     def _keys_of(self, requests: list[_FitRequest], style: str, frames: Floats | None) -> list[tuple[Keys, bool, bool]]:
         turning = requests[0].measure is ROTATIONS
@@ -422,7 +422,7 @@ class MotionMaker:
         begin, end = self.span.begin, self.span.end
         if periodic:
             unrolled = keys.repeated(begin, end, _most_keys())
-            allows("keys", len(unrolled.times))
+            charge("keys", len(unrolled.times))
             return unrolled
         if keys.times[-1] > end or keys.times[0] < begin:
             return keys.cut(max(float(keys.times[0]), begin), min(float(keys.times[-1]), end))

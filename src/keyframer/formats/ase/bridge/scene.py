@@ -171,7 +171,8 @@ class _Builder:
         scene_block = next((block for block in self.document.find(Block) if block.keyword == b"SCENE"), Block())
         ticks, rate = scene_block.number(b"SCENE_TICKSPERFRAME", 160.0), scene_block.number(b"SCENE_FRAMESPEED", 30.0)
         if ticks <= 0 or rate <= 0:
-            self.reporter.report(DATA_RATE_INVALID, scene_block, "scene_framespeed", rate=f"{rate:g} x {ticks:g} ticks")
+            stored = f"{rate:g} frames of {ticks:g} ticks per second"
+            self.reporter.report(DATA_RATE_INVALID, scene_block, "scene_framespeed", rate=stored)
             ticks, rate = ticks if ticks > 0 else 160.0, rate if rate > 0 else 30.0
         clip = Clip(unit="tick", rate=ticks * rate, units_per_frame=ticks)
         clip.start, clip.end = (

@@ -25,7 +25,7 @@ from keyframer.formats.kit.scene_reading import (
     read_companion,
     safe_parents,
 )
-from keyframer.formats.scene_reader import KeyLayout, SceneReader
+from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.issues import Issue, Severity
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene, Space
 from keyframer.text import counted, decode_name
@@ -202,10 +202,10 @@ class Reader(SceneReader[Options]):
                 return {wanted: companion, "found": candidate.name}
         return {}
 
-    def key_layout(self, record: Record, channel: Channel) -> KeyLayout | None:
+    def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
         """Return the rows of keys. A frame has a box, then for each joint those of Tx Ty Tz Qx Qy Qz in its flags."""
         if not isinstance(record, Joint):
             return None
         moved, turned = (record.flags & 7).bit_count(), (record.flags >> 3 & 7).bit_count()
         first, count = (0, moved) if channel.track.kind == "position" else (moved, turned)
-        return KeyLayout("rows", Frames, (4 * (BOUNDS_FLOATS + record.start_index + first), 4 * count))
+        return KeyLocation("rows", Frames, (4 * (BOUNDS_FLOATS + record.start_index + first), 4 * count))

@@ -63,7 +63,7 @@ def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip,
             )
             continue
         sampled_values = len(components) * (3 * any(bit < 3 for bit in bits) + 4 * any(bit >= 3 for bit in bits))
-        if not budget.allows("copies", sampled_values):
+        if not budget.charge("copies", sampled_values):
             reporter.report(
                 LIMIT_COPIES, joint, "start_index", what="repeated use of components", **budget.state("copies")
             )

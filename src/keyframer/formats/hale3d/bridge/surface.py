@@ -101,7 +101,7 @@ def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, budget
     counts = np.where(good, counts, 0)
     budget.grant("copies", 4 * total * _NUMBERS)
     room = budget.left("copies") // _NUMBERS
-    if not budget.allows("copies", int(counts.sum()) * _NUMBERS):
+    if not budget.charge("copies", int(counts.sum()) * _NUMBERS):
         beyond = np.cumsum(counts) > room
         field = f"vertices[{int(beyond.argmax())}]"
         reporter.report(LIMIT_COPIES, record, field, what="repeated use of weights", **budget.state("copies"))

@@ -32,7 +32,7 @@ from keyframer.formats.kit.scene_reading import (
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.stored_motion import quaternions_of, root_path
 from keyframer.formats.midtown.skeleton import Skeleton, default_rig, read_skeleton
-from keyframer.formats.scene_reader import KeyLayout, SceneReader
+from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.issues import Severity
 from keyframer.scene import Channel, Clip, Node, NodeKind, RawChannel, Scene, Space
 from keyframer.text import counted, decode_name
@@ -183,7 +183,7 @@ class Reader(SceneReader[Options]):
                 skeleton_error = skeleton_error or f"{error.code} at {error.offset:#x}: {error.message}"
         return {"skeleton": None, "skeleton_error": skeleton_error} if skeleton_error else {}
 
-    def key_layout(self, record: Record, channel: Channel) -> KeyLayout:
+    def key_location(self, record: Record, channel: Channel) -> KeyLocation:
         """Return the rows of keys. A frame has the position of the root, then three angles for each bone."""
         first = 0 if channel.track.kind == "position" else 3 + 3 * channel.node
-        return KeyLayout("rows", columns=(4 * first, 12))
+        return KeyLocation("rows", columns=(4 * first, 12))

@@ -1,4 +1,4 @@
-"""Merge an edited scene into its node animation: nodes are matched, keys are written as in the file."""
+"""Merge an edited scene into its node animation: nodes are matched, and keys are written in the units of the file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from keyframer.curves import Interpolation
 from keyframer.formats import bridge
-from keyframer.formats._scene_differences import by_kind
+from keyframer.formats._scene_differences import tracks_by_node_and_kind
 from keyframer.formats.document import Document
 from keyframer.formats.kit.frame_times import in_time_unit_of
 from keyframer.formats.kit.scene_writing import CannotMerge, Written, first_clip
@@ -23,6 +23,8 @@ from keyframer.scene.loss_report import LossReport, Outcome
 
 
 class NodeRules(RecordRules):
+    """Rules for the records of node animations."""
+
     flags: ClassVar = {(Node, "flags"): 0}
 
 
@@ -39,7 +41,7 @@ class Merger(bridge.Merger[Options]):
         document, before, options, matching = original[:4]
         report = LossReport("nodeanim")
         dialect = _dialect(document)
-        choice = WriteOptions(
+        write_options = WriteOptions(
             dialect,
             UNITS[before.clips[0].unit],
             options.rotation_keys,
@@ -48,14 +50,16 @@ class Merger(bridge.Merger[Options]):
             options.encoding,
         )
         records = list(document.find(Node))
-        curves: dict[int, Interpolation] = {new: interpolation_of(records[old]) for new, old in matching.nodes.items()}
-        tracks = by_kind(before.clips[0]) or {}
+        interpolations: dict[int, Interpolation] = {
+            new: interpolation_of(records[old]) for new, old in matching.nodes.items()
+        }
+        tracks = tracks_by_node_and_kind(before.clips[0]) or {}
         rotations = {new: tracks.get((old, "rotation")) for new, old in matching.nodes.items()}
         forms = {new: track.form for new, track in rotations.items() if track is not None}
         conventions = OriginalConventions(
-            curves, forms, unit_detection.radians_per_unit(records, options) != 1.0, original.untouched
+            interpolations, forms, unit_detection.radians_per_unit(records, options) != 1.0, original.untouched
         )
-        writer = NodeWriter(scene, first_clip(scene, report), choice, dialect, report, conventions)
+        writer = NodeWriter(scene, first_clip(scene, report), write_options, dialect, report, conventions)
         written_document = writer.document()
         if "rotation_keys" in writer.reading:
             raise CannotMerge("readers would need options for the new keys")

@@ -17,18 +17,18 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options; ``auto`` detects values from the numbers (see `unit_detection`)."""
+    """Options for reading; ``auto`` detects values from the numbers (see `unit_detection`)."""
 
     time_unit: str = "auto"
     """unit of key times: ``seconds``, ``frames`` or ``ticks`` (4800 per second, as in 3ds Max)"""
     rotation_keys: str = "auto"
-    """``relative`` to the key before, or ``absolute``"""
+    """``relative`` to the previous key, or ``absolute``"""
     angle_unit: str = "auto"
     """``radians`` or ``degrees``"""
     up: str = "z"
     handedness: str = "right"
     fps: float | None = None
-    """frames per second; None: 30, or the rate that the grid of ticks implies"""
+    """frames per second; None: 30, or the rate that matches times in ticks"""
     encoding: str | None = None
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from keyframer.formats.nodeanim.bridge.options import Options
 from keyframer.formats.nodeanim.dialect import BEZIER, TCB
 from keyframer.formats.nodeanim.keys import NodeKeys
 from keyframer.formats.nodeanim.records import Animations, Header, Node, Prefix, RawChunk
-from keyframer.formats.scene_reader import KeyLayout, SceneReader
+from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.scene import Channel, Handedness, NodeKind, Scene, Space
 from keyframer.scene import Node as SceneNode
 from keyframer.text import decode_name
@@ -27,14 +27,14 @@ _MOST_CHUNKS = 10_000
 """limit for unknown chunks in the extras of a scene; the document has all of them"""
 KEY_FIELDS = {"position": "translation_keys", "rotation": "rotation_keys", "scale": "scale_keys"}
 """the keys of a record, by kind of track"""
-SHAPES = {
+STORED_COLUMNS = {
     "tension": "tension",
     "continuity": "continuity",
     "bias": "bias",
     "ease_to": "ease_in",
     "ease_from": "ease_out",
 }
-"""columns of tracks, and their names in stored keys; easeIn of 3ds Max is the approach to a key: ``ease_to``"""
+"""names of stored columns, by those in tracks; easeIn of 3ds Max is the approach to a key: ``ease_to``"""
 
 
 def to_scene(document: Document, options: Options) -> Scene:
@@ -51,35 +51,35 @@ def to_scene(document: Document, options: Options) -> Scene:
         scene.copyright = copyright_in(scene.author)
         clip.extras["nodeanim"] = {"flags": header.flags, "node_count": header.node_count}
     names = UniqueNames()
-    radians = unit_detection.radians_per_unit(nodes, options)
+    radians_per_unit = unit_detection.radians_per_unit(nodes, options)
     for index, record in enumerate(nodes):
         node = SceneNode(names.claim(decode_name(record.name, options.encoding)), NodeKind.BONE, raw_name=record.name)
         reporter.mark(node, "nodeanim", record, {"flags": record.flags})
         scene.nodes.append(node)
-        clip.channels += [Channel(index, track) for track in _tracks(reporter, record, options, radians)]
-    ends = [channel.track.times[np.isfinite(channel.track.times)] for channel in clip.channels]
-    clip.end = max((float(times.max()) for times in ends if len(times)), default=0.0)
+        clip.channels += [Channel(index, track) for track in _tracks(reporter, record, options, radians_per_unit)]
+    finite_times = [channel.track.times[np.isfinite(channel.track.times)] for channel in clip.channels]
+    clip.end = max((float(times.max()) for times in finite_times if len(times)), default=0.0)
     scene.clips.append(clip)
     _keep_unknown_chunks(document, scene)
     return scene
 
 
 def copyright_in(author: str) -> str:
-    """Return the copyright notice in the author's text; empty if it has none."""
+    """Return the text about the author if it contains a copyright notice, else an empty text."""
     return author if any(mark in author.lower() for mark in ("(c)", "©", "copyright")) else ""
 
 
-def _tracks(reporter: Reporter, record: Node, options: Options, radians: float) -> list[Track]:
+def _tracks(reporter: Reporter, record: Node, options: Options, radians_per_unit: float) -> list[Track]:
     interpolation = interpolation_of(record)
     tracks: list[Track] = []
     for kind, field in KEY_FIELDS.items():
         keys: NodeKeys = getattr(record, field)
         if not len(keys):
             continue
-        columns = [keys.column(stored) for stored in SHAPES.values() if keys.has(stored)]
+        columns = [keys.column(stored) for stored in STORED_COLUMNS.values() if keys.has(stored)]
         check_keys(reporter, record, field, keys.time, keys.value, *columns)
         if kind == "rotation":
-            tracks.append(_rotation(reporter, record, keys, interpolation, options, radians))
+            tracks.append(_rotation(reporter, record, keys, interpolation, options, radians_per_unit))
         else:
             tracks.append(_track(kind, keys, np.asarray(keys.value, np.float64), interpolation))
         if keys.has("axis"):
@@ -105,10 +105,10 @@ def _rotation(
 ) -> Track:
     value = np.asarray(keys.value, np.float64)
     angles, axes = value[:, 0] * radians, value[:, 1:4]
-    still = np.flatnonzero((axes == 0).all(axis=1) & (angles != 0))
-    if len(still):
-        reporter.report(DATA_ZERO_AXIS, record, f"rotation_keys[{still[0]}]", count=len(still))
-    relative, sure = unit_detection.rotation_reading(axes, angles, interpolation is Interpolation.TCB, options)
+    without_axis = np.flatnonzero((axes == 0).all(axis=1) & (angles != 0))
+    if len(without_axis):
+        reporter.report(DATA_ZERO_AXIS, record, f"rotation_keys[{without_axis[0]}]", count=len(without_axis))
+    relative, sure = unit_detection.interpret_rotations(axes, angles, interpolation is Interpolation.TCB, options)
     if not sure:
         choice, alternative = ("relative", "absolute") if relative else ("absolute", "relative")
         reporter.report(
@@ -131,7 +131,7 @@ def _track(
 ) -> Track:
     track: Track = _new_track(kind, np.asarray(keys.time, np.float64), values, interpolation, form=form)
     track.flags = np.asarray(keys.flags, np.int64)
-    for name, stored in SHAPES.items():
+    for name, stored in STORED_COLUMNS.items():
         if keys.has(stored):
             setattr(track, name, np.asarray(keys.column(stored), np.float64))
     if keys.has("tangents"):
@@ -140,23 +140,23 @@ def _track(
 
 
 def _keep_unknown_chunks(document: Document, scene: Scene) -> None:
-    """Keep unknown chunks and bytes in the extras."""
-    rest: dict[str, object] = {}
+    """Keep unknown chunks and bytes, and the dialect, in the extras of the scene."""
+    extras: dict[str, object] = {}
     chunks = [{"id": chunk.id, "data": chunk.data.hex()} for chunk in islice(document.find(RawChunk), _MOST_CHUNKS)]
     if chunks:
-        rest["chunks"] = chunks
+        extras["chunks"] = chunks
     animations = document.first(Animations)
     if animations is not None and animations.tail:
-        rest["unread_nodes"] = animations.tail.hex()
+        extras["unread_nodes"] = animations.tail.hex()
     prefix = document.first(Prefix)
     if prefix is not None:
-        rest["prefix"] = prefix.data.hex()
+        extras["prefix"] = prefix.data.hex()
     if document.trailing:
-        rest["trailing"] = document.trailing.hex()
+        extras["trailing"] = document.trailing.hex()
     if document.dialect is not None:
-        rest["dialect"] = str(document.dialect)
-    if rest:
-        scene.extras["nodeanim"] = rest
+        extras["dialect"] = str(document.dialect)
+    if extras:
+        scene.extras["nodeanim"] = extras
 
 
 class Reader(SceneReader[Options]):
@@ -165,6 +165,6 @@ class Reader(SceneReader[Options]):
     def to_scene(self, document: Document, options: Options) -> Scene:
         return to_scene(document, options)
 
-    def key_layout(self, record: Record, channel: Channel) -> KeyLayout:
+    def key_location(self, record: Record, channel: Channel) -> KeyLocation:
         """Return the field with the keys of a channel; scale axes are stored in the scale keys."""
-        return KeyLayout(KEY_FIELDS.get(channel.track.kind, "scale_keys"))
+        return KeyLocation(KEY_FIELDS.get(channel.track.kind, "scale_keys"))

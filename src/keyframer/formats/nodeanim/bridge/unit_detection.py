@@ -23,7 +23,7 @@ _TICKS_PER_SECOND = 4800
 _TICK_GRIDS = (160, 200, 192)
 """ticks per frame at 30, 24 and 25 frames per second"""
 MOST_RADIANS = 8 * math.pi
-"""if an angle is larger, all angles are degrees"""
+"""if an angle is larger, all angles in the file are degrees"""
 _EQUAL = 1e-6
 """radians: rotations closer than this are equal"""
 _ALIKE = 0.01
@@ -46,7 +46,11 @@ class TimeBase:
 
 
 def time_base(nodes: list[Node], options: Options) -> TimeBase:
-    """Return ticks if all times are on a grid of ticks, frames if all are integers and exceed 60, else seconds."""
+    """Return the unit of key times: from the options, or from the numbers if they say ``auto``.
+
+    The unit is ticks if all times are on a grid of ticks, frames if all are whole numbers and the largest is above 60,
+    else seconds.
+    """
     times = _finite_times(nodes)
     grid = next((grid for grid in _TICK_GRIDS if len(times) and not np.mod(times, grid).any()), None)
     unit = options.time_unit
@@ -83,7 +87,7 @@ def radians_per_unit(nodes: list[Node], options: Options) -> float:
     return 1.0
 
 
-class RotationReading(NamedTuple):
+class RotationInterpretation(NamedTuple):
     """How the rotation keys of a node are interpreted."""
 
     relative: bool
@@ -92,7 +96,7 @@ class RotationReading(NamedTuple):
     """whether the numbers or the options decide; otherwise it is a guess between two different motions"""
 
 
-def rotation_reading(axes: Floats, angles: Floats, tcb: bool, options: Options) -> RotationReading:
+def interpret_rotations(axes: Floats, angles: Floats, tcb: bool, options: Options) -> RotationInterpretation:
     """Return whether rotation keys are increments, and whether this is certain.
 
     A first key of a full turn or more means increments: an orientation never needs so large an angle. Otherwise the
@@ -101,25 +105,25 @@ def rotation_reading(axes: Floats, angles: Floats, tcb: bool, options: Options) 
     convention of 3ds Max decides: TCB keys are increments and all others absolute.
     """
     if options.rotation_keys != "auto":
-        return RotationReading(options.rotation_keys == "relative", True)
+        return RotationInterpretation(options.rotation_keys == "relative", True)
     usable = np.isfinite(axes).all(axis=1) & np.isfinite(angles)
     half_angles = quat.half_angle_vector(axes[usable], angles[usable])
     lengths = 2 * np.sqrt((half_angles * half_angles).sum(axis=1))
     if len(lengths) and lengths[0] >= FULL_TURN:
-        return RotationReading(True, True)
+        return RotationInterpretation(True, True)
     if len(lengths) < 2:
-        return RotationReading(tcb, True)
+        return RotationInterpretation(tcb, True)
     turns = quat.exp(half_angles)
     if _angles(turns[:-1]).max() < _EQUAL and lengths[-1] < math.pi:
-        return RotationReading(tcb, True)  # both interpretations are the same motion
+        return RotationInterpretation(tcb, True)  # both interpretations are the same motion
     as_relative, as_absolute = lengths[1:], _angles_between(turns[1:], turns[:-1])
     if _angles_between(turns[1:], turns[1]).max() <= _ALIKE * as_relative.max():
-        return RotationReading(tcb, False)
-    telling = as_absolute > _EQUAL
-    near, far = sorted((as_relative[telling].sum(), as_absolute[telling].sum()))
+        return RotationInterpretation(tcb, False)
+    changes = as_absolute > _EQUAL  # equal keys decide nothing
+    near, far = sorted((as_relative[changes].sum(), as_absolute[changes].sum()))
     if math.isclose(near, far, rel_tol=1e-6):
-        return RotationReading(tcb, False)
-    return RotationReading(bool(as_relative[telling].sum() == near), bool(far >= _CLEAR * near))
+        return RotationInterpretation(tcb, False)
+    return RotationInterpretation(bool(as_relative[changes].sum() == near), bool(far >= _CLEAR * near))
 
 
 def _angles_between(a_xyzw: Floats, b_xyzw: Floats) -> Floats:

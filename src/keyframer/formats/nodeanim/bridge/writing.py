@@ -40,7 +40,7 @@ from keyframer.formats.kit.scene_writing import (
 from keyframer.formats.kit.unsupported_features import MOTION, report_dropped
 from keyframer.formats.nodeanim.bridge import unit_detection
 from keyframer.formats.nodeanim.bridge.options import Options
-from keyframer.formats.nodeanim.bridge.scene import KEY_FIELDS, SHAPES
+from keyframer.formats.nodeanim.bridge.scene import KEY_FIELDS, STORED_COLUMNS
 from keyframer.formats.nodeanim.dialect import BEZIER, LINEAR, TCB, Dialect
 from keyframer.formats.nodeanim.document import new_document
 from keyframer.formats.nodeanim.keys import NodeKeys
@@ -65,9 +65,10 @@ class WriteOptions:
     """Options for writing; ``auto`` chooses values that readers recognise from the numbers."""
 
     dialect: Dialect | str = "little text:nul chunk:u16+u32 size:all"
-    """framing and byte order"""
+    """the layout of the file, as text or as an object (see the notes on the format)"""
     time_unit: str = "auto"
-    """``seconds``, ``frames`` or ``ticks``; ``auto``: the first of the clip's own, ticks, frames that is exact"""
+    """``seconds``, ``frames`` or ``ticks``; ``auto``: the clip's unit, ticks or frames, whichever is first exact and
+    recognised by readers, else seconds"""
     rotation_keys: str = "auto"
     """``relative`` or ``absolute``"""
     up: str = "z"
@@ -88,19 +89,19 @@ class Writer(SceneWriter[WriteOptions]):
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
         """Return a document with the keys of the scene, and the loss report."""
         report = LossReport("nodeanim")
-        placed = in_space(scene, Space(options.up, Handedness(options.handedness), v_up=scene.space.v_up))
-        clip = first_clip(placed, report)
+        converted = in_space(scene, Space(options.up, Handedness(options.handedness), v_up=scene.space.v_up))
+        clip = first_clip(converted, report)
         if not any(channel.track.kind in MOTION and len(channel.track.times) for channel in clip.channels):
             raise NothingToWrite("nothing to write: the scene has no keys")
         dialect = Dialect.parse(options.dialect) if isinstance(options.dialect, str) else options.dialect
-        report_dropped(placed, clip, report, capabilities(dialect).handled)
-        writer = NodeWriter(placed, clip, options, dialect, report)
+        report_dropped(converted, clip, report, capabilities(dialect).handled)
+        writer = NodeWriter(converted, clip, options, dialect, report)
         document = writer.document()
         return Written(document, report, reading=writer.reading, parts=writer.parts)
 
 
 def capabilities(dialect: Dialect) -> Capabilities:
-    """Return what files of a dialect can store."""
+    """Return the features and fields that files of a dialect can store."""
     return CAPABILITIES.with_features("scale_axes", "scale axes") if dialect.scale_axis else CAPABILITIES
 
 
@@ -108,12 +109,12 @@ def capabilities(dialect: Dialect) -> Capabilities:
 class OriginalConventions:
     """Conventions of the original document that the writer follows."""
 
-    curves: Mapping[int, Interpolation] = field(default_factory=dict)
-    """interpolations of nodes, by their number in the scene that is written"""
+    interpolations: Mapping[int, Interpolation] = field(default_factory=dict)
+    """interpolation of each node, by its number in the scene that is written"""
     forms: Mapping[int, RotationForm] = field(default_factory=dict)
-    """rotation forms of their keys"""
+    """form of the rotation keys of each node"""
     degrees: bool | None = None
-    """the unit of angles; None to choose it"""
+    """whether angles are in degrees; None to choose the unit"""
     untouched: Collection[int] = ()
     """unchanged nodes, for which no record is written"""
 
@@ -148,9 +149,9 @@ class NodeWriter:
     def document(self) -> Document:
         names = UniqueByteNames(encoding=self.options.encoding)
         nodes = [
-            (at, node)
-            for at, node in enumerate(self.scene.nodes)
-            if node.kind is not NodeKind.AMBIENT and at not in self.conventions.untouched
+            (number, node)
+            for number, node in enumerate(self.scene.nodes)
+            if node.kind is not NodeKind.AMBIENT and number not in self.conventions.untouched
         ]
         written = {number for number, _ in nodes}
         clips = self.scene.clips[:1]
@@ -162,10 +163,10 @@ class NodeWriter:
         degrees = self.conventions.degrees
         if degrees is None:
             degrees = self._needs_degrees([track["rotation"] for track in tracks if "rotation" in track])
-        claimed = [names.claim(_printable(node.name), node.raw_name) for _, node in nodes]
+        stored_names = [names.claim(_printable(node.name), node.raw_name) for _, node in nodes]
         records = [
             self.record(number, node, track, name, degrees)
-            for (number, node), track, name in zip(nodes, tracks, claimed, strict=True)
+            for (number, node), track, name in zip(nodes, tracks, stored_names, strict=True)
         ]
         self.parts = {id(record): ("nodes", number) for record, (number, _) in zip(records, nodes, strict=True)}
         self._set_reader_options(records)
@@ -189,7 +190,7 @@ class NodeWriter:
         return any((np.abs(increments(rotation)[1]) > unit_detection.MOST_RADIANS).any() for rotation in rotations)
 
     def _time_unit(self) -> str:
-        """Return the unit of times: one in which those of the clip are exact, and which readers recognise."""
+        """Return the unit of times: one that readers recognise and in which the times of the clip are exact, if any."""
         if self.options.time_unit != "auto":
             return self.options.time_unit
         tables = [channel.track.times for channel in self.clip.channels if channel.track.kind in MOTION]
@@ -198,8 +199,8 @@ class NodeWriter:
         clip_unit = UNITS.get(self.clip.unit, "frames")
         for unit in dict.fromkeys((clip_unit, "ticks", "frames", "seconds")):
             stored = times * (self.rates[unit] / units_per_second(self.clip))
-            near = np.rint(stored)
-            stored = np.where(np.abs(stored - near) < 1e-6, near, stored)
+            rounded = np.rint(stored)
+            stored = np.where(np.abs(stored - rounded) < 1e-6, rounded, stored)
             if (stored == stored.astype(np.float32)).all() and self._is_recognised(stored, unit):
                 return unit
         return "seconds"
@@ -211,7 +212,7 @@ class NodeWriter:
         return UNITS[base.unit] == unit and math.isclose(base.rate, self.rates[unit])
 
     def _in_recognised_unit(self, tracks: list[dict[str, Track]]) -> list[dict[str, Track]]:
-        """Return the tracks in another time unit if added keys prevent readers from recognising the first one."""
+        """Return the tracks in another time unit if readers would not recognise this one because of added keys."""
         times = np.concatenate(
             [np.empty(0), *(track.times for tracks_of_node in tracks for track in tracks_of_node.values())]
         )
@@ -226,13 +227,13 @@ class NodeWriter:
         return tracks
 
     def _is_supported(self, kind: str) -> bool:
-        """Return whether the format has keys for tracks of a kind."""
+        """Return whether the dialect can store keys for tracks of a kind."""
         return kind in MOTION or (kind == "scale_axes" and self.dialect.scale_axis)
 
     def tracks(self, number: int, node: SceneNode) -> dict[str, Track]:
         """Return the tracks that position a node, by kind, in the format's time unit.
 
-        A rest value without keys becomes one key.
+        A rest value without keys becomes one key, unless it is the default.
         """
         tracks_by_kind: dict[str, Track] = {}
         for channel in self.scene.channels_of(number):
@@ -241,12 +242,12 @@ class NodeWriter:
                 fitted = self.fitter.fit(channel.track, f"{plain_path('nodes', node.name)}/{kind}")
                 if fitted is not None:
                     tracks_by_kind[kind] = fitted
-        if "position" not in tracks_by_kind and _is_stated(node.position, np.zeros(3)):
+        if "position" not in tracks_by_kind and _differs(node.position, np.zeros(3)):
             tracks_by_kind["position"] = single_key("position", node.position)
-        turn = np.asarray(node.rotation_xyzw)
-        if "rotation" not in tracks_by_kind and np.isfinite(turn).all() and np.any(turn[:3]):
+        rotation = np.asarray(node.rotation_xyzw)
+        if "rotation" not in tracks_by_kind and np.isfinite(rotation).all() and np.any(rotation[:3]):
             tracks_by_kind["rotation"] = single_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
-        if "scale" not in tracks_by_kind and (_is_stated(node.scale, np.ones(3)) or "scale_axes" in tracks_by_kind):
+        if "scale" not in tracks_by_kind and (_differs(node.scale, np.ones(3)) or "scale_axes" in tracks_by_kind):
             tracks_by_kind["scale"] = single_key("scale", node.scale)
         if self.dialect.scale_axis and node.scale_axes_xyzw is not None and "scale_axes" not in tracks_by_kind:
             scale = tracks_by_kind.setdefault("scale", single_key("scale", node.scale))
@@ -255,27 +256,29 @@ class NodeWriter:
 
     def record(self, number: int, node: SceneNode, tracks: dict[str, Track], name: bytes, degrees: bool) -> Node:
         """Return the record of one node with these tracks; ``degrees`` is the unit of angles in the whole file."""
-        placing = {kind: track for kind, track in tracks.items() if kind in MOTION}
+        motion = {kind: track for kind, track in tracks.items() if kind in MOTION}
         kinds = {
             Interpolation.TCB if is_eased(track) else track.interpolation
-            for track in placing.values()
+            for track in motion.values()
             if len(track.times) > 1
         }
-        single_key_default = self.conventions.curves.get(number, Interpolation.LINEAR)
-        common = kinds.pop() if len(kinds) == 1 else Interpolation.TCB if kinds else single_key_default
-        record = Node(name, _FLAGS[common])
-        for kind, track in placing.items():
-            written_track = as_tcb(track) if common is Interpolation.TCB else replace(track, interpolation=common)
+        single_key_default = self.conventions.interpolations.get(number, Interpolation.LINEAR)
+        interpolation = kinds.pop() if len(kinds) == 1 else Interpolation.TCB if kinds else single_key_default
+        record = Node(name, _FLAGS[interpolation])
+        for kind, track in motion.items():
+            written_track = (
+                as_tcb(track) if interpolation is Interpolation.TCB else replace(track, interpolation=interpolation)
+            )
             values = (
-                self._rotations(number, node, written_track, common, degrees)
+                self._rotations(number, node, written_track, interpolation, degrees)
                 if kind == "rotation"
                 else written_track.values
             )
             columns: dict[str, npt.ArrayLike] = {}
-            if common is Interpolation.TCB:
+            if interpolation is Interpolation.TCB:
                 columns = {
                     stored: _or_zeros(getattr(written_track, attribute), written_track)
-                    for attribute, stored in SHAPES.items()
+                    for attribute, stored in STORED_COLUMNS.items()
                 }
             if kind == "scale" and self.dialect.scale_axis:
                 axes = axes_of_keys(tracks.get("scale_axes"), written_track, node, self.report)
@@ -284,24 +287,26 @@ class NodeWriter:
             if self.scene.source_format == "nodeanim" and written_track.flags is not None:
                 flags = written_track.flags
             if self.dialect.tcb_by_key:
-                flags = flags & ~TCB | (TCB if common is Interpolation.TCB else 0)
-            self._check_times(node, kind, written_track.times)
+                flags = flags & ~TCB | (TCB if interpolation is Interpolation.TCB else 0)
+            self._report_rounded_times(node, kind, written_track.times)
             setattr(record, KEY_FIELDS[kind], NodeKeys.make(written_track.times, values, flags=flags, **columns))
         record.translation_key_count = len(record.translation_keys)
         record.rotation_key_count = len(record.rotation_keys)
         record.scale_key_count = len(record.scale_keys)
         return record
 
-    def _check_times(self, node: SceneNode, kind: str, times: Floats) -> None:
+    def _report_rounded_times(self, node: SceneNode, kind: str, times: Floats) -> None:
         error = float(np.abs(times.astype(np.float32) - times).max(initial=0.0))
         if error:
             seconds = error / self.rates[self.unit]
             path = f"{plain_path('nodes', node.name)}/{kind}"
             self.report.add(Outcome.APPROXIMATED, path, "times are 32-bit floats", error=seconds, unit="second")
 
-    def _rotations(self, number: int, node: SceneNode, track: Track, common: Interpolation, degrees: bool) -> Floats:
+    def _rotations(
+        self, number: int, node: SceneNode, track: Track, interpolation: Interpolation, degrees: bool
+    ) -> Floats:
         """Return angle and axis of each key, in a form that readers recognise."""
-        tcb = common is Interpolation.TCB
+        tcb = interpolation is Interpolation.TCB
         unit = 180 / math.pi if degrees else 1.0
         if number in self.conventions.forms:
             values = with_form(track, self.conventions.forms[number]).values
@@ -312,14 +317,14 @@ class NodeWriter:
         if requested == "absolute" and long_way:
             path = f"{plain_path('nodes', node.name)}/rotation"
             self.report.add(Outcome.APPROXIMATED, path, "absolute keys rotate the shortest way")
-        wanted = ["relative", "absolute"] if tcb else ["absolute", "relative"]
+        forms = ["relative", "absolute"] if tcb else ["absolute", "relative"]
         if requested != "auto" or long_way:
-            wanted = ["relative" if requested == "auto" else requested]
-        for form in wanted:
+            forms = ["relative" if requested == "auto" else requested]
+        for form in forms:
             values = with_form(track, _FORMS[form]).values
             rows = np.column_stack([values[:, 3] * unit, values[:, :3]])
-            near = rows.astype(np.float32).astype(np.float64)
-            if unit_detection.rotation_reading(near[:, 1:], near[:, 0] / unit, tcb, Options()) == (
+            stored = rows.astype(np.float32).astype(np.float64)
+            if unit_detection.interpret_rotations(stored[:, 1:], stored[:, 0] / unit, tcb, Options()) == (
                 form == "relative",
                 True,
             ):
@@ -339,6 +344,7 @@ class NodeWriter:
         return rows
 
     def _set_reader_options(self, records: list[Node]) -> None:
+        """Set the options that readers need because they cannot detect the values, and report them."""
         base = unit_detection.time_base(records, Options())
         rate = self.rates[self.unit]
         if UNITS[base.unit] != self.unit or not math.isclose(base.rate, rate):
@@ -354,7 +360,7 @@ class NodeWriter:
 
 
 def _printable(text: str) -> str:
-    """Return the text with control characters replaced, because files that contain them are not recognised."""
+    """Return the text with ``_`` for each control character, because files with such names are not recognised."""
     return "".join("_" if ord(mark) < 32 or ord(mark) == 127 else mark for mark in text)
 
 
@@ -362,7 +368,7 @@ def _or_zeros(column: Floats | None, track: Track) -> Floats:
     return np.zeros(len(track.times)) if column is None else column
 
 
-def _is_stated(value: npt.ArrayLike, default_value: Floats) -> bool:
-    """Return whether the rest pose of a node differs from the default; non-finite numbers count as the default."""
+def _differs(value: npt.ArrayLike, default_value: Floats) -> bool:
+    """Return whether a rest value differs from the default; values with non-finite numbers count as the default."""
     given = np.asarray(value, np.float64)
     return bool(np.isfinite(given).all() and (given != default_value).any())

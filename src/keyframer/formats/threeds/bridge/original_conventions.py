@@ -11,7 +11,7 @@ import numpy.typing as npt
 from keyframer.arrays import Floats
 from keyframer.curves import RotationForm
 from keyframer.fields import dataclass
-from keyframer.formats._scene_differences import by_kind
+from keyframer.formats._scene_differences import tracks_by_node_and_kind
 from keyframer.formats.bridge import Original
 from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.formats.threeds import records as r
@@ -82,7 +82,7 @@ class OriginalConventions:
 
     def is_absolute(self, number: int) -> bool:
         """Return whether rotation keys are absolute, as Blender writes them, and not increments."""
-        tracks = by_kind(self.scene.clips[0]) or {} if self.scene.clips else {}
+        tracks = tracks_by_node_and_kind(self.scene.clips[0]) or {} if self.scene.clips else {}
         track = tracks.get((self.nodes.get(number, -1), "rotation"))
         return track is not None and track.form is RotationForm.AXIS_ANGLE_ABSOLUTE
 
@@ -128,7 +128,7 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
     """Return the conventions for writing a scene that was loaded from a document, unchanged or ``edited``."""
     document, before, links, matching = original.document, original.scene, original.links, original.matching
     editor_only = frozenset(new for new, old in matching.nodes.items() if links.nodes[old] is None)
-    ids = {new: before.nodes[old].file_id for new, old in {**matching.nodes, **matching.instead}.items()}
+    ids = {new: before.nodes[old].file_id for new, old in {**matching.nodes, **matching.replacements}.items()}
     numbers = {new: number for new, number in ids.items() if number is not None}
     known = [node.file_id for node in before.nodes if node.file_id is not None]
     targets = {new: old for new, old in matching.nodes.items() if scene.nodes[new].kind is NodeKind.TARGET}
@@ -172,7 +172,7 @@ def _taken(original: Original, links: Links, names: Mapping[int, bytes]) -> froz
     taken |= {instance_name.name for instance_name in original.document.find(r.InstanceName)}
     taken |= {node_header.name for node_header in original.document.find(r.NodeHeader)}
     free = set()
-    for old in original.matching.gone_nodes():
+    for old in original.matching.removed_nodes():
         free |= {_stored_name(links, original.scene, old), original.scene.nodes[old].raw_name or b""}
     return frozenset((taken - free) | set(names.values()))
 

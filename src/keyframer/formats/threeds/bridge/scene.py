@@ -16,7 +16,7 @@ from keyframer.curves.lazy_fields import add_extras
 from keyframer.formats.document import Document
 from keyframer.formats.kit.declared_fields import get_fields
 from keyframer.formats.kit.scene_reading import UniqueNames
-from keyframer.formats.scene_reader import KeyLayout, SceneReader
+from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge import objects, vertex_space
 from keyframer.formats.threeds.bridge.context import (
@@ -342,7 +342,7 @@ class _Builder:
         shapes = entry.node.morph.positions if entry.node.morph is not None else []
         count = sum(shape.size for shape in shapes) + (0 if first else mesh_object.mesh.positions.size)
         budget = self.context.budget
-        if budget.allows("copies", count):
+        if budget.charge("copies", count):
             return True
         self.context.report(LIMIT_COPIES, entry.chunk, what="repeated use of vertices", **budget.state("copies"))
         return False
@@ -415,12 +415,12 @@ class Reader(SceneReader[Options]):
         """Return the scene of a document. Unsafe parts (a face, a link, a key) are left out and reported as errors."""
         return to_linked_scene(document, options)[0]
 
-    def key_layout(self, record: Record, channel: Channel) -> KeyLayout | None:
+    def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
         """Return where the keys of a channel are stored.
 
         Visibility is sorted, and begins with the state before the first toggle, which is not stored.
         """
-        layout = super().key_layout(record, channel)
+        layout = super().key_location(record, channel)
         if layout is None or not isinstance(record, HideTrack):
             return layout
         return layout._replace(order=[None, *record.keys.time.argsort(kind="stable").tolist()])

@@ -332,7 +332,7 @@ def read_morph_track(
     if not shapes:
         return None
     beyond = len(chosen) * max(0, len(shapes) - _FEW_SHAPES)
-    if not context.budget.allows("copies", beyond):
+    if not context.budget.charge("copies", beyond):
         context.report(LIMIT_COPIES, chunk, "keys", what="repeated use of shapes", **context.budget.state("copies"))
         return None
     first = next(number for number in chosen if number >= 0)

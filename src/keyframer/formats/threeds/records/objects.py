@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Singles
 from keyframer.formats.threeds.chunk import Chunk, chunk, declare_opaque
-from keyframer.wire.field_types import blob, counted_array, f32, filling, i16, strz, u8, u16, vector
+from keyframer.wire.field_types import array_to_end, blob, counted_array, f32, i16, strz, u8, u16, vector
 
 Shorts = npt.NDArray[np.uint16]
 
@@ -119,7 +119,7 @@ class TextureVertices(Chunk):
 class SmoothGroups(Chunk):
     """Smoothing groups list (SMOOTH_GROUP): one entry for each face, without a count."""
 
-    groups: npt.NDArray[np.uint32] = filling("<u4", "bit mask of the groups 1 to 32 of each face")
+    groups: npt.NDArray[np.uint32] = array_to_end("<u4", "bit mask of the groups 1 to 32 of each face")
 
 
 @chunk(0x4160, parents=_MESH, once=True)

@@ -19,7 +19,7 @@ from keyframer.scene.loss_report import LossReport
 from keyframer.wire.key_table import EXTRAS, Keys
 
 RADIANS_BELOW = 3.2
-"""linear keys of a field of view below this are radians (it is less than pi), others degrees"""
+"""linear fields of view are in radians if all are below this (a field of view is less than pi), else in degrees"""
 
 _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags")
 
@@ -60,7 +60,7 @@ def _tracks(reporter: Reporter, record: r.Controller, options: Options, position
         return tracks
     if record.type == r.FOV:
         return [_track(record, "fov", _degrees(values[:, 0], tcb, options))]
-    return [_track(record, "roll", 0.0 - np.degrees(values[:, 0]))]  # the sign of 3ds Max: positive if X points up
+    return [_track(record, "roll", 0.0 - np.degrees(values[:, 0]))]  # 3ds Max: a positive roll is counter-clockwise
 
 
 def _degrees(values: Floats, tcb: bool, options: Options) -> Floats:
@@ -87,10 +87,14 @@ def _track(record: r.Controller, kind: str, values: Floats, form: RotationForm =
 
 def plain_track(track: Track) -> dict[str, object]:
     """Return a track without a node as plain values, for the extras of its clip."""
-    kept: dict[str, object] = {"kind": track.kind, "interpolation": track.interpolation.value, "form": track.form.value}
-    kept |= {"times": track.times, "values": track.values}
-    kept |= {name: column for name in _COLUMNS if (column := getattr(track, name)) is not None}
-    return kept
+    plain: dict[str, object] = {
+        "kind": track.kind,
+        "interpolation": track.interpolation.value,
+        "form": track.form.value,
+    }
+    plain |= {"times": track.times, "values": track.values}
+    plain |= {name: column for name in _COLUMNS if (column := getattr(track, name)) is not None}
+    return plain
 
 
 _TYPES = {kind: number for number, kind in r.CONTROLLED.items()}
@@ -106,8 +110,8 @@ def write_controllers(
     """
     if bound:
         tracks.setdefault("position", single_key("position", node.position))
-        turn = single_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
-        tracks.setdefault("rotation", turn)
+        rotation = single_key("rotation", node.rotation_xyzw, RotationForm.QUATERNION_ABSOLUTE)
+        tracks.setdefault("rotation", rotation)
         tracks.setdefault("scale", single_key("scale", node.scale))
     if node.camera is not None and scene.cameras[node.camera].roll_degrees and "roll" not in tracks:
         tracks["roll"] = single_key("roll", scene.cameras[node.camera].roll_degrees)
@@ -137,7 +141,7 @@ def write_controllers(
 
 
 def _writable(track: Track) -> Track:
-    """Return linear keys if they are equivalent, else TCB keys."""
+    """Return the track unchanged if readers get the same motion from its linear keys; else with TCB keys."""
     if track.interpolation is Interpolation.LINEAR and not is_eased(track):
         if track.is_rotation:
             if not (np.abs(increments(track)[1][1:]) > math.pi).any():

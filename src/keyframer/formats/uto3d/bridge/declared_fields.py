@@ -1,6 +1,6 @@
 """Declare how fields of records map to a scene, for reading, writing and loss reports.
 
-Targets are read and written by code.
+Targets are not declared: `scene` and `writing` read and write them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class StoredField(Field[Any, tuple[str, Any]]):
     """An attribute that is stored in fields of a record."""
 
     stored: tuple[str, ...]
-    """the fields of the record; only finite numbers are read"""
+    """the fields of the record; if one is not finite, the attribute keeps its default"""
 
 
-def _same(name: str, stored: str) -> StoredField:
+def _number(name: str, stored: str) -> StoredField:
     return StoredField(name, lambda record: float(getattr(record, stored)), lambda value: [(stored, value)], (stored,))
 
 
@@ -48,7 +48,7 @@ LIGHT = (
     StoredField(
         "color", lambda record: tuple(map(float, record.colour)), lambda value: [("colour", tuple(value))], ("colour",)
     ),
-    _same("multiplier", "multiplier"),
+    _number("multiplier", "multiplier"),
     StoredField(
         "attenuated",
         lambda record: bool(record.use_attenuation),
@@ -68,7 +68,7 @@ CONE = (
     ),
     _optional("hotspot_degrees", "exponent"),
 )
-"""fields of spot lights, which the Flexporter does not store; the cut-off is half of the angle"""
+"""fields of spot lights, which the Flexporter does not store; the cut-off is half the outer angle"""
 
 
 def _fov(record: r.Camera) -> float:
@@ -78,13 +78,13 @@ def _fov(record: r.Camera) -> float:
 CAMERA = (StoredField("fov_degrees", _fov, lambda value: [("fov", value)], ("fov",)),)
 
 DISTANCES = {True: _near_and_far("ranges"), False: _near_and_far("clip")}
-"""by whether the Flexporter wrote the file: it stores the ranges of the fog, others the clip planes"""
+"""near and far, by whether the Flexporter wrote the file: it stores the fog ranges, others the clip planes"""
 
 ROLL = StoredAs(("roll_degrees",), "a key of the roll controller")
 
 
 def _put_edges(edges: Ints | None, corners: Ints) -> list[tuple[str, Any]]:
-    """Return the visible edges of faces; all edges if the mesh does not state them."""
+    """Return the visible edges of faces; all edges if the mesh does not define them."""
     return [("edges", (np.full(len(corners), 7) if edges is None else np.asarray(edges) & 7).astype(np.uint8))]
 
 

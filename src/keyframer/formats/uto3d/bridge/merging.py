@@ -29,6 +29,8 @@ _WRITER_LAYOUTS = {LightLayout.FLEXPORTER: "A", LightLayout.MAXSCRIPT: "B", Ligh
 
 
 class SceneRules(RecordRules):
+    """Rules for the records of U3D (UTO!) scenes."""
+
     flags: ClassVar = {(r.Mesh, "flags"): 0, (r.Mesh, "edges"): 0}
 
     def kind(self, record: Record) -> object:
@@ -39,9 +41,8 @@ class SceneRules(RecordRules):
         return (record.owner_id, record.type) if known else None  # type: ignore[attr-defined]
 
     def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
-        """Return the position of a new record: before unreadable bytes, since their end is unknown."""
-        rest = [place for place, sibling in enumerate(siblings) if isinstance(sibling, RawRest)]
-        return rest[0] if rest else None
+        """Return the position of a new record: before unreadable bytes, which reach to the end of the file."""
+        return next((place for place, sibling in enumerate(siblings) if isinstance(sibling, RawRest)), None)
 
 
 class Records(NamedTuple):
@@ -70,8 +71,9 @@ class Merger(bridge.Merger[Options]):
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         report = LossReport("uto3d")
-        choice = WriteOptions(dialect=_writer_layout(original.document), encoding=original.options.encoding or "cp1252")
-        writer = RecordWriter(scene, first_clip(scene, report), choice, report, _conventions(scene, original))
+        encoding = original.options.encoding or "cp1252"
+        options = WriteOptions(dialect=_writer_layout(original.document), encoding=encoding)
+        writer = RecordWriter(scene, first_clip(scene, report), options, report, _conventions(scene, original))
         document = writer.document()
         return Written(document, report, parts=writer.parts)
 
@@ -85,12 +87,12 @@ class Merger(bridge.Merger[Options]):
         if (given.rate, given.units_per_frame) == (original_clip.rate, original_clip.units_per_frame):
             clip = given
         else:
-            whole = max(round(fps), 1)
-            if original_clip.rate % whole == 0:  # the same number of ticks per second: no time changes
-                step = round(original_clip.rate / whole)
-            clip = in_time_unit(given, original_clip.unit, whole * float(step), float(step))
+            frame_rate = max(round(fps), 1)
+            if original_clip.rate % frame_rate == 0:  # the same number of ticks per second: no time changes
+                step = round(original_clip.rate / frame_rate)
+            clip = in_time_unit(given, original_clip.unit, frame_rate * float(step), float(step))
             if round(fps) != fps:
-                message = f"the frame rate became {max(round(fps), 1)}; the clip has {fps:g}"
+                message = f"the frame rate became {frame_rate}; the clip has {fps:g}"
                 report.add(Outcome.APPROXIMATED, "/clips/rate", message)
         first, last = (step * float(round(time / step)) for time in (clip.start, clip.end))
         changed = clip is not given or (clip.start, clip.end) != (original_clip.start, original_clip.end)
@@ -136,7 +138,7 @@ def _conventions(scene: Scene, original: bridge.Original) -> OriginalConventions
     same_names = original.unrenamed(scene, "materials")
     return OriginalConventions(
         records={new: records[old] for new, old in matching.nodes.items()},
-        ids={new: records[old].id for new, old in {**matching.nodes, **matching.instead}.items()},
+        ids={new: records[old].id for new, old in {**matching.nodes, **matching.replacements}.items()},
         controllers={(controller.owner_id, controller.type): controller.id for controller in reversed(controllers)},
         materials={
             new: (materials[old].name if new in same_names else b"", materials[old].id)
@@ -159,20 +161,20 @@ def _largest_material_ids(document: Document) -> Iterator[int]:
 
 
 def _with_rolls(scene: Scene) -> Scene:
-    """Return the scene with a roll key for each camera with a roll at rest, which its record cannot store."""
+    """Return the scene with a key for the rest roll of each camera, which its record cannot store."""
     clip = scene.clips[0]
-    rolling = {channel.node for channel in clip.channels if channel.track.kind == "roll"}
-    rolled = {
+    with_roll_track = {channel.node for channel in clip.channels if channel.track.kind == "roll"}
+    node_by_camera = {
         node.camera: number
         for number, node in enumerate(scene.nodes)
         if node.camera is not None and scene.cameras[node.camera].roll_degrees
     }
-    if not rolled:
+    if not node_by_camera:
         return scene
     keys = [
         Channel(number, single_key("roll", scene.cameras[camera].roll_degrees))
-        for camera, number in rolled.items()
-        if number not in rolling
+        for camera, number in node_by_camera.items()
+        if number not in with_roll_track
     ]
     cameras = [replace(camera, roll_degrees=0.0) for camera in scene.cameras]
     return replace(scene, cameras=cameras, clips=[replace(clip, channels=[*clip.channels, *keys]), *scene.clips[1:]])

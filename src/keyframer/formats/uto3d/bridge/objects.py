@@ -1,4 +1,4 @@
-"""Read meshes, cameras, targets, lights and bones as nodes, and make their records, without the transform."""
+"""Read meshes, cameras, targets, lights and bones as nodes, and make their records without the transform."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from keyframer.text import plural
 from keyframer.wire.record import Record
 
 
-def place(reporter: Reporter, record: Record, placed: r.Placed | r.Aimed, node: Node) -> None:
-    """Set the id, visibility and rest transform of a node. Parts with non-finite numbers keep their default."""
+def read_node_fields(reporter: Reporter, record: Record, placed: r.Placed | r.Aimed, node: Node) -> None:
+    """Set the id, visibility and rest transform of a node. Values with non-finite numbers keep their default."""
     node.raw_name, node.file_id, node.hidden = placed.name, placed.id, bool(placed.hidden)
     for field, attribute in (("position", "position"), ("rotation", "rotation_xyzw"), ("scale", "scale")):
         values = _finite(reporter, record, field, getattr(placed, field))
@@ -56,12 +56,12 @@ def _finite(reporter: Reporter, record: Record, field: str, stored: Sequence[flo
 
 
 def _are_finite(reporter: Reporter, record: Record, fields: Iterable[str]) -> bool:
-    """Return whether all numbers of some fields are finite; others are reported."""
-    good = True
+    """Return whether all numbers of some fields are finite; non-finite numbers are reported."""
+    finite = True
     for field in fields:
         stored = getattr(record, field)
-        good &= _finite(reporter, record, field, stored if isinstance(stored, tuple) else (stored,)) is not None
-    return good
+        finite &= _finite(reporter, record, field, stored if isinstance(stored, tuple) else (stored,)) is not None
+    return finite
 
 
 def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int, int], material_count: int) -> Mesh:
@@ -122,16 +122,16 @@ def read_light(reporter: Reporter, record: r.AnyLight, name: str) -> Light:
     _get_stored(reporter, light, record, LIGHT)
     reporter.mark(light, "uto3d", record, {"type": record.type})
     if isinstance(record, r.Light) and light.type is not LightType.OMNI:
-        goal = _finite(reporter, record, "target_position", record.target_position)
-        if goal is not None:
-            light.target = (goal[0], goal[1], goal[2])
+        target = _finite(reporter, record, "target_position", record.target_position)
+        if target is not None:
+            light.target = (target[0], target[1], target[2])
         if light.type is LightType.SPOT:
             _get_stored(reporter, light, record, CONE)
     return light
 
 
 class WriterLayout(Enum):
-    """The program whose layout is written."""
+    """The layout that is written: that of a program, or of the specification."""
 
     FLEXPORTER = "A"
     MAXSCRIPT = "B"

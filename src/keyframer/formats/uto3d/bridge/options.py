@@ -10,8 +10,8 @@ class Options:
     """Options; the defaults match the known exporters."""
 
     scale_position_keys: str = "auto"
-    """the Flexporter applied the global scale to nodes and vertices but not to position keys: ``yes`` applies it to
-    them here, ``no`` leaves keys unchanged, ``auto`` recognises the Flexporter by its layout"""
+    """``yes`` applies the global scale to position keys, ``no`` does not; ``auto``: yes for files of the Flexporter
+    (recognised by their layout), which applied it only to nodes and vertices"""
     fov_keys: str = "auto"
     """``degrees``, or ``radians`` as in linear keys of the Flexporter; ``auto``: radians in linear controllers
     whose values are all below 3.2"""

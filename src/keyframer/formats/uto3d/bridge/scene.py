@@ -30,7 +30,7 @@ from keyframer.formats.uto3d.sections import FileHeader, Main
 from keyframer.issues import Severity
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import Channel, Clip, Handedness, LightType, Material, Node, NodeKind, Scene, Space
-from keyframer.text import decode_name
+from keyframer.text import counted, decode_name
 from keyframer.wire.record import Record
 
 _SPACE = Space("y", Handedness.LEFT)
@@ -59,7 +59,7 @@ def is_flexporter(document: Document) -> bool:
 
 
 def position_scale(document: Document, options: Options) -> float:
-    """Return the factor by which position keys are multiplied; 1 if the global scale is invalid."""
+    """Return the factor of position keys: the global scale, or 1 if it is invalid or was already applied to them."""
     main = document.first(Main)
     scale = 1.0 if main is None else float(main.global_scale)
     applied = options.scale_position_keys
@@ -70,7 +70,8 @@ def position_scale(document: Document, options: Options) -> float:
 def segment_step(document: Document, last_frame: int, delta: int) -> int:
     """Return the unit of MAIN's first and last frame, in ticks: 1, or ``delta`` ticks (a frame).
 
-    The Flexporter writes frames; the other exporter may write ticks, which is assumed if no key is later.
+    The Flexporter writes frames. The MAXScript exporter may write ticks, which is assumed if the last frame is a
+    multiple of ``delta`` and no key is later.
     """
     keys = (controller.keys.time for controller in document.find(r.Controller) if controller.scheme != r.BEZIER)
     last_key = max((int(times.max()) for times in keys if len(times)), default=0)
@@ -94,14 +95,14 @@ class _Builder:
         self.records: list[Record] = []
         """the record of each node"""
         self.by_id: dict[int, int] = {}
-        self.doubled: dict[int, int] = {}
-        """ids that several records have, with the node of the second"""
+        self.duplicates: dict[int, int] = {}
+        """ids that several records have, with the node of the second record"""
         self.flexporter = is_flexporter(document)
 
     def build(self) -> None:
         materials = self._materials()
         self._nodes()
-        self._link()
+        self._resolve_links()
         self._attach_parts(materials)
         self._clip()
         self._skins()
@@ -132,13 +133,13 @@ class _Builder:
             number = len(self.records)
             self.records.append(record)
             node = Node(names.claim(self._text(placed.name)), kind)
-            objects.place(self.reporter, record, placed, node)
+            objects.read_node_fields(self.reporter, record, placed, node)
             self.scene.nodes.append(node)
             if placed.id in self.by_id:
-                self.doubled.setdefault(placed.id, number)
+                self.duplicates.setdefault(placed.id, number)
             self.by_id.setdefault(placed.id, number)
 
-    def _link(self) -> None:
+    def _resolve_links(self) -> None:
         """Resolve parents and targets by id, in all sections; 0 and -1 mean none."""
         used: set[int] = set()
         for record, node in zip(self.records, self.scene.nodes, strict=True):
@@ -166,8 +167,8 @@ class _Builder:
         self._report_duplicate_ids(used)
 
     def _report_duplicate_ids(self, used: set[int]) -> None:
-        """Report duplicate ids that something refers to; the first record is used."""
-        if not self.doubled:
+        """Report duplicate ids, as errors if something refers to them; the first record is used."""
+        if not self.duplicates:
             return
         for controller in self.document.find(r.AnyController):
             if isinstance(controller, (r.Controller, r.SampledController)):
@@ -175,7 +176,7 @@ class _Builder:
         for mesh in self.document.find(r.Mesh):
             if mesh.flags & r.SKINNED:
                 used.update(np.unique(bone_ids(mesh)).tolist())
-        for number, second in self.doubled.items():
+        for number, second in self.duplicates.items():
             node, first = self.scene.nodes[second], self.scene.nodes[self.by_id[number]]
             args = {"id": number, "name": repr(node.name), "other": repr(first.name)}
             severity = Severity.ERROR if number in used else None
@@ -220,8 +221,8 @@ class _Builder:
         delta = main.delta_time if main.delta_time > 0 else 160
         rate = main.frame_rate if main.frame_rate > 0 else 30
         if delta != main.delta_time or rate != main.frame_rate:
-            wrong = f"{main.frame_rate} x {main.delta_time} ticks"
-            self.reporter.report(DATA_RATE_INVALID, main, "frame_rate", rate=wrong)
+            stored = f"{counted(main.frame_rate, 'frame')} of {counted(main.delta_time, 'tick')} per second"
+            self.reporter.report(DATA_RATE_INVALID, main, "frame_rate", rate=stored)
         clip = Clip(unit="tick", rate=float(delta * rate), units_per_frame=float(delta))
         clip.extras["uto3d"] = {
             "first_frame": main.first_frame,
@@ -247,8 +248,8 @@ class _Builder:
             owner = self.by_id.get(record.owner_id)
             if owner is None:
                 self.reporter.report(LINK_UNRESOLVED_ID, record, "owner_id", kind="owner", id=record.owner_id)
-                kept = [plain_track(track) for track in tracks]
-                orphans.append({"owner_id": record.owner_id, "id": record.id, "type": record.type, "tracks": kept})
+                plain = [plain_track(track) for track in tracks]
+                orphans.append({"owner_id": record.owner_id, "id": record.id, "type": record.type, "tracks": plain})
                 continue
             clip.channels += [Channel(owner, track) for track in tracks]
         if orphans:

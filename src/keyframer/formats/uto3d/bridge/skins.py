@@ -1,4 +1,4 @@
-"""Read and write skins. Vertices of rigid skins are stored in the space of their bone, of weighted ones in scene space.
+"""Read and write skins. Vertices of rigid skins are stored in the space of their bone, others in scene space.
 
 Written bones rest in their bind pose, because readers use the rest pose as bind pose.
 """
@@ -79,13 +79,14 @@ def read_skin(reporter: Reporter, record: r.Mesh, mesh: Mesh, by_id: dict[int, i
 Transform = tuple[Any, Any, Any]
 """position, rotation_xyzw, scale"""
 
-_SAME = 1e-6
+_TOLERANCE = 1e-6
+"""relative difference of matrices below which a rest pose is the bind pose"""
 
 
 def with_bones(scene: Scene) -> Scene:
     """Return the scene with bones as the only joints, as the format requires.
 
-    A joint that is a mesh, camera, light or target gets a bone as child.
+    Objects without a mesh and dummies become bones. Any other joint that is not a plain bone gets a bone as child.
     """
     joints = {joint for skin in scene.skins for joint in skin.joints}
     bare = {joint for joint in joints if _is_bare(scene.nodes[joint])}
@@ -113,9 +114,10 @@ def _is_bare(node: Node) -> bool:
 
 
 def bind_pose(scene: Scene, rest: Floats) -> dict[int, Transform]:
-    """Return local transforms of bones whose rest pose differs from the bind pose, by node number.
+    """Return local bind transforms of bones whose rest pose differs from the bind pose, and of their children.
 
-    Either all bones of a skin are included or none: otherwise their descendants would move.
+    Either all bones of a skin are included or none: otherwise their descendants would move. ``rest`` has the world
+    matrices of all nodes at rest.
     """
     world = rest.copy()
     moved: set[int] = set()
@@ -125,15 +127,15 @@ def bind_pose(scene: Scene, rest: Floats) -> dict[int, Transform]:
         joints = np.asarray(skin.joints, np.int64)
         bound = affine.inverse(skin.inverse_bind)
         size = max(float(np.abs(rest[joints]).max()), 1e-30)
-        fresh = [number for number in joints.tolist() if number not in moved]
-        if float(np.abs(bound - rest[joints]).max()) > _SAME * size and len(fresh) == len(joints):
+        unmoved = [number for number in joints.tolist() if number not in moved]
+        if float(np.abs(bound - rest[joints]).max()) > _TOLERANCE * size and len(unmoved) == len(joints):
             world[joints] = bound
             moved.update(joints.tolist())
     if not moved:
         return {}
-    kept = moved | {i for i, node in enumerate(scene.nodes) if node.parent in moved}
+    affected = moved | {i for i, node in enumerate(scene.nodes) if node.parent in moved}
     transforms: dict[int, Transform] = {}
-    for number in sorted(kept):
+    for number in sorted(affected):
         parent = scene.nodes[number].parent
         local = world[number] if parent is None else affine.inverse(world[parent]) @ world[number]
         transforms[number] = affine.decompose(local)
@@ -179,13 +181,13 @@ def _offsets(skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats
 def _report_differences(
     skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats, tolerance: Tolerance, path: str, report: Any
 ) -> None:
-    """Report vertices whose influences store different bind positions."""
+    """Report influences whose bind position differs from the position of their vertex in the mesh."""
     if skin.positions is None or skin.rigid or not len(owners):
         return
     bind = affine.inverse(skin.inverse_bind)[joints]
     stored = np.asarray(skin.positions, np.float64)[order]
     placed = np.einsum("nij,nj->ni", bind[:, :3, :3], stored) + bind[:, :3, 3]
-    apart = float(np.sqrt(((placed - positions[owners]) ** 2).sum(axis=1)).max())
-    if apart > tolerance.length:
-        message = "bind positions of a vertex differ between bones; their mean is used"
-        report.add(Outcome.APPROXIMATED, path, message, error=apart, unit="scene unit")
+    error = float(np.sqrt(((placed - positions[owners]) ** 2).sum(axis=1)).max())
+    if error > tolerance.length:
+        message = "the bones of a vertex store different bind positions; the position in the mesh is written"
+        report.add(Outcome.APPROXIMATED, path, message, error=error, unit="scene unit")

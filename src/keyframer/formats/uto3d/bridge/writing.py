@@ -83,11 +83,11 @@ class Writer(SceneWriter[WriteOptions]):
         report = LossReport("uto3d")
         if not scene.nodes and not scene.materials:
             raise NothingToWrite("nothing to write: the scene has no objects or materials")
-        placed = in_space(scene, Space("y", Handedness.LEFT, scene.space.metres_per_unit))
-        placed = with_bones(with_constant_shapes(placed, report))
-        clip = first_clip(placed, report)
-        report_dropped(placed, clip, report, CAPABILITIES.handled)
-        writer = RecordWriter(placed, clip, options, report)
+        converted = in_space(scene, Space("y", Handedness.LEFT, scene.space.metres_per_unit))
+        converted = with_bones(with_constant_shapes(converted, report))
+        clip = first_clip(converted, report)
+        report_dropped(converted, clip, report, CAPABILITIES.handled)
+        writer = RecordWriter(converted, clip, options, report)
         return Written(writer.document(), report, parts=writer.parts)
 
 
@@ -106,7 +106,7 @@ class OriginalConventions:
     names: Mapping[int, bytes] = field(default_factory=dict)
     """stored names of nodes that were not renamed"""
     taken: tuple[bytes, ...] = ()
-    """names of nodes in the original document"""
+    """stored names of the original nodes that remain"""
     next_id: int = 1
     next_material: int = 1
     position_scale: float = 1.0
@@ -151,8 +151,8 @@ class RecordWriter:
         """node or material of each record, by the record's `id`"""
 
     @cached_property
-    def rest(self) -> Floats:
-        """Return the world matrices at rest, for new nodes, targets and skins."""
+    def rest_matrices(self) -> Floats:
+        """The world matrices of all nodes at rest, for new nodes, targets and skins."""
         return rest_world(self.scene)
 
     def document(self) -> Document:
@@ -165,7 +165,7 @@ class RecordWriter:
                 self.ids[number], self.next_id = self.next_id, self.next_id + 1
         nodes = [(number, node) for number, node in nodes if number not in self.conventions.untouched]
         materials = self._materials()
-        bound = bind_pose(self.scene, self.rest) if self.scene.skins else {}
+        bound = bind_pose(self.scene, self.rest_matrices) if self.scene.skins else {}
         records_by_node = {number: self._node(number, node, bound.get(number), materials) for number, node in nodes}
         self.records += records_by_node.values()
         self.parts |= {id(record): ("nodes", number) for number, record in records_by_node.items()}
@@ -208,9 +208,9 @@ class RecordWriter:
         placed.id = self.ids[number]
         placed.parent_id = -1 if node.parent is None else self.ids.get(node.parent, -1)
         placed.hidden = int(node.hidden)
-        place = (node.position, node.rotation_xyzw, node.scale) if bind is None else bind
-        placed.position, placed.rotation, placed.scale = (_tuple(part) for part in place)
-        placed.pivot = _tuple(self.rest[number, :3, 3]) if original_record is None else original_record.pivot
+        transform = (node.position, node.rotation_xyzw, node.scale) if bind is None else bind
+        placed.position, placed.rotation, placed.scale = (_tuple(part) for part in transform)
+        placed.pivot = _tuple(self.rest_matrices[number, :3, 3]) if original_record is None else original_record.pivot
         if isinstance(record, r.Mesh) and node.mesh is not None:
             mesh = self.scene.meshes[node.mesh]
             write_surface(record, mesh, node.pivot, materials)
@@ -222,26 +222,26 @@ class RecordWriter:
         return record
 
     def _aim(self, records_by_node: dict[int, Record]) -> None:
-        """Set the targets of cameras and lights: by id, by name in the Flexporter layout, or as a stored point."""
+        """Set the targets of cameras and lights: by id, by name (lights of the Flexporter), or as a stored point."""
         for number, record in records_by_node.items():
             node = self.scene.nodes[number]
-            goal = None if node.target is None else records_by_node.get(node.target)
-            place = self._target_place(number, node)
+            target = None if node.target is None else records_by_node.get(node.target)
+            point = self._target_point(number, node)
             placed: Any = record
             if isinstance(record, r.Light):
-                placed.target_id = -1 if goal is None else self.ids[node.target or 0]
-                if record.type and place is not None:
+                placed.target_id = -1 if target is None else self.ids[node.target or 0]
+                if record.type and point is not None:
                     self._report_if_free(node)
-                    record.target_position = _tuple(place)  # type: ignore[assignment]
+                    record.target_position = _tuple(point)  # type: ignore[assignment]
             elif isinstance(record, (r.Camera, r.FlexporterLight)):
                 if isinstance(record, r.FlexporterLight) and record.type not in (1, 4):
                     continue
-                if goal is None and place is not None:
-                    goal = self._new_target(node, place)
+                if target is None and point is not None:
+                    target = self._new_target(node, point)
                 if isinstance(record, r.Camera):
-                    placed.target_id = -1 if goal is None else goal.id  # type: ignore[attr-defined]
-                elif goal is not None:
-                    goal.name = record.name + b".Target"  # type: ignore[attr-defined]
+                    placed.target_id = -1 if target is None else target.id  # type: ignore[attr-defined]
+                elif target is not None:
+                    target.name = record.name + b".Target"  # type: ignore[attr-defined]
 
     def _report_if_free(self, node: Node) -> None:
         light = self.scene.lights[node.light or 0]
@@ -249,13 +249,13 @@ class RecordWriter:
             path = f"{plain_path('nodes', node.name)}/target"
             self.report.add(Outcome.BAKED, path, "its direction at rest became a target")
 
-    def _target_place(self, number: int, node: Node) -> Floats | None:
+    def _target_point(self, number: int, node: Node) -> Floats | None:
         """Return the target point of a camera or light at rest, in scene space; None for free cameras."""
         stored_aim = None if node.light is None else self.scene.lights[node.light].target
         if number in self.conventions.records and stored_aim is not None:
             return np.array(stored_aim)
         if node.target is not None:
-            return np.asarray(self.rest[node.target, :3, 3])
+            return np.asarray(self.rest_matrices[node.target, :3, 3])
         if node.camera is not None:
             stored = self.scene.cameras[node.camera].target
             return None if stored is None else np.array(stored)
@@ -264,12 +264,13 @@ class RecordWriter:
             if light.target is not None:
                 return np.array(light.target)
             if light.type in (LightType.SPOT, LightType.DIRECTIONAL):
-                return np.asarray(self.rest[number, :3, 3] + self.rest[number, :3, 2])  # left-handed: along +Z
+                matrix = self.rest_matrices[number]
+                return np.asarray(matrix[:3, 3] + matrix[:3, 2])  # left-handed: along +Z
         return None
 
-    def _new_target(self, node: Node, place: Floats) -> r.CameraTarget:
+    def _new_target(self, node: Node, point: Floats) -> r.CameraTarget:
         target = r.CameraTarget(self.names.claim(f"{node.name}.Target"), self.next_id)
-        target.position = target.pivot = _tuple(place)  # type: ignore[assignment]
+        target.position = target.pivot = _tuple(point)  # type: ignore[assignment]
         self.next_id += 1
         self.records.append(target)
         self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", "the stored target became a node")
@@ -326,6 +327,7 @@ class RecordWriter:
         return first, last
 
     def _looks_like_flexporter(self) -> bool:
+        """Return whether readers will detect the layout of the Flexporter."""
         if any(isinstance(record, r.AnyLight) for record in self.records):
             return self.layout is WriterLayout.FLEXPORTER
         without_uvs = [
