@@ -88,7 +88,7 @@ def test_what_became_of_every_name(run: Run, scene: Path) -> None:
         "broken.gif": notes["broken.gif"],
         "bomb.png": "more pixels than the limit of 67108864",
     }
-    assert "no image that can be read" in notes["broken.gif"]
+    assert "not an image that can be read" in notes["broken.gif"]
     assert found["Exact.png"]["image"] == "PNG, 6 x 4"
     assert found["LIST.IFL"]["image"] == "an Autodesk image list (IFL): a.png, PNG, 6 x 4"
     assert found["STONEWAL.TGA"]["used by"] == "material m3: texture1"

@@ -305,7 +305,7 @@ def test_guesses_and_misses_are_in_the_report(tmp_path: Path) -> None:
     told = [loss for loss in report if loss.outcome is Outcome.EXTRAS and "/maps/" in loss.path]
     assert len(told) == 4
     words = " ".join(loss.detail for loss in told)
-    for expected in ("not found", "SEC_PATH_TRAVERSAL", "SEC_PATH_URL", "no image that can be read"):
+    for expected in ("not found", "SEC_PATH_TRAVERSAL", "SEC_PATH_URL", "not an image that can be read"):
         assert expected in words
     assert len(Gltf((tmp_path / "a.glb").read_bytes()).json["images"]) == 1
 

@@ -16,7 +16,7 @@ import pytest
 import keyframer
 from keyframer.curves import Interpolation, Track
 from keyframer.exchange import EXPORTERS
-from keyframer.exchange.gltf.conventions import packed, plain
+from keyframer.exchange.gltf.conventions import json_value, packed
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, Scene
 from keyframer.scene.loss_report import LOSS_SCHEMA, LossReport, Outcome
 from tests.exchange.scenes import SCENES
@@ -175,11 +175,11 @@ def test_long_arrays_are_packed_and_come_back() -> None:
     import zlib
 
     array = np.arange(1000, dtype=">u4").reshape(10, 100)
-    entry = json.loads(json.dumps(plain(array)))
+    entry = json.loads(json.dumps(json_value(array)))
     assert entry == packed(array)
     data = zlib.decompress(base64.b64decode(entry["zlib"]))
     np.testing.assert_array_equal(np.frombuffer(data, entry["dtype"]).reshape(entry["shape"]), array)
-    assert plain({"a": (float("nan"), b"\x01", {3, 1})}) == {"a": [None, "01", [1, 3]]}
+    assert json_value({"a": (float("nan"), b"\x01", {3, 1})}) == {"a": [None, "01", [1, 3]]}
 
 
 ODD_FIELDS = {

@@ -45,11 +45,11 @@ TURN = Track("rotation", [0], [[0, 0, 0, 1]], form=keyframer.RotationForm.QUATER
         (lambda: Channel(0, [0, 1]), r"Channel: track must be a Track, not \[0, 1\]"),
         (lambda: Clip("c", unit="ms"), "Clip 'c': unit must be one of frame, tick, second, not 'ms'"),
         (lambda: Clip("c", TURN), "Clip 'c': channels must be a list of Channel, not <Track"),
-        (lambda: Clip("c", [TURN]), "Clip 'c': channels must be a list of Channel, not one with <Track"),
+        (lambda: Clip("c", [TURN]), "Clip 'c': channels must be a list of Channel, not a list with <Track"),
         (lambda: Space("up"), "Space: up must be 'x', 'y' or 'z', not 'up'"),
         (lambda: Space("z", "left"), "Space: handedness must be a Handedness, not 'left'"),
         (lambda: Scene(nodes=Node("a")), "Scene: nodes must be a list of Node, not <Node"),
-        (lambda: Scene(nodes=["a"]), "Scene: nodes must be a list of Node, not one with 'a'"),
+        (lambda: Scene(nodes=["a"]), "Scene: nodes must be a list of Node, not a list with 'a'"),
         (lambda: Scene(nodes=[Node("a", parent=0)]), "its own ancestor: 'a' in 'a'"),
         (
             lambda: Scene(nodes=[Node("x"), Node("a", parent=3), Node("b", parent=1), Node("c", parent=2)]),

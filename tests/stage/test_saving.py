@@ -161,4 +161,6 @@ def test_only_an_unchanged_scene_of_an_archive_can_be_written(tmp_path: Path) ->
         keyframer.save(keyframer.Scene(), tmp_path / "out.mvr")
     with pytest.raises(ValueError, match=r"must end with \.mvr"):
         keyframer.save(keyframer.load(SHOW), tmp_path / "out.gdtf")
+    with pytest.raises(ValueError, match=r"mvr has no dialect 'A' \(it has none\)"):
+        keyframer.save(keyframer.load(SHOW), tmp_path / "out.mvr", dialect="A")
     assert not list(tmp_path.iterdir())

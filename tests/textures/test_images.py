@@ -134,11 +134,11 @@ def test_limits_are_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "an empty file"),
-        (b"rubbish", "no image that can be read"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "no image that can be read"),
-        (saved("PNG")[:40], "no image that can be read"),
-        (bytes([0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24, 0]), "no image that can be read"),  # 0 x 0
+        (b"", "the file is empty"),
+        (b"rubbish", "not an image that can be read"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not an image that can be read"),
+        (saved("PNG")[:40], "not an image that can be read"),
+        (bytes([0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24, 0]), "not an image that can be read"),  # 0 x 0
     ],
 )
 def test_what_is_no_image_is_refused(data: bytes, reason: str) -> None:

@@ -58,7 +58,7 @@ def test_folders_in_order_and_those_inside_on_request(tmp_path: Path) -> None:
     assert finder.find("deep.png").path is None
     inside = TextureFinder([own, given_], recursive=True).find("DEEP.png")
     assert inside.path == own / "sub" / "deep.png"
-    assert inside.from_inside
+    assert inside.in_subfolder
     assert "in a subfolder" in str(inside)
     assert [match.name for match in finder.matches] == ["A.PNG", "B.PNG", "deep.png"]
 

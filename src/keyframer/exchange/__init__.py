@@ -65,7 +65,8 @@ class Exporter:
     def check_dialect(self, dialect: str) -> None:
         """Raise ValueError for a dialect that cannot be written."""
         if dialect not in self.dialects:
-            raise ValueError(f"{self.name} has no dialect {dialect!r} (it has: {', '.join(self.dialects)})")
+            known = f"it has: {', '.join(self.dialects)}" if self.dialects else "it has none"
+            raise ValueError(f"{self.name} has no dialect {dialect!r} ({known})")
 
     def extension(self, dialect: str | None) -> str:
         """Return the extension of new files; raises ValueError for a dialect that cannot be written."""
@@ -167,7 +168,7 @@ class StageExporter(Exporter):
 
 _BUILT_IN_EXPORTERS = (
     GLTF,
-    *(NativeExporter(known) for known in FORMATS),
+    *(NativeExporter(format) for format in FORMATS),
     StageExporter("mvr", "MVR show", ".mvr"),
     StageExporter("gdtf", "GDTF fixture", ".gdtf"),
 )
@@ -180,14 +181,14 @@ class Importer:
     title: str
     extensions: tuple[str, ...]
     holds_json: bool = False
-    """whether its files are JSON and buffers of glTF, which are compared and shown value by value"""
+    """whether its files have the JSON and buffers of glTF, which are compared and shown value by value"""
 
     def loader(self) -> SceneLoader:
         """Return the object that reads files, usually a module, which is imported here: on first use."""
         raise NotImplementedError
 
     def sniff(self, head: bytes, name: str = "") -> str | None:
-        """Return why the first bytes are of this format, in a few words; None if they are not."""
+        """Return in a few words why a file that starts with ``head`` (or is ``head``) has this format; None if not."""
         raise NotImplementedError
 
     def option_types(self) -> dict[str, str]:
@@ -246,10 +247,10 @@ class GltfImporter(Importer):
 
 
 class StageImporter(Importer):
-    """Reads zip archives of stage lighting, which are recognised by their extension or by a member: the description."""
+    """Reads zip archives of stage lighting, recognised by extension or by the member that describes the content."""
 
     def __init__(self, name: str, title: str, extension: str, description: bytes) -> None:
-        """``description`` is the name of the member that describes the content."""
+        """``description`` is the name of that member."""
         self.name, self.title, self.extensions = name, title, (extension,)
         self.description = description
 
@@ -263,9 +264,9 @@ class StageImporter(Importer):
             return None
         if os.path.splitext(name)[1].lower() in self.extensions:
             return "a zip archive, and the extension"
-        return "a zip archive with a description" if self._holds_description(head) else None
+        return "a zip archive with a description" if self._has_description(head) else None
 
-    def _holds_description(self, data: bytes) -> bool:
+    def _has_description(self, data: bytes) -> bool:
         """Return whether the header of the first member, or the directory at the end, names the description."""
         position = -1
         while (position := data.find(self.description, position + 1)) >= 0:
@@ -279,49 +280,52 @@ _BUILT_IN_IMPORTERS = (
     StageImporter("mvr", "MVR show", ".mvr", b"GeneralSceneDescription.xml"),
     StageImporter("gdtf", "GDTF fixture", ".gdtf", b"description.xml"),
 )
-_OUR_IDS = {known.name for known in BUILT_IN} | {known.name for known in _BUILT_IN_IMPORTERS}
+_BUILT_IN_IDS = {format.name for format in BUILT_IN} | {importer.name for importer in _BUILT_IN_IMPORTERS}
 EXPORTERS: tuple[Exporter, ...] = (
     *_BUILT_IN_EXPORTERS,
-    *load_plugins("keyframer.exporters", Exporter, {known.name for known in _BUILT_IN_EXPORTERS}),
+    *load_plugins("keyframer.exporters", Exporter, {exporter.name for exporter in _BUILT_IN_EXPORTERS}),
 )
 IMPORTERS: tuple[Importer, ...] = (
     *_BUILT_IN_IMPORTERS,
-    *load_plugins("keyframer.importers", Importer, _OUR_IDS | {known.name for known in FORMATS}),
+    *load_plugins("keyframer.importers", Importer, _BUILT_IN_IDS | {format.name for format in FORMATS}),
 )
 
 
 def importer_for(head: bytes, name: str = "") -> Importer | None:
-    """Return the importer that recognises the first bytes; None if there is none."""
-    return next((known for known in IMPORTERS if call_plugin(known, known.sniff, head, name) is not None), None)
+    """Return the importer that recognises the start of a file, or the whole file; None if there is none."""
+    recognised = (importer for importer in IMPORTERS if call_plugin(importer, importer.sniff, head, name) is not None)
+    return next(recognised, None)
 
 
 def reader_by_name(name: str) -> Format | Importer:
     """Return the format or importer with this id; raises ValueError with the known ids."""
-    readers: dict[str, Format | Importer] = {known.name: known for known in FORMATS}
-    readers |= {known.name: known for known in IMPORTERS}
+    readers: dict[str, Format | Importer] = {format.name: format for format in FORMATS}
+    readers |= {importer.name: importer for importer in IMPORTERS}
     if name not in readers:
         raise ValueError(f"unknown format {name!r} (known: {', '.join(readers)})")
     return readers[name]
 
 
 def exporter_for(path: PathLike, format: str | None = None) -> Exporter:
-    """Return the exporter with this id or, without one, for the extension; raises ValueError with the known ones.
+    """Return the exporter with the id ``format`` or, without one, for the extension of a path.
 
-    For extensions, our exporters have priority over those of other packages.
+    Raises ValueError with the known ids or extensions. Built-in exporters have priority over those of other packages.
     """
     extension = os.path.splitext(os.fspath(path))[1].lower()
     candidates = [
-        known for known in EXPORTERS if known.name == format or (format is None and extension in known.extensions)
+        exporter
+        for exporter in EXPORTERS
+        if exporter.name == format or (format is None and extension in exporter.extensions)
     ]
-    candidates = [known for known in candidates if known.name in _OUR_IDS] or candidates
+    candidates = [exporter for exporter in candidates if exporter.name in _BUILT_IN_IDS] or candidates
     if len(candidates) == 1:
         return candidates[0]
     if candidates:
-        names = " or ".join(known.name for known in candidates)
+        names = " or ".join(exporter.name for exporter in candidates)
         raise ValueError(f"several formats have the extension {extension!r}: {names}")
     if format is not None:
-        raise ValueError(f"cannot write {format!r} (known: {', '.join(known.name for known in EXPORTERS)})")
-    extensions = ", ".join(dict.fromkeys(extension for known in EXPORTERS for extension in known.extensions))
+        raise ValueError(f"cannot write {format!r} (known: {', '.join(exporter.name for exporter in EXPORTERS)})")
+    extensions = ", ".join(dict.fromkeys(extension for exporter in EXPORTERS for extension in exporter.extensions))
     raise ValueError(f"no format has the extension {extension!r} (known: {extensions})")
 
 

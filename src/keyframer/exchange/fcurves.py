@@ -17,7 +17,7 @@ from keyframer.arrays import Flags, Floats
 from keyframer.curves.cubic_fit import Distance
 from keyframer.curves.linear_fit import ROTATIONS, VECTORS, Measure
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of
-from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, find_aim_constraints, frames_below
+from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, find_aim_constraints, frames_in_parent
 from keyframer.exchange.gltf.write.options import written_span
 from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, STEP, Keys
 from keyframer.fields import dataclass
@@ -30,15 +30,15 @@ from keyframer.scene import Clip, Node, Scene
 from keyframer.scene.loss_report import Outcome
 
 _TRANSFORM_KINDS = ("position", "rotation", "scale", "scale_axes")
-_SHARE = 0.2
+_TRACK_SHARE = 0.2
 """fraction of the allowed error for one track: errors add up along a chain, and long arms magnify rotations"""
 _MOST_FRAMES = 100_000
 """maximum number of frames of a clip that is sampled or verified at every frame"""
-_SLACK = 1.5
-"""how many times the tolerance the error at whole frames may be: fits are checked at other times"""
+_FRAME_FACTOR = 1.5
+"""the error at whole frames may be this many times the tolerance, because fits are checked at other times"""
 JUMP = 0.02
 """longest duration of a jump in frames: hosts do not keep two keys at one time"""
-_SINGLE = 5e-7
+_SINGLE_PRECISION = 5e-7
 """relative error of single precision"""
 
 
@@ -68,19 +68,19 @@ class FCurves:
         last = len(self.frames) - 1
         if last == 0:
             return np.repeat(self.values, len(frames), axis=0)
-        place = np.clip(np.searchsorted(self.frames, frames, side="right") - 1, 0, last)
-        after = np.minimum(place + 1, last)
-        begin, end = self.values[place], self.values[after]
-        length = np.where(after > place, self.frames[after] - self.frames[place], 1.0)
-        u = np.clip((frames - self.frames[place]) / length, 0.0, 1.0)[:, None]
+        before = np.clip(np.searchsorted(self.frames, frames, side="right") - 1, 0, last)
+        after = np.minimum(before + 1, last)
+        begin, end = self.values[before], self.values[after]
+        length = np.where(after > before, self.frames[after] - self.frames[before], 1.0)
+        u = np.clip((frames - self.frames[before]) / length, 0.0, 1.0)[:, None]
         if self.mode == STEP:
             return begin
         if self.mode == LINEAR:
             return np.asarray(begin + u * (end - begin))
-        start, stop = self.tangents_out[place] * length[:, None], self.tangents_in[after] * length[:, None]
+        start, stop = self.tangents_out[before] * length[:, None], self.tangents_in[after] * length[:, None]
         chord = end - begin
-        inner = start + u * (3 * chord - 2 * start - stop + u * (start + stop - 2 * chord))
-        return np.asarray(np.where(after[:, None] > place[:, None], begin + u * inner, begin))
+        cubic = begin + u * (start + u * (3 * chord - 2 * start - stop + u * (start + stop - 2 * chord)))
+        return np.asarray(np.where(after[:, None] > before[:, None], cubic, begin))
 
 
 class DerivedProperty(NamedTuple):
@@ -112,7 +112,7 @@ class NodeTransform:
     """The transform of a node at the start of a clip: ``T(position) . R . Q . diag(scale) . Q^-1`` under the parent."""
 
     parent: int | None
-    """None also for cameras and lights with a target whose parent is scaled"""
+    """None for roots, and for aimed nodes that must leave their parent (`AimConstraint.detached`)"""
     position: Floats
     rotation_xyzw: Floats
     scale: Floats
@@ -128,17 +128,19 @@ def initial_transforms(scene: Scene, clip: int = 0) -> list[NodeTransform]:
     aims = find_aim_constraints(scene, rig.order)
     with_scale_axes = _nodes_with_scale_axes(scene)
 
-    def start_value(number: int, kind: str, rest: npt.ArrayLike | None, default: tuple[float, ...]) -> Floats:
-        moved = rig.channels.one(samples, kind, number)
-        return np.asarray(usable_rows([default if rest is None else rest], default)[0] if moved is None else moved[0])
+    def start_value(number: int, kind: str, rest_value: npt.ArrayLike | None, default: tuple[float, ...]) -> Floats:
+        animated = rig.channels.one(samples, kind, number)
+        if animated is not None:
+            return np.asarray(animated[0])
+        return np.asarray(usable_rows([default if rest_value is None else rest_value], default)[0])
 
     transforms: list[NodeTransform] = []
     for number, node in enumerate(scene.nodes):
         parent = int(rig.order.parents[number])
         aim = aims.get(number)
         if aim is not None:
-            above = None if aim.detached or parent < 0 else world[None, parent]
-            frame = frames_below(world[None, number], above)[0]
+            parent_world = None if aim.detached or parent < 0 else world[None, parent]
+            frame = frames_in_parent(world[None, number], parent_world)[0]
             rotation = quat.from_matrix3(frame[:3, :3])
             parent = -1 if aim.detached else parent
             scale = np.full(3, aim.scale)
@@ -164,11 +166,11 @@ def _index_or_none(parent: int) -> int | None:
 def _nodes_with_scale_axes(scene: Scene) -> set[int]:
     """Return nodes whose scale axes have an effect: the axes are rotated, and the scale is not always uniform."""
     tracks = [channel for clip in scene.clips for channel in clip.channels if 0 <= channel.node < len(scene.nodes)]
-    turned = {channel.node for channel in tracks if channel.track.kind == "scale_axes"}
-    turned |= {number for number, node in enumerate(scene.nodes) if _has_rotated_scale_axes(node)}
-    uneven = {number for number in turned if np.ptp(scene.nodes[number].scale) > 0}
+    rotated = {channel.node for channel in tracks if channel.track.kind == "scale_axes"}
+    rotated |= {number for number, node in enumerate(scene.nodes) if _has_rotated_scale_axes(node)}
+    uneven = {number for number in rotated if np.ptp(scene.nodes[number].scale) > 0}
     for channel in tracks:
-        if channel.node in turned and channel.track.kind == "scale":
+        if channel.node in rotated and channel.track.kind == "scale":
             values = channel.track.values
             if (values != values[:, :1]).any():
                 uneven.add(channel.node)
@@ -195,11 +197,11 @@ def clip_curves(
     at the frames. Constant properties have no curve: their values are in `initial_transforms` and in the scene.
     """
     with budgeted(limits, scene.stored_bytes):
-        return _Maker(scene, number, fps, max_error, bake).make(derived)
+        return _ClipConverter(scene, number, fps, max_error, bake).convert(derived)
 
 
-class _Maker:
-    """Makes the curves of one clip."""
+class _ClipConverter:
+    """Converts one clip to curves."""
 
     def __init__(self, scene: Scene, number: int, fps: float | None, max_error: float, bake: bool) -> None:
         self._scene = scene
@@ -208,22 +210,23 @@ class _Maker:
         self._span: Span = written_span(self._clip, None)
         clip_fps = self._span.rate / self._span.frame
         self._fps = clip_fps if fps is None else fps
-        self._pace = self._fps / self._span.rate
+        self._frames_per_unit = self._fps / self._span.rate
         """frames of the host per time unit of the clip"""
         self._bake = bake
-        self._length = max_error * scene_size(scene, self._rig if number == 0 else None) * _SHARE
+        self._length_tolerance = max_error * scene_size(scene, self._rig if number == 0 else None) * _TRACK_SHARE
         """allowed error of a track in scene units"""
-        self._fraction = max_error * _SHARE
+        self._relative_tolerance = max_error * _TRACK_SHARE
         """allowed error of a track without a unit, or in radians"""
         self._motions = MotionMaker(self._span, "cubic", self._rig.channels.bank)
-        first, last = math.floor(self._span.begin * self._pace + 1e-6), math.ceil(self._span.end * self._pace - 1e-6)
-        self._whole: Floats | None = np.arange(first, last + 1.0) if last - first < _MOST_FRAMES else None
-        """all whole frames of the clip; None if there are too many"""
+        begin, end = self._ends()
+        first, last = math.floor(begin + 1e-6), math.ceil(end - 1e-6)
+        self._frames: Floats | None = np.arange(first, last + 1.0) if last - first < _MOST_FRAMES else None
+        """all frames of the clip; None if there are too many"""
         self._aims = find_aim_constraints(scene, self._rig.order)
         self._tracks = self._moving_tracks()
 
     def _moving_tracks(self) -> dict[tuple[int, str], int]:
-        """Return the animated tracks by node and kind, as indices in the bank of the rig; of two, the later one."""
+        """Return the animated tracks by node and kind, as indices in the bank of the rig; the last of several."""
         channels = self._rig.channels
         moving = {
             (kind, node)
@@ -238,15 +241,19 @@ class _Maker:
             if (channel.track.kind, channel.node) in moving
         }
 
-    def make(self, derived: Sequence[DerivedProperty]) -> ClipCurves:
-        wanted = [
-            (place, number)
-            for place, number in self._tracks.items()
-            if place[1] in (*_TRANSFORM_KINDS, "morph", "roll")
+    def convert(self, derived: Sequence[DerivedProperty]) -> ClipCurves:
+        tracks = [
+            (node_and_kind, number)
+            for node_and_kind, number in self._tracks.items()
+            if node_and_kind[1] in (*_TRANSFORM_KINDS, "morph", "roll")
         ]
-        tolerances = [self._tolerance(*place) for place, _ in wanted]
-        fitted = self._motions.tracks([number for _, number in wanted], tolerances)
-        motions = {place: motion for (place, _), motion in zip(wanted, fitted, strict=True) if motion is not None}
+        tolerances = [self._tolerance(*node_and_kind) for node_and_kind, _ in tracks]
+        fitted = self._motions.tracks([number for _, number in tracks], tolerances)
+        motions = {
+            node_and_kind: motion
+            for (node_and_kind, _), motion in zip(tracks, fitted, strict=True)
+            if motion is not None
+        }
         curves = [
             self._curves(node, kind, motion, self._tolerance(node, kind))
             for (node, kind), motion in motions.items()
@@ -255,29 +262,28 @@ class _Maker:
         for aim in self._aims.values():
             curves += self._aim_curves(aim, motions)
         curves += [self._visible(node) for node, kind in self._tracks if kind == "visible"]
-        for rule in derived:
-            curves += self._derived(rule)
+        for derived_property in derived:
+            curves += self._derived(derived_property)
         moving = [curve for curve in curves if (curve.values != curve.values[0]).any() or curve.tangents_out.any()]
-        first, last = self._span.begin * self._pace, self._span.end * self._pace
-        return ClipCurves(self._clip.name, self._fps, first, last, moving)
+        return ClipCurves(self._clip.name, self._fps, *self._ends(), moving)
 
     def _keeps_track(self, node: int, kind: str) -> bool:
-        """Return whether an aimed node keeps a track: only that of its position, if it stays below its parent."""
+        """Return whether an aimed node keeps a track: only its position, and only if it stays below its parent."""
         return kind == "position" and not self._aims[node].detached
 
     def _tolerance(self, node: int, kind: str) -> float:
         if kind in ("rotation", "scale_axes"):
-            return math.degrees(self._fraction)
+            return math.degrees(self._relative_tolerance)
         if kind == "position":
             parent = int(self._rig.order.parents[node])
-            above = 1.0 if parent < 0 else float(np.abs(self._rig.world_at_rest[0, parent, :3, :3]).max())
-            return self._length / max(above, 1.0)
-        return self._fraction
+            parent_scale = 1.0 if parent < 0 else float(np.abs(self._rig.world_at_rest[0, parent, :3, :3]).max())
+            return self._length_tolerance / max(parent_scale, 1.0)
+        return self._relative_tolerance
 
     def _curves(self, node: int, name: str, motion: Motion, tolerance: float) -> FCurves:
         measure = motion.measure
         if not self._bake:
-            curves = self._with_seam(self._of_keys(node, name, motion.keys), motion, tolerance)
+            curves = self._with_seam(self._from_keys(node, name, motion.keys), motion, tolerance)
             curves.how = "exact" if motion.outcome is Outcome.EXACT else "fitted"
             if motion.complete and self._is_near(curves, motion, tolerance):
                 return curves
@@ -285,20 +291,20 @@ class _Maker:
                 fitted = self._motions.function(
                     motion.truth, motion.breaks, motion.jumps, tolerance, measure, Outcome.APPROXIMATED
                 )
-                curves = self._of_keys(node, name, fitted.keys)
+                curves = self._from_keys(node, name, fitted.keys)
                 curves.how = "fitted"
                 if fitted.complete and self._is_near(curves, motion, tolerance):
                     return curves
-            if self._whole is None:
+            if self._frames is None:
                 return curves
         return self._sampled(node, name, motion.truth, measure)
 
-    def _of_keys(self, node: int, name: str, keys: Keys) -> FCurves:
-        """Return keys with times in frames of the host."""
-        frames = keys.times * self._pace
-        near = np.rint(frames)
-        frames = np.where(np.abs(frames - near) < 1e-6, near, frames)
-        columns = [keys.values, keys.tangents_in / self._pace, keys.tangents_out / self._pace]
+    def _from_keys(self, node: int, name: str, keys: Keys) -> FCurves:
+        """Return curves of keys, with times in frames of the host."""
+        frames = keys.times * self._frames_per_unit
+        rounded = np.rint(frames)
+        frames = np.where(np.abs(frames - rounded) < 1e-6, rounded, frames)
+        columns = [keys.values, keys.tangents_in / self._frames_per_unit, keys.tangents_out / self._frames_per_unit]
         jumps = np.flatnonzero(frames[1:] == frames[:-1])
         if keys.is_rotation and len(jumps):
             columns = _with_continuous_signs(columns, jumps)
@@ -307,55 +313,58 @@ class _Maker:
 
     def _with_seam(self, curves: FCurves, motion: Motion, tolerance: float) -> FCurves:
         """Return the curves with a jump at their end, where a repeated track starts again."""
-        value = motion.truth(curves.frames[-1:] / self._pace)
-        if len(curves.frames) < 2 or _largest(motion.measure.distance, curves.values[-1:], value) <= tolerance:
+        value = motion.truth(curves.frames[-1:] / self._frames_per_unit)
+        if len(curves.frames) < 2 or _largest_distance(motion.measure.distance, curves.values[-1:], value) <= tolerance:
             return curves
-        still = value * 0 if curves.mode == CUBIC else value[:0]
+        zero = value * 0 if curves.mode == CUBIC else value[:0]
         frames = np.append(curves.frames, curves.frames[-1])
         values = np.concatenate([curves.values, value])
-        into, out = (np.concatenate([column, still]) for column in (curves.tangents_in, curves.tangents_out))
+        into, out = (np.concatenate([column, zero]) for column in (curves.tangents_in, curves.tangents_out))
         longer = FCurves(curves.node, curves.name, curves.mode, frames, values, into, out)
         return _without_jumps(longer, np.array([len(frames) - 2]))
 
     def _is_near(self, curves: FCurves, motion: Motion, tolerance: float) -> bool:
         """Return whether the curves have no more keys than frames, and are within the tolerance at every frame."""
-        if self._whole is None:
+        if self._frames is None:
             return True
-        if len(curves.frames) > max(len(self._whole), len(motion.breaks)):
+        if len(curves.frames) > max(len(self._frames), len(motion.breaks)):
             return False
-        wanted = motion.truth(self._whole / self._pace)
-        curves.error = _largest(motion.measure.distance, curves.at(self._whole), wanted)
+        expected = motion.truth(self._frames / self._frames_per_unit)
+        curves.error = _largest_distance(motion.measure.distance, curves.at(self._frames), expected)
         if motion.measure is VECTORS:
-            tolerance = max(tolerance, _SINGLE * float(np.nan_to_num(np.abs(wanted)).max(initial=0.0)))
-        return curves.error <= _SLACK * tolerance
+            tolerance = max(tolerance, _SINGLE_PRECISION * float(np.nan_to_num(np.abs(expected)).max(initial=0.0)))
+        return curves.error <= _FRAME_FACTOR * tolerance
 
     def _sampled(self, node: int, name: str, truth: Callable[[Floats], Floats], measure: Measure) -> FCurves:
-        whole = self._whole if self._whole is not None else np.linspace(*self._ends(), _MOST_FRAMES)
-        values = truth(whole / self._pace)
+        frames = self._frames if self._frames is not None else np.linspace(*self._ends(), _MOST_FRAMES)
+        values = truth(frames / self._frames_per_unit)
         if measure is ROTATIONS:
             values = _continuous(values)
-        kept = _needed(values)
-        return FCurves(node, name, LINEAR, whole[kept], values[kept], values[:0], values[:0], "sampled")
+        needed = _needed_keys(values)
+        return FCurves(node, name, LINEAR, frames[needed], values[needed], values[:0], values[:0], "sampled")
 
     def _ends(self) -> tuple[float, float]:
-        return self._span.begin * self._pace, self._span.end * self._pace
+        """Return the times of the two ends of the clip in frames of the host."""
+        return self._span.begin * self._frames_per_unit, self._span.end * self._frames_per_unit
 
     def _aim_curves(self, aim: AimConstraint, motions: Mapping[tuple[int, str], Motion]) -> list[FCurves]:
         """Return the rotation of an aimed node, and its position if it had to leave its parent."""
-        kinds = [(other, kind) for other in aim.involved for kind in _TRANSFORM_KINDS] + [(aim.node, "roll")]
+        nodes_and_kinds = [(other, kind) for other in aim.involved for kind in _TRANSFORM_KINDS] + [(aim.node, "roll")]
         involved = [
-            motion for place in kinds if (motion := motions.get(place)) is not None and not motion.keys.is_still
+            motion
+            for node_and_kind in nodes_and_kinds
+            if (motion := motions.get(node_and_kind)) is not None and not motion.keys.is_still
         ]
         if not involved:
             return []
         breaks, jumps = breaks_of(involved, self._span)
         aim_motion = AimMotion(self._scene, self._rig.order, self._clip, aim)
         aim_motion.follow_signs(breaks)
-        wanted = [("rotation", aim_motion.turns, ROTATIONS)]
-        wanted += [("position", aim_motion.positions, VECTORS)] if aim.detached else []
+        properties = [("rotation", aim_motion.rotations, ROTATIONS)]
+        properties += [("position", aim_motion.positions, VECTORS)] if aim.detached else []
         return [
             self._fitted(aim.node, name, truth, breaks, jumps, self._tolerance(aim.node, name), measure)
-            for name, truth, measure in wanted
+            for name, truth, measure in properties
         ]
 
     def _fitted(
@@ -377,46 +386,46 @@ class _Maker:
         """Return the visibility of a node as steps of 0 and 1."""
         (motion,) = self._motions.tracks([self._tracks[node, "visible"]], [np.inf])
         assert motion is not None
-        curves = self._of_keys(node, "visible", motion.keys)
+        curves = self._from_keys(node, "visible", motion.keys)
         if curves.mode != STEP or self._bake:
             curves = self._sampled(node, "visible", motion.truth, VECTORS)
         values = np.where(curves.values > 0.5, 1.0, 0.0)
         return FCurves(node, "visible", STEP, curves.frames, values, values[:0], values[:0], curves.how)
 
-    def _derived(self, rule: DerivedProperty) -> list[FCurves]:
-        nodes = dict.fromkeys(node for node, kind in self._tracks if kind in rule.kinds)
-        return [curves for node in nodes if (curves := self._derived_of(rule, node)) is not None]
+    def _derived(self, derived_property: DerivedProperty) -> list[FCurves]:
+        nodes = dict.fromkeys(node for node, kind in self._tracks if kind in derived_property.kinds)
+        return [curves for node in nodes if (curves := self._derived_of(derived_property, node)) is not None]
 
-    def _derived_of(self, rule: DerivedProperty, node: int) -> FCurves | None:
-        carrier = self._scene.nodes[node]
-        camera_or_light = carrier.camera if carrier.camera is not None else carrier.light
+    def _derived_of(self, derived_property: DerivedProperty, node: int) -> FCurves | None:
+        scene_node = self._scene.nodes[node]
+        camera_or_light = scene_node.camera if scene_node.camera is not None else scene_node.light
         if camera_or_light is None:
             return None
-        numbers = {kind: self._tracks[node, kind] for kind in rule.kinds if (node, kind) in self._tracks}
+        numbers = {kind: self._tracks[node, kind] for kind in derived_property.kinds if (node, kind) in self._tracks}
         fitted = self._motions.tracks(list(numbers.values()), [np.inf] * len(numbers))
         motions = {kind: motion for kind, motion in zip(numbers, fitted, strict=True) if motion is not None}
         samples = self._rig.sample([self._span.begin])
-        still = [kind for kind in rule.kinds if kind not in motions]
-        rests = {kind: getattr(self._rig.states, kind).at(samples, 1)[:, camera_or_light] for kind in still}
+        not_animated = [kind for kind in derived_property.kinds if kind not in motions]
+        constants = {kind: getattr(self._rig.states, kind).at(samples, 1)[:, camera_or_light] for kind in not_animated}
 
         def truth(times: Floats) -> Floats:
             values = [
-                motions[kind].truth(times) if kind in motions else np.repeat(rests[kind], len(times), axis=0)
-                for kind in rule.kinds
+                motions[kind].truth(times) if kind in motions else np.repeat(constants[kind], len(times), axis=0)
+                for kind in derived_property.kinds
             ]
-            return rule.change(node, *values)
+            return derived_property.change(node, *values)
 
         breaks, jumps = breaks_of(list(motions.values()), self._span)
-        return self._fitted(node, rule.name, truth, breaks, jumps, rule.tolerance, VECTORS)
+        return self._fitted(node, derived_property.name, truth, breaks, jumps, derived_property.tolerance, VECTORS)
 
 
 def _with_continuous_signs(columns: Sequence[Floats], jumps: npt.NDArray[np.intp]) -> list[Floats]:
     """Return quaternions and tangents with the sign after each jump that is nearer to the value before."""
     values = columns[0]
     signs = np.ones(len(values))
-    for place in jumps.tolist():
-        if np.dot(values[place] * signs[place], values[place + 1] * signs[place + 1]) < 0:
-            signs[place + 1 :] *= -1.0
+    for before in jumps.tolist():
+        if np.dot(values[before] * signs[before], values[before + 1] * signs[before + 1]) < 0:
+            signs[before + 1 :] *= -1.0
     return [column * signs[:, None] if len(column) else column for column in columns]
 
 
@@ -428,25 +437,25 @@ def _without_jumps(curves: FCurves, jumps: npt.NDArray[np.intp]) -> FCurves:
         column.copy() for column in (curves.frames, curves.values, curves.tangents_in, curves.tangents_out)
     )
     merged = np.zeros(len(frames), np.bool_)
-    for place in jumps.tolist():
-        if np.allclose(values[place], values[place + 1], rtol=0, atol=1e-6 * max(1.0, np.abs(values[place]).max())):
-            merged[place + 1] = True
+    for before in jumps.tolist():
+        if np.allclose(values[before], values[before + 1], rtol=0, atol=1e-6 * max(1.0, np.abs(values[before]).max())):
+            merged[before + 1] = True
             if len(out):
-                out[place] = out[place + 1]
-        elif place and frames[place - 1] < frames[place]:
-            sooner = frames[place] - min(JUMP, 0.5 * (frames[place] - frames[place - 1]))
-            values[place] = curves.at(np.array([sooner]))[0]
-            frames[place] = sooner
+                out[before] = out[before + 1]
+        elif before and frames[before - 1] < frames[before]:
+            earlier = frames[before] - min(JUMP, 0.5 * (frames[before] - frames[before - 1]))
+            values[before] = curves.at(np.array([earlier]))[0]
+            frames[before] = earlier
         else:
-            merged[place] = True
+            merged[before] = True
     kept = ~merged
     slopes = [column[kept] if len(column) else column for column in (into, out)]
     return FCurves(curves.node, curves.name, curves.mode, frames[kept], values[kept], slopes[0], slopes[1])
 
 
-def _largest(distance: Distance, samples: Floats, wanted: Floats) -> float:
+def _largest_distance(distance: Distance, samples: Floats, expected: Floats) -> float:
     with np.errstate(all="ignore"):
-        return float(np.nan_to_num(distance(samples, wanted)).max(initial=0.0))
+        return float(np.nan_to_num(distance(samples, expected)).max(initial=0.0))
 
 
 def _continuous(rotation_xyzw: Floats) -> Floats:
@@ -455,9 +464,9 @@ def _continuous(rotation_xyzw: Floats) -> Floats:
     return np.asarray(rotation_xyzw * np.concatenate([[1.0], np.cumprod(flips)])[:, None])
 
 
-def _needed(values: Floats) -> Flags:
+def _needed_keys(values: Floats) -> Flags:
     """Return which keys of a linear curve are needed: all except those equal to both neighbours."""
-    same = (values[1:] == values[:-1]).all(axis=1)
-    kept = np.ones(len(values), np.bool_)
-    kept[1:-1] = ~(same[:-1] & same[1:])
-    return kept
+    equal = (values[1:] == values[:-1]).all(axis=1)
+    needed = np.ones(len(values), np.bool_)
+    needed[1:-1] = ~(equal[:-1] & equal[1:])
+    return needed

@@ -25,11 +25,11 @@ def embed_images(scene: Scene, find: FindFile) -> None:
     """Embed the images that are in memory into the textures of a scene; already embedded ones stay."""
     for material in scene.materials:
         for texture in material.maps.values():
-            image_data = find(texture.file_name) if texture.file_name and texture.embedded is None else None
-            if image_data is not None:
-                name, data = image_data
+            image = find(texture.file_name) if texture.file_name and texture.embedded is None else None
+            if image is not None:
+                name, data = image
                 kind = mime_type(name) or "application/octet-stream"
-                texture.embedded = EmbeddedImage(name, data, kind, makes_holes=not texture.ignore_alpha)
+                texture.embedded = EmbeddedImage(name, data, kind, alpha_is_opacity=not texture.ignore_alpha)
 
 
 def with_embedded_parts(data: bytes, find: FindFile) -> bytes:
@@ -41,14 +41,14 @@ def with_embedded_parts(data: bytes, find: FindFile) -> bytes:
         root = json.loads(data)
     except (ValueError, RecursionError):  # invalid: reported by the reader
         return data
-    listed = [root.get(kind) for kind in ("buffers", "images")]
-    parts = [part for parts in listed if isinstance(parts, list) for part in parts if isinstance(part, dict)]
+    lists = [root.get(kind) for kind in ("buffers", "images")]
+    parts = [part for parts in lists if isinstance(parts, list) for part in parts if isinstance(part, dict)]
     for part in parts:
         uri = part.get("uri")
         if not isinstance(uri, str) or uri.startswith("data:"):
             continue
-        part_data = find(unquote(uri))
-        if part_data is not None:
-            kind = mime_type(part_data[0]) or "application/octet-stream"
-            part["uri"] = f"data:{kind};base64,{b64encode(part_data[1]).decode('ascii')}"
+        file = find(unquote(uri))
+        if file is not None:
+            kind = mime_type(file[0]) or "application/octet-stream"
+            part["uri"] = f"data:{kind};base64,{b64encode(file[1]).decode('ascii')}"
     return json.dumps(root).encode()

@@ -19,21 +19,21 @@ from keyframer.text import safe_text
 from keyframer.textures import ImageRefused, TextureFinder, TextureSource
 from keyframer.textures.file_names import split_name
 from keyframer.textures.image_files import decode_texture
-from keyframer.textures.texture_finder import HOW
+from keyframer.textures.texture_finder import HOW_FOUND
 
-_ENDINGS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp"}
-_OLD_ROLES = ("color", "alpha", "emission")
-"""roles of maps in the original formats, in terms of glTF"""
+_EXTENSIONS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"RIFF": "webp"}
+_LEGACY_ROLES = ("color", "alpha", "emission")
+"""roles of glTF images that legacy formats have maps for"""
 
 
-class Unpacked:
-    """The scene with file names instead of the images that a glTF file embeds or names, and these files."""
+class UnpackedImages:
+    """A scene with file names instead of embedded and glTF images, and the image files to write next to the output."""
 
     def __init__(self, image_names: ImageNames | None, scene: Scene, folder: Path) -> None:
         self.files: dict[str, bytes] = {}
-        """name next to the output, and content"""
+        """content by file name"""
         self._notes: list[tuple[Outcome, str, str]] = []
-        self._rules = image_names
+        self._image_names = image_names
         self._folder = folder
         self._names: dict[tuple[int, str], str] = {}
         self._source = TextureSource(TextureFinder([] if scene.folder is None else [scene.folder]))
@@ -50,21 +50,21 @@ class Unpacked:
         return replace(material, maps={slot: map for slot, map in maps.items() if map is not None})
 
     def _map(self, material: Material, slot: str, map: TextureMap) -> TextureMap | None:
-        """Return the map as the format can store it; None if it has no such map."""
+        """Return the map as the format can store it; None if the format has no such map."""
         role = role_of(map)
         if role is None:
             return map
         path = f"/materials/{material.name}/maps/{slot}"
         try:
-            if self._rules is None or slot not in (self._rules.slots or (slot,)):
+            if self._image_names is None or slot not in (self._image_names.slots or (slot,)):
                 raise ImageRefused("the format cannot refer to this image")
-            data, ending, note = self._content(map, role)
+            data, extension, note = self._content(map, role)
         except ImageRefused as refused:
-            self._notes.append((Outcome.DROPPED, path, f"the image {_where(map)}: {refused.reason}"))
-            # in files that Keyframer exported, the image was made for a map with a file name, which stays
-            of_gltf_only = role not in _OLD_ROLES and "gltf" in map.extras
-            return None if of_gltf_only else replace(map, embedded=None)
-        name = self._name(self._rules, map, role, data, ending)
+            self._notes.append((Outcome.DROPPED, path, f"the image {_location(map)}: {refused.reason}"))
+            # in files that Keyframer exported, the image was made from a map with a file name, which is kept
+            is_only_in_gltf = role not in _LEGACY_ROLES and "gltf" in map.extras
+            return None if is_only_in_gltf else replace(map, embedded=None)
+        name = self._name(self._image_names, map, role, data, extension)
         self.files[name] = data
         self._notes.append((Outcome.APPROXIMATED if note else Outcome.EXACT, path, f"written as the file {name}{note}"))
         negative = map.negative and "gltf" in map.extras  # pixels that Keyframer exported are already inverted
@@ -74,40 +74,41 @@ class Unpacked:
         """Return content and extension of the file, and a note on what differs (empty if nothing does)."""
         if role == "normal":
             raise ImageRefused("a normal map cannot be used as a height map")
-        if role not in _OLD_ROLES:
+        if role not in _LEGACY_ROLES:
             raise ImageRefused(f"the format has no {role.replace('_', ' ')} map")
         data = map.embedded.data if map.embedded is not None else self._image_file(map)
         if role == "alpha":
             stream = io.BytesIO()
             picture = decode_texture(data, map.file_name).image
             picture.convert("RGBA").getchannel("A").save(stream, "PNG")
-            return stream.getvalue(), "png", ", its alpha as grey"
-        ending = next((ending for head, ending in _ENDINGS.items() if data.startswith(head)), None)
-        if ending is None:
+            return stream.getvalue(), "png", ", with its alpha as grey"
+        extension = next((extension for head, extension in _EXTENSIONS.items() if data.startswith(head)), None)
+        if extension is None:
             raise ImageRefused("not an image of a known type")
-        return data, ending, ", as self-illumination" if role == "emission" else ""
+        return data, extension, ", as self-illumination" if role == "emission" else ""
 
     def _image_file(self, map: TextureMap) -> bytes:
         opened = self._source.open_map(map)
         if opened.texture is None:
-            raise ImageRefused(opened.reason or HOW[opened.match.how])
+            raise ImageRefused(opened.reason or HOW_FOUND[opened.match.how])
         return opened.texture.data
 
-    def _name(self, rules: ImageNames, map: TextureMap, role: str, data: bytes, ending: str) -> str:
+    def _name(self, rules: ImageNames, map: TextureMap, role: str, data: bytes, extension: str) -> str:
         """Return a file name within the limits of the format, safe on every system, and unique here and in the folder,
         where other files may need an image of the same name.
         """
         key = (id(data if map.embedded is None else map.embedded.data), role)
         if key not in self._names:
-            known = map.file_name or (map.embedded.name if map.embedded is not None else "")
-            stem, extension = os.path.splitext(re.split(r"[\\/]", known)[-1])
-            if extension.lower() in (".jpg", ".jpeg") and ending == "jpg":
-                ending = extension[1:4]
+            stored_name = map.file_name or (map.embedded.name if map.embedded is not None else "")
+            stem, stored_extension = os.path.splitext(re.split(r"[\\/]", stored_name)[-1])
+            if stored_extension.lower() in (".jpg", ".jpeg") and extension == "jpg":
+                extension = stored_extension[1:4]
             stem = re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_") or "image"
-            name, number = _joined(rules, stem[: rules.longest], ending), 2
+            name, number = _file_name(rules, stem[: rules.longest], extension), 2
             while not (split_name(name).parts and self._is_free(name, data)):
-                mark = str(number)
-                name, number = _joined(rules, stem[: rules.longest - len(mark)] + mark, ending), number + 1
+                suffix = str(number)
+                name = _file_name(rules, stem[: rules.longest - len(suffix)] + suffix, extension)
+                number += 1
             self._names[key] = name
         return self._names[key]
 
@@ -124,26 +125,26 @@ class Unpacked:
             return False
 
 
-def _joined(rules: ImageNames, stem: str, ending: str) -> str:
-    name = f"{stem}.{ending}"
+def _file_name(rules: ImageNames, stem: str, extension: str) -> str:
+    name = f"{stem}.{extension}"
     return name.upper() if rules.upper else name
 
 
-def _where(map: TextureMap) -> str:
+def _location(map: TextureMap) -> str:
     return "inside the file" if map.embedded is not None else f"{safe_text(map.file_name)[:200]!r} next to the file"
 
 
 def save(
     format: Format, scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, object]
 ) -> LossReport:
-    """Write the document and its companion files, embedded images included: all of them, or nothing if a file exists.
+    """Write the document, its companions and embedded images: all, or nothing if one exists and must not be replaced.
 
-    Existing images are not replaced: an image with other content gets the next free name.
+    Existing images are never replaced: an image with other content gets the next free name.
     """
     if dialect is not None:
         options = {**options, "dialect": dialect}
     options = {**format.options_for(path.suffix.lower()), **options}
-    unpacked = Unpacked(format.image_names, scene, path.parent)
+    unpacked = UnpackedImages(format.image_names, scene, path.parent)
     written = format.from_scene(unpacked.scene, options)
     unpacked.report(written.report)
     main = (path, encode(written.document) if written.data is None else written.data)

@@ -70,16 +70,16 @@ class OpenedFile:
         self.data = data
         self.name = name
         self._path = path
-        self.given = dict(options or {})
-        """the options as they were given"""
+        self.given_options = dict(options or {})
+        """options before their text is converted to values"""
         self.limits = limits or open_budget(DEFAULT_LIMITS, 0).limits
         self._find_file = find_file
-        self._chosen = None if format is None else reader_by_name(format)
+        self._chosen_reader = None if format is None else reader_by_name(format)
         self._scene: Scene | None = None
 
     @classmethod
     def of_scene(cls, scene: Scene) -> OpenedFile:
-        """Return a scene as if it had just been read, with its document; without bytes if it has none."""
+        """Return the opened file of a scene, as if just read; it has no bytes if the scene has no document."""
         origin = scene.origin
         if origin is None:
             opened = cls(b"")
@@ -102,22 +102,22 @@ class OpenedFile:
 
     @cached_property
     def detection(self) -> Detection:
-        """Detection from the content; if the format was chosen, the result of that format."""
-        if self._chosen is None:
+        """Detection from the content; if the user chose a format, the result for that format."""
+        if self._chosen_reader is None:
             return detect(self.data, name=self.name)
-        if isinstance(self._chosen, Importer):
+        if isinstance(self._chosen_reader, Importer):
             return Detection(None, 0.0, "")
-        match = match_format(self._chosen, self.data[:HEAD_SIZE], len(self.data))
+        match = match_format(self._chosen_reader, self.data[:HEAD_SIZE], len(self.data))
         if match is None:
-            return Detection(self._chosen, 0.0, "")
-        return Detection(self._chosen, match.score, match.reason, match.version, match.dialect)
+            return Detection(self._chosen_reader, 0.0, "")
+        return Detection(self._chosen_reader, match.score, match.reason, match.version, match.dialect)
 
     @cached_property
     def reader(self) -> Format | Importer:
         """The reader of the file; raises `FormatError` if there is none."""
         if not self.data:
             raise IO_EMPTY.failure(0, "/")
-        reader = self._chosen or self.detection.format or importer_for(self.data, self.name)
+        reader = self._chosen_reader or self.detection.format or importer_for(self.data, self.name)
         if reader is None:
             raise IO_UNRECOGNISED.failure(0, "/", reason=self.detection.reason)
         return reader
@@ -125,7 +125,7 @@ class OpenedFile:
     @property
     def known_reader(self) -> Format | Importer | None:
         """The reader, if it is already known."""
-        return vars(self).get("reader", self._chosen)
+        return vars(self).get("reader", self._chosen_reader)
 
     @property
     def importer(self) -> Importer | None:
@@ -144,16 +144,16 @@ class OpenedFile:
     def options(self) -> dict[str, object]:
         """The options for making the scene: the given ones, and companions next to the file.
 
-        Raises ValueError for an option that the reader does not have.
+        Raises ValueError for an option with an invalid value.
         """
         reader = self.reader
-        chosen = options_from_text(reader.option_types(), self.given) if self.given else {}
+        given = options_from_text(reader.option_types(), self.given_options) if self.given_options else {}
         if isinstance(reader, Importer) or self.path is None or not reader.companions:
-            return chosen
+            return given
         if is_unfinished(self.path):  # one file of a pair was written and the other was not
             raise IO_PAIR_UNFINISHED.failure(0, "/", stem=self.path.stem)
         companions = reader.scene_reader().companions(self.document, self.path)
-        return chosen if set(companions) & set(chosen) else {**companions, **chosen}
+        return given if set(companions) & set(given) else {**companions, **given}
 
     def scene(self, *, salvage: bool = False) -> Scene:
         """Return the scene, always the same object.
@@ -241,7 +241,7 @@ def read(source: PathLike | IO[bytes], *, format: str | None = None, limits: Lim
 
 
 def source_note(name: str, sha256: str, opened: OpenedFile) -> dict[str, object]:
-    """Return the option ``source`` of an exporter, with version and dialect if known."""
+    """Return a description of the source file for the option ``source`` of exporters."""
     note: dict[str, object] = {"name": safe_text(name), "sha256": sha256, "format": opened.reader.name}
     if opened.detection.version is not None:
         note["version"] = opened.detection.version

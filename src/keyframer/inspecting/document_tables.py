@@ -39,7 +39,7 @@ def file_tables(
     if document.format.reader() is None:
         return document.issues, tables
     if encoding is not None and "encoding" in document.format.option_types():
-        opened.given["encoding"] = encoding
+        opened.given_options["encoding"] = encoding
     return document.issues, [*tables, *document_scene_tables(document, opened.scene(salvage=True), finder)]
 
 

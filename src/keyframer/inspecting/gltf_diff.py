@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from keyframer.exchange.gltf.read.container import Opened, open_container
+from keyframer.exchange.gltf.read.container import Container, open_container
 from keyframer.exchange.gltf.read.json_text import Findings
 from keyframer.inspecting.record_diff import Change, Changes, FieldChange
 from keyframer.limits import DEFAULT_LIMITS
@@ -87,7 +87,7 @@ def _largest(before: Any, after: Any) -> float | None:
     return max(filter(math.isfinite, apart), default=None)
 
 
-def _compare_views(changes: Changes, file_a: Opened, file_b: Opened) -> None:
+def _compare_views(changes: Changes, file_a: Container, file_b: Container) -> None:
     """Compare the bytes of buffer views inside the files; views that differ in the JSON are listed already."""
     before, after = file_a.root.value.get("bufferViews"), file_b.root.value.get("bufferViews")
     if file_a.binary is None or file_b.binary is None or type(before) is not list or type(after) is not list:

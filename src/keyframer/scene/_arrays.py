@@ -21,8 +21,8 @@ Shape = tuple[int | None, ...]
 """expected shape of an array; None matches any length"""
 
 
-def check_arrays(part: Any, shapes: Mapping[str, Shape], *, whole: bool = False) -> None:
-    """Convert lists to arrays; raises ValueError if one has the wrong shape. ``whole``: arrays of integers.
+def check_arrays(part: Any, shapes: Mapping[str, Shape], *, integers: bool = False) -> None:
+    """Convert lists to arrays of floats, or of ``integers``; raises ValueError for a wrong shape.
 
     Fields that are not set, and lazy fields that do not exist yet, are skipped.
     """
@@ -32,30 +32,30 @@ def check_arrays(part: Any, shapes: Mapping[str, Shape], *, whole: bool = False)
         if value is None or kind is Lazy or (kind is np.ndarray and value.shape == shape):
             continue
         if isinstance(value, (list, tuple)):
-            value = _array(part, name, value, whole=whole)
+            value = _array(part, name, value, integers=integers)
             setattr(part, name, value)
-        shape_found = getattr(value, "shape", None)
-        if shape_found is None or shape_found == shape:
+        actual_shape = getattr(value, "shape", None)
+        if actual_shape is None or actual_shape == shape:
             continue
-        if len(shape_found) != len(shape) or any(
-            size not in (None, actual) for size, actual in zip(shape, shape_found, strict=True)
+        if len(actual_shape) != len(shape) or any(
+            size not in (None, actual_size) for size, actual_size in zip(shape, actual_shape, strict=True)
         ):
-            raise wrong(part, name, describe_shape(shape), describe_shape(shape_found))
+            raise invalid_field(part, name, describe_shape(shape), describe_shape(actual_shape))
 
 
 def check_links(part: Any, links: Mapping[str, str]) -> None:
-    """Raise ValueError unless the links of a part are indices; ``links`` says what each of its fields refers to."""
-    for name, of in links.items():
+    """Raise ValueError unless the links of a part are indices; ``links`` says what each field refers to."""
+    for name, kind in links.items():
         value = getattr(part, name)
         if value is not None and type(value) is not int and not isinstance(value, np.integer):
-            raise wrong(part, name, f"the index of {of} in the scene", repr(value))
+            raise invalid_field(part, name, f"the index of {kind} in the scene", repr(value))
 
 
 def check_color(part: Any, name: str) -> None:
     """Raise ValueError unless a colour is None or has three numbers."""
     value = getattr(part, name)
     if value is not None and (isinstance(value, str) or not hasattr(value, "__len__") or len(value) != 3):
-        raise wrong(part, name, "red, green and blue from 0 to 1", repr(value))
+        raise invalid_field(part, name, "red, green and blue from 0 to 1", repr(value))
 
 
 def check_choice(part: Any, name: str, choices: type[Enum]) -> None:
@@ -63,20 +63,20 @@ def check_choice(part: Any, name: str, choices: type[Enum]) -> None:
     value = getattr(part, name)
     if type(value) is not choices:
         near = next((f"; did you mean {member}?" for member in choices if member.value == value), "")
-        raise wrong(part, name, f"a {choices.__name__}", f"{value!r}{near}")
+        raise invalid_field(part, name, f"a {choices.__name__}", f"{value!r}{near}")
 
 
-def wrong(part: Any, field: str, wanted: str, found: str) -> ValueError:
+def invalid_field(part: Any, field: str, expected: str, actual: str) -> ValueError:
     """Return the ValueError for a field with an unexpected value."""
-    shown = f" {part.name!r}" if hasattr(part, "name") else ""
-    return ValueError(f"{type(part).__name__}{shown}: {field} must be {wanted}, not {found}")
+    name = f" {part.name!r}" if hasattr(part, "name") else ""
+    return ValueError(f"{type(part).__name__}{name}: {field} must be {expected}, not {actual}")
 
 
-def _array(part: Any, name: str, value: Sequence[Any], *, whole: bool) -> Array:
+def _array(part: Any, name: str, value: Sequence[Any], *, integers: bool) -> Array:
     try:
-        return np.array(value, np.int64 if whole else np.float64)
+        return np.array(value, np.int64 if integers else np.float64)
     except (TypeError, ValueError):
-        raise wrong(part, name, "numbers", str(value)[:60]) from None
+        raise invalid_field(part, name, "numbers", str(value)[:60]) from None
 
 
 def describe_shape(shape: Shape) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.fields import dataclass, documented
-from keyframer.scene._arrays import Extras, wrong
+from keyframer.scene._arrays import Extras, invalid_field
 
 
 @documented
@@ -36,7 +36,7 @@ class Camera(LazyFields):
     def __post_init__(self) -> None:
         for name in ("fov_degrees", "roll_degrees"):
             if not isinstance(getattr(self, name), (float, int, np.number)):
-                raise wrong(self, name, "a number", repr(getattr(self, name)))
+                raise invalid_field(self, name, "a number", repr(getattr(self, name)))
         LazyFields.__post_init__(self)
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from keyframer.curves.lazy_fields import LazyFields, lazy
 from keyframer.curves.track import Track
 from keyframer.fields import dataclass, documented
-from keyframer.scene._arrays import Extras, Floats, wrong
+from keyframer.scene._arrays import Extras, Floats, invalid_field
 from keyframer.text import counted
 
 
@@ -30,9 +30,11 @@ class Channel:
 
     def __post_init__(self) -> None:
         if type(self.node) is not int and not isinstance(self.node, np.integer):
-            raise wrong(self, "node", "the index of a node in the scene (scene.find returns it)", repr(self.node))
+            raise invalid_field(
+                self, "node", "the index of a node in the scene (scene.find returns it)", repr(self.node)
+            )
         if not isinstance(self.track, Track):
-            raise wrong(self, "track", "a Track", repr(self.track))
+            raise invalid_field(self, "track", "a Track", repr(self.track))
 
     def __repr__(self) -> str:
         return f"<Channel {self.track.kind} of node {self.node}: {counted(len(self.track.times), 'key')}>"
@@ -88,12 +90,12 @@ class Clip:
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
-            raise wrong(self, "unit", f"one of {', '.join(UNITS)}", repr(self.unit))
+            raise invalid_field(self, "unit", f"one of {', '.join(UNITS)}", repr(self.unit))
         if not isinstance(self.channels, Sequence) or isinstance(self.channels, str):
-            raise wrong(self, "channels", "a list of Channel", repr(self.channels))
+            raise invalid_field(self, "channels", "a list of Channel", repr(self.channels))
         for channel in self.channels if type(self.channels) is list else ():
             if not isinstance(channel, Channel):
-                raise wrong(self, "channels", "a list of Channel", f"one with {channel!r}")
+                raise invalid_field(self, "channels", "a list of Channel", f"a list with {channel!r}")
 
     @property
     def frames_per_second(self) -> float:

@@ -28,21 +28,21 @@ def _faults(scene: Scene) -> Iterator[str]:
         yield from (f"mesh {mesh.name!r}: {fault}" for fault in _mesh_faults(mesh, len(scene.materials)))
     for skin in scene.skins:
         yield from (f"skin {skin.name!r}: {fault}" for fault in _skin_faults(skin, len(scene.nodes)))
-    carried: dict[str, Sized] = {
+    lists: dict[str, Sized] = {
         "mesh": scene.meshes,
         "camera": scene.cameras,
         "light": scene.lights,
         "skin": scene.skins,
     }
     for node in scene.nodes:
-        yield from (f"node {node.name!r}: {fault}" for fault in _node_faults(node, scene, carried))
+        yield from (f"node {node.name!r}: {fault}" for fault in _node_faults(node, scene, lists))
 
 
-def _node_faults(node: Node, scene: Scene, carried: dict[str, Sized]) -> Iterator[str]:
-    for name, parts in carried.items():
-        number = getattr(node, name)
-        if number is not None and not 0 <= number < len(parts):
-            yield f"{name} {number}, but the scene has {len(parts)} (counted from 0)"
+def _node_faults(node: Node, scene: Scene, lists: dict[str, Sized]) -> Iterator[str]:
+    for name, parts in lists.items():
+        index = getattr(node, name)
+        if index is not None and not 0 <= index < len(parts):
+            yield f"{name} {index} does not exist: the scene has {counted(len(parts), name)} (counted from 0)"
     if node.mesh is None or not 0 <= node.mesh < len(scene.meshes):
         return
     shape = np.shape(scene.meshes[node.mesh].positions)
@@ -57,31 +57,31 @@ def _node_faults(node: Node, scene: Scene, carried: dict[str, Sized]) -> Iterato
         yield from _out_of_range("the skin's vertices", scene.skins[node.skin].vertices, shape[0], "vertices")
 
 
-def _mesh_faults(mesh: Mesh, materials: int) -> Iterator[str]:
+def _mesh_faults(mesh: Mesh, material_count: int) -> Iterator[str]:
     faces = np.shape(mesh.corners)[0] if np.ndim(mesh.corners) else 0
     yield from _wrong_shape("positions", mesh.positions, (None, 3))
     yield from _wrong_shape("corners", mesh.corners, (faces, 3))
     yield from _out_of_range("corners", mesh.corners, len(mesh.positions), "vertices")
-    for name, values, width, chosen in (
+    for name, values, width, corners in (
         ("uv", mesh.uv, 2, mesh.uv_corners),
         ("color", mesh.colors, 3, mesh.color_corners),
     ):
         if values is not None:
             yield from _wrong_shape(name if name == "uv" else "colors", values, (None, width))
-            numbers = mesh.corners if chosen is None else chosen
-            yield from _wrong_shape(f"{name}_corners", numbers, (faces, 3))
-            yield from _out_of_range(f"{name}_corners", numbers, len(values), "entries")
+            indices = mesh.corners if corners is None else corners
+            yield from _wrong_shape(f"{name}_corners", indices, (faces, 3))
+            yield from _out_of_range(f"{name}_corners", indices, len(values), "entries")
     for name in ("smoothing", "edges", "face_materials"):
         column = getattr(mesh, name)
         if column is not None:
             yield from _wrong_shape(name, column, (faces,))
     if mesh.face_materials is not None:
-        yield from _out_of_range("face_materials", mesh.face_materials, materials, "materials", lowest=-1)
+        yield from _out_of_range("face_materials", mesh.face_materials, material_count, "materials", lowest=-1)
 
 
-def _skin_faults(skin: Skin, nodes: int) -> Iterator[str]:
+def _skin_faults(skin: Skin, node_count: int) -> Iterator[str]:
     joints, influences = len(skin.joints), len(skin.vertices)
-    yield from _out_of_range("joints", skin.joints, nodes, "nodes")
+    yield from _out_of_range("joints", skin.joints, node_count, "nodes")
     yield from _wrong_shape("inverse_bind", skin.inverse_bind, (joints, 4, 4))
     yield from _wrong_shape("influences", skin.influences, (influences,))
     yield from _wrong_shape("weights", skin.weights, (influences,))
@@ -90,16 +90,16 @@ def _skin_faults(skin: Skin, nodes: int) -> Iterator[str]:
         yield from _wrong_shape("positions", skin.positions, (influences, 3))
 
 
-def _wrong_shape(name: str, values: npt.ArrayLike, wanted: tuple[int | None, ...]) -> Iterator[str]:
-    """Yield a message if an array does not have the expected shape; None as its first length matches any."""
+def _wrong_shape(name: str, values: npt.ArrayLike, expected: tuple[int | None, ...]) -> Iterator[str]:
+    """Yield a message if an array does not have the expected shape; None as the first length matches any length."""
     shape = np.shape(values)
-    if shape[1:] != wanted[1:] or len(shape) != len(wanted) or wanted[0] not in (None, shape[0]):
-        yield f"{name} must be {describe_shape(wanted)}, not {describe_shape(shape)}"
+    if shape[1:] != expected[1:] or len(shape) != len(expected) or expected[0] not in (None, shape[0]):
+        yield f"{name} must be {describe_shape(expected)}, not {describe_shape(shape)}"
 
 
-def _out_of_range(name: str, numbers: npt.ArrayLike, count: int, kind: str, lowest: int = 0) -> Iterator[str]:
+def _out_of_range(name: str, indices: npt.ArrayLike, count: int, kind: str, lowest: int = 0) -> Iterator[str]:
     """Yield a message if an index is out of range."""
-    given = np.asarray(numbers)
-    if given.size and not lowest <= int(given.min()) <= int(given.max()) < max(count, lowest + 1):
-        wrong = int(given.max()) if int(given.max()) >= count else int(given.min())
-        yield f"{name} refer to number {wrong}, but the number of {kind} is {count} (counted from 0)"
+    array = np.asarray(indices)
+    if array.size and not lowest <= int(array.min()) <= int(array.max()) < max(count, lowest + 1):
+        wrong = int(array.max()) if int(array.max()) >= count else int(array.min())
+        yield f"{name} refer to index {wrong}, but the number of {kind} is {count} (counted from 0)"

@@ -51,17 +51,17 @@ class Loss:
 
     def as_dict(self, source_path: str | None = None) -> dict[str, Any]:
         """Return plain values for JSON; ``source_path`` replaces an unknown path in the source file."""
-        plain: dict[str, Any] = {"outcome": self.outcome.value, "path": safe_text(self.path)}
+        values: dict[str, Any] = {"outcome": self.outcome.value, "path": safe_text(self.path)}
         if self.detail:
-            plain["detail"] = safe_text(self.detail)
+            values["detail"] = safe_text(self.detail)
         if self.error is not None:
-            plain["error"] = {"value": self.error, "unit": self.unit or ""}
+            values["error"] = {"value": self.error, "unit": self.unit or ""}
         if self.source_path is not None or self.source_offset is not None:
-            plain["source"] = {"path": self.source_path or source_path, "offset": self.source_offset}
-        return plain
+            values["source"] = {"path": self.source_path or source_path, "offset": self.source_offset}
+        return values
 
     def __str__(self) -> str:
-        error = "" if self.error is None else f" (error {self.error:.2g} {self.unit})"
+        error = "" if self.error is None else f" (error {self.error:.2g} {self.unit or ''}".rstrip() + ")"
         return f"{self.outcome.value}: {self.path}{': ' if self.detail else ''}{self.detail}{error}"
 
 
@@ -91,8 +91,8 @@ class LossReport:
         extras: Mapping[str, Any] | None = None,
     ) -> None:
         """Add one entry; ``extras`` of the part may hold its path and offset in the source file."""
-        where, offset = _source_of(extras)
-        self.losses.append(Loss(outcome, path, detail, error, unit, where, offset))
+        source_path, source_offset = _source_of(extras)
+        self.losses.append(Loss(outcome, path, detail, error, unit, source_path, source_offset))
 
     def add_cut_short(self, path: str, detail: str, extras: Mapping[str, Any] | None = None) -> None:
         """Add an entry for motion that a limit cut short or made less exact; the summary counts these."""
@@ -100,7 +100,7 @@ class LossReport:
         self.measured["cut_short"] = self.measured.get("cut_short", 0.0) + 1
 
     def forget(self, path: str) -> None:
-        """Remove the entries of a part that was left out in the end."""
+        """Remove the entries with this path, because the part was left out in the end."""
         self.losses = [loss for loss in self.losses if loss.path != path]
 
     def source_of(self, loss: Loss) -> tuple[str | None, int | None]:
@@ -126,7 +126,7 @@ class LossReport:
         if not self.losses:
             return "no losses"
         dropped = self.of(Outcome.DROPPED)
-        parts = [f"dropped: {_named(dropped)}" if dropped else "nothing dropped"]
+        parts = [f"dropped: {_kinds_of(dropped)}" if dropped else "nothing dropped"]
         cut = round(self.measured.get("cut_short", 0))
         if cut:
             parts.append(f"{counted(cut, 'motion')} cut short by a limit")
@@ -167,7 +167,7 @@ _MOST_NAMED = 4
 _IN_WORDS = {outcome: "in extras" if outcome is Outcome.EXTRAS else outcome.value for outcome in Outcome}
 
 
-def _named(dropped: list[Loss]) -> str:
+def _kinds_of(dropped: list[Loss]) -> str:
     """Return the kinds of dropped parts, most frequent first: ``morph of nodes (2), textures``."""
     kinds: Counter[str] = Counter()
     for loss in dropped:
@@ -177,17 +177,17 @@ def _named(dropped: list[Loss]) -> str:
         else:
             kinds[" of ".join(reversed(steps)) or loss.detail.split(":")[0]] += 1
     names = [safe_text(f"{kind} ({count})" if count > 1 else kind) for kind, count in kinds.most_common(_MOST_NAMED)]
-    more = len(kinds) - len(names)
-    return ", ".join(names).replace("_", " ") + (f" and {more} more" if more > 0 else "")
+    omitted = len(kinds) - len(names)
+    return ", ".join(names).replace("_", " ") + (f" and {omitted} more" if omitted > 0 else "")
 
 
 def _source_of(extras: Mapping[str, Any] | None) -> tuple[str | None, int | None]:
     """Return path and offset in the source file, which bridges store in extras under the id of the format."""
-    for part in (extras or {}).values():
-        if isinstance(part, (dict, Mapping)) and ("offset" in part or "path" in part):
-            where, offset = part.get("path"), part.get("offset")
+    for values in (extras or {}).values():
+        if isinstance(values, (dict, Mapping)) and ("offset" in values or "path" in values):
+            path, offset = values.get("path"), values.get("offset")
             return (
-                where if isinstance(where, str) else None,
+                path if isinstance(path, str) else None,
                 offset if isinstance(offset, int) else None,
             )
     return None, None

@@ -25,7 +25,7 @@ class EmbeddedImage:
     """what its pixels are: ``color``, ``alpha`` (white, with the opacity in its alpha), ``normal`` (a normal map, not a
     height map), ``emission``, ``metallic_roughness``, ``occlusion``
     """
-    makes_holes: bool = True
+    alpha_is_opacity: bool = True
     """whether its alpha makes the material transparent"""
 
 
@@ -43,11 +43,11 @@ class TextureMap(LazyFields):
     scale: tuple[float, float] = (1.0, 1.0)
     """how often the image repeats along U and V"""
     offset: tuple[float, float] = (0.0, 0.0)
-    """offset to the right and down in texture coordinates, for either direction of V"""
+    """offset to the right and down in texture coordinates, whichever way V runs"""
     rotation_degrees: float = 0.0
-    """counter-clockwise as the image is seen, about its centre: ``w' = R S (w - 1/2 - offset) + 1/2`` with v running
-    down, ``R = [c -s; s c]``; this is the angle that 3ds Max shows: it negates the angle and the V offset that 3D
-    Studio stores
+    """counter-clockwise as the image is seen, about its centre: texture coordinates w become ``R S (w - 1/2 - offset) +
+    1/2``, with v running down and ``R = [c -s; s c]``. 3ds Max shows this angle; 3D Studio stores the negatives of this
+    angle and of the V offset
     """
     blur: float = 0.0
     """0 to 1"""

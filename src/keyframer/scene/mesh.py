@@ -13,7 +13,7 @@ from keyframer.text import counted
 @documented
 @dataclass(eq=False, repr=False, slots=True)
 class Mesh(LazyFields):
-    """Triangles. Arrays are parallel: V vertices, F faces, U texture vertices, C colours."""
+    """A triangle mesh: V vertices, F faces, U texture vertices, C colours."""
 
     name: str
     """name, made safe to show"""
@@ -51,16 +51,16 @@ class Mesh(LazyFields):
     """the name as stored in the file"""
 
     def __post_init__(self) -> None:
-        check_arrays(self, _POINTS)
-        check_arrays(self, _NUMBERS, whole=True)
+        check_arrays(self, _FLOAT_SHAPES)
+        check_arrays(self, _INTEGER_SHAPES, integers=True)
         LazyFields.__post_init__(self)
 
     def __repr__(self) -> str:
         return f"<Mesh {self.name!r}: {counted(len(self.positions), 'vertex')}, {counted(len(self.corners), 'face')}>"
 
 
-_POINTS: dict[str, Shape] = {"positions": (None, 3), "uv": (None, 2), "colors": (None, 3), "axes": (4, 4)}
-_NUMBERS: dict[str, Shape] = {
+_FLOAT_SHAPES: dict[str, Shape] = {"positions": (None, 3), "uv": (None, 2), "colors": (None, 3), "axes": (4, 4)}
+_INTEGER_SHAPES: dict[str, Shape] = {
     "corners": (None, 3),
     "uv_corners": (None, 3),
     "color_corners": (None, 3),
@@ -73,7 +73,7 @@ _NUMBERS: dict[str, Shape] = {
 @documented
 @dataclass(eq=False, repr=False)
 class Skin:
-    """A mesh that follows bones: a vertex becomes the sum of ``weight . joint_world . inverse_bind . position``.
+    """Which joints move which vertices: a vertex becomes the sum of ``weight . joint_world . inverse_bind . position``.
 
     Each influence belongs to one vertex; a rigid skin has one influence of weight 1 for each vertex. Weights are kept
     as authored and normalised only for evaluation.
@@ -93,7 +93,7 @@ class Skin:
     """(I,) weight of each influence"""
     positions: Floats | None = None
     """(I, 3) a position for each influence in the space of its joint, as MD5 stores them (``inverse_bind`` is then only
-    for formats that need one); None: the mesh's positions are bound"""
+    for formats that need one); None: the positions of the mesh are used"""
     rigid: bool = False
     """whether each vertex follows only one joint"""
     extras: Extras = field(default_factory=dict)
@@ -101,7 +101,7 @@ class Skin:
 
     def __post_init__(self) -> None:
         check_arrays(self, {"inverse_bind": (None, 4, 4), "weights": (None,), "positions": (None, 3)})
-        check_arrays(self, {"vertices": (None,), "influences": (None,)}, whole=True)
+        check_arrays(self, {"vertices": (None,), "influences": (None,)}, integers=True)
 
     def __repr__(self) -> str:
         joints, influences = counted(len(self.joints), "joint"), counted(len(self.vertices), "influence")

@@ -87,15 +87,15 @@ class Node(LazyFields):
     def __post_init__(self) -> None:
         if type(self.kind) is not NodeKind:
             check_choice(self, "kind", NodeKind)
-        given: tuple[Any, ...] = (self.position, self.rotation_xyzw, self.scale)
-        if not (type(given[0]) is type(given[1]) is type(given[2]) is Lazy):
-            check_arrays(self, _PLACE)
+        transform: tuple[Any, ...] = (self.position, self.rotation_xyzw, self.scale)
+        if not (type(transform[0]) is type(transform[1]) is type(transform[2]) is Lazy):
+            check_arrays(self, _TRANSFORM_SHAPES)
         pivot: Any = self.pivot
         if type(pivot) is not Lazy or self.scale_axes_xyzw is not None:
-            check_arrays(self, _MORE)
-        if not (type(self.parent) in _NUMBER and type(self.mesh) in _NUMBER and type(self.target) in _NUMBER):
+            check_arrays(self, _OTHER_SHAPES)
+        if not (type(self.parent) in _INDEX and type(self.mesh) in _INDEX and type(self.target) in _INDEX):
             check_links(self, _LINKS)
-        if not (type(self.camera) in _NUMBER and type(self.light) in _NUMBER and type(self.skin) in _NUMBER):
+        if not (type(self.camera) in _INDEX and type(self.light) in _INDEX and type(self.skin) in _INDEX):
             check_links(self, _LINKS)
         LazyFields.__post_init__(self)
 
@@ -103,9 +103,9 @@ class Node(LazyFields):
         return f"<Node {self.name!r} ({self.kind.value})>"
 
 
-_PLACE: dict[str, Shape] = {"position": (3,), "rotation_xyzw": (4,), "scale": (3,)}
-_MORE: dict[str, Shape] = {"scale_axes_xyzw": (4,), "pivot": (3,)}
-_NUMBER = (int, type(None))
+_TRANSFORM_SHAPES: dict[str, Shape] = {"position": (3,), "rotation_xyzw": (4,), "scale": (3,)}
+_OTHER_SHAPES: dict[str, Shape] = {"scale_axes_xyzw": (4,), "pivot": (3,)}
+_INDEX = (int, type(None))
 _LINKS = {
     "parent": "a node (scene.find returns it)",
     "mesh": "a mesh",

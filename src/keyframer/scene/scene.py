@@ -1,4 +1,4 @@
-"""The scene itself."""
+"""The scene: lists of nodes and other parts, and the document that they were read from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from keyframer.fields import dataclass, documented
 from keyframer.issues import IssueLog
-from keyframer.scene._arrays import Extras, wrong
+from keyframer.scene._arrays import Extras, invalid_field
 from keyframer.scene.camera import Camera
 from keyframer.scene.clip import Channel, Clip
 from keyframer.scene.environment import Environment
@@ -24,7 +24,7 @@ from keyframer.text import counted, did_you_mean
 
 @dataclass(eq=False, repr=False, frozen=True)
 class Origin:
-    """The document that a scene was made from, and the options that decided what it means."""
+    """The document that a scene was made from, and the options that it was read with."""
 
     document: Any
     options: Mapping[str, object]
@@ -78,16 +78,16 @@ class Scene:
     sources: Any = None
     """for formats without documents: which parts of the file each part of the scene was made from"""
     origin: Origin | None = None
-    """the document that the scene was made from: saved in the same format, the edits are merged into it"""
+    """the document that the scene was made from; saving in the same format merges the edits into it"""
 
     def __post_init__(self) -> None:
         for name, kind in _PARTS.items():
             parts = getattr(self, name)
             if not isinstance(parts, Sequence) or isinstance(parts, str):
-                raise wrong(self, name, f"a list of {kind.__name__}", repr(parts))
+                raise invalid_field(self, name, f"a list of {kind.__name__}", repr(parts))
             for part in parts if type(parts) is list else ():
                 if not isinstance(part, kind):
-                    raise wrong(self, name, f"a list of {kind.__name__}", f"one with {part!r}")
+                    raise invalid_field(self, name, f"a list of {kind.__name__}", f"a list with {part!r}")
         loop = parent_loop(self.nodes)
         if loop:
             names = " in ".join(repr(self.nodes[number].name) for number in loop[:8])

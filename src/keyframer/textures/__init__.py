@@ -1,4 +1,4 @@
-"""Finding and opening the images that a scene names. A name from a file never leads outside the folders given here.
+"""Finding and opening the images that a scene names. A name from a file never leads outside the given folders.
 
     source = TextureSource(TextureFinder(["models"], recursive=True))
     opened = source.open("PANELS.JPG")
@@ -10,7 +10,7 @@
 
 from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, ImageLimits, ImageRefused, Texture, open_texture
 from keyframer.textures.texture_finder import TextureFinder, TextureMatch
-from keyframer.textures.texture_source import Opened, TextureSource
+from keyframer.textures.texture_source import OpenedTexture, TextureSource
 from keyframer.textures.texture_usage import STATUSES, TextureUse, scene_textures
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
     "STATUSES",
     "ImageLimits",
     "ImageRefused",
-    "Opened",
+    "OpenedTexture",
     "Texture",
     "TextureFinder",
     "TextureMatch",

@@ -1,4 +1,4 @@
-"""Splits file names from files into parts below a folder, or refuses them with the code of the reason.
+"""Splits file names that files refer to into the parts of a path below a folder, or refuses them with a reason.
 
 Names come from DOS, Windows and Unix alike, so both slashes separate parts. A name that is unsafe on any system is
 refused on all: a file must be read the same way on every machine.
@@ -19,9 +19,9 @@ from keyframer.fields import dataclass
 from keyframer.issues import IssueType
 from keyframer.text import safe_text
 
-LONGEST = 255
+MOST_PART_BYTES = 255
 """maximum number of bytes (UTF-8) of one part of a path; no file system has longer names"""
-DEEPEST = 32
+MOST_PARTS = 32
 """maximum number of parts of a path"""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[/\\]?[/\\]|(?:data|file|javascript|mailto|vbscript|blob):", re.IGNORECASE)
@@ -32,21 +32,24 @@ _DEVICES = {"con", "prn", "aux", "nul", "clock$", "conin$", "conout$"} | {
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
-    """A file name, split. ``parts`` lead down from a folder; without parts nothing is searched for."""
+class SplitName:
+    """A file name, split into the parts of its path; without parts nothing is searched for."""
 
     parts: tuple[str, ...]
     refusal: IssueType | None = None
     """why the path in the name is not followed; ``parts`` then has only the last part of the path, or none"""
 
 
-def split_name(text: str) -> Name:
-    """Split a name into parts. A path that leaves its folder is refused; its last part may still be searched for *in*
-    the given folders, because real files contain paths of their authors (``C:\\MAPS\\WOOD.TGA``)."""
+def split_name(text: str) -> SplitName:
+    """Split a name into the parts of its path.
+
+    A path that leaves its folder is refused; its last part may still be searched for *in* the given folders, because
+    real files contain paths of their authors (``C:\\MAPS\\WOOD.TGA``).
+    """
     if "\0" in text or any(safe_text(character) != character for character in text):
-        return Name((), SEC_PATH_RESERVED)
+        return SplitName((), SEC_PATH_RESERVED)
     if _URL.match(text):
-        return Name((), SEC_PATH_URL)
+        return SplitName((), SEC_PATH_URL)
     slashed = text.replace("\\", "/")
     refusal: IssueType | None = None
     if slashed.startswith("//"):
@@ -59,15 +62,18 @@ def split_name(text: str) -> Name:
     if ".." in parts:
         refusal = refusal or SEC_PATH_TRAVERSAL
     if not parts or slashed.endswith("/") or parts[-1] == "..":
-        return Name((), refusal)
-    if any(_is_reserved(part) for part in (parts[-1:] if refusal else parts)) or len(parts) > DEEPEST:
-        return Name((), SEC_PATH_RESERVED)
-    return Name(tuple(parts[-1:] if refusal else parts), refusal)
+        return SplitName((), refusal)
+    if any(_is_reserved(part) for part in (parts[-1:] if refusal else parts)) or len(parts) > MOST_PARTS:
+        return SplitName((), SEC_PATH_RESERVED)
+    return SplitName(tuple(parts[-1:] if refusal else parts), refusal)
 
 
 def _is_reserved(part: str) -> bool:
     """Return whether a name is a device, a hidden stream, too long, or changed by Windows."""
     stem = part.split(".")[0].rstrip(" ").casefold()
     return (
-        stem in _DEVICES or ":" in part or part.endswith((" ", ".")) or len(part.encode("utf-8", "replace")) > LONGEST
+        stem in _DEVICES
+        or ":" in part
+        or part.endswith((" ", "."))
+        or len(part.encode("utf-8", "replace")) > MOST_PART_BYTES
     )

@@ -1,4 +1,4 @@
-"""The names in a folder, indexed for all searches: exact, in another case, other extensions, eight characters."""
+"""The names in a folder, indexed for searches: exact, in another case, with another extension, by eight characters."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _RANK = {extension: rank for rank, extension in enumerate(EXTENSIONS)}
 
 
 class Listing:
-    """The names in a folder, indexed for all searches."""
+    """The names in a folder, indexed for `search`."""
 
     def __init__(self, names: Iterable[tuple[str, bool]]) -> None:
-        """``names`` in order, each with whether it is a folder."""
+        """``names`` are pairs: a name, and whether it is a folder."""
         self.exact: set[str] = set()
         self.folded: dict[str, list[str]] = {}
         self.stems: dict[str, list[str]] = {}
@@ -40,13 +40,13 @@ class Listing:
                 self.prefixes.setdefault(stem[:8], []).append(name)
 
     def search(self, name: str) -> Iterator[tuple[list[str], str]]:
-        """Return the names that match, best first, with how they match."""
+        """Yield lists of matching names, the best matches first, each with how they match (see `HOW_FOUND`)."""
         if name in self.exact:
             yield [name], "exact"
         folded = name.casefold()
-        alike = [other for other in self.folded.get(folded, ()) if other != name]
-        if alike:
-            yield alike, "case"
+        other_case = [other for other in self.folded.get(folded, ()) if other != name]
+        if other_case:
+            yield other_case, "case"
         stem, extension = os.path.splitext(folded)
         same_stem = [other for other in self.stems.get(stem, ()) if other.casefold() != folded]
         if same_stem:
@@ -59,39 +59,39 @@ class Listing:
         """Return the names that are equal if one of the two is truncated to eight characters, as DOS did, or that a
         DOS name such as ``STONEW~1`` stands for; None if there are none.
         """
-        letters = dos_beginning(stem)
-        if letters is not None:
-            fits = [name for key, names in self.prefixes.items() if key.startswith(letters) for name in names]
+        dos_prefix = dos_beginning(stem)
+        if dos_prefix is not None:
+            matches = [name for key, names in self.prefixes.items() if key.startswith(dos_prefix) for name in names]
         elif len(stem) >= 8:
             candidates = self.prefixes.get(stem[:8], [])
             is_truncated = len(stem) == 8
-            fits = [name for name in candidates if is_truncated or len(os.path.splitext(name)[0]) == 8]
+            matches = [name for name in candidates if is_truncated or len(os.path.splitext(name)[0]) == 8]
         else:
             return None
-        return _ranked(fits, extension) if fits else None
+        return _ranked(matches, extension) if matches else None
 
 
-_KEPT: dict[Path, tuple[int, Listing]] = {}
-"""listings by folder, with its modification time: a batch searches one folder for the images of thousands of files"""
-_MOST_KEPT = 16
-_RECENT = 2_000_000_000
-"""nanoseconds: a folder that changed this recently may change again without a new modification time"""
+_CACHE: dict[Path, tuple[int, Listing]] = {}
+"""listings by folder, with its modification time: a batch may search one folder for the images of thousands of files"""
+_CACHE_SIZE = 16
+_RECENT_NANOSECONDS = 2_000_000_000
+"""a folder that changed this recently may change again without a new modification time"""
 
 
 def listing_of(folder: Path) -> Listing:
-    """Return the listing of a folder, kept from an earlier search if the folder is unchanged; empty if unreadable."""
+    """Return the listing of a folder, from the cache if the folder is unchanged; empty if unreadable."""
     try:
-        changed = os.stat(folder).st_mtime_ns
+        modified = os.stat(folder).st_mtime_ns
     except OSError:
         return Listing(())
-    kept = _KEPT.get(folder)
-    if kept is not None and kept[0] == changed:
-        return kept[1]
+    cached = _CACHE.get(folder)
+    if cached is not None and cached[0] == modified:
+        return cached[1]
     listing = Listing(_names_in(folder))
-    if changed < time.time_ns() - _RECENT:
-        if len(_KEPT) >= _MOST_KEPT:
-            _KEPT.clear()
-        _KEPT[folder] = (changed, listing)
+    if modified < time.time_ns() - _RECENT_NANOSECONDS:
+        if len(_CACHE) >= _CACHE_SIZE:
+            _CACHE.clear()
+        _CACHE[folder] = (modified, listing)
     return listing
 
 
@@ -108,8 +108,8 @@ def _ranked(names: Sequence[str], extension: str) -> list[str]:
     """Sort by extension: the same first, then the order of `EXTENSIONS`; then by name."""
 
     def rank(name: str) -> tuple[bool, int, str]:
-        own_extension = os.path.splitext(name)[1].casefold()
-        return own_extension != extension, _RANK.get(own_extension, len(_RANK)), name
+        name_extension = os.path.splitext(name)[1].casefold()
+        return name_extension != extension, _RANK.get(name_extension, len(_RANK)), name
 
     return sorted(names, key=rank)
 

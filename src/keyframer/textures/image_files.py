@@ -40,37 +40,39 @@ def pillow_or_refuse() -> ModuleType:
         raise ImageRefused(f"{error.code}: {error.message}") from None
 
 
-def why_unreadable(size: int, autodesk: str | None, opened_as: str | None) -> str:
+def why_unreadable(size: int, autodesk_file: str | None, opened_as: str | None) -> str:
     """Return why a file of this size cannot be read: no decoder accepts it, or the decoder of ``opened_as`` failed."""
     if not size:
-        return "an empty file"
-    if autodesk is not None:
-        return f"{autodesk}, which cannot be read"
-    return "no image that can be read" if opened_as is None else f"{opened_as}, damaged or cut off"
+        return "the file is empty"
+    if autodesk_file is not None:
+        return f"{autodesk_file}, which cannot be read"
+    return "not an image that can be read" if opened_as is None else f"{opened_as}, damaged or cut off"
 
 
 _CEL = struct.Struct("<HHHHHBBI")  # 0x9119, width, height, x, y, bits, compression, size of the data
 _CEL_MAGIC = 0x9119
-_HEADER = 32
-_PALETTE = 768
-AN_IFL = "an Autodesk image list (IFL)"
+_HEADER_SIZE = 32
+_PALETTE_SIZE = 768
+IFL_DESCRIPTION = "an Autodesk image list (IFL)"
 
 
 def autodesk_kind(data: bytes, name: str) -> str | None:
     """Return ``CEL`` for a CEL that can be read, a description of other Autodesk files, else None."""
     extension = os.path.splitext(name)[1].casefold()
-    if len(data) >= _HEADER + _PALETTE and _CEL.unpack_from(data)[0] == _CEL_MAGIC:
+    if len(data) >= _HEADER_SIZE + _PALETTE_SIZE and _CEL.unpack_from(data)[0] == _CEL_MAGIC:
         return "CEL" if _CEL.unpack_from(data)[5:7] == (8, 0) else "an Autodesk Animator CEL of an unknown layout"
     if extension == ".ifl":
-        return AN_IFL
+        return IFL_DESCRIPTION
     if extension == ".cel":
         return "an Autodesk Animator picture (CEL)"
     return None
 
 
-def ifl_names(data: bytes, most: int = 10_000) -> list[str]:
-    """Return the images of a list, in order: one per line, optionally with a number of frames; ``;`` starts a
-    comment."""
+def ifl_names(data: bytes, limit: int = 10_000) -> list[str]:
+    """Return the file names in an image list (IFL), in order.
+
+    Each line has one, optionally with a number of frames; ``;`` starts a comment.
+    """
     names: list[str] = []
     for line in data.decode("cp1252", "replace").splitlines():
         words = line.partition(";")[0].split()
@@ -79,27 +81,27 @@ def ifl_names(data: bytes, most: int = 10_000) -> list[str]:
         if len(words) > 1 and words[-1].isdigit():
             words.pop()
         names.append(" ".join(words))
-        if len(names) >= most:
+        if len(names) >= limit:
             break
     return names
 
 
 def cel_size(head: bytes, size: int, most_pixels: int) -> tuple[int, int]:
-    """Return width and height; ``size`` is that of the whole file."""
+    """Return width and height of a CEL; ``size`` is that of the whole file."""
     width, height = _CEL.unpack_from(head)[1:3]
     if width * height > most_pixels:
         raise ImageRefused(f"{width} x {height} pixels, the limit is {most_pixels} in all")
-    if not width * height or size < _HEADER + _PALETTE + width * height:
+    if not width * height or size < _HEADER_SIZE + _PALETTE_SIZE + width * height:
         raise ImageRefused("an Autodesk Animator CEL that ends too early")
     return width, height
 
 
 def read_cel(data: bytes, most_pixels: int) -> tuple[tuple[int, int], bytes]:
-    """Return width, height and the pixels as RGB; palette entries are 0 to 63, as for VGA."""
+    """Return width, height and the pixels of a CEL as RGB; palette entries are 0 to 63, as for VGA."""
     width, height = cel_size(data, len(data), most_pixels)
-    levels = np.frombuffer(data, np.uint8, _PALETTE, _HEADER).astype(np.uint16).reshape(256, 3)
+    levels = np.frombuffer(data, np.uint8, _PALETTE_SIZE, _HEADER_SIZE).astype(np.uint16).reshape(256, 3)
     palette = np.minimum(levels * 255 // 63, 255).astype(np.uint8)
-    indices = np.frombuffer(data, np.uint8, width * height, _HEADER + _PALETTE)
+    indices = np.frombuffer(data, np.uint8, width * height, _HEADER_SIZE + _PALETTE_SIZE)
     return (width, height), palette[indices].tobytes()
 
 
@@ -197,7 +199,7 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
                     raise ImageRefused(f"{width} x {height} pixels, the limit is {limits.pixels} in all")
                 _spend(width, height)
                 opened_as = str(opened.format)
-                picture = _plain(opened)
+                picture = _as_rgb(opened)
     except ImageRefused:
         raise
     except Image.DecompressionBombError:
@@ -215,8 +217,8 @@ def _spend(width: int, height: int) -> None:
         raise ImageRefused(f"{width} x {height} pixels: {error.code}: {error.message}") from None
 
 
-def _plain(opened: Any) -> Picture:
-    """Return the image as RGB or RGBA, 8 bits per channel; wide and floating-point greys are scaled to that."""
+def _as_rgb(opened: Any) -> Picture:
+    """Return the image as RGB or RGBA, 8 bits per channel; 16-bit, 32-bit and floating-point greys are scaled."""
     opened.load()
     if opened.mode[0] in "IF":
         grey = np.nan_to_num(np.asarray(opened, np.float64))
@@ -233,5 +235,5 @@ def _plain(opened: Any) -> Picture:
 
 
 def _white(brightest: float) -> float:
-    """Return the level of white for wide or floating-point greys: the smallest usual maximum that covers all levels."""
+    """Return the level of white of 32-bit or floating-point greys: the smallest usual maximum that is not exceeded."""
     return next((top for top in (1.0, 255.0, 65535.0) if brightest <= top), brightest)

@@ -1,7 +1,7 @@
-"""The modules of Pillow, imported when one of them is first used: ``pillow.Image`` and its like.
+"""The modules of Pillow, such as ``pillow.Image``, imported on first use.
 
-Hosts such as Blender include only numpy. Everything except decoding and drawing pictures works without Pillow; using it
-then raises an error of one line.
+Hosts such as Blender include only numpy. Without Pillow, decoding and drawing pictures raises a `FormatError`; all else
+works.
 """
 
 from __future__ import annotations

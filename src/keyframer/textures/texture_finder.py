@@ -2,7 +2,8 @@
 
 Stored names are DOS names: eight characters, in any case, and often the image has since been converted to another
 format. Folders are searched in the given order (that of the file first); in each the exact name has priority, then the
-guesses in the order above. With ``recursive`` subfolders follow their folder. The result names every guess.
+guesses in the order above. With ``recursive`` the subfolders of a folder are searched after it. The result says whether
+it is a guess.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from keyframer.fields import dataclass
 from keyframer.issues import IssueType
 from keyframer.limits import MOST_ENTRIES
 from keyframer.text import safe_text
-from keyframer.textures.file_names import Name, split_name
+from keyframer.textures.file_names import SplitName, split_name
 from keyframer.textures.folder_listing import Listing, listing_of
 
-HOW = {
+HOW_FOUND = {
     "exact": "under its own name",
     "case": "in another case",
     "extension": "with another extension",
@@ -41,10 +42,10 @@ class TextureMatch:
     path: Path | None
     """path of the image in one of the folders; None if it was not found"""
     how: str
-    """one of `HOW`"""
+    """one of `HOW_FOUND`"""
     refusal: IssueType | None = None
     """why the path in the name was not followed (the image may still be found by its last part)"""
-    from_inside: bool = False
+    in_subfolder: bool = False
     """whether it was found in a subfolder (``recursive``)"""
     without_folder: bool = False
     """whether it was found without the folder that the name contains"""
@@ -54,21 +55,21 @@ class TextureMatch:
     @property
     def is_guess(self) -> bool:
         """Whether the image found has another name or place than requested."""
-        moved = self.refusal is not None or self.from_inside or self.without_folder
-        return self.path is not None and (self.how != "exact" or moved)
+        is_elsewhere = self.refusal is not None or self.in_subfolder or self.without_folder
+        return self.path is not None and (self.how != "exact" or is_elsewhere)
 
     def __str__(self) -> str:
         """Return the result as one safe line."""
-        description = [f"{safe_text(self.name)[:200]}: "]
+        parts = [f"{safe_text(self.name)[:200]}: "]
         if self.refusal is not None:
-            description.append(f"{self.refusal.code}, its path is not followed; ")
+            parts.append(f"{self.refusal.code}, its path is not followed; ")
         if self.path is None:
-            return "".join([*description, HOW[self.how]])
-        description.append(f"{safe_text(self.path.name)} {HOW[self.how]}")
-        description.append(" in a subfolder" if self.from_inside else "")
-        description.append(" without its folder" if self.without_folder else "")
-        description.append(f" (others: {', '.join(map(safe_text, self.others[:3]))})" if self.others else "")
-        return "".join(description)
+            return "".join([*parts, HOW_FOUND[self.how]])
+        parts.append(f"{safe_text(self.path.name)} {HOW_FOUND[self.how]}")
+        parts.append(" in a subfolder" if self.in_subfolder else "")
+        parts.append(" without its folder" if self.without_folder else "")
+        parts.append(f" (others: {', '.join(map(safe_text, self.others[:3]))})" if self.others else "")
+        return "".join(parts)
 
     def as_dict(self) -> dict[str, object]:
         """Return JSON values for reports, with safe names."""
@@ -89,16 +90,16 @@ class TextureFinder:
         self.folders = list(dict.fromkeys(Path(folder) for folder in folders))
         self.recursive = recursive
         self._listings: dict[Path, Listing] = {}
-        self._inside: dict[Path, list[Path]] = {}
+        self._subfolders: dict[Path, list[Path]] = {}
         self._matches: dict[str, TextureMatch] = {}
 
     @property
     def matches(self) -> list[TextureMatch]:
-        """All requested names, in order."""
+        """The results for all requested names, in the order of the first requests."""
         return list(self._matches.values())
 
     def find(self, name: str) -> TextureMatch:
-        """Return the image of this name, or the reason why there is none; never raises."""
+        """Search for a name; never raises: a missing or refused image is a result."""
         if name not in self._matches:
             self._matches[name] = self._search(name)
         return self._matches[name]
@@ -106,46 +107,46 @@ class TextureFinder:
     def _search(self, text: str) -> TextureMatch:
         name = split_name(text)
         how = "missing"
-        for top, folder, place, names, fit in self._candidates(name):
-            kinds = {name: _kind(top, place / name) for name in names}
-            usable = [name for name in names if kinds[name] == "file"]
+        for top, folder, files_folder, file_names, match in self._candidates(name):
+            kinds = {file_name: _kind(top, files_folder / file_name) for file_name in file_names}
+            usable = [file_name for file_name in file_names if kinds[file_name] == "file"]
             how = "outside" if "outside" in kinds.values() else how
             if usable:
-                without_folder = len(name.parts) > 1 and place == folder
-                return TextureMatch(
-                    text, place / usable[0], fit, name.refusal, folder != top, without_folder, tuple(usable[1:])
-                )
+                path, others = files_folder / usable[0], tuple(usable[1:])
+                without_folder = len(name.parts) > 1 and files_folder == folder
+                return TextureMatch(text, path, match, name.refusal, folder != top, without_folder, others)
         return TextureMatch(text, None, "refused" if name.refusal else how, name.refusal)
 
-    def _candidates(self, name: Name) -> Iterator[tuple[Path, Path, Path, list[str], str]]:
-        """Yield matching names, the most likely first: the given folder, a subfolder, the path in it, and how it
-        matches. ``MAPS\\WOOD.TGA`` is searched for in the folder ``maps`` first, then without it.
+    def _candidates(self, name: SplitName) -> Iterator[tuple[Path, Path, Path, list[str], str]]:
+        """Yield matching file names, the most likely first: the given folder, the searched folder (this or one of its
+        subfolders), the folder of the files, their names, and how they match. ``MAPS\\WOOD.TGA`` is searched for in the
+        subfolder ``maps`` of a searched folder first, then in that folder.
         """
         for top in self.folders if name.parts else ():
-            for folder in self._places(top):
-                subfolder = self._below(folder, name.parts[:-1])
-                for place in dict.fromkeys((folder if subfolder is None else subfolder, folder)):
-                    for names, fit in self._list(place).search(name.parts[-1]):
-                        yield top, folder, place, names, fit
+            for folder in self._searched_folders(top):
+                subfolder = self._subfolder(folder, name.parts[:-1])
+                for files_folder in dict.fromkeys((folder if subfolder is None else subfolder, folder)):
+                    for file_names, match in self._listing(files_folder).search(name.parts[-1]):
+                        yield top, folder, files_folder, file_names, match
 
-    def _places(self, top: Path) -> Iterator[Path]:
+    def _searched_folders(self, top: Path) -> Iterator[Path]:
         """Yield a given folder and, if ``recursive``, its subfolders."""
         yield top
         if self.recursive:
-            if top not in self._inside:
-                self._inside[top] = list(_folders_inside(top))
-            yield from self._inside[top]
+            if top not in self._subfolders:
+                self._subfolders[top] = list(_subfolders_of(top))
+            yield from self._subfolders[top]
 
-    def _below(self, folder: Path, parts: tuple[str, ...]) -> Path | None:
+    def _subfolder(self, folder: Path, parts: tuple[str, ...]) -> Path | None:
         """Return the subfolder that the parts of a path lead to, in any case; None if there is none."""
         for part in parts:
-            inside = self._list(folder).folders.get(part.casefold())
-            if inside is None:
+            subfolders = self._listing(folder).folders.get(part.casefold())
+            if subfolders is None:
                 return None
-            folder = folder / (part if part in inside else inside[0])
+            folder = folder / (part if part in subfolders else subfolders[0])
         return folder
 
-    def _list(self, folder: Path) -> Listing:
+    def _listing(self, folder: Path) -> Listing:
         if folder not in self._listings:
             self._listings[folder] = listing_of(folder)
         return self._listings[folder]
@@ -165,13 +166,15 @@ def _kind(top: Path, path: Path) -> str:
         return "other"
 
 
-def _folders_inside(top: Path) -> Iterator[Path]:
-    """Yield subfolders in the order of names, each before its own subfolders; links are not followed."""
-    seen = 0
+def _subfolders_of(top: Path) -> Iterator[Path]:
+    """Yield subfolders in the order of names, each before its own subfolders, until `MOST_ENTRIES` entries were seen;
+    links are not followed.
+    """
+    entries = 0
     for where, folders, names in os.walk(top, followlinks=False):
         folders.sort()
-        seen += len(folders) + len(names)
-        if seen > MOST_ENTRIES:
+        entries += len(folders) + len(names)
+        if entries > MOST_ENTRIES:
             return
         if Path(where) != top:
             yield Path(where)

@@ -1,4 +1,4 @@
-"""Finds and opens images by their names in a file; failures are data, with the reason."""
+"""Finds and opens images by their names in a file; a failure is a result, with the reason."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from keyframer.files import note_input
 from keyframer.scene import TextureMap
 from keyframer.text import safe_text
 from keyframer.textures.image_files import (
-    AN_IFL,
     DEFAULT_IMAGE_LIMITS,
+    IFL_DESCRIPTION,
     ImageLimits,
     ImageRefused,
     Texture,
@@ -25,7 +25,7 @@ _LIST_SIZE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedTexture:
     """The result for one name: the match, and the image or the reason why there is none."""
 
     match: TextureMatch
@@ -43,13 +43,13 @@ class TextureSource:
     def __init__(self, finder: TextureFinder, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> None:
         self.finder = finder
         self.limits = limits
-        self._opened: dict[str | tuple[str, int], Opened] = {}
+        self._opened: dict[str | tuple[str, int], OpenedTexture] = {}
 
     @property
-    def opened(self) -> list[Opened]:
+    def opened(self) -> list[OpenedTexture]:
         return list(self._opened.values())
 
-    def open_map(self, map: TextureMap) -> Opened:
+    def open_map(self, map: TextureMap) -> OpenedTexture:
         """Return the image of a map: the embedded one, else the file of its name."""
         if map.embedded is None:
             return self.open(map.file_name)
@@ -58,38 +58,40 @@ class TextureSource:
             self._opened[key] = self._open_embedded(map)
         return self._opened[key]
 
-    def open(self, name: str) -> Opened:
+    def open(self, name: str) -> OpenedTexture:
         """Open an image by name; never raises: a missing, refused or unreadable image is a result."""
         if name not in self._opened:
             self._opened[name] = self._open(name)
         return self._opened[name]
 
-    def _open(self, name: str) -> Opened:
+    def _open(self, name: str) -> OpenedTexture:
         match = self.finder.find(name)
         if match.path is None:
-            return Opened(match)
+            return OpenedTexture(match)
         try:
             if is_list(match.path):
                 return self._first_of_list(match)
-            return Opened(match, open_texture(match.path, self.limits))
+            return OpenedTexture(match, open_texture(match.path, self.limits))
         except ImageRefused as refused:
-            return Opened(match, None, refused.reason)
+            return OpenedTexture(match, None, refused.reason)
 
-    def _open_embedded(self, map: TextureMap) -> Opened:
+    def _open_embedded(self, map: TextureMap) -> OpenedTexture:
         assert map.embedded is not None
         match = TextureMatch(map.file_name, None, "embedded")
         try:
             if len(map.embedded.data) > self.limits.file_size:
                 raise ImageRefused(f"{len(map.embedded.data)} bytes, the limit is {self.limits.file_size}")
-            return Opened(match, decode_texture(map.embedded.data, map.embedded.name, self.limits))
+            return OpenedTexture(match, decode_texture(map.embedded.data, map.embedded.name, self.limits))
         except ImageRefused as refused:
-            return Opened(match, None, refused.reason)
+            return OpenedTexture(match, None, refused.reason)
 
-    def _first_of_list(self, match: TextureMatch) -> Opened:
+    def _first_of_list(self, match: TextureMatch) -> OpenedTexture:
         """Return the first image of an image list (IFL)."""
         assert match.path is not None
         first = first_of_list(self.finder, match.path)
-        return Opened(match, open_texture(first, self.limits), f"{AN_IFL}: its first image {first.name} is used")
+        return OpenedTexture(
+            match, open_texture(first, self.limits), f"{IFL_DESCRIPTION}: its first image {first.name} is used"
+        )
 
 
 def first_of_list(finder: TextureFinder, path: Path) -> Path:
@@ -104,7 +106,7 @@ def first_of_list(finder: TextureFinder, path: Path) -> Path:
         raise ImageRefused(error.strerror or "cannot be read") from None
     first = finder.find(names[0]).path if names else None
     if first is None or is_list(first):
-        raise ImageRefused(f"{AN_IFL} whose first image was not found")
+        raise ImageRefused(f"{IFL_DESCRIPTION} whose first image was not found")
     return first
 
 

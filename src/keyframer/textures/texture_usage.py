@@ -14,9 +14,9 @@ from keyframer.fields import dataclass
 from keyframer.scene import EmbeddedImage, Scene
 from keyframer.text import safe_text
 from keyframer.textures.image_files import (
-    AN_IFL,
     DEFAULT_IMAGE_LIMITS,
     FORMATS,
+    IFL_DESCRIPTION,
     ImageLimits,
     ImageRefused,
     autodesk_kind,
@@ -24,10 +24,10 @@ from keyframer.textures.image_files import (
     pillow_or_refuse,
     why_unreadable,
 )
-from keyframer.textures.texture_finder import HOW, TextureFinder, TextureMatch
+from keyframer.textures.texture_finder import HOW_FOUND, TextureFinder, TextureMatch
 from keyframer.textures.texture_source import first_of_list, is_list
 
-_HEAD = 1024
+_HEAD_SIZE = 1024
 """bytes read to recognise Autodesk formats: header and palette of a CEL"""
 
 
@@ -41,6 +41,7 @@ def describe_image(path: str | os.PathLike[str], limits: ImageLimits = DEFAULT_I
 
 
 def describe_embedded_image(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> str:
+    """Return kind and size like `describe_image`, for an image in memory."""
     return _describe(io.BytesIO(data), name, len(data), limits)
 
 
@@ -48,7 +49,7 @@ def _describe(stream: IO[bytes], name: str, size: int, limits: ImageLimits) -> s
     Image = pillow_or_refuse()
     if size > limits.file_size:
         raise ImageRefused(f"{size} bytes, the limit is {limits.file_size}")
-    head = stream.read(_HEAD)
+    head = stream.read(_HEAD_SIZE)
     kind = autodesk_kind(head, name)
     if kind == "CEL":
         kind, (width, height) = "Autodesk Animator CEL", cel_size(head, size, limits.pixels)
@@ -104,23 +105,23 @@ class TextureUse:
     def rule(self) -> str | None:
         """How the file was found, in words."""
         if self.embedded is not None:
-            return HOW["embedded"]
+            return HOW_FOUND["embedded"]
         if self.match is None or self.match.path is None:
             return None
-        inside, moved = self.match.from_inside, self.match.without_folder
-        return HOW[self.match.how] + ", in a subfolder" * inside + ", without its folder" * moved
+        subfolder = ", in a subfolder" if self.match.in_subfolder else ""
+        return HOW_FOUND[self.match.how] + subfolder + (", without its folder" if self.match.without_folder else "")
 
     @property
     def note(self) -> str | None:
         """Return why a path was not followed, why an image cannot be used, and which others matched equally well."""
-        description = [] if self.problem is None else [safe_text(self.problem)]
+        notes = [] if self.problem is None else [safe_text(self.problem)]
         if self.match is not None and self.match.refusal is not None:
-            description.append(f"{self.match.refusal.code}: its path is not followed")
+            notes.append(f"{self.match.refusal.code}: its path is not followed")
         if self.match is not None and self.match.how == "outside":
-            description.append(HOW["outside"])
+            notes.append(HOW_FOUND["outside"])
         if self.match is not None and self.match.others:
-            description.append(f"others: {', '.join(map(safe_text, self.match.others[:3]))}")
-        return "; ".join(description) or None
+            notes.append(f"others: {', '.join(map(safe_text, self.match.others[:3]))}")
+        return "; ".join(notes) or None
 
 
 def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUse]:
@@ -151,7 +152,7 @@ def _describe_match(finder: TextureFinder, path: Path) -> str:
     if not is_list(path):
         return describe_image(path)
     first = first_of_list(finder, path)
-    return f"{AN_IFL}: {first.name}, {describe_image(first)}"
+    return f"{IFL_DESCRIPTION}: {first.name}, {describe_image(first)}"
 
 
 def _image_references(scene: Scene) -> Iterator[tuple[str, str, EmbeddedImage | None]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from keyframer.curves import Track
-from keyframer.exchange.gltf.read.accessors import Layout, Stored
+from keyframer.exchange.gltf.read.accessors import Layout, StoredElements
 from keyframer.exchange.gltf.read.json_text import Item, Sources, TrackSource
 from keyframer.scene import Channel, Node, RawChannel, Scene
 from keyframer.viewer.json_data import shown
@@ -105,10 +105,10 @@ def _numbers(layout: Layout) -> Iterator[Row]:
         if view is not None:
             yield *view, f"bufferViews[{number}]", f"bytes of bufferViews[{number}]"
     for number, item in enumerate(layout.root.children("accessors")):
-        run = layout.run(number)
-        if run is not None:
+        accessor_range = layout.contiguous_range(number)
+        if accessor_range is not None:
             kind, count = shown(str(item.value.get("type"))), item.value.get("count")
-            yield *run, f"accessors[{number}]", f"numbers of accessors[{number}], {count} {kind}"
+            yield *accessor_range, f"accessors[{number}]", f"numbers of accessors[{number}], {count} {kind}"
 
 
 PACKED = "The keys are packed in the text (zlib, base64), so a single key has no bytes: these are all keys."
@@ -269,7 +269,7 @@ def _carried(item: Item) -> Iterator[str]:
         yield f"/extensions/KHR_lights_punctual/lights[{light['light']}]"
 
 
-def _parts(stored: Stored, keys: int, per_key: int, what: str, *, cubic: bool) -> Iterator[Part]:
+def _parts(stored: StoredElements, keys: int, per_key: int, what: str, *, cubic: bool) -> Iterator[Part]:
     """Return the locations of keys with several elements each: one run, or one for each element if they are apart."""
     if not per_key or len(stored.starts) < keys * per_key or not (stored.starts >= 0).any():
         return

@@ -168,7 +168,7 @@ def test_alpha_modes(tmp_path: Path) -> None:
         embedded = scene.materials[0].maps["texture1"].embedded
         assert embedded is not None
         scene.materials[0].maps["texture1"].embedded = type(embedded)(
-            "soft.png", encoded(soft), "image/png", "color", embedded.makes_holes
+            "soft.png", encoded(soft), "image/png", "color", embedded.alpha_is_opacity
         )
         keyframer.save(scene, tmp_path / f"{mode}.glb")
         written = Gltf((tmp_path / f"{mode}.glb").read_bytes()).json["materials"][0]

@@ -69,7 +69,7 @@ class JobInput:
             if folder is not None:
                 result["also"] += [dependencies.file_entry(folder / name) for name in named_files(self.data)]
             return
-        given = (self.opened.given.get(companion.option) for companion in reader.companions)
+        given = (self.opened.given_options.get(companion.option) for companion in reader.companions)
         result["also"] += [dependencies.file_entry(value) for value in given if isinstance(value, (str, Path))]
         if folder is not None and reader.companions:
             result["also"] += dependencies.companion_entries(self.job.source)

@@ -6,8 +6,8 @@ counter-clockwise seen from outside in either handedness.
 
 Data that glTF cannot store is plain JSON under ``extras.keyframer``. Parts of the scene are stored there unchanged and
 become JSON when the file is written: bytes become hex digits, sets sorted lists, non-finite numbers ``null``. Long
-arrays are packed: base64 of the zlib stream of their little-endian bytes, with type and shape. Names of nodes are never
-empty, unique and safe to show.
+arrays are packed: base64 of the zlib stream of their little-endian bytes, with type and shape. Names of nodes are
+unique, safe to show and never empty.
 """
 
 from __future__ import annotations
@@ -30,87 +30,91 @@ from keyframer.scene import Handedness, Space
 from keyframer.text import decode_name, safe_text
 
 _HALF = math.sqrt(0.5)
-_TURNS = {"x": (0.0, 0.0, _HALF, _HALF), "y": None, "z": (-_HALF, 0.0, 0.0, _HALF)}
+_UP_ROTATIONS = {"x": (0.0, 0.0, _HALF, _HALF), "y": None, "z": (-_HALF, 0.0, 0.0, _HALF)}
 
 
 class Axes:
     """The conversion of axes of one scene."""
 
     def __init__(self, space: Space, metres_per_unit: float = 1.0) -> None:
-        self.turn_xyzw = _TURNS[space.up]
-        """rotation of the root node, None for none"""
+        self.up_rotation_xyzw = _UP_ROTATIONS[space.up]
+        """rotation of the root node; None if it needs no rotation"""
         self.unit = metres_per_unit
         self.mirrored = space.handedness is Handedness.LEFT
         self.axis = 1 if space.up == "z" else 2
         """the axis that is negated if ``mirrored``"""
         signs = np.ones(3)
-        turn_signs = np.ones(4)
+        rotation_signs = np.ones(4)
         if self.mirrored:
             signs[self.axis] = -1.0
-            turn_signs[:3] = -signs
+            rotation_signs[:3] = -signs
         self._signs = signs
-        self._turn_signs = turn_signs
+        self._rotation_signs = rotation_signs
 
     @property
     def needs_root(self) -> bool:
-        return self.turn_xyzw is not None or self.unit != 1.0
+        return self.up_rotation_xyzw is not None or self.unit != 1.0
 
     def vectors(self, values: npt.ArrayLike) -> Floats:
         """Convert positions and directions (..., 3)."""
-        given = np.asarray(values, np.float64)
-        return given * self._signs if self.mirrored else given
+        array = np.asarray(values, np.float64)
+        return array * self._signs if self.mirrored else array
 
-    def turns(self, rotation_xyzw: npt.ArrayLike) -> Floats:
+    def rotations(self, rotation_xyzw: npt.ArrayLike) -> Floats:
         """Convert quaternions (..., 4), and their derivatives."""
-        given = np.asarray(rotation_xyzw, np.float64)
-        return given * self._turn_signs if self.mirrored else given
+        array = np.asarray(rotation_xyzw, np.float64)
+        return array * self._rotation_signs if self.mirrored else array
 
     def matrices(self, values: npt.ArrayLike) -> Floats:
         """Convert matrices (..., 4, 4) between two spaces that are both mirrored."""
-        given = np.asarray(values, np.float64)
+        array = np.asarray(values, np.float64)
         if not self.mirrored:
-            return given
+            return array
         signs = np.append(self._signs, 1.0)
-        return np.asarray(given * signs[:, None] * signs)
+        return np.asarray(array * signs[:, None] * signs)
 
     def root_matrix(self) -> Floats:
         """Return the (4, 4) matrix of the root node; identity without one."""
-        turn = (0.0, 0.0, 0.0, 1.0) if self.turn_xyzw is None else self.turn_xyzw
-        return affine.compose(np.zeros(3), turn, np.full(3, self.unit))
+        rotation = (0.0, 0.0, 0.0, 1.0) if self.up_rotation_xyzw is None else self.up_rotation_xyzw
+        return affine.compose(np.zeros(3), rotation, np.full(3, self.unit))
 
 
-LARGEST = float(np.finfo(np.float32).max)
+LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 
 def single(values: npt.ArrayLike) -> Singles:
     """Convert to single precision; NaN becomes 0, numbers out of range the largest number of their sign."""
-    given = np.asarray(values)
-    if given.dtype != np.float32:
+    array = np.asarray(values)
+    if array.dtype != np.float32:
         with np.errstate(all="ignore"):
-            given = given.astype(np.float32)
-    if not np.isfinite(given).all():
-        given = np.nan_to_num(given, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
-    return np.asarray(given, np.float32)
+            array = array.astype(np.float32)
+    if not np.isfinite(array).all():
+        array = np.nan_to_num(array, nan=0.0, posinf=LARGEST_SINGLE, neginf=-LARGEST_SINGLE)
+    return np.asarray(array, np.float32)
 
 
-def unusable(values: npt.ArrayLike) -> int:
+def count_unusable(values: npt.ArrayLike) -> int:
     """Return how many numbers `single` has to replace."""
-    given = np.asarray(values)
-    if not given.size or (given.min() >= -LARGEST and given.max() <= LARGEST):  # false if there is a NaN
+    array = np.asarray(values)
+    if not array.size or (array.min() >= -LARGEST_SINGLE and array.max() <= LARGEST_SINGLE):  # false if there is a NaN
         return 0
-    if given.dtype != np.float32:
+    if array.dtype != np.float32:
         with np.errstate(all="ignore"):
-            given = given.astype(np.float32)
-    return given.size - int(np.count_nonzero(np.isfinite(given)))
+            array = array.astype(np.float32)
+    return array.size - int(np.count_nonzero(np.isfinite(array)))
 
 
 def json_numbers(values: npt.ArrayLike) -> list[Any]:
     """Return numbers for JSON, within the range of single precision: a list, nested for rows."""
-    given = np.asarray(values, np.float64)
-    if not np.abs(given).max(initial=0.0) <= LARGEST:  # true if there is a NaN
-        given = np.clip(np.nan_to_num(given, nan=0.0, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST)
-    plain: list[Any] = given.tolist()
-    return plain
+    array = np.asarray(values, np.float64)
+    if not np.abs(array).max(initial=0.0) <= LARGEST_SINGLE:  # true if there is a NaN
+        array = np.clip(
+            np.nan_to_num(array, nan=0.0, posinf=LARGEST_SINGLE, neginf=-LARGEST_SINGLE),
+            -LARGEST_SINGLE,
+            LARGEST_SINGLE,
+        )
+    numbers: list[Any] = array.tolist()
+    return numbers
 
 
 def fraction(value: float | None, default: float = 0.0) -> float:
@@ -121,7 +125,7 @@ def fraction(value: float | None, default: float = 0.0) -> float:
 
 def bounds(rows: Array) -> tuple[list[float], list[float]]:
     """Return the minimum and the maximum of each column of (n, k) rows, n > 0."""
-    columns = rows.T.copy()  # numpy is several times slower along columns of a few
+    columns = rows.T.copy()  # numpy is several times slower along short rows
     return np.minimum.reduce(columns, axis=1).tolist(), np.maximum.reduce(columns, axis=1).tolist()
 
 
@@ -130,21 +134,21 @@ def linear_color(rgb: npt.ArrayLike) -> Any:
 
     The original programs showed their numbers directly: 0.5 was half of the screen signal, not half of the light.
     """
-    given = np.asarray(rgb, np.float64)
-    shown = np.minimum(np.maximum(np.where(given == given, given, 0.0), 0.0), 1.0)
-    return np.where(shown <= 0.04045, shown / 12.92, ((shown + 0.055) / 1.055) ** 2.4)
+    array = np.asarray(rgb, np.float64)
+    levels = np.minimum(np.maximum(np.where(array == array, array, 0.0), 0.0), 1.0)
+    return np.where(levels <= 0.04045, levels / 12.92, ((levels + 0.055) / 1.055) ** 2.4)
 
 
 def linear_level(level: float) -> float:
     """Return `linear_color` of one number, without the cost of an array."""
-    shown = min(max(0.0, level), 1.0) if level == level else 0.0
-    return float(shown / 12.92 if shown <= 0.04045 else ((shown + 0.055) / 1.055) ** 2.4)
+    clamped = min(max(0.0, level), 1.0) if level == level else 0.0
+    return float(clamped / 12.92 if clamped <= 0.04045 else ((clamped + 0.055) / 1.055) ** 2.4)
 
 
 def shown_color(linear: npt.ArrayLike) -> Floats:
     """Convert linear light to display colours: the inverse of `linear_color`."""
-    given = np.clip(np.nan_to_num(np.asarray(linear, np.float64)), 0.0, 1.0)
-    return np.asarray(np.where(given <= 0.0031308, given * 12.92, 1.055 * given ** (1 / 2.4) - 0.055))
+    array = np.clip(np.nan_to_num(np.asarray(linear, np.float64)), 0.0, 1.0)
+    return np.asarray(np.where(array <= 0.0031308, array * 12.92, 1.055 * array ** (1 / 2.4) - 0.055))
 
 
 def shown_rgb(linear: npt.ArrayLike) -> tuple[float, float, float]:
@@ -160,60 +164,60 @@ PACKED_FROM = 256
 Json = dict[str, Any]
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Convert a value of the scene model to JSON. Recursive: not for structures whose depth a file determines."""
     kind = type(value)
-    if kind in _AS_THEY_ARE:
+    if kind in _JSON_TYPES:
         return value
     if kind is float:
         return value if math.isfinite(value) else None
     if kind is dict:
         return {
-            key if type(key) is str else str(key): element if type(element) in _AS_THEY_ARE else plain(element)
+            key if type(key) is str else str(key): element if type(element) in _JSON_TYPES else json_value(element)
             for key, element in value.items()
         }
     if kind is list or kind is tuple:
-        return [element if type(element) in _AS_THEY_ARE else plain(element) for element in value]
+        return [element if type(element) in _JSON_TYPES else json_value(element) for element in value]
     if isinstance(value, np.ndarray):
-        return _plain_array(value)
-    return _plain_other(value)
+        return _json_array(value)
+    return _json_other(value)
 
 
-def plain_inside_json(value: Any) -> Any:
-    """Convert a value like `plain`, but keep non-finite numbers of short arrays: the JSON encoder rejects them."""
+def json_encoder_default(value: Any) -> Any:
+    """Convert a value like `json_value`, but keep non-finite numbers of short arrays: the JSON encoder rejects them."""
     if type(value) is np.ndarray and value.size < PACKED_FROM:
         return value.tolist()
-    return plain(value)
+    return json_value(value)
 
 
-_AS_THEY_ARE = frozenset((str, int, bool, type(None)))
+_JSON_TYPES = frozenset((str, int, bool, type(None)))
 
 
-def _plain_array(array: Any) -> Any:
+def _json_array(array: Any) -> Any:
     if array.size >= PACKED_FROM:
         return packed(array)
     numbers = array.tolist()
     if array.dtype.kind == "f" and not all(map(math.isfinite, numbers if array.ndim == 1 else array.ravel().tolist())):
-        return plain(numbers)
+        return json_value(numbers)
     return numbers
 
 
-def _plain_other(value: Any) -> Any:
+def _json_other(value: Any) -> Any:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).hex()
     if isinstance(value, np.generic):
-        return plain(value.item())
+        return json_value(value.item())
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, dict):
-        return plain(dict(value))
+        return json_value(dict(value))
     if isinstance(value, (set, frozenset)):
-        return sorted(plain(item) for item in value)
+        return sorted(json_value(item) for item in value)
     if isinstance(value, (list, tuple)):
-        return plain(list(value))
+        return json_value(list(value))
     if is_dataclass(value):
         parts = (item.name for item in fields(value) if not item.metadata.get("not_in_extras"))
-        return {name: plain(getattr(value, name)) for name in parts}
+        return {name: json_value(getattr(value, name)) for name in parts}
     return str(value)
 
 
@@ -230,15 +234,15 @@ def non_default_fields(part: Any, *names: str) -> Json:
     defaults = _DEFAULTS.get(kind)
     if defaults is None:
         defaults = _DEFAULTS[kind] = {field.name: field.default for field in fields(kind)}
-    stated_values: Json = {}
+    values: Json = {}
     for name in names:
         value = getattr(part, name)
         if value is None or (type(value) in (list, dict, set) and not value):
             continue
         if type(value) is not np.ndarray and value == defaults.get(name):
             continue
-        stated_values[name] = value
-    return stated_values
+        values[name] = value
+    return values
 
 
 _DEFAULTS: dict[type[Any], dict[str, Any]] = {}
@@ -246,7 +250,7 @@ _DEFAULTS: dict[type[Any], dict[str, Any]] = {}
 
 
 def raw_name(raw: bytes | None, shown: str) -> Json:
-    """Return the stored name for extras; nothing if the shown name has the same bytes."""
+    """Return the stored name for extras; an empty object if the shown name has the same bytes."""
     if raw is None or raw == shown.encode("utf-8", "surrogatepass"):
         return {}
     return {"name": decode_name(raw), "raw_name": raw.hex()} if raw else {"raw_name": ""}

@@ -37,8 +37,8 @@ class Archive:
         self._by_folded_name: dict[str, ZipInfo] = {}
         for member in self.members:
             if not 0 <= member.header_offset < len(data):
-                reason = f"the directory of the archive places {member.filename!r} outside of it"
-                raise IO_READ_FAILED.failure(0, self._place(member), reason=reason)
+                reason = f"according to the directory of the archive, {member.filename!r} starts outside of it"
+                raise IO_READ_FAILED.failure(0, self._member_path(member), reason=reason)
             self._check_name(member)
             self._by_name[member.filename] = member
             self._by_folded_name.setdefault(member.filename.lower(), member)
@@ -52,7 +52,7 @@ class Archive:
             reason = f"a member of the archive points outside it: {name!r}"
         else:
             return
-        raise IO_READ_FAILED.failure(member.header_offset, self._place(member), reason=reason)
+        raise IO_READ_FAILED.failure(member.header_offset, self._member_path(member), reason=reason)
 
     def member(self, name: str) -> ZipInfo:
         """Return the member with this name; raises `FormatError` if there is none."""
@@ -70,7 +70,7 @@ class Archive:
         problem = packing_problem(member)
         if problem:
             reason = f"{problem}: only stored and deflated members are read"
-            raise IO_READ_FAILED.failure(member.header_offset, self._place(member), reason=reason)
+            raise IO_READ_FAILED.failure(member.header_offset, self._member_path(member), reason=reason)
         try:
             data = self._archive.read(member)
         except FormatError as error:
@@ -79,9 +79,9 @@ class Archive:
         return data
 
     def _located(self, error: FormatError, member: ZipInfo) -> FormatError:
-        return FormatError(error.code, member.header_offset, self._place(member), error.message, error.details)
+        return FormatError(error.code, member.header_offset, self._member_path(member), error.message, error.details)
 
-    def _place(self, member: ZipInfo) -> str:
+    def _member_path(self, member: ZipInfo) -> str:
         return self.path + safe_text(member.filename)
 
 
@@ -111,11 +111,12 @@ class ArchiveSource:
         return ".mvr" if self.is_show else ".gdtf"
 
     def describes(self, scene: Scene) -> bool:
-        """Return whether the nodes still have the placement of the archive."""
+        """Return whether the nodes of the scene are still placed as in the archive."""
         return placement_digest(scene) == self.placement
 
 
 def placement_digest(scene: Scene) -> bytes:
+    """Return a digest of the names, parents, meshes and transforms of all nodes."""
     digest = hashlib.sha256()
     for node in scene.nodes:
         digest.update(f"{node.name}\0{node.parent}\0{node.mesh}\0".encode("utf-8", "surrogatepass"))

@@ -33,7 +33,7 @@ IDENTITY.flags.writeable = False
 _Y_UP_TO_Z_UP: Floats = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
 _NODE_COST = 100
 """cost of a node in the budget for copies: nested symbols must not become millions of nodes"""
-_NODES_OF_AN_OBJECT = 20
+_NODES_PER_OBJECT = 20
 
 
 def _node_cost(name: str) -> int:
@@ -72,8 +72,8 @@ class Assembly:
         self._materials: dict[tuple[object, ...], int] = {}
 
     def expect_objects(self, count: int) -> None:
-        """Allow the usual number of nodes for so many objects of a file; more must fit the budget for copies."""
-        self._budget.grant("copies", _NODE_COST * _NODES_OF_AN_OBJECT * count)
+        """Allow the usual number of nodes for ``count`` objects of a file; more nodes use the budget for copies."""
+        self._budget.grant("copies", _NODE_COST * _NODES_PER_OBJECT * count)
 
     @property
     def issues(self) -> IssueLog:
@@ -125,13 +125,13 @@ class Assembly:
 
     def add_model(self, model: Model, parent: int, matrix: Floats) -> None:
         """Add a model under a node; ``matrix`` maps the axes and unit of the model to those of the node."""
-        plain = matrix is IDENTITY
-        if plain and len(model.nodes) == 1 and _is_only_a_mesh(model.nodes[0]):
-            holder = self.scene.nodes[parent]
-            if holder.mesh is None:
-                holder.mesh, holder.kind = model.nodes[0].mesh, NodeKind.OBJECT
+        is_identity = matrix is IDENTITY
+        if is_identity and len(model.nodes) == 1 and _is_only_a_mesh(model.nodes[0]):
+            parent_node = self.scene.nodes[parent]
+            if parent_node.mesh is None:
+                parent_node.mesh, parent_node.kind = model.nodes[0].mesh, NodeKind.OBJECT
                 return
-        root = parent if plain else self.add_node(f"{model.name} model", parent, matrix)
+        root = parent if is_identity else self.add_node(f"{model.name} model", parent, matrix)
         first = len(self.scene.nodes)
         self._budget.spend(
             "copies", sum(_node_cost(node.name) for node in model.nodes), model.name, "repeated use of nodes"
@@ -153,16 +153,16 @@ class Assembly:
         """Add the content of a loaded model to the scene."""
         scene = self.scene
         stem = os.path.splitext(os.path.basename(key))[0]
-        moves = any(len(channel.track.times) > 1 for clip in loaded.clips for channel in clip.channels)
-        for content, present in (("motion", moves), ("skins", bool(loaded.skins))):
+        is_animated = any(len(channel.track.times) > 1 for clip in loaded.clips for channel in clip.channels)
+        for content, present in (("motion", is_animated), ("skins", bool(loaded.skins))):
             if present:
                 self.issues.add(STAGE_MODEL_PART_IGNORED, key, 0, what=content)
         embed_archive_images(loaded, archive)
         materials = [self._material(material) for material in loaded.materials]
         meshes, cameras, lights = len(scene.meshes), len(scene.cameras), len(scene.lights)
-        flat = not properties_of(loaded.source_format).smooth_without_groups
+        is_flat = not properties_of(loaded.source_format).smooth_without_groups
         for mesh in loaded.meshes:
-            if mesh.smoothing is None and flat:
+            if mesh.smoothing is None and is_flat:
                 mesh.smoothing = np.zeros(len(mesh.corners), np.int64)
             _flip_v(mesh, scene.space.v_up, loaded.space.v_up)
             if mesh.face_materials is not None and materials:
@@ -172,18 +172,18 @@ class Assembly:
         scene.cameras += loaded.cameras
         scene.lights += loaded.lights
         order = _parents_first(loaded.nodes)
-        number_of = {number: position for position, number in enumerate(order)}
+        new_index = {number: position for position, number in enumerate(order)}
         nodes: list[Node] = []
         for number in order:
             node = loaded.nodes[number]
-            node.parent = None if node.parent is None else number_of[node.parent]
-            node.target = None if node.target is None else number_of.get(node.target)
+            node.parent = None if node.parent is None else new_index[node.parent]
+            node.target = None if node.target is None else new_index.get(node.target)
             node.mesh = None if node.mesh is None else meshes + node.mesh
             node.camera = None if node.camera is None else cameras + node.camera
             node.light = None if node.light is None else lights + node.light
             node.skin = None
             nodes.append(node)
-        points = _points(nodes, scene.meshes)
+        points = _model_vertices(nodes, scene.meshes)
         if loaded.space.up == "y":
             points = points[:, [0, 2, 1]] * (1.0, -1.0, 1.0)
         box = (points.min(axis=0), points.max(axis=0)) if len(points) else None
@@ -192,7 +192,7 @@ class Assembly:
         return Model(stem, nodes, loaded.space, box, vertices, metres_per_unit)
 
     def _material(self, material: Material) -> int:
-        """Return the index of a material in the scene; models with the same material share it."""
+        """Return the index of a material in the scene; equal materials without maps are added once."""
         key = tuple(repr(getattr(material, field.name)) for field in fields(material) if field.name != "maps")
         if material.maps or key not in self._materials:
             self._materials[key] = len(self.scene.materials)
@@ -203,23 +203,23 @@ class Assembly:
 def embed_archive_images(model: Scene, archive: Archive) -> None:
     """Embed the images of its archive into the textures of a model."""
 
-    def image(name: str) -> tuple[str, bytes] | None:
+    def find_image(name: str) -> tuple[str, bytes] | None:
         base = os.path.basename(name.replace("\\", "/"))
         member = archive.find(base) if base and mime_type(base) is not None else None
         return None if member is None else (base, archive.read(member))
 
-    embed_images(model, image)
+    embed_images(model, find_image)
 
 
 def load_model(archive: Archive, member: ZipInfo, limits: Limits, *, salvage: bool) -> Scene:
     """Return the scene of a model file of an archive, in any format; the path of an error begins with the member."""
     folder = os.path.dirname(member.filename)
 
-    def part(name: str) -> tuple[str, bytes] | None:
+    def find_part(name: str) -> tuple[str, bytes] | None:
         archive_member = archive.find(f"{folder}/{name}" if folder else name)
         return None if archive_member is None else (name, archive.read(archive_member))
 
-    data = with_embedded_parts(archive.read(member), part)
+    data = with_embedded_parts(archive.read(member), find_part)
     try:
         return OpenedFile(data, limits=limits).scene(salvage=salvage)
     except FormatError as error:
@@ -250,8 +250,8 @@ def _is_only_a_mesh(node: Node) -> bool:
     return bool(np.all(node.scale == 1.0)) and abs(node.rotation_xyzw[3]) == 1.0
 
 
-def _flip_v(mesh: Mesh, wanted_up: bool, v_up: bool) -> None:
-    if mesh.uv is not None and wanted_up != v_up:
+def _flip_v(mesh: Mesh, scene_v_up: bool, model_v_up: bool) -> None:
+    if mesh.uv is not None and scene_v_up != model_v_up:
         mesh.uv = np.column_stack([mesh.uv[:, 0], 1.0 - mesh.uv[:, 1]])
 
 
@@ -270,7 +270,7 @@ def _parents_first(nodes: list[Node]) -> list[int]:
     return order
 
 
-def _points(nodes: list[Node], meshes: list[Mesh]) -> Floats:
+def _model_vertices(nodes: list[Node], meshes: list[Mesh]) -> Floats:
     """Return all vertices of the nodes of a model, in the space of the model."""
     worlds: list[Floats] = []
     parts: list[Floats] = [np.empty((0, 3))]

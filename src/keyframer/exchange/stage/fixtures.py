@@ -62,14 +62,14 @@ def _cylinder() -> tuple[Floats, Ints, Ints]:
     lower, upper = (np.column_stack([ring, np.full(_SIDES, z)]) for z in (-0.5, 0.5))
     positions = np.concatenate([lower, upper, [(0.0, 0.0, -0.5), (0.0, 0.0, 0.5)]])
     sides = np.arange(_SIDES)
-    after = (sides + 1) % _SIDES
+    next_sides = (sides + 1) % _SIDES
     bottom, top = np.full(_SIDES, 2 * _SIDES), np.full(_SIDES, 2 * _SIDES + 1)
     corners = np.concatenate(
         [
-            np.column_stack([sides, after, after + _SIDES]),
-            np.column_stack([sides, after + _SIDES, sides + _SIDES]),
-            np.column_stack([after, sides, bottom]),
-            np.column_stack([sides + _SIDES, after + _SIDES, top]),
+            np.column_stack([sides, next_sides, next_sides + _SIDES]),
+            np.column_stack([sides, next_sides + _SIDES, sides + _SIDES]),
+            np.column_stack([next_sides, sides, bottom]),
+            np.column_stack([sides + _SIDES, next_sides + _SIDES, top]),
         ]
     )
     smoothing = np.repeat([_ROUND, _ROUND, _CAP, _CAP * 2], _SIDES)
@@ -78,21 +78,21 @@ def _cylinder() -> tuple[Floats, Ints, Ints]:
 
 @cache
 def _sphere() -> tuple[Floats, Ints, Ints]:
-    tilts = np.arange(1, _RINGS) * (np.pi / _RINGS)
-    turns = np.arange(_SIDES) * (2.0 * np.pi / _SIDES)
-    tilt, turn = (part.ravel() for part in np.meshgrid(tilts, turns, indexing="ij"))
-    rings = np.column_stack([np.sin(tilt) * np.cos(turn), np.sin(tilt) * np.sin(turn), np.cos(tilt)]) / 2
+    polar_angles = np.arange(1, _RINGS) * (np.pi / _RINGS)
+    azimuths = np.arange(_SIDES) * (2.0 * np.pi / _SIDES)
+    polar, azimuth = (part.ravel() for part in np.meshgrid(polar_angles, azimuths, indexing="ij"))
+    rings = np.column_stack([np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)]) / 2
     positions = np.concatenate([rings, [(0.0, 0.0, 0.5), (0.0, 0.0, -0.5)]])
     sides = np.arange(_SIDES)
-    after = (sides + 1) % _SIDES
+    next_sides = (sides + 1) % _SIDES
     north, south = np.full(_SIDES, len(rings)), np.full(_SIDES, len(rings) + 1)
-    faces = [np.column_stack([north, sides, after])]
+    faces = [np.column_stack([north, sides, next_sides])]
     for ring in range(_RINGS - 2):
         above, below = ring * _SIDES, (ring + 1) * _SIDES
-        faces += [np.column_stack([sides + above, sides + below, after + below])]
-        faces += [np.column_stack([sides + above, after + below, after + above])]
+        faces += [np.column_stack([sides + above, sides + below, next_sides + below])]
+        faces += [np.column_stack([sides + above, next_sides + below, next_sides + above])]
     last = (_RINGS - 2) * _SIDES
-    faces.append(np.column_stack([south, after + last, sides + last]))
+    faces.append(np.column_stack([south, next_sides + last, sides + last]))
     corners = np.concatenate(faces)
     return positions, corners, np.full(len(corners), _ROUND)
 
@@ -169,8 +169,8 @@ class Fixture:
     def name(self) -> str:
         return self.type.get("LongName") or self.type.get("Name") or "fixture"
 
-    def _listed(self, holder: str, *tags: str) -> list[Element]:
-        element = self.type.child(holder)
+    def _listed(self, list_tag: str, *tags: str) -> list[Element]:
+        element = self.type.child(list_tag)
         return [] if element is None else list(element.all(*tags))
 
     def model_file(self, model: Element) -> str | None:
@@ -198,36 +198,36 @@ class FixtureBuilder:
         fixture, issues = self._fixture, self._assembly.issues
         if mode and mode not in fixture.modes:
             issues.add(LINK_UNRESOLVED_NAME, path, 0, kind="mode", name=repr(mode))
-        chosen = fixture.modes.get(mode or "") or next(iter(fixture.modes.values()), None)
+        mode_element = fixture.modes.get(mode or "") or next(iter(fixture.modes.values()), None)
         roots = list(fixture.geometries.values())[:1]
-        turning: dict[str, str] = {}
-        if chosen is not None:
-            named = fixture.geometries.get(chosen.get("Geometry"))
-            if named is not None:
-                roots = [named]
-            turning = _rotated_geometries(chosen)
+        rotations: dict[str, str] = {}
+        if mode_element is not None:
+            root = fixture.geometries.get(mode_element.get("Geometry"))
+            if root is not None:
+                roots = [root]
+            rotations = _rotated_geometries(mode_element)
         for geometry in roots:
-            self._add_tree(geometry, parent, turning)
+            self._add_tree(geometry, parent, rotations)
 
-    def _add_tree(self, root: Element, parent: int | None, turning: dict[str, str]) -> None:
+    def _add_tree(self, root: Element, parent: int | None, rotations: dict[str, str]) -> None:
         """Add a geometry and its descendants, which may refer to other geometries, without recursion."""
         waiting: list[tuple[Iterator[Element], int | None, Element | None]] = [(iter([root]), parent, None)]
-        entered: set[Element] = set()
+        open_references: set[Element] = set()
         while waiting:
-            elements, above, leaving = waiting[-1]
+            elements, parent_number, finished_reference = waiting[-1]
             element = next(elements, None)
             if element is None:
-                if leaving is not None:
-                    entered.discard(leaving)
+                if finished_reference is not None:
+                    open_references.discard(finished_reference)
                 waiting.pop()
                 continue
             referenced = self._referenced(element)
             if referenced is not element:
-                if referenced in entered:
+                if referenced in open_references:
                     name = element.get("Name") or element.tag
                     raise LINK_PARENT_CYCLE.failure(element.offset, element.path, name=name)
-                entered.add(referenced)
-            number = self._add_geometry(element, referenced, above, turning)
+                open_references.add(referenced)
+            number = self._add_geometry(element, referenced, parent_number, rotations)
             waiting.append((referenced.all(*GEOMETRIES), number, referenced if referenced is not element else None))
 
     def _referenced(self, element: Element) -> Element:
@@ -241,24 +241,26 @@ class FixtureBuilder:
             return element
         return referenced
 
-    def _add_geometry(self, element: Element, referenced: Element, parent: int | None, turning: dict[str, str]) -> int:
-        """Add one node with its model and its light; ``referenced`` is the referenced geometry."""
+    def _add_geometry(
+        self, element: Element, referenced: Element, parent: int | None, rotations: dict[str, str]
+    ) -> int:
+        """Add one node with its model and its light; ``referenced`` is the geometry that it refers to, or the same."""
         assembly = self._assembly
         matrix = fixture_matrix(element, assembly.units_per_metre)
         name = element.get("Name") or element.tag
-        placed = assembly.add_node(name, parent, matrix)
-        attribute = turning.get(name)
+        node_number = assembly.add_node(name, parent, matrix)
+        attribute = rotations.get(name)
         if element.tag != "Geometry" or attribute:
-            about = {"type": element.tag} if not attribute else {"type": element.tag, "turns": attribute}
+            extras = {"type": element.tag}
             if attribute:
-                about["about"] = _AXES[attribute]
-            add_extras(assembly.scene.nodes[placed], "gdtf", about)
+                extras |= {"turns": attribute, "about": _AXES[attribute]}
+            add_extras(assembly.scene.nodes[node_number], "gdtf", extras)
         model = self._fixture.models.get(element.get("Model") or referenced.get("Model"))
         if model is not None:
-            self._add_model(model, placed)
+            self._add_model(model, node_number)
         if referenced.tag == "Beam":
-            self._add_beam(referenced, placed, name)
-        return placed
+            self._add_beam(referenced, node_number, name)
+        return node_number
 
     def _add_model(self, element: Element, parent: int) -> None:
         assembly = self._assembly
@@ -299,8 +301,8 @@ class FixtureBuilder:
             light.rectangular = element.get("BeamType") == "Rectangle"
             light.aspect = number(element, "RectangleRatio", 1.0) if light.rectangular else 1.0
         add_extras(light, "gdtf", {"luminous_flux": number(element, "LuminousFlux", 10_000.0)})
-        placed = assembly.add_node(light.name, parent, IDENTITY, NodeKind.LIGHT)
-        assembly.scene.nodes[placed].light = len(assembly.scene.lights)
+        node_number = assembly.add_node(light.name, parent, IDENTITY, NodeKind.LIGHT)
+        assembly.scene.nodes[node_number].light = len(assembly.scene.lights)
         assembly.scene.lights.append(light)
 
 
@@ -312,7 +314,7 @@ def dimensions(model: Element) -> Floats:
 def scale_to_dimensions(model: Model, size: Floats, units_per_metre: float) -> Floats:
     """Return the matrix that scales the box of a model to its stated size, for any unit of its file.
 
-    An axis without extent or without a stated size is scaled like the others.
+    An axis without extent or without a stated size is scaled by the mean factor of the others.
     """
     if model.box is None:
         return to_archive_axes(model.space, units_per_metre)
@@ -320,9 +322,9 @@ def scale_to_dimensions(model: Model, size: Floats, units_per_metre: float) -> F
     usable = (extent > 1e-9 * max(extent.max(), 1e-300)) & (size > LEAST_DIMENSION)
     factors = np.full(3, 1.0 if model.metres_per_unit is None else model.metres_per_unit)
     if usable.any():
-        known = size[usable] / extent[usable]
-        factors = np.full(3, np.exp(np.log(known).mean()))
-        factors[usable] = known
+        stated_factors = size[usable] / extent[usable]
+        factors = np.full(3, np.exp(np.log(stated_factors).mean()))
+        factors[usable] = stated_factors
     matrix = to_archive_axes(model.space, 1.0).copy()
     matrix[:3, :3] = np.diag(factors * units_per_metre) @ matrix[:3, :3]
     return matrix
@@ -340,10 +342,10 @@ def light_color(kelvin: float) -> tuple[float, float, float]:
 
 def _rotated_geometries(mode: Element) -> dict[str, str]:
     """Return the names of the geometries that the channels of a mode rotate, each with ``Pan`` or ``Tilt``."""
-    turning: dict[str, str] = {}
+    rotations: dict[str, str] = {}
     channels = mode.child("DMXChannels")
     for channel in () if channels is None else channels.all("DMXChannel"):
         for logical in channel.all("LogicalChannel"):
             if logical.get("Attribute") in _AXES:
-                turning.setdefault(channel.get("Geometry"), logical.get("Attribute"))
-    return turning
+                rotations.setdefault(channel.get("Geometry"), logical.get("Attribute"))
+    return rotations

@@ -10,7 +10,7 @@ from keyframer.catalogue import IO_EMPTY
 from keyframer.exchange.stage.archives import Archive, ArchiveSource, placement_digest
 from keyframer.exchange.stage.assembly import Assembly
 from keyframer.exchange.stage.fixtures import Fixture, FixtureBuilder
-from keyframer.exchange.stage.shows import DESCRIPTION as SHOW
+from keyframer.exchange.stage.shows import DESCRIPTION as SHOW_DESCRIPTION
 from keyframer.exchange.stage.shows import METRES_PER_UNIT, Show, ShowBuilder
 from keyframer.issues import IssueLog
 from keyframer.limits import Limits
@@ -28,7 +28,7 @@ def load(
         raise IO_EMPTY.failure(0, "/")
     archive = Archive(data, limits)
     issues = IssueLog(limits.issues_per_code, limits.issues)
-    if archive.find(SHOW) is not None:
+    if archive.find(SHOW_DESCRIPTION) is not None:
         scene = Scene(
             space=Space("z", metres_per_unit=METRES_PER_UNIT, unit_rule="MVR uses millimetres"),
             issues=issues,
@@ -36,7 +36,7 @@ def load(
         )
         assembly = Assembly(scene, limits, salvage=salvage)
         ShowBuilder(Show(archive, limits), assembly).build()
-        return _finished(assembly, data, archive)
+        return _finish(assembly, data, archive)
     fixture = Fixture(archive, limits)
     scene = Scene(
         space=Space("z", metres_per_unit=1.0, unit_rule="GDTF states the dimensions of models in metres"),
@@ -47,11 +47,11 @@ def load(
     mode = options.get("mode")
     assembly = Assembly(scene, limits, salvage=salvage)
     FixtureBuilder(fixture, assembly).add(None, None if mode is None else str(mode), "/")
-    return _finished(assembly, data, archive)
+    return _finish(assembly, data, archive)
 
 
-def _finished(assembly: Assembly, data: bytes, archive: Archive) -> Scene:
+def _finish(assembly: Assembly, data: bytes, archive: Archive) -> Scene:
     assembly.finish()
-    scene, is_show = assembly.scene, archive.find(SHOW) is not None
+    scene, is_show = assembly.scene, archive.find(SHOW_DESCRIPTION) is not None
     scene.sources = ArchiveSource(data, assembly.limits, is_show, archive.used, placement_digest(scene))
     return scene

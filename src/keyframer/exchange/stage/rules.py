@@ -45,7 +45,7 @@ _SAME_POWER = 0.05
 _FLOAT = 5126
 _IMAGE_TYPES = ("image/png", "image/jpeg")
 _GLTF_ENDINGS = (".glb", ".gltf")
-_ARCHIVES = (".zip", ".mvr", FIXTURE_ENDING)
+_ARCHIVE_ENDINGS = (".zip", ".mvr", FIXTURE_ENDING)
 
 
 def check(data: bytes, scene: Scene, limits: Limits) -> None:
@@ -61,8 +61,8 @@ def check(data: bytes, scene: Scene, limits: Limits) -> None:
         for member in archive.members:
             name = member.filename
             if os.path.splitext(name)[1].lower() == FIXTURE_ENDING and name in source.used:
-                inner = Archive(archive.read(member), limits, f"{name}!/")
-                _check_fixture(Fixture(inner, limits), limits, scene.issues)
+                fixture_archive = Archive(archive.read(member), limits, f"{name}!/")
+                _check_fixture(Fixture(fixture_archive, limits), limits, scene.issues)
     else:
         _check_fixture(Fixture(archive, limits), limits, scene.issues)
 
@@ -80,7 +80,7 @@ def _check_names(archive: Archive, issues: IssueLog, *, is_show: bool) -> None:
         problem = packing_problem(member)
         if problem:
             issues.add(STAGE_PACKING, path, offset, problem=problem)
-        if name.lower().endswith(_ARCHIVES) and (not is_show or not name.lower().endswith(FIXTURE_ENDING)):
+        if name.lower().endswith(_ARCHIVE_ENDINGS) and (not is_show or not name.lower().endswith(FIXTURE_ENDING)):
             issues.add(STAGE_NESTED_ARCHIVE, path, offset)
 
 
@@ -106,14 +106,14 @@ def _check_show(show: Show, limits: Limits, issues: IssueLog) -> None:
     for element in show.description.walk():
         if element.tag == "Geometry3D":
             name = model_name(element)
-            stated, taken, path = element.get("fileName"), DEFAULT_ENDING, f"{element.path}/@fileName"
+            stated, default_ending, path = element.get("fileName"), DEFAULT_ENDING, f"{element.path}/@fileName"
         elif element.tag == "GDTFSpec" and element.text.strip():
-            stated, taken, path = element.text.strip(), FIXTURE_ENDING, element.path
+            stated, default_ending, path = element.text.strip(), FIXTURE_ENDING, element.path
             name = fixture_name(stated)
         else:
             continue
         if name != stated:
-            issues.add(STAGE_EXTENSION_MISSING, path, element.offset, name=stated, taken=taken)
+            issues.add(STAGE_EXTENSION_MISSING, path, element.offset, name=stated, taken=default_ending)
         member = show.archive.find(name)
         if member is not None and member.filename not in checked and name.lower().endswith(_GLTF_ENDINGS):
             checked.add(member.filename)
@@ -153,8 +153,8 @@ def _check_fixture(fixture: Fixture, limits: Limits, issues: IssueLog) -> None:
 
 
 def _scale_factor(model: Model, element: Element) -> float | None:
-    """Return how many times too large a model is, if that is a power of ten; None if its size is right or otherwise
-    wrong.
+    """Return how many times too large a model is, if that is a power of ten; None if its size is right, or wrong by
+    another factor.
     """
     if model.box is None:
         return None
@@ -189,9 +189,9 @@ def _fixture_gltf_problems(root: Item) -> list[str]:
         problems.append("it has animation")
     accessors = root.children("accessors")
     attributes = [
-        child.child("attributes") for mesh in root.children("meshes") for child in mesh.children("primitives")
+        primitive.child("attributes") for mesh in root.children("meshes") for primitive in mesh.children("primitives")
     ]
-    named = {
+    attribute_accessors = {
         (semantic, number)
         for item in attributes
         if item
@@ -200,7 +200,7 @@ def _fixture_gltf_problems(root: Item) -> list[str]:
     }
     not_float = {
         semantic
-        for semantic, number in named
+        for semantic, number in attribute_accessors
         if 0 <= number < len(accessors) and accessors[number].value.get("componentType") != _FLOAT
     }
     problems += [f"the vertex attribute {semantic} is not stored as floats" for semantic in sorted(not_float)]

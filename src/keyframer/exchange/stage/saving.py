@@ -36,9 +36,9 @@ _LOCAL = struct.Struct("<4s5H3L2H")
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
 _END = struct.Struct("<4s4H2LH")
 _LOCAL_MARK, _CENTRAL_MARK, _END_MARK = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
-_UTF8, _DESCRIPTOR = 0x800, 0x8
-_LARGEST = 0xFFFFFFFF
-_VERSION = 20
+_UTF8_FLAG, _DESCRIPTOR_FLAG = 0x800, 0x8
+_MOST_BYTES = 0xFFFFFFFF
+_ZIP_VERSION = 20
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class _Writer:
     def _append(self, *parts: bytes) -> None:
         self._parts += parts
         self._position += sum(map(len, parts))
-        if self._position > _LARGEST:
+        if self._position > _MOST_BYTES:
             raise ValueError("the archive would be larger than 4 GiB")
 
     def copy(self, member: ZipInfo) -> None:
@@ -92,13 +92,13 @@ class _Writer:
             raise self._damaged(member)
         fields = _LOCAL.unpack(header)
         end = start + _LOCAL.size + fields[9] + fields[10] + member.compress_size
-        if member.flag_bits & _DESCRIPTOR:
+        if member.flag_bits & _DESCRIPTOR_FLAG:
             end += 16 if self._data[end : end + 4] == b"PK\x07\x08" else 12
-        if end > len(self._data) or member.compress_size >= _LARGEST:
+        if end > len(self._data) or member.compress_size >= _MOST_BYTES:
             raise self._damaged(member)
         name = self._data[start + _LOCAL.size : start + _LOCAL.size + fields[9]]
-        listed = member.orig_filename.encode("utf-8" if member.flag_bits & _UTF8 else "cp437")
-        if name != listed or fields[3] != member.compress_type:  # the directory differs from the header
+        directory_name = member.orig_filename.encode("utf-8" if member.flag_bits & _UTF8_FLAG else "cp437")
+        if name != directory_name or fields[3] != member.compress_type:  # the directory differs from the header
             raise self._damaged(member)
         numbers = member.CRC, member.compress_size, member.file_size
         self._add_to_directory(member, name, *numbers, member.flag_bits, member.extra, member.compress_type)
@@ -111,22 +111,32 @@ class _Writer:
             compressor = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
             packed = compressor.compress(new.data) + compressor.flush()
         name = new.name.encode()
-        flags = 0 if name.isascii() else _UTF8
+        flags = 0 if name.isascii() else _UTF8_FLAG
         checksum = zlib.crc32(new.data)
         method, time, day = _packing(old)
         numbers = (checksum, len(packed), len(new.data), len(name), 0)
         self._add_to_directory(old, name, checksum, len(packed), len(new.data), flags, b"", method)
-        self._append(_LOCAL.pack(_LOCAL_MARK, _VERSION, flags, method, time, day, *numbers), name, packed)
+        self._append(_LOCAL.pack(_LOCAL_MARK, _ZIP_VERSION, flags, method, time, day, *numbers), name, packed)
 
     def _add_to_directory(
-        self, member: ZipInfo, name: bytes, checksum: int, packed: int, size: int, flags: int, extra: bytes, method: int
+        self,
+        member: ZipInfo,
+        name: bytes,
+        checksum: int,
+        packed_size: int,
+        size: int,
+        flags: int,
+        extra: bytes,
+        method: int,
     ) -> None:
         _, time, day = _packing(member)
-        numbers = (checksum, packed, size, len(name), len(extra), len(member.comment), 0, member.internal_attr)
+        numbers = (checksum, packed_size, size, len(name), len(extra), len(member.comment), 0, member.internal_attr)
         made_by = member.create_version | member.create_system << 8
-        version = max(member.extract_version, _VERSION)
-        place = (member.external_attr, self._position)
-        header = _CENTRAL.pack(_CENTRAL_MARK, made_by, version, flags, method, time, day, *numbers, *place)
+        version = max(member.extract_version, _ZIP_VERSION)
+        attributes_and_offset = (member.external_attr, self._position)
+        header = _CENTRAL.pack(
+            _CENTRAL_MARK, made_by, version, flags, method, time, day, *numbers, *attributes_and_offset
+        )
         self._directory.append(header + name + extra + member.comment)
 
     def finish(self) -> list[bytes]:
@@ -151,7 +161,7 @@ def _packing(member: ZipInfo) -> tuple[int, int, int]:
 
 MODELS = ("keep", "gltf")
 _GLB = ".glb"
-_OLD_FOLDER = re.compile(r"models/(?!gltf)\w+?(_low|_high)?/", re.IGNORECASE)
+_LEGACY_MODEL_FOLDER = re.compile(r"models/(?!gltf)\w+?(_low|_high)?/", re.IGNORECASE)
 _ATTRIBUTE = re.compile(rb"\s+([^\s=]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
 
 
@@ -184,11 +194,11 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
         if source.is_show:
             changes = _show_changes(Show(archive, source.limits), converter)
         else:
-            changes = _fixture_changes(archive, converter, replaced=bool(options.get("replace")))
+            changes = _fixture_changes(archive, converter, replace_old=bool(options.get("replace")))
     write_bytes(path, repack(source.data, archive.all_members, changes), overwrite=overwrite)
     report.written = [str(path)]
-    kept = sum(None in changes.get(member.filename, (None,)) for member in archive.members)
-    report.add(Outcome.EXACT, "/members", f"{counted(kept, 'member')} copied unchanged")
+    copied = sum(None in changes.get(member.filename, (None,)) for member in archive.members)
+    report.add(Outcome.EXACT, "/members", f"{counted(copied, 'member')} copied unchanged")
     return report
 
 
@@ -230,8 +240,9 @@ class _Converter:
 
 
 def _show_changes(show: Show, converter: _Converter) -> dict[str, Change]:
+    """Return the changes for a show: models in glTF, and a description with their new file names."""
     archive = show.archive
-    taken = {member.filename.lower() for member in archive.members}
+    used_names = {member.filename.lower() for member in archive.members}
     new_names: dict[str, str] = {}
     changes: dict[str, Change] = {}
     renamed: list[tuple[Element, str]] = []
@@ -247,7 +258,7 @@ def _show_changes(show: Show, converter: _Converter) -> dict[str, Change]:
             if data is None:
                 new_names[name] = ""
                 continue
-            new_names[name] = _free_name(os.path.splitext(name)[0], taken)
+            new_names[name] = _free_name(os.path.splitext(name)[0], used_names)
             changes[name] = [NewMember(new_names[name], data)]
         if new_names[name]:
             renamed.append((element, new_names[name]))
@@ -258,26 +269,27 @@ def _show_changes(show: Show, converter: _Converter) -> dict[str, Change]:
     return changes
 
 
-def _fixture_changes(archive: Archive, converter: _Converter, *, replaced: bool) -> dict[str, Change]:
+def _fixture_changes(archive: Archive, converter: _Converter, *, replace_old: bool) -> dict[str, Change]:
+    """Return the changes for a fixture: each 3DS model is also, or instead, written as glTF."""
     changes: dict[str, Change] = {}
     for member in archive.members:
-        match = _OLD_FOLDER.match(member.filename)
-        if match is None or os.path.splitext(member.filename)[1].lower() not in (DEFAULT_ENDING,):
+        match = _LEGACY_MODEL_FOLDER.match(member.filename)
+        if match is None or os.path.splitext(member.filename)[1].lower() != DEFAULT_ENDING:
             continue
         stem = os.path.splitext(os.path.basename(member.filename))[0]
         name = f"models/gltf{match.group(1) or ''}/{stem}{_GLB}"
         data = None if archive.find(name) is not None else converter.convert(member)
         if data is not None:
             new = NewMember(name, data)
-            changes[member.filename] = [new] if replaced else [None, new]
+            changes[member.filename] = [new] if replace_old else [None, new]
     return changes
 
 
-def _free_name(stem: str, taken: set[str]) -> str:
+def _free_name(stem: str, used_names: set[str]) -> str:
     name, number = f"{stem}{_GLB}", 2
-    while name.lower() in taken:
+    while name.lower() in used_names:
         name, number = f"{stem}-{number}{_GLB}", number + 1
-    taken.add(name.lower())
+    used_names.add(name.lower())
     return name
 
 

@@ -21,7 +21,7 @@ FIXTURE_ENDING = ".gdtf"
 OBJECTS = ("SceneObject", "GroupObject", "Fixture", "Truss", "Support", "VideoScreen", "FocusPoint", "Projector")
 _GEOMETRIES = ("Geometry3D", "Symbol")
 METRES_PER_UNIT = 0.001
-_NOTED = ("GDTFSpec", "GDTFMode", "FixtureID", "UnitNumber", "Function")
+_TEXTS_IN_EXTRAS = ("GDTFSpec", "GDTFMode", "FixtureID", "UnitNumber", "Function")
 """child elements whose text is stored in extras"""
 
 
@@ -37,12 +37,12 @@ class Show:
         if scene is None:
             raise STRUCT_CHUNK_MISSING.failure(0, self.description.path, name="Scene")
         self.scene = scene
-        shared = scene.child("AUXData")
-        self.symbols = {} if shared is None else {symbol.get("uuid"): symbol for symbol in shared.all("Symdef")}
+        aux_data = scene.child("AUXData")
+        self.symbols = {} if aux_data is None else {symbol.get("uuid"): symbol for symbol in aux_data.all("Symdef")}
 
     def layers(self) -> list[Element]:
-        holder = self.scene.child("Layers")
-        return [] if holder is None else list(holder.all("Layer"))
+        layers = self.scene.child("Layers")
+        return [] if layers is None else list(layers.all("Layer"))
 
 
 def model_name(geometry: Element) -> str:
@@ -75,17 +75,17 @@ class ShowBuilder:
         while waiting:
             element, parent = waiting.pop()
             number = self._add_object(element, parent)
-            children = element.child("ChildList")
-            inside = [] if children is None else list(children.all(*OBJECTS))
-            waiting.extend((child, number) for child in reversed(inside))
+            child_list = element.child("ChildList")
+            children = [] if child_list is None else list(child_list.all(*OBJECTS))
+            waiting.extend((child, number) for child in reversed(children))
 
     def _add_object(self, element: Element, parent: int | None) -> int:
         assembly = self._assembly
         matrix = assembly.attempt(lambda: show_matrix(element, 1.0))
         number = assembly.add_node(element.get("name") or element.tag, parent, IDENTITY if matrix is None else matrix)
-        about: dict[str, object] = {"type": element.tag, "uuid": element.get("uuid")}
-        about.update((name, text) for name in _NOTED if (text := element.child_text(name)))
-        add_extras(assembly.scene.nodes[number], "mvr", about)
+        extras: dict[str, object] = {"type": element.tag, "uuid": element.get("uuid")}
+        extras.update((name, text) for name in _TEXTS_IN_EXTRAS if (text := element.child_text(name)))
+        add_extras(assembly.scene.nodes[number], "mvr", extras)
         geometries = element.child("Geometries")
         if geometries is not None:
             self._add_geometries(geometries, number)
@@ -93,39 +93,40 @@ class ShowBuilder:
             self._add_fixture(element, number)
         return number
 
-    def _add_geometries(self, holder: Element, root: int) -> None:
+    def _add_geometries(self, geometries: Element, root: int) -> None:
         """Add the geometries of an object and those of its symbols, which may refer to other symbols, without
         recursion.
         """
         assembly = self._assembly
-        waiting: list[tuple[Iterator[Element], int, Element | None]] = [(holder.all(*_GEOMETRIES), root, None)]
-        entered: set[Element] = set()
+        waiting: list[tuple[Iterator[Element], int, Element | None]] = [(geometries.all(*_GEOMETRIES), root, None)]
+        open_symbols: set[Element] = set()
         while waiting:
-            elements, parent, leaving = waiting[-1]
+            elements, parent, finished_symbol = waiting[-1]
             element = next(elements, None)
             if element is None:
-                entered.discard(leaving or holder)
+                if finished_symbol is not None:
+                    open_symbols.discard(finished_symbol)
                 waiting.pop()
                 continue
             matrix = assembly.attempt(lambda element=element: show_matrix(element, 1.0))  # type: ignore[misc]
-            placing = IDENTITY if matrix is None else matrix
+            placement = IDENTITY if matrix is None else matrix
             if element.tag == "Geometry3D":
                 model = self._model(element)
                 if model is not None:
-                    number = assembly.add_node(model.name, parent, placing)
-                    assembly.add_model(model, number, self._to_show(model))
+                    number = assembly.add_node(model.name, parent, placement)
+                    assembly.add_model(model, number, self._model_to_show(model))
                 continue
             symbol = self._show.symbols.get(element.get("symdef"))
             if symbol is None:
                 name = element.get("symdef")
                 assembly.issues.add(LINK_UNRESOLVED_NAME, element.path, element.offset, kind="symbol", name=name)
                 continue
-            if symbol in entered:
+            if symbol in open_symbols:
                 raise LINK_PARENT_CYCLE.failure(element.offset, element.path, name=symbol.get("name"))
-            number = assembly.add_node(symbol.get("name") or "symbol", parent, placing)
+            number = assembly.add_node(symbol.get("name") or "symbol", parent, placement)
             children = symbol.child("ChildList")
             if children is not None:
-                entered.add(symbol)
+                open_symbols.add(symbol)
                 waiting.append((children.all(*_GEOMETRIES), number, symbol))
 
     def _model(self, element: Element) -> Model | None:
@@ -136,7 +137,7 @@ class ShowBuilder:
             return None
         return self._assembly.model(self._show.archive, name)
 
-    def _to_show(self, model: Model) -> Floats:
+    def _model_to_show(self, model: Model) -> Floats:
         """Return the matrix from a model to the show; its unit is the millimetre unless its format defines another."""
         metres = METRES_PER_UNIT if model.metres_per_unit is None else model.metres_per_unit
         return to_archive_axes(model.space, metres * self._assembly.units_per_metre)
@@ -147,17 +148,17 @@ class ShowBuilder:
             return
         name = fixture_name(spec)
         if name not in self._fixtures:
-            self._fixtures[name] = self._assembly.attempt(lambda: self._open(name, element))
+            self._fixtures[name] = self._assembly.attempt(lambda: self._open_fixture(name, element))
         builder = self._fixtures[name]
         if builder is not None:
             mode = element.child_text("GDTFMode")
             self._assembly.attempt(lambda: builder.add(parent, mode or None, element.path))
 
-    def _open(self, name: str, element: Element) -> FixtureBuilder | None:
+    def _open_fixture(self, name: str, element: Element) -> FixtureBuilder | None:
         archive = self._show.archive
         member = archive.find(name)
         if member is None:
             self._assembly.issues.add(STAGE_FILE_MISSING, element.path, element.offset, what="a fixture", name=name)
             return None
-        inner = Archive(archive.read(member), self._show.limits, f"{member.filename}!/")
-        return FixtureBuilder(Fixture(inner, self._show.limits), self._assembly)
+        fixture_archive = Archive(archive.read(member), self._show.limits, f"{member.filename}!/")
+        return FixtureBuilder(Fixture(fixture_archive, self._show.limits), self._assembly)

@@ -26,7 +26,7 @@ class Element:
     __slots__ = ("_parent", "_step", "attributes", "children", "offset", "tag", "text")
 
     def __init__(self, tag: str, attributes: dict[str, str], parent: Element | None, step: str, offset: int) -> None:
-        """``step`` is the last part of its path."""
+        """``step`` is the last part of the path of the element."""
         self.tag = tag
         self.attributes = attributes
         self.children: list[Element] = []
@@ -167,10 +167,10 @@ def number(element: Element, name: str, default: float = 0.0) -> float:
     return value
 
 
-def show_matrix(element: Element, units: float) -> Floats | None:
+def show_matrix(element: Element, translation_factor: float) -> Floats | None:
     """Return the ``Matrix`` of an element of a show: rows of three axes and the origin; None if it is missing.
 
-    ``units`` multiplies the translation.
+    The translation is multiplied by ``translation_factor``.
     """
     child = element.child("Matrix")
     if child is None or not child.text.strip():
@@ -178,20 +178,20 @@ def show_matrix(element: Element, units: float) -> Floats | None:
     rows = _rows(child, child.text, 4, 3)
     matrix = np.eye(4)
     matrix[:3] = rows.T
-    matrix[:3, 3] *= units
+    matrix[:3, 3] *= translation_factor
     return matrix
 
 
-def fixture_matrix(element: Element, units: float) -> Floats:
+def fixture_matrix(element: Element, translation_factor: float) -> Floats:
     """Return the ``Position`` of a geometry of a fixture: four rows of four, the translation in the last column.
 
-    ``units`` multiplies the translation.
+    The translation is multiplied by ``translation_factor``.
     """
     text = element.get("Position").strip()
     if not text:
         return np.eye(4)
     matrix = _rows(element, text, 4, 4)
-    matrix[:3, 3] *= units
+    matrix[:3, 3] *= translation_factor
     matrix[3] = (0.0, 0.0, 0.0, 1.0)
     return matrix
 
@@ -204,6 +204,6 @@ def _rows(element: Element, text: str, height: int, width: int) -> Floats:
     except ValueError:
         values = np.empty(0)
     if values.shape != (height, width) or not np.all(np.isfinite(values)) or np.abs(values).max() > 1e100:
-        wanted = f"{height} rows of {width} finite numbers in braces"
-        raise STRUCT_SYNTAX.failure(element.offset, element.path, wanted=wanted, found=repr(text.strip()[:60]))
+        expected = f"{height} rows of {width} finite numbers in braces"
+        raise STRUCT_SYNTAX.failure(element.offset, element.path, wanted=expected, found=repr(text.strip()[:60]))
     return values

@@ -26,11 +26,12 @@ from keyframer.exchange.gltf.read.container import DRACO, Buffers, advice, draco
 from keyframer.exchange.gltf.read.json_text import Findings, Item, Span
 from keyframer.fields import dataclass
 from keyframer.limits import DEFAULT_LIMITS, Budget, open_budget
+from keyframer.text import counted
 
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
-_UNREAD = ("MAT2", "MAT3")
+_UNUSED_TYPES = ("MAT2", "MAT3")
 """element types that no part of a scene uses"""
-_KINDS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+_DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 
 
 @dataclass(eq=False, slots=True)
@@ -68,10 +69,10 @@ class Accessors:
 
     def _as_floats(self, item: Item, stored: Array) -> Singles:
         if stored.dtype.kind == "f":
-            bad = np.count_nonzero(~np.isfinite(stored))
-            if bad:
+            non_finite = np.count_nonzero(~np.isfinite(stored))
+            if non_finite:
                 first = int(np.argmin(np.isfinite(stored).all(axis=1)))
-                self._issues.add(DATA_NON_FINITE, item.path, 0, count=int(bad), index=first)
+                self._issues.add(DATA_NON_FINITE, item.path, 0, count=int(non_finite), index=first)
             return stored
         floats = stored.astype(np.float32)
         if item.flag("normalized"):
@@ -99,13 +100,13 @@ class Accessors:
             self._converted.pop((number, kind), None)
 
     def has_bytes(self, number: int) -> bool:
-        """Return whether the file stores its content: without a view it is all zeros."""
+        """Return whether the file stores the content of an accessor: without a view it is all zeros."""
         return self._items[number].has("bufferView") or self._items[number].has("sparse")
 
     def count(self, number: int) -> int:
         return self._items[number].integer("count", least=1)
 
-    def run(self, number: int) -> tuple[int, int, int] | None:
+    def contiguous_range(self, number: int) -> tuple[int, int, int] | None:
         """Return view, first byte and length of an accessor, unchecked; None if it is not contiguous."""
         item = self._items[number]
         view = item.index("bufferView", self._buffers.view_count, "buffer view")
@@ -114,7 +115,7 @@ class Accessors:
             return None
         return view, item.integer("byteOffset", 0), item.integer("count", least=1) * size
 
-    def where(self, number: int) -> Elements:
+    def locate(self, number: int) -> Elements:
         """Return the locations of all elements of an accessor that can be read."""
         item = self._items[number]
         size = _WIDTHS[item.choice("type", tuple(_WIDTHS))] * self._dtype(item).itemsize
@@ -124,30 +125,32 @@ class Accessors:
             self._budget.spend("copies", count, item.at("count"))
             elements = Elements(np.full(count, -1), np.full(count, -1), size)
         else:
-            count = len(self._stored(number, item, tuple(_WIDTHS)))  # checked by now
-            buffer, begin = self._buffers.place(view)
+            count = len(self._stored(number, item, tuple(_WIDTHS)))  # `_stored` has checked the count
+            buffer, begin = self._buffers.start_of(view)
             step = self._buffers.view(view)[1] or size
             starts = begin + item.integer("byteOffset", 0) + np.arange(count) * step
             elements = Elements(np.full(count, buffer), starts, size)
         sparse = item.child("sparse")
         if sparse is not None:
-            places, values = self._sparse(sparse, count, size // self._dtype(item).itemsize, self._dtype(item))
-            what = sparse.child("values")
-            assert what is not None
-            buffer, begin = self._buffers.place(what.integer("bufferView"))
-            elements.buffers[places] = buffer
-            elements.starts[places] = begin + what.integer("byteOffset", 0) + np.arange(len(values)) * size
+            indices, values = self._sparse_elements(
+                sparse, count, size // self._dtype(item).itemsize, self._dtype(item)
+            )
+            values_item = sparse.child("values")
+            assert values_item is not None
+            buffer, begin = self._buffers.start_of(values_item.integer("bufferView"))
+            elements.buffers[indices] = buffer
+            elements.starts[indices] = begin + values_item.integer("byteOffset", 0) + np.arange(len(values)) * size
         return elements
 
     def _stored(self, number: int, item: Item, types: tuple[str, ...]) -> Array:
-        kind = item.choice("type", (*_WIDTHS, *_UNREAD))
+        kind = item.choice("type", (*_WIDTHS, *_UNUSED_TYPES))
         if kind not in types:
             raise item.fail(STRUCT_SYNTAX, "type", wanted=" or ".join(types), found=kind)
         if number not in self._read:
-            self._read[number] = self._make(item, _WIDTHS[kind])
+            self._read[number] = self._read_elements(item, _WIDTHS[kind])
         return self._read[number]
 
-    def _make(self, item: Item, width: int) -> Array:
+    def _read_elements(self, item: Item, width: int) -> Array:
         dtype = self._dtype(item)
         count = item.integer("count", least=1)
         view = item.index("bufferView", self._buffers.view_count, "buffer view")
@@ -158,13 +161,13 @@ class Accessors:
             array = self._elements(item, view, item.integer("byteOffset", 0), count, width, dtype, strided=True)
             self._budget.spend("copies", count * width, item.at("count"))
         sparse = item.child("sparse")
-        return array if sparse is None else self._replaced(array, sparse)
+        return array if sparse is None else self._with_sparse_values(array, sparse)
 
     def _dtype(self, item: Item) -> np.dtype[Any]:
         number = item.integer("componentType")
-        if number not in _KINDS:
-            raise item.fail(SEM_UNKNOWN_ENUM, "componentType", value=number, known=" ".join(map(str, _KINDS)))
-        return np.dtype(_KINDS[number])
+        if number not in _DTYPES:
+            raise item.fail(SEM_UNKNOWN_ENUM, "componentType", value=number, known=" ".join(map(str, _DTYPES)))
+        return np.dtype(_DTYPES[number])
 
     def _elements(
         self, item: Item, view: int, offset: int, count: int, width: int, dtype: np.dtype[Any], *, strided: bool
@@ -174,42 +177,42 @@ class Accessors:
         size = width * dtype.itemsize
         step = stride if stride and strided else size
         left = len(content) - offset
-        room = 0 if left < size else (left - size) // step + 1
+        available = 0 if left < size else (left - size) // step + 1
         if step < size:
             raise item.fail(STRUCT_SYNTAX, "bufferView", wanted=f"a stride of at least {size}", found=f"{step}")
-        if count > room:
-            args = {"count": count, "size": step, "left": max(left, 0), "available": room}
+        if count > available:
+            args = {"count": count, "size": step, "left": max(left, 0), "available": available}
             raise item.fail(STRUCT_COUNT_EXCEEDS_DATA, "count", **args)
         return np.ndarray((count, width), dtype, content, offset, (step, dtype.itemsize))
 
-    def _replaced(self, base: Array, sparse: Item) -> Array:
-        places, values = self._sparse(sparse, len(base), base.shape[1], base.dtype)
+    def _with_sparse_values(self, base: Array, sparse: Item) -> Array:
+        indices, values = self._sparse_elements(sparse, len(base), base.shape[1], base.dtype)
         array = base.copy()
-        array[places] = values
+        array[indices] = values
         return array
 
-    def _sparse(self, sparse: Item, total: int, width: int, dtype: np.dtype[Any]) -> tuple[Ints, Array]:
+    def _sparse_elements(self, sparse: Item, total: int, width: int, dtype: np.dtype[Any]) -> tuple[Ints, Array]:
         """Return the indices and values of the elements that are replaced."""
         count = sparse.integer("count", least=1, most=total)
-        indices, what = sparse.child("indices"), sparse.child("values")
-        if indices is None or what is None:
+        indices, values_item = sparse.child("indices"), sparse.child("values")
+        if indices is None or values_item is None:
             raise sparse.missing("indices" if indices is None else "values")
         views = self._buffers.view_count
         kind = self._dtype(indices)
         if kind.kind != "u":
             raise indices.fail(SEM_UNKNOWN_ENUM, "componentType", value=kind.name, known="unsigned integers")
-        places = self._elements(
+        positions = self._elements(
             indices, indices.needed_index("bufferView", views, "buffer view"), indices.integer("byteOffset", 0),
             count, 1, kind, strided=False,
         )[:, 0].astype(np.int64)  # fmt: skip
         values = self._elements(
-            what, what.needed_index("bufferView", views, "buffer view"), what.integer("byteOffset", 0),
-            count, width, dtype, strided=False,
+            values_item, values_item.needed_index("bufferView", views, "buffer view"),
+            values_item.integer("byteOffset", 0), count, width, dtype, strided=False,
         )  # fmt: skip
-        if int(places.max()) >= total:
-            args = {"what": "sparse index", "item": int(np.argmax(places)), "kind": "element"}
-            raise indices.fail(LINK_INDEX_OUT_OF_RANGE, "bufferView", **args, index=int(places.max()), count=total)
-        return places, values
+        if int(positions.max()) >= total:
+            args = {"what": "sparse index", "item": int(np.argmax(positions)), "kind": "element"}
+            raise indices.fail(LINK_INDEX_OUT_OF_RANGE, "bufferView", **args, index=int(positions.max()), count=total)
+        return positions, values
 
 
 _NUMBERS_PER_BYTE = 64
@@ -249,16 +252,16 @@ class DracoReader:
             raise primitive.fail(SEM_EXTENSION_UNKNOWN, "extensions", name=DRACO, effect=advice(DRACO))
         claimed = self._accessors.count(position)
         mesh = self._mesh(extension, claimed)
-        identities = extension.child("attributes") or Item({}, extension.at("attributes"))
+        attribute_ids = extension.child("attributes") or Item({}, extension.at("attributes"))
         columns: dict[str, Array] = {}
-        for name in identities.value:
-            attribute = mesh.get_attribute_by_unique_id(identities.integer(name))
+        for name in attribute_ids.value:
+            attribute = mesh.get_attribute_by_unique_id(attribute_ids.integer(name))
             if attribute is None:
-                raise identities.fail(STRUCT_SYNTAX, name, wanted="the id of an attribute", found="another id")
+                raise attribute_ids.fail(STRUCT_SYNTAX, name, wanted="the id of an attribute", found="another id")
             columns[name] = np.asarray(attribute["data"]).reshape(-1, attribute["num_components"])
             if len(columns[name]) != claimed:
-                wanted = f"{claimed} vertices, as its accessor says"
-                raise identities.fail(STRUCT_SYNTAX, name, wanted=wanted, found=f"{len(columns[name])}")
+                expected = f"{counted(claimed, 'vertex')}, as its accessor says"
+                raise attribute_ids.fail(STRUCT_SYNTAX, name, wanted=expected, found=f"{len(columns[name])}")
         triangles = np.asarray(getattr(mesh, "faces", np.empty((0, 3))), np.int64).reshape(-1, 3)
         highest = int(triangles.max(initial=-1))
         if highest >= claimed:
@@ -285,7 +288,7 @@ class DracoReader:
 
 
 @dataclass(eq=False, slots=True)
-class Stored:
+class StoredElements:
     """The elements of an accessor that are in the same buffer: start and end of each."""
 
     starts: Ints
@@ -298,7 +301,7 @@ class Stored:
 
 
 class Layout:
-    """Locations in one file, which may be damaged: what cannot be found has no location."""
+    """Locations in one file, which may be damaged: parts that cannot be read have no location."""
 
     def __init__(self, data: bytes, folder: Path | None) -> None:
         issues = Findings(DEFAULT_LIMITS, salvage=True)
@@ -306,7 +309,7 @@ class Layout:
         assert issues.places is not None
         self.text = issues.places
         self.root = opened.root
-        self.binary = None if opened.binary is None else (opened.binary_at, opened.binary_at + len(opened.binary))
+        self.binary = None if opened.binary is None else (opened.binary_start, opened.binary_start + len(opened.binary))
         """content of the second chunk of a ``.glb``"""
         self.is_binary = data[:4] == b"glTF"
         self.text_end = 20 + int.from_bytes(data[12:16], "little") if self.is_binary else len(data)
@@ -316,18 +319,18 @@ class Layout:
         self._accessors = Accessors(self.root, buffers, budget, issues)
         self._buffers, self._views = self.root.children("buffers"), self.root.children("bufferViews")
 
-    def elements(self, accessor: object) -> list[Stored]:
+    def elements(self, accessor: object) -> list[StoredElements]:
         """Return the locations of the elements of an accessor: one, or several if it is sparse."""
         if type(accessor) is not int or not 0 <= accessor < len(self._accessors):
             return []
         try:
-            elements_stored = self._accessors.where(accessor)
-            return [self._stored(int(number), elements_stored) for number in np.unique(elements_stored.buffers)]
+            elements = self._accessors.locate(accessor)
+            return [self._stored(int(number), elements) for number in np.unique(elements.buffers)]
         except FormatError:
             return []
 
     def view(self, number: int) -> Span | None:
-        """Return the bytes of a buffer view if they are in this file."""
+        """Return the range of a buffer view in the binary chunk, if it is there."""
         try:
             item = self._views[number]
             buffer, begin = item.needed_index("buffer", len(self._buffers), "buffer"), item.integer("byteOffset", 0)
@@ -339,21 +342,21 @@ class Layout:
             return None
         return self.binary[0] + begin, self.binary[0] + begin + size
 
-    def run(self, accessor: int) -> Span | None:
-        """Return the bytes of an accessor in the chunk if they are contiguous."""
+    def contiguous_range(self, accessor: int) -> Span | None:
+        """Return the range of an accessor in the binary chunk, if it is there and contiguous."""
         try:
-            elements_run = self._accessors.run(accessor)
+            stored = self._accessors.contiguous_range(accessor)
         except FormatError:
             return None
-        view = None if elements_run is None else self.view(elements_run[0])
-        if elements_run is None or view is None or view[0] + elements_run[1] + elements_run[2] > view[1]:
+        view = None if stored is None else self.view(stored[0])
+        if stored is None or view is None or view[0] + stored[1] + stored[2] > view[1]:
             return None
-        return view[0] + elements_run[1], view[0] + elements_run[1] + elements_run[2]
+        return view[0] + stored[1], view[0] + stored[1] + stored[2]
 
-    def _stored(self, buffer: int, elements: Elements) -> Stored:
+    def _stored(self, buffer: int, elements: Elements) -> StoredElements:
         in_buffer = elements.buffers == buffer
         if buffer < 0:
-            return Stored(np.full(len(in_buffer), -1), np.full(len(in_buffer), -1))
+            return StoredElements(np.full(len(in_buffer), -1), np.full(len(in_buffer), -1))
         starts, ends = (
             np.where(in_buffer, elements.starts, -1),
             np.where(in_buffer, elements.starts + elements.size, -1),
@@ -361,17 +364,17 @@ class Layout:
         item = self._buffers[buffer]
         if not item.has("uri"):
             assert self.binary is not None
-            return Stored(
+            return StoredElements(
                 np.where(in_buffer, starts + self.binary[0], -1), np.where(in_buffer, ends + self.binary[0], -1)
             )
         uri = item.text("uri")
         if uri[:5].lower() != "data:":
-            return Stored(starts, ends, unquote(uri))
+            return StoredElements(starts, ends, unquote(uri))
         begin, end, is_plain = self._inlined(item.at("uri"), uri)
         if not is_plain:
-            return Stored(np.where(in_buffer, begin, -1), np.where(in_buffer, end, -1), encoded=True)
+            return StoredElements(np.where(in_buffer, begin, -1), np.where(in_buffer, end, -1), encoded=True)
         first, last = begin + starts // 3 * 4, np.minimum(begin + -(-ends // 3) * 4, end)
-        return Stored(np.where(in_buffer, first, -1), np.where(in_buffer, last, -1), encoded=True)
+        return StoredElements(np.where(in_buffer, first, -1), np.where(in_buffer, last, -1), encoded=True)
 
     def _inlined(self, path: str, uri: str) -> tuple[int, int, bool]:
         """Return the range of the base64 content of a data URI, and True; for other data or escaped text, the range of

@@ -36,7 +36,7 @@ _LIGHT = re.compile(
     r"/extensions/KHR_lights_punctual/lights/(0|[1-9][0-9]{0,8})/"
     r"(color|intensity|spot/innerConeAngle|spot/outerConeAngle)\Z"
 )
-_OF_LIGHTS: dict[str, tuple[str, int, Callable[[Any], Any]]] = {
+_LIGHT_PROPERTIES: dict[str, tuple[str, int, Callable[[Any], Any]]] = {
     "color": ("color", 3, shown_color),
     "intensity": ("multiplier", 1, np.asarray),  # then divided by the intensity of a multiplier of 1
     "spot/innerConeAngle": ("hotspot", 1, lambda values: np.degrees(2 * values)),
@@ -45,7 +45,7 @@ _OF_LIGHTS: dict[str, tuple[str, int, Callable[[Any], Any]]] = {
 
 
 class AnimationReader:
-    """Reads the animations of files that other programs wrote."""
+    """Reads animations that Keyframer did not write."""
 
     def __init__(
         self,
@@ -63,32 +63,32 @@ class AnimationReader:
         self._budget = budget
         self._issues = issues
         self._aspects = aspects
-        self._strengths = unit_intensities
+        self._unit_intensities = unit_intensities
         self._children: list[list[int]] | None = None
 
     def read(self, item: Item, fps: float) -> Clip:
         samplers = SamplerReader(item, self._accessors, self._budget, self._issues)
         name = self._issues.attempt(item.text, "name", "") or ""
         clip = Clip(name, rate=1.0, unit="second", units_per_frame=1.0 / fps)
-        moved: dict[tuple[int, str], int] = {}
-        for place, channel in enumerate(item.children("channels")):
-            self._issues.attempt(self._channel, clip, samplers, channel, place, moved)
+        animated: dict[tuple[int, str], int] = {}
+        for number, channel in enumerate(item.children("channels")):
+            self._issues.attempt(self._channel, clip, samplers, channel, number, animated)
         return clip
 
     def _channel(
-        self, clip: Clip, samplers: SamplerReader, channel: Item, place: int, moved: dict[tuple[int, str], int]
+        self, clip: Clip, samplers: SamplerReader, channel: Item, number: int, animated: dict[tuple[int, str], int]
     ) -> None:
-        """Read a channel. ``moved`` are the targets of earlier channels; the first of two with one target is used."""
-        number = channel.needed_index("sampler", len(samplers.items), "sampler")
+        """Read a channel. ``animated`` has the targets of earlier channels; a second channel of a target is ignored."""
+        sampler = channel.needed_index("sampler", len(samplers.items), "sampler")
         target = channel.child("target")
         if target is None:
             raise channel.missing("target")
-        source = TrackSource(channel.path, samplers.items[number].path)
-        for node, kind, keys in self._moved(samplers, number, target):
-            first = moved.setdefault((node, kind), place)
-            if first != place and kind != "visible":  # a node can be hidden itself or by an ancestor
-                animated = f"{kind} of {safe_text(self._scene.nodes[node].name)}"
-                args = {"what": "channel", "item": place, "kind": "the", "index": animated, "other": first}
+        source = TrackSource(channel.path, samplers.items[sampler].path)
+        for node, kind, keys in self._targets(samplers, sampler, target):
+            first = animated.setdefault((node, kind), number)
+            if first != number and kind != "visible":  # a node can be hidden itself or by an ancestor
+                what = f"{kind} of {safe_text(self._scene.nodes[node].name)}"
+                args = {"what": "channel", "item": number, "kind": "the", "index": what, "other": first}
                 self._issues.add(LINK_RANGE_OVERLAP, channel.path, 0, severity=None, **args)
                 continue
             track = keys.track(kind)
@@ -97,7 +97,7 @@ class AnimationReader:
             times = keys.times[np.isfinite(keys.times)]
             clip.end = max(clip.end, float(times.max(initial=0.0)))
 
-    def _moved(self, samplers: SamplerReader, number: int, target: Item) -> Iterator[tuple[int, str, Keys]]:
+    def _targets(self, samplers: SamplerReader, number: int, target: Item) -> Iterator[tuple[int, str, Keys]]:
         """Yield the nodes of the scene that a channel animates, each with the kind of its track and the keys."""
         path = target.text("path")
         if path == "pointer":
@@ -110,13 +110,13 @@ class AnimationReader:
         if node is None:
             return
         if path not in (*_KINDS, "weights"):
-            self._unknown(target.at("path"), path)
+            self._report_unknown(target.at("path"), path)
             return
         yield from self._node(samplers, number, node, path)
 
     def _node(self, samplers: SamplerReader, number: int, node: int, path: str) -> Iterator[tuple[int, str, Keys]]:
         """Yield the keys of a property of a node, if the node is in the shown scene."""
-        place = self._hierarchy.place(node)
+        place = self._hierarchy.scene_index(node)
         if place is None:
             return  # not in the shown scene
         if path != "weights":
@@ -125,7 +125,7 @@ class AnimationReader:
             return
         morph = self._scene.nodes[place].morph
         if morph is not None and len(morph.names) > 1:
-            yield place, "morph", samplers.read(number, len(morph.names) - 1, flat=True).with_rest()
+            yield place, "morph", samplers.read(number, len(morph.names) - 1, flat=True).with_base_weight()
 
     def _pointed(self, samplers: SamplerReader, number: int, extension: Item) -> Iterator[tuple[int, str, Keys]]:
         """Yield the keys of the nodes that a JSON pointer animates (KHR_animation_pointer)."""
@@ -135,13 +135,13 @@ class AnimationReader:
                 yield from self._node(samplers, number, int(match[1]), match[2])
                 return
         elif match := _VISIBLE.match(pointer):
-            place = self._hierarchy.place(int(match[1]))
+            place = self._hierarchy.scene_index(int(match[1]))
             if place is not None:
                 keys = samplers.read(number, 1)
-                shown = (keys.values > 0.5).astype(np.float64)
-                for node in self._all_below(place):
+                visible = (keys.values > 0.5).astype(np.float64)
+                for node in self._with_descendants(place):
                     self._budget.spend("copies", 2 * len(keys.times), extension.path)
-                    yield node, "visible", Keys(keys.times, shown, keys.interpolation)
+                    yield node, "visible", Keys(keys.times, visible, keys.interpolation)
                 return
         elif match := _FOV.match(pointer):
             camera = int(match[1])
@@ -152,14 +152,14 @@ class AnimationReader:
                 )
                 return
         elif match := _LIGHT.match(pointer):
-            kind, width, change = _OF_LIGHTS[match[2]]
+            kind, width, change = _LIGHT_PROPERTIES[match[2]]
             light = int(match[1])
-            if light < len(self._strengths):
+            if light < len(self._unit_intensities):
                 if kind == "multiplier":
-                    change = partial(np.multiply, 1.0 / self._strengths[light])
+                    change = partial(np.multiply, 1.0 / self._unit_intensities[light])
                 yield from self._users("light", light, kind, samplers.read(number, width), change)
                 return
-        self._unknown(extension.at("pointer"), pointer)
+        self._report_unknown(extension.at("pointer"), pointer)
 
     def _users(
         self, part: str, number: int, kind: str, keys: Keys, change: Callable[[Any], Any]
@@ -171,8 +171,8 @@ class AnimationReader:
                 self._budget.spend("copies", mapped.values.size, f"/{part}s[{number}]")
                 yield place, kind, mapped
 
-    def _all_below(self, place: int) -> Iterator[int]:
-        """Return a node and its descendants: glTF hides a node with its children."""
+    def _with_descendants(self, place: int) -> Iterator[int]:
+        """Yield a node and its descendants: glTF hides a node with its children."""
         if self._children is None:
             self._children = [[] for _ in self._scene.nodes]
             for number, node in enumerate(self._scene.nodes):
@@ -184,7 +184,7 @@ class AnimationReader:
             yield number
             waiting += self._children[number]
 
-    def _unknown(self, path: str, value: str) -> None:
+    def _report_unknown(self, path: str, value: str) -> None:
         known = "properties of nodes, cameras and lights"
         self._issues.add(SEM_UNKNOWN_ENUM, path, 0, severity=Severity.WARNING, value=value[:80], known=known)
 
@@ -212,15 +212,15 @@ class Keys:
         into, out = slope * self.tangents_in, slope * self.tangents_out
         return Keys(self.times, change(self.values), self.interpolation, into, out)
 
-    def with_rest(self) -> Keys:
-        """Prepend a column with the remainder to 1: the weight of the mesh itself beside its targets."""
+    def with_base_weight(self) -> Keys:
+        """Prepend the weight of the mesh itself: 1 minus the weights of its targets."""
 
-        def grown(rows: Floats, whole: float) -> Floats:
-            return np.column_stack([whole - rows.sum(axis=1), rows])
+        def with_column(rows: Floats, total: float) -> Floats:
+            return np.column_stack([total - rows.sum(axis=1), rows])
 
-        into = None if self.tangents_in is None else grown(self.tangents_in, 0.0)
-        out = None if self.tangents_out is None else grown(self.tangents_out, 0.0)
-        return Keys(self.times, grown(self.values, 1.0), self.interpolation, into, out)
+        into = None if self.tangents_in is None else with_column(self.tangents_in, 0.0)
+        out = None if self.tangents_out is None else with_column(self.tangents_out, 0.0)
+        return Keys(self.times, with_column(self.values, 1.0), self.interpolation, into, out)
 
     def track(self, kind: str) -> Track:
         form = RotationForm.QUATERNION_ABSOLUTE if kind == "rotation" else RotationForm.NONE
@@ -254,13 +254,13 @@ class SamplerReader:
         times = accessors.floats(source, "SCALAR")[:, 0].astype(np.float64)
         values = accessors.floats(target, "SCALAR" if flat else _TYPES[width]).astype(np.float64)
         parts = 3 if mode == "CUBICSPLINE" else 1
-        wanted = len(times) * parts * (width if flat else 1)
-        if len(values) != wanted:
-            raise item.fail(STRUCT_SYNTAX, "output", wanted=counted(wanted, "element"), found=f"{len(values)}")
+        expected = len(times) * parts * (width if flat else 1)
+        if len(values) != expected:
+            raise item.fail(STRUCT_SYNTAX, "output", wanted=counted(expected, "element"), found=f"{len(values)}")
         self._budget.spend("copies", values.size + len(times), item.path)
-        falling = np.flatnonzero(np.diff(times) <= 0)
-        if len(falling):
-            key = int(falling[0]) + 1
+        not_increasing = np.flatnonzero(np.diff(times) <= 0)
+        if len(not_increasing):
+            key = int(not_increasing[0]) + 1
             self._issues.add(DATA_KEYS_NOT_INCREASING, item.at("input"), 0, index=key, time=float(times[key]))
         if parts == 1:
             return Keys(times, values.reshape(-1, width), MODES[mode])
@@ -277,15 +277,15 @@ _WIDTHS = {
 """numbers per key of each kind; 0: one per shape"""
 _SAMPLED = {"position": ("translation", 3), "rotation": ("rotation", 4), "scale": ("scale", 3)}
 _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "tangents_in", "tangents_out")
-_NEAR = 1e-5
-"""tolerance for whole numbers: times were stored as seconds in single precision"""
+_TIME_TOLERANCE = 1e-5
+"""tolerance for whole frames or ticks: times were stored as seconds in single precision"""
 
 
 def stated_space(root: Item) -> tuple[Space, Item] | None:
-    """Return the space and other properties of a scene that we wrote; None for files of other programs."""
+    """Return the space of a scene that we wrote, and its extras; None for files of other programs."""
     scenes = root.children("scenes")
-    about = root.child("asset")
-    if about is None or about.keyframer_extras is None or not scenes:
+    asset = root.child("asset")
+    if asset is None or asset.keyframer_extras is None or not scenes:
         return None
     extras = scenes[root.index("scene", len(scenes), "scene") or 0].keyframer_extras
     if extras is None or not extras.has("space"):
@@ -338,14 +338,14 @@ class ClipReader:
         """Read the tracks of one node, each with the index of its clip; ``nodes`` has the node of the file that each
         kind of track animates.
         """
-        tracks_read = []
+        tracks = []
         for track_item in extras.children("tracks"):
-            clip_and_track = self._issues.attempt(self._one, track_item, nodes)
-            if clip_and_track is not None:
-                tracks_read.append(clip_and_track)
-        return tracks_read
+            track = self._issues.attempt(self._clip_and_track, track_item, nodes)
+            if track is not None:
+                tracks.append(track)
+        return tracks
 
-    def _one(self, item: Item, nodes: dict[str, int]) -> tuple[int, Track] | None:
+    def _clip_and_track(self, item: Item, nodes: dict[str, int]) -> tuple[int, Track] | None:
         clip = item.needed_index("clip", len(self.clips), "clip")
         track = None if clip in self.lost else self._track(item, clip, nodes)
         return None if track is None else (clip, track)
@@ -365,10 +365,12 @@ class ClipReader:
             times, values, sampler = keys
         else:
             sampler = None
-            moments, stated = (extras_reading.array(item, name, self._budget) for name in ("times", "values"))
-            if moments is None or stated is None:
-                raise item.missing("times" if moments is None else "values")
-            times, values = moments, stated
+            stored_times, stored_values = (
+                extras_reading.array(item, name, self._budget) for name in ("times", "values")
+            )
+            if stored_times is None or stored_values is None:
+                raise item.missing("times" if stored_times is None else "values")
+            times, values = stored_times, stored_values
         width = _WIDTHS[kind]
         if len(times) and width and values.shape[1:] not in ((width,), () if width == 1 else (width,)):
             raise item.fail(
@@ -413,52 +415,49 @@ class ClipReader:
         keys = samplers.read(sampler, width)
         count = item.integer("count", len(keys.times))
         times = keys.times[:count] * self.clips[clip].rate + self._items[clip].number("origin", 0.0)
-        near = np.round(times)
-        times = np.where(np.abs(times - near) < _NEAR * np.maximum(1.0, np.abs(times)), near, times)
+        rounded = np.round(times)
+        times = np.where(np.abs(times - rounded) < _TIME_TOLERANCE * np.maximum(1.0, np.abs(times)), rounded, times)
         return times, keys.values[:count], samplers.items[sampler].path
 
     def _channels(self, number: int, animation: Item) -> dict[tuple[int, str], int]:
         """Return the sampler of each node and path that an animation has channels for."""
         if number not in self._samplers:
-            known: dict[tuple[int, str], int] = {}
+            channel_samplers: dict[tuple[int, str], int] = {}
             samplers = len(animation.entries("samplers"))
             for channel in animation.children("channels"):
                 target = channel.child("target")
                 if target is not None and target.has("node"):
                     key = (target.integer("node"), target.text("path"))
-                    known[key] = channel.needed_index("sampler", samplers, "sampler")
-            self._samplers[number] = known
+                    channel_samplers[key] = channel.needed_index("sampler", samplers, "sampler")
+            self._samplers[number] = channel_samplers
         return self._samplers[number]
 
 
 def environment(extras: Item) -> Environment:
     """Return the environment of a scene that we wrote."""
-    environment_read = Environment()
+    result = Environment()
     content = extras.child("environment")
     if content is None:
-        return environment_read
-    environment_read.ambient = extras_reading.triple(content, "ambient")
-    environment_read.background_color = extras_reading.triple(content, "background_color")
-    extras_reading.restore(environment_read, content, texts="background_image")
+        return result
+    result.ambient = extras_reading.triple(content, "ambient")
+    result.background_color = extras_reading.triple(content, "background_color")
+    extras_reading.restore(result, content, texts="background_image")
     gradient = content.child("gradient")
     if gradient is not None:
         colors = [Item({"rgb": entry}, gradient.at("colors")) for entry in gradient.entries("colors")]
-        shown = [extras_reading.triple(color, "rgb") for color in colors]
-        environment_read.gradient = Gradient(
-            extras_reading.number(gradient, "midpoint", 0.5), [item for item in shown if item is not None]
+        triples = [extras_reading.triple(color, "rgb") for color in colors]
+        result.gradient = Gradient(
+            extras_reading.number(gradient, "midpoint", 0.5), [item for item in triples if item is not None]
         )
-    environment_read.fog, environment_read.distance_cue = (
-        _fog(content.child("fog")),
-        _fog(content.child("distance_cue")),
-    )
+    result.fog, result.distance_cue = _fog(content.child("fog")), _fog(content.child("distance_cue"))
     layered = content.child("layered_fog")
     if layered is not None:
         bounds = [extras_reading.number(layered, name, 0.0) for name in ("z_min", "z_max", "density")]
         flags, color = layered.integer("flags", 0), extras_reading.triple(layered, "color")
-        environment_read.layered_fog = LayeredFog(bounds[0], bounds[1], bounds[2], flags, color)
-    environment_read.uses = {entry for entry in content.entries("uses") if type(entry) is str}
-    environment_read.extras = extras_reading.format_extras(content)
-    return environment_read
+        result.layered_fog = LayeredFog(bounds[0], bounds[1], bounds[2], flags, color)
+    result.uses = {entry for entry in content.entries("uses") if type(entry) is str}
+    result.extras = extras_reading.format_extras(content)
+    return result
 
 
 def _fog(item: Item | None) -> Fog | None:

@@ -39,9 +39,9 @@ class CameraReader:
         self.aspects = [ASPECT_RATIO] * len(self.items)
 
     def read(self, *, ours: bool) -> list[Camera]:
-        items_read = [self._issues.attempt(self._camera, number, item, ours) for number, item in enumerate(self.items)]
-        self.lost = {number for number, camera in enumerate(items_read) if camera is None}
-        return [Camera("") if camera is None else camera for camera in items_read]
+        cameras = [self._issues.attempt(self._camera, number, item, ours) for number, item in enumerate(self.items)]
+        self.lost = {number for number, camera in enumerate(cameras) if camera is None}
+        return [Camera("") if camera is None else camera for camera in cameras]
 
     def _camera(self, number: int, item: Item, ours: bool) -> Camera:
         camera = Camera(item.text("name", ""))
@@ -83,12 +83,12 @@ class LightReader:
         self._issues = issues
         self.lost: set[int] = set()
         self.intensities: dict[int, float] = {}
-        """intensities of the lights without multipliers in extras"""
+        """intensities of the lights whose multiplier is not in extras"""
 
     def read(self, *, ours: bool) -> list[Light]:
-        items_read = [self._issues.attempt(self._light, number, item, ours) for number, item in enumerate(self.items)]
-        self.lost = {number for number, light in enumerate(items_read) if light is None}
-        return [Light("", LightType.OMNI) if light is None else light for light in items_read]
+        lights = [self._issues.attempt(self._light, number, item, ours) for number, item in enumerate(self.items)]
+        self.lost = {number for number, light in enumerate(lights) if light is None}
+        return [Light("", LightType.OMNI) if light is None else light for light in lights]
 
     def _light(self, number: int, item: Item, ours: bool) -> Light:
         if ours and item.keyframer_extras is not None:
@@ -109,9 +109,7 @@ class LightReader:
         return light
 
     def set_multipliers(self, scene: Scene) -> list[float]:
-        """Set the multipliers of lights: their intensities divided by the intensity of a multiplier of 1, which is
-        returned.
-        """
+        """Set the multipliers of lights from their intensities; returns the intensity of each for a multiplier of 1."""
         rig = Rig(scene)
         shown = [not node.hidden for node in scene.nodes]
         units = unit_intensities(scene, rig.world(rig.sample([0.0]), 1)[0], shown)

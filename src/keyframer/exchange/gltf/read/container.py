@@ -44,8 +44,8 @@ from keyframer.text import safe_text
 from keyframer.textures.file_names import split_name
 
 _JSON, _BIN = 0x4E4F534A, 0x004E4942
-DEEPEST = 64
-"""deepest nesting of the JSON text: glTF itself needs 8, extras of real exporters a few more"""
+MOST_DEPTH = 64
+"""maximum depth of the JSON text: glTF itself needs 8 levels, extras of real exporters a few more"""
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?+', re.DOTALL)
 _CONSTANT = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?+|(NaN|-?Infinity)', re.DOTALL)
 _STEPS = np.zeros(256, np.int8)
@@ -54,92 +54,92 @@ _STEPS[[*b"]}"]] = -1
 
 
 @dataclass(eq=False)
-class Opened:
+class Container:
     """The JSON object of a file, and the binary chunk of a ``.glb``."""
 
     root: Item
     binary: memoryview | None
-    """the second chunk of a ``.glb``"""
-    binary_at: int = 0
+    """the second chunk of a ``.glb``; None if there is none"""
+    binary_start: int = 0
     """start of its content in the file"""
 
 
-def open_container(data: bytes, limits: Limits, issues: Findings) -> Opened:
+def open_container(data: bytes, limits: Limits, issues: Findings) -> Container:
     """Parse the JSON text of a ``.gltf`` or ``.glb``, and find the binary chunk of a ``.glb``."""
     if data[:4] != b"glTF":
-        return Opened(_root(data, 0, limits, issues), None)
+        return Container(_root(data, 0, limits, issues), None)
     if len(data) < 12:
         raise STRUCT_TRUNCATED.failure(0, "/", wanted=12, left=len(data))
     version, total = struct.unpack_from("<II", data, 4)
     if version != 2:
         raise SEM_UNKNOWN_ENUM.failure(4, "/", value=f"binary glTF version {version}", known="2")
     if total > len(data):
-        issues.left_out(STRUCT_TRUNCATED.failure(8, "/", wanted=total, left=len(data)))
+        issues.leave_out(STRUCT_TRUNCATED.failure(8, "/", wanted=total, left=len(data)))
         total = len(data)
     if total < len(data):
         issues.add(STRUCT_TRAILING_DATA, "/", total, size=len(data) - total)
     text: tuple[int, int] | None = None
     binary: memoryview | None = None
-    binary_at = 0
-    place, number = 12, 0
-    while place + 8 <= total:
-        size, kind = struct.unpack_from("<II", data, place)
-        if size > total - place - 8:
-            left = total - place - 8
-            issues.left_out(STRUCT_CHUNK_OVERRUN.failure(place, f"/chunk[{number}]", size=size, left=left))
+    binary_start = 0
+    offset, number = 12, 0
+    while offset + 8 <= total:
+        size, kind = struct.unpack_from("<II", data, offset)
+        if size > total - offset - 8:
+            left = total - offset - 8
+            issues.leave_out(STRUCT_CHUNK_OVERRUN.failure(offset, f"/chunk[{number}]", size=size, left=left))
             size = left
-        begin = place + 8
+        begin = offset + 8
         if number == 0:
             if kind != _JSON:
-                raise STRUCT_TAG_MISMATCH.failure(place + 4, "/chunk[0]", expected="JSON", found=f"{kind:#010x}")
+                raise STRUCT_TAG_MISMATCH.failure(offset + 4, "/chunk[0]", expected="JSON", found=f"{kind:#010x}")
             text = (begin, begin + size)
         elif number == 1 and kind == _BIN:
-            binary, binary_at = memoryview(data)[begin : begin + size], begin
+            binary, binary_start = memoryview(data)[begin : begin + size], begin
         else:
-            issues.add(STRUCT_UNKNOWN_CHUNK, f"/chunk[{number}]", place, size=size)
-        place, number = begin + size, number + 1
-    if place < total:
-        issues.add(STRUCT_TRAILING_DATA, f"/chunk[{number}]", place, size=total - place)
+            issues.add(STRUCT_UNKNOWN_CHUNK, f"/chunk[{number}]", offset, size=size)
+        offset, number = begin + size, number + 1
+    if offset < total:
+        issues.add(STRUCT_TRAILING_DATA, f"/chunk[{number}]", offset, size=total - offset)
     if text is None:
         raise STRUCT_CHUNK_MISSING.failure(12, "/", name="JSON chunk")
-    return Opened(_root(data[text[0] : text[1]], text[0], limits, issues), binary, binary_at)
+    return Container(_root(data[text[0] : text[1]], text[0], limits, issues), binary, binary_start)
 
 
 def _root(text: bytes, offset: int, limits: Limits, issues: Findings) -> Item:
     """Parse the JSON text at ``offset`` in the file, after checking the number and depth of its values."""
-    bare = _STRING.sub(b"", text)
-    values = bare.count(b",") + bare.count(b"[") + bare.count(b"{")
+    without_strings = _STRING.sub(b"", text)
+    values = without_strings.count(b",") + without_strings.count(b"[") + without_strings.count(b"{")
     if values > limits.records:
         raise LIMIT_RECORDS.failure(offset, "/", limit=limits.records)
-    depths = np.cumsum(_STEPS[np.frombuffer(bare, np.uint8)], dtype=np.int32)
-    if int(depths.max(initial=0)) > DEEPEST:
-        raise LIMIT_DEPTH.failure(offset, "/", limit=DEEPEST)
+    depths = np.cumsum(_STEPS[np.frombuffer(without_strings, np.uint8)], dtype=np.int32)
+    if int(depths.max(initial=0)) > MOST_DEPTH:
+        raise LIMIT_DEPTH.failure(offset, "/", limit=MOST_DEPTH)
     try:
-        shown = text.decode("utf-8-sig")
+        decoded = text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise STRUCT_SYNTAX.failure(offset + error.start, "/", wanted="UTF-8", found="other bytes") from None
 
     begin = offset + len(text) - len(text.removeprefix(b"\xef\xbb\xbf"))
 
     def refuse(constant: str) -> NoReturn:
-        place = next(match.start(1) for match in _CONSTANT.finditer(text) if match[1] is not None)
-        raise STRUCT_SYNTAX.failure(offset + place, "/", wanted="JSON", found=constant)
+        position = next(match.start(1) for match in _CONSTANT.finditer(text) if match[1] is not None)
+        raise STRUCT_SYNTAX.failure(offset + position, "/", wanted="JSON", found=constant)
 
     try:
-        root: Any = json.loads(shown, parse_constant=refuse)
+        root: Any = json.loads(decoded, parse_constant=refuse)
     except json.JSONDecodeError as error:
-        place = begin + len(shown[: error.pos].encode())
-        raise STRUCT_SYNTAX.failure(place, "/", wanted="JSON", found=error.msg) from None
-    except ValueError:  # more digits than any real number
+        position = begin + len(decoded[: error.pos].encode())
+        raise STRUCT_SYNTAX.failure(position, "/", wanted="JSON", found=error.msg) from None
+    except ValueError:  # int() refuses thousands of digits
         raise STRUCT_SYNTAX.failure(offset, "/", wanted="a number", found="thousands of digits") from None
     if type(root) is not dict:
         raise STRUCT_SYNTAX.failure(offset, "/", wanted="an object", found=described(root))
-    issues.places = Places(shown, begin)
+    issues.places = Places(decoded, begin)
     return Item(root, "/", issues)
 
 
 NUMBERS_PER_BYTE = 4
-"""maximum number of numbers that one byte of a file may become: as stored, joined to others, as corners of faces"""
+"""maximum number of numbers made from one byte of a file: as stored, joined to others, as corners of faces"""
 
 
 class Buffers:
@@ -175,12 +175,12 @@ class Buffers:
         content = self._buffer(item.needed_index("buffer", len(self._items), "buffer"))
         begin, size = item.integer("byteOffset", 0), item.integer("byteLength", least=1)
         if begin + size > len(content):
-            self._issues.left_out(item.fail(STRUCT_TRUNCATED, "byteLength", wanted=begin + size, left=len(content)))
+            self._issues.leave_out(item.fail(STRUCT_TRUNCATED, "byteLength", wanted=begin + size, left=len(content)))
         stride = item.integer("byteStride", 0, least=4, most=252) if item.has("byteStride") else 0
         return content[begin : begin + size], stride
 
-    def place(self, number: int) -> tuple[int, int]:
-        """Return the buffer of a view, and its start in it."""
+    def start_of(self, number: int) -> tuple[int, int]:
+        """Return the index of the buffer of a view, and the start of the view in that buffer."""
         item = self._views[number]
         return item.needed_index("buffer", len(self._items), "buffer"), item.integer("byteOffset", 0)
 
@@ -190,7 +190,7 @@ class Buffers:
             size = item.integer("byteLength", least=1)
             content = self._content(number, item)
             if size > len(content):
-                self._issues.left_out(item.fail(STRUCT_TRUNCATED, "byteLength", wanted=size, left=len(content)))
+                self._issues.leave_out(item.fail(STRUCT_TRUNCATED, "byteLength", wanted=size, left=len(content)))
             self._read[number] = content[:size]
         return self._read[number]
 
@@ -201,7 +201,7 @@ class Buffers:
             return self._binary
         uri = item.text("uri")
         if uri[:5].lower() == "data:":
-            return memoryview(inline(item, uri))
+            return memoryview(decode_data_uri(item, uri))
         return memoryview(self._file(item, uri))
 
     def _file(self, item: Item, uri: str) -> bytes:
@@ -233,13 +233,13 @@ class Buffers:
         return self._files[name.parts]
 
 
-def inline(item: Item, uri: str) -> bytes:
+def decode_data_uri(item: Item, uri: str) -> bytes:
     """Return the bytes of a data URI."""
     head, comma, body = uri.partition(",")
     if not comma:
         raise item.fail(STRUCT_SYNTAX, "uri", wanted="a data URI", found="text without a comma")
     if not head.lower().endswith(";base64"):
-        return _unquoted(body)
+        return _percent_decoded(body)
     try:
         return base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError):
@@ -251,20 +251,20 @@ _DIGITS[[*b"0123456789abcdef"]] = np.arange(16)
 _DIGITS[[*b"ABCDEF"]] = np.arange(10, 16)
 
 
-def _unquoted(text: str) -> bytes:
+def _percent_decoded(text: str) -> bytes:
     """Decode ``%41`` as ``A``; the function of the standard library needs eighty times the memory."""
-    given = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
-    marks = np.flatnonzero(given[:-2] == ord("%"))
-    high, low = _DIGITS[given[marks + 1]], _DIGITS[given[marks + 2]]
+    stored = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+    marks = np.flatnonzero(stored[:-2] == ord("%"))
+    high, low = _DIGITS[stored[marks + 1]], _DIGITS[stored[marks + 2]]
     valid = (high >= 0) & (low >= 0)
     marks = marks[valid]
-    plain, stays = given.copy(), np.ones(len(given), np.bool_)
-    plain[marks] = high[valid] * 16 + low[valid]
-    stays[marks + 1] = stays[marks + 2] = False
-    return plain[stays].tobytes()
+    decoded, kept = stored.copy(), np.ones(len(stored), np.bool_)
+    decoded[marks] = high[valid] * 16 + low[valid]
+    kept[marks + 1] = kept[marks + 2] = False
+    return decoded[kept].tobytes()
 
 
-UNDERSTOOD = (
+SUPPORTED = (
     "EXT_texture_webp",
     "KHR_animation_pointer",
     "KHR_lights_punctual",
@@ -298,21 +298,21 @@ def draco_is_installed() -> bool:
 
 
 def check_extensions(root: Item, issues: Findings) -> None:
-    """Check extensions: a required, unsupported one is an error unless it only affects looks; others are reported."""
+    """Report unsupported extensions: required ones are errors unless they only affect the look of surfaces."""
     required = [str(name)[:80] for name in root.entries("extensionsRequired")]
-    understood = {*UNDERSTOOD, DRACO} if draco_is_installed() else {*UNDERSTOOD}
-    for place, name in enumerate(required):
-        if name in understood:
+    supported = {*SUPPORTED, DRACO} if draco_is_installed() else {*SUPPORTED}
+    for number, name in enumerate(required):
+        if name in supported:
             continue
-        where = f"/extensionsRequired[{place}]"
+        path = f"/extensionsRequired[{number}]"
         if name.startswith(_APPEARANCE_ONLY):
             effect = advice(name) or "surfaces look different without it"
-            issues.add(SEM_EXTENSION_UNKNOWN, where, 0, name=name, effect=effect)
+            issues.add(SEM_EXTENSION_UNKNOWN, path, 0, name=name, effect=effect)
         else:
             effect = advice(name) or "the file requires it"
-            issues.left_out(SEM_EXTENSION_UNKNOWN.failure(0, where, name=name, effect=effect))
-    known = {*understood, *required}
-    for place, name in enumerate(str(name)[:80] for name in root.entries("extensionsUsed")):
+            issues.leave_out(SEM_EXTENSION_UNKNOWN.failure(0, path, name=name, effect=effect))
+    known = {*supported, *required}
+    for number, name in enumerate(str(name)[:80] for name in root.entries("extensionsUsed")):
         if name not in known:
             args = {"name": name, "effect": advice(name) or "its data is ignored"}
-            issues.add(SEM_EXTENSION_UNKNOWN, f"/extensionsUsed[{place}]", 0, severity=Severity.INFO, **args)
+            issues.add(SEM_EXTENSION_UNKNOWN, f"/extensionsUsed[{number}]", 0, severity=Severity.INFO, **args)

@@ -15,8 +15,8 @@ from keyframer.exchange.gltf.read.json_text import Item, described
 from keyframer.limits import Budget
 
 _TYPES = ("<f4", "<f8", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "|b1")
-_TIGHTEST = 1100
-"""maximum number of bytes that zlib can make from one"""
+_MOST_EXPANSION = 1100
+"""maximum number of bytes that zlib can make from one byte"""
 
 
 def array(item: Item, name: str, budget: Budget, *, kind: type = float) -> Array | None:
@@ -34,14 +34,14 @@ def array(item: Item, name: str, budget: Budget, *, kind: type = float) -> Array
         if type(row) is not list or len(row) != width:
             raise item.wrong(name, f"rows of {width} numbers", row)
         for number in row:
-            deep = type(number) is list and kind is float and len(number) <= 16
-            if type(number) not in (int, float, type(None), bool) and not deep:
+            is_nested = type(number) is list and kind is float and len(number) <= 16
+            if type(number) not in (int, float, type(None), bool) and not is_nested:
                 raise item.wrong(name, "numbers", number)
     budget.spend("copies", len(rows) * max(width, 1), item.at(name))
     try:
         with np.errstate(all="ignore"):
-            plain = np.array(value, np.float64)  # None becomes NaN
-            return plain if kind is float else np.nan_to_num(plain).astype(kind)
+            numbers = np.array(value, np.float64)  # None becomes NaN
+            return numbers if kind is float else np.nan_to_num(numbers).astype(kind)
     except (ValueError, TypeError, OverflowError):
         raise item.fail(STRUCT_SYNTAX, name, wanted="numbers", found="something else") from None
 
@@ -57,17 +57,18 @@ def _unpacked(item: Item, budget: Budget) -> Array:
     except (binascii.Error, ValueError):
         raise item.fail(STRUCT_SYNTAX, "zlib", wanted="base64", found="other characters") from None
     size = count * dtype.itemsize
-    if size > _TIGHTEST * len(content):
-        args = {"count": count, "size": dtype.itemsize, "left": len(content), "available": _TIGHTEST * len(content)}
+    if size > _MOST_EXPANSION * len(content):
+        available = _MOST_EXPANSION * len(content)
+        args = {"count": count, "size": dtype.itemsize, "left": len(content), "available": available}
         raise item.fail(STRUCT_COUNT_EXCEEDS_DATA, "shape", **args)
     budget.spend("copies", count, item.at("shape"))
     try:
-        plain = zlib.decompressobj().decompress(content, size + 1)
+        unpacked = zlib.decompressobj().decompress(content, size + 1)
     except zlib.error:
         raise item.fail(STRUCT_SYNTAX, "zlib", wanted="a zlib stream", found="other bytes") from None
-    if len(plain) != size:
-        raise item.fail(STRUCT_SYNTAX, "zlib", wanted=f"{size} bytes", found=f"{len(plain)}")
-    return np.frombuffer(plain, dtype).reshape(shape)
+    if len(unpacked) != size:
+        raise item.fail(STRUCT_SYNTAX, "zlib", wanted=f"{size} bytes", found=f"{len(unpacked)}")
+    return np.frombuffer(unpacked, dtype).reshape(shape)
 
 
 def number(item: Item, name: str, default: float) -> float:
@@ -76,7 +77,7 @@ def number(item: Item, name: str, default: float) -> float:
 
 
 def restore(target: Any, item: Item, numbers: str = "", flags: str = "", texts: str = "", tuples: str = "") -> None:
-    """Set the named attributes of a dataclass from extras; names are separated by blanks."""
+    """Set the named attributes of a dataclass from extras; names are separated by spaces."""
     for name in numbers.split():
         if item.value.get(name) is not None:
             setattr(target, name, item.number(name))

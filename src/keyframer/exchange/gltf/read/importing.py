@@ -50,7 +50,7 @@ def load(
     try:
         scene = Importer(data, folder, limits, issues).make_scene(fps)
     except FormatError as error:
-        raise issues.placed(error) from None
+        raise issues.located(error) from None
     scene.issues = issues.copy()  # without the text of the file, which located them
     scene.folder, scene.sources = folder, issues.sources
     return scene
@@ -91,10 +91,10 @@ class Importer:
         root, ours = self.root, self.ours
         cameras, lights = CameraReader(root, self.issues), LightReader(root, self.issues)
         scene = Scene(space=self.space, issues=self.issues, source_format="gltf")
-        surfaces = MaterialReader(root, self.images, self.issues)
-        scene.materials = surfaces.read(ours=ours)
+        materials = MaterialReader(root, self.images, self.issues)
+        scene.materials = materials.read(ours=ours)
         scene.cameras, scene.lights = cameras.read(ours=ours), lights.read(ours=ours)
-        meshes = MeshReader(root, self.accessors, self.draco, self.budget, self.issues, surfaces.numbers)
+        meshes = MeshReader(root, self.accessors, self.draco, self.budget, self.issues, materials.numbers)
         skins = SkinReader(root, self.accessors, self.hierarchy, self.axes, self.budget)
         nodes = NodeReader(self.hierarchy, self.axes, self.budget, self.issues, ours=ours)
         nodes.read(scene, _Shapes(meshes, scene, self), skins)
@@ -111,49 +111,49 @@ class Importer:
         return scene
 
     def _check_asset(self) -> None:
-        about = self.root.child("asset")
-        if about is None:
+        asset = self.root.child("asset")
+        if asset is None:
             raise self.root.missing("asset")
-        version = about.text("version")
+        version = asset.text("version")
         if version.split(".")[0] != "2":
-            raise about.fail(SEM_UNKNOWN_ENUM, "version", value=version[:40], known="2.0")
-        needed = about.text("minVersion", "2.0")
+            raise asset.fail(SEM_UNKNOWN_ENUM, "version", value=version[:40], known="2.0")
+        needed = asset.text("minVersion", "2.0")
         if re.fullmatch(r"2\.0*[1-9]\d*|([3-9]|[1-9]\d+)(\..*)?", needed):
-            self.issues.left_out(about.fail(SEM_UNKNOWN_ENUM, "minVersion", value=needed[:40], known="2.0"))
+            self.issues.leave_out(asset.fail(SEM_UNKNOWN_ENUM, "minVersion", value=needed[:40], known="2.0"))
         check_extensions(self.root, self.issues)
 
     def _animate(
         self, scene: Scene, nodes: NodeReader, aspects: list[float], unit_intensities: list[float], fps: float
     ) -> None:
-        ours: set[int | None] = set()
+        read_animations: set[int | None] = set()
         if self.scene_extras is not None:
             clips = ClipReader(self.root, self.scene_extras, self.accessors, self.budget, self.issues)
-            scene.clips, ours = clips.clips, set(clips.animations)
-            for place, number in enumerate(self.hierarchy.order):
+            scene.clips, read_animations = clips.clips, set(clips.animations)
+            for index, number in enumerate(self.hierarchy.order):
                 extras = self.hierarchy.items[number].keyframer_extras
                 if extras is None:
                     continue
                 for clip, track in clips.tracks(extras, nodes.animated_nodes(number)):
-                    self.issues.attempt(_add_track, scene, scene.clips[clip], place, track, extras)
-            scene.clips = [clip for place, clip in enumerate(clips.clips) if place not in clips.lost]
+                    self.issues.attempt(_add_track, scene, scene.clips[clip], index, track, extras)
+            scene.clips = [clip for index, clip in enumerate(clips.clips) if index not in clips.lost]
         reader = AnimationReader(
             scene, self.hierarchy, self.accessors, self.budget, self.issues, aspects, unit_intensities
         )
         for number, item in enumerate(self.root.children("animations")):
-            if number not in ours:
-                clip_read = self.issues.attempt(reader.read, item, fps)
-                scene.clips += [] if clip_read is None else [clip_read]
+            if number not in read_animations:
+                new_clip = self.issues.attempt(reader.read, item, fps)
+                scene.clips += [] if new_clip is None else [new_clip]
         nodes.add_rest_weights(scene, fps)
 
     def _read_metadata(self, scene: Scene) -> None:
         """Set copyright, title, author, environment and extras of the scene."""
-        about = self.root.child("asset")
-        assert about is not None
-        scene.copyright = about.text("copyright", "")
+        asset = self.root.child("asset")
+        assert asset is not None
+        scene.copyright = asset.text("copyright", "")
         if self.scene_extras is None:
-            scene.extras = {"gltf": {"generator": about.text("generator", "")}}
+            scene.extras = {"gltf": {"generator": asset.text("generator", "")}}
             return
-        source = about.keyframer_extras.child("source") if about.keyframer_extras is not None else None
+        source = asset.keyframer_extras.child("source") if asset.keyframer_extras is not None else None
         scene.source_format = source.text("format", "gltf") if source is not None else "gltf"
         scene.title, scene.author = self.scene_extras.text("title", ""), self.scene_extras.text("author", "")
         scene.environment = environment(self.scene_extras)
@@ -165,16 +165,16 @@ class Importer:
             scene.lights += [] if light is None else [light]
 
 
-def _add_track(scene: Scene, clip: Clip, place: int, track: Track, extras: Item) -> None:
+def _add_track(scene: Scene, clip: Clip, node: int, track: Track, extras: Item) -> None:
     if track.kind == "morph":
-        morph = scene.nodes[place].morph
+        morph = scene.nodes[node].morph
         width = 1 if track.values.ndim == 1 else track.values.shape[1]
         if morph is None or width != len(morph.positions):
             shapes = 0 if morph is None else len(morph.positions)
             raise extras.fail(
                 STRUCT_SYNTAX, "tracks", wanted=f"weights of {counted(shapes, 'shape')}", found=f"{width}"
             )
-    clip.channels.append(Channel(place, track))
+    clip.channels.append(Channel(node, track))
 
 
 def _remove_unreadable_links(scene: Scene, cameras: set[int], lights: set[int]) -> None:
@@ -188,12 +188,12 @@ def _close_gaps(scene: Scene, cameras: set[int], lights: set[int]) -> None:
     """Remove the placeholders of cameras and lights that could not be read, and renumber the others."""
     scene.cameras = [camera for number, camera in enumerate(scene.cameras) if number not in cameras]
     scene.lights = [light for number, light in enumerate(scene.lights) if number not in lights]
-    gone = sorted(cameras), sorted(lights)
+    removed = sorted(cameras), sorted(lights)
     for node in scene.nodes if cameras or lights else ():
         if node.camera is not None:
-            node.camera -= bisect(gone[0], node.camera)
+            node.camera -= bisect(removed[0], node.camera)
         if node.light is not None:
-            node.light -= bisect(gone[1], node.light)
+            node.light -= bisect(removed[1], node.light)
 
 
 class _Shapes:
@@ -203,8 +203,8 @@ class _Shapes:
         self._reader = reader
         self._scene = scene
         self._importer = importer
-        self._made: dict[int, tuple[int, Shape, Morph | None] | None] = {}
-        self._placed: dict[int, tuple[Array, Array, list[Array]]] = {}
+        self._meshes: dict[int, tuple[int, Shape, Morph | None] | None] = {}
+        self._converted: dict[int, tuple[Array, Array, list[Array]]] = {}
         """vertices that meshes share, and their converted vertices and shapes, by id() of the former"""
 
     def __len__(self) -> int:
@@ -212,41 +212,42 @@ class _Shapes:
 
     def take(self, number: int) -> tuple[int, Shape, Morph | None] | None:
         """Return the index of a mesh in the scene, its shape and its morph; None if there is nothing to draw."""
-        if number not in self._made:
+        if number not in self._meshes:
             importer = self._importer
             v_up, ours = importer.space.v_up, importer.ours
             shape = importer.issues.attempt(self._reader.read, number, v_up=v_up, ours=ours)
-            self._made[number] = None if shape is None else self._finished(shape)
-        return self._made[number]
+            self._meshes[number] = None if shape is None else self._add_mesh(shape)
+        return self._meshes[number]
 
-    def _finished(self, shape: Shape) -> tuple[int, Shape, Morph | None]:
+    def _add_mesh(self, shape: Shape) -> tuple[int, Shape, Morph | None]:
         mesh = shape.mesh
         key = id(mesh.positions)
-        if key not in self._placed:
-            self._placed[key] = mesh.positions, *self._turned(shape)
-        _, mesh.positions, shapes = self._placed[key]
+        if key not in self._converted:
+            self._converted[key] = mesh.positions, *self._in_scene_axes(shape)
+        _, mesh.positions, shapes = self._converted[key]
         morph = None
         if shapes:
             morph = Morph(shape.names if self._importer.ours else ["", *shape.names], list(shapes))
         self._scene.meshes.append(mesh)
         return len(self._scene.meshes) - 1, shape, morph
 
-    def _turned(self, shape: Shape) -> tuple[Array, list[Array]]:
+    def _in_scene_axes(self, shape: Shape) -> tuple[Array, list[Array]]:
         """Return vertices and shapes in the axes of the scene."""
         axes = self._importer.axes
-        given = shape.mesh.positions
-        base = np.asarray(given, np.float64)
+        stored = shape.mesh.positions
+        base = np.asarray(stored, np.float64)
         shapes: list[Array] = [axes.vectors(base + target) for target in shape.targets]
         # shapes of a scene replace the mesh in proportion; those of glTF are added to it
         if shapes and not self._importer.ours:
             shapes = [base, *shapes]
-        placed = axes.vectors(base) if axes.mirrored else given
-        for positions in (placed, *shapes):  # meshes share them
+        vertices = axes.vectors(base) if axes.mirrored else stored
+        for positions in (vertices, *shapes):  # meshes share them
             positions.flags.writeable = False
-        return placed, shapes
+        return vertices, shapes
 
 
 _NAMED = ("scenes", "nodes", "meshes", "materials", "cameras", "skins", "animations", "images", "textures", "buffers")
+"""lists of parts that have names"""
 _EXAMINED = 4096
 """number of characters of a name that are examined"""
 
@@ -291,6 +292,6 @@ class _Names:
 
     def _add(self, kind: IssueType, path: str, **args: object) -> None:
         """Add an issue with its location, if issues of its type are listed and not only counted."""
-        listed = self._issues.counts[kind.code] < self._issues.most_listed
-        offset = self._places.find(path) if listed and self._places is not None else 0
+        is_listed = self._issues.counts[kind.code] < self._issues.most_listed
+        offset = self._places.find(path) if is_listed and self._places is not None else 0
         self._issues.add(kind, path, offset, severity=None, **args)

@@ -32,7 +32,7 @@ from keyframer.limits import Limits
 from keyframer.scene import RawChannel
 
 LARGEST_INTEGER = 2**53
-_LARGEST = 1.7e308
+_LARGEST_FLOAT = 1.7e308
 
 
 class Item:
@@ -67,7 +67,7 @@ class Item:
         if value is None and name not in self.value:
             return None
         if type(value) is not dict:
-            self._left_out(self.wrong(name, "an object", value))
+            self._leave_out(self.wrong(name, "an object", value))
             return None
         return Item(value, self.at(name), self.findings)
 
@@ -76,7 +76,7 @@ class Item:
         if value is None and name not in self.value:
             return []
         if type(value) is not list:
-            self._left_out(self.wrong(name, "a list", value))
+            self._leave_out(self.wrong(name, "a list", value))
             return []
         return value
 
@@ -85,15 +85,15 @@ class Item:
         for number, value in enumerate(self.entries(name)):
             place = f"{self.at(name)}[{number}]"
             if type(value) is not dict:
-                self._left_out(STRUCT_SYNTAX.failure(0, place, wanted="an object", found=described(value)))
+                self._leave_out(STRUCT_SYNTAX.failure(0, place, wanted="an object", found=described(value)))
                 value = {}
             items.append(Item(value, place, self.findings))
         return items
 
-    def _left_out(self, error: FormatError) -> None:
+    def _leave_out(self, error: FormatError) -> None:
         if self.findings is None:
             raise error
-        self.findings.left_out(error)
+        self.findings.leave_out(error)
 
     def integer(self, name: str, default: int | None = None, *, least: int = 0, most: int = LARGEST_INTEGER) -> int:
         """Return an integer; required if there is no default."""
@@ -116,7 +116,7 @@ class Item:
         return self._number(name, self.value[name])
 
     def _number(self, name: str, value: object) -> float:
-        if type(value) not in (int, float) or not -_LARGEST <= value <= _LARGEST:  # type: ignore[operator]
+        if type(value) not in (int, float) or not -_LARGEST_FLOAT <= value <= _LARGEST_FLOAT:  # type: ignore[operator]
             raise self.wrong(name, "a finite number", value)
         return float(value)  # type: ignore[arg-type]
 
@@ -154,7 +154,7 @@ class Item:
         return value
 
     def index(self, name: str, count: int, kind: str) -> int | None:
-        """Return an index into a list of ``count``; None if it is missing."""
+        """Return an index into a list of ``count`` parts, which messages call ``kind``; None if it is missing."""
         if name not in self.value:
             return None
         return self._index(name, self.value[name], count, kind)
@@ -165,7 +165,7 @@ class Item:
         return self._index(name, self.value[name], count, kind)
 
     def indices(self, name: str, count: int, kind: str, only: int | None = None) -> list[int]:
-        """Return the indices in a list, or only the one at a position."""
+        """Return the indices in a list, or only the one at the position ``only``."""
         entries = enumerate(self.entries(name)) if only is None else ((only, self.entries(name)[only]),)
         return [self._index(f"{name}[{place}]", value, count, kind) for place, value in entries]
 
@@ -192,7 +192,7 @@ class Item:
 
 
 def described(value: object) -> str:
-    """Describe a value in a few words."""
+    """Describe a JSON value in a few words."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -216,7 +216,7 @@ _decode = json.JSONDecoder().raw_decode
 
 Key = str | int
 Span = tuple[int, int]
-"""first byte and end"""
+"""start and end, in bytes"""
 
 
 class Places:
@@ -230,27 +230,27 @@ class Places:
         """``offset`` is the start of the text in the file."""
         self._text = text
         self._offset = offset
-        self._plain = text.isascii()
-        self._inside: dict[int, dict[Key, int]] = {}
+        self._is_ascii = text.isascii()
+        self._entry_starts: dict[int, dict[Key, int]] = {}
         self._ends: dict[int, int] = {}
         """end of each value in scanned lists and objects, by its start"""
 
     def find(self, path: str) -> int:
         """Return the start of the value with a path, or of its innermost existing parent."""
-        return self._byte(self._reached(path)[0])
+        return self._byte(self._locate(path)[0])
 
     def span(self, path: str) -> Span | None:
         """Return start and end of the value with a path; None if there is none."""
-        at, is_exact = self._reached(path)
+        at, is_exact = self._locate(path)
         return self._span(at) if is_exact else None
 
     def entries(self, path: str) -> dict[Key, Span]:
         """Return the ranges of all values in a list or an object; empty if there is none with this path."""
-        at, is_exact = self._reached(path)
+        at, is_exact = self._locate(path)
         return {key: self._span(place) for key, place in self._children(at).items()} if is_exact else {}
 
-    def _reached(self, path: str) -> tuple[int, bool]:
-        """Return the start of the value with a path, or of its innermost existing parent, and which of them it is."""
+    def _locate(self, path: str) -> tuple[int, bool]:
+        """Return the start of the value with a path and True, or of its innermost existing parent and False."""
         at = self._skip(0)
         for part in path.split("/")[1:] if path != "/" else ():
             for key in _keys(part, self._children(at)):
@@ -265,10 +265,10 @@ class Places:
         return self._byte(at), self._byte(_decode(self._text, at)[1] if end is None else end)
 
     def _byte(self, at: int) -> int:
-        return self._offset + (at if self._plain else int(self._bytes[at]))
+        return self._offset + (at if self._is_ascii else int(self._byte_offsets[at]))
 
     @cached_property
-    def _bytes(self) -> Ints:
+    def _byte_offsets(self) -> Ints:
         """Byte offsets of all characters, computed once: counting for each would be quadratic."""
         stored = np.frombuffer(self._text.encode(), np.uint8)
         return np.append(np.flatnonzero(stored & 0xC0 != 0x80), len(stored))
@@ -278,10 +278,10 @@ class Places:
         return at if blank is None else blank.end()
 
     def _children(self, at: int) -> dict[Key, int]:
-        if at not in self._inside:
+        if at not in self._entry_starts:
             begin = self._text[at : at + 1]
-            self._inside[at] = self._scan(at, is_object=begin == "{") if begin in ("{", "[") else {}
-        return self._inside[at]
+            self._entry_starts[at] = self._scan(at, is_object=begin == "{") if begin in ("{", "[") else {}
+        return self._entry_starts[at]
 
     def _scan(self, at: int, *, is_object: bool) -> dict[Key, int]:
         """Return the start of each entry; of two entries with the same name the later one, which is valid."""
@@ -330,7 +330,7 @@ class Findings(IssueLog):
             issue = replace(issue, offset=self.places.find(issue.path))
         super().add_issue(issue)
 
-    def placed(self, error: FormatError) -> FormatError:
+    def located(self, error: FormatError) -> FormatError:
         """Return the same failure with its location in the file."""
         if error.offset or self.places is None:
             return error
@@ -344,11 +344,11 @@ class Findings(IssueLog):
         try:
             return make(*args, **named)
         except FormatError as error:
-            self.left_out(error)
+            self.leave_out(error)
             return None
 
-    def left_out(self, error: FormatError) -> None:
-        """Report a part that was left out; raises the failure without salvage, or if it is an exceeded limit."""
+    def leave_out(self, error: FormatError) -> None:
+        """Report a part that is left out; without salvage, or if a limit was exceeded, the failure is raised."""
         if not self.salvage or error.code.startswith("LIMIT_"):
             raise error
         self.add(CATALOGUE[error.code], error.path, error.offset, severity=Severity.ERROR, **error.details)
@@ -356,7 +356,7 @@ class Findings(IssueLog):
 
 @dataclass(frozen=True, slots=True)
 class TrackSource:
-    """Paths such as ``/animations[0]/channels[3]``."""
+    """The part of a file that a track was read from, as paths such as ``/animations[0]/channels[3]``."""
 
     path: str
     """the channel; for keys without a sampler the object or the numbers that contain them"""
@@ -373,7 +373,7 @@ class Sources:
     helpers: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     """helper nodes of the file, by the index of the node they help"""
     metres_per_unit: float = 1.0
-    """length of a scene unit in metres of the file; the exporter may have taken other units for metres
-    (`GltfOptions.unit`)
+    """length of a scene unit in metres, as the file states it; not the real length if the exporter kept the numbers of
+    another unit (`GltfOptions.unit`)
     """
     tracks: dict[Track | RawChannel, TrackSource] = field(default_factory=dict)

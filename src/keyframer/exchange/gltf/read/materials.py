@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from keyframer.catalogue import SEM_EXTENSION_UNKNOWN, SEM_UNKNOWN_ENUM
 from keyframer.exchange.gltf.conventions import shown_rgb
 from keyframer.exchange.gltf.read import extras_reading
-from keyframer.exchange.gltf.read.container import Buffers, advice, inline
+from keyframer.exchange.gltf.read.container import Buffers, advice, decode_data_uri
 from keyframer.exchange.gltf.read.json_text import Findings, Item
 from keyframer.exchange.gltf.write.materials import CLAMP, MIRRORED, REPEAT
 from keyframer.issues import Severity
@@ -65,7 +65,7 @@ class MaterialReader:
         return materials
 
     def _replaced_material(self, extras: Item) -> int | None:
-        """Return the number of the material that a helper material of the export replaces; None for the default."""
+        """Return the index of the material that a helper material replaces; None for the default material."""
         if extras.choice("helper", ("default", "unmapped")) == "default":
             return None
         return extras.needed_index("of", len(self._items), "material")
@@ -75,27 +75,27 @@ class MaterialReader:
         color = surface.numbers("baseColorFactor", 4, (1.0, 1.0, 1.0, 1.0))
         mode = item.choice("alphaMode", ("OPAQUE", "MASK", "BLEND"), "OPAQUE")
         glow = item.numbers("emissiveFactor", 3, (0.0, 0.0, 0.0))
-        brighter = item.extension("KHR_materials_emissive_strength")
-        strength = 1.0 if brighter is None else brighter.number("emissiveStrength", 1.0)
+        emissive_strength = item.extension("KHR_materials_emissive_strength")
+        strength = 1.0 if emissive_strength is None else emissive_strength.number("emissiveStrength", 1.0)
         unlit = item.extension("KHR_materials_unlit") is not None
         roughness, metallic = surface.number("roughnessFactor", 1.0), surface.number("metallicFactor", 1.0)
-        shining = max(glow) * strength / max(*color[:3], 1e-6)
+        emission = max(glow) * strength / max(*color[:3], 1e-6)
         material = Material(
             item.text("name", ""),
             diffuse=shown_rgb(color[:3]),
             transparency=min(max(1.0 - color[3], 0.0), 1.0) if mode == "BLEND" else 0.0,
-            self_illumination=1.0 if unlit else min(max(shining, 0.0), 1.0),
+            self_illumination=1.0 if unlit else min(max(emission, 0.0), 1.0),
             two_sided=item.flag("doubleSided"),
             shininess=_shininess(roughness),
         )
-        about = {"metallic": metallic, "roughness": roughness, "alpha_mode": mode, "emissive": list(glow)}
+        gltf_values = {"metallic": metallic, "roughness": roughness, "alpha_mode": mode, "emissive": list(glow)}
         if mode == "MASK" and item.has("alphaCutoff"):
-            about["alpha_cutoff"] = item.number("alphaCutoff")
+            gltf_values["alpha_cutoff"] = item.number("alphaCutoff")
         if strength != 1.0:
-            about["emissive_strength"] = strength
+            gltf_values["emissive_strength"] = strength
         if unlit:
-            about["unlit"] = True
-        material.extras = {"gltf": about}
+            gltf_values["unlit"] = True
+        material.extras = {"gltf": gltf_values}
         for slot, name, role in _SLOTS:
             reference = (surface if slot in _IN_PBR_OBJECT else item).child(name)
             if reference is not None:
@@ -108,31 +108,34 @@ class MaterialReader:
 
     def _restored(self, item: Item, extras: Item) -> Material:
         """Return the original material from extras, with the images of the glTF material for its maps."""
-        material = _restored(item, extras)
+        material = _original_material(item, extras)
         surface = item.child("pbrMetallicRoughness")
-        makes_holes = item.value.get("alphaMode", "OPAQUE") != "OPAQUE"
+        alpha_is_opacity = item.value.get("alphaMode", "OPAQUE") != "OPAQUE"
         for slot, name, role in _SLOTS:
-            home = surface if slot in _IN_PBR_OBJECT else item
-            reference = None if home is None else home.child(name)
+            owner = surface if slot in _IN_PBR_OBJECT else item
+            reference = None if owner is None else owner.child(name)
             if slot == "texture1" and (slot not in material.maps or extras.value.get("base_color_of") == "opacity"):
                 slot, role = "opacity", "alpha"  # white, with the opacity in its alpha
             if reference is not None and slot in material.maps:
                 source = self._issues.attempt(self._textures.source, reference)
                 if source is not None:
-                    material.maps[slot].embedded = self._issues.attempt(self._images.take, source, role, makes_holes)
+                    material.maps[slot].embedded = self._issues.attempt(
+                        self._images.take, source, role, alpha_is_opacity
+                    )
         return material
 
 
 def _surface(item: Item) -> Item:
-    """Return colour, roughness and metalness; for files with the older specular model, its values."""
-    older = item.extension("KHR_materials_pbrSpecularGlossiness")
-    if older is None:
+    """Return colour, roughness and metalness; from KHR_materials_pbrSpecularGlossiness, if the material has it."""
+    glossiness = item.extension("KHR_materials_pbrSpecularGlossiness")
+    if glossiness is None:
         return item.child("pbrMetallicRoughness") or Item({}, item.at("pbrMetallicRoughness"))
-    surface: dict[str, Any] = {"metallicFactor": 0.0, "roughnessFactor": 1.0 - older.number("glossinessFactor", 1.0)}
-    for name, theirs in (("baseColorFactor", "diffuseFactor"), ("baseColorTexture", "diffuseTexture")):
-        if older.has(theirs):
-            surface[name] = older.value[theirs]
-    return Item(surface, older.path, older.findings)
+    roughness = 1.0 - glossiness.number("glossinessFactor", 1.0)
+    surface: dict[str, Any] = {"metallicFactor": 0.0, "roughnessFactor": roughness}
+    for name, glossiness_name in (("baseColorFactor", "diffuseFactor"), ("baseColorTexture", "diffuseTexture")):
+        if glossiness.has(glossiness_name):
+            surface[name] = glossiness.value[glossiness_name]
+    return Item(surface, glossiness.path, glossiness.findings)
 
 
 def _shininess(roughness: float) -> float:
@@ -142,7 +145,7 @@ def _shininess(roughness: float) -> float:
     return min(math.log2(exponent) / 10.0, 1.0)
 
 
-def _restored(item: Item, extras: Item) -> Material:
+def _original_material(item: Item, extras: Item) -> Material:
     material = Material(
         item.text("name", ""), raw_name=extras_reading.raw_name(extras), extras=extras_reading.format_extras(extras)
     )
@@ -194,20 +197,20 @@ class TextureReader:
         self._samplers = root.children("samplers")
         self._textures = root.children("textures")
 
-    def read(self, reference: Item, role: str, makes_holes: bool) -> TextureMap | None:
+    def read(self, reference: Item, role: str, alpha_is_opacity: bool) -> TextureMap | None:
         source = self.source(reference)
         if source is None:
             return None
-        inside = self.images.is_inside(source)
-        name = self.images.name(source) if inside else unquote(self.images.items[source].text("uri"))
-        result = TextureMap(name, extras={"gltf": {"image": source, "embedded": inside, "role": role}})
-        result.embedded = self._issues.attempt(self.images.take, source, role, makes_holes)
+        is_embedded = self.images.is_embedded(source)
+        name = self.images.name(source) if is_embedded else unquote(self.images.items[source].text("uri"))
+        texture_map = TextureMap(name, extras={"gltf": {"image": source, "embedded": is_embedded, "role": role}})
+        texture_map.embedded = self._issues.attempt(self.images.take, source, role, alpha_is_opacity)
         self._check_coordinates(reference)
-        self._repeat(result, self._texture(reference))
-        _apply_transform(result, reference.extension("KHR_texture_transform"))
+        self._set_wrap_mode(texture_map, self._texture(reference))
+        _apply_transform(texture_map, reference.extension("KHR_texture_transform"))
         if reference.has("scale") or reference.has("strength"):
-            result.amount = reference.number("scale", reference.number("strength", 1.0))
-        return result
+            texture_map.amount = reference.number("scale", reference.number("strength", 1.0))
+        return texture_map
 
     def source(self, reference: Item) -> int | None:
         """Return the index of the image of a texture."""
@@ -217,42 +220,40 @@ class TextureReader:
             texture = webp
         image = texture.index("source", len(self.images.items), "image")
         if image is None:
-            others = sorted((texture.child("extensions") or Item({}, texture.path)).value)
-            if others:
+            extensions = sorted((texture.child("extensions") or Item({}, texture.path)).value)
+            if extensions:
                 effect = "the texture has no other image"
-                known = advice(others[0])
-                effect += f"; {known}" if known else ""
-                self._issues.add(SEM_EXTENSION_UNKNOWN, texture.path, 0, name=", ".join(others)[:80], effect=effect)
+                hint = advice(extensions[0])
+                effect += f"; {hint}" if hint else ""
+                self._issues.add(SEM_EXTENSION_UNKNOWN, texture.path, 0, name=", ".join(extensions)[:80], effect=effect)
         return image
 
     def _texture(self, reference: Item) -> Item:
         return self._textures[reference.needed_index("index", len(self._textures), "texture")]
 
-    def _repeat(self, texture_map: TextureMap, texture: Item) -> None:
-        """Apply the wrap mode: original maps repeat equally in both directions and are filtered; other modes go to
-        extras.
-        """
+    def _set_wrap_mode(self, texture_map: TextureMap, texture: Item) -> None:
+        """Set the wrap mode: that of U, because maps of a scene have only one. The sampler is kept in extras."""
         number = texture.index("sampler", len(self._samplers), "sampler")
         sampler = Item({}, texture.path) if number is None else self._samplers[number]
         stated = {name: sampler.integer(name) for name in _SAMPLING if sampler.has(name)}
         wrap = stated.get("wrapS", REPEAT)
         texture_map.mirror, texture_map.tiled = wrap == MIRRORED, wrap != CLAMP
         if stated:
-            about: dict[str, Any] = texture_map.extras["gltf"]
-            about["sampler"] = stated
+            gltf_values: dict[str, Any] = texture_map.extras["gltf"]
+            gltf_values["sampler"] = stated
 
     def _check_coordinates(self, reference: Item) -> None:
         """Report a second set of texture coordinates: meshes of a scene have one."""
         transform = reference.extension("KHR_texture_transform")
-        chosen = reference.integer("texCoord", 0)
-        chosen = chosen if transform is None else transform.integer("texCoord", chosen)
-        if chosen:
+        number = reference.integer("texCoord", 0)
+        number = number if transform is None else transform.integer("texCoord", number)
+        if number:
             self._issues.add(
                 SEM_UNKNOWN_ENUM,
                 reference.at("texCoord"),
                 0,
                 severity=Severity.WARNING,
-                value=f"TEXCOORD_{chosen}",
+                value=f"TEXCOORD_{number}",
                 known="TEXCOORD_0",
             )
 
@@ -262,15 +263,15 @@ def _apply_transform(texture: TextureMap, transform: Item | None) -> None:
     if transform is None:
         return
     (su, sv), (x, y) = transform.numbers("scale", 2, (1.0, 1.0)), transform.numbers("offset", 2, (0.0, 0.0))
-    turn = transform.number("rotation", 0.0)
-    cosine, sine = math.cos(turn), math.sin(turn)
+    angle = transform.number("rotation", 0.0)
+    cosine, sine = math.cos(angle), math.sin(angle)
     u, v = cosine * (0.5 - x) - sine * (0.5 - y), sine * (0.5 - x) + cosine * (0.5 - y)
     texture.scale = (su, sv)
     texture.offset = (round(u / su - 0.5, 9) if su else 0.0, round(v / sv - 0.5, 9) if sv else 0.0)
-    texture.rotation_degrees = -math.degrees(turn)
+    texture.rotation_degrees = -math.degrees(angle)
 
 
-_KINDS = (
+_IMAGE_SIGNATURES = (
     (b"\x89PNG", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"RIFF", "image/webp"),
@@ -285,34 +286,34 @@ class ImageReader:
         self.items = root.children("images")
         self._buffers = buffers
         self._budget = budget
-        self._taken: dict[int, tuple[bytes, str]] = {}
+        self._extracted: dict[int, tuple[bytes, str]] = {}
 
     def name(self, number: int) -> str:
         """Return the name of an image; ``image 3`` if the file has none."""
         return self.items[number].text("name", "") or f"image {number}"
 
-    def is_inside(self, number: int) -> bool:
+    def is_embedded(self, number: int) -> bool:
         uri = self.items[number].text("uri", "")
         return not uri or uri[:5].lower() == "data:"
 
-    def take(self, number: int, role: str, makes_holes: bool = True) -> EmbeddedImage | None:
+    def take(self, number: int, role: str, alpha_is_opacity: bool = True) -> EmbeddedImage | None:
         """Return the embedded image; None if it is a separate file."""
-        if not self.is_inside(number):
+        if not self.is_embedded(number):
             return None
-        if number not in self._taken:
-            self._taken[number] = self._take(self.items[number])
-        data, kind = self._taken[number]
-        return EmbeddedImage(self.name(number), data, kind, role, makes_holes)
+        if number not in self._extracted:
+            self._extracted[number] = self._extract(self.items[number])
+        data, kind = self._extracted[number]
+        return EmbeddedImage(self.name(number), data, kind, role, alpha_is_opacity)
 
-    def _take(self, item: Item) -> tuple[bytes, str]:
+    def _extract(self, item: Item) -> tuple[bytes, str]:
         if item.has("uri"):
             uri = item.text("uri")
-            data = inline(item, uri)
-            claimed = uri[5:].partition(",")[0].partition(";")[0]
+            data = decode_data_uri(item, uri)
+            stated_type = uri[5:].partition(",")[0].partition(";")[0]
         else:
             view = item.needed_index("bufferView", self._buffers.view_count, "buffer view")
             content, _ = self._buffers.view(view)
             self._budget.spend("copies", len(content), item.at("bufferView"))
-            data, claimed = bytes(content), ""
-        known = next((kind for head, kind in _KINDS if data.startswith(head)), None)
-        return data, known or item.text("mimeType", claimed)
+            data, stated_type = bytes(content), ""
+        detected_type = next((kind for head, kind in _IMAGE_SIGNATURES if data.startswith(head)), None)
+        return data, detected_type or item.text("mimeType", stated_type)

@@ -1,4 +1,4 @@
-"""Reads meshes: the triangles of all primitives as one mesh, with texture coordinates, colours, targets, influences.
+"""Reads meshes: the triangles of all primitives as one mesh, with texture coordinates, colours, targets and weights.
 
 Vertices that were split for glTF are joined again.
 """
@@ -28,18 +28,18 @@ from keyframer.scene import Mesh
 from keyframer.text import counted
 
 _MODES = ("points", "lines", "line loop", "line strip", "triangles", "triangle strip", "triangle fan")
-MOST_SETS = 4
+MOST_JOINT_SETS = 4
 """maximum number of sets of joints and weights that are read"""
 _READ_ATTRIBUTES = {
     *("POSITION", "NORMAL", "TEXCOORD_0", "COLOR_0"),
     "TANGENT",  # computed again from normals and coordinates if a normal map needs it
-    *(f"{name}_{number}" for name in ("JOINTS", "WEIGHTS") for number in range(MOST_SETS)),
+    *(f"{name}_{number}" for name in ("JOINTS", "WEIGHTS") for number in range(MOST_JOINT_SETS)),
 }
 
 
 @dataclass(eq=False)
 class _Part:
-    """Vertices shared by some primitives."""
+    """Vertices that some primitives share; ``first`` is the index of the first one in the mesh."""
 
     first: int
     count: int
@@ -54,11 +54,11 @@ class _Primitives:
     parts: dict[str, _Part] = field(default_factory=dict)
     faces: list[Indices] = field(default_factory=list)
     """the corners of each primitive, as indices within its part"""
-    homes: list[_Part] = field(default_factory=list)
+    primitive_parts: list[_Part] = field(default_factory=list)
     """the part of each primitive"""
-    owners: list[int] = field(default_factory=list)
+    materials: list[int] = field(default_factory=list)
     """the material of each primitive"""
-    made_of: list[object] = field(default_factory=list)
+    accessor_keys: list[object] = field(default_factory=list)
     """the accessors of each primitive"""
 
     @property
@@ -96,19 +96,19 @@ class MeshReader:
         """
         item = self.items[number]
         primitives = _Primitives()
-        listed = item.children("primitives")
-        if not listed:
+        primitive_items = item.children("primitives")
+        if not primitive_items:
             raise item.missing("primitives")
-        for primitive in listed:
+        for primitive in primitive_items:
             self._issues.attempt(self._primitive, primitive, primitives)
         if not primitives.faces:
             return None
-        made_of = tuple(primitives.made_of)
-        if made_of not in self._shapes:
-            self._shapes[made_of] = self._shape(item, primitives, v_up=v_up, ours=ours)
-        known = self._shapes[made_of]
-        shape = replace(known, mesh=replace(known.mesh, name=self._issues.attempt(item.text, "name", "") or ""))
-        shape.mesh.face_materials = self._owners(item, primitives)
+        accessor_keys = tuple(primitives.accessor_keys)
+        if accessor_keys not in self._shapes:
+            self._shapes[accessor_keys] = self._shape(item, primitives, v_up=v_up, ours=ours)
+        shared = self._shapes[accessor_keys]
+        shape = replace(shared, mesh=replace(shared.mesh, name=self._issues.attempt(item.text, "name", "") or ""))
+        shape.mesh.face_materials = self._face_materials(item, primitives)
         shape.weights = self._issues.attempt(item.numbers, "weights", None, ()) or ()
         shape.names = _target_names(item, len(shape.targets))
         extras = item.keyframer_extras
@@ -120,7 +120,7 @@ class MeshReader:
         """Return the arrays shared by all meshes with the same accessors."""
         shape = self._joined(item, primitives, v_up)
         if not ours:  # our own files have smoothing in extras, if the scene had any
-            smooth = ["NORMAL" in part.arrays for part in primitives.homes]
+            smooth = ["NORMAL" in part.arrays for part in primitives.primitive_parts]
             shape.mesh.smoothing = np.repeat(np.array(smooth, np.int64), [len(face) for face in primitives.faces])
         if ours or shape.normals is not None:
             weld(shape, by_normal=not ours)
@@ -131,15 +131,15 @@ class MeshReader:
                 setattr(mesh, name, _read_only(getattr(mesh, name)))
         return shape
 
-    def _owners(self, item: Item, primitives: _Primitives) -> Indices | None:
-        """Return the material of each face; one for all if they are the same."""
+    def _face_materials(self, item: Item, primitives: _Primitives) -> Indices | None:
+        """Return the material of each face; None if no face has one."""
         count = sum(map(len, primitives.faces))
-        if max(primitives.owners) < 0:
+        if max(primitives.materials) < 0:
             return None
-        if len(set(primitives.owners)) == 1:
-            return np.broadcast_to(np.int64(primitives.owners[0]), count)
+        if len(set(primitives.materials)) == 1:
+            return np.broadcast_to(np.int64(primitives.materials[0]), count)
         self._budget.spend("copies", count, item.path)
-        return np.repeat(np.array(primitives.owners, np.int64), [len(face) for face in primitives.faces])
+        return np.repeat(np.array(primitives.materials, np.int64), [len(face) for face in primitives.faces])
 
     def _primitive(self, primitive: Item, primitives: _Primitives) -> None:
         mode = primitive.integer("mode", 4, most=6)
@@ -152,51 +152,51 @@ class MeshReader:
             self._issues.add(LINK_COUNT_MISMATCH, primitive.path, 0, claimed=1, what="POSITION", found=0)
             return
         decompressed = self._draco.read(primitive, attributes)
-        stored = None if decompressed is None else primitive.value.get("extensions")
-        key = repr((sorted(attributes.value.items(), key=str), primitive.value.get("targets"), stored))
+        compression = None if decompressed is None else primitive.value.get("extensions")
+        key = repr((sorted(attributes.value.items(), key=str), primitive.value.get("targets"), compression))
         part = primitives.parts.get(key) or self._part(primitive, attributes, primitives.count, decompressed)
         triangles = self._triangles(primitive, mode, part.count, decompressed)
         material = primitive.index("material", len(self._materials), "material")
         primitives.parts[key] = part
         primitives.faces.append(triangles)
-        primitives.homes.append(part)
-        primitives.owners.append(-1 if material is None else self._materials[material])
-        primitives.made_of.append((key, primitive.value.get("indices"), mode))
+        primitives.primitive_parts.append(part)
+        primitives.materials.append(-1 if material is None else self._materials[material])
+        primitives.accessor_keys.append((key, primitive.value.get("indices"), mode))
 
     def _part(self, primitive: Item, attributes: Item, first: int, decompressed: DecompressedMesh | None) -> _Part:
         accessors = self._accessors
         arrays: dict[str, Array] = {}
 
-        def numbers(name: str, *types: str, whole: bool = False) -> None:
+        def read(name: str, *types: str, integers: bool = False) -> None:
             accessor = attributes.index(name, len(accessors), "accessor")
             if accessor is None:
                 return
             if decompressed is not None and name in decompressed.columns:
                 accessors.supply(accessor, decompressed.columns[name])
-            arrays[name] = accessors.integers(accessor, *types) if whole else accessors.floats(accessor, *types)
+            arrays[name] = accessors.integers(accessor, *types) if integers else accessors.floats(accessor, *types)
             if len(arrays[name]) != len(arrays["POSITION"]):
-                wanted = f"{counted(len(arrays['POSITION']), 'element')}, as POSITION has"
-                raise attributes.fail(STRUCT_SYNTAX, name, wanted=wanted, found=f"{len(arrays[name])}")
+                expected = f"{counted(len(arrays['POSITION']), 'element')}, as POSITION has"
+                raise attributes.fail(STRUCT_SYNTAX, name, wanted=expected, found=f"{len(arrays[name])}")
 
         for name in attributes.value:
             if name not in _READ_ATTRIBUTES:  # a second set of coordinates, colours of another program …
                 args = {"value": str(name)[:80], "known": "POSITION, NORMAL, TEXCOORD_0, COLOR_0, JOINTS_n, WEIGHTS_n"}
                 self._issues.add(SEM_UNKNOWN_ENUM, attributes.at(name), 0, severity=Severity.WARNING, **args)
-        numbers("POSITION", "VEC3")
-        numbers("NORMAL", "VEC3")
-        numbers("TEXCOORD_0", "VEC2")
-        numbers("COLOR_0", "VEC3", "VEC4")
-        for part in range(MOST_SETS):
-            numbers(f"JOINTS_{part}", "VEC4", whole=True)
-            numbers(f"WEIGHTS_{part}", "VEC4")
+        read("POSITION", "VEC3")
+        read("NORMAL", "VEC3")
+        read("TEXCOORD_0", "VEC2")
+        read("COLOR_0", "VEC3", "VEC4")
+        for number in range(MOST_JOINT_SETS):
+            read(f"JOINTS_{number}", "VEC4", integers=True)
+            read(f"WEIGHTS_{number}", "VEC4")
         targets: list[Array | None] = []
         count = len(arrays["POSITION"])
         for target in primitive.children("targets"):
             accessor = target.index("POSITION", len(accessors), "accessor")
-            moved = None if accessor is None else accessors.floats(accessor, "VEC3")
-            if moved is not None and len(moved) != count:
-                raise target.fail(STRUCT_SYNTAX, "POSITION", wanted=counted(count, "element"), found=f"{len(moved)}")
-            targets.append(moved)
+            offsets = None if accessor is None else accessors.floats(accessor, "VEC3")
+            if offsets is not None and len(offsets) != count:
+                raise target.fail(STRUCT_SYNTAX, "POSITION", wanted=counted(count, "element"), found=f"{len(offsets)}")
+            targets.append(offsets)
         return _Part(first, count, arrays, targets)
 
     def _triangles(self, primitive: Item, mode: int, count: int, decompressed: DecompressedMesh | None) -> Indices:
@@ -246,13 +246,15 @@ class MeshReader:
         self._budget.spend("copies", numbers * vertices, item.path)
 
         def joined(arrays: list[Array]) -> Array:
-            chosen = [array if indices is None else array[indices] for array, indices in zip(arrays, used, strict=True)]
-            return chosen[0] if len(chosen) == 1 else np.concatenate(chosen)
+            used_rows = [
+                array if indices is None else array[indices] for array, indices in zip(arrays, used, strict=True)
+            ]
+            return used_rows[0] if len(used_rows) == 1 else np.concatenate(used_rows)
 
-        def column(name: str, width: int, filling: float = 0.0) -> Array | None:
+        def column(name: str, width: int, fill: float = 0.0) -> Array | None:
             if not any(name in part.arrays for part in parts):
                 return None
-            empty = np.full(width, filling)
+            empty = np.full(width, fill)
             return joined(
                 [part.arrays.get(name, np.broadcast_to(empty, (part.count, width)))[:, :width] for part in parts]
             )
@@ -267,23 +269,23 @@ class MeshReader:
         if colors is not None:
             mesh.colors = shown_color(colors)
         shape = Shape(mesh, normals=column("NORMAL", 3))
-        still = np.zeros(3)
+        no_offset = np.zeros(3)
         for number in range(max(len(part.targets) for part in parts)):
-            moved = [part.targets[number] if number < len(part.targets) else None for part in parts]
+            offset_arrays = [part.targets[number] if number < len(part.targets) else None for part in parts]
             shape.targets.append(
                 joined(
                     [
-                        np.broadcast_to(still, (part.count, 3)) if offsets is None else offsets
-                        for offsets, part in zip(moved, parts, strict=True)
+                        np.broadcast_to(no_offset, (part.count, 3)) if offsets is None else offsets
+                        for offsets, part in zip(offset_arrays, parts, strict=True)
                     ]
                 )
             )
-        sets = [number for number in range(MOST_SETS) if column(f"JOINTS_{number}", 4) is not None]
+        sets = [number for number in range(MOST_JOINT_SETS) if column(f"JOINTS_{number}", 4) is not None]
         joints = [column(f"JOINTS_{number}", 4) for number in sets]
-        shares = [column(f"WEIGHTS_{number}", 4) for number in sets]
-        if sets and all(share is not None for share in shares):
+        joint_weights = [column(f"WEIGHTS_{number}", 4) for number in sets]
+        if sets and all(weights is not None for weights in joint_weights):
             shape.joints = np.concatenate(joints, axis=1).astype(np.int64)  # type: ignore[arg-type]
-            shape.shares = np.concatenate(shares, axis=1).astype(np.float64)  # type: ignore[arg-type]
+            shape.joint_weights = np.concatenate(joint_weights, axis=1).astype(np.float64)  # type: ignore[arg-type]
         return shape
 
     def _restore(self, mesh: Mesh, extras: Item) -> None:
@@ -314,24 +316,24 @@ def _read_only(array: Array) -> Array:
 
 def _used_only(primitives: _Primitives) -> tuple[Indices, list[Indices | None]]:
     """Return the faces of a mesh, and the used vertices of each part; None for all of them."""
-    of_part: dict[int, list[int]] = {id(part): [] for part in primitives.parts.values()}
-    for place, home in enumerate(primitives.homes):
-        of_part[id(home)].append(place)
+    primitives_of: dict[int, list[int]] = {id(part): [] for part in primitives.parts.values()}
+    for number, part in enumerate(primitives.primitive_parts):
+        primitives_of[id(part)].append(number)
     renumbered = list(primitives.faces)
     used: list[Indices | None] = []
     first = 0
     for part in primitives.parts.values():
-        indices = _distinct([primitives.faces[place] for place in of_part[id(part)]], part.count)
-        for place in of_part[id(part)]:
-            faces = primitives.faces[place] if indices is None else np.searchsorted(indices, primitives.faces[place])
-            renumbered[place] = faces + first if first else faces
+        indices = _distinct([primitives.faces[number] for number in primitives_of[id(part)]], part.count)
+        for number in primitives_of[id(part)]:
+            faces = primitives.faces[number] if indices is None else np.searchsorted(indices, primitives.faces[number])
+            renumbered[number] = faces + first if first else faces
         used.append(indices)
         first += part.count if indices is None else len(indices)
     return renumbered[0] if len(renumbered) == 1 else np.concatenate(renumbered), used
 
 
 def _distinct(lists: list[Indices], count: int) -> Indices | None:
-    """Return the distinct indices below ``count`` in order; None if all occur. The cost depends on the lists only."""
+    """Return the distinct indices below ``count`` in order; None if all occur. Short lists cost little."""
     if sum(numbers.size for numbers in lists) < count // 8:
         return np.unique(np.concatenate([numbers.reshape(-1) for numbers in lists]))
     occurs = np.zeros(count, np.bool_)
@@ -350,8 +352,8 @@ def _target_names(item: Item, count: int) -> list[str]:
     ]
 
 
-_PLACES, _DIRECTIONS = 2.0**22, 2.0**10
-"""precision at which positions (relative to the size of a mesh) and normals are compared"""
+_POSITION_STEPS, _NORMAL_STEPS = 2.0**22, 2.0**10
+"""steps to which positions (relative to the size of a mesh) and normals are rounded for comparison"""
 
 
 @dataclass(eq=False)
@@ -367,8 +369,8 @@ class Shape:
     """weights of the targets at rest"""
     joints: Indices | None = None
     """(V, 4 n) joints of each vertex, as indices within the skin"""
-    shares: Array | None = None
-    """(V, 4 n) weights of these joints"""
+    joint_weights: Array | None = None
+    """(V, 4 n) weights of ``joints``"""
     normals: Array | None = None
     """(V, 3) as stored in the file"""
 
@@ -383,10 +385,10 @@ def weld(shape: Shape, *, by_normal: bool) -> None:
     columns = [np.asarray(positions, np.float32) for positions in (mesh.positions, *shape.targets)]
     if by_normal and shape.normals is not None:
         size = float(np.nan_to_num(np.abs(columns[0])).max(initial=0.0)) or 1.0
-        columns = [_rounded(column, _PLACES / size) for column in columns]
-        columns.append(_rounded(shape.normals, _DIRECTIONS))
-    if shape.joints is not None and shape.shares is not None:
-        columns += [shape.joints.astype(np.float32), shape.shares.astype(np.float32)]
+        columns = [_rounded(column, _POSITION_STEPS / size) for column in columns]
+        columns.append(_rounded(shape.normals, _NORMAL_STEPS))
+    if shape.joints is not None and shape.joint_weights is not None:
+        columns += [shape.joints.astype(np.float32), shape.joint_weights.astype(np.float32)]
     rows = np.ascontiguousarray(np.concatenate(columns, axis=1) + np.float32(0.0))
     first, number = distinct_rows(rows)
     if len(first) == len(rows):
@@ -394,17 +396,17 @@ def weld(shape: Shape, *, by_normal: bool) -> None:
     order = np.argsort(first, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    keep = first[order]
-    old = np.asarray(mesh.corners)
+    kept = first[order]
+    old_corners = np.asarray(mesh.corners)
     if mesh.uv is not None:
-        mesh.uv_corners = old
+        mesh.uv_corners = old_corners
     if mesh.colors is not None:
-        mesh.color_corners = old
-    mesh.corners = rank[number][old]
-    mesh.positions = np.asarray(mesh.positions)[keep]
-    shape.targets = [target[keep] for target in shape.targets]
-    if shape.joints is not None and shape.shares is not None:
-        shape.joints, shape.shares = shape.joints[keep], shape.shares[keep]
+        mesh.color_corners = old_corners
+    mesh.corners = rank[number][old_corners]
+    mesh.positions = np.asarray(mesh.positions)[kept]
+    shape.targets = [target[kept] for target in shape.targets]
+    if shape.joints is not None and shape.joint_weights is not None:
+        shape.joints, shape.joint_weights = shape.joints[kept], shape.joint_weights[kept]
 
 
 def _rounded(values: Array, steps: float) -> Singles:

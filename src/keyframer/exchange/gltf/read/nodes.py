@@ -50,30 +50,30 @@ class Hierarchy:
         """helper nodes that only rotate and scale the whole scene"""
         self.helpers: dict[int, dict[str, int]] = {}
         """for nodes with helpers, the index of each kind of helper"""
-        self._owner: dict[int, int] = {}
+        self._helped_node: dict[int, int] = {}
         if ours:
             self._find_helpers()
         self.order = [
             number
             for number in range(len(self.items))
-            if number in self.shown and number not in self.roots and number not in self._owner
+            if number in self.shown and number not in self.roots and number not in self._helped_node
         ]
-        self._places = {number: place for place, number in enumerate(self.order)}
-        self._parent_places = [self._parent_place(number) for number in self.order]
-        if ours:  # helpers stand for other nodes, and that may close a cycle
-            self._cut(self._parent_places, self.order)
+        self._scene_indices = {number: place for place, number in enumerate(self.order)}
+        self._scene_parents = [self._find_scene_parent(number) for number in self.order]
+        if ours:  # parents that are helpers are replaced by the nodes they help, which may close a cycle
+            self._cut_cycles(self._scene_parents, self.order)
 
-    def place(self, number: int) -> int | None:
+    def scene_index(self, number: int) -> int | None:
         """Return the index in the scene of a node of the file; helpers have that of the node they help."""
-        return self._places.get(self._owner.get(number, number))
+        return self._scene_indices.get(self._helped_node.get(number, number))
 
-    def parent_place(self, number: int) -> int | None:
+    def scene_parent(self, number: int) -> int | None:
         """Return the index in the scene of the parent of a node in `order`."""
-        return self._parent_places[self._places[number]]
+        return self._scene_parents[self._scene_indices[number]]
 
-    def _parent_place(self, number: int) -> int | None:
+    def _find_scene_parent(self, number: int) -> int | None:
         parent = self.parents[number]
-        return None if parent is None else self.place(parent)
+        return None if parent is None else self.scene_index(parent)
 
     def parts(self, number: int) -> dict[str, Item]:
         """Return the nodes of the file that make up one node of the scene; ``head`` is the node itself."""
@@ -82,15 +82,15 @@ class Hierarchy:
 
     def _link(self) -> None:
         for number, item in enumerate(self.items):
-            for place in range(len(item.entries("children"))):
-                self._issues.attempt(self._set_parent, number, item, place)
+            for position in range(len(item.entries("children"))):
+                self._issues.attempt(self._set_parent, number, item, position)
 
-    def _set_parent(self, number: int, item: Item, place: int) -> None:
-        child = item.indices("children", len(self.items), "node", place)[0]
+    def _set_parent(self, number: int, item: Item, position: int) -> None:
+        child = item.indices("children", len(self.items), "node", position)[0]
         first_parent = self.parents[child]
         if first_parent is not None:
             args = {"what": "node", "item": number, "kind": "child", "index": child, "other": first_parent}
-            raise LINK_RANGE_OVERLAP.failure(0, f"{item.path}/children[{place}]", **args)
+            raise LINK_RANGE_OVERLAP.failure(0, f"{item.path}/children[{position}]", **args)
         self.parents[child] = number
 
     def _joints(self, skin: Item) -> list[int]:
@@ -98,64 +98,66 @@ class Hierarchy:
 
     def _topological(self) -> list[int]:
         """Return all nodes, parents first. A cycle is an error; with salvage its first node loses its parent."""
-        order = self._downwards()
+        order = self._reachable_from_roots()
         if len(order) < len(self.items):
-            self._cut(self.parents, range(len(self.items)))
-            order = self._downwards()
+            self._cut_cycles(self.parents, range(len(self.items)))
+            order = self._reachable_from_roots()
         return order
 
-    def _cut(self, parents: list[int | None], numbers: Sequence[int]) -> None:
-        """Raise an error for every cycle of parents, or cut it; ``numbers`` are indices of the file by index in
-        ``parents``.
+    def _cut_cycles(self, parents: list[int | None], numbers: Sequence[int]) -> None:
+        """Report every cycle of parents and cut it; without salvage it is an error. ``numbers`` has the index in the
+        file of each node in ``parents``.
         """
         for cycle in parent_cycles(parents):
-            place = min(cycle)
-            item = self.items[numbers[place]]
+            index = min(cycle)
+            item = self.items[numbers[index]]
             name = item.value.get("name")
-            shown = name if type(name) is str and name else f"node {numbers[place]}"
-            self._issues.left_out(LINK_PARENT_CYCLE.failure(0, item.path, name=shown))
-            parents[place] = None
+            shown = name if type(name) is str and name else f"node {numbers[index]}"
+            self._issues.leave_out(LINK_PARENT_CYCLE.failure(0, item.path, name=shown))
+            parents[index] = None
 
-    def _downwards(self) -> list[int]:
-        """Return nodes, parents first; those of cycles and below them are missing."""
-        below: list[list[int]] = [[] for _ in self.items]
+    def _reachable_from_roots(self) -> list[int]:
+        """Return the nodes below roots, parents first; nodes of cycles and nodes below them are missing."""
+        children: list[list[int]] = [[] for _ in self.items]
         waiting: list[int] = []
         for number, parent in enumerate(self.parents):
-            (waiting if parent is None else below[parent]).append(number)
+            (waiting if parent is None else children[parent]).append(number)
         order: list[int] = []
         while waiting:
             number = waiting.pop()
             order.append(number)
-            waiting += below[number]
+            waiting += children[number]
         return order
 
     def _shown(self, root: Item) -> set[int]:
-        """Return the descendants of the roots of the shown scene, and other nodes that skins need."""
+        """Return the nodes of the shown scene, and the other nodes that skins need."""
         scenes = root.children("scenes")
         number = self._issues.attempt(root.index, "scene", len(scenes), "scene")
         if not scenes:
             return set(range(len(self.items)))
-        chosen = scenes[number or 0]
+        shown_scene = scenes[number or 0]
         shown: set[int] = set()
-        for place in range(len(chosen.entries("nodes"))):
-            shown.update(self._issues.attempt(chosen.indices, "nodes", len(self.items), "node", place) or ())
+        for position in range(len(shown_scene.entries("nodes"))):
+            shown.update(self._issues.attempt(shown_scene.indices, "nodes", len(self.items), "node", position) or ())
         for node in self.parents_first:
             if self.parents[node] in shown:
                 shown.add(node)
         for joints in self.joints:
             for joint in joints:
-                above: int | None = joint
-                while above is not None and above not in shown:
-                    shown.add(above)
-                    above = self.parents[above]
+                ancestor: int | None = joint
+                while ancestor is not None and ancestor not in shown:
+                    shown.add(ancestor)
+                    ancestor = self.parents[ancestor]
         if len(shown) < len(self.items):
             total = len(self.items)
-            self._issues.add(LINK_NOT_SHOWN, chosen.at("nodes"), 0, count=total - len(shown), total=total, what="nodes")
+            self._issues.add(
+                LINK_NOT_SHOWN, shown_scene.at("nodes"), 0, count=total - len(shown), total=total, what="nodes"
+            )
         return shown
 
     def _find_helpers(self) -> None:
         heads: dict[str, int] = {}
-        marked: list[tuple[int, str, str]] = []
+        helpers: list[tuple[int, str, str]] = []
         for number, item in enumerate(self.items):
             extras = item.keyframer_extras
             if extras is None or not extras.has("helper"):
@@ -165,10 +167,10 @@ class Hierarchy:
             if kind == "root":
                 self.roots.add(number)
             elif kind is not None:
-                marked.append((number, kind, self._issues.attempt(extras.text, "of") or ""))
-        for number, kind, name in marked:
+                helpers.append((number, kind, self._issues.attempt(extras.text, "of") or ""))
+        for number, kind, name in helpers:
             if name in heads:
-                self._owner[number] = heads[name]
+                self._helped_node[number] = heads[name]
                 self.helpers.setdefault(heads[name], {})[kind] = number
 
 
@@ -177,23 +179,23 @@ def parent_cycles(parents: Sequence[int | None]) -> list[list[int]]:
     seen: set[int] = set()
     cycles: list[list[int]] = []
     for start in range(len(parents)):
-        way: dict[int, None] = {}
-        above: int | None = start
-        while above is not None and above not in seen:
-            seen.add(above)
-            way[above] = None
-            above = parents[above]
-        if above in way:
-            nodes = list(way)
-            cycles.append(nodes[nodes.index(above) :])
+        path: dict[int, None] = {}
+        ancestor: int | None = start
+        while ancestor is not None and ancestor not in seen:
+            seen.add(ancestor)
+            path[ancestor] = None
+            ancestor = parents[ancestor]
+        if ancestor in path:
+            nodes = list(path)
+            cycles.append(nodes[nodes.index(ancestor) :])
     return sorted(cycles, key=min)
 
 
 _KINDS = tuple(kind.value for kind in NodeKind)
-_NOT_UNIT = 1e-2
+_LENGTH_TOLERANCE = 1e-2
 """largest difference from 1 of the length of a rotation that rounding explains; rotations in bytes are within 0.008"""
-_HUGE = 1e100
-"""largest number of a matrix: its square must be finite"""
+_LARGEST_NUMBER = 1e100
+"""largest allowed number in a matrix: its square must be finite"""
 
 
 class Shapes(Protocol):
@@ -221,7 +223,7 @@ class NodeReader:
         joints = {joint for skin in self._hierarchy.joints for joint in skin}
         for number in self._hierarchy.order:
             parts = self._hierarchy.parts(number)
-            node = Node("", parent=self._hierarchy.parent_place(number))
+            node = Node("", parent=self._hierarchy.scene_parent(number))
             attempt(self._set_transform, node, parts)
             attempt(self._attach_camera_and_light, scene, node, parts.get("shape", parts["head"]))
             attempt(self._attach_mesh, scene, node, parts, shapes, skins)
@@ -236,7 +238,7 @@ class NodeReader:
             self._hide(scene)
 
     def animated_nodes(self, number: int) -> dict[str, int]:
-        """Return the node of the file that each kind of motion animates."""
+        """Return the node of the file that each kind of track animates, for a node of the scene."""
         helpers = self._hierarchy.helpers.get(number, {})
         return {"position": number, "rotation": number, "scale": helpers.get("scale", number)}
 
@@ -249,12 +251,12 @@ class NodeReader:
             position = np.array(head.numbers("translation", 3, (0.0, 0.0, 0.0)))
             rotation = np.array(head.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
             length = math.hypot(*rotation)
-            if abs(length - 1.0) > _NOT_UNIT:
+            if abs(length - 1.0) > _LENGTH_TOLERANCE:
                 self._issues.add(DATA_QUATERNION_LENGTH, head.at("rotation"), 0, length=length)
             node.scale = np.array(scaled.numbers("scale", 3, (1.0, 1.0, 1.0)))
-        node.position, node.rotation_xyzw = self._axes.vectors(position), self._axes.turns(rotation)
+        node.position, node.rotation_xyzw = self._axes.vectors(position), self._axes.rotations(rotation)
         if "scale" in parts:
-            node.scale_axes_xyzw = self._axes.turns(scaled.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
+            node.scale_axes_xyzw = self._axes.rotations(scaled.numbers("rotation", 4, (0.0, 0.0, 0.0, 1.0)))
 
     def _decompose_matrix(self, node: Node, head: Item) -> tuple[Floats, Floats]:
         """Return position and rotation of a matrix; sets the scale, and scale axes if it has shear."""
@@ -263,11 +265,11 @@ class NodeReader:
             row = " ".join(f"{number:g}" for number in matrix[3])
             args = {"wanted": "0 0 0 1 as the last row", "found": row}
             self._issues.add(STRUCT_SYNTAX, head.at("matrix"), 0, severity=Severity.WARNING, **args)
-        if np.abs(matrix).max() > _HUGE:
+        if np.abs(matrix).max() > _LARGEST_NUMBER:
             raise head.fail(STRUCT_SYNTAX, "matrix", wanted="an affine matrix", found="huge numbers")
         position, rotation, node.scale, axes, sheared = affine.decompose_with_axes(matrix)
         if sheared:
-            node.scale_axes_xyzw = self._axes.turns(axes)
+            node.scale_axes_xyzw = self._axes.rotations(axes)
         return position, rotation
 
     def _attach_camera_and_light(self, scene: Scene, node: Node, item: Item) -> None:
@@ -279,20 +281,20 @@ class NodeReader:
     def _attach_mesh(self, scene: Scene, node: Node, parts: dict[str, Item], shapes: Shapes, skins: SkinReader) -> None:
         geometry = parts.get("geo", parts.get("shape", parts["head"]))
         number = geometry.index("mesh", len(shapes), "mesh")
-        taken = None if number is None else shapes.take(number)
-        if number is None or taken is None:
+        mesh_and_shape = None if number is None else shapes.take(number)
+        if number is None or mesh_and_shape is None:
             return
-        node.mesh, shape, node.morph = taken
+        node.mesh, shape, node.morph = mesh_and_shape
         skin = geometry.index("skin", len(skins.items), "skin")
         if skin is not None:
             node.skin = self._issues.attempt(skins.read, skin, number, shape)
         weights = geometry.numbers("weights", None, shape.weights)
         if shape.targets and any(weights) and not self._ours:
             if len(weights) != len(shape.targets):
-                wanted = counted(len(shape.targets), "weight")
-                raise geometry.fail(STRUCT_SYNTAX, "weights", wanted=wanted, found=f"{len(weights)}")
-            holder = geometry.path if geometry.has("weights") else f"/meshes[{number}]"
-            self._weights[len(scene.nodes)] = weights, TrackSource(f"{holder}/weights")
+                expected = counted(len(shape.targets), "weight")
+                raise geometry.fail(STRUCT_SYNTAX, "weights", wanted=expected, found=f"{len(weights)}")
+            owner_path = geometry.path if geometry.has("weights") else f"/meshes[{number}]"
+            self._weights[len(scene.nodes)] = weights, TrackSource(f"{owner_path}/weights")
 
     def _restore(self, scene: Scene, node: Node, head: Item) -> None:
         extras = head.keyframer_extras
@@ -316,52 +318,57 @@ class NodeReader:
 
     def _restore_links(self, scene: Scene) -> None:
         """Restore targets, and the original parents of detached nodes; remove the baked rotation of aimed nodes."""
-        named = {node.name: place for place, node in enumerate(scene.nodes)}
-        moved: set[int] = set()
-        for place, number in enumerate(self._hierarchy.order):
-            node, extras = scene.nodes[place], self._hierarchy.items[number].keyframer_extras
+        by_name = {node.name: index for index, node in enumerate(scene.nodes)}
+        detached: set[int] = set()
+        for index, number in enumerate(self._hierarchy.order):
+            node, extras = scene.nodes[index], self._hierarchy.items[number].keyframer_extras
             if extras is None:
                 continue
             target = self._issues.attempt(extras.index, "target", len(self._hierarchy.items), "node")
-            node.target = None if target is None else self._hierarchy.place(target)
+            node.target = None if target is None else self._hierarchy.scene_index(target)
             if extras.has("parent"):
-                node.parent = named.get(self._issues.attempt(extras.text, "parent") or "")
-                moved.add(place)
+                node.parent = by_name.get(self._issues.attempt(extras.text, "parent") or "")
+                detached.add(index)
         for cycle in parent_cycles([node.parent for node in scene.nodes]):  # a name may refer to a descendant
-            scene.nodes[next(place for place in cycle if place in moved)].parent = None
+            scene.nodes[next(index for index in cycle if index in detached)].parent = None
         for node in scene.nodes:
-            stored = node.camera is not None and scene.cameras[node.camera].target is not None
-            stored |= node.light is not None and scene.lights[node.light].target is not None
-            if node.target is not None or stored:
+            has_stored_target = node.camera is not None and scene.cameras[node.camera].target is not None
+            has_stored_target |= node.light is not None and scene.lights[node.light].target is not None
+            if node.target is not None or has_stored_target:
                 node.rotation_xyzw, node.scale = np.array([0.0, 0.0, 0.0, 1.0]), np.ones(3)
 
     def _hide(self, scene: Scene) -> None:
-        """Hide the nodes with KHR_node_visibility, with their descendants."""
+        """Hide the nodes that KHR_node_visibility hides, and their descendants."""
         for number in self._hierarchy.parents_first:
-            place = self._hierarchy.place(number)
-            if place is None:
+            index = self._hierarchy.scene_index(number)
+            if index is None:
                 continue
-            parent = scene.nodes[place].parent
-            above = parent is not None and scene.nodes[parent].hidden
-            scene.nodes[place].hidden = above or self._issues.attempt(_is_hidden, self._hierarchy.items[number]) is True
+            parent = scene.nodes[index].parent
+            parent_hidden = parent is not None and scene.nodes[parent].hidden
+            scene.nodes[index].hidden = (
+                parent_hidden or self._issues.attempt(_is_hidden, self._hierarchy.items[number]) is True
+            )
 
     def add_rest_weights(self, scene: Scene, fps: float) -> None:
-        """Add a clip with one key for weights without animation: scenes store weights only in clips."""
+        """Add the rest weights as one key to each clip that does not animate them; scenes store weights only in clips.
+
+        If the scene has no clip, one is added.
+        """
         if self._weights and not scene.clips:
             scene.clips.append(Clip(rate=1.0, unit="second", units_per_frame=1.0 / fps))
         for clip in scene.clips:
-            moved = {channel.node for channel in clip.channels if channel.track.kind == "morph"}
-            for place, (weights, source) in self._weights.items():
-                if place not in moved:
+            animated = {channel.node for channel in clip.channels if channel.track.kind == "morph"}
+            for index, (weights, source) in self._weights.items():
+                if index not in animated:
                     values = np.array([[1.0 - sum(weights), *weights]])
                     track = Track("morph", np.zeros(1), values, Interpolation.LINEAR)
                     self._issues.sources.tracks[track] = source
-                    clip.channels.append(Channel(place, track))
+                    clip.channels.append(Channel(index, track))
 
 
 def _is_hidden(item: Item) -> bool:
-    stated = item.extension("KHR_node_visibility")
-    return stated is not None and not stated.flag("visible", True)
+    visibility = item.extension("KHR_node_visibility")
+    return visibility is not None and not visibility.flag("visible", True)
 
 
 def _kind(node: Node, is_joint: bool) -> NodeKind:
@@ -384,43 +391,43 @@ class SkinReader:
         self._hierarchy = hierarchy
         self._axes = axes
         self._budget = budget
-        self._made: dict[tuple[int, int], int | None] = {}
+        self._skin_numbers: dict[tuple[int, int], int | None] = {}
 
     def read(self, number: int, mesh: int, shape: Shape) -> int | None:
         """Return the index of the skin in the scene; None if the mesh has no influences."""
         key = (number, mesh)
-        if key not in self._made:
-            self._made[key] = self._skin(number, mesh, shape)
-        return self._made[key]
+        if key not in self._skin_numbers:
+            self._skin_numbers[key] = self._skin(number, mesh, shape)
+        return self._skin_numbers[key]
 
     def _skin(self, number: int, mesh: int, shape: Shape) -> int | None:
         item = self.items[number]
         joints = self._hierarchy.joints[number]
         if not joints:
             raise item.missing("joints")
-        if shape.joints is None or shape.shares is None:
+        if shape.joints is None or shape.joint_weights is None:
             return None
         self._budget.spend("copies", 4 * shape.joints.size + 16 * len(joints), item.path)
         matrices = self._matrices(item, len(joints))
-        weights = np.where(np.isfinite(shape.shares), shape.shares, 0.0)
+        weights = np.where(np.isfinite(shape.joint_weights), shape.joint_weights, 0.0)
         vertex, column = np.nonzero(weights > 0)
         influence = shape.joints[vertex, column]
         if len(influence) and int(influence.max()) >= len(joints):
             args = {"what": "vertex", "item": int(vertex[np.argmax(influence)]), "kind": "joint"}
-            where = f"/meshes[{mesh}]/primitives"
-            raise LINK_INDEX_OUT_OF_RANGE.failure(0, where, **args, index=int(influence.max()), count=len(joints))
-        joint_places = [place for place, joint in enumerate(joints) if joint not in self._hierarchy.roots]
-        if len(joint_places) < len(joints):  # our extra joint for vertices without weights
-            new = np.full(len(joints), -1)
-            new[joint_places] = np.arange(len(joint_places))
-            moved = new[influence] >= 0
-            vertex, column, influence = vertex[moved], column[moved], new[influence[moved]]
-        places = [self._hierarchy.place(joints[place]) for place in joint_places]
-        assert None not in places, "joints and their ancestors are always shown"
+            path = f"/meshes[{mesh}]/primitives"
+            raise LINK_INDEX_OUT_OF_RANGE.failure(0, path, **args, index=int(influence.max()), count=len(joints))
+        joint_numbers = [index for index, joint in enumerate(joints) if joint not in self._hierarchy.roots]
+        if len(joint_numbers) < len(joints):  # our extra joint for vertices without weights
+            new_joint = np.full(len(joints), -1)
+            new_joint[joint_numbers] = np.arange(len(joint_numbers))
+            bound = new_joint[influence] >= 0
+            vertex, column, influence = vertex[bound], column[bound], new_joint[influence[bound]]
+        nodes = [self._hierarchy.scene_index(joints[index]) for index in joint_numbers]
+        assert None not in nodes, "joints and their ancestors are always shown"
         skin = Skin(
             item.text("name", ""),
-            [place for place in places if place is not None],
-            self._axes.matrices(matrices[joint_places]),
+            [node for node in nodes if node is not None],
+            self._axes.matrices(matrices[joint_numbers]),
             vertex,
             influence,
             weights[vertex, column],
@@ -429,14 +436,14 @@ class SkinReader:
         self.skins.append(skin)
         return len(self.skins) - 1
 
-    def _matrices(self, item: Item, joints: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    def _matrices(self, item: Item, count: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         accessor = item.index("inverseBindMatrices", len(self._accessors), "accessor")
         if accessor is None:
-            return np.broadcast_to(np.eye(4), (joints, 4, 4)).copy()
+            return np.broadcast_to(np.eye(4), (count, 4, 4)).copy()
         matrices = self._accessors.floats(accessor, "MAT4")
-        if len(matrices) < joints:
+        if len(matrices) < count:
             raise item.fail(
-                STRUCT_SYNTAX, "inverseBindMatrices", wanted=counted(joints, "matrix"), found=f"{len(matrices)}"
+                STRUCT_SYNTAX, "inverseBindMatrices", wanted=counted(count, "matrix"), found=f"{len(matrices)}"
             )
-        columns = matrices[:joints].astype(np.float64).reshape(-1, 4, 4)
+        columns = matrices[:count].astype(np.float64).reshape(-1, 4, 4)
         return np.ascontiguousarray(np.swapaxes(columns, -1, -2))

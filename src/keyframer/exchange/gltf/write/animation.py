@@ -14,18 +14,18 @@ from keyframer.curves.linear_fit import ROTATIONS, VECTORS
 from keyframer.exchange.gltf.conventions import (
     Json,
     attach_extras,
+    count_unusable,
+    json_value,
     non_default_fields,
-    plain,
     shown_name,
     single,
     track_extras,
-    unusable,
 )
 from keyframer.exchange.gltf.write.animation_channels import KINDS, Channels, Properties, animate_visibility
 from keyframer.exchange.gltf.write.cameras_lights import Lights
 from keyframer.exchange.gltf.write.error_measurement import world_error
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of, errors
-from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, BaseValues, Placed, Tree
+from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, BaseValues, NodeParts, Tree
 from keyframer.exchange.gltf.write.options import Context, written_span
 from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, Sampler
 from keyframer.limits import left, room
@@ -72,9 +72,10 @@ class ClipWriter:
         for channel in self.clip.channels:
             if (channel.track.kind, channel.node) in moving:
                 self._tracks.setdefault(channel.node, {})[channel.track.kind] = numbers[id(channel.track)]
-        axes = context.axes  # the signs of positions and rotations in the axes of the file
-        self._mirror, self._turn = single(axes.vectors(np.ones(3))), single(axes.turns(np.ones(4)))
-        self._turn_back = self._turn * np.array((-1, -1, -1, 1), np.float32)
+        self._position_signs = single(context.axes.vectors(np.ones(3)))
+        """signs of the components of positions in the axes of the file"""
+        self._rotation_signs = single(context.axes.rotations(np.ones(4)))
+        self._inverse_rotation_signs = self._rotation_signs * np.array((-1, -1, -1, 1), np.float32)
         self._motions: dict[tuple[int, str], Motion] = {}
 
     def write(self) -> Json:
@@ -84,40 +85,42 @@ class ClipWriter:
         if samplers:
             self._tighten(samplers)
         channels = Channels(self._context.asset)
-        self._lengthen(samplers)
+        self._extend(samplers)
         for (node, path), sampler in samplers.items():
             channels.node(node, path, sampler)
         self._other_channels(channels)
         content = clip_extras(self._context, self.clip, self.span)
         if len(channels):
             content["animation"] = channels.finish(shown_name(self.clip.name))
-        keep_tracks(self._context, self._number, self._tree.placed, self._motions, set(self._aims), self.span)
+        store_authored_keys(self._context, self._number, self._tree.parts, self._motions, set(self._aims), self.span)
         for (node, kind), motion in self._motions.items():
             if missing_motion := motion.missing_motion(self.span):
-                moved = self._context.scene.nodes[node]
-                self._context.report.add_cut_short(f"/nodes/{moved.name}/{kind}", missing_motion, moved.extras)
+                scene_node = self._context.scene.nodes[node]
+                self._context.report.add_cut_short(
+                    f"/nodes/{scene_node.name}/{kind}", missing_motion, scene_node.extras
+                )
         return content
 
     def _make_motions(self, tightness: float, *, fitted_only: bool = False) -> None:
         options, bank = self._context.options, self._rig.channels.bank
-        chosen: list[tuple[int, str]] = []
+        nodes_and_kinds: list[tuple[int, str]] = []
         tolerances: list[float] = []
         for node, tracks in self._tracks.items():
             for kind, number in tracks.items():
                 if kind in KINDS:
                     continue
-                known = self._motions.get((node, kind))
-                if fitted_only and (known is None or known.outcome is not Outcome.APPROXIMATED):
+                earlier = self._motions.get((node, kind))
+                if fitted_only and (earlier is None or earlier.outcome is not Outcome.APPROXIMATED):
                     continue
                 allowed = options.max_error * (self._context.size if kind == "position" else 1.0)
                 if bank.tracks[number].is_rotation:
                     allowed = options.max_degrees
-                chosen.append((node, kind))
+                nodes_and_kinds.append((node, kind))
                 tolerances.append(allowed * tightness)
-        numbers = [self._tracks[node][kind] for node, kind in chosen]
-        for place, motion in zip(chosen, self._maker.tracks(numbers, tolerances), strict=True):
+        numbers = [self._tracks[node][kind] for node, kind in nodes_and_kinds]
+        for node_and_kind, motion in zip(nodes_and_kinds, self._maker.tracks(numbers, tolerances), strict=True):
             if motion is not None:
-                self._motions[place] = motion
+                self._motions[node_and_kind] = motion
         for node, aim in self._aims.items():
             self._bake_aim(node, aim, tightness)
 
@@ -140,7 +143,7 @@ class ClipWriter:
         aim_motion.follow_signs(breaks)
         options = self._context.options
         self._motions[node, "aim"] = self._maker.function(
-            aim_motion.turns, breaks, jumps, options.max_degrees * tightness, ROTATIONS, Outcome.BAKED
+            aim_motion.rotations, breaks, jumps, options.max_degrees * tightness, ROTATIONS, Outcome.BAKED
         )
         if aim.detached:
             allowed = options.max_error * self._context.size * tightness
@@ -150,21 +153,24 @@ class ClipWriter:
 
     def _targets(self, node: int, kind: str) -> list[tuple[int, str, Singles]]:
         """Return which properties of which glTF nodes a motion animates, and the signs of its values."""
-        placed = self._tree.placed[node]
-        aimed = self._aims.get(node)
-        if aimed is not None:
+        parts = self._tree.parts[node]
+        aim = self._aims.get(node)
+        if aim is not None:
             if kind == "aim":
-                return [(placed.head, "rotation", self._turn)]
-            wanted = "place" if aimed.detached else "position"
-            return [(placed.head, "translation", self._mirror)] if kind == wanted else []
+                return [(parts.head, "rotation", self._rotation_signs)]
+            position_kind = "place" if aim.detached else "position"
+            return [(parts.head, "translation", self._position_signs)] if kind == position_kind else []
         if kind == "position":
-            return [(placed.head, "translation", self._mirror)]
+            return [(parts.head, "translation", self._position_signs)]
         if kind == "rotation":
-            return [(placed.head, "rotation", self._turn)]
+            return [(parts.head, "rotation", self._rotation_signs)]
         if kind == "scale":
-            return [(placed.scaled, "scale", _NO_SIGNS)]
-        if kind == "scale_axes" and placed.turned_back is not None:
-            return [(placed.scaled, "rotation", self._turn), (placed.turned_back, "rotation", self._turn_back)]
+            return [(parts.scaled, "scale", _NO_SIGNS)]
+        if kind == "scale_axes" and parts.shape is not None:
+            return [
+                (parts.scaled, "rotation", self._rotation_signs),
+                (parts.shape, "rotation", self._inverse_rotation_signs),
+            ]
         return []
 
     def _samplers(self) -> dict[tuple[int, str], Sampler]:
@@ -182,26 +188,26 @@ class ClipWriter:
         """For a clip after the first: add constant values that differ from the start of the first clip, also for nodes
         that only the first clip animates.
         """
-        begin, written = BaseValues(self._context, self._rig, self._rig.sample([self.span.begin])), self._tree.base
+        start, base = BaseValues(self._context, self._rig, self._rig.sample([self.span.begin])), self._tree.base
         for kind, values, default, signs_of_axes in (
-            ("position", begin.position, written.position, self._mirror),
-            ("rotation", begin.rotation, written.rotation, self._turn),
-            ("scale", begin.scale, written.scale, _NO_SIGNS),
-            ("scale_axes", begin.axes, written.axes, self._turn),
+            ("position", start.position, base.position, self._position_signs),
+            ("rotation", start.rotation, base.rotation, self._rotation_signs),
+            ("scale", start.scale, base.scale, _NO_SIGNS),
+            ("scale_axes", start.axes, base.axes, self._rotation_signs),
         ):
             differs = ~np.isclose(values, default, rtol=1e-6, atol=1e-7).all(axis=1)
             for node in np.flatnonzero(differs).tolist():
                 for target, path, signs in self._targets(node, kind):
                     if (target, path) not in samplers:
-                        still = single(values[node : node + 1] * signs_of_axes * signs)
-                        samplers[target, path] = Sampler.of(LINEAR, np.zeros(1, np.float32), still)
+                        constant = single(values[node : node + 1] * signs_of_axes * signs)
+                        samplers[target, path] = Sampler.of(LINEAR, np.zeros(1, np.float32), constant)
 
     def _tighten(self, samplers: dict[tuple[int, str], Sampler]) -> None:
-        """Fit more closely until world positions agree; replaces ``samplers``."""
+        """Fit more closely until world positions agree; replaces the content of ``samplers``."""
         context = self._context
         allowed = context.options.max_error * context.size
         tightness = 1.0
-        error = world_error(context, self._rig, self.span, self._tree.placed, samplers)
+        error = world_error(context, self._rig, self.span, self._tree.parts, samplers)
         fitted = context.options.keys != "frames" and any(
             motion.outcome is not Outcome.EXACT for motion in self._motions.values()
         )
@@ -212,39 +218,39 @@ class ClipWriter:
             self._make_motions(tightness, fitted_only=True)
             samplers.clear()
             samplers.update(self._samplers())
-            before, error = error, world_error(context, self._rig, self.span, self._tree.placed, samplers)
-            if error > 0.9 * before:
+            previous, error = error, world_error(context, self._rig, self.span, self._tree.parts, samplers)
+            if error > 0.9 * previous:
                 break  # the remaining error is rounding
         measured = context.report.measured
         measured["size"] = context.size
         measured["world_error"] = max(error, measured.get("world_error", 0.0))
         measured["world_error_allowed"] = allowed
 
-    def _lengthen(self, samplers: dict[tuple[int, str], Sampler]) -> None:
+    def _extend(self, samplers: dict[tuple[int, str], Sampler]) -> None:
         """Extend the animation to the duration of the clip: one property keeps its value until the end."""
         if not samplers:
             return
-        last = max(samplers, key=lambda place: float(samplers[place].times[-1]))
+        last = max(samplers, key=lambda target: float(samplers[target].times[-1]))
         end = single(self.span.seconds([self.span.end]))
         if float(end[0]) > float(samplers[last].times[-1]) * (1 + 1e-6):
-            samplers[last] = samplers[last].lengthened(end)
+            samplers[last] = samplers[last].extended(end)
 
     def _other_channels(self, channels: Channels) -> None:
         """Write visibility, morphs, cameras and lights."""
         properties = Properties(self._context, self._lights, channels, self._maker)
         for node, tracks in self._tracks.items():
-            placed = self._tree.placed[node]
+            parts = self._tree.parts[node]
             for kind in ("visible", "morph"):
                 motion = self._motions.get((node, kind))
-                if motion is None or motion.keys.is_still or placed.geometry is None:
+                if motion is None or motion.keys.is_still or parts.geometry is None:
                     continue
                 if kind == "visible":
-                    animate_visibility(self._context, node, placed, motion, channels)
-                elif "mesh" in self._context.asset.nodes[placed.geometry]:
-                    channels.node(placed.geometry, "weights", motion.sampler)
-            chosen = {kind: number for kind, number in tracks.items() if kind in KINDS}
-            if chosen:
-                properties.write(node, chosen)
+                    animate_visibility(self._context, node, parts, motion, channels)
+                elif "mesh" in self._context.asset.nodes[parts.geometry]:
+                    channels.node(parts.geometry, "weights", motion.sampler)
+            property_tracks = {kind: number for kind, number in tracks.items() if kind in KINDS}
+            if property_tracks:
+                properties.write(node, property_tracks)
 
 
 def write_animations(
@@ -262,19 +268,19 @@ def write_animations(
     return clips
 
 
-_WHOLE = ("position", "rotation", "scale")
-"""kinds whose samplers are written unchanged wherever they are animated"""
+_SAMPLED_KINDS = ("position", "rotation", "scale")
+"""kinds whose keys may be read back from the samplers of a node"""
 
 Motions = Mapping[tuple[int, str], Motion]
-"""by node and kind; ``aim`` and ``place`` are those of aimed nodes"""
+"""by node and kind; the kinds ``aim`` and ``place`` are the baked rotation and position of aimed nodes"""
 
 
 def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
     """Return the authored clip for extras; ``origin`` is its time at second 0 of the animation."""
     content: Json = {
         "name": clip.name,
-        "start": plain(float(clip.start)),
-        "end": plain(float(clip.end)),
+        "start": json_value(float(clip.start)),
+        "end": json_value(float(clip.end)),
         "rate": span.rate,
         "unit": clip.unit,
         "origin": span.begin,
@@ -298,42 +304,42 @@ def clip_extras(context: Context, clip: Clip, span: Span) -> Json:
     return content
 
 
-def keep_tracks(
-    context: Context, number: int, placed: list[Placed], motions: Motions, aimed: set[int], span: Span
+def store_authored_keys(
+    context: Context, number: int, parts: list[NodeParts], motions: Motions, aimed: set[int], span: Span
 ) -> None:
     """Store the authored keys of a clip in the extras of nodes, and report the outcome of the animated ones."""
     channels = context.scene.clips[number].channels
     if channels and not context.options.authored_keys:
         message = f"authored keys of {counted(len(channels), 'track')} are not stored in extras, as requested"
         context.report.add(Outcome.DROPPED, f"/clips/{number}/authored_keys", message)
-    fitted = [place for place, motion in motions.items() if motion.outcome is not Outcome.EXACT]
-    off = dict(zip(fitted, errors([motions[place] for place in fitted], span), strict=True))
+    fitted = [node_and_kind for node_and_kind, motion in motions.items() if motion.outcome is not Outcome.EXACT]
+    motion_errors = dict(zip(fitted, errors([motions[node_and_kind] for node_and_kind in fitted], span), strict=True))
     for channel in channels:
-        if not 0 <= channel.node < len(placed):
+        if not 0 <= channel.node < len(parts):
             context.report.add(Outcome.DROPPED, f"/clips/{number}", f"{channel.track!r} of a node that does not exist")
             continue
         track = channel.track
-        shapes = context.scene.nodes[channel.node].morph
+        morph = context.scene.nodes[channel.node].morph
         if track.kind == "morph" and not (
-            shapes is not None
-            and np.shape(track.values)[1:] == (len(shapes.names),)
-            and "mesh" in context.asset.nodes[placed[channel.node].geometry or 0]  # a mesh without faces is left out
+            morph is not None
+            and np.shape(track.values)[1:] == (len(morph.names),)
+            and "mesh" in context.asset.nodes[parts[channel.node].geometry or 0]  # a mesh without faces is left out
         ):
             path = f"/nodes/{context.scene.nodes[channel.node].name}/morph"
             context.report.add(Outcome.DROPPED, path, "weights of shapes that the node does not have")
             continue
         motion = motions.get((channel.node, track.kind))
         if context.options.authored_keys:
-            head: Json = context.asset.nodes[placed[channel.node].head]
-            repeated = motion is not None and motion.repeats_keys and not motion.keys.is_still
-            repeated &= track.kind in _WHOLE and channel.node not in aimed and not context.axes.mirrored
-            if repeated and motion is not None:  # keys closer than single precision have the same time in seconds
-                repeated = len(motion.sampler.times) == len(track.times)
-            kept: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
-            kept.append(track_extras(track, number, repeated))
-            attach_extras(head, {"tracks": kept})
+            head: Json = context.asset.nodes[parts[channel.node].head]
+            in_sampler = motion is not None and motion.repeats_keys and not motion.keys.is_still
+            in_sampler &= track.kind in _SAMPLED_KINDS and channel.node not in aimed and not context.axes.mirrored
+            if in_sampler and motion is not None:  # keys closer than single precision have the same time in seconds
+                in_sampler = len(motion.sampler.times) == len(track.times)
+            tracks: list[Json] = head.get("extras", {}).get("keyframer", {}).get("tracks", [])
+            tracks.append(track_extras(track, number, in_sampler))
+            attach_extras(head, {"tracks": tracks})
         if len(track.times) > 1 and track.kind not in (*KINDS, "visible"):
-            _report(context, channel.node, track, motion, off, aimed, span)
+            _report(context, channel.node, track, motion, motion_errors, aimed, span)
 
 
 def _report(
@@ -341,40 +347,40 @@ def _report(
     node: int,
     track: Track,
     motion: Motion | None,
-    off: Mapping[tuple[int, str], float],
+    motion_errors: Mapping[tuple[int, str], float],
     aimed: set[int],
     span: Span,
 ) -> None:
-    """Report the outcome of tracks; ``off`` has the errors of motions that are not exact."""
+    """Report the outcome of a track; ``motion_errors`` has the errors of motions that are not exact."""
     path = f"/nodes/{context.scene.nodes[node].name}/{track.kind}"
 
-    def say(outcome: Outcome, detail: str, error: float | None = None, unit: str | None = None) -> None:
+    def add(outcome: Outcome, detail: str, error: float | None = None, unit: str | None = None) -> None:
         context.report.add(outcome, path, detail, error=error, unit=unit, extras=track.extras)
 
-    bad = unusable(track.values) + unusable(track.times)
-    if bad:
-        say(Outcome.DROPPED, f"{counted(bad, 'number')} not finite or too large for single precision")
+    unusable = count_unusable(track.values) + count_unusable(track.times)
+    if unusable:
+        add(Outcome.DROPPED, f"{counted(unusable, 'number')} not finite or too large for single precision")
     last = float(track.times.max())
     if not np.isfinite(last):
         last = float(np.nanmax(np.where(np.isfinite(track.times), track.times, -np.inf)))
     if last > span.end and track.wrap.value == "single":
-        say(Outcome.DROPPED, f"keys after {span.end:g} (up to {last:g}) are not written")
+        add(Outcome.DROPPED, f"keys after {span.end:g} (up to {last:g}) are not written")
     if motion is None or motion.keys.is_still:
-        say(Outcome.EXACT, "does not move")
+        add(Outcome.EXACT, "does not move")
     elif node in aimed and track.kind in ("rotation", "scale"):
-        say(Outcome.EXTRAS, "overridden by the target")
+        add(Outcome.EXTRAS, "overridden by the target")
     elif track.kind == "roll":
-        if (node, "aim") in off:
-            say(Outcome.BAKED, "applied to the rotation", off[node, "aim"], "degree")
+        if (node, "aim") in motion_errors:
+            add(Outcome.BAKED, "applied to the rotation", motion_errors[node, "aim"], "degree")
         else:
-            say(Outcome.EXTRAS, "a roll has no effect without a target")
+            add(Outcome.EXTRAS, "a roll has no effect without a target")
     elif motion.outcome is Outcome.EXACT:
-        say(
+        add(
             Outcome.EXACT, motion.keys.mode + (f", {track.wrap.value} unrolled" if track.wrap.value != "single" else "")
         )
     else:
         sampler = motion.sampler
-        unit = "degree" if track.is_rotation else "scene unit" if track.kind == "position" else "1"
+        unit = "degree" if track.is_rotation else "scene unit" if track.kind == "position" else "of 1"
         style = "cubic" if sampler.mode == CUBIC else "linear"
         message = f"{len(track.times)} keys became {counted(len(sampler.times), f'{style} key')}"
-        say(motion.outcome, message, off[node, track.kind], unit)
+        add(motion.outcome, message, motion_errors[node, track.kind], unit)

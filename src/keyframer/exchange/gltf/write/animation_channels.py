@@ -13,7 +13,7 @@ from keyframer.exchange.gltf.conventions import Json, linear_color
 from keyframer.exchange.gltf.write.asset import Asset
 from keyframer.exchange.gltf.write.cameras_lights import FIELDS_OF_VIEW, Lights, cone_angles, vertical_fov
 from keyframer.exchange.gltf.write.motion import Function, Motion, MotionMaker, breaks_of, errors
-from keyframer.exchange.gltf.write.nodes import Placed
+from keyframer.exchange.gltf.write.nodes import NodeParts
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.gltf.write.sampler_keys import STEP, Sampler
 from keyframer.scene import LightType
@@ -27,7 +27,7 @@ class Channels:
         self._asset = asset
         self._samplers: list[Json] = []
         self._channels: list[Json] = []
-        self._known: dict[tuple[int, int, str], int] = {}
+        self._sampler_numbers: dict[tuple[int, int, str], int] = {}
 
     def __len__(self) -> int:
         return len(self._channels)
@@ -51,20 +51,20 @@ class Channels:
     def _add(self, sampler: Sampler, output: Array, target: Json) -> None:
         buffers = self._asset.buffers
         key = (buffers.times(sampler.times), buffers.values(np.ascontiguousarray(output)), sampler.mode)
-        if key not in self._known:
-            self._known[key] = len(self._samplers)
+        if key not in self._sampler_numbers:
+            self._sampler_numbers[key] = len(self._samplers)
             entry: Json = {"input": key[0], "output": key[1]}
             if sampler.mode != "LINEAR":
                 entry["interpolation"] = sampler.mode
             self._samplers.append(entry)
-        self._channels.append({"sampler": self._known[key], "target": target})
+        self._channels.append({"sampler": self._sampler_numbers[key], "target": target})
 
     def finish(self, name: str) -> int:
         """Append the animation to the asset; returns its number."""
-        written: Json = {"samplers": self._samplers, "channels": self._channels}
+        animation: Json = {"samplers": self._samplers, "channels": self._channels}
         if name:
-            written["name"] = name
-        self._asset.animations.append(written)
+            animation["name"] = name
+        self._asset.animations.append(animation)
         return len(self._asset.animations) - 1
 
 
@@ -93,8 +93,8 @@ class Properties:
         camera, light = self._context.scene.nodes[node].camera, self._context.scene.nodes[node].light
         degrees = self._context.options.max_degrees
         if camera is not None and "fov" in tracks:
-            moved = self._resampled(tracks["fov"], np.radians(degrees), vertical_fov, FIELDS_OF_VIEW)
-            self._put(node, "fov", f"/cameras/{camera}/perspective/yfov", moved, np.degrees(1.0), "degree")
+            motion = self._converted(tracks["fov"], np.radians(degrees), vertical_fov, FIELDS_OF_VIEW)
+            self._write_motion(node, "fov", f"/cameras/{camera}/perspective/yfov", motion, np.degrees(1.0), "degree")
         if light is not None and light in self._lights.numbers:
             self._light(node, light, tracks, degrees)
 
@@ -103,46 +103,48 @@ class Properties:
         base = f"/extensions/KHR_lights_punctual/lights/{self._lights.numbers[number]}"
         if "color" in tracks:
             brightest = self._lights.brightest(number)
-            moved = self._resampled(tracks["color"], _COLOR_ERROR, lambda v: linear_color(v / brightest))
-            self._put(node, "color", f"{base}/color", moved, 1.0, "of full light")
+            motion = self._converted(tracks["color"], _COLOR_ERROR, lambda v: linear_color(v / brightest))
+            self._write_motion(node, "color", f"{base}/color", motion, 1.0, "of full light")
         if "multiplier" in tracks:
             factor = self._lights.unit_intensities[number] * self._lights.brightest(number) if light.on else 0.0
-            moved = self._resampled(tracks["multiplier"], _COLOR_ERROR * factor, lambda v: factor * np.maximum(v, 0.0))
-            self._put(node, "multiplier", f"{base}/intensity", moved, 1.0 / (factor or 1.0), "of full light")
+            motion = self._converted(tracks["multiplier"], _COLOR_ERROR * factor, lambda v: factor * np.maximum(v, 0.0))
+            self._write_motion(node, "multiplier", f"{base}/intensity", motion, 1.0 / (factor or 1.0), "of full light")
         if light.type is LightType.SPOT and ("hotspot" in tracks or "falloff" in tracks):
             self._cones(node, number, tracks, base, degrees)
 
     def _cones(self, node: int, number: int, tracks: dict[str, int], base: str, degrees: float) -> None:
-        """Write both cones from both tracks: the inner one stays inside the outer one."""
-        motions = dict(zip(tracks, self._maker.outlines(list(tracks.values())), strict=True))
-        begins = self._lights.beginnings[number]
-        rests = {"hotspot": begins.hotspot_degrees, "falloff": begins.falloff_degrees or 45.0}
-        cones = {kind: motions.get(kind) for kind in rests}
+        """Write both cone angles, each from both tracks, because the inner cone must be inside the outer one."""
+        motions = dict(zip(tracks, self._maker.without_fitting(list(tracks.values())), strict=True))
+        light_start = self._lights.starts[number]
+        start_degrees = {"hotspot": light_start.hotspot_degrees, "falloff": light_start.falloff_degrees or 45.0}
+        cones = {kind: motions.get(kind) for kind in start_degrees}
 
-        def full(kind: str, times: Floats) -> Floats:
+        def full_angles(kind: str, times: Floats) -> Floats:
             motion = cones[kind]
-            return np.full((len(times), 1), rests[kind]) if motion is None else motion.truth(times)
+            return np.full((len(times), 1), start_degrees[kind]) if motion is None else motion.truth(times)
 
         breaks, jumps = breaks_of([motion for motion in cones.values() if motion is not None], self._span)
         for index, name, kind in ((0, "innerConeAngle", "hotspot"), (1, "outerConeAngle", "falloff")):
 
             def angle(times: Floats, index: int = index) -> Floats:
-                return cone_angles(full("hotspot", times), full("falloff", times))[index]
+                return cone_angles(full_angles("hotspot", times), full_angles("falloff", times))[index]
 
-            moved = self._maker.function(angle, breaks, jumps, np.radians(degrees), VECTORS, Outcome.APPROXIMATED)
-            self._put(node, kind, f"{base}/spot/{name}", moved, np.degrees(1.0), "degree")
+            motion = self._maker.function(angle, breaks, jumps, np.radians(degrees), VECTORS, Outcome.APPROXIMATED)
+            self._write_motion(node, kind, f"{base}/spot/{name}", motion, np.degrees(1.0), "degree")
 
-    def _resampled(self, track: int, tolerance: float, change: Function, measure: Measure = VECTORS) -> Motion | None:
-        """Return a track whose values are changed by a non-linear function."""
-        (motion,) = self._maker.outlines([track])
+    def _converted(self, track: int, tolerance: float, convert: Function, measure: Measure = VECTORS) -> Motion | None:
+        """Return the motion of a track whose values are converted by a non-linear function."""
+        (motion,) = self._maker.without_fitting([track])
         if motion is None:
             return None
         truth = motion.truth
         return self._maker.function(
-            lambda times: change(truth(times)), motion.breaks, motion.jumps, tolerance, measure, Outcome.APPROXIMATED
+            lambda times: convert(truth(times)), motion.breaks, motion.jumps, tolerance, measure, Outcome.APPROXIMATED
         )
 
-    def _put(self, node: int, kind: str, pointer: str, motion: Motion | None, factor: float, unit: str) -> None:
+    def _write_motion(
+        self, node: int, kind: str, pointer: str, motion: Motion | None, factor: float, unit: str
+    ) -> None:
         """Write a channel if the property moves, and report its error, multiplied by ``factor``, in ``unit``."""
         if motion is None or motion.keys.is_still:
             return
@@ -161,39 +163,39 @@ class Properties:
 _EXTENSION = "KHR_node_visibility"
 
 
-def hide_node(context: Context, number: int, placed: Placed, visible: bool) -> None:
-    """Write whether the geometry of a node is visible at the start."""
-    if placed.geometry is None or visible:
+def hide_node(context: Context, number: int, parts: NodeParts, visible: bool) -> None:
+    """Hide the geometry of a node that is not visible at the start."""
+    if parts.geometry is None or visible:
         return
-    node: Json = context.asset.nodes[placed.geometry]
+    node: Json = context.asset.nodes[parts.geometry]
     if context.extensions:
         node.setdefault("extensions", {})[_EXTENSION] = {"visible": False}
         context.asset.extensions.add(_EXTENSION)
-    hidden = context.scene.nodes[number]
-    path = f"/nodes/{hidden.name}/hidden"
-    if hidden.skin is None:
+    scene_node = context.scene.nodes[number]
+    path = f"/nodes/{scene_node.name}/hidden"
+    if scene_node.skin is None:
         node["scale"] = [0.0, 0.0, 0.0]
-        context.report.add(Outcome.EXACT, path, "hidden by scale 0", extras=hidden.extras)
+        context.report.add(Outcome.EXACT, path, "hidden by scale 0", extras=scene_node.extras)
     else:
         detail = "a skinned mesh cannot be hidden without KHR_node_visibility"
-        context.report.add(Outcome.APPROXIMATED, path, detail, extras=hidden.extras)
+        context.report.add(Outcome.APPROXIMATED, path, detail, extras=scene_node.extras)
 
 
-def animate_visibility(context: Context, number: int, placed: Placed, motion: Motion, channels: Channels) -> None:
+def animate_visibility(context: Context, number: int, parts: NodeParts, motion: Motion, channels: Channels) -> None:
     """Write a visibility track: steps of 0 and 1."""
-    if placed.geometry is None:
+    if parts.geometry is None:
         return
     steps = motion.sampler
-    shown = steps.values[:, 0] > 0.5
+    visible = steps.values[:, 0] > 0.5
     if context.scene.nodes[number].skin is None:
-        scale = np.repeat(shown[:, None], 3, axis=1).astype(np.float32)
-        channels.node(placed.geometry, "scale", Sampler.of(STEP, steps.times, scale))
+        scale = np.repeat(visible[:, None], 3, axis=1).astype(np.float32)
+        channels.node(parts.geometry, "scale", Sampler.of(STEP, steps.times, scale))
     if context.extensions:
-        node: Json = context.asset.nodes[placed.geometry]
-        node.setdefault("extensions", {}).setdefault(_EXTENSION, {"visible": bool(shown[0])})
+        node: Json = context.asset.nodes[parts.geometry]
+        node.setdefault("extensions", {}).setdefault(_EXTENSION, {"visible": bool(visible[0])})
         context.asset.extensions.add(_EXTENSION)
-        pointer = f"/nodes/{placed.geometry}/extensions/{_EXTENSION}/visible"
-        channels.pointer(pointer, steps, shown.astype(np.uint8))
-    changing = context.scene.nodes[number]
+        pointer = f"/nodes/{parts.geometry}/extensions/{_EXTENSION}/visible"
+        channels.pointer(pointer, steps, visible.astype(np.uint8))
+    scene_node = context.scene.nodes[number]
     detail = "visibility keys, and scale 0 while hidden"
-    context.report.add(Outcome.EXACT, f"/nodes/{changing.name}/visible", detail, extras=changing.extras)
+    context.report.add(Outcome.EXACT, f"/nodes/{scene_node.name}/visible", detail, extras=scene_node.extras)

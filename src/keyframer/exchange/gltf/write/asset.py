@@ -20,7 +20,7 @@ import numpy as np
 
 from keyframer import __version__
 from keyframer.arrays import Array
-from keyframer.exchange.gltf.conventions import Json, plain, plain_inside_json
+from keyframer.exchange.gltf.conventions import Json, json_encoder_default, json_value
 from keyframer.exchange.gltf.conventions import bounds as column_bounds
 from keyframer.fields import dataclass
 from keyframer.files import content_name, write_bytes, write_set
@@ -59,9 +59,9 @@ class Buffers:
     def __init__(self) -> None:
         self.accessors: list[dict[str, Any]] = []
         self._pools: dict[tuple[int | None, int | None, str], _Pool] = {}
-        self._pool_of: list[_Pool] = []
+        self._accessor_pools: list[_Pool] = []
         self._known: dict[tuple[object, ...], tuple[int, Array]] = {}
-        """the first array of each length and checksum"""
+        """accessor and content of the first array of each layout, length and checksum"""
         self._blobs: list[_Pool] = []
         self._blob_sizes: dict[int, int] = {}
 
@@ -90,7 +90,7 @@ class Buffers:
         return self._add(array, None, {}, "matrices")
 
     def blob(self, data: bytes) -> int:
-        """Add bytes of another format, such as an image; returns a ticket for `blob_view`."""
+        """Add bytes of another format, such as an image; returns a temporary number for `blob_view`."""
         pool = _Pool(None, None)
         pool.add(np.frombuffer(data, np.uint8))
         self._blobs.append(pool)
@@ -102,9 +102,9 @@ class Buffers:
         kind = array.dtype.str[1:]
         width = _width(array)
         key = (target, use, kind, width, *extra, array.nbytes, crc32(array.data))
-        known, same_sum = self._known.setdefault(key, (len(self.accessors), array))
-        if known < len(self.accessors) and same_sum.tobytes() == array.tobytes():
-            return known
+        first, first_array = self._known.setdefault(key, (len(self.accessors), array))
+        if first < len(self.accessors) and first_array.tobytes() == array.tobytes():
+            return first
         stride = array.itemsize * width if target == VERTICES else None
         pool = self._pools.get((target, stride, use or kind))
         if pool is None:
@@ -117,17 +117,17 @@ class Buffers:
             "type": _TYPES[width],
             **extra,
         }
-        self._pool_of.append(pool)
+        self._accessor_pools.append(pool)
         self.accessors.append(accessor)
         return len(self.accessors) - 1
 
     def finish(self) -> tuple[list[dict[str, Any]], int]:
         """Return the buffer views and the length of the buffer; sets the views of accessors."""
         views: list[dict[str, Any]] = []
-        number: dict[int, int] = {}
+        view_numbers: dict[int, int] = {}
         offset = 0
         for pool in self._all():
-            number[id(pool)] = len(views)
+            view_numbers[id(pool)] = len(views)
             view: dict[str, Any] = {"buffer": 0, "byteOffset": offset, "byteLength": pool.size}
             if id(pool) in self._blob_sizes:  # without padding to the next one
                 view["byteLength"] = self._blob_sizes[id(pool)]
@@ -137,15 +137,15 @@ class Buffers:
                 view["target"] = pool.target
             views.append(view)
             offset += pool.size
-        for accessor, pool in zip(self.accessors, self._pool_of, strict=True):
-            accessor["bufferView"] = number[id(pool)]
+        for accessor, pool in zip(self.accessors, self._accessor_pools, strict=True):
+            accessor["bufferView"] = view_numbers[id(pool)]
             if accessor["byteOffset"] == 0:
                 del accessor["byteOffset"]
         return views, offset
 
-    def blob_view(self, ticket: int) -> int:
-        """Return the buffer view of a blob, from the ticket that `blob` returned: blobs follow the pools."""
-        return len(self._pools) - ticket - 1
+    def blob_view(self, blob_number: int) -> int:
+        """Return the buffer view of a blob from the number that `blob` returned: blobs follow the pools."""
+        return len(self._pools) - blob_number - 1
 
     def _all(self) -> Iterator[_Pool]:
         yield from self._pools.values()
@@ -188,7 +188,7 @@ class Asset:
         """used extensions; none is ever required"""
         self.roots: list[int] = []
         """the nodes of the scene"""
-        self.about: Json = {"version": "2.0", "generator": f"keyframer {__version__}"}
+        self.properties: Json = {"version": "2.0", "generator": f"keyframer {__version__}"}
         self.scene: Json = {}
         """name and extras of the scene"""
         self._finished: tuple[list[Json], int] | None = None
@@ -217,23 +217,23 @@ class Asset:
     def root(self, buffers: list[Json]) -> Json:
         """Return the whole JSON; empty lists are left out, as glTF requires."""
         views, _ = self._finish()
-        plain: Json = {"asset": self.about}
+        root: Json = {"asset": self.properties}
         if self.extensions:
-            plain["extensionsUsed"] = sorted(self.extensions)
+            root["extensionsUsed"] = sorted(self.extensions)
         if self.lights:
-            plain["extensions"] = {"KHR_lights_punctual": {"lights": self.lights}}
-        plain["scene"] = 0
-        plain["scenes"] = [{**self.scene, "nodes": self.roots} if self.roots else self.scene]
+            root["extensions"] = {"KHR_lights_punctual": {"lights": self.lights}}
+        root["scene"] = 0
+        root["scenes"] = [{**self.scene, "nodes": self.roots} if self.roots else self.scene]
         for name in _LISTS:
             if getattr(self, name):
-                plain[name] = getattr(self, name)
+                root[name] = getattr(self, name)
         if self.buffers.accessors:
-            plain["accessors"] = self.buffers.accessors
+            root["accessors"] = self.buffers.accessors
         if views:
-            plain["bufferViews"] = views
+            root["bufferViews"] = views
         if buffers:
-            plain["buffers"] = buffers
-        return plain
+            root["buffers"] = buffers
+        return root
 
 
 _GLB_MAGIC, _JSON_CHUNK, _BIN_CHUNK = 0x46546C67, 0x4E4F534A, 0x004E4942
@@ -268,17 +268,17 @@ def write_gltf(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
     writing is interrupted.
     """
     size = asset.buffer_size
-    named: list[tuple[Path, Iterator[bytes | memoryview]]] = []
+    buffer_files: list[tuple[Path, Iterator[bytes | memoryview]]] = []
     buffers: list[dict[str, Any]] = []
     if size:
         digest = hashlib.sha256()
         for part in asset.buffers.parts():
             digest.update(part)
         binary = Path(content_name(path, digest.hexdigest(), ".bin"))
-        named.append((binary, asset.buffers.parts()))
+        buffer_files.append((binary, asset.buffers.parts()))
         buffers.append({"byteLength": size, "uri": quote(binary.name)})
-    write_set((path, _json(asset.root(buffers), indent=1)), named=named, overwrite=overwrite)
-    return [str(path), *(str(file) for file, _ in named)]
+    write_set((path, _json(asset.root(buffers), indent=1)), named=buffer_files, overwrite=overwrite)
+    return [str(path), *(str(file) for file, _ in buffer_files)]
 
 
 def _json(root: Json, indent: int | None = None) -> bytes:
@@ -297,19 +297,21 @@ def _json(root: Json, indent: int | None = None) -> bytes:
             allow_nan=False,
             indent=indent,
             separators=separators,
-            default=plain_inside_json,
+            default=json_encoder_default,
         )
 
     try:
         encoded = text(root)
     except (TypeError, ValueError):
-        encoded = text(_with_plain_extras(root))
+        encoded = text(_with_json_extras(root))
     return encoded.encode("utf-8", "backslashreplace")
 
 
-def _with_plain_extras(value: Any) -> Any:
+def _with_json_extras(value: Any) -> Any:
     if type(value) is list:
-        return [_with_plain_extras(element) for element in value]
+        return [_with_json_extras(element) for element in value]
     if type(value) is not dict:
         return value
-    return {key: plain(element) if key == "extras" else _with_plain_extras(element) for key, element in value.items()}
+    return {
+        key: json_value(element) if key == "extras" else _with_json_extras(element) for key, element in value.items()
+    }

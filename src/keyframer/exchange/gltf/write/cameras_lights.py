@@ -1,9 +1,9 @@
 """Cameras, and lights as KHR_lights_punctual; without extensions lights are in extras only.
 
-The original programs have the horizontal field of view, glTF the vertical one. The original lights do not decrease with
-distance, those of glTF do, by its square; so their intensity is that of the original at the centre of the visible scene
-at the start (times pi, because a white surface reflects 1 / pi). Reading divides by the same numbers: all that they
-depend on is in core glTF.
+The original programs store the horizontal field of view, glTF stores the vertical one. The original lights do not dim
+with distance; those of glTF dim with its square. Their intensity is chosen to be that of the original at the centre of
+the visible scene at the start (times pi, because a white surface reflects 1 / pi). Reading divides by the same numbers:
+all that they depend on is in core glTF.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from keyframer.arrays import Floats
 from keyframer.curves.cubic_fit import vector_distance
 from keyframer.curves.linear_fit import Measure, straight
 from keyframer.exchange.gltf.conventions import (
-    LARGEST,
+    LARGEST_SINGLE,
     Json,
     attach_extras,
     linear_color,
@@ -31,7 +31,7 @@ from keyframer.scene import Camera, Light, LightType, Scene
 from keyframer.scene.loss_report import Outcome
 
 _TYPES = {LightType.OMNI: "point", LightType.SPOT: "spot", LightType.DIRECTIONAL: "directional"}
-_KEPT = (
+_FIELDS_IN_EXTRAS = (
     "multiplier",
     "on",
     "attenuated",
@@ -65,21 +65,21 @@ def unit_intensities(scene: Scene, world: Floats, shown: list[bool], unit: float
     """Return the glTF intensity for a multiplier of 1 of each light, for nodes at ``world`` (nodes, 4, 4). The distance
     to the centre is at least a hundredth of the size of the scene.
     """
-    result = [math.pi] * len(scene.lights)
-    shining = [
+    intensities = [math.pi] * len(scene.lights)
+    lit_nodes = [
         (number, node.light)
         for number, node in enumerate(scene.nodes)
         if node.light is not None and scene.lights[node.light].type in (LightType.OMNI, LightType.SPOT)
     ]
-    if shining:
+    if lit_nodes:
         size, middle = shown_extent(scene, world, shown)
-    for node, light in shining:
+    for node, light in lit_nodes:
         with np.errstate(all="ignore"):
             distance = float(np.linalg.norm(world[node, :3, 3] - middle))
         if not math.isfinite(distance):
             distance = size
-        result[light] = math.pi * (max(distance, 0.01 * size) * unit) ** 2
-    return result
+        intensities[light] = math.pi * (max(distance, 0.01 * size) * unit) ** 2
+    return intensities
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -95,10 +95,10 @@ class LightStart:
 class Lights:
     """All lights except ambient ones; `numbers` maps scene indices to glTF indices."""
 
-    def __init__(self, context: Context, unit_intensities: list[float], beginnings: list[LightStart]) -> None:
+    def __init__(self, context: Context, unit_intensities: list[float], starts: list[LightStart]) -> None:
         self.numbers: dict[int, int] = {}
         self.unit_intensities = unit_intensities
-        self.beginnings = beginnings
+        self.starts = starts
         self._context = context
         for number, light in enumerate(context.scene.lights):
             path = f"/lights/{light.name}"
@@ -113,30 +113,30 @@ class Lights:
             context.asset.extensions.add("KHR_lights_punctual")
 
     def brightest(self, number: int) -> float:
-        """Return the divisor of the colours of a light, so that none is above 1; its intensity is multiplied by it."""
-        return max(float(np.nan_to_num(np.asarray(self.beginnings[number].color)).max()), 1.0)
+        """Return the divisor that limits the colours of a light to 1; the intensity is multiplied by it."""
+        return max(float(np.nan_to_num(np.asarray(self.starts[number].color)).max()), 1.0)
 
     def _light(self, number: int, light: Light, path: str) -> Json:
         report = self._context.report
-        begins = self.beginnings[number]
-        shown, brightest = np.nan_to_num(np.asarray(begins.color, np.float64)), self.brightest(number)
-        power = begins.multiplier if light.on and math.isfinite(begins.multiplier) else 0.0
-        if power < 0:
-            report.add(Outcome.APPROXIMATED, f"{path}/multiplier", f"{power:g} becomes 0", extras=light.extras)
-            power = 0.0
+        start = self.starts[number]
+        color, brightest = np.nan_to_num(np.asarray(start.color, np.float64)), self.brightest(number)
+        multiplier = start.multiplier if light.on and math.isfinite(start.multiplier) else 0.0
+        if multiplier < 0:
+            report.add(Outcome.APPROXIMATED, f"{path}/multiplier", f"{multiplier:g} becomes 0", extras=light.extras)
+            multiplier = 0.0
         written: Json = {
             "type": _TYPES[light.type],
-            "color": np.round(linear_color(shown / brightest), 6).tolist(),
-            "intensity": min(power * brightest * self.unit_intensities[number], LARGEST),
+            "color": np.round(linear_color(color / brightest), 6).tolist(),
+            "intensity": min(multiplier * brightest * self.unit_intensities[number], LARGEST_SINGLE),
         }
         name = shown_name(light.name)
         if name:
             written["name"] = name
-        reach = light.outer_range or 0.0
-        if light.attenuated and light.type is not LightType.DIRECTIONAL and 0 < reach < math.inf:
-            written["range"] = reach * self._context.axes.unit
+        outer_range = light.outer_range or 0.0
+        if light.attenuated and light.type is not LightType.DIRECTIONAL and 0 < outer_range < math.inf:
+            written["range"] = outer_range * self._context.axes.unit
         if light.type is LightType.SPOT:
-            inner, outer = cone_angles(begins.hotspot_degrees, begins.falloff_degrees or 45.0)
+            inner, outer = cone_angles(start.hotspot_degrees, start.falloff_degrees or 45.0)
             written["spot"] = {"innerConeAngle": float(inner), "outerConeAngle": float(outer)}
         attach_extras(written, light_extras(light))
         report.add(Outcome.APPROXIMATED, path, "dims with distance; the original light did not", extras=light.extras)
@@ -148,7 +148,7 @@ class Lights:
 def light_extras(light: Light) -> Json:
     """Return all original values of a light, for extras."""
     content: Json = {"type": light.type.value, "color": light.color}
-    content.update({**raw_name(light.raw_name, light.name), **non_default_fields(light, *_KEPT)})
+    content.update({**raw_name(light.raw_name, light.name), **non_default_fields(light, *_FIELDS_IN_EXTRAS)})
     if light.extras:
         content["extras"] = light.extras
     return content
@@ -174,7 +174,7 @@ def _straight_lens(first: Floats, last: Floats, u: Floats) -> Floats:
 
 
 FIELDS_OF_VIEW = Measure(vector_distance, (straight, _straight_lens))
-"""vertical ones, in radians"""
+"""measure of errors of vertical fields of view, in radians"""
 
 
 def write_cameras(context: Context, fov_degrees: Floats) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from keyframer.arrays import Floats
 from keyframer.curves.linear_fit import ROTATIONS, VECTORS
 from keyframer.exchange.gltf.write.motion import Span
-from keyframer.exchange.gltf.write.nodes import Placed
+from keyframer.exchange.gltf.write.nodes import NodeParts
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.gltf.write.sampler_keys import LINEAR, Sampler, SamplerGroup
 from keyframer.limits import left
@@ -24,56 +24,56 @@ _MOST_MATRICES = 100_000
 _MOST_TIMES = 1_000
 _SAMPLES_PER_MATRIX = 64
 """samples of the budget that a matrix counts for: more than it uses, so that some are left for the next round"""
-_SHARES = np.array((0.05, 0.5, 0.95))
+_FRACTIONS = np.array((0.05, 0.5, 0.95))
 """fractions between two key times at which poses are compared"""
-_REST = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}
+_DEFAULTS = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}
 
 
-def world_error(context: Context, rig: Rig, span: Span, placed: list[Placed], samplers: Samplers) -> float:
-    """Return the largest distance between the written pose and that of the scene, in scene units: of node origins and
-    of corners of boxes around geometry.
+def world_error(context: Context, rig: Rig, span: Span, parts: list[NodeParts], samplers: Samplers) -> float:
+    """Return the largest distance between the written pose and the pose of the scene, in scene units, of node
+    origins and of corners of boxes around geometry.
     """
     written = unique_values(np.concatenate([sampler.times for sampler in samplers.values()])).astype(np.float64)
     gaps = span.wide_gaps(written, float(written[-1]))
-    seconds = (written[gaps, None] + np.diff(written)[gaps, None] * _SHARES).reshape(-1)
+    seconds = (written[gaps, None] + np.diff(written)[gaps, None] * _FRACTIONS).reshape(-1)
     tree = _Tree(context, samplers)
-    watched = [number for number, nodes in enumerate(placed) if tree.moving[nodes.tail]]
-    if not len(seconds) or not watched:
+    moving = [number for number, node_parts in enumerate(parts) if tree.moving[node_parts.tail]]
+    if not len(seconds) or not moving:
         return 0.0
     matrices = min(_MOST_MATRICES, left("samples") // _SAMPLES_PER_MATRIX)
-    most = max(24, min(_MOST_TIMES, matrices // max(len(context.scene.nodes), len(watched), 1)))
-    if len(seconds) > most:
-        seconds = seconds[np.linspace(0, len(seconds) - 1, most).astype(int)]
-    meant = rig.world(rig.sample(seconds * span.rate + span.begin), len(seconds))
+    most_times = max(24, min(_MOST_TIMES, matrices // max(len(context.scene.nodes), len(moving), 1)))
+    if len(seconds) > most_times:
+        seconds = seconds[np.linspace(0, len(seconds) - 1, most_times).astype(int)]
+    scene_world = rig.world(rig.sample(seconds * span.rate + span.begin), len(seconds))
     has_linear_rotation = any(path == "rotation" and sampler.mode == LINEAR for (_, path), sampler in samplers.items())
     with np.errstate(all="ignore"):
-        wanted = context.axes.root_matrix() @ context.axes.matrices(meant[:, watched])
-        tails = [placed[number].tail for number in watched]
-        boxes = _boxes(context, watched)
+        expected = context.axes.root_matrix() @ context.axes.matrices(scene_world[:, moving])
+        tails = [parts[number].tail for number in moving]
+        boxes = _boxes(context, moving)
         worst = max(
-            _largest_distance(tree.worlds(seconds, player, tails), wanted, boxes)
+            _largest_distance(tree.worlds(seconds, player, tails), expected, boxes)
             for player in range(1 + has_linear_rotation)
         )
     return worst / context.axes.unit
 
 
-def _largest_distance(measured: Floats, wanted: Floats, boxes: list[tuple[Floats, Floats]]) -> float:
+def _largest_distance(measured: Floats, expected: Floats, boxes: list[tuple[Floats, Floats]]) -> float:
     """Return the largest distance along an axis, of origins and corners of boxes (their centres and half sizes, (nodes,
     3) each) under two lists of matrices (T, nodes, 4, 4).
 
     The distance of the farthest corner is that of the centre plus the contribution of each axis.
     """
-    difference = measured - wanted
+    difference = measured - expected
     columns, origins = np.abs(difference[..., :3, :3]), difference[..., :3, 3]
     worst = [np.fmax.reduce(np.abs(origins), axis=None, initial=0.0)]  # NaN is ignored
     for centre, half in boxes:
-        away = origins.copy()
+        distances = origins.copy()
         for axis in range(3):
-            away += difference[..., :3, axis] * centre[:, axis, None]
-        away = np.abs(away)
+            distances += difference[..., :3, axis] * centre[:, axis, None]
+        distances = np.abs(distances)
         for axis in range(3):
-            away += columns[..., axis] * half[:, axis, None]
-        worst.append(np.fmax.reduce(away, axis=None, initial=0.0))
+            distances += columns[..., axis] * half[:, axis, None]
+        worst.append(np.fmax.reduce(distances, axis=None, initial=0.0))
     return float(np.nan_to_num(max(worst)))
 
 
@@ -99,38 +99,38 @@ class _Tree:
             for node in level:
                 self.moving[node] = node in animated or (self._parents[node] >= 0 and self.moving[self._parents[node]])
 
-    def worlds(self, seconds: Floats, player: int, wanted: list[int]) -> Floats:
-        """Return (T, wanted, 4, 4) world matrices for a player that interpolates by ``ROTATIONS.between[player]``."""
-        needed = set(wanted)
+    def worlds(self, seconds: Floats, player: int, nodes: list[int]) -> Floats:
+        """Return (T, nodes, 4, 4) world matrices for a player that interpolates by ``ROTATIONS.between[player]``."""
+        needed = set(nodes)
         for level in reversed(self._levels):
             needed.update(self._parents[node] for node in level if node in needed)
         used = [[node for node in level if node in needed] for level in self._levels]
         order = [node for level in used for node in level]
         row = {node: place for place, node in enumerate(order)}
-        local = affine.compose(*(self._played(path, order, seconds, player) for path in _REST))
+        local = affine.compose(*(self._played(path, order, seconds, player) for path in _DEFAULTS))
         parents = np.array([row.get(self._parents[node], -1) for node in order])
         begin = len(used[0])
         for level in used[1:]:
             columns = slice(begin, begin + len(level))
             local[:, columns] = local[:, parents[columns]] @ local[:, columns]
             begin = columns.stop
-        return np.asarray(local[:, [row[node] for node in wanted]])
+        return np.asarray(local[:, [row[node] for node in nodes]])
 
     def _played(self, path: str, order: list[int], seconds: Floats, player: int) -> Floats:
         """Return (T, nodes, k) values of one property."""
-        rest = _REST[path]
-        out = np.empty((len(seconds), len(order), len(rest)))
-        out[:] = np.array([self._nodes[node].get(path, rest) for node in order], np.float64)
-        alike: dict[str, list[int]] = {}
+        default = _DEFAULTS[path]
+        out = np.empty((len(seconds), len(order), len(default)))
+        out[:] = np.array([self._nodes[node].get(path, default) for node in order], np.float64)
+        places_by_mode: dict[str, list[int]] = {}
         for place, node in enumerate(order):
             if (node, path) in self._samplers:
-                alike.setdefault(self._samplers[node, path].mode, []).append(place)
-        measure, chosen = (ROTATIONS, player) if path == "rotation" else (VECTORS, 0)
-        for places in alike.values():
-            playing = SamplerGroup([self._samplers[order[place], path] for place in places])
-            keys = playing.find(seconds).T.reshape(-1)
-            shown = playing.shown(keys, np.repeat(seconds, len(places)), measure, chosen)
-            out[:, places] = shown.reshape(len(seconds), len(places), -1)
+                places_by_mode.setdefault(self._samplers[node, path].mode, []).append(place)
+        measure, interpolation = (ROTATIONS, player) if path == "rotation" else (VECTORS, 0)
+        for places in places_by_mode.values():
+            group = SamplerGroup([self._samplers[order[place], path] for place in places])
+            keys = group.find(seconds).T.reshape(-1)
+            values = group.evaluate(keys, np.repeat(seconds, len(places)), measure, interpolation)
+            out[:, places] = values.reshape(len(seconds), len(places), -1)
         return out
 
 
@@ -149,15 +149,15 @@ def _levels(parents: list[int]) -> list[list[int]]:
 
 def _boxes(context: Context, numbers: list[int]) -> list[tuple[Floats, Floats]]:
     """Return centres and half sizes (nodes, 3) of boxes around the geometry and skin vertices of nodes, in their own
-    space; empty boxes are at the origin.
+    space. Nodes with fewer boxes than others get empty boxes at the origin.
     """
     boxes = [_boxes_of(context, number) for number in numbers]
     corners = []
     for slot in range(max(map(len, boxes))):
-        having = [place for place, node_boxes in enumerate(boxes) if len(node_boxes) > slot]
-        low, high = (np.array([boxes[place][slot][end] for place in having]) for end in (0, 1))
+        with_box = [place for place, node_boxes in enumerate(boxes) if len(node_boxes) > slot]
+        low, high = (np.array([boxes[place][slot][end] for place in with_box]) for end in (0, 1))
         centre, half = np.zeros((len(numbers), 3)), np.zeros((len(numbers), 3))
-        centre[having], half[having] = context.axes.vectors((low + high) / 2), np.abs(high - low) / 2
+        centre[with_box], half[with_box] = context.axes.vectors((low + high) / 2), np.abs(high - low) / 2
         corners.append((centre, half))
     return corners
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from keyframer import __version__
 from keyframer.arrays import Floats
-from keyframer.exchange.gltf.conventions import Axes, Json, Names, attach_extras, non_default_fields, plain
+from keyframer.exchange.gltf.conventions import Axes, Json, Names, attach_extras, json_value, non_default_fields
 from keyframer.exchange.gltf.write.animation import write_animations
 from keyframer.exchange.gltf.write.animation_channels import hide_node
 from keyframer.exchange.gltf.write.asset import Asset, write_glb, write_gltf
@@ -46,7 +46,7 @@ def export(scene: Scene, options: GltfOptions | None = None) -> tuple[Asset, Los
 
 
 def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
-    report = LossReport("gltf", source=plain(dict(options.source)))
+    report = LossReport("gltf", source=json_value(dict(options.source)))
     if scene.origin is not None:
         report.find_path = path_finder(scene.origin.document)
     rig = Rig(scene)
@@ -74,7 +74,7 @@ def _light_starts(states: States, samples: Samples) -> list[LightStart]:
     color, *numbers = (
         state.at(samples, 1)[0].tolist() for state in (states.color, states.multiplier, states.hotspot, states.falloff)
     )
-    return [LightStart(rgb, *(row[0] for row in rest)) for rgb, *rest in zip(color, *numbers, strict=True)]
+    return [LightStart(rgb, *(row[0] for row in rows)) for rgb, *rows in zip(color, *numbers, strict=True)]
 
 
 def _attach_parts(
@@ -87,9 +87,9 @@ def _attach_parts(
 ) -> None:
     """Add meshes, cameras and lights to the nodes."""
     meshes = Meshes(context, materials)
-    skins = None if tree.root is None else Skins(context, [placed.tail for placed in tree.placed], tree.root)
-    for number, (node, placed) in enumerate(zip(context.scene.nodes, tree.placed, strict=True)):
-        tail: Json = context.asset.nodes[placed.tail]
+    skins = None if tree.root is None else Skins(context, [parts.tail for parts in tree.parts], tree.root)
+    for number, (node, parts) in enumerate(zip(context.scene.nodes, tree.parts, strict=True)):
+        tail: Json = context.asset.nodes[parts.tail]
         if node.camera is not None:
             tail["camera"] = node.camera
         if node.light is not None:
@@ -98,34 +98,34 @@ def _attach_parts(
                 tail.setdefault("extensions", {})["KHR_lights_punctual"] = link
             else:
                 attach_extras(
-                    context.asset.nodes[placed.head], {"light": light_extras(context.scene.lights[node.light])}
+                    context.asset.nodes[parts.head], {"light": light_extras(context.scene.lights[node.light])}
                 )
-        if node.mesh is None or placed.geometry is None:
+        if node.mesh is None or parts.geometry is None:
             continue
         mesh = meshes.write(node.mesh, node.morph, node.skin)
         if mesh is None:
             continue
-        geometry: Json = context.asset.nodes[placed.geometry]
+        geometry: Json = context.asset.nodes[parts.geometry]
         geometry["mesh"] = mesh
         if node.skin is not None and skins is not None:
             geometry["skin"] = skins.write(node.skin, node.mesh)
         if number in weights and node.morph is not None and node.morph.positions:
             geometry["weights"] = [float(weight) for weight in weights[number]]
-        hide_node(context, number, placed, visible[number])
+        hide_node(context, number, parts, visible[number])
 
 
 def _add_metadata(context: Context, clips: list[Json]) -> None:
     """Set generator, source and the extras of the whole scene."""
     scene, asset = context.scene, context.asset
     if scene.copyright:
-        asset.about["copyright"] = scene.copyright
+        asset.properties["copyright"] = scene.copyright
     source = {**context.report.source}
     if scene.source_format:
         source.setdefault("format", scene.source_format)
-    about = {"version": __version__, "source": source, "options": context.options.provenance_fields()}
+    provenance = {"version": __version__, "source": source, "options": context.options.provenance_fields()}
     if scene.issues.first_unsafe() is not None:
-        about["salvaged"] = scene.issues.unsafe_counts()
-    attach_extras(asset.about, about)
+        provenance["salvaged"] = scene.issues.unsafe_counts()
+    attach_extras(asset.properties, provenance)
     content: Json = {"space": scene.space, **non_default_fields(scene, "title", "author")}
     environment = non_default_fields(
         scene.environment,
@@ -146,15 +146,15 @@ def _add_metadata(context: Context, clips: list[Json]) -> None:
         content["extras"] = scene.extras
         context.report.add(Outcome.EXTRAS, "/extras", "data that the scene model cannot store")
     for part, name, count in foreign_extras(scene, scene.clips[0] if scene.clips else Clip(), "gltf"):
-        context.report.add(Outcome.EXTRAS, f"/{part}/{name}", f"in {count} of them" if count > 1 else "")
+        context.report.add(Outcome.EXTRAS, f"/{part}/{name}", f"in {count} {part}" if count > 1 else "")
     if scene.title:
         asset.scene["name"] = scene.title
     attach_extras(asset.scene, content)
     context.report.measured.setdefault("size", context.size)
 
 
-_TEXTURES = ("texture_path", "texture_recursive", "textures")
-"""options for the search for images"""
+_SEARCH_OPTIONS = ("texture_path", "texture_recursive", "textures")
+"""options of `save` for the search for images"""
 
 
 def _images(
@@ -163,12 +163,12 @@ def _images(
     texture_recursive: bool = False,
     textures: bool = True,
 ) -> ImageSource:
-    """Return a source of images from the folder of the scene, then the given folders, and nowhere else."""
+    """Return a source of images that searches the folder of the scene, then the given folders, and nothing else."""
     if not textures:
         return no_images
-    given = [texture_path] if isinstance(texture_path, (str, os.PathLike)) else list(texture_path)
+    extra_folders = [texture_path] if isinstance(texture_path, (str, os.PathLike)) else list(texture_path)
     folder = scene.origin.folder if scene.origin is not None else scene.folder
-    folders = given if folder is None else [folder, *given]
+    folders = extra_folders if folder is None else [folder, *extra_folders]
     maps = [map for material in scene.materials for map in material.maps.values()]
     if not maps or not (folders or any(map.embedded is not None for map in maps)):
         return no_images
@@ -177,16 +177,16 @@ def _images(
 
 def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, Any]) -> LossReport:
     """Write a scene; ``dialect`` is ``binary`` or ``text``; None: from the extension, binary by default."""
-    refuse_unknown("gltf", [*(field.name for field in fields(GltfOptions)), *_TEXTURES], options)
-    search_options = {name: options[name] for name in _TEXTURES if name in options}
-    chosen = GltfOptions(**{name: value for name, value in options.items() if name not in _TEXTURES})
+    refuse_unknown("gltf", [*(field.name for field in fields(GltfOptions)), *_SEARCH_OPTIONS], options)
+    search_options = {name: options[name] for name in _SEARCH_OPTIONS if name in options}
+    gltf_options = GltfOptions(**{name: value for name, value in options.items() if name not in _SEARCH_OPTIONS})
     if "images" in options:
         if search_options:
             raise ValueError(f"{next(iter(search_options))} cannot be combined with images")
     else:
-        chosen = replace(chosen, images=_images(scene, **search_options))
+        gltf_options = replace(gltf_options, images=_images(scene, **search_options))
     check_output(path, overwrite=overwrite)
-    asset, report = export(scene, chosen)
+    asset, report = export(scene, gltf_options)
     as_text = dialect == "text" or (dialect is None and path.suffix.lower() == ".gltf")
     report.written = (write_gltf if as_text else write_glb)(asset, path, overwrite=overwrite)
     return report

@@ -20,21 +20,21 @@ from keyframer.fields import dataclass
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
 from keyframer.text import safe_text
-from keyframer.textures import Opened, Texture, TextureSource, pillow
+from keyframer.textures import OpenedTexture, Texture, TextureSource, pillow
 from keyframer.textures.image_files import as_png
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 
-FROM_GLTF_ONLY = ("metallic_roughness", "occlusion")
+GLTF_ONLY_SLOTS = ("metallic_roughness", "occlusion")
 """slots for images that only glTF files have: they are copied unchanged"""
 SLOTS = {
     "base_color": "texture1",
     "alpha": "opacity",
     "normal": "bump",
     "emissive": "self_illumination",
-    **{name: name for name in FROM_GLTF_ONLY},
+    **{name: name for name in GLTF_ONLY_SLOTS},
 }
 """glTF slots and the maps they are made from; ``alpha`` is used only if there is no base colour image"""
 
@@ -61,10 +61,11 @@ class Missing:
 
 
 ImageSource = Callable[[Material, str, TextureMap], Image | Missing | None]
-"""(material, slot, map) to the image for it, or why there is none. Slots are ``base_color`` (for ``texture1``, with the
-opacity map in its alpha where the source can do that), ``alpha`` (for ``opacity`` where no image is the base colour:
-white, with the map in its alpha), ``normal`` (for ``bump``: a normal map made of the height map) and ``emissive`` (for
-``self_illumination``, multiplied with the image of ``texture1`` where there is one); and those of `FROM_GLTF_ONLY`."""
+"""function of material, slot and map that returns the image, or why there is none. Slots: ``base_color`` (made from
+``texture1``, with the opacity map in its alpha if possible), ``alpha`` (from ``opacity`` if there is no base colour
+image: white, with the map in its alpha), ``normal`` (from ``bump``: a normal map computed from the height map),
+``emissive`` (from ``self_illumination``, multiplied by the image of ``texture1`` if there is one), `GLTF_ONLY_SLOTS`
+"""
 
 
 def no_images(material: Material, slot: str, map: TextureMap) -> None:
@@ -72,18 +73,18 @@ def no_images(material: Material, slot: str, map: TextureMap) -> None:
 
 
 def role_of(map: TextureMap) -> str | None:
-    """Return the role of an image from glTF; None for maps of the original formats."""
+    """Return the role of an embedded image, or of a map that was read from glTF; None for other maps."""
     if map.embedded is not None:
         return map.embedded.role
     role = original_gltf_values(map.extras).get("role")
     return role if isinstance(role, str) else None
 
 
-_NEARLY = 8
-"""levels of alpha that are treated as 0 or full"""
-_CLEAR_CUT = 0.98
-"""an image is a mask if at least this fraction of its pixels has no or full alpha: edges are slightly blurred"""
-_MOST_COMPUTED = 2048 * 2048
+_ALPHA_TOLERANCE = 8
+"""alpha levels within this distance of 0 or 255 are treated as 0 or 255"""
+_MASK_FRACTION = 0.98
+"""an image is a mask if at least this fraction of its pixels has an alpha of 0 or 255: edges are slightly blurred"""
+_MOST_COMPUTED_PIXELS = 2048 * 2048
 """maximum number of pixels of an image that is merged or computed: computing takes a hundred bytes per pixel, and a few
 kilobytes of PNG can have 67 million; copied images may be larger
 """
@@ -94,11 +95,11 @@ class Pictures:
 
     def __init__(self, source: TextureSource) -> None:
         self._source = source
-        self._made: dict[tuple[object, ...], Image | Missing] = {}
+        self._images: dict[tuple[object, ...], Image | Missing] = {}
         self._pngs: dict[tuple[object, ...], bytes] = {}
 
     def __call__(self, material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
-        merged = [_key(map_) for name in _MERGED.get(slot, ()) if (map_ := material.maps.get(name)) is not None]
+        merged = [_key(map_) for name in _MERGED_MAPS.get(slot, ()) if (map_ := material.maps.get(name)) is not None]
         key = (
             slot,
             _key(map),
@@ -106,9 +107,9 @@ class Pictures:
             *merged,
             original_gltf_values(material.extras).get("alpha_mode"),
         )
-        if key not in self._made:
-            self._made[key] = self._make(material, slot, map)
-        return self._made[key]
+        if key not in self._images:
+            self._images[key] = self._make(material, slot, map)
+        return self._images[key]
 
     def _make(self, material: Material, slot: str, map: TextureMap) -> Image | Missing:
         opened = self._source.open_map(map)
@@ -116,8 +117,8 @@ class Pictures:
         if texture is None:
             return Missing(str(opened))
         if _ROLES[slot] == role_of(map):
-            return self._finished(material, map, slot, opened, texture)
-        if slot in FROM_GLTF_ONLY:
+            return self._from_gltf(material, map, slot, opened, texture)
+        if slot in GLTF_ONLY_SLOTS:
             return Missing(f"{opened!s}; not usable as {slot}")
         if slot == "base_color":
             return self._base(material, map, opened, texture)
@@ -131,38 +132,38 @@ class Pictures:
             return self._png(texture, normals, {"bump": (Outcome.APPROXIMATED, note)}, "_normal")
         return self._emission(material, map, opened, texture)
 
-    def _base(self, material: Material, map: TextureMap, opened: Opened, texture: Texture) -> Image:
+    def _base(self, material: Material, map: TextureMap, opened: OpenedTexture, texture: Texture) -> Image:
         notes = {"texture1": _note(opened, "")}
-        holes = texture.has_alpha and not map.ignore_alpha and (map.alpha_source or not map.decal)
-        shows_color = texture.has_alpha and not map.ignore_alpha and not holes
-        small = texture
+        alpha_is_opacity = texture.has_alpha and not map.ignore_alpha and (map.alpha_source or not map.decal)
+        shows_color = texture.has_alpha and not map.ignore_alpha and not alpha_is_opacity
+        reduced = texture
         if map.negative or shows_color or "opacity" in material.maps:
-            small, opened = _reduced(texture, opened)
-        covering = self._opacity(material, map, notes, small)
-        if covering is None and not map.negative and not shows_color:
-            return self._copied(texture, notes, _alpha_kind(_alpha_of(texture)) if holes else "opaque")
-        texture, notes["texture1"] = small, _note(opened, "")
+            reduced, opened = _reduced(texture, opened)
+        opacity_map = self._opacity(material, map, notes, reduced)
+        if opacity_map is None and not map.negative and not shows_color:
+            return self._copied(texture, notes, _alpha_kind(_alpha_of(texture)) if alpha_is_opacity else "opaque")
+        texture, notes["texture1"] = reduced, _note(opened, "")
         pixels = texture.pixels().copy()
         if map.negative:
             pixels[..., :3] = 255 - pixels[..., :3]
             notes["texture1"] = _note(opened, "in negative", Outcome.BAKED)
         alpha = pixels[..., 3] / 255.0
         if shows_color:
-            below = 255 * np.clip(material.diffuse or (0.8, 0.8, 0.8), 0, 1)
-            pixels[..., :3] = np.round(pixels[..., :3] * alpha[..., None] + below * (1 - alpha[..., None]))
+            material_color = 255 * np.clip(material.diffuse or (0.8, 0.8, 0.8), 0, 1)
+            pixels[..., :3] = np.round(pixels[..., :3] * alpha[..., None] + material_color * (1 - alpha[..., None]))
             notes["texture1"] = _note(opened, "a decal over the material's colour", Outcome.BAKED)
-        opacity = alpha if holes else np.ones_like(alpha)
-        if covering is not None:
-            opacity = opacity * covering
+        opacity = alpha if alpha_is_opacity else np.ones_like(alpha)
+        if opacity_map is not None:
+            opacity = opacity * opacity_map
         pixels[..., 3] = np.round(255 * opacity)
         kind = _alpha_kind(pixels[..., 3])
-        ending = "" if covering is None else "_alpha"
-        return self._png(texture, pixels[..., :3] if kind == "opaque" else pixels, notes, ending, kind)
+        suffix = "" if opacity_map is None else "_alpha"
+        return self._png(texture, pixels[..., :3] if kind == "opaque" else pixels, notes, suffix, kind)
 
     def _opacity(
-        self, material: Material, under: TextureMap, notes: dict[str, tuple[Outcome, str]], texture: Texture
+        self, material: Material, base_map: TextureMap, notes: dict[str, tuple[Outcome, str]], texture: Texture
     ) -> Floats | None:
-        """Return the opacity map at the size of the image it is merged with."""
+        """Return the opacity map at the size of ``texture``, which it is merged with; None if there is none."""
         map = material.maps.get("opacity")
         if map is None or not map.file_name:
             return None
@@ -171,36 +172,40 @@ class Pictures:
             notes["opacity"] = (Outcome.EXTRAS, f"{opened!s}; the name is kept")
             return None
         note = "merged into the alpha of the base colour"
-        alike = _transform_of(map) == _transform_of(under)
+        same_transform = _transform_of(map) == _transform_of(base_map)
         notes["opacity"] = _note(
-            opened, note if alike else f"{note}, with its transform", Outcome.BAKED if alike else Outcome.APPROXIMATED
+            opened,
+            note if same_transform else f"{note}, with its transform",
+            Outcome.BAKED if same_transform else Outcome.APPROXIMATED,
         )
         return _weighted_opacity(_levels(opened.texture, map, texture.image.size), map)
 
-    def _white_with_alpha(self, map: TextureMap, opened: Opened, texture: Texture) -> Image:
+    def _white_with_alpha(self, map: TextureMap, opened: OpenedTexture, texture: Texture) -> Image:
         pixels = np.full((texture.image.height, texture.image.width, 4), 255, np.uint8)
         pixels[..., 3] = np.round(255 * _weighted_opacity(_levels(texture, map), map))
         notes = {"opacity": _note(opened, "as the alpha of a white base colour", Outcome.BAKED)}
         return self._png(texture, pixels, notes, "_alpha", _alpha_kind(pixels[..., 3]))
 
-    def _emission(self, material: Material, map: TextureMap, opened: Opened, texture: Texture) -> Image:
+    def _emission(self, material: Material, map: TextureMap, opened: OpenedTexture, texture: Texture) -> Image:
         glow = _levels(texture, map)[..., None] * (min(max(map.amount, 0.0), 1.0) if math.isfinite(map.amount) else 1.0)
         note = "as emission"
         base = material.maps.get("texture1")
-        under = self._source.open_map(base).texture if base is not None and base.file_name else None
+        base_texture = self._source.open_map(base).texture if base is not None and base.file_name else None
         color: Floats = np.full((1, 1, 3), 255.0)
-        if under is not None:
-            color = np.asarray(under.image.convert("RGB").resize(texture.image.size), np.float64)
+        if base_texture is not None:
+            color = np.asarray(base_texture.image.convert("RGB").resize(texture.image.size), np.float64)
             note = "as emission, coloured by the base colour"
         notes = {"self_illumination": _note(opened, note, Outcome.BAKED)}
         return self._png(texture, np.asarray(np.round(glow * color), np.uint8), notes, "_emission")
 
-    def _finished(self, material: Material, map: TextureMap, slot: str, opened: Opened, texture: Texture) -> Image:
-        """Return an image that was made for glTF: its pixels need no conversion."""
+    def _from_gltf(
+        self, material: Material, map: TextureMap, slot: str, opened: OpenedTexture, texture: Texture
+    ) -> Image:
+        """Return an image from a glTF file: its pixels need no conversion."""
         notes = {SLOTS[slot]: _note(opened, "")}
-        makes_holes = map.embedded.makes_holes if map.embedded is not None else not map.ignore_alpha
+        alpha_is_opacity = map.embedded.alpha_is_opacity if map.embedded is not None else not map.ignore_alpha
         alpha = "opaque"
-        if texture.has_alpha and makes_holes and slot in ("base_color", "alpha"):
+        if texture.has_alpha and alpha_is_opacity and slot in ("base_color", "alpha"):
             alpha = _alpha_kind(_alpha_of(texture))
             stated = original_gltf_values(material.extras).get("alpha_mode")
             alpha = stated.lower() if stated in ("MASK", "BLEND") else alpha
@@ -212,9 +217,9 @@ class Pictures:
         name = safe_text(texture.name)
         outcome, image_note = notes[map_name]
         if texture.format == "PNG":
-            bare = without_ancillary_chunks(texture.data)
-            if bare is not None:
-                return Image(name, bare, "image/png", alpha, notes)
+            stripped = without_ancillary_chunks(texture.data)
+            if stripped is not None:
+                return Image(name, stripped, "image/png", alpha, notes)
         if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
             upright = without_exif_rotation(texture.data)
             if upright is not texture.data:
@@ -224,10 +229,10 @@ class Pictures:
         return Image(name, self._encoded(texture.image), "image/png", alpha, notes)
 
     def _png(
-        self, texture: Texture, pixels: Bytes, notes: dict[str, tuple[Outcome, str]], ending: str, alpha: str = "opaque"
+        self, texture: Texture, pixels: Bytes, notes: dict[str, tuple[Outcome, str]], suffix: str, alpha: str = "opaque"
     ) -> Image:
         data = self._encoded(pillow.Image.fromarray(pixels))
-        return Image(safe_text(texture.name) + ending, data, "image/png", alpha, notes)
+        return Image(safe_text(texture.name) + suffix, data, "image/png", alpha, notes)
 
     def _encoded(self, image: Picture) -> bytes:
         """Return the picture as PNG: equal pixels are encoded once, for all names and users."""
@@ -237,8 +242,8 @@ class Pictures:
         return self._pngs[key]
 
 
-_MERGED = {"base_color": ("opacity",), "emissive": ("texture1",)}
-"""maps that are merged into that of a slot"""
+_MERGED_MAPS = {"base_color": ("opacity",), "emissive": ("texture1",)}
+"""maps that are merged into the image of a slot"""
 
 
 _ROLES = {
@@ -246,15 +251,15 @@ _ROLES = {
     "alpha": "alpha",
     "normal": "normal",
     "emissive": "emission",
-    **{name: name for name in FROM_GLTF_ONLY},
+    **{name: name for name in GLTF_ONLY_SLOTS},
 }
 """roles of images that are copied unchanged"""
 
 
 def _key(map: TextureMap) -> tuple[object, ...]:
-    inside = None if map.embedded is None else (id(map.embedded.data), map.embedded.role)
+    embedded = None if map.embedded is None else (id(map.embedded.data), map.embedded.role)
     options = (map.negative, map.alpha_source, map.ignore_alpha, map.decal, map.tiled)
-    return map.file_name, inside, role_of(map), repr(map.amount), *options, repr(_transform_of(map))
+    return map.file_name, embedded, role_of(map), repr(map.amount), *options, repr(_transform_of(map))
 
 
 def _transform_of(map: TextureMap) -> tuple[object, ...]:
@@ -278,37 +283,37 @@ def _weighted_opacity(levels: Floats, map: TextureMap) -> Floats:
 
 def _alpha_kind(alpha: Bytes) -> str:
     """Return the alpha mode from the content: a stencil is a mask, everything softer is blended."""
-    if not alpha.size or alpha.min() >= 255 - _NEARLY:
+    if not alpha.size or alpha.min() >= 255 - _ALPHA_TOLERANCE:
         return "opaque"
-    sure = (alpha <= _NEARLY) | (alpha >= 255 - _NEARLY)
-    return "mask" if sure.mean() >= _CLEAR_CUT else "blend"
+    clear = (alpha <= _ALPHA_TOLERANCE) | (alpha >= 255 - _ALPHA_TOLERANCE)
+    return "mask" if clear.mean() >= _MASK_FRACTION else "blend"
 
 
 def _alpha_of(texture: Texture) -> Bytes:
     return np.asarray(texture.image.getchannel("A"), np.uint8)
 
 
-def _reduced(texture: Texture, opened: Opened) -> tuple[Texture, Opened]:
+def _reduced(texture: Texture, opened: OpenedTexture) -> tuple[Texture, OpenedTexture]:
     """Return an image for computations; a large one is resized, and the reason for the report says so."""
     width, height = texture.image.size
-    if width * height <= _MOST_COMPUTED:
+    if width * height <= _MOST_COMPUTED_PIXELS:
         return texture, opened
-    share = math.sqrt(_MOST_COMPUTED / (width * height))
-    size = max(int(width * share), 1), max(int(height * share), 1)
+    factor = math.sqrt(_MOST_COMPUTED_PIXELS / (width * height))
+    size = max(int(width * factor), 1), max(int(height * factor), 1)
     reason = f"resized from {width} x {height} to {size[0]} x {size[1]} pixels"
-    small = replace(texture, image=texture.image.resize(size))
-    return small, replace(opened, reason=f"{opened.reason}; {reason}" if opened.reason else reason)
+    reduced = replace(texture, image=texture.image.resize(size))
+    return reduced, replace(opened, reason=f"{opened.reason}; {reason}" if opened.reason else reason)
 
 
-def _note(opened: Opened, note: str, outcome: Outcome = Outcome.EXACT) -> tuple[Outcome, str]:
-    """Return the outcome of an image that was found; a guessed one, or only the first of a list, is not exact."""
+def _note(opened: OpenedTexture, note: str, outcome: Outcome = Outcome.EXACT) -> tuple[Outcome, str]:
+    """Return the outcome of an image that was found; it is not exact if it was guessed or has a note (`reason`)."""
     if outcome is Outcome.EXACT and (opened.match.is_guess or opened.reason):
         outcome = Outcome.APPROXIMATED
     return outcome, f"{note}; {opened!s}" if note else str(opened)
 
 
 def _is_plain_jpeg(data: bytes) -> bool:
-    """Return whether a JPEG is not CMYK, which glTF viewers do not support."""
+    """Return whether a JPEG is RGB or grey: glTF viewers do not support CMYK."""
     with pillow.Image.open(io.BytesIO(data), formats=("JPEG",)) as opened:
         return opened.mode in ("RGB", "L")
 
@@ -322,10 +327,10 @@ def without_exif_rotation(data: bytes) -> bytes:
 
     Neither the original programs nor glTF use Exif, but browsers rotate images by it.
     """
-    place = _orientation_at(data)
-    if place is None:
+    location = _orientation_at(data)
+    if location is None:
         return data
-    at, order = place
+    at, order = location
     return data[:at] + struct.pack(f"{order}H", _UPRIGHT) + data[at + 2 :]
 
 
@@ -349,29 +354,29 @@ def _orientation_in_tags(data: bytes, begin: int, end: int) -> tuple[int, str] |
         return None
     count = struct.unpack_from(f"{order}H", data, table)[0]
     for entry in range(table + 2, min(table + 2 + 12 * count, end - 11), 12):
-        tag, kind, numbers = struct.unpack_from(f"{order}HHI", data, entry)
-        if (tag, kind, numbers) == (_ORIENTATION, 3, 1):
+        tag, kind, value_count = struct.unpack_from(f"{order}HHI", data, entry)
+        if (tag, kind, value_count) == (_ORIENTATION, 3, 1):
             stated = struct.unpack_from(f"{order}H", data, entry + 8)[0]
             return None if stated == _UPRIGHT else (entry + 8, order)
     return None
 
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_KEPT = {b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS"}
+_KEPT_CHUNKS = {b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS"}
 """chunks that are kept: images of glTF are sRGB with square pixels; the Khronos validator warns of profiles, gammas,
 sizes and animation
 """
 
 
 def without_ancillary_chunks(data: bytes) -> bytes | None:
-    """Return the same compressed pixels without other chunks; unchanged if there are none. Returns None if the end
+    """Return a PNG without the chunks that glTF does not need; unchanged if there are none. Returns None if the end
     chunk is missing: not all decoders show such a file.
     """
     parts, at, ended = [_SIGNATURE], len(_SIGNATURE), False
     while at + 12 <= len(data):
         end = at + 12 + int.from_bytes(data[at : at + 4], "big")
         kind = data[at + 4 : at + 8]
-        if kind in _KEPT:
+        if kind in _KEPT_CHUNKS:
             parts.append(data[at:end])
         at = end
         ended = kind == b"IEND"
@@ -379,8 +384,8 @@ def without_ancillary_chunks(data: bytes) -> bytes | None:
             break
     if not ended or at > len(data):
         return None
-    data_without_chunks = b"".join(parts)
-    return data if len(data_without_chunks) == len(data) else data_without_chunks
+    stripped = b"".join(parts)
+    return data if len(stripped) == len(data) else stripped
 
 
 STEEPNESS = 4.0

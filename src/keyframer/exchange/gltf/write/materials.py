@@ -23,7 +23,7 @@ from keyframer.exchange.gltf.write.options import Context
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
 
-_KEPT = (
+_FIELDS_IN_EXTRAS = (
     "ambient",
     "diffuse",
     "specular",
@@ -66,7 +66,7 @@ class Materials:
         self._context = context
         self._textures = Textures(context.asset, context.extensions)
         self._default: int | None = None
-        self._plain: dict[int, int] = {}
+        self._unmapped: dict[int, int] = {}
         """materials without images, for meshes without texture coordinates"""
         self._missing: dict[int, dict[str, str]] = {}
         """by id() of the material: maps without an image, with the reason"""
@@ -83,8 +83,10 @@ class Materials:
         return 0 <= number < len(self._images) and "normal" in self._images[number]
 
     def write(self, number: int, *, mapped: bool = True) -> int:
-        """Return the glTF material for an index of the scene. glTF's own default is metal, so faces without a material
-        get one that is not. Vertex colours are multiplied by that of the material, as in the original engines.
+        """Return the glTF material for an index of the scene.
+
+        The default material of glTF is metal, so faces without a material get one that is not. Vertex colours are
+        multiplied by the colour of the material, as in the original engines.
         """
         if 0 <= number < len(self._images):
             return number if mapped or not self._images[number] else self._without_images(number)
@@ -97,8 +99,8 @@ class Materials:
         return self._default
 
     def _without_images(self, number: int) -> int:
-        if number not in self._plain:
-            self._plain[number] = len(self._context.asset.materials)
+        if number not in self._unmapped:
+            self._unmapped[number] = len(self._context.asset.materials)
             material = self._context.scene.materials[number]
             written = self._surface(material, {})
             written["name"] = f"{shown_name(material.name)}_unmapped"
@@ -108,7 +110,7 @@ class Materials:
             self._context.report.add(
                 Outcome.APPROXIMATED, f"/materials/{material.name}", detail, extras=material.extras
             )
-        return self._plain[number]
+        return self._unmapped[number]
 
     def _find_images(self, material: Material) -> dict[str, Image]:
         images: dict[str, Image] = {}
@@ -152,7 +154,7 @@ class Materials:
             surface["baseColorTexture"] = self._textures.write(images["alpha"], material.maps["opacity"])
         if min(factor) < 1.0 or alpha < 1.0:
             surface["baseColorFactor"] = [*_rounded(factor), alpha]
-        self._alpha(written, alpha, images)
+        self._set_alpha_mode(written, alpha, images)
         if "normal" in images:
             written["normalTexture"] = self._textures.write(images["normal"], material.maps["bump"])
             if "gltf" in material.maps["bump"].extras:  # in a map made from heights the amount is in the pixels
@@ -190,9 +192,9 @@ class Materials:
                 written["emissiveFactor"] = [round(fraction(component), 6) for component in glow]
         if written.get("alphaMode") == "MASK" and type(original.get("alpha_cutoff")) is float:
             _set_unless_default(written, "alphaCutoff", max(original["alpha_cutoff"], 0.0), 0.5)
-        self._extend(written, original)
+        self._add_extensions(written, original)
 
-    def _extend(self, written: Json, original: Json) -> None:
+    def _add_extensions(self, written: Json, original: Json) -> None:
         """Add the extensions for surfaces that are read and written."""
         strength = original.get("emissive_strength")
         if not self._context.extensions:
@@ -205,16 +207,16 @@ class Materials:
             written.setdefault("extensions", {})["KHR_materials_unlit"] = {}
             self._context.asset.extensions.add("KHR_materials_unlit")
 
-    def _alpha(self, written: Json, alpha: float, images: dict[str, Image]) -> None:
+    def _set_alpha_mode(self, written: Json, alpha: float, images: dict[str, Image]) -> None:
         image = images.get("base_color", images.get("alpha"))
-        wanted = "opaque" if image is None else image.alpha
-        if alpha < 1.0 or wanted == "blend":
+        image_alpha = "opaque" if image is None else image.alpha
+        if alpha < 1.0 or image_alpha == "blend":
             written["alphaMode"] = "BLEND"
-        elif wanted == "mask":
+        elif image_alpha == "mask":
             written["alphaMode"] = "MASK"
 
     def _extras(self, material: Material) -> Json:
-        content = {**raw_name(material.raw_name, material.name), **non_default_fields(material, *_KEPT)}
+        content = {**raw_name(material.raw_name, material.name), **non_default_fields(material, *_FIELDS_IN_EXTRAS)}
         if material.extras:
             content["extras"] = material.extras
         return content
@@ -235,16 +237,16 @@ class Materials:
             notes.update(image.notes)
         missing = self._missing.get(id(material), {})
         for slot, texture in material.maps.items():
-            where = texture.extras or material.extras
+            source_extras = texture.extras or material.extras
             if slot in notes:
                 outcome, detail = notes[slot]
-                report.add(outcome, f"{path}/maps/{slot}", detail, extras=where)
+                report.add(outcome, f"{path}/maps/{slot}", detail, extras=source_extras)
                 if outcome is not Outcome.EXTRAS:
                     self._report_texture_transform(f"{path}/maps/{slot}", texture)
             else:
                 reason = "not embedded" if slot in SLOTS.values() else "not embedded, glTF has no such map"
-                reason_lost = missing.get(slot, f"{texture.file_name!r}: {reason}")
-                report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", f"{reason_lost}; the name is kept", extras=where)
+                detail = f"{missing.get(slot, f'{texture.file_name!r}: {reason}')}; the name is kept"
+                report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", detail, extras=source_extras)
 
     def _report_texture_transform(self, path: str, texture: TextureMap) -> None:
         """Report texture transforms that glTF cannot express."""
@@ -260,7 +262,7 @@ class Materials:
 
 
 def _rounded(levels: Iterable[float]) -> list[float]:
-    """Round to six decimals, like numpy."""
+    """Round to six decimals, as numpy does."""
     return [round(level * 1e6) / 1e6 for level in levels]
 
 
@@ -276,8 +278,8 @@ def roughness(material: Material) -> float:
     """
     shininess = fraction(material.shininess)
     exponent = 2.0 ** (10.0 * shininess)
-    narrow = 1.0 - math.sqrt(2.0 / (exponent + 2.0))
-    return 1.0 - narrow * fraction(material.shininess_strength, 1.0)
+    narrowness = 1.0 - math.sqrt(2.0 / (exponent + 2.0))
+    return 1.0 - narrowness * fraction(material.shininess_strength, 1.0)
 
 
 REPEAT, MIRRORED, CLAMP = 10497, 33648, 33071
@@ -309,10 +311,10 @@ class Textures:
             self._textures[key] = len(self._asset.textures)
             self._asset.textures.append({"source": key[0], "sampler": key[1]})
         reference: Json = {"index": self._textures[key]}
-        moved = transform(texture)
-        if moved and self._extensions:
+        texture_transform = transform(texture)
+        if texture_transform and self._extensions:
             self._asset.extensions.add("KHR_texture_transform")
-            reference["extensions"] = {"KHR_texture_transform": moved}
+            reference["extensions"] = {"KHR_texture_transform": texture_transform}
         return reference
 
     def _image(self, image: Image) -> int:
@@ -345,22 +347,22 @@ def transform(texture: TextureMap) -> Json:
     """Return offset, rotation and scale for KHR_texture_transform; empty for the identity.
 
     The original programs tile and rotate about the centre of the image, w' = R S (w - 1/2 - offset) + 1/2 with v
-    running down and R = [c -s; s c] (`scene.TextureMap`). The extension does T R S about the corner, with [c s; -s c]
-    as the rotation.
+    running down and R = [c -s; s c] (`scene.TextureMap`). The extension computes T R S about the corner of the
+    image, with [c s; -s c] as the rotation.
     """
     (su, sv), (ou, ov) = texture.scale, texture.offset
     numbers = (su, sv, ou, ov, texture.rotation_degrees)
     if not all(map(math.isfinite, numbers)) or numbers == (1.0, 1.0, 0.0, 0.0, 0.0):
         return {}
-    turn = math.radians(-texture.rotation_degrees)
-    cosine, sine = math.cos(turn), math.sin(turn)
+    angle = math.radians(-texture.rotation_degrees)
+    cosine, sine = math.cos(angle), math.sin(angle)
     u, v = su * (0.5 + ou), sv * (0.5 + ov)
     offset = (0.5 - (cosine * u + sine * v), 0.5 - (cosine * v - sine * u))
     fields: Json = {}
     if any(abs(number) > 1e-9 for number in offset):
         fields["offset"] = [round(number, 9) for number in offset]
-    if turn:
-        fields["rotation"] = turn
+    if angle:
+        fields["rotation"] = angle
     if (su, sv) != (1.0, 1.0):
         fields["scale"] = [su, sv]
     return fields

@@ -12,12 +12,12 @@ from keyframer.arrays import Array, Flags, Floats, Indices, Singles
 from keyframer.exchange.gltf.conventions import (
     Json,
     attach_extras,
+    count_unusable,
     linear_color,
     non_default_fields,
     raw_name,
     shown_name,
     single,
-    unusable,
 )
 from keyframer.exchange.gltf.write.materials import Materials
 from keyframer.exchange.gltf.write.options import Context
@@ -25,10 +25,10 @@ from keyframer.exchange.gltf.write.vertex_splitting import (
     Split,
     Surface,
     cluster_normals,
-    corner_sides,
+    equal_row_indices,
     face_normals,
-    same_values,
-    split,
+    mirrored_corners,
+    split_vertices,
     vertex_tangents,
 )
 from keyframer.fields import dataclass
@@ -49,12 +49,12 @@ class Meshes:
         self._context = context
         self._materials = materials
         self._written: dict[tuple[int, int | None, int | None], int | None] = {}
-        wanted = context.options.smooth
+        smooth = context.options.smooth
         default = properties_of(context.scene.source_format).smooth_without_groups
-        self._smooth = default if wanted is None else wanted
+        self._smooth = default if smooth is None else smooth
         self._waiting = deque(dict.fromkeys(node.mesh for node in context.scene.nodes if node.mesh is not None))
-        """indices of the meshes that have not been requested yet, in the expected order"""
-        self._drawn: dict[int, _MeshDraft] = {}
+        """indices of the meshes that are not split yet, in the order in which they will be needed"""
+        self._drafts: dict[int, _MeshDraft] = {}
 
     def write(self, number: int, morph: Morph | None = None, skin: int | None = None) -> int | None:
         """Return the glTF mesh for a mesh of the scene; None if it has nothing to draw."""
@@ -63,24 +63,26 @@ class Meshes:
             self._written[key] = self._write(number, morph, skin)
         return self._written[key]
 
-    def _draw(self, number: int) -> _MeshDraft:
-        """Return a mesh with split vertices. Small meshes that are expected next are split together with it."""
-        if number not in self._drawn:
-            meshes, wanted, faces = self._context.scene.meshes, [number], 0
+    def _draft(self, number: int) -> _MeshDraft:
+        """Return a mesh with split vertices. Small meshes that will be needed next are split together with it."""
+        if number not in self._drafts:
+            meshes, numbers, faces = self._context.scene.meshes, [number], 0
             if self._waiting and self._waiting[0] == number:
                 faces = len(meshes[self._waiting.popleft()].corners)
                 while self._waiting and faces + len(meshes[self._waiting[0]].corners) <= _FACES_SPLIT:
-                    wanted.append(self._waiting.popleft())
-                    faces += len(meshes[wanted[-1]].corners)
-            drawn = {mesh_number: self._surface(meshes[mesh_number]) for mesh_number in wanted}
-            shown = [draft for draft in drawn.values() if draft.surface is not None]
-            parts = (
-                split([draft.surface for draft in shown if draft.surface is not None], self._smooth) if shown else []
+                    numbers.append(self._waiting.popleft())
+                    faces += len(meshes[numbers[-1]].corners)
+            drafts = {mesh_number: self._surface(meshes[mesh_number]) for mesh_number in numbers}
+            visible = [draft for draft in drafts.values() if draft.surface is not None]
+            splits = (
+                split_vertices([draft.surface for draft in visible if draft.surface is not None], self._smooth)
+                if visible
+                else []
             )
-            for draft, parted in zip(shown, parts, strict=True):
-                draft.parted = parted
-            self._drawn.update(drawn)
-        return self._drawn.pop(number)
+            for draft, split in zip(visible, splits, strict=True):
+                draft.split = split
+            self._drafts.update(drafts)
+        return self._drafts.pop(number)
 
     def _surface(self, mesh: Mesh) -> _MeshDraft:
         corners = self._corners(mesh)
@@ -89,16 +91,16 @@ class Meshes:
         given = np.asarray(mesh.positions)
         # Finite, and rounded as they will be read: normals must match the written positions.
         positions = single(self._context.axes.vectors(given) if self._context.axes.mirrored else given)
-        mapped = self._materials.any_normal_map and any(map(self._materials.needs_tangents, corners.kinds()))
-        attributes = self._others(mesh, corners, mapped)
+        materials = corners.used_materials() if self._materials.any_normal_map else []
+        attributes = self._attribute_indices(mesh, corners, any(map(self._materials.needs_tangents, materials)))
         return _MeshDraft(corners, Surface(corners.faces, positions, corners.masks, corners.materials, attributes))
 
     def _write(self, number: int, morph: Morph | None, skin: int | None) -> int | None:
         mesh = self._context.scene.meshes[number]
         path = f"/meshes/{mesh.name}"
         report = self._context.report
-        drawn = self._draw(number)
-        corners, surface = drawn.corners, drawn.surface
+        draft = self._draft(number)
+        corners, surface = draft.corners, draft.surface
         if corners.dropped:
             detail = f"{counted(corners.dropped, 'face')} with missing vertices"
             report.add(Outcome.DROPPED, f"{path}/corners", detail, extras=mesh.extras)
@@ -107,24 +109,24 @@ class Meshes:
                 detail = f"{counted(len(mesh.positions), 'vertex')} without a face"
                 report.add(Outcome.DROPPED, path, detail, extras=mesh.extras)
             return None
-        bad = unusable(mesh.positions)
-        if bad:
-            detail = f"{counted(bad, 'number')} not finite or too large for single precision"
+        unusable = count_unusable(mesh.positions)
+        if unusable:
+            detail = f"{counted(unusable, 'number')} not finite or too large for single precision"
             report.add(Outcome.DROPPED, f"{path}/positions", detail, extras=mesh.extras)
-        parted = drawn.parted
-        attributes = self._attributes(mesh, corners, parted)
+        split = draft.split
+        attributes = self._attributes(mesh, corners, split)
         if skin is not None:
-            attributes.update(self._skin_attributes(mesh, skin, parted))
-        targets = [] if morph is None else self._targets(mesh, morph, surface, parted)
-        written = self._primitives(parted, attributes, targets)
+            attributes.update(self._skin_attributes(mesh, skin, split))
+        targets = [] if morph is None else self._targets(mesh, morph, surface, split)
+        primitives = self._primitives(split, attributes, targets)
         number = len(self._context.asset.meshes)
         name = shown_name(mesh.name)
-        plain_mesh: Json = {**({"name": name} if name else {}), "primitives": written}
+        plain_mesh: Json = {**({"name": name} if name else {}), "primitives": primitives}
         if targets and morph is not None:
             plain_mesh["extras"] = {"targetNames": [shown_name(name) for name in morph.names]}
-        self._extras(mesh, corners, parted, plain_mesh)
+        self._extras(mesh, corners, split, plain_mesh)
         self._context.asset.meshes.append(plain_mesh)
-        unused = len(surface.positions) - parted.used_vertices
+        unused = len(surface.positions) - split.used_vertices
         if unused:
             detail = f"{counted(unused, 'vertex')} not used by any face"
             report.add(Outcome.DROPPED, f"{path}/positions", detail, extras=mesh.extras)
@@ -133,63 +135,63 @@ class Meshes:
 
     def _corners(self, mesh: Mesh) -> _Corners:
         faces = np.asarray(mesh.corners).astype(np.int64).reshape(-1, 3)
-        good = _inside(faces, len(mesh.positions), 0)
+        valid = _valid_faces(faces, len(mesh.positions), 0)
         for table, numbers in ((mesh.uv, mesh.uv_corners), (mesh.colors, mesh.color_corners)):
             if table is not None and numbers is not None:
-                inside = _inside(np.asarray(numbers), len(table), -1)  # -1: a face without texture coordinates
-                good = inside if good is None else good if inside is None else good & inside
-        if good is None:
+                in_table = _valid_faces(np.asarray(numbers), len(table), -1)  # -1: a face without texture coordinates
+                valid = in_table if valid is None else valid if in_table is None else valid & in_table
+        if valid is None:
             return _Corners(faces, mesh, None, len(self._context.scene.materials))
-        return _Corners(faces[good], mesh, good, len(self._context.scene.materials))
+        return _Corners(faces[valid], mesh, valid, len(self._context.scene.materials))
 
-    def _others(self, mesh: Mesh, corners: _Corners, mapped: bool) -> list[Indices]:
-        """Return `Surface.others`: texture coordinates, colours and, if ``mapped``, whether the image is mirrored."""
+    def _attribute_indices(self, mesh: Mesh, corners: _Corners, with_mirroring: bool) -> list[Indices]:
+        """Return `Surface.attributes`: texture coordinates, colours and, ``with_mirroring``, mirrored corners."""
         attributes: list[Indices] = []
         if mesh.uv is not None and corners.uv is not None:
-            attributes.append(same_values(mesh.uv)[np.maximum(corners.uv, 0)].reshape(-1))
+            attributes.append(equal_row_indices(mesh.uv)[np.maximum(corners.uv, 0)].reshape(-1))
         if mesh.colors is not None and corners.colors is not None:
-            attributes.append(same_values(mesh.colors)[np.maximum(corners.colors, 0)].reshape(-1))
-        if mapped and mesh.uv is not None:
+            attributes.append(equal_row_indices(mesh.colors)[np.maximum(corners.colors, 0)].reshape(-1))
+        if with_mirroring and mesh.uv is not None:
             numbers = corners.faces if corners.uv is None else np.maximum(corners.uv, 0)
-            attributes.append(corner_sides(np.asarray(mesh.uv, np.float64), numbers))
+            attributes.append(mirrored_corners(np.asarray(mesh.uv, np.float64), numbers))
         return attributes
 
-    def _attributes(self, mesh: Mesh, corners: _Corners, parted: Split) -> dict[str, Array]:
+    def _attributes(self, mesh: Mesh, corners: _Corners, split: Split) -> dict[str, Array]:
         """Return arrays over all vertices, by glTF names."""
-        vertex = parted.vertex
-        attributes: dict[str, Array] = {"POSITION": parted.positions, "NORMAL": parted.normals}
+        vertex = split.vertex
+        attributes: dict[str, Array] = {"POSITION": split.positions, "NORMAL": split.normals}
         if mesh.uv is not None and len(mesh.uv):
-            number = vertex if corners.uv is None else np.maximum(corners.uv.reshape(-1)[parted.corner], 0)
+            number = vertex if corners.uv is None else np.maximum(corners.uv.reshape(-1)[split.corner], 0)
             uv = single(mesh.uv).take(np.minimum(number, len(mesh.uv) - 1), axis=0)
             if self._context.scene.space.v_up:
                 uv[:, 1] = 1.0 - uv[:, 1]
             attributes["TEXCOORD_0"] = uv
         if mesh.colors is not None and len(mesh.colors):
-            number = vertex if corners.colors is None else np.maximum(corners.colors.reshape(-1)[parted.corner], 0)
+            number = vertex if corners.colors is None else np.maximum(corners.colors.reshape(-1)[split.corner], 0)
             attributes["COLOR_0"] = single(linear_color(mesh.colors))[np.minimum(number, len(mesh.colors) - 1)]
         return attributes
 
-    def _targets(self, mesh: Mesh, morph: Morph, surface: Surface, parted: Split) -> list[dict[str, Array]]:
-        """Return the differences from the mesh, for each shape."""
-        cluster = parted.clusters[parted.corner]
-        counts, corner_counts = np.array([parted.cluster_count]), np.array([len(parted.clusters)])
+    def _targets(self, mesh: Mesh, morph: Morph, surface: Surface, split: Split) -> list[dict[str, Array]]:
+        """Return the differences of each shape from the mesh."""
+        cluster = split.clusters[split.corner]
+        counts, corner_counts = np.array([split.cluster_count]), np.array([len(split.clusters)])
         targets = []
         for shape in morph.positions:
-            moved = single(self._context.axes.vectors(shape))
-            bent = cluster_normals(face_normals(moved, surface.faces), parted.clusters, counts, corner_counts)
+            positions = single(self._context.axes.vectors(shape))
+            normals = cluster_normals(face_normals(positions, surface.faces), split.clusters, counts, corner_counts)
             targets.append(
                 {
-                    "POSITION": single((moved - surface.positions)[parted.vertex]),
-                    "NORMAL": single(bent[cluster] - parted.normals),
+                    "POSITION": single((positions - surface.positions)[split.vertex]),
+                    "NORMAL": single(normals[cluster] - split.normals),
                 }
             )
         detail = counted(len(targets), "morph target")
         self._context.report.add(Outcome.EXACT, f"/meshes/{mesh.name}/morph", detail, extras=mesh.extras)
         return targets
 
-    def _skin_attributes(self, mesh: Mesh, skin: int, parted: Split) -> dict[str, Array]:
+    def _skin_attributes(self, mesh: Mesh, skin: int, split: Split) -> dict[str, Array]:
         joints, weights = influences(self._context, skin, len(mesh.positions))
-        vertex = parted.vertex
+        vertex = split.vertex
         attributes: dict[str, Array] = {}
         for part in range(joints.shape[1] // 4):
             columns = slice(4 * part, 4 * part + 4)
@@ -197,10 +199,10 @@ class Meshes:
             attributes[f"WEIGHTS_{part}"] = np.ascontiguousarray(weights[vertex, columns])
         return attributes
 
-    def _primitives(self, parted: Split, attributes: dict[str, Array], targets: list[dict[str, Array]]) -> list[Json]:
+    def _primitives(self, split: Split, attributes: dict[str, Array], targets: list[dict[str, Array]]) -> list[Json]:
         buffers = self._context.asset.buffers
         written: list[Json] = []
-        for part in parted.primitives:
+        for part in split.primitives:
             arrays = {name: array[part.vertices] for name, array in attributes.items()}
             if "TEXCOORD_0" in arrays and self._materials.needs_tangents(part.material):
                 points, normals, uv = (arrays[name].astype(np.float64) for name in ("POSITION", "NORMAL", "TEXCOORD_0"))
@@ -223,54 +225,54 @@ class Meshes:
             written.append(primitive)
         return written
 
-    def _extras(self, mesh: Mesh, corners: _Corners, parted: Split, target: Json) -> None:
+    def _extras(self, mesh: Mesh, corners: _Corners, split: Split, target: Json) -> None:
         """Attach data that glTF cannot store; arrays of faces are in the order of the written triangles."""
         content = non_default_fields(mesh, "axes", "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
         content.update(raw_name(mesh.raw_name, mesh.name))
-        whole = slice(None)
-        order = parted.primitives[0].faces
-        if len(parted.primitives) > 1:
-            order = np.concatenate([np.asarray(part.faces) for part in parted.primitives])
+        all_faces = slice(None)
+        order = split.primitives[0].faces
+        if len(split.primitives) > 1:
+            order = np.concatenate([np.asarray(part.faces) for part in split.primitives])
         for name, column in (("smoothing", corners.masks), ("edges", corners.edges)):
             if column is not None and len(column):
-                content[name] = column[whole if isinstance(order, slice) else order]
+                content[name] = column[all_faces if isinstance(order, slice) else order]
                 self._context.report.add(Outcome.EXTRAS, f"/meshes/{mesh.name}/{name}", extras=mesh.extras)
         if mesh.extras:
             content["extras"] = mesh.extras
         attach_extras(target, content)
 
 
-def _inside(numbers: Array, count: int, least: int) -> Flags | None:
+def _valid_faces(numbers: Array, count: int, lowest: int) -> Flags | None:
     """Return (F,) the faces with valid indices; None if all are valid."""
-    if not numbers.size or (int(numbers.min()) >= least and int(numbers.max()) < count):
+    if not numbers.size or (int(numbers.min()) >= lowest and int(numbers.max()) < count):
         return None
-    return np.asarray(((numbers >= least) & (numbers < count)).all(axis=1))
+    return np.asarray(((numbers >= lowest) & (numbers < count)).all(axis=1))
 
 
 class _Corners:
     """The faces that can be drawn, with their data."""
 
-    def __init__(self, faces: Indices, mesh: Mesh, good: Flags | None, materials: int) -> None:
+    def __init__(self, faces: Indices, mesh: Mesh, valid: Flags | None, material_count: int) -> None:
         def kept(column: Array | None) -> Array | None:
-            return column if column is None or good is None else np.asarray(column)[good]
+            return column if column is None or valid is None else np.asarray(column)[valid]
 
         self.faces = faces
-        self.dropped = 0 if good is None else len(good) - len(faces)
+        self.dropped = 0 if valid is None else len(valid) - len(faces)
         """faces with invalid indices"""
         self.uv = None if mesh.uv_corners is None else np.asarray(kept(mesh.uv_corners)).astype(np.int64)
         self.colors = None if mesh.color_corners is None else np.asarray(kept(mesh.color_corners)).astype(np.int64)
         self.masks = kept(mesh.smoothing)
         self.edges = kept(mesh.edges)
-        owners = kept(mesh.face_materials)
-        if owners is not None:
-            numbers = np.asarray(owners).astype(np.int64)
-            owners = np.where((numbers >= 0) & (numbers < materials), numbers, -1)
-        self.materials = owners
+        face_materials = kept(mesh.face_materials)
+        if face_materials is not None:
+            numbers = np.asarray(face_materials).astype(np.int64)
+            face_materials = np.where((numbers >= 0) & (numbers < material_count), numbers, -1)
+        self.materials = face_materials
 
     def __len__(self) -> int:
         return len(self.faces)
 
-    def kinds(self) -> list[int]:
+    def used_materials(self) -> list[int]:
         """Return the indices of the used materials."""
         return [-1] if self.materials is None else unique_values(self.materials).tolist()
 
@@ -282,10 +284,10 @@ class _MeshDraft:
     corners: _Corners
     surface: Surface | None
     """None without faces"""
-    parted: Split = field(init=False)
+    split: Split = field(init=False)
 
 
-MOST = 8
+MOST_INFLUENCES = 8
 """maximum number of influences of a vertex that are written: two sets of four"""
 
 
@@ -295,40 +297,40 @@ def influences(context: Context, number: int, vertices: int) -> tuple[Array, Sin
     Vertices without influences follow an additional static joint after those of the skin (see `Skins`).
     """
     skin = context.scene.skins[number]
-    owner, joint, weight = _summed(skin, vertices)
-    rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    vertex, joint, weight = _merged_influences(skin, vertices)
+    rank = np.arange(len(vertex)) - np.searchsorted(vertex, vertex)
     widest = int(rank.max(initial=0)) + 1
-    if widest > MOST:
-        lost = int(np.count_nonzero(rank >= MOST))
-        detail = f"{counted(lost, 'influence')} dropped: at most {MOST} per vertex"
+    if widest > MOST_INFLUENCES:
+        dropped = int(np.count_nonzero(rank >= MOST_INFLUENCES))
+        detail = f"{counted(dropped, 'influence')} dropped: at most {MOST_INFLUENCES} per vertex"
         context.report.add(Outcome.APPROXIMATED, f"/skins/{skin.name}/weights", detail, extras=skin.extras)
-        keep = rank < MOST
-        owner, joint, weight, rank = owner[keep], joint[keep], weight[keep], rank[keep]
-    width = 4 if widest <= 4 else MOST
+        keep = rank < MOST_INFLUENCES
+        vertex, joint, weight, rank = vertex[keep], joint[keep], weight[keep], rank[keep]
+    width = 4 if widest <= 4 else MOST_INFLUENCES
     joints = np.zeros((vertices, width), np.uint8 if len(skin.joints) < 255 else np.uint16)
     weights = np.zeros((vertices, width))
-    joints[owner, rank], weights[owner, rank] = joint, weight
+    joints[vertex, rank], weights[vertex, rank] = joint, weight
     total = weights.sum(axis=1)
-    free = total == 0
-    joints[free, 0], weights[free, 0], total[free] = len(skin.joints), 1.0, 1.0
+    unbound = total == 0
+    joints[unbound, 0], weights[unbound, 0], total[unbound] = len(skin.joints), 1.0, 1.0
     written = single(weights / total[:, None])
     written[:, 0] += np.float32(1.0) - written.sum(axis=1, dtype=np.float32)  # the heaviest absorbs rounding
     joints[written == 0] = 0
     return joints, written
 
 
-def _summed(skin: Skin, vertices: int) -> tuple[Indices, Indices, Floats]:
-    """Return the influences by vertex, heaviest first; each joint once, and only with weight."""
-    owner = np.asarray(skin.vertices).astype(np.int64)
+def _merged_influences(skin: Skin, vertices: int) -> tuple[Indices, Indices, Floats]:
+    """Return vertex, joint and weight of each influence, by vertex, heaviest first; equal joints are added up."""
+    vertex = np.asarray(skin.vertices).astype(np.int64)
     joint = np.asarray(skin.influences).astype(np.int64)
     weight = np.nan_to_num(np.asarray(skin.weights, np.float64))
-    usable = (owner >= 0) & (owner < vertices) & (joint >= 0) & (joint < len(skin.joints)) & (weight > 0)
-    owner, joint, weight = owner[usable], joint[usable], weight[usable]
-    pairs, place = np.unique(owner * max(len(skin.joints), 1) + joint, return_inverse=True)
+    usable = (vertex >= 0) & (vertex < vertices) & (joint >= 0) & (joint < len(skin.joints)) & (weight > 0)
+    vertex, joint, weight = vertex[usable], joint[usable], weight[usable]
+    pairs, place = np.unique(vertex * max(len(skin.joints), 1) + joint, return_inverse=True)
     total: Floats = np.asarray(np.bincount(place.reshape(-1), weight, len(pairs)), np.float64)
-    owner, joint = np.divmod(pairs, max(len(skin.joints), 1))
-    order = np.lexsort((-total, owner))
-    return owner[order], joint[order], total[order]
+    vertex, joint = np.divmod(pairs, max(len(skin.joints), 1))
+    order = np.lexsort((-total, vertex))
+    return vertex[order], joint[order], total[order]
 
 
 def bind_error(skin: Skin, positions: npt.ArrayLike) -> float:
@@ -346,7 +348,7 @@ def bind_error(skin: Skin, positions: npt.ArrayLike) -> float:
 
 
 class Skins:
-    """Writes skins; the joints are nodes of the tree, which are written before."""
+    """Writes skins; the nodes that are their joints must be written before."""
 
     def __init__(self, context: Context, joint_nodes: list[int], root: int) -> None:
         self._context = context
@@ -364,7 +366,7 @@ class Skins:
         context = self._context
         joints = [self._joint_nodes[node] for node in skin.joints]
         matrices = context.axes.matrices(np.asarray(skin.inverse_bind, np.float64).reshape(-1, 4, 4))
-        if _has_free_vertices(skin, len(context.scene.meshes[mesh].positions)):
+        if _has_unbound_vertices(skin, len(context.scene.meshes[mesh].positions)):
             joints.append(self._root)
             matrices = np.concatenate([matrices, np.eye(4)[None]])
         columns = single(np.swapaxes(matrices, -1, -2))  # glTF stores columns
@@ -388,8 +390,8 @@ class Skins:
         return len(context.asset.skins) - 1
 
 
-def _has_free_vertices(skin: Skin, vertices: int) -> bool:
+def _has_unbound_vertices(skin: Skin, vertices: int) -> bool:
     """Return whether some vertex follows no joint."""
     weight = np.asarray(skin.weights, np.float64)
-    owner = np.asarray(skin.vertices).astype(np.int64)[weight > 0]
-    return len(unique_values(owner)) < vertices
+    bound = np.asarray(skin.vertices).astype(np.int64)[weight > 0]
+    return len(unique_values(bound)) < vertices

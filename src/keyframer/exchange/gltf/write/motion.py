@@ -26,25 +26,25 @@ from keyframer.scene.loss_report import Outcome
 Indices = npt.NDArray[np.intp]
 Function = Callable[[Floats], Floats]
 
-_MOTIONS = 10
-"""one motion may have the budget of keys divided by this"""
+_BUDGET_PARTS = 10
+"""one motion may use the budget of keys divided by this number"""
 
 _SAMPLES_PER_KEY = 50
 """numbers sampled for each key, approximately"""
 
 _MARGIN = 0.8
-"""fraction of the allowed error: the largest error may be between the probes"""
+"""fraction of the allowed error that fits may use: the largest error may be between the probes"""
 
 _CLOSEST = 5e-4
 """seconds between two linear keys: Blender, at 24 frames per second, joins keys within 0.01 frames"""
 
-_SINGLE = 5e-7
+_SINGLE_PRECISION = 5e-7
 """relative error of single precision and some arithmetic"""
 
-_WORST_SHARE = 0.2113
+_WORST_FRACTION = 0.2113
 """fraction between two rotations at which component-wise interpolation differs most from constant speed"""
 
-_SHARES = np.array((0.03, 0.31, 0.5, 0.69, 0.97))
+_FRACTIONS = np.array((0.03, 0.31, 0.5, 0.69, 0.97))
 """fractions between two keys at which errors are measured"""
 
 _POINTS_FITTED = 30_000
@@ -53,7 +53,7 @@ _POINTS_FITTED = 30_000
 _KEYS_MEASURED = 8_000
 """keys of motions that are measured together"""
 
-_STRAIGHT = (Interpolation.LINEAR, Interpolation.SAMPLED)
+_LINEAR = (Interpolation.LINEAR, Interpolation.SAMPLED)
 
 
 def _all_keys() -> int:
@@ -67,7 +67,7 @@ def _all_keys() -> int:
 
 def _most_keys() -> int:
     """Return how many keys one motion may have: a share of the budget."""
-    return min(room("keys") // _MOTIONS, _all_keys())
+    return min(room("keys") // _BUDGET_PARTS, _all_keys())
 
 
 @dataclass(frozen=True)
@@ -88,24 +88,23 @@ class Span:
         return np.asarray(4e-7 * np.maximum(np.asarray(last) - self.begin, 1e-30))
 
     def closest(self, last: npt.ArrayLike) -> Floats:
-        """Return the shortest distance of two linear keys, up to the time ``last``: the duration of a jump."""
+        """Return the shortest interval between two linear keys, up to the time ``last``: the duration of a jump."""
         return np.maximum(self.shortest(last), _CLOSEST * self.rate)
 
     def wide_gaps(self, seconds: Floats, lasts: Floats | float) -> Indices:
-        """Return the keys (m,) of ascending seconds (n,) before a gap that is not a jump, whose duration is mostly
-        rounding.
+        """Return the indices (m,) of ascending key times (n,), in seconds, before a gap that is longer than a jump.
 
-        ``lasts`` are the last seconds of their motions.
+        The duration of a jump is mostly rounding. ``lasts`` are the times of the last keys of their motions.
         """
         closest = self.closest(np.asarray(lasts) * self.rate + self.begin)
         return np.flatnonzero(np.diff(seconds) > 1.1 * closest / self.rate)
 
     def frames(self) -> Floats | None:
-        """Return all whole frames, and the two ends; None if there are more than a channel may have."""
-        inner = whole_frames(self.begin, self.end, self.frame, _most_keys())
-        if not len(inner) and self.end - self.begin > 2 * self.frame:
+        """Return all whole frames and the two ends; None if there are more frames than one motion may have keys."""
+        frames = whole_frames(self.begin, self.end, self.frame, _most_keys())
+        if not len(frames) and self.end - self.begin > 2 * self.frame:
             return None
-        return unique_values(np.concatenate([[self.begin], inner, [self.end]]))
+        return unique_values(np.concatenate([[self.begin], frames, [self.end]]))
 
 
 @dataclass(eq=False, repr=False, frozen=True)
@@ -135,61 +134,62 @@ class Motion:
     repeats_keys: bool = False
     """whether the keys are those of the track, one for one, and need not be stored elsewhere"""
     complete: bool = True
-    """whether all necessary keys exist: false if the budget cut it short or made it less exact"""
+    """whether all necessary keys exist: false if the budget cut the motion short or made it less exact"""
     too_fast: bool = False
-    """whether the motion changes faster than the closest keys"""
+    """whether the motion changes faster than keys at the shortest allowed interval can follow"""
     sampler: Sampler = field(init=False)
     """the keys as they are written"""
 
     def missing_motion(self, span: Span) -> str:
-        """Return what is missing if a limit cut it short, and that limit; empty otherwise."""
+        """Return why the keys do not follow the motion: a limit cut it short, or it is too fast; empty if they do."""
         last = float(self.keys.times[-1])
         if not self.complete:
-            early = f"repeated only up to {last:g} of {span.end:g}"
-            return f"{early if last < span.end else 'less exact than requested'} (LIMIT_KEYS)"
-        lost = self.too_fast and errors([self], span)[0] > self.unacceptable_error
-        return f"it changes faster than keys {_CLOSEST:g} s apart can follow" if lost else ""
+            cut_short = f"repeated only up to {last:g} of {span.end:g}"
+            return f"{cut_short if last < span.end else 'less exact than requested'} (LIMIT_KEYS)"
+        is_lost = self.too_fast and errors([self], span)[0] > self.unacceptable_error
+        return f"it changes faster than keys {_CLOSEST:g} s apart can follow" if is_lost else ""
 
     @property
     def unacceptable_error(self) -> float:
-        """An error from which on keys do not follow the motion: a hundredth of its extent, a degree for rotations."""
+        """The error above which keys do not follow the motion: a hundredth of its extent, a degree for rotations."""
         values = self.keys.values
         return 1.0 if self.measure is ROTATIONS else 0.01 * float((values.max(axis=0) - values.min(axis=0)).max())
 
 
 def errors(motions: Sequence[Motion], span: Span) -> list[float]:
     """Return the largest error of each written motion at and between keys, for any player; degrees for rotations."""
-    alike: dict[tuple[object, ...], list[int]] = {}
+    groups: dict[tuple[object, ...], list[int]] = {}
     for number, motion in enumerate(motions):
         bank = motion.truth.bank if isinstance(motion.truth, TrackFunction) else number
         sampler = motion.sampler
-        alike.setdefault((bank, motion.measure, sampler.mode, sampler.values.shape[1]), []).append(number)
+        groups.setdefault((bank, motion.measure, sampler.mode, sampler.values.shape[1]), []).append(number)
     largest = np.zeros(len(motions))
     with np.errstate(all="ignore"):
-        for numbers in alike.values():
+        for numbers in groups.values():
             for portion in _portions([len(motions[number].sampler.times) for number in numbers], _KEYS_MEASURED):
-                chosen = [numbers[place] for place in portion]
-                largest[chosen] = _errors_of([motions[number] for number in chosen], span)
+                members = [numbers[place] for place in portion]
+                largest[members] = _errors_of([motions[number] for number in members], span)
     return largest.tolist()
 
 
 def _errors_of(motions: list[Motion], span: Span) -> Floats:
-    """Return (n,) errors of motions of one kind. Gaps as short as a jump count only if the motion is lost in them."""
-    playing = SamplerGroup([motion.sampler for motion in motions])
-    lasts = playing.times[playing.starts + playing.counts - 1]
-    wide = span.wide_gaps(playing.times, lasts[playing.owner[1:]])
-    errors = _errors_in(wide[playing.owner[wide] == playing.owner[wide + 1]], motions, playing, span)
-    lost = _errors_in(_crowded_gaps(motions, playing, span), motions, playing, span)
-    return np.where(lost > [motion.unacceptable_error for motion in motions], np.maximum(errors, lost), errors)
+    """Return (n,) errors of motions of one kind; in gaps as short as a jump, only those that are unacceptable."""
+    samplers = SamplerGroup([motion.sampler for motion in motions])
+    lasts = samplers.times[samplers.starts + samplers.counts - 1]
+    wide = span.wide_gaps(samplers.times, lasts[samplers.owner[1:]])
+    errors = _errors_in(wide[samplers.owner[wide] == samplers.owner[wide + 1]], motions, samplers, span)
+    crowded_errors = _errors_in(_crowded_gaps(motions, samplers, span), motions, samplers, span)
+    unacceptable = crowded_errors > [motion.unacceptable_error for motion in motions]
+    return np.where(unacceptable, np.maximum(errors, crowded_errors), errors)
 
 
-def _crowded_gaps(motions: list[Motion], playing: SamplerGroup, span: Span) -> Indices:
+def _crowded_gaps(motions: list[Motion], samplers: SamplerGroup, span: Span) -> Indices:
     """Return all gaps of motions whose keys are as close as allowed, except jumps."""
     crowded = [np.empty(0, np.intp)]
     for number, motion in enumerate(motions):
         if motion.too_fast or not motion.complete:
-            first, count = int(playing.starts[number]), int(playing.counts[number])
-            ends = playing.times[first + 1 : first + count]
+            first, count = int(samplers.starts[number]), int(samplers.counts[number])
+            ends = samplers.times[first + 1 : first + count]
             jumps = np.concatenate([[-np.inf], span.seconds(motion.breaks[motion.jumps]), [np.inf]])
             following = np.searchsorted(jumps, ends)
             distances = np.minimum(ends - jumps[following - 1], jumps[following] - ends)
@@ -197,25 +197,28 @@ def _crowded_gaps(motions: list[Motion], playing: SamplerGroup, span: Span) -> I
     return np.concatenate(crowded)
 
 
-def _errors_in(gaps: Indices, motions: list[Motion], playing: SamplerGroup, span: Span) -> Floats:
+def _errors_in(gaps: Indices, motions: list[Motion], samplers: SamplerGroup, span: Span) -> Floats:
     """Return (n,) the largest error of each motion in gaps between its keys."""
     worst = np.zeros(len(motions))
     if not len(gaps):
         return worst
     measure = motions[0].measure
-    place = np.repeat(gaps, len(_SHARES))
-    owner = playing.owner[place]
-    begin = playing.times[place]
-    seconds = begin + (playing.times[place + 1] - begin) * np.tile(_SHARES, len(gaps))
-    wanted = _function_of([motion.truth for motion in motions])(owner, seconds * span.rate + span.begin)
+    place = np.repeat(gaps, len(_FRACTIONS))
+    owner = samplers.owner[place]
+    begin = samplers.times[place]
+    seconds = begin + (samplers.times[place + 1] - begin) * np.tile(_FRACTIONS, len(gaps))
+    expected = _function_of([motion.truth for motion in motions])(owner, seconds * span.rate + span.begin)
     for player in range(len(measure.between)):
-        off = measure.distance(playing.shown(place, seconds, measure, player), wanted)
-        np.maximum.at(worst, owner, np.nan_to_num(off))
+        distances = measure.distance(samplers.evaluate(place, seconds, measure, player), expected)
+        np.maximum.at(worst, owner, np.nan_to_num(distances))
     return worst
 
 
 def _function_of(functions: list[Function]) -> Callable[[Indices, Floats], Floats]:
-    """Return a function of indices (P,) and times (P,): tracks of one bank, or one function of any kind."""
+    """Return a function of indices (P,) into ``functions`` and times (P,).
+
+    ``functions`` are tracks of one bank, or a single function of any kind.
+    """
     tracks = [function for function in functions if isinstance(function, TrackFunction)]
     if len(tracks) < len(functions):
         (only,) = functions
@@ -227,7 +230,7 @@ def _function_of(functions: list[Function]) -> Callable[[Indices, Floats], Float
 
 
 def _portions(sizes: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Yield consecutive parts with at most ``most`` in total; at least one."""
+    """Yield lists of consecutive indices whose sizes sum up to at most ``most``, or of a single larger size."""
     numbers: list[int] = []
     total = 0
     for number, size in enumerate(sizes):
@@ -279,18 +282,18 @@ class MotionMaker:
         self._write([draft.motion for draft in drafts if draft is not None])
         return [None if draft is None else draft.motion for draft in drafts]
 
-    def outlines(self, numbers: Sequence[int]) -> list[Motion | None]:
+    def without_fitting(self, numbers: Sequence[int]) -> list[Motion | None]:
         """Return tracks of the bank as functions with their breaks, without fitting keys."""
         drafts = self._all_drafts(numbers, [np.inf] * len(numbers))
         return [None if draft is None else draft.motion for draft in drafts]
 
     def _all_drafts(self, numbers: Sequence[int], tolerances: Sequence[float]) -> list[_Draft | None]:
-        alike: dict[tuple[str, RotationForm, Interpolation], list[int]] = {}
+        groups: dict[tuple[str, RotationForm, Interpolation], list[int]] = {}
         for place, number in enumerate(numbers):
             track = self.bank.tracks[number]
-            alike.setdefault((family_of(track), track.form, track.interpolation), []).append(place)
+            groups.setdefault((family_of(track), track.form, track.interpolation), []).append(place)
         drafts: list[_Draft | None] = [None] * len(numbers)
-        for places in alike.values():
+        for places in groups.values():
             group_drafts = self._drafts([numbers[place] for place in places], [tolerances[place] for place in places])
             for place, draft in zip(places, group_drafts, strict=True):
                 drafts[place] = draft
@@ -318,18 +321,18 @@ class MotionMaker:
         first = tracks[0]
         columns = gather(tracks, 1 if first.values.ndim == 1 else first.values.shape[1])
         allowed = np.array(tolerances) if self.style == "linear" else np.full(len(tracks), np.inf)
-        authored = _Authored(first, columns, allowed, self.style == "cubic")
+        authored = _AuthoredKeys(first, columns, allowed, self.style == "cubic")
         stops = np.cumsum(columns.counts).tolist()
         start = 0
         for place, (number, stop) in enumerate(zip(numbers, stops, strict=True)):
             rows, start = slice(start, stop), stop
             yield self._draft(number, authored, place, rows, tolerances[place]) if rows.start < stop else None
 
-    def _draft(self, number: int, authored: _Authored, place: int, rows: slice, tolerance: float) -> _Draft:
+    def _draft(self, number: int, authored: _AuthoredKeys, place: int, rows: slice, tolerance: float) -> _Draft:
         track = self.bank.tracks[number]
-        given = authored.keys(rows)
+        authored_keys = authored.keys(rows)
         periodic, straight = authored.periodic[place], authored.straight[place]
-        keys = self._over_span(given, periodic)
+        keys = self._over_span(authored_keys, periodic)
         breaks, jumps = keys.breaks()
         truth = TrackFunction(self.bank, number)
         measure = ROTATIONS if track.is_rotation else VECTORS
@@ -340,21 +343,21 @@ class MotionMaker:
         complete = not periodic or float(keys.times[-1]) >= self.span.end
         exact = Motion(keys, truth, Outcome.EXACT, measure, breaks, seams, complete=complete)
         draft = _Draft(exact, self.style)
-        if given.mode == STEP or len(breaks) == 1:
+        if authored_keys.mode == STEP or len(breaks) == 1:
             return draft
         if straight and (self.style == "cubic" or (self.style == "linear" and not jumps.any())):
-            same = given is keys and track.form in (RotationForm.NONE, RotationForm.QUATERNION_ABSOLUTE)
-            exact.repeats_keys = same and len(keys.times) == len(track.times)
+            is_unchanged = authored_keys is keys and track.form in (RotationForm.NONE, RotationForm.QUATERNION_ABSOLUTE)
+            exact.repeats_keys = is_unchanged and len(keys.times) == len(track.times)
             return draft
         cubic = authored.cubic(place, rows)
         if cubic is not None:
             exact.keys = self._over_span(cubic, periodic)
-            same = track.interpolation is Interpolation.CUBIC and len(exact.keys.times) == len(track.times)
-            exact.repeats_keys = same and not periodic
+            is_unchanged = track.interpolation is Interpolation.CUBIC and len(exact.keys.times) == len(track.times)
+            exact.repeats_keys = is_unchanged and not periodic
             return draft
         if periodic:  # time may start again at the end, so the last value is only approached
             truth = replace(truth, until=float(breaks[-1] - BEFORE * (breaks[-1] - breaks[-2])))
-        if self.style == "cubic" and track.interpolation in _STRAIGHT and not authored.eased[place]:
+        if self.style == "cubic" and track.interpolation in _LINEAR and not authored.eased[place]:
             draft.style = "linear"  # more keys on the same path
         else:
             exact.outcome = Outcome.APPROXIMATED
@@ -362,7 +365,7 @@ class MotionMaker:
         return draft
 
     def _fit(self, drafts: list[_Draft]) -> None:
-        """Fit the keys of those that need some, in groups of one style and width."""
+        """Fit the keys of the drafts that need it, in groups of one style, measure and width."""
         groups: dict[tuple[str, Measure, int], list[_Draft]] = {}
         for draft in drafts:
             if draft.request is not None:
@@ -376,7 +379,7 @@ class MotionMaker:
                 draft.motion.too_fast = too_fast
 
     def _fitted(self, requests: list[_FitRequest], style: str) -> Iterator[tuple[Keys, bool, bool]]:
-        """Return fitted keys of tracks of one family, or of one function; whether they are complete, and too fast."""
+        """Yield fitted keys of tracks of one family, or of one function, whether they are complete, and too fast."""
         frames = self.span.frames() if style == "frames" else None
         lengths = [(request.breaks[-1] - request.breaks[0]) / self.span.frame for request in requests]
         sizes = [
@@ -390,32 +393,32 @@ class MotionMaker:
                 yield keys, charge("keys", len(keys.times)) and complete, too_fast
 
     def _keys_of(self, requests: list[_FitRequest], style: str, frames: Floats | None) -> list[tuple[Keys, bool, bool]]:
-        turning = requests[0].measure is ROTATIONS
-        at = _function_of([request.truth for request in requests])
+        is_rotation = requests[0].measure is ROTATIONS
+        function = _function_of([request.truth for request in requests])
         tolerances = np.array([request.tolerance for request in requests])
         lasts = np.array([request.breaks[-1] for request in requests])
-        if not turning:  # closer than single precision is useless
+        if not is_rotation:  # closer than single precision is useless
             owner = np.repeat(np.arange(len(requests)), [len(request.breaks) for request in requests])
             largest = np.zeros(len(requests))
-            values = at(owner, np.concatenate([request.breaks for request in requests]))
+            values = function(owner, np.concatenate([request.breaks for request in requests]))
             np.maximum.at(largest, owner, np.nan_to_num(np.abs(values)).max(axis=1))
-            tolerances = np.maximum(tolerances, _SINGLE * largest)
+            tolerances = np.maximum(tolerances, _SINGLE_PRECISION * largest)
         tolerances = _MARGIN * tolerances
         breaks, jumps = [request.breaks for request in requests], [request.jumps for request in requests]
         if frames is not None:
-            leaps = [times[leaping] for times, leaping in zip(breaks, jumps, strict=True)]
-            breaks = [unique_values(np.concatenate([frames, times])) for times in leaps]
-            jumps = [np.isin(times, leaping) for times, leaping in zip(breaks, leaps, strict=True)]
+            jump_times = [times[jumping] for times, jumping in zip(breaks, jumps, strict=True)]
+            breaks = [unique_values(np.concatenate([frames, times])) for times in jump_times]
+            jumps = [np.isin(times, jumping) for times, jumping in zip(breaks, jump_times, strict=True)]
             tolerances = np.full(len(requests), np.inf)
         shortest = self.span.shortest(lasts) if style == "cubic" else self.span.closest(lasts)
         counts = np.array([len(times) for times in breaks])
-        functions = Functions(at, np.concatenate(breaks), np.concatenate(jumps), counts, tolerances, shortest)
+        functions = Functions(function, np.concatenate(breaks), np.concatenate(jumps), counts, tolerances, shortest)
         most_keys, all_keys = _most_keys(), _all_keys()
         if style == "cubic":
             fits = fit_cubic(functions, requests[0].measure.distance, most_keys=most_keys, room=all_keys)
-            return [(Keys.cubic(fit.keys, turning), fit.complete, False) for fit in fits]
+            return [(Keys.cubic(fit.keys, is_rotation), fit.complete, False) for fit in fits]
         lines = place_keys(functions, requests[0].measure, frame=self.span.frame, most_keys=most_keys, room=all_keys)
-        return [(Keys.of(LINEAR, line.times, line.values, turning), line.complete, line.too_fast) for line in lines]
+        return [(Keys.of(LINEAR, line.times, line.values, is_rotation), line.complete, line.too_fast) for line in lines]
 
     def _over_span(self, keys: Keys, periodic: bool) -> Keys:
         """Return the keys of a track, repeated or cut to the span."""
@@ -437,27 +440,27 @@ def breaks_of(motions: list[Motion], span: Span) -> tuple[Floats, Flags]:
     return times, np.isin(times, np.concatenate([motion.breaks[motion.jumps] for motion in motions]))
 
 
-class _Authored:
+class _AuthoredKeys:
     """The authored keys of tracks of one form and interpolation, with absolute rotations."""
 
     def __init__(self, example: Track, columns: KeyColumns, tolerances: Floats, with_cubics: bool) -> None:
         self._mode = STEP if example.interpolation is Interpolation.STEP else LINEAR
         self._times = columns.times
         self._values = columns.values
-        self._turning = example.is_rotation
+        self._is_rotation = example.is_rotation
         count = len(columns.counts)
         self.periodic: list[bool] = columns.periodic.tolist()
         eased = _any_key(columns, (columns.ease_to != 0) | (columns.ease_from != 0))
         self.eased: list[bool] = eased.tolist()
-        straight = np.full(count, example.interpolation in _STRAIGHT) & ~eased
+        straight = np.full(count, example.interpolation in _LINEAR) & ~eased
         if example.is_rotation and example.interpolation is Interpolation.CUBIC:
             self._values = quat.normalise(columns.values)
         elif example.is_rotation:
-            self._values, turns = absolute_rotations(columns, example.form)
-            angles = np.sqrt(np.sum(turns * turns, axis=1))  # half the angle of the rotation to each key
-            u = _WORST_SHARE
-            off = np.arctan2(u * np.sin(angles), 1 - u + u * np.cos(angles)) - u * angles
-            inexact = np.degrees(2 * np.abs(off)) > (_MARGIN * tolerances)[columns.track]
+            self._values, vectors = absolute_rotations(columns, example.form)
+            angles = np.sqrt(np.sum(vectors * vectors, axis=1))  # half the angle of the rotation to each key
+            u = _WORST_FRACTION
+            differences = np.arctan2(u * np.sin(angles), 1 - u + u * np.cos(angles)) - u * angles
+            inexact = np.degrees(2 * np.abs(differences)) > (_MARGIN * tolerances)[columns.track]
             # players use the shortest way: a rotation of 180 degrees or more needs keys between
             inexact |= angles >= 0.5 * np.pi - 1e-6
             straight &= ~_any_key(columns, inexact & ~columns.is_first)
@@ -467,19 +470,19 @@ class _Authored:
         self._cubics: Hermite | None = None
         if with_cubics and example.is_rotation and example.interpolation is Interpolation.CUBIC:
             self._cubics = Hermite(columns.times, self._values, columns.tangents_in, columns.tangents_out)
-        elif with_cubics and not example.is_rotation and example.interpolation not in (*_STRAIGHT, Interpolation.STEP):
+        elif with_cubics and not example.is_rotation and example.interpolation not in (*_LINEAR, Interpolation.STEP):
             self._cubics = hermite_columns(columns)
 
     def keys(self, rows: slice) -> Keys:
-        return Keys.of(self._mode, self._times[rows], self._values[rows], self._turning)
+        return Keys.of(self._mode, self._times[rows], self._values[rows], self._is_rotation)
 
     def cubic(self, place: int, rows: slice) -> Keys | None:
         """Return the track as a cubic spline; None if it is not one."""
         if self._cubics is None or self.eased[place]:
             return None
-        return Keys.cubic(Hermite(*(column[rows] for column in self._cubics)), self._turning)
+        return Keys.cubic(Hermite(*(column[rows] for column in self._cubics)), self._is_rotation)
 
 
 def _any_key(columns: KeyColumns, keys: Flags) -> Flags:
-    """Return (n,) tracks with such a key."""
+    """Return (n,) whether any of the ``keys`` belongs to each track."""
     return np.asarray(np.bincount(columns.track[keys], minlength=len(columns.counts)) > 0)

@@ -1,12 +1,12 @@
 """Writes the node tree: every node of the scene, and helper nodes for properties that glTF nodes do not have.
 
-N           moved, turned, scaled; holds the children, the camera, the light and the mesh, unless …
-  N_scale   … the scale acts along axes of its own: turned to them and scaled there
-    N_shape turned back; holds what N would
-  N_geo     … the geometry is shifted by a pivot, or is hidden: neither concerns children
+N           has translation, rotation and scale; holds the children, the camera, the light and the mesh. Exceptions:
+  N_scale   if the node has scale axes: is rotated to these axes and has the scale
+    N_shape if the node has scale axes: is rotated back and holds what N would hold
+  N_geo     if the geometry is hidden or shifted by a pivot, which must not affect children: holds the mesh
 
-glTF has no targets, so the rotation of aimed cameras and lights is baked. The node stays below its parent if that has
-only translation, rotation and uniform scale; otherwise it moves to the root, with its position baked too.
+glTF has no targets, so the rotation of aimed cameras and lights is baked. The node stays below its parent if the scale
+of all ancestors is uniform and not animated; otherwise it moves to the root, with its position baked too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from keyframer.posing.evaluation_order import Order, reachable
 from keyframer.posing.local_matrices import usable_rows
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
 
-_SHARES = np.arange(16) / 16
+_FRACTIONS = np.arange(16) / 16
 """fractions between breaks at which the signs of quaternions are followed"""
 
 
@@ -43,7 +43,7 @@ class AimConstraint:
     detached: bool
     """whether its glTF node must leave its parent and move to the root"""
     scale: float
-    """inverse of the scale of the parent"""
+    """inverse of the scale of all ancestors; 1 if detached"""
 
 
 def find_aim_constraints(scene: Scene, order: Order) -> dict[int, AimConstraint]:
@@ -55,7 +55,7 @@ def find_aim_constraints(scene: Scene, order: Order) -> dict[int, AimConstraint]
 
 
 def _has_aim(scene: Scene, number: int, order: Order) -> bool:
-    """Return whether a node is aimed and has a target: it may have lost it in a cycle."""
+    """Return whether a node is aimed and has a target: a target in a cycle is removed."""
     node = scene.nodes[number]
     return is_aimed(scene, node) and (bool(order.targets[number] >= 0) or stored_target(scene, node) is not None)
 
@@ -86,57 +86,58 @@ class AimMotion:
     """Position and rotation of an aimed node, in the space of its glTF parent (still in the axes of the scene)."""
 
     def __init__(self, scene: Scene, order: Order, clip: Clip, aim: AimConstraint) -> None:
-        part = _part(scene, order, clip, aim.involved)
+        part = _scene_of_nodes(scene, order, clip, aim.involved)
         self._rig = Rig(part)
-        self._place = aim.involved.index(aim.node)
-        parent = part.nodes[self._place].parent
+        self._index = aim.involved.index(aim.node)
+        parent = part.nodes[self._index].parent
         self._parent = None if aim.detached else parent
         self._reference: tuple[Floats, Floats] | None = None
 
     def frames(self, times: Floats) -> Floats:
         """Return (T, 4, 4) matrices below the parent; the linear part is a rotation."""
         world = self._rig.world(self._rig.sample(times), len(times))
-        return frames_below(world[:, self._place], None if self._parent is None else world[:, self._parent])
+        return frames_in_parent(world[:, self._index], None if self._parent is None else world[:, self._parent])
 
     def positions(self, times: Floats) -> Floats:
         return self.frames(times)[:, :3, 3]
 
     def follow_signs(self, breaks: Floats) -> None:
         """Choose the signs of quaternions so that they are continuous between breaks."""
-        times = np.append((breaks[:-1, None] + np.diff(breaks)[:, None] * _SHARES).reshape(-1), breaks[-1:])
-        turns = quat.from_matrix3(self.frames(times)[:, :3, :3])
-        flip = np.where(np.sum(turns[1:] * turns[:-1], axis=1) < 0, -1.0, 1.0)
-        self._reference = times, turns * np.concatenate([[1.0], np.cumprod(flip)])[:, None]
+        times = np.append((breaks[:-1, None] + np.diff(breaks)[:, None] * _FRACTIONS).reshape(-1), breaks[-1:])
+        rotations = quat.from_matrix3(self.frames(times)[:, :3, :3])
+        flip = np.where(np.sum(rotations[1:] * rotations[:-1], axis=1) < 0, -1.0, 1.0)
+        self._reference = times, rotations * np.concatenate([[1.0], np.cumprod(flip)])[:, None]
 
-    def turns(self, times: Floats) -> Floats:
+    def rotations(self, times: Floats) -> Floats:
         """Return rotation_xyzw (T, 4)."""
         rotations = quat.from_matrix3(self.frames(times)[:, :3, :3])
         if self._reference is None:
             return rotations
-        known, turns = self._reference
-        near = turns[np.clip(np.searchsorted(known, times, side="right") - 1, 0, len(known) - 1)]
+        reference_times, references = self._reference
+        last = len(reference_times) - 1
+        near = references[np.clip(np.searchsorted(reference_times, times, side="right") - 1, 0, last)]
         return np.where(np.sum(rotations * near, axis=1, keepdims=True) < 0, -rotations, rotations)
 
 
-def frames_below(world: Floats, above: Floats | None) -> Floats:
-    """Return world frames (T, 4, 4) in the space of a parent at ``above``; the linear part stays a rotation."""
-    if above is None:
+def frames_in_parent(world: Floats, parent_world: Floats | None) -> Floats:
+    """Return world frames (T, 4, 4) in the space of a parent; the linear part stays a rotation."""
+    if parent_world is None:
         return world
     with np.errstate(all="ignore"):
-        size = np.sqrt(np.sum(above[:, :3, 0] ** 2, axis=1))[:, None, None]
-        turn = np.swapaxes(above[:, :3, :3] / np.where(size > 0, size, 1.0), -1, -2)
+        size = np.sqrt(np.sum(parent_world[:, :3, 0] ** 2, axis=1))[:, None, None]
+        inverse_rotation = np.swapaxes(parent_world[:, :3, :3] / np.where(size > 0, size, 1.0), -1, -2)
         out = world.copy()
-        out[:, :3, :3] = turn @ world[:, :3, :3]
-        out[:, :3, 3] = (affine.inverse(above) @ world[:, :, 3:])[:, :3, 0]
+        out[:, :3, :3] = inverse_rotation @ world[:, :3, :3]
+        out[:, :3, 3] = (affine.inverse(parent_world) @ world[:, :, 3:])[:, :3, 0]
     return out
 
 
-def _part(scene: Scene, order: Order, clip: Clip, involved: tuple[int, ...]) -> Scene:
+def _scene_of_nodes(scene: Scene, order: Order, clip: Clip, involved: tuple[int, ...]) -> Scene:
     """Return a scene with only some nodes, without geometry."""
-    new = {old: place for place, old in enumerate(involved)}
+    new_index = {old: new for new, old in enumerate(involved)}
 
     def link(old: int) -> int | None:
-        return new[old] if old >= 0 else None
+        return new_index[old] if old >= 0 else None
 
     nodes = [
         replace(
@@ -149,7 +150,9 @@ def _part(scene: Scene, order: Order, clip: Clip, involved: tuple[int, ...]) -> 
         )
         for old in involved
     ]
-    channels = [Channel(new[channel.node], channel.track) for channel in clip.channels if channel.node in new]
+    channels = [
+        Channel(new_index[channel.node], channel.track) for channel in clip.channels if channel.node in new_index
+    ]
     return Scene(
         nodes=nodes,
         cameras=scene.cameras,
@@ -159,12 +162,12 @@ def _part(scene: Scene, order: Order, clip: Clip, involved: tuple[int, ...]) -> 
     )
 
 
-_ORIGIN, _NO_TURN, _FULL_SIZE = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0]
+_ORIGIN, _NO_ROTATION, _FULL_SIZE = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0]
 
 
 @dataclass(eq=False, repr=False)
-class Placed:
-    """The glTF nodes of one node of the scene."""
+class NodeParts:
+    """The glTF nodes that make up one node of the scene."""
 
     head: int
     """has position and rotation"""
@@ -174,12 +177,12 @@ class Placed:
     """parent of the children: the head, or N_shape"""
     geometry: int | None = None
     """has the mesh, if there is one"""
-    turned_back: int | None = None
+    shape: int | None = None
     """N_shape"""
 
 
 class Tree:
-    """Builds the nodes at the start of the first clip."""
+    """Writes the nodes as they are at the start of the first clip."""
 
     def __init__(
         self, context: Context, rig: Rig, aims: dict[int, AimConstraint], samples: Samples, world: Floats
@@ -189,101 +192,101 @@ class Tree:
         self._rig = rig
         self._aims = aims
         self.root: int | None = None
-        self.placed: list[Placed] = []
+        self.parts: list[NodeParts] = []
         self.base = BaseValues(context, rig, samples)
         self._world = world
         if context.axes.needs_root or context.scene.skins:
             self.root = context.asset.add_node(self._root())
-        self._place_all()
+        self._write_nodes()
 
     def _root(self) -> Json:
         axes = self._context.axes
-        node: Json = {"name": self._context.names.claim("Y_up" if axes.turn_xyzw else "root")}
-        if axes.turn_xyzw is not None:
-            node["rotation"] = list(axes.turn_xyzw)
+        node: Json = {"name": self._context.names.claim("Y_up" if axes.up_rotation_xyzw else "root")}
+        if axes.up_rotation_xyzw is not None:
+            node["rotation"] = list(axes.up_rotation_xyzw)
         if axes.unit != 1.0:
             node["scale"] = [axes.unit] * 3
         attach_extras(node, {"helper": "root"})
         return node
 
-    def _place_all(self) -> None:
+    def _write_nodes(self) -> None:
         asset, nodes = self._context.asset, self._context.scene.nodes
         for node in nodes:  # heads first, so that they are in the order of the scene
             name = self._context.names.claim(node.name, node.kind.value)
-            self.placed.append(Placed(*[len(asset.nodes)] * 3))
+            self.parts.append(NodeParts(*[len(asset.nodes)] * 3))
             asset.nodes.append({"name": name})
-        self._fill_all()
+        self._set_transforms()
         for number, parent in enumerate(self._rig.order.parents.tolist()):
             aim = self._aims.get(number)
-            above = self.placed[parent].tail if parent >= 0 and not (aim and aim.detached) else self.root
-            head = self.placed[number].head
+            parent_node = self.parts[parent].tail if parent >= 0 and not (aim and aim.detached) else self.root
+            head = self.parts[number].head
             if parent >= 0 and aim and aim.detached:
-                place = np.asarray(nodes[number].position, np.float64)
+                position = np.asarray(nodes[number].position, np.float64)
                 attach_extras(
-                    asset.nodes[head], {"parent": asset.nodes[self.placed[parent].head]["name"], "position": place}
+                    asset.nodes[head], {"parent": asset.nodes[self.parts[parent].head]["name"], "position": position}
                 )
-            if above is None:
+            if parent_node is None:
                 asset.roots.append(head)
             else:
-                asset.nodes[above].setdefault("children", []).append(head)
+                asset.nodes[parent_node].setdefault("children", []).append(head)
         self._geometry_nodes()
 
-    def _fill_all(self) -> None:
+    def _set_transforms(self) -> None:
         """Set position, rotation and scale of the nodes, with helpers for scale axes."""
         base = self.base
         rows = zip(*(json_numbers(values) for values in (base.position, base.rotation, base.scale)), strict=True)
         for number, (position, rotation, scale) in enumerate(rows):
-            placed = self.placed[number]
-            head = self._context.asset.nodes[placed.head]
+            parts = self.parts[number]
+            head = self._context.asset.nodes[parts.head]
             if number in self._aims:
-                self._fill_aimed(number, head)
+                self._set_aimed_transform(number, head)
             else:
-                _put(head, "translation", position, _ORIGIN)
-                _put(head, "rotation", rotation, _NO_TURN)
+                _set(head, "translation", position, _ORIGIN)
+                _set(head, "rotation", rotation, _NO_ROTATION)
                 if base.has_axes[number]:
-                    self._add_axes(placed, base.axes[number])
-                _put(self._context.asset.nodes[placed.scaled], "scale", scale, _FULL_SIZE)
-            attach_extras(head, _node_extras(self._context, number, self.placed))
+                    self._add_scale_axes(parts, base.axes[number])
+                _set(self._context.asset.nodes[parts.scaled], "scale", scale, _FULL_SIZE)
+            attach_extras(head, _node_extras(self._context, number, self.parts))
 
-    def _add_axes(self, placed: Placed, axes: Floats) -> None:
-        """Add N_scale and N_shape."""
+    def _add_scale_axes(self, parts: NodeParts, axes: Floats) -> None:
+        """Add the helper nodes N_scale and N_shape."""
         asset, names = self._context.asset, self._context.names
-        name = asset.nodes[placed.head]["name"]
-        placed.scaled = asset.add_node({"name": names.claim(f"{name}_scale")}, placed.head)
-        placed.tail = asset.add_node({"name": names.claim(f"{name}_shape")}, placed.scaled)
-        placed.turned_back = placed.tail
-        attach_extras(asset.nodes[placed.scaled], {"helper": "scale", "of": name})
-        attach_extras(asset.nodes[placed.tail], {"helper": "shape", "of": name})
-        _put(asset.nodes[placed.scaled], "rotation", json_numbers(axes), _NO_TURN)
-        _put(asset.nodes[placed.tail], "rotation", json_numbers(quat.conjugate(axes)), _NO_TURN)
+        name = asset.nodes[parts.head]["name"]
+        parts.scaled = asset.add_node({"name": names.claim(f"{name}_scale")}, parts.head)
+        parts.tail = asset.add_node({"name": names.claim(f"{name}_shape")}, parts.scaled)
+        parts.shape = parts.tail
+        attach_extras(asset.nodes[parts.scaled], {"helper": "scale", "of": name})
+        attach_extras(asset.nodes[parts.tail], {"helper": "shape", "of": name})
+        _set(asset.nodes[parts.scaled], "rotation", json_numbers(axes), _NO_ROTATION)
+        _set(asset.nodes[parts.tail], "rotation", json_numbers(quat.conjugate(axes)), _NO_ROTATION)
 
-    def _fill_aimed(self, number: int, head: Json) -> None:
+    def _set_aimed_transform(self, number: int, head: Json) -> None:
         aim = self._aims[number]
         parent = -1 if aim.detached else int(self._rig.order.parents[number])
-        frames = frames_below(self._world[None, number], None if parent < 0 else self._world[None, parent])
+        frames = frames_in_parent(self._world[None, number], None if parent < 0 else self._world[None, parent])
         axes = self._context.axes
-        _put(head, "translation", json_numbers(axes.vectors(frames[0, :3, 3])), _ORIGIN)
-        _put(head, "rotation", json_numbers(axes.turns(quat.from_matrix3(frames[:, :3, :3])[0])), _NO_TURN)
+        _set(head, "translation", json_numbers(axes.vectors(frames[0, :3, 3])), _ORIGIN)
+        _set(head, "rotation", json_numbers(axes.rotations(quat.from_matrix3(frames[:, :3, :3])[0])), _NO_ROTATION)
         if abs(aim.scale - 1.0) > 1e-9:
-            _put(head, "scale", json_numbers(np.full(3, aim.scale)), _FULL_SIZE)
+            _set(head, "scale", json_numbers(np.full(3, aim.scale)), _FULL_SIZE)
 
     def _geometry_nodes(self) -> None:
         """Add a node for geometry that is shifted, hidden or skinned; skinned meshes are at the root."""
         asset, axes = self._context.asset, self._context.axes
         hideable = self._nodes_with_track("visible")
         for number, node in enumerate(self._context.scene.nodes):
-            placed = self.placed[number]
+            parts = self.parts[number]
             if node.mesh is None:
                 continue
-            placed.geometry = placed.tail
+            parts.geometry = parts.tail
             shifted = node.skin is None and _is_shifted(node)
             if not (shifted or node.hidden or number in hideable or node.skin is not None):
                 continue
-            helper: Json = {"name": self._context.names.claim(f"{asset.nodes[placed.head]['name']}_geo")}
+            helper: Json = {"name": self._context.names.claim(f"{asset.nodes[parts.head]['name']}_geo")}
             if shifted:
-                _put(helper, "translation", json_numbers(axes.vectors(-np.asarray(node.pivot, np.float64))), _ORIGIN)
-            attach_extras(helper, {"helper": "geo", "of": asset.nodes[placed.head]["name"]})
-            placed.geometry = asset.add_node(helper, None if node.skin is not None else placed.tail)
+                _set(helper, "translation", json_numbers(axes.vectors(-np.asarray(node.pivot, np.float64))), _ORIGIN)
+            attach_extras(helper, {"helper": "geo", "of": asset.nodes[parts.head]["name"]})
+            parts.geometry = asset.add_node(helper, None if node.skin is not None else parts.tail)
 
     def _nodes_with_track(self, kind: str) -> set[int]:
         return {
@@ -295,7 +298,7 @@ class Tree:
 
 
 class BaseValues:
-    """The values of all nodes at the start, in the axes of glTF: arrays over nodes."""
+    """Transforms of all nodes at the start of a clip, in the axes of glTF: arrays over nodes."""
 
     def __init__(self, context: Context, rig: Rig, samples: Samples) -> None:
         nodes, axes = context.scene.nodes, context.axes
@@ -309,36 +312,36 @@ class BaseValues:
             return rows
 
         self.position = axes.vectors(at("position", "position", _ORIGIN))
-        self.rotation = axes.turns(quat.normalise(at("rotation", "rotation_xyzw", _NO_TURN)))
+        self.rotation = axes.rotations(quat.normalise(at("rotation", "rotation_xyzw", _NO_ROTATION)))
         self.scale = at("scale", "scale", _FULL_SIZE)
         channels = rig.channels
         if "scale_axes" in {*channels.still, *channels.animated} or any(
             node.scale_axes_xyzw is not None for node in nodes
         ):
-            self.axes = axes.turns(quat.normalise(at("scale_axes", "scale_axes_xyzw", _NO_TURN)))
-            self.has_axes = _has_axes(context, self.axes, self.scale).tolist()
+            self.axes = axes.rotations(quat.normalise(at("scale_axes", "scale_axes_xyzw", _NO_ROTATION)))
+            self.has_axes = _has_effective_axes(context, self.axes, self.scale).tolist()
         else:
-            self.axes = np.tile(_NO_TURN, (len(nodes), 1))
+            self.axes = np.tile(_NO_ROTATION, (len(nodes), 1))
             self.has_axes = [False] * len(nodes)
 
 
-def _has_axes(context: Context, axes: Floats, scale: Floats) -> Flags:
+def _has_effective_axes(context: Context, axes: Floats, scale: Floats) -> Flags:
     """Return whether scale axes have an effect: they are rotated, and the scale is not always uniform."""
-    turned = np.asarray(np.any(np.abs(axes[:, :3]) > 1e-9, axis=1))
+    rotated = np.asarray(np.any(np.abs(axes[:, :3]) > 1e-9, axis=1))
     channels = [channel for clip in context.scene.clips for channel in clip.channels if 0 <= channel.node < len(axes)]
     for channel in channels:
         if channel.track.kind == "scale_axes":
-            turned[channel.node] = True
-    if not turned.any():
-        return turned
+            rotated[channel.node] = True
+    if not rotated.any():
+        return rotated
     uneven = np.ptp(scale, axis=1) > 0
     for channel in channels:
         if channel.track.kind == "scale" and channel.track.values.ndim == 2:
             uneven[channel.node] |= bool(np.any(np.ptp(channel.track.values, axis=1) > 0))
-    return np.asarray(turned & uneven)
+    return np.asarray(rotated & uneven)
 
 
-def _put(node: Json, name: str, numbers: list[Any], default: list[float]) -> None:
+def _set(node: Json, name: str, numbers: list[Any], default: list[float]) -> None:
     """Write a property unless it is the default of glTF."""
     if numbers != default:
         node[name] = numbers
@@ -349,14 +352,14 @@ def _is_shifted(node: Node) -> bool:
     return pivot is not None and bool(np.asarray(pivot).any())
 
 
-def _node_extras(context: Context, number: int, placed: list[Placed]) -> Json:
+def _node_extras(context: Context, number: int, parts: list[NodeParts]) -> Json:
     node: Node = context.scene.nodes[number]
     content: Json = {"kind": node.kind.value} if node.kind is not NodeKind.OBJECT else {}
     content.update(raw_name(node.raw_name, node.name))
     if _is_shifted(node):
         content["pivot"] = np.asarray(node.pivot)
-    if node.target is not None and 0 <= node.target < len(placed):
-        content["target"] = placed[node.target].head
+    if node.target is not None and 0 <= node.target < len(parts):
+        content["target"] = parts[node.target].head
     content.update(non_default_fields(node, "hidden", "file_id", "bounding_box", "scale_axes_xyzw"))
     if node.extras:
         content["extras"] = node.extras

@@ -42,9 +42,9 @@ def mesh_boxes(scene: Scene) -> list[Box]:
         with np.errstate(invalid="ignore"):  # for signalling NaNs in files
             low, high = map(np.array, bounds(points))
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
-            clean = points[np.isfinite(points).all(axis=1)]
-            low = clean.min(axis=0, initial=0.0).astype(np.float64)
-            high = clean.max(axis=0, initial=0.0).astype(np.float64)
+            finite = points[np.isfinite(points).all(axis=1)]
+            low = finite.min(axis=0, initial=0.0).astype(np.float64)
+            high = finite.max(axis=0, initial=0.0).astype(np.float64)
         boxes.append((low, high))
     return boxes
 
@@ -62,14 +62,14 @@ def joint_boxes(scene: Scene) -> dict[int, Box]:
         with np.errstate(all="ignore"):
             matrices = np.asarray(skin.inverse_bind, np.float64)[joint[usable]]
             bound = np.einsum("nij,nj->ni", matrices[:, :3, :3], points[vertex[usable]]) + matrices[:, :3, 3]
-        fine = (np.abs(bound) < 1e30).all(axis=1)
-        owner, bound = joint[usable][fine], bound[fine]
+        in_range = (np.abs(bound) < 1e30).all(axis=1)
+        owner, bound = joint[usable][in_range], bound[in_range]
         low, high = np.full((len(skin.joints), 3), np.inf), np.full((len(skin.joints), 3), -np.inf)
         np.minimum.at(low, owner, bound)
         np.maximum.at(high, owner, bound)
         for number in unique_values(owner).tolist():
-            known = boxes.get(skin.joints[number], (low[number], high[number]))
-            boxes[skin.joints[number]] = np.minimum(known[0], low[number]), np.maximum(known[1], high[number])
+            box = boxes.get(skin.joints[number], (low[number], high[number]))
+            boxes[skin.joints[number]] = np.minimum(box[0], low[number]), np.maximum(box[1], high[number])
     return boxes
 
 
@@ -92,9 +92,7 @@ def shown_extent(scene: Scene, world: Floats, shown: list[bool]) -> tuple[float,
 
 
 def written_span(clip: Clip, fps: float | None) -> Span:
-    """Return the time range of a clip that is written, at ``fps`` frames per second (None: its own): the whole
-    animation.
-    """
+    """Return the time range of a clip to write: the whole animation, at ``fps`` frames per second (None: its rate)."""
     rate = clip.rate if fps is None else fps * clip.units_per_frame
     if not (np.isfinite(rate) and rate > 0):
         rate = 30.0 * clip.units_per_frame
@@ -124,8 +122,8 @@ class GltfOptions:
     key for each frame
     """
     unit: str | float | None = None
-    """length of a unit of the scene: metres, a name of `UNITS`, ``file`` for that of the file; None keeps the numbers
-    unchanged
+    """length of a unit of the scene: a number of metres, a name of `UNITS`, or ``file`` for the unit of the file; None
+    keeps the numbers unchanged
     """
     fps: float | None = None
     """frames per second; None uses that of the clip"""
@@ -147,7 +145,9 @@ class GltfOptions:
             raise ValueError(f"fps must be positive, not {self.fps}")
         if isinstance(self.unit, str):
             if self.unit not in UNITS and self.unit != "file":
-                raise ValueError(f"unit must be metres, file, or one of {', '.join(UNITS)}, not {self.unit!r}")
+                raise ValueError(
+                    f"unit must be a number of metres, file, or one of {', '.join(UNITS)}, not {self.unit!r}"
+                )
         elif self.unit is not None and not (math.isfinite(self.unit) and self.unit > 0):
             raise ValueError(f"unit must be positive, not {self.unit}")
 
@@ -165,13 +165,13 @@ class GltfOptions:
 
     def provenance_fields(self) -> dict[str, Any]:
         """Return the options to record in the provenance: the main ones always, the others if set."""
-        plain: dict[str, Any] = {"core_only": self.core_only, "max_error": self.max_error, "keys": self.keys}
+        options: dict[str, Any] = {"core_only": self.core_only, "max_error": self.max_error, "keys": self.keys}
         if not self.authored_keys:
-            plain["authored_keys"] = False
+            options["authored_keys"] = False
         for name in ("unit", "fps", "smooth"):
             if getattr(self, name) is not None:
-                plain[name] = getattr(self, name)
-        return plain
+                options[name] = getattr(self, name)
+        return options
 
 
 @dataclass(eq=False, repr=False)

@@ -47,11 +47,11 @@ class Keys:
 
     @cached_property
     def is_still(self) -> bool:
-        """Return whether all values are equal."""
+        """Return whether the value never changes."""
         if len(self.times) < 2:
             return True
-        alike = bool((self.values == self.values[0]).all())
-        return alike and not (self.tangents_in.any() or self.tangents_out.any())
+        all_equal = bool((self.values == self.values[0]).all())
+        return all_equal and not (self.tangents_in.any() or self.tangents_out.any())
 
     def breaks(self) -> tuple[Floats, Flags]:
         """Return the distinct times (n,), and whether the value jumps there."""
@@ -61,18 +61,18 @@ class Keys:
         return times, np.full(len(times), True) if self.mode == STEP else counts > 1
 
     def _changed(self, times: Floats, change: Callable[[Floats], Floats]) -> Keys:
-        """Return keys with other times, and every column changed in the same way."""
+        """Return keys with other times, and with values and tangents changed by a function."""
         values, into, out = (change(column) if len(column) else column for column in self._columns())
         return Keys(self.mode, times, values, into, out, self.is_rotation)
 
     def _columns(self) -> tuple[Floats, Floats, Floats]:
         return self.values, self.tangents_in, self.tangents_out
 
-    def _take(self, chosen: slice | Flags) -> Keys:
-        return self._changed(self.times[chosen], lambda column: column[chosen])
+    def _take(self, rows: slice | Flags) -> Keys:
+        return self._changed(self.times[rows], lambda column: column[rows])
 
     def _with_key_at(self, time: float) -> Keys:
-        """Return the keys with an additional one, if there is none, that changes nothing."""
+        """Return the keys with one at this time; a key that is added does not change the curve."""
         place = int(np.searchsorted(self.times, time, side="right"))
         if place and self.times[place - 1] == time:
             return self
@@ -85,16 +85,16 @@ class Keys:
 
     def _at(self, place: int, time: float) -> tuple[Floats, Floats]:
         """Return value and slope at ``time``, which lies before the key ``place`` and not before its predecessor."""
-        nothing = np.zeros(self.values.shape[1])
+        no_slope = np.zeros(self.values.shape[1])
         if place == 0 or place == len(self.times):
-            return self.values[min(place, len(self.times) - 1)], nothing
+            return self.values[min(place, len(self.times) - 1)], no_slope
         a, b = self.values[place - 1], self.values[place]
         span = self.times[place] - self.times[place - 1]
         u = (time - self.times[place - 1]) / span
         if self.mode == STEP:
-            return a, nothing
+            return a, no_slope
         if self.mode == LINEAR:
-            return (quat.slerp(a, b, u), nothing) if self.is_rotation else (a + u * (b - a), nothing)
+            return (quat.slerp(a, b, u), no_slope) if self.is_rotation else (a + u * (b - a), no_slope)
         start, end = self.tangents_out[place - 1] * span, self.tangents_in[place] * span
         chord = b - a
         value = a + u * (start + u * (3 * chord - 2 * start - end + u * (start + end - 2 * chord)))
@@ -103,15 +103,16 @@ class Keys:
 
     def cut(self, begin: float, end: float) -> Keys:
         """Return the part between two times, with a key at both; a jump at the end is left out."""
-        whole = self._with_key_at(begin)._with_key_at(end)
-        first = int(np.searchsorted(whole.times, begin, side="right")) - 1
-        last = int(np.searchsorted(whole.times, end, side="left")) if end > begin else first
-        return whole._take(slice(first, last + 1))
+        keys = self._with_key_at(begin)._with_key_at(end)
+        first = int(np.searchsorted(keys.times, begin, side="right")) - 1
+        last = int(np.searchsorted(keys.times, end, side="left")) if end > begin else first
+        return keys._take(slice(first, last + 1))
 
     def repeated(self, begin: float, end: float, most_keys: int) -> Keys:
-        """Return the keys from ``begin`` to ``end`` with time modulo that of the last key, at most ``most_keys``.
+        """Return the keys repeated from ``begin`` to ``end``, but not more periods than fit in ``most_keys``.
 
-        Keys before 0 come first and are not repeated (see `keyframer.curves.timeline`).
+        The period is the time of the last key. Keys before 0 come first and are not repeated (see
+        `keyframer.curves.timeline`).
         """
         period = float(self.times[-1])
         first = math.floor(begin / period)
@@ -119,14 +120,14 @@ class Keys:
         if leads_in:
             first = 0
         cycle = self.cut(0.0, period)
-        most = max(1, most_keys // len(cycle.times))
-        last = min(max(math.ceil(end / period), first + 1), first + most)
+        most_periods = max(1, most_keys // len(cycle.times))
+        last = min(max(math.ceil(end / period), first + 1), first + most_periods)
         cycles = cycle._tiled(first, last, period)
-        whole = _joined(self.cut(begin, 0.0), cycles) if leads_in else cycles
-        return whole.cut(begin, min(end, last * period))
+        keys = _joined(self.cut(begin, 0.0), cycles) if leads_in else cycles
+        return keys.cut(begin, min(end, last * period))
 
     def _seam(self, later: Keys) -> tuple[float, bool]:
-        """Return the sign of the following keys, and whether they begin with the last value."""
+        """Return the sign that makes ``later`` rotations continuous, and whether they start with our last value."""
         ours, theirs = self.values[-1], later.values[0]
         sign = -1.0 if self.is_rotation and float(np.dot(ours, theirs)) < 0 else 1.0
         near = np.abs(ours - sign * theirs) <= 1e-9 * max(1.0, float(np.abs(ours).max()))
@@ -141,18 +142,18 @@ class Keys:
         signs = np.where(np.arange(count) % 2, sign, 1.0)[:, None, None]
         keep = np.ones((count, len(self.times)), np.bool_)
         keep[1:, 0] = not closed
-        kept = keep.reshape(-1)
+        kept_rows = keep.reshape(-1)
 
         def tiled(column: Floats, ends: Floats | None = None) -> Floats:
             columns = signs * column
             if closed and ends is not None:
                 columns[:-1, -1] = signs[1:, 0] * ends
-            return np.asarray(columns.reshape(-1, column.shape[1])[kept])
+            return np.asarray(columns.reshape(-1, column.shape[1])[kept_rows])
 
         into, out = self.tangents_in, self.tangents_out
         if len(into):
             into, out = tiled(into), tiled(out, out[0])
-        return Keys(self.mode, times[kept], tiled(self.values), into, out, self.is_rotation)
+        return Keys(self.mode, times[kept_rows], tiled(self.values), into, out, self.is_rotation)
 
 
 def _joined(first: Keys, later: Keys) -> Keys:
@@ -190,7 +191,7 @@ class Sampler:
         """Return the sampler with every component multiplied by 1 or -1."""
         return Sampler(self.mode, self.times, self.values * signs, self.tangents_in * signs, self.tangents_out * signs)
 
-    def lengthened(self, end: Singles) -> Sampler:
+    def extended(self, end: Singles) -> Sampler:
         """Return the sampler with its last value kept until ``end`` (1,)."""
         times, values = np.concatenate([self.times, end]), np.concatenate([self.values, self.values[-1:]])
         if not len(self.tangents_in):
@@ -206,25 +207,25 @@ class Sampler:
         return np.stack([self.tangents_in, self.values, self.tangents_out], axis=1).reshape(-1, self.values.shape[1])
 
 
-def in_seconds(keys: Sequence[Keys], origin: float, rate: float) -> list[Sampler]:
-    """Return samplers of any motions, rounded to the precision of files, all together."""
-    alike: dict[tuple[str, int, bool], list[int]] = {}
-    for number, key in enumerate(keys):
-        alike.setdefault((key.mode, key.values.shape[1], key.is_rotation), []).append(number)
+def in_seconds(all_keys: Sequence[Keys], origin: float, rate: float) -> list[Sampler]:
+    """Return a sampler for each list of keys: times in seconds, numbers in single precision."""
+    groups: dict[tuple[str, int, bool], list[int]] = {}
+    for number, keys in enumerate(all_keys):
+        groups.setdefault((keys.mode, keys.values.shape[1], keys.is_rotation), []).append(number)
     samplers: dict[int, Sampler] = {}
-    for numbers in alike.values():
-        samplers.update(zip(numbers, _rounded([keys[number] for number in numbers], origin, rate), strict=True))
-    return [samplers[number] for number in range(len(keys))]
+    for numbers in groups.values():
+        samplers.update(zip(numbers, _rounded([all_keys[number] for number in numbers], origin, rate), strict=True))
+    return [samplers[number] for number in range(len(all_keys))]
 
 
-def _rounded(keys: list[Keys], origin: float, rate: float) -> Iterator[Sampler]:
-    """Return rounded keys of one mode and width. Tangents are for the rounded distances, so that curves keep their
+def _rounded(all_keys: list[Keys], origin: float, rate: float) -> Iterator[Sampler]:
+    """Yield samplers of keys of one mode and width. Tangents are for the rounded distances, so that curves keep their
     shape. A jump becomes two keys as close as single precision allows; the later value is at the time itself.
     """
-    counts = np.array([len(key.times) for key in keys])
-    owner = np.repeat(np.arange(len(keys)), counts)
-    given = np.concatenate([key.times for key in keys])
-    times = single(np.maximum((given - origin) / rate, 0.0))
+    counts = np.array([len(keys.times) for keys in all_keys])
+    owner = np.repeat(np.arange(len(all_keys)), counts)
+    clip_times = np.concatenate([keys.times for keys in all_keys])
+    times = single(np.maximum((clip_times - origin) / rate, 0.0))
     differs = np.ones(len(times) + 1, np.bool_)
     differs[1:-1] = (times[1:] != times[:-1]) | (owner[1:] != owner[:-1])
     first, last = differs[:-1], differs[1:]
@@ -235,23 +236,23 @@ def _rounded(keys: list[Keys], origin: float, rate: float) -> Iterator[Sampler]:
     crowded[:1] = False
     crowded[np.cumsum(counts[:-1])] = False
     keep = (first | last) & (times >= 0) & ~crowded
-    times, owner, given = times[keep], owner[keep], given[keep]
-    values = np.concatenate([key.values for key in keys])[keep]
+    times, owner, clip_times = times[keep], owner[keep], clip_times[keep]
+    values = np.concatenate([keys.values for keys in all_keys])[keep]
     into, out = values[:0], values[:0]
-    mode = keys[0].mode
+    mode = all_keys[0].mode
     if mode == CUBIC:
-        into = np.concatenate([key.tangents_in for key in keys])[keep]
-        out = np.concatenate([key.tangents_out for key in keys])[keep]
-        inner = owner[1:] == owner[:-1]
-        spans = np.where(inner, np.diff(times.astype(np.float64)), 1.0)
-        factor = np.where(inner & (np.diff(given) > 0), np.diff(given) / spans, 0.0)[:, None]
+        into = np.concatenate([keys.tangents_in for keys in all_keys])[keep]
+        out = np.concatenate([keys.tangents_out for keys in all_keys])[keep]
+        same_owner = owner[1:] == owner[:-1]
+        spans = np.where(same_owner, np.diff(times.astype(np.float64)), 1.0)
+        factor = np.where(same_owner & (np.diff(clip_times) > 0), np.diff(clip_times) / spans, 0.0)[:, None]
         out[:-1] *= factor
         into[1:] *= factor
         into[:1] = out[-1:] = 0.0
-    elif keys[0].is_rotation:
+    elif all_keys[0].is_rotation:
         values = quat.normalise(values)
     columns = times, single(values), single(into), single(out)
-    stops = np.searchsorted(owner, np.arange(len(keys)), side="right").tolist()
+    stops = np.searchsorted(owner, np.arange(len(all_keys)), side="right").tolist()
     start = 0
     for stop in stops:
         yield Sampler(mode, *(column[start:stop] for column in columns))
@@ -274,16 +275,16 @@ class SamplerGroup:
         self._out: Floats = np.concatenate([sampler.tangents_out for sampler in samplers]).astype(np.float64)
 
     def find(self, seconds: Floats) -> Indices:
-        """Return (samplers, T) the key at or before each of common seconds (T,); the first key for earlier times."""
+        """Return (samplers, T) the key at or before each time in seconds (T,); the first key for earlier times."""
         ranks, rank = np.unique(self.times, return_inverse=True)
         height = len(ranks) + 1
         pairs = self.owner * height + rank
-        wanted = np.searchsorted(ranks, seconds, side="right") - 1
-        segments = np.searchsorted(pairs, np.arange(len(self.counts))[:, None] * height + wanted, side="right") - 1
+        last_rank = np.searchsorted(ranks, seconds, side="right") - 1
+        segments = np.searchsorted(pairs, np.arange(len(self.counts))[:, None] * height + last_rank, side="right") - 1
         return np.asarray(np.maximum(segments, self.starts[:, None]))
 
-    def shown(self, place: Indices, seconds: Floats, measure: Measure, player: int) -> Floats:
-        """Return (P, k) values at seconds (P,) after the keys ``place`` (P,), for a player with the interpolation
+    def evaluate(self, place: Indices, seconds: Floats, measure: Measure, player: int) -> Floats:
+        """Return (P, k) values at seconds (P,) that follow the keys ``place`` (P,), for a player with the interpolation
         ``measure.between[player]``.
         """
         after = np.minimum(place + 1, self._lasts[place])

@@ -34,49 +34,48 @@ def face_normals(positions: Array, corners: Indices) -> Floats:
 def cluster_normals(faces: Floats, clusters: Indices, counts: Indices, corner_counts: Indices) -> Singles:
     """Return (N, 3) unit normals of clusters; a cluster without area gets the normal of one of its faces, or +Z.
 
-    ``faces`` as `face_normals` gives them; ``counts`` are the clusters of each mesh, ``corner_counts`` its corners.
+    ``faces`` are the result of `face_normals`; ``counts`` are the clusters of each mesh, ``corner_counts`` its corners.
     """
     per_corner = np.repeat(faces, 3, axis=1)
     count = int(counts.sum())
-    alone = counts == corner_counts
-    """meshes without shared normals: those of their faces are unit vectors already"""
-    some_alone = bool(alone.any())
-    if some_alone:
-        alone &= np.logical_and.reduceat(
+    unshared = counts == corner_counts  # meshes without shared normals: face normals are unit vectors already
+    any_unshared = bool(unshared.any())
+    if any_unshared:
+        unshared &= np.logical_and.reduceat(
             clusters == np.arange(len(clusters)) + np.repeat(starts(counts) - starts(corner_counts), corner_counts),
             starts(corner_counts),
         )
-        if alone.all():
-            return _never_zero(per_corner)
-        some_alone = bool(alone.any())
+        if unshared.all():
+            return _normal_rows(per_corner)
+        any_unshared = bool(unshared.any())
     sums = np.empty((3, count))
     for axis in range(3):
         sums[axis] = np.bincount(clusters, per_corner[axis], count)
     squares = np.einsum("ij,ij->j", sums, sums)
     strong = squares > 1e-12
-    if some_alone:  # unchanged: no rounding, and zeros keep their sign
-        as_they_are = np.repeat(alone, corner_counts)
-        sums[:, clusters[as_they_are]] = per_corner[:, as_they_are]
-        squares[np.repeat(alone, counts) & strong] = 1.0
+    if any_unshared:  # copied: no rounding, and zeros keep their sign
+        unshared_corners = np.repeat(unshared, corner_counts)
+        sums[:, clusters[unshared_corners]] = per_corner[:, unshared_corners]
+        squares[np.repeat(unshared, counts) & strong] = 1.0
     if strong.all():
         sums /= np.sqrt(squares)
         return np.ascontiguousarray(sums.T, np.float32)
     weak = np.flatnonzero(~strong)  # faces back to back: their sum is rounding noise
     sums[:, weak] = 0.0
-    among = np.flatnonzero(~strong.take(clusters))
-    real = among[per_corner[:, among].any(axis=0)]
-    sums[:, clusters[real]] = per_corner[:, real]
+    weak_corners = np.flatnonzero(~strong.take(clusters))
+    with_direction = weak_corners[per_corner[:, weak_corners].any(axis=0)]
+    sums[:, clusters[with_direction]] = per_corner[:, with_direction]
     squares[weak] = np.einsum("ij,ij->j", sums[:, weak], sums[:, weak])
     sums /= np.sqrt(np.where(squares > 0, squares, 1.0))
-    return _never_zero(sums)
+    return _normal_rows(sums)
 
 
-def _never_zero(normals: Floats) -> Singles:
+def _normal_rows(normals: Floats) -> Singles:
     """Return normals (n, 3) from components (3, n); +Z for those without a direction."""
     rows = np.ascontiguousarray(normals.T, np.float32)
-    nothing = ~(np.einsum("ij,ij->j", normals, normals) > 0.5)
-    if nothing.any():
-        rows[nothing] = (0.0, 0.0, 1.0)
+    no_direction = ~(np.einsum("ij,ij->j", normals, normals) > 0.5)
+    if no_direction.any():
+        rows[no_direction] = (0.0, 0.0, 1.0)
     return rows
 
 
@@ -89,11 +88,11 @@ def _unit(vectors: Floats) -> Floats:
     if in_range.all():
         vectors /= np.sqrt(squares)
         return vectors
-    odd = np.flatnonzero(~in_range)
-    largest = np.abs(vectors[:, odd]).max(axis=0)
+    out_of_range = np.flatnonzero(~in_range)
+    largest = np.abs(vectors[:, out_of_range]).max(axis=0)
     usable = (largest > 0) & np.isfinite(largest)
-    vectors[:, odd] = np.where(usable, vectors[:, odd] / np.where(usable, largest, 1.0), 0.0)
-    squares[odd] = np.einsum("ij,ij->j", vectors[:, odd], vectors[:, odd])
+    vectors[:, out_of_range] = np.where(usable, vectors[:, out_of_range] / np.where(usable, largest, 1.0), 0.0)
+    squares[out_of_range] = np.einsum("ij,ij->j", vectors[:, out_of_range], vectors[:, out_of_range])
     vectors /= np.sqrt(np.where(squares > 0, squares, 1.0))
     return vectors
 
@@ -123,8 +122,8 @@ class Surface:
     """(F,) smoothing groups"""
     materials: Indices | None
     """(F,) indices in the scene, -1 for none"""
-    others: list[Indices]
-    """(3 F,) each: indices of further attributes of corners"""
+    attributes: list[Indices]
+    """indices (3 F,) of each further attribute of corners"""
 
 
 @dataclass(eq=False, repr=False)
@@ -147,7 +146,7 @@ class Split:
     primitives: list[Primitive]
 
 
-def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
+def split_vertices(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
     """Split many meshes at once, concatenated in common arrays: calling numpy for each would cost more than the work.
 
     Vertices are ordered by material, normal and other attributes; ``smooth`` is for meshes without smoothing groups.
@@ -168,15 +167,15 @@ def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
         vertex, face_counts, vertex_counts, [surface.masks for surface in surfaces], smooth
     )
     cluster_starts = starts(cluster_counts)
-    kinds, ranks = _material_ranks(surfaces, face_counts)
+    materials, ranks = _material_ranks(surfaces, face_counts)
     keys = clusters
     if ranks is not None:
-        sizes = cluster_counts * np.array([len(kind) for kind in kinds])
+        sizes = cluster_counts * np.array([len(kind) for kind in materials])
         keys = np.repeat(ranks, 3) * spread(cluster_counts) + clusters + spread(starts(sizes) - cluster_starts)
     number, count, corner = dense_ranks(keys)
     firsts = np.minimum.reduceat(number, corner_starts)
-    for place in range(max(len(surface.others) for surface in surfaces)):
-        attribute = joined([_other(surface, place) for surface in surfaces])
+    for place in range(max(len(surface.attributes) for surface in surfaces)):
+        attribute = joined([_attribute(surface, place) for surface in surfaces])
         widths = np.maximum.reduceat(attribute, corner_starts) + 1
         sizes = np.diff(firsts, append=count) * widths
         number, count, corner = dense_ranks(
@@ -187,11 +186,11 @@ def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
     normals = cluster_normals(
         face_normals(positions, vertex.reshape(-1, 3)), clusters, cluster_counts, corner_counts
     ).take(clusters.take(corner), axis=0)
-    kept = vertex.take(corner)
+    source_vertex = vertex.take(corner)
     used = np.zeros(len(positions), np.bool_)
     used[vertex] = True
     used_counts = np.add.reduceat(used, vertex_starts, dtype=np.int64).tolist()
-    points = positions.take(kept, axis=0)
+    points = positions.take(source_vertex, axis=0)
     triangles = (number - spread(firsts)).reshape(-1, 3)
     results: list[Split] = []
     for mesh, (first, last) in enumerate(zip(firsts.tolist(), [*firsts[1:].tolist(), count], strict=True)):
@@ -200,14 +199,14 @@ def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
         results.append(
             Split(
                 corner[vertices] - begin,
-                kept[vertices] - vertex_starts[mesh],
+                source_vertex[vertices] - vertex_starts[mesh],
                 points[vertices],
                 normals[vertices],
                 clusters[begin:end] - cluster_starts[mesh],
                 int(cluster_counts[mesh]),
                 used_counts[mesh],
                 _primitives(
-                    kinds[mesh],
+                    materials[mesh],
                     None if ranks is None else ranks[begin // 3 : end // 3],
                     triangles[begin // 3 : end // 3],
                     corner[vertices] - begin,
@@ -217,14 +216,14 @@ def split(surfaces: Sequence[Surface], smooth: bool) -> list[Split]:
     return results
 
 
-def _other(surface: Surface, place: int) -> Indices:
-    """Return the indices of a further attribute; zeros if a mesh has fewer than others."""
-    return surface.others[place] if place < len(surface.others) else np.zeros(3 * len(surface.faces), np.int64)
+def _attribute(surface: Surface, place: int) -> Indices:
+    """Return the indices of a further attribute; zeros if a mesh has fewer attributes than others."""
+    return surface.attributes[place] if place < len(surface.attributes) else np.zeros(3 * len(surface.faces), np.int64)
 
 
 def _material_ranks(surfaces: Sequence[Surface], face_counts: Indices) -> tuple[list[list[int]], Indices | None]:
     """Return the materials of each mesh, and for each face the index of its material; None if no mesh has several."""
-    kinds: list[list[int]] = []
+    materials: list[list[int]] = []
     ranks: list[Indices] = []
     several = False
     for surface in surfaces:
@@ -235,29 +234,29 @@ def _material_ranks(surfaces: Sequence[Surface], face_counts: Indices) -> tuple[
             if (surface.materials != used[0]).any():
                 numbers, rank = distinct(surface.materials)
                 used, several = numbers.tolist(), True
-        kinds.append(used)
+        materials.append(used)
         ranks.append(rank)
-    return kinds, joined(ranks) if several else None
+    return materials, joined(ranks) if several else None
 
 
-def _primitives(kinds: list[int], ranks: Indices | None, triangles: Indices, corner: Indices) -> list[Primitive]:
-    """Return the triangles of one mesh by material: ``ranks`` (F,) are indices into its ``kinds``."""
-    if ranks is None or len(kinds) == 1:
-        return [Primitive(kinds[0], slice(0, len(corner)), triangles, slice(None))]
+def _primitives(materials: list[int], ranks: Indices | None, triangles: Indices, corner: Indices) -> list[Primitive]:
+    """Return the triangles of one mesh by material: ``ranks`` (F,) are indices into its ``materials``."""
+    if ranks is None or len(materials) == 1:
+        return [Primitive(materials[0], slice(0, len(corner)), triangles, slice(None))]
     order = np.argsort(ranks, kind="stable")
-    ends = np.cumsum(np.bincount(ranks, minlength=len(kinds)))
-    vertex_ends = np.cumsum(np.bincount(ranks[corner // 3], minlength=len(kinds)))
+    ends = np.cumsum(np.bincount(ranks, minlength=len(materials)))
+    vertex_ends = np.cumsum(np.bincount(ranks[corner // 3], minlength=len(materials)))
     primitives: list[Primitive] = []
     begin = first = 0
-    for kind, end, last in zip(kinds, ends.tolist(), vertex_ends.tolist(), strict=True):
-        chosen = order[begin:end]
-        primitives.append(Primitive(kind, slice(first, last), triangles[chosen] - first, chosen))
+    for material, end, last in zip(materials, ends.tolist(), vertex_ends.tolist(), strict=True):
+        faces = order[begin:end]
+        primitives.append(Primitive(material, slice(first, last), triangles[faces] - first, faces))
         begin, first = end, last
     return primitives
 
 
-def same_values(values: Array) -> Indices:
-    """Return (U,) an index for each row, equal for equal rows."""
+def equal_row_indices(values: Array) -> Indices:
+    """Return (U,) indices of rows; equal rows have the same index."""
     rows = np.ascontiguousarray(values, np.float32) + np.float32(0.0)  # -0 is 0
     keys = rows.view(np.uint32).astype(np.int64)
     number = dense_ranks(keys[:, 0])[0]
@@ -266,8 +265,8 @@ def same_values(values: Array) -> Indices:
     return number
 
 
-def corner_sides(uv: Floats, uv_corners: Indices) -> Indices:
-    """Return (3 F,) 1 for faces that are mirrored on the image: their corners do not share a vertex with others."""
+def mirrored_corners(uv: Floats, uv_corners: Indices) -> Indices:
+    """Return (3 F,) 1 for corners of faces mirrored on the image, which cannot share vertices with others."""
     a, b, c = (uv[uv_corners[:, i]] for i in range(3))
     area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
     return np.repeat((area < 0).astype(np.int64), 3)
