@@ -96,8 +96,8 @@ def tcb_marks(data: bytes, pos: int, end: int, count: int, size: int, low: int) 
 
 HEADER_ID, ANIMATIONS_ID = 1, 2
 
-LEADING_CHUNKS = 64
-"""number of chunks with other ids that may precede chunk 1"""
+SEARCHED_CHUNKS = 64
+"""number of chunks at the beginning of the file among which chunk 1 is searched for"""
 
 
 def first_chunk(data: bytes, size: int, start: int, dialect: Dialect, leading: bool) -> tuple[int, int]:
@@ -105,7 +105,7 @@ def first_chunk(data: bytes, size: int, start: int, dialect: Dialect, leading: b
     if not dialect.has_sizes:
         return _expect_id(data, size, start, dialect, HEADER_ID), size
     pos = start
-    for _ in range(LEADING_CHUNKS if leading else 1):
+    for _ in range(SEARCHED_CHUNKS if leading else 1):
         chunk_id, at, end = _chunk(data, size, pos, dialect)
         if chunk_id == HEADER_ID:
             if leading and pos == start:

@@ -264,9 +264,9 @@ class Reader:
 
     def _keep_rest(self, parent: Record, at: int, reason: str) -> None:
         if at < len(self.data):
-            rest = blank(RawRest, at)
-            rest.data, rest.reason = self.data[at:], reason
-            parent.children.append(rest)
+            raw = blank(RawRest, at)
+            raw.data, raw.reason = self.data[at:], reason
+            parent.children.append(raw)
 
 
 def _invalid_value(record: Record) -> tuple[str, str, dict[str, object]] | None:

@@ -145,7 +145,7 @@ def _conventions(scene: Scene, original: bridge.Original) -> OriginalConventions
             for new, old in matching.materials.items()
         },
         names={new: records[old].name for new, old in original.unrenamed(scene).items()},
-        taken=tuple(records[old].name for old in matching.nodes.values()),
+        reserved_names=tuple(records[old].name for old in matching.nodes.values()),
         next_id=max((record.id for record in [*records, *controllers]), default=0) + 1,
         next_material=max((*(material.id for material in materials), *_largest_material_ids(document)), default=0) + 1,
         position_scale=position_scale(document, options),

@@ -48,10 +48,10 @@ def read_node_fields(reporter: Reporter, record: Record, placed: r.Placed | r.Ai
 def _finite(reporter: Reporter, record: Record, field: str, stored: Sequence[float]) -> list[float] | None:
     """Return the numbers of a field; None if one of them is non-finite, which is reported."""
     values = [float(number) for number in stored]
-    odd = [not math.isfinite(number) for number in values]
-    if not any(odd):
+    non_finite = [not math.isfinite(number) for number in values]
+    if not any(non_finite):
         return values
-    reporter.report(DATA_NON_FINITE, record, field, count=sum(odd), index=odd.index(True))
+    reporter.report(DATA_NON_FINITE, record, field, count=sum(non_finite), index=non_finite.index(True))
     return None
 
 

@@ -24,8 +24,8 @@ from keyframer.scene.loss_report import LossReport, Outcome
 
 def rest_world(scene: Scene) -> Floats:
     """Return (N, 4, 4) world matrices of all nodes at rest."""
-    still = Scene(nodes=scene.nodes, cameras=scene.cameras, lights=scene.lights, space=scene.space)
-    rig = Rig(still)
+    without_clips = Scene(nodes=scene.nodes, cameras=scene.cameras, lights=scene.lights, space=scene.space)
+    rig = Rig(without_clips)
     world: Floats = rig.world({}, 1)[0]
     return world
 
@@ -61,9 +61,9 @@ def read_skin(reporter: Reporter, record: r.Mesh, mesh: Mesh, by_id: dict[int, i
     if not known.any():
         return None
     joints = [by_id[number] for number in stored[known].tolist()]
-    kept = known[places]
-    influences = (np.cumsum(known) - 1)[places][kept]
-    owners, weights = owners[kept], weights[kept]
+    has_bone = known[places]
+    influences = (np.cumsum(known) - 1)[places][has_bone]
+    owners, weights = owners[has_bone], weights[has_bone]
     bones = world[np.array(joints)]
     skin = Skin(mesh.name, joints, affine.inverse(bones), owners, influences, weights, rigid=simple)
     if simple:
@@ -93,7 +93,7 @@ def with_bones(scene: Scene) -> Scene:
     not_bones = sorted(joint for joint in joints if joint not in bare or scene.nodes[joint].kind is not NodeKind.BONE)
     if not not_bones:
         return scene
-    nodes, instead = list(scene.nodes), {}
+    nodes, bone_of_joint = list(scene.nodes), {}
     names = UniqueNames()
     for node in nodes:
         names.claim(node.name)
@@ -102,9 +102,9 @@ def with_bones(scene: Scene) -> Scene:
         if joint in bare and node.kind in (NodeKind.OBJECT, NodeKind.DUMMY):
             nodes[joint] = replace(node, kind=NodeKind.BONE)
         else:
-            instead[joint] = len(nodes)
+            bone_of_joint[joint] = len(nodes)
             nodes.append(Node(names.claim(f"{node.name}.bone"), NodeKind.BONE, joint))
-    skins = [replace(skin, joints=[instead.get(joint, joint) for joint in skin.joints]) for skin in scene.skins]
+    skins = [replace(skin, joints=[bone_of_joint.get(joint, joint) for joint in skin.joints]) for skin in scene.skins]
     return replace(scene, nodes=nodes, skins=skins)
 
 

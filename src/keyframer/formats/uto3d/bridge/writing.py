@@ -105,7 +105,7 @@ class OriginalConventions:
     """names and ids of materials in the original document"""
     names: Mapping[int, bytes] = field(default_factory=dict)
     """stored names of nodes that were not renamed"""
-    taken: tuple[bytes, ...] = ()
+    reserved_names: tuple[bytes, ...] = ()
     """stored names of the original nodes that remain"""
     next_id: int = 1
     next_material: int = 1
@@ -135,7 +135,7 @@ class RecordWriter:
         self.report = report
         self.merges = conventions is not None
         self.conventions = conventions or OriginalConventions()
-        self.names = UniqueByteNames(encoding=options.encoding, reserved=self.conventions.taken)
+        self.names = UniqueByteNames(encoding=options.encoding, reserved=self.conventions.reserved_names)
         self.encoding = options.encoding
         self.frame_rate = max(round(frames_per_second(clip)), 1)
         self.delta = max(round(TICKS_PER_SECOND / frames_per_second(clip)), 1)
