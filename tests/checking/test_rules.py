@@ -7,7 +7,7 @@ import struct
 import pytest
 
 import keyframer
-from keyframer.formats.kit.record_paths import Places
+from keyframer.formats.kit.record_paths import RecordPaths
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.threeds.records import Version
 from keyframer.wire.record import Record
@@ -60,7 +60,7 @@ def test_what_is_told_where(data: bytes, code: str, path: str) -> None:
 @pytest.mark.parametrize(("name", "path"), all_samples(), ids=[f"{name}-{path.name}" for name, path in all_samples()])
 def test_places_are_those_of_the_walk(name: str, path: object) -> None:
     document = keyframer.read(path)  # type: ignore[arg-type]
-    places = Places(document)
+    places = RecordPaths(document)
     assert [(str(place), record) for place, record in document.walk()] == [
         (places.path(record), record) for record in document.find(Record)
     ]
@@ -68,7 +68,7 @@ def test_places_are_those_of_the_walk(name: str, path: object) -> None:
 
 def test_a_record_of_another_document_has_no_place() -> None:
     with pytest.raises(LookupError):
-        Places(keyframer.decode(w.main())).path(Version())
+        RecordPaths(keyframer.decode(w.main())).path(Version())
 
 
 def test_many_nodes_share_one_large_mesh() -> None:

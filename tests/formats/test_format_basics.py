@@ -11,7 +11,7 @@ import keyframer
 from keyframer.formats import BUILT_IN
 from keyframer.formats.contract import Format, Match, options_from_text
 from keyframer.formats.kit.mesh_writing import split_by_material, split_mesh
-from keyframer.formats.kit.record_paths import Places, path_finder
+from keyframer.formats.kit.record_paths import RecordPaths, path_finder
 from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.formats.kit.summary_tables import Table
 from keyframer.formats.threeds import FORMAT
@@ -138,7 +138,7 @@ def test_one_material_is_one_piece(materials: object) -> None:
 
 def test_a_record_is_found_by_its_offset_and_by_itself() -> None:
     document = keyframer.read(SAMPLES / "3ds/windmill.3ds")
-    find, places = path_finder(document), Places(document)
+    find, places = path_finder(document), RecordPaths(document)
     innermost: dict[int, str] = {}
     for place, record in document.walk():
         assert places.path(record) == str(place) == document.path_of(record)
@@ -150,7 +150,7 @@ def test_a_record_is_found_by_its_offset_and_by_itself() -> None:
 
 def test_a_record_of_another_document_has_no_place() -> None:
     document, other = (keyframer.read(SAMPLES / "3ds/windmill.3ds") for _ in range(2))
-    for lookup in (Places(document).path, document.path_of):
+    for lookup in (RecordPaths(document).path, document.path_of):
         with pytest.raises(LookupError, match="is not part of this document"):
             lookup(other.records[0])
 

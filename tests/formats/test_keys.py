@@ -80,14 +80,14 @@ def test_times_between_whole_ones_are_rounded_and_said() -> None:
 
 
 def test_times_between_frames_are_reported_in_scene_units_with_the_rate_that_holds_them() -> None:
-    rules = KeyRules(30.0, 1.0, more_frames="more")
+    rules = KeyRules(30.0, 1.0, rate_advice="more")
     made, loss = fitted(line(0.0, 10.5, 30.0, how=Interpolation.LINEAR), rules)
     assert made.times.tolist() == [0, 10, 30]
     assert loss.detail == "times were rounded by up to 0.017 s: fps=60 would store them exactly"
     frames = np.linspace(0, 30, 3001)
     wanted = np.interp(frames, [0, 10.5, 30], [0, 2, 4]) - np.interp(frames, [0, 10, 30], [0, 2, 4])
     assert (loss.error, loss.unit) == (pytest.approx(np.abs(wanted).max(), rel=0.1), "scene unit")
-    _, loss = fitted(spin(0.0, 1.0, how=Interpolation.LINEAR), KeyRules(29.97, 1.0, more_frames="more"))
+    _, loss = fitted(spin(0.0, 1.0, how=Interpolation.LINEAR), KeyRules(29.97, 1.0, rate_advice="more"))
     assert loss.unit == "degree"
 
 
@@ -98,7 +98,7 @@ def test_a_single_key_between_frames_is_exact() -> None:
 
 
 def test_formats_with_float_times_keep_them() -> None:
-    made, loss = fitted(line(0.0, 10.001, 30.0), KeyRules(1.0, 1 / 30, whole=False))
+    made, loss = fitted(line(0.0, 10.001, 30.0), KeyRules(1.0, 1 / 30, whole_times=False))
     assert made.times.tolist() == pytest.approx([0, 10.001 / 30, 1])
     assert loss.outcome is Outcome.EXACT
 
@@ -123,7 +123,7 @@ def test_keys_that_are_no_numbers_are_left_out_and_said() -> None:
     assert made is not None
     assert made.times.tolist() == [0, 4800]
     assert [(loss.outcome, loss.detail) for loss in losses] == [
-        (Outcome.DROPPED, "1 of 3 keys are not finite"),
+        (Outcome.DROPPED, "1 of 3 keys with non-finite numbers"),
         (Outcome.EXACT, "2 tcb keys"),
     ]
 
@@ -131,7 +131,7 @@ def test_keys_that_are_no_numbers_are_left_out_and_said() -> None:
 def test_a_track_of_no_numbers_at_all_is_no_track() -> None:
     made, (loss,) = fit(line(math.nan, math.inf))
     assert made is None
-    assert loss.detail == "2 of 2 keys are not finite"
+    assert loss.detail == "2 of 2 keys with non-finite numbers"
     assert fit(line()) == (None, [])
 
 
@@ -265,22 +265,22 @@ def test_absolute_turns_as_tcb_are_the_shortest_increments() -> None:
     assert np.abs(made.values[:, 3]) == pytest.approx([0, math.pi / 2, 0], abs=1e-7)
 
 
-def test_announced_floats_stand_there_even_if_they_are_zero() -> None:
+def test_floats_that_flags_select_are_stored_even_if_zero() -> None:
     """A 3D Studio key may say that it has a tension and then say 0: five bits, and bits above them are not ours."""
     track = line(0.0, 10.0, flags=np.array([0x8001, 0]))
-    keys = tcb_keys(track, track.values, announced=True)
+    keys = tcb_keys(track, track.values, keep_flags=True)
     assert keys.flags.tolist() == [1, 0]
     assert keys.extras is not None
     assert keys.extras.tolist() == [[0.0] * 5, [0.0] * 5]
-    plain = tcb_keys(track, track.values, announced=False)
+    plain = tcb_keys(track, track.values, keep_flags=False)
     assert plain.flags.tolist() == [0, 0]
-    handled = tcb_keys(line(0.0, 10.0, flags=np.array([0x8000, 0])), track.values, announced=True)
+    handled = tcb_keys(line(0.0, 10.0, flags=np.array([0x8000, 0])), track.values, keep_flags=True)
     assert (handled.flags.tolist(), handled.extras) == ([0, 0], None)
 
 
-def test_announced_floats_beside_those_that_are_not_zero() -> None:
+def test_floats_that_flags_select_next_to_non_zero_ones() -> None:
     track = line(0.0, 10.0, flags=np.array([4, 0]), tension=np.array([0.5, 0.0]))
-    keys = tcb_keys(track, track.values, announced=True)
+    keys = tcb_keys(track, track.values, keep_flags=True)
     assert keys.flags.tolist() == [5, 0]
     assert keys.column("tension").tolist() == [0.5, 0]
     assert keys.column("bias").tolist() == [0, 0]

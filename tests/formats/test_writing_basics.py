@@ -141,7 +141,7 @@ def test_names_are_cut_at_characters() -> None:
     names = UniqueByteNames(10)
     made = [names.claim(japanese) for _ in range(12)]
     assert [each.decode()[-1] for each in made[:3]] == [japanese[2], "2", "3"]
-    assert all(len(each) <= 10 and names.shown(each).isprintable() for each in made)
+    assert all(len(each) <= 10 and names.decode(each).isprintable() for each in made)
     assert made[-1].decode() == japanese[:2] + "12"
     assert UniqueByteNames(4).claim("\u00e4\u00f6\u00fc\u00df\u00e9") == "\u00e4\u00f6\u00fc\u00df".encode("cp1252")
 
@@ -155,7 +155,7 @@ def test_a_name_as_the_file_had_it_is_taken_where_it_says_the_same() -> None:
     names = UniqueByteNames()
     assert names.claim("\u00e4", b"\xe4") == b"\xe4"
     assert names.claim("b", b"other") == b"b"
-    assert names.shown(b"\xe4") == "\u00e4"
+    assert names.decode(b"\xe4") == "\u00e4"
     assert UniqueByteNames().claim("", fallback="bone") == b"bone"
 
 

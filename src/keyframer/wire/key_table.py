@@ -110,8 +110,8 @@ class _UnreadColumns:
 class Keys(_UnreadColumns):
     """The keys of one track as columns of equal length.
 
-    ``extras`` has one column for each name in `EXTRAS`, 0 if the flags of the key do not announce the float; None if no
-    key has any. Only announced floats are written, so change them with `replace`, which sets the bits.
+    ``extras`` has one column for each name in `EXTRAS`, 0 if the flags of the key do not select the float; None if no
+    key has any. Only floats that the flags select are written, so change them with `replace`, which sets the bits.
     """
 
     time: Array
@@ -189,8 +189,8 @@ class Keys(_UnreadColumns):
             bit = EXTRAS.index(name)
             assert extras is not None
             extras[:, bit] = column
-            announced = (extras[:, bit] != 0) | (flags >> bit & 1 == 1)
-            flags = np.where(announced, flags | (1 << bit), flags).astype(flags.dtype)
+            selected = (extras[:, bit] != 0) | (flags >> bit & 1 == 1)
+            flags = np.where(selected, flags | (1 << bit), flags).astype(flags.dtype)
         return Keys(time, flags, value, extras, self.text if text is None else text)
 
     @staticmethod

@@ -201,7 +201,7 @@ def test_frames_begin_at_zero() -> None:
     values = np.array([[1.0, 0, 0], [2, 0, 0]])
     scene.clips = [Clip(channels=[Channel(0, Track("position", np.array([-10.0, 5.0]), values))], end=5.0)]
     written = write(scene)
-    words = "frames begin at 0: 0.333333 seconds were added to all times"
+    words = "frames begin at 0: all times are later by 0.333333 s"
     assert said(written.report, Outcome.APPROXIMATED)["/clips/start"] == words
     top = written.document.first(Animation)
     assert top is not None

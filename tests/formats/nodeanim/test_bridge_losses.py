@@ -225,7 +225,7 @@ def test_keys_that_are_no_numbers_are_left_out() -> None:
     channel.track.times = np.array([0.0, math.nan, 30.0])
     document, report, _ = write(moved(channel))
     assert record(document).translation_key_count == 2
-    assert [loss.detail for loss in report.of(Outcome.DROPPED)] == ["1 of 3 keys are not finite"]
+    assert [loss.detail for loss in report.of(Outcome.DROPPED)] == ["1 of 3 keys with non-finite numbers"]
 
 
 def test_scale_axes_at_other_times_are_reported() -> None:

@@ -311,7 +311,7 @@ def test_what_is_looked_at_gets_a_target_that_goes_with_it(what: str) -> None:
     scene.clips = moving(slide(0))
     _, report, found = write(scene)
     own = ["/nodes/eye/target", "/nodes/other/target"] if kind is NodeKind.OBJECT else ["/nodes/other/target"]
-    words = "a separate target was added at the node it is aimed at"
+    words = "a separate target was added at the node that it is aimed at"
     assert {path: each for path, each in said(report, Outcome.BAKED).items() if "target" in path} == dict.fromkeys(
         own, words
     )
@@ -350,7 +350,7 @@ def skinned(*more: Node) -> Scene:
 def test_a_mesh_that_follows_one_joint_hangs_on_it() -> None:
     scene = skinned()
     _, report, found = write(scene)
-    assert said(report, Outcome.BAKED) == {"/nodes/cloth/skin": "rigid parts attached to their joints: 1"}
+    assert said(report, Outcome.BAKED) == {"/nodes/cloth/skin": "cut into 1 rigid part, each attached to one joint"}
     cloth = numbers(found)["cloth"]
     assert found.nodes[cloth].parent == numbers(found)["hip"]
     ours = keyframer.pose(scene, frames=FRAMES).vertices(1)

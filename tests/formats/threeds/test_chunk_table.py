@@ -93,7 +93,7 @@ HOMES = {
 def test_declared_at_home(parents: int) -> None:
     for number in HOMES[parents]:
         assert number in CHUNKS, f"{number:04x}"
-        assert CHUNKS[parents].holds.get(number) is CHUNKS[number], f"{number:04x}"
+        assert CHUNKS[parents].valid_children.get(number) is CHUNKS[number], f"{number:04x}"
 
 
 def test_tops() -> None:

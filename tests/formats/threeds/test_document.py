@@ -419,7 +419,7 @@ def _deepest() -> int:
         way = ways.pop()
         assert len(set(way)) == len(way), "a chunk may stand inside itself"
         longest = max(longest, len(way))
-        ways += [(*way, inner) for inner in CHUNKS[way[-1]].holds if not CHUNKS[inner].opaque]
+        ways += [(*way, inner) for inner in CHUNKS[way[-1]].valid_children if not CHUNKS[inner].opaque]
     return longest
 
 

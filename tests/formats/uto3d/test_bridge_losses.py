@@ -361,7 +361,7 @@ def test_a_track_without_usable_keys_is_no_controller() -> None:
     empty = Track("scale", np.empty(0), np.empty((0, 3)))
     document, report, _ = write(moved(lost, empty))
     assert list(document.find(r.Controller)) == []
-    assert said(report, Outcome.DROPPED) == {"/nodes/box/position": "1 of 1 keys are not finite"}
+    assert said(report, Outcome.DROPPED) == {"/nodes/box/position": "1 of 1 key with non-finite numbers"}
 
 
 # --- the active segment ----------------------------------------------------------------------------------------------

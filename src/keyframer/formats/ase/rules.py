@@ -17,11 +17,11 @@ from keyframer.formats.bridge import Reporter
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import (
     check_angles,
-    check_early,
     check_fields,
     check_file_name,
-    check_late,
+    check_huge_times,
     check_name,
+    check_negative_times,
     check_range,
     check_tcb,
     check_unique,
@@ -109,8 +109,8 @@ def _check_keys(reporter: Reporter, keys: Keys, ticks: float) -> None:
     if not len(keys.times):
         reporter.report(SEM_EMPTY_TRACK, keys, "times", what="a controller without keys")
         return
-    check_early(reporter, keys, "times", keys.times)
-    check_late(reporter, keys, "times", keys.times, int(ticks))
+    check_negative_times(reporter, keys, "times", keys.times)
+    check_huge_times(reporter, keys, "times", keys.times, int(ticks))
     if b"_ROT_" in keys.keyword:
         check_angles(reporter, keys, "values", keys.values[:, 3])
     if keys.keyword.endswith(b"_TCB"):

@@ -51,20 +51,20 @@ DEEPEST = 1_000
 """ancestors of a node"""
 
 
-def check_early(reporter: Reporter, record: Record, field: str, times: Array) -> None:
+def check_negative_times(reporter: Reporter, record: Record, field: str, times: Array) -> None:
     """Report keys with negative times."""
     _check_times(reporter, record, field, DATA_TIME_NEGATIVE, times, times < 0)
 
 
-def check_late(reporter: Reporter, record: Record, field: str, times: Array, units_per_frame: int = 1) -> None:
-    """Report keys with implausibly late times."""
-    far = np.abs(np.asarray(times, np.float64)) > HUGE_TIME * units_per_frame
-    _check_times(reporter, record, field, DATA_TIME_HUGE, times, far)
+def check_huge_times(reporter: Reporter, record: Record, field: str, times: Array, units_per_frame: int = 1) -> None:
+    """Report keys with implausibly large times, positive or negative."""
+    huge = np.abs(np.asarray(times, np.float64)) > HUGE_TIME * units_per_frame
+    _check_times(reporter, record, field, DATA_TIME_HUGE, times, huge)
 
 
-def _check_times(reporter: Reporter, record: Record, field: str, kind: IssueType, times: Array, odd: Array) -> None:
-    if odd.any():
-        index = int(odd.argmax())
+def _check_times(reporter: Reporter, record: Record, field: str, kind: IssueType, times: Array, wrong: Array) -> None:
+    if wrong.any():
+        index = int(wrong.argmax())
         reporter.report(kind, record, f"{field}[{index}]", index=index, time=f"{times[index]:g}")
 
 
@@ -77,10 +77,10 @@ def check_tcb(reporter: Reporter, record: Record, field: str, shapes: Array, eas
 
 
 def check_angles(reporter: Reporter, record: Record, field: str, angles: Array) -> None:
-    """Report angles so large that rounding hides the direction: in radians, possibly several in each row."""
-    wild = (np.abs(angles) > HUGE_ANGLE) & np.isfinite(angles)
-    if wild.any():
-        first = np.unravel_index(int(wild.argmax()), wild.shape)
+    """Report angles so large that rounding hides the direction. A row has one angle or several, in radians."""
+    huge = (np.abs(angles) > HUGE_ANGLE) & np.isfinite(angles)
+    if huge.any():
+        first = np.unravel_index(int(huge.argmax()), huge.shape)
         index = int(first[0])
         reporter.report(DATA_ANGLE_HUGE, record, f"{field}[{index}]", index=index, angle=float(angles[first]))
 
@@ -93,9 +93,9 @@ def check_flags(reporter: Reporter, record: Record, field: str, flags: int, know
 
 def check_key_flags(reporter: Reporter, record: Record, field: str, flags: Array, known: int) -> None:
     """Report the unknown flag bits of all keys, at the first key that has some."""
-    odd = (flags | known) != known
-    if odd.any():
-        index = int(odd.argmax())
+    unknown = (flags | known) != known
+    if unknown.any():
+        index = int(unknown.argmax())
         bits = int(np.bitwise_or.reduce(flags)) & ~known
         reporter.report(SEM_UNKNOWN_FLAG_BITS, record, f"{field}[{index}]/flags", bits=bits)
 
@@ -161,31 +161,31 @@ def check_fields(reporter: Reporter, record: Record, names: Iterable[str]) -> No
             if not math.isfinite(value):
                 reporter.report(DATA_NON_FINITE, record, name, count=1, index=0)
         elif isinstance(value, (tuple, np.floating)):
-            _check_few(reporter, record, name, value if isinstance(value, tuple) else (value,))
+            _check_tuple(reporter, record, name, value if isinstance(value, tuple) else (value,))
         elif isinstance(value, np.ndarray):
-            _check_many(reporter, record, name, value)
+            _check_array(reporter, record, name, value)
 
 
-def _check_few(reporter: Reporter, record: Record, name: str, values: tuple[Any, ...]) -> None:
-    odd = [index for index, value in enumerate(values) if not math.isfinite(value)]
-    if odd:
-        reporter.report(DATA_NON_FINITE, record, name, count=len(odd), index=odd[0])
+def _check_tuple(reporter: Reporter, record: Record, name: str, values: tuple[Any, ...]) -> None:
+    non_finite = [index for index, value in enumerate(values) if not math.isfinite(value)]
+    if non_finite:
+        reporter.report(DATA_NON_FINITE, record, name, count=len(non_finite), index=non_finite[0])
 
 
-def _check_many(reporter: Reporter, record: Record, name: str, values: Array) -> None:
+def _check_array(reporter: Reporter, record: Record, name: str, values: Array) -> None:
     if not len(values):
         return
     columns = [values[column] for column in values.dtype.names] if values.dtype.names else [values]
-    odd = np.zeros(len(values), np.bool_)
+    non_finite = np.zeros(len(values), np.bool_)
     for column in columns:
         if column.dtype.kind == "f":
-            odd |= ~np.isfinite(column).reshape(len(values), -1).all(axis=1)
-    if odd.any():
-        index = int(odd.argmax())
-        reporter.report(DATA_NON_FINITE, record, f"{name}[{index}]", count=int(odd.sum()), index=index)
+            non_finite |= ~np.isfinite(column).reshape(len(values), -1).all(axis=1)
+    if non_finite.any():
+        index = int(non_finite.argmax())
+        reporter.report(DATA_NON_FINITE, record, f"{name}[{index}]", count=int(non_finite.sum()), index=index)
 
 
-LONGEST = 255
+LONGEST_NAME = 255
 """longest plausible name in bytes, for formats without a limit"""
 _EXAMINED = 4096
 """only the first bytes of a name are searched for harmful text: no output shows more"""
@@ -209,18 +209,18 @@ _RESERVED = re.compile(rf"(^|[\\/:]){_DEVICES} *([.:][^\\/]*)?$", re.IGNORECASE)
 _STREAM = re.compile(r"(?<!^[a-zA-Z]):[^\\/]*$")
 
 
-def check_name(reporter: Reporter, record: Record, field: str, name: bytes, longest: int = LONGEST) -> None:
+def check_name(reporter: Reporter, record: Record, field: str, name: bytes, longest: int = LONGEST_NAME) -> None:
     """Report a name that is too long, badly encoded, or harmful when shown."""
     if len(name) > longest:
         reporter.report(SEM_NAME_TOO_LONG, record, field, size=len(name), most=longest)
     if not name:
         reporter.report(SEM_NAME_EMPTY, record, field)
         return
-    plain = name.isascii()
+    is_ascii = name.isascii()
     text = decode_name(name[:_EXAMINED])
-    if plain and text.isalnum():  # the usual case
+    if is_ascii and text.isalnum():  # the usual case
         return
-    if not plain and not is_utf8(name):
+    if not is_ascii and not is_utf8(name):
         reporter.report(SEM_NAME_ENCODING, record, field, name=shown(name))
     for kind in name_problems(text):
         reporter.report(kind, record, field, name=shown(name))
@@ -238,7 +238,7 @@ def name_problems(text: str) -> Iterator[IssueType]:
             yield kind
 
 
-def check_file_name(reporter: Reporter, record: Record, field: str, name: bytes, longest: int = LONGEST) -> None:
+def check_file_name(reporter: Reporter, record: Record, field: str, name: bytes, longest: int = LONGEST_NAME) -> None:
     """Report a file name with a name problem or a path that leaves the folder. The file is never opened here."""
     if not name:  # the field names no file
         return

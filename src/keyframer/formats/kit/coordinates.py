@@ -2,7 +2,7 @@
 
 The change C is a signed permutation of the axes, so values change place and sign and nothing is rounded. The local
 frame of every node changes with the scene: ``W' = C . W . C^-1``. Cameras and lights keep their frames (X right, Y up,
-view along -Z, or +Z for left-handed axes), so their children get the difference.
+view along -Z, or +Z for left-handed axes); the transforms of their children compensate for that.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def in_space(scene: Scene, space: Space, unit: float = 1.0) -> Scene:
     flip_v = scene.space.v_up != space.v_up
     if np.array_equal(matrix, np.eye(3)) and unit == 1.0 and not flip_v:
         return scene if scene.space == space else replace(scene, space=space)
-    return _Change(scene, matrix, unit, flip_v).apply(space)
+    return _SpaceChange(scene, matrix, unit, flip_v).apply(space)
 
 
 def _to_common(space: Space) -> Floats:
@@ -63,68 +63,67 @@ def to_right_handed_y_up(space: Space) -> tuple[Floats, Floats]:
     return turn, mirror
 
 
-class _Signed:
+class _SignedPermutation:
     """A signed permutation of three axes, applied by indexing and negation: exact for every float."""
 
     def __init__(self, matrix: Floats) -> None:
         self.matrix = matrix
-        self.picks = np.abs(matrix).argmax(axis=1)
-        self.signs = matrix[np.arange(3), self.picks]
+        self.order = np.abs(matrix).argmax(axis=1)
+        self.signs = matrix[np.arange(3), self.order]
         self.determinant = float(np.rint(np.linalg.det(matrix)))
 
     def vectors(self, values: Any) -> Floats:
-        given = np.asarray(values, np.float64)
-        return np.asarray(given[..., self.picks] * self.signs)
+        return np.asarray(np.asarray(values, np.float64)[..., self.order] * self.signs)
 
-    def sizes(self, values: Any) -> Floats:
+    def scales(self, values: Any) -> Floats:
         """Permute scale factors: their signs do not change."""
-        return np.asarray(np.asarray(values, np.float64)[..., self.picks])
+        return np.asarray(np.asarray(values, np.float64)[..., self.order])
 
-    def turns(self, values: Any) -> Floats:
+    def rotations(self, values: Any) -> Floats:
         """Return ``C R C^-1`` for quaternions or for axes with angles.
 
         The axis is permuted; a change that mirrors also reverses it.
         """
-        given = np.asarray(values, np.float64)
-        out = given.copy()
-        out[..., :3] = self.vectors(given[..., :3]) * self.determinant
-        return out
+        converted = np.array(values, np.float64)
+        converted[..., :3] = self.vectors(converted[..., :3]) * self.determinant
+        return converted
 
     def matrices(self, values: Any, unit: float) -> Floats:
-        """Return ``C M C^-1`` for (..., 4, 4) matrices."""
-        out = np.array(values, np.float64)
-        out[..., :3, :3] = self.matrix @ out[..., :3, :3] @ self.matrix.T
-        out[..., :3, 3] = self.vectors(out[..., :3, 3]) * unit
-        return out
+        """Return ``C M C^-1`` for (..., 4, 4) matrices, with translations multiplied by ``unit``."""
+        converted = np.array(values, np.float64)
+        converted[..., :3, :3] = self.matrix @ converted[..., :3, :3] @ self.matrix.T
+        converted[..., :3, 3] = self.vectors(converted[..., :3, 3]) * unit
+        return converted
 
 
-class _Change:
+class _SpaceChange:
     """Applies a change of space to the parts of one scene."""
 
     def __init__(self, scene: Scene, matrix: Floats, unit: float, flip_v: bool) -> None:
         self.scene = scene
-        self.axes = _Signed(matrix)
+        self.axes = _SignedPermutation(matrix)
         self.unit = unit
         self.flip_v = flip_v
-        mirror = np.diag([1.0, 1.0, self.axes.determinant])
-        aims = [node.camera is not None or node.light is not None for node in scene.nodes]
-        self.frames = [mirror if aim else matrix.T for aim in aims]
-        """matrix that the frame of each node is multiplied by on the right"""
-        self.before = [_Signed(matrix if node.parent is None else self.frames[node.parent].T) for node in scene.nodes]
-        """matrix that the transform of each node is multiplied by on the left"""
+        view = _SignedPermutation(np.diag([1.0, 1.0, self.axes.determinant]))
+        self.frame_changes = [self.axes if node.camera is None and node.light is None else view for node in scene.nodes]
+        """change of the local frame of each node"""
+        self.parent_changes = [
+            self.axes if node.parent is None else self.frame_changes[node.parent] for node in scene.nodes
+        ]
+        """change of the frame that the transform of each node is relative to: of its parent, or of the scene"""
         # The pose computes the rotation of a node that is aimed at a target: the stored rotation is overridden.
         untargeted = {
             number
             for number in evaluation_order(scene.nodes).untargeted
             if stored_target(scene, scene.nodes[number]) is None
         }
-        self.extra = [
-            None
-            if (is_aimed(scene, node) and number not in untargeted) or np.array_equal(front.matrix @ behind, np.eye(3))
-            else quat.from_matrix3(front.matrix @ behind)
-            for number, (node, front, behind) in enumerate(zip(scene.nodes, self.before, self.frames, strict=True))
-        ]
+        self.corrections: list[Floats | None] = []
         """rotation that the converted rotation of each node is multiplied by on the right; None for no change"""
+        for number, node in enumerate(scene.nodes):
+            difference = self.parent_changes[number].matrix @ self.frame_changes[number].matrix.T
+            is_overridden = is_aimed(scene, node) and number not in untargeted
+            unchanged = is_overridden or np.array_equal(difference, np.eye(3))
+            self.corrections.append(None if unchanged else quat.from_matrix3(difference))
 
     def apply(self, space: Space) -> Scene:
         scene = self.scene
@@ -153,21 +152,20 @@ class _Change:
         return self.axes.vectors(values) * self.unit
 
     def _node(self, number: int, node: Node) -> Node:
-        front = self.before[number]
-        behind = _Signed(self.frames[number].T)
-        turn = front.turns(node.rotation_xyzw)
-        extra = self.extra[number]
-        if extra is not None:
-            turn = quat.multiply(turn, extra)
+        parent_change, frame_change = self.parent_changes[number], self.frame_changes[number]
+        rotation = parent_change.rotations(node.rotation_xyzw)
+        correction = self.corrections[number]
+        if correction is not None:
+            rotation = quat.multiply(rotation, correction)
         converted = replace(
             node,
-            position=front.vectors(node.position) * self.unit,
-            rotation_xyzw=turn,
-            scale=behind.sizes(node.scale),
-            pivot=behind.vectors(node.pivot) * self.unit,
+            position=parent_change.vectors(node.position) * self.unit,
+            rotation_xyzw=rotation,
+            scale=frame_change.scales(node.scale),
+            pivot=frame_change.vectors(node.pivot) * self.unit,
         )
         if node.scale_axes_xyzw is not None:
-            converted.scale_axes_xyzw = behind.turns(node.scale_axes_xyzw)
+            converted.scale_axes_xyzw = frame_change.rotations(node.scale_axes_xyzw)
         if node.bounding_box is not None:
             converted.bounding_box = self._box(*node.bounding_box)
         if node.morph is not None:
@@ -231,18 +229,18 @@ class _Change:
         return converted
 
     def _track(self, number: int, track: Track) -> Track:
-        front, behind = self.before[number], _Signed(self.frames[number].T)
+        parent_change, frame_change = self.parent_changes[number], self.frame_changes[number]
         tangents = {
             name: getattr(track, name) for name in ("tangents_in", "tangents_out") if getattr(track, name) is not None
         }
         if track.kind == "position" and not track.is_rotation:
-            return self._mapped(track, tangents, lambda values: front.vectors(values) * self.unit)
+            return self._mapped(track, tangents, lambda values: parent_change.vectors(values) * self.unit)
         if track.kind == "rotation" and track.is_rotation:
-            return self._turned(track, tangents, front, self.extra[number])
+            return self._rotated(track, tangents, parent_change, self.corrections[number])
         if track.kind == "scale" and not track.is_rotation:
-            return self._mapped(track, tangents, behind.sizes)
+            return self._mapped(track, tangents, frame_change.scales)
         if track.kind == "scale_axes" and track.is_rotation:
-            return self._mapped(track, tangents, behind.turns)
+            return self._mapped(track, tangents, frame_change.rotations)
         return track
 
     @staticmethod
@@ -251,22 +249,24 @@ class _Change:
             track, values=change(track.values), **{name: change(tangent) for name, tangent in tangents.items()}
         )
 
-    def _turned(self, track: Track, tangents: dict[str, Floats], front: _Signed, extra: Floats | None) -> Track:
+    def _rotated(
+        self, track: Track, tangents: dict[str, Floats], change: _SignedPermutation, correction: Floats | None
+    ) -> Track:
         """Change the rotation keys of a node.
 
-        Relative keys stay relative: only the first key, which is absolute, includes the change of the node's frame.
+        Relative keys stay relative: only the first key, which is absolute, includes the ``correction``.
         """
-        if extra is None:
-            return self._mapped(track, tangents, front.turns)
+        if correction is None:
+            return self._mapped(track, tangents, change.rotations)
         if track.form is RotationForm.QUATERNION_ABSOLUTE:
-            return self._mapped(track, tangents, lambda values: quat.multiply(front.turns(values), extra))
-        values = front.turns(track.values)
+            return self._mapped(track, tangents, lambda values: quat.multiply(change.rotations(values), correction))
+        values = change.rotations(track.values)
         changed_keys = slice(None) if track.form is RotationForm.AXIS_ANGLE_ABSOLUTE else _earliest(track)
         if track.form is RotationForm.QUATERNION_RELATIVE:
-            values[changed_keys] = quat.multiply(quat.normalise(values[changed_keys]), extra)
+            values[changed_keys] = quat.multiply(quat.normalise(values[changed_keys]), correction)
         else:
-            turned = quat.multiply(quat.from_axis_angle(values[changed_keys, :3], values[changed_keys, 3]), extra)
-            axes, angles = quat.to_axis_angle(turned)
+            rotations = quat.from_axis_angle(values[changed_keys, :3], values[changed_keys, 3])
+            axes, angles = quat.to_axis_angle(quat.multiply(rotations, correction))
             values[changed_keys] = np.column_stack([axes, angles])
         return replace(track, values=values)
 

@@ -26,7 +26,7 @@ _KINDS = ("position", "rotation")
 
 
 def frame_count(clip: Clip) -> int:
-    """Return the number of frames of a clip whose times are frames from 0."""
+    """Return the number of frames from 0 to the end of a clip, whose times must be frames."""
     begin, end = clip_span(clip)
     if begin < 0:
         raise CannotMerge("the clip starts before frame 0")
@@ -41,10 +41,10 @@ def at_whole_frames(scene: Scene, fps: float, report: LossReport) -> Scene:
     """
     if not scene.clips:
         return scene
-    given = scene.clips[0]
-    clip = in_time_unit(given, "frame", fps, 1.0)
-    if not math.isclose(fps, frames_per_second(given)):
-        message = f"sampled at {fps:g} frames per second; the clip has {frames_per_second(given):g}"
+    original = scene.clips[0]
+    clip = in_time_unit(original, "frame", fps, 1.0)
+    if not math.isclose(fps, frames_per_second(original)):
+        message = f"sampled at {fps:g} frames per second; the clip has {frames_per_second(original):g}"
         report.add(Outcome.APPROXIMATED, "/clips/rate", message)
     frames = np.arange(frame_count(clip), dtype=np.float64)
     if any(np.any(channel.track.times > LONGEST) for channel in clip.channels):
@@ -52,8 +52,9 @@ def at_whole_frames(scene: Scene, fps: float, report: LossReport) -> Scene:
     channels = [_at_frames(scene, channel, frames, report) for channel in clip.channels]
     last = float(len(frames) - 1)
     if clip.end <= last - 1:
-        report.add(Outcome.DROPPED, "/clips/end", f"the last key is at frame {last:g}, and the format plays all frames")
-    if clip is given and clip.end == last and all(a is b for a, b in zip(channels, clip.channels, strict=True)):
+        message = f"the format plays all frames: the clip ends at its last key, frame {last:g}"
+        report.add(Outcome.DROPPED, "/clips/end", message)
+    if clip is original and clip.end == last and all(a is b for a, b in zip(channels, clip.channels, strict=True)):
         return scene
     return replace(scene, clips=[replace(clip, channels=channels, end=last), *scene.clips[1:]])
 
@@ -77,12 +78,12 @@ def original_frames(before: Scene, after: Scene, nodes: Mapping[int, int], origi
     """
     tracks = {(channel.node, channel.track.kind): channel.track for channel in after.clips[0].channels}
     new_numbers = {old: new for new, old in nodes.items()}
-    known = {
+    original_tracks = {
         (new_numbers[channel.node], channel.track.kind): channel.track
         for channel in before.clips[0].channels
         if channel.node in new_numbers
     }
-    return match_frames(known, tracks, original_count, frame_count(after.clips[0]))
+    return match_frames(original_tracks, tracks, original_count, frame_count(after.clips[0]))
 
 
 def match_frames(before: Tracks, after: Tracks, original_count: int, count: int) -> Indices:
@@ -91,25 +92,24 @@ def match_frames(before: Tracks, after: Tracks, original_count: int, count: int)
     ``original_count`` is the number of frames in the original.
     """
     shared = [key for key in after if key in before and len(after[key].times) == count]
-    near = np.rint(np.arange(count) * ((original_count - 1) / max(count - 1, 1))).astype(np.int64)
-    original_rows = np.arange(count) if count == original_count else near
+    nearest = np.rint(np.arange(count) * ((original_count - 1) / max(count - 1, 1))).astype(np.int64)
+    matches = np.arange(count) if count == original_count else nearest
     if not shared:
-        return original_rows
-    rows = [_bytes_of_rows([tracks[key] for key in shared]) for tracks in (before, after)]
-    known: dict[bytes, list[int]] = {}
-    for number, row in enumerate(rows[0]):
-        known.setdefault(row, []).append(number)
-    kept = original_rows.copy()
-    last = -1
-    for number, row in enumerate(rows[1]):
-        alike = known.get(row)
-        if alike is None:
+        return matches
+    original_rows, rows = (_bytes_of_rows([tracks[key] for key in shared]) for tracks in (before, after))
+    frames_by_row: dict[bytes, list[int]] = {}
+    for number, row in enumerate(original_rows):
+        frames_by_row.setdefault(row, []).append(number)
+    previous = -1
+    for number, row in enumerate(rows):
+        candidates = frames_by_row.get(row)
+        if candidates is None:
             continue
-        if number >= original_count or rows[0][number] != row or count != original_count:
-            wanted = (at for at in (last + 1, last - 1) if 0 <= at < original_count and rows[0][at] == row)
-            kept[number] = next(wanted, alike[0])
-        last = int(kept[number])
-    return kept
+        if number >= original_count or original_rows[number] != row or count != original_count:
+            neighbours = (frame for frame in (previous + 1, previous - 1) if 0 <= frame < original_count)
+            matches[number] = next((frame for frame in neighbours if original_rows[frame] == row), candidates[0])
+        previous = int(matches[number])
+    return matches
 
 
 def _bytes_of_rows(tracks: list[Track]) -> list[bytes]:
@@ -120,7 +120,7 @@ def _bytes_of_rows(tracks: list[Track]) -> list[bytes]:
 
 
 _SNAP = 1e-9
-"""a time closer than this to a whole number is rounded to it"""
+"""a time closer than this to a whole number (relative to a large number) is rounded to it"""
 
 
 def in_time_unit(clip: Clip, unit: str, rate: float, units_per_frame: float) -> Clip:
@@ -130,7 +130,7 @@ def in_time_unit(clip: Clip, unit: str, rate: float, units_per_frame: float) -> 
         return clip
     channels = [Channel(channel.node, _stretched(channel.track, factor)) for channel in clip.channels]
     converted = replace(clip, rate=rate, unit=unit, units_per_frame=units_per_frame, channels=channels)
-    start, end, current = (float(time) for time in _times([clip.start, clip.end, clip.current or 0.0], factor))
+    start, end, current = (float(time) for time in _scaled_times([clip.start, clip.end, clip.current or 0.0], factor))
     converted.start, converted.end, converted.current = start, end, None if clip.current is None else current
     return converted
 
@@ -148,15 +148,15 @@ def in_time_unit_of(scene: Scene, other: Scene) -> Scene:
 
 
 def _stretched(track: Track, factor: float) -> Track:
-    slopes = {
+    tangents = {
         name: column / factor
         for name in ("tangents_in", "tangents_out")
         if (column := getattr(track, name)) is not None
     }
-    return replace(track, times=_times(track.times, factor), **slopes)
+    return replace(track, times=_scaled_times(track.times, factor), **tangents)
 
 
-def _times(given: npt.ArrayLike, factor: float) -> Floats:
-    times = np.asarray(given, np.float64) * factor
-    near = np.rint(times)
-    return np.where(np.abs(times - near) < _SNAP * np.maximum(1.0, np.abs(near)), near, times)
+def _scaled_times(times: npt.ArrayLike, factor: float) -> Floats:
+    scaled = np.asarray(times, np.float64) * factor
+    rounded = np.rint(scaled)
+    return np.where(np.abs(scaled - rounded) < _SNAP * np.maximum(1.0, np.abs(rounded)), rounded, scaled)

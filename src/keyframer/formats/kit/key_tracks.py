@@ -26,6 +26,7 @@ from keyframer.limits import expect, left
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Clip, Node
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
+from keyframer.text import counted
 from keyframer.wire.key_table import EXTRAS, Keys
 
 _SNAP = 1e-6
@@ -47,7 +48,7 @@ class KeyRules:
     """time units per second"""
     step: float
     """time units per frame: the sampling step"""
-    whole: bool = True
+    whole_times: bool = True
     """whether times are whole numbers"""
     wraps: bool = False
     """whether tracks can repeat and loop"""
@@ -55,8 +56,8 @@ class KeyRules:
     """whether a rotation key can turn by 360 degrees and more"""
     widest_degrees: float = 90.0
     """largest angle between two rotation keys that are made here"""
-    more_frames: str = ""
-    """if times are frames and the caller can choose a higher rate: advice on how to find that rate"""
+    rate_advice: str = ""
+    """advice on how to find a higher frame rate, if times are frames and the caller can choose the rate"""
     find_rate: bool = False
     """if frames are too coarse, fit again at higher rates and report one that is sufficient (up to three more fits)"""
 
@@ -74,16 +75,16 @@ class KeyFitter:
         self._ahead: dict[int, tuple[Track, tuple[Track | None, list[Loss]]]] = {}
         """tracks fitted in advance, by id()"""
 
-    def times(self, given: npt.ArrayLike) -> Floats:
+    def times(self, clip_times: npt.ArrayLike) -> Floats:
         """Convert times of the clip to the format's unit; rounding errors near whole numbers are removed."""
-        rough = np.asarray(given, np.float64) * self.factor
-        near = np.rint(rough)
-        return np.where(np.abs(rough - near) <= _SNAP * np.maximum(1.0, np.abs(rough) * 1e-3), near, rough)
+        times = np.asarray(clip_times, np.float64) * self.factor
+        rounded = np.rint(times)
+        return np.where(np.abs(times - rounded) <= _SNAP * np.maximum(1.0, np.abs(times) * 1e-3), rounded, times)
 
     def fit_ahead(self, tracks: Iterable[Track]) -> None:
         """Fit all these tracks together, which is much faster; `fit` then returns the stored results."""
-        given = list({id(track): track for track in tracks}.values())
-        for track, fitted in zip(given, sample_together(map(self._fitted, given)), strict=True):
+        different = list({id(track): track for track in tracks}.values())
+        for track, fitted in zip(different, sample_together(map(self._fitted, different)), strict=True):
             self._ahead[id(track)] = track, fitted
 
     def fit(self, track: Track, path: str) -> Track | None:
@@ -103,11 +104,11 @@ class KeyFitter:
         return (yield from self._fit(track, report)), report.losses
 
     def _fit(self, track: Track, report: LossReport) -> Sampling[Track | None]:
-        given = len(track.times)
         source = usable_keys(track)
-        if len(source.times) < given:
-            lost = given - len(source.times)
-            report.add(Outcome.DROPPED, "", f"{lost} of {given} keys are not finite")
+        if len(source.times) < len(track.times):
+            non_finite = len(track.times) - len(source.times)
+            message = f"{non_finite} of {counted(len(track.times), 'key')} with non-finite numbers"
+            report.add(Outcome.DROPPED, "", message)
         if not len(source.times):
             return None
         reason = self._reason_to_bake(source)
@@ -118,30 +119,30 @@ class KeyFitter:
         elif source.interpolation is Interpolation.SAMPLED:
             source = replace(source, interpolation=Interpolation.LINEAR)
         times = self.times(source.times)
-        if self.rules.whole:
-            whole = np.rint(times)
-            if ((np.diff(whole) == 0) & (np.diff(times) > 0)).any():
+        if self.rules.whole_times:
+            rounded = np.rint(times)
+            if ((np.diff(rounded) == 0) & (np.diff(times) > 0)).any():
                 return (yield from self._baked(source, report, "several keys would have the same time"))
-            if (whole != times).any():
+            if (rounded != times).any():
                 return self._rounded(source, times, report)
-        report.add(Outcome.EXACT, "", _count(source))
+        report.add(Outcome.EXACT, "", _counted_keys(source))
         return replace(source, times=times)
 
     def _rounded(self, track: Track, times: Floats, report: LossReport) -> Track:
         """Round the keys to whole times and report the resulting error."""
         rounded = replace(track, times=np.rint(times))
         tolerance, distance, unit = self.tolerance.for_track(track)
-        checks = np.unique(np.concatenate([track.times, subframes(track.times, _CHECKED)]))
-        wanted = compile_track(track)(checks).reshape(len(checks), -1)
-        samples = compile_track(rounded)(checks * self.factor).reshape(len(checks), -1)
-        error = float(distance(samples, wanted).max())
+        moments = np.unique(np.concatenate([track.times, subframes(track.times, _CHECKED)]))
+        expected = compile_track(track)(moments).reshape(len(moments), -1)
+        samples = compile_track(rounded)(moments * self.factor).reshape(len(moments), -1)
+        error = float(distance(samples, expected).max())
         seconds = float(np.abs(rounded.times - times).max()) / self.rules.per_second
         message = f"times were rounded by up to {seconds:.2g} s"
-        if error > tolerance and self.rules.more_frames:
-            fine = next(
+        if error > tolerance and self.rules.rate_advice:
+            factor = next(
                 (parts for parts in _FINER if np.abs(times * parts - np.rint(times * parts)).max() < _SNAP), None
             )
-            message += "" if fine is None else f": fps={self.rules.per_second * fine:g} would store them exactly"
+            message += "" if factor is None else f": fps={self.rules.per_second * factor:g} would store them exactly"
         report.add(Outcome.APPROXIMATED if error else Outcome.EXACT, "", message, error=error, unit=unit)
         return rounded
 
@@ -172,15 +173,17 @@ class KeyFitter:
             finer_fit = yield from self._fewest(track, finer)
             fitted, error = min((fitted, error), finer_fit, key=lambda result: result[1])
         message = (
-            f"{len(track.times)} frames became {_count(fitted)}" if not reason else f"{reason}: now {_count(fitted)}"
+            f"{reason}: now {_counted_keys(fitted)}"
+            if reason
+            else f"{len(track.times)} frames became {_counted_keys(fitted)}"
         )
         if error > tolerance:
             message += f"; an error of {tolerance:.2g} was requested, but the times of the format do not allow it"
             if self.rules.find_rate:
-                enough = yield from self._sufficient_rate(track, begin, end)
-                message += "" if enough is None else f": fps={enough:g} would"
-            elif self.rules.more_frames:
-                message += f"; {self.rules.more_frames}"
+                rate = yield from self._sufficient_rate(track, begin, end)
+                message += "" if rate is None else f": fps={rate:g} would"
+            elif self.rules.rate_advice:
+                message += f"; {self.rules.rate_advice}"
         outcome = Outcome.EXACT if error == 0 and not reason else Outcome.APPROXIMATED
         report.add(outcome, "", message, error=error, unit=unit)
         return fitted
@@ -203,60 +206,60 @@ class KeyFitter:
         Return the track and its error, measured on the grid, at the original keys, and between them if the values there
         are known.
         """
-        moments = grid / self.factor
+        grid_moments = grid / self.factor
         tolerance, distance, _ = self.tolerance.for_track(track)
         form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
         widest = self.rules.widest_degrees if track.is_rotation else math.inf
         between = self._between(track, grid)
-        values, allowed = (yield from values_of(track, moments)), 0.9 * tolerance
+        values, allowed = (yield from values_of(track, grid_moments)), 0.9 * tolerance
         fitted, _ = yield from fewest_keys(track.kind, grid, values, form, allowed, distance, widest, between)
-        checks = np.unique(np.concatenate([track.times, moments]))
+        moments = np.unique(np.concatenate([track.times, grid_moments]))
         if between is not None:
-            checks = np.unique(np.concatenate([checks, subframes(checks, _CHECKED)]))
-        wanted = yield track, checks
-        samples = yield fitted, checks * self.factor
-        return fitted, float(distance(samples, wanted).max())
+            moments = np.unique(np.concatenate([moments, subframes(moments, _CHECKED)]))
+        expected = yield track, moments
+        samples = yield fitted, moments * self.factor
+        return fitted, float(distance(samples, expected).max())
 
     def _between(self, track: Track, grid: Floats) -> Between | None:
         """Return a function that evaluates the track at any time of the format.
 
-        None for sampled tracks whose program showed only whole frames, or whose frames are not on the grid: fitted
-        keys cannot follow the corners of linear motion between other frames.
+        The result is None for a sampled track if its program showed only whole frames, or if its frames are not on
+        the grid: fitted keys cannot follow the corners of linear motion between other frames.
         """
         if track.interpolation is Interpolation.SAMPLED:
             key_times = np.unique(self.times(track.times))
-            played = all(properties_of(name).plays_between_frames for name in self.clip.extras)
-            if not played or not np.array_equal(key_times, grid):
+            plays_between = all(properties_of(name).plays_between_frames for name in self.clip.extras)
+            if not plays_between or not np.array_equal(key_times, grid):
                 return None
         return lambda times: values_of(track, times / self.factor)
 
     def _grid(self, track: Track, begin: float, end: float, parts: int = 1) -> Floats:
         """Return the times at which the track is sampled.
 
-        These are its own frames if they are on the grid, else the frames of the format, divided into ``parts``. The
-        result is empty if whole times are too coarse for that.
+        For a sampled track these are its frames, if the format can store their times. Otherwise they are the frames of
+        the format, divided into ``parts``, and the times of the keys; none if whole times are too coarse for ``parts``.
         """
         key_times = np.unique(self.times(track.times))
-        if track.interpolation is Interpolation.SAMPLED and (not self.rules.whole or not np.mod(key_times, 1).any()):
+        storable = not self.rules.whole_times or not np.mod(key_times, 1).any()
+        if track.interpolation is Interpolation.SAMPLED and storable:
             return key_times
         first, last = (float(value) for value in self.times([begin, end]))
         step = self.rules.step / parts
-        if self.rules.whole and step < 1:
+        if self.rules.whole_times and step < 1:
             return np.empty(0)
         count = math.ceil((last - first) / step) + 1
         expect("samples", count * _LEAST_SAMPLES)
         grid = first + step * np.arange(count)
         grid = np.concatenate([grid, key_times[key_times <= last]])
-        return np.unique(np.rint(grid) if self.rules.whole else grid)
+        return np.unique(np.rint(grid) if self.rules.whole_times else grid)
 
 
-def _count(track: Track) -> str:
-    count = len(track.times)
-    return f"{count} {track.interpolation.value} key{'' if count == 1 else 's'}"
+def _counted_keys(track: Track) -> str:
+    return counted(len(track.times), f"{track.interpolation.value} key")
 
 
 def _steps_as_jumps(track: Track) -> Track:
-    """Replace step keys by two keys each: at the time of the key and just before the next."""
+    """Replace each step key by two linear keys with its value: at its time, and at the time of the next key."""
     values = absolute(track) if track.is_rotation else track.values
     form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
     order = np.repeat(np.arange(len(track.times)), 2)[:-1]
@@ -265,18 +268,18 @@ def _steps_as_jumps(track: Track) -> Track:
 
 
 def as_tcb(track: Track) -> Track:
-    """Return the same curve as TCB keys: linear keys get continuity -1 (tangents along both chords), Bezier keys 0."""
+    """Return the track with TCB keys: linear keys get continuity -1 (tangents along both chords), Bezier keys 0."""
     if track.interpolation is Interpolation.TCB:
         return track
     if track.is_rotation and track.form is not RotationForm.AXIS_ANGLE_RELATIVE:
         axes, angles = increments(track)  # absolute keys mean the shortest rotation; relative keys store it
         track = replace(track, values=np.column_stack([axes, angles]), form=RotationForm.AXIS_ANGLE_RELATIVE)
-    plain: dict[str, Any] = {"tension": None, "continuity": None, "bias": None, "flags": None}
+    columns: dict[str, Any] = {"tension": None, "continuity": None, "bias": None, "flags": None}
     if track.interpolation is not Interpolation.LINEAR:
-        plain |= {"ease_to": None, "ease_from": None}
+        columns |= {"ease_to": None, "ease_from": None}
     elif len(track.times) > 2:  # two keys are interpolated linearly anyway
-        plain["continuity"] = np.full(len(track.times), -1.0)
-    return replace(track, interpolation=Interpolation.TCB, **plain)
+        columns["continuity"] = np.full(len(track.times), -1.0)
+    return replace(track, interpolation=Interpolation.TCB, **columns)
 
 
 def single_key(kind: str, value: npt.ArrayLike, form: RotationForm = RotationForm.NONE) -> Track:
@@ -285,11 +288,11 @@ def single_key(kind: str, value: npt.ArrayLike, form: RotationForm = RotationFor
     return Track(kind, np.zeros(1), values[None] if values.ndim else values.reshape(1), Interpolation.LINEAR, form=form)
 
 
-def tcb_keys(track: Track, values: Floats, announced: bool) -> Keys:
-    """Return rows of TCB keys. With ``announced``, the track's flags say which floats are stored even if they are 0."""
-    shapes = {name: column for name in EXTRAS if (column := getattr(track, name)) is not None}
-    keys = Keys.make(np.rint(track.times).astype(np.int64), values, **shapes)
-    if announced and track.flags is not None:
+def tcb_keys(track: Track, values: Floats, keep_flags: bool) -> Keys:
+    """Return rows of TCB keys. With ``keep_flags``, floats that the track's flags select are stored even if 0."""
+    columns = {name: column for name in EXTRAS if (column := getattr(track, name)) is not None}
+    keys = Keys.make(np.rint(track.times).astype(np.int64), values, **columns)
+    if keep_flags and track.flags is not None:
         keys.flags = keys.flags | (track.flags & _EXTRA_BITS).astype(keys.flags.dtype)
         if keys.flags.any() and keys.extras is None:
             keys.extras = np.zeros((len(keys), len(EXTRAS)), np.float32)
@@ -307,10 +310,10 @@ def constant_axes(node: Node, scale: Track) -> Track:
 
 
 def axes_of_keys(axes: Track | None, scale: Track, node: Node, report: LossReport) -> Floats | None:
-    """Return (K, 4) quaternions, one for each key of the scale.
+    """Return (K, 4) scale axes as quaternions, one for each scale key; None if there are no axes.
 
-    None if there are no axes. If their times differ, the result is None, and one loss replaces earlier reports about
-    them.
+    The result is also None if the two tracks have keys at different times. The axes are then reported as dropped,
+    instead of earlier reports about them.
     """
     if axes is None:
         return None

@@ -39,7 +39,7 @@ def with_constant_shapes(scene: Scene, report: LossReport, keeps: Callable[[Trac
 
     ``keeps`` selects morphs that stay.
     """
-    meshes, nodes, done = list(scene.meshes), list(scene.nodes), set()
+    meshes, nodes, baked = list(scene.meshes), list(scene.nodes), set()
     users = Counter(node.mesh for node in nodes)
     for channel in scene.clips[0].channels if scene.clips else ():
         node, track = nodes[channel.node], channel.track
@@ -49,21 +49,21 @@ def with_constant_shapes(scene: Scene, report: LossReport, keeps: Callable[[Trac
             continue
         if not np.isfinite(weights).all() or (weights != weights[:1]).any():
             continue
-        shaped = np.tensordot(weights[0], np.stack([np.asarray(shape, np.float64) for shape in shapes]), axes=1)
+        positions = np.tensordot(weights[0], np.stack([np.asarray(shape, np.float64) for shape in shapes]), axes=1)
         if users[node.mesh] > 1:
             meshes.append(meshes[node.mesh])
-        place = len(meshes) - 1 if users[node.mesh] > 1 else node.mesh
-        meshes[place] = replace(meshes[place], positions=shaped)
-        nodes[channel.node] = replace(node, mesh=place, morph=None)
-        done.add(channel.node)
+        number = len(meshes) - 1 if users[node.mesh] > 1 else node.mesh
+        meshes[number] = replace(meshes[number], positions=positions)
+        nodes[channel.node] = replace(node, mesh=number, morph=None)
+        baked.add(channel.node)
         report.add(Outcome.BAKED, f"/nodes/{node.name}/morph", "the mesh has the shape that its weights give it")
-    if not done:
+    if not baked:
         return scene
     clips = [
         replace(
             clip,
             channels=[
-                channel for channel in clip.channels if channel.track.kind != "morph" or channel.node not in done
+                channel for channel in clip.channels if channel.track.kind != "morph" or channel.node not in baked
             ],
         )
         for clip in scene.clips
@@ -75,31 +75,31 @@ def split_mesh(mesh: Mesh, most: int) -> list[MeshPiece]:
     """Split a mesh into pieces of at most ``most`` vertices and faces. Vertices at texture seams are duplicated."""
     spend("faces", len(mesh.corners))
     corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
-    vertices, corners, uv = _unseamed(mesh, corners)
+    vertices, corners, uv = _without_seams(mesh, corners)
     if len(vertices) <= most and len(corners) <= most:
         return [MeshPiece(vertices, np.arange(len(corners)), corners, uv)]
-    split = []
+    pieces = []
     begin = 0
     while begin < len(corners):
-        end = _end(corners, begin, most)
-        split.append(_part(vertices, np.arange(begin, end), corners, uv))
+        end = _piece_end(corners, begin, most)
+        pieces.append(_piece(vertices, np.arange(begin, end), corners, uv))
         begin = end
-    return split
+    return pieces
 
 
 def split_by_material(mesh: Mesh) -> list[tuple[int, MeshPiece]]:
-    """Return one piece for each material of the mesh (-1 for none), with the material's number.
+    """Return the number (-1 for none) and the piece of each material of the mesh.
 
     A mesh without faces is one piece.
     """
     spend("faces", len(mesh.corners))
     corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
-    vertices, corners, uv = _unseamed(mesh, corners)
-    owners = np.full(len(corners), -1) if mesh.face_materials is None else np.asarray(mesh.face_materials, np.int64)
-    numbers = np.unique(owners).tolist() or [-1]
-    if len(numbers) == 1:
-        return [(numbers[0], MeshPiece(vertices, np.arange(len(corners)), corners, uv))]
-    return [(number, _part(vertices, np.flatnonzero(owners == number), corners, uv)) for number in numbers]
+    vertices, corners, uv = _without_seams(mesh, corners)
+    of_faces = np.full(len(corners), -1) if mesh.face_materials is None else np.asarray(mesh.face_materials, np.int64)
+    materials = np.unique(of_faces).tolist() or [-1]
+    if len(materials) == 1:
+        return [(materials[0], MeshPiece(vertices, np.arange(len(corners)), corners, uv))]
+    return [(material, _piece(vertices, np.flatnonzero(of_faces == material), corners, uv)) for material in materials]
 
 
 def mesh_part(mesh: Mesh, faces: Ints, vertices: Ints, positions: Floats) -> Mesh:
@@ -109,13 +109,13 @@ def mesh_part(mesh: Mesh, faces: Ints, vertices: Ints, positions: Floats) -> Mes
     """
     corners = np.asarray(mesh.corners, np.int64)[faces]
     part = replace(mesh, positions=positions, corners=np.searchsorted(vertices, corners))
-    for values, chosen in (("uv", "uv_corners"), ("colors", "color_corners")):
-        table, numbers = getattr(mesh, values), getattr(mesh, chosen)
-        if table is not None:
-            numbers = corners if numbers is None else np.asarray(numbers, np.int64)[faces]
-            used, places = np.unique(numbers, return_inverse=True)
-            setattr(part, values, np.asarray(table)[used])
-            setattr(part, chosen, places.reshape(-1, 3))
+    for values_name, corners_name in (("uv", "uv_corners"), ("colors", "color_corners")):
+        values, value_corners = getattr(mesh, values_name), getattr(mesh, corners_name)
+        if values is not None:
+            value_corners = corners if value_corners is None else np.asarray(value_corners, np.int64)[faces]
+            used, new_corners = np.unique(value_corners, return_inverse=True)
+            setattr(part, values_name, np.asarray(values)[used])
+            setattr(part, corners_name, new_corners.reshape(-1, 3))
     for name in ("smoothing", "edges", "face_materials"):
         column = getattr(mesh, name)
         if column is not None:
@@ -124,44 +124,44 @@ def mesh_part(mesh: Mesh, faces: Ints, vertices: Ints, positions: Floats) -> Mes
     return part
 
 
-def _part(vertices: Ints, faces: Ints, corners: Ints, uv: Floats | None) -> MeshPiece:
-    used, places = np.unique(corners[faces], return_inverse=True)
-    return MeshPiece(vertices[used], faces, places.reshape(-1, 3), None if uv is None else uv[used])
+def _piece(vertices: Ints, faces: Ints, corners: Ints, uv: Floats | None) -> MeshPiece:
+    used, new_corners = np.unique(corners[faces], return_inverse=True)
+    return MeshPiece(vertices[used], faces, new_corners.reshape(-1, 3), None if uv is None else uv[used])
 
 
-def _chosen(count: int, corners: Ints, uv_corners: Ints) -> Ints:
+def _uv_of_vertices(count: int, corners: Ints, uv_corners: Ints) -> Ints:
     """Return a texture vertex for each vertex: that of its last corner; -1 for vertices without faces."""
-    chosen = np.full(count, -1)
-    chosen[corners.reshape(-1)] = uv_corners.reshape(-1)
-    return chosen
+    uv_numbers = np.full(count, -1)
+    uv_numbers[corners.reshape(-1)] = uv_corners.reshape(-1)
+    return uv_numbers
 
 
-def _unseamed(mesh: Mesh, corners: Ints) -> tuple[Ints, Ints, Floats | None]:
-    """Return vertices, corners and texture vertices that share one numbering."""
+def _without_seams(mesh: Mesh, corners: Ints) -> tuple[Ints, Ints, Floats | None]:
+    """Return vertices, corners and texture vertices in one numbering; vertices at texture seams are duplicated."""
     numbers = np.arange(len(mesh.positions))
     if mesh.uv is None or not len(mesh.uv):
         return numbers, corners, None
     uv = np.asarray(mesh.uv, np.float64)
     uv_corners = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners, np.int64).reshape(-1, 3)
-    chosen = _chosen(len(numbers), corners, uv_corners)
-    if not np.array_equal(chosen[corners], uv_corners):  # texture vertices at the same coordinates are not a seam
-        uv, same = np.unique(uv, axis=0, return_inverse=True)
-        uv_corners = same.reshape(-1)[uv_corners]
-        chosen = _chosen(len(numbers), corners, uv_corners)
+    uv_numbers = _uv_of_vertices(len(numbers), corners, uv_corners)
+    if not np.array_equal(uv_numbers[corners], uv_corners):  # texture vertices at the same coordinates are not a seam
+        uv, unique_numbers = np.unique(uv, axis=0, return_inverse=True)
+        uv_corners = unique_numbers.reshape(-1)[uv_corners]
+        uv_numbers = _uv_of_vertices(len(numbers), corners, uv_corners)
     # No vertex needs duplication if each has one texture vertex.
-    if np.array_equal(chosen[corners], uv_corners):
-        spread = np.zeros((len(numbers), 2))
+    if np.array_equal(uv_numbers[corners], uv_corners):
+        vertex_uv = np.zeros((len(numbers), 2))
         if uv_corners is corners:
-            spread[: len(uv)] = uv[: len(numbers)]
+            vertex_uv[: len(uv)] = uv[: len(numbers)]
         else:
-            spread[chosen >= 0] = uv[chosen[chosen >= 0]]
-        return numbers, corners, spread
+            vertex_uv[uv_numbers >= 0] = uv[uv_numbers[uv_numbers >= 0]]
+        return numbers, corners, vertex_uv
     pairs = corners.reshape(-1) * (len(uv) + 1) + uv_corners.reshape(-1)
-    used, places = np.unique(pairs, return_inverse=True)
-    return used // (len(uv) + 1), places.reshape(-1, 3), uv[used % (len(uv) + 1)]
+    used, new_corners = np.unique(pairs, return_inverse=True)
+    return used // (len(uv) + 1), new_corners.reshape(-1, 3), uv[used % (len(uv) + 1)]
 
 
-def _end(corners: Ints, begin: int, most: int) -> int:
+def _piece_end(corners: Ints, begin: int, most: int) -> int:
     """Return the end of a run of faces from ``begin`` within ``most`` faces and ``most`` vertices."""
     end = min(begin + most, len(corners))
     if len(np.unique(corners[begin:end])) <= most:

@@ -15,15 +15,15 @@ from keyframer.wire.record import Record
 def path_finder(document: Document) -> Callable[[int], str | None]:
     """Return a function that maps the offset of a record to its path.
 
-    If several records begin at one byte, it returns the innermost, since the outer ones only contain it. The function
-    walks the document on its first call.
+    If several records begin at this offset, the result is the path of the innermost one. The function walks the
+    document on its first call.
     """
-    known: dict[int, str] = {}
+    paths: dict[int, str] = {}
 
     def find(offset: int) -> str | None:
-        if not known:
-            known.update((record.offset, str(place)) for place, record in document.walk() if record.offset is not None)
-        return known.get(offset)
+        if not paths:
+            paths.update((record.offset, str(place)) for place, record in document.walk() if record.offset is not None)
+        return paths.get(offset)
 
     return find
 
@@ -36,7 +36,7 @@ def _begin(record: Record) -> int:
     return -1 if record.offset is None else record.offset
 
 
-class Places:
+class RecordPaths:
     """Finds the path of every record of a document, with 20 bytes of memory per record."""
 
     def __init__(self, document: Document) -> None:
@@ -66,27 +66,27 @@ class Places:
         return "/" + "/".join(reversed(names))
 
     def _descend(self, record: Record) -> str | None:
-        """Search for a record without a walk through the whole document; None if offsets do not lead to it.
+        """Return the path of a record without a walk through the whole document; None if offsets do not lead to it.
 
         Only records that begin before or at its offset are visited.
         """
         path = ""
-        inside = self._document.records
-        offset = -1 if record.offset is None else record.offset
-        while inside:
-            at = bisect_right(inside, offset, key=_begin) - 1
+        siblings = self._document.records
+        while siblings:
+            at = bisect_right(siblings, _begin(record), key=_begin) - 1
             if at < 0:
                 break
-            inner = inside[at]
-            segment = inner.segment
-            index = sum(before.segment == segment for before in inside[:at])
-            path += f"/{segment}[{index}]" if index or inner.numbered else f"/{segment}"
-            if inner is record:
+            candidate = siblings[at]
+            segment = candidate.segment
+            index = sum(sibling.segment == segment for sibling in siblings[:at])
+            path += f"/{segment}[{index}]" if index or candidate.numbered else f"/{segment}"
+            if candidate is record:
                 return path
-            inside = inner.children
+            siblings = candidate.children
         return None
 
     def _find(self, record: Record) -> int:
+        """Return the number of a record in the order of the document, from an index of all records."""
         if self._by_id is None:
             for child, parent, index in self._document.walk_indices():
                 self._records.append(child)

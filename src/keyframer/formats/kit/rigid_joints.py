@@ -56,8 +56,8 @@ class Joints:
     """(T,) in the clip's unit"""
 
     @property
-    def place_of(self) -> dict[int, int]:
-        """Map node numbers to joint numbers."""
+    def joint_of_node(self) -> dict[int, int]:
+        """Return the joint number of each node that is a joint."""
         return {node: joint for joint, node in enumerate(self.nodes)}
 
     def with_anchor(self) -> Joints:
@@ -88,29 +88,29 @@ def sample_joints(scene: Scene, clip: Clip, fps: float, report: LossReport, *, d
     nodes, parents = _choose(scene, depth_first)
     _report_left_out(scene, set(nodes), report)
     times = _frames(clip, fps, len(nodes), report)
-    joints, sizes = joints_at(scene, nodes, parents, times)
-    _report_scales(scene, nodes, sizes, report)
+    joints, scales = joints_at(scene, nodes, parents, times)
+    _report_scales(scene, nodes, scales, report)
     return joints
 
 
 def joints_in_original_order(
     scene: Scene, kept: Mapping[int, int], *, depth_first: bool
 ) -> tuple[list[int], list[int]]:
-    """Return the joints of an edited scene in the order of the original, and the place of each parent (-1 for none).
+    """Return the nodes of the joints of an edited scene in the original order, and the parent joint of each (-1: none).
 
-    ``kept`` has the original number of each remaining joint. New joints follow, but parents precede children.
+    ``kept`` has the original joint number of each remaining node. New joints follow, but parents precede children.
     """
-    wanted, above = find_joint_nodes(scene)
-    new = wanted - kept.keys()
-    return _ordered(above, [*sorted(kept, key=lambda node: kept[node]), *sorted(new)], depth_first)
+    joint_nodes, parents = find_joint_nodes(scene)
+    new = joint_nodes - kept.keys()
+    return _ordered(parents, [*sorted(kept, key=lambda node: kept[node]), *sorted(new)], depth_first)
 
 
 def unscaled_joints_at(scene: Scene, nodes: list[int], times: Floats, kept: Collection[int]) -> Joints:
-    """Sample some joints of an edited scene; raises `CannotMerge` if one of the original (``kept``) is scaled."""
-    above = evaluation_order(scene.nodes).parents.tolist()
-    joints, sizes = joints_at(scene, nodes, parent_places(nodes, above), times)
-    changed = np.abs(sizes - 1).max(axis=(0, 2), initial=0.0) > _SCALE
-    if any(changed[place] and node in kept for place, node in enumerate(nodes)):
+    """Sample nodes of an edited scene as joints; raises `CannotMerge` if one of the original (``kept``) is scaled."""
+    node_parents = evaluation_order(scene.nodes).parents.tolist()
+    joints, scales = joints_at(scene, nodes, parent_joints(nodes, node_parents), times)
+    scaled = np.abs(scales - 1).max(axis=(0, 2), initial=0.0) > _SCALE
+    if any(scaled[joint] and node in kept for joint, node in enumerate(nodes)):
         raise CannotMerge("scale of joints")
     return joints
 
@@ -124,35 +124,35 @@ def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats)
     rig = Rig(scene)
     samples = rig.sample(times)
     world = rig.world(samples, len(times))
-    origins, turns, sizes = affine.decompose(world[:, nodes])
-    plain = np.abs(sizes - 1).max(axis=(0, 2), initial=0.0) < _NOISE
-    plain &= np.array([has_moving_kind(scene.nodes[node]) for node in nodes], bool)
-    chosen = np.array(nodes, np.int64)
-    rigid = affine.compose(origins, turns, np.ones(3))
-    rigid[:, plain] = world[:, chosen[plain]]
-    above = np.array(parents, np.int64)
-    exact = plain & ((above < 0) | plain[above])
+    world_positions, world_rotations, scales = affine.decompose(world[:, nodes])
+    unscaled = np.abs(scales - 1).max(axis=(0, 2), initial=0.0) < _NOISE
+    unscaled &= np.array([has_moving_kind(scene.nodes[node]) for node in nodes], bool)
+    node_of = np.array(nodes, np.int64)
+    rigid = affine.compose(world_positions, world_rotations, np.ones(3))
+    rigid[:, unscaled] = world[:, node_of[unscaled]]
+    parent_of = np.array(parents, np.int64)
+    exact = unscaled & ((parent_of < 0) | unscaled[parent_of])
     local = rigid.copy()
-    local[:, exact] = rig.local(samples, len(times))[:, chosen[exact]]
-    inexact = np.flatnonzero(~exact & (above >= 0))
+    local[:, exact] = rig.local(samples, len(times))[:, node_of[exact]]
+    inexact = np.flatnonzero(~exact & (parent_of >= 0))
     if len(inexact):
-        local[:, inexact] = affine.inverse(rigid[:, above[inexact]]) @ rigid[:, inexact]
+        local[:, inexact] = affine.inverse(rigid[:, parent_of[inexact]]) @ rigid[:, inexact]
     rotations = quat.from_matrix3(local[..., :3, :3])
     if len(rotations) > 1:
         flips = np.where((rotations[1:] * rotations[:-1]).sum(axis=-1) < 0, -1.0, 1.0)
         rotations[1:] *= np.cumprod(flips, axis=0)[..., None]
-    return Joints(nodes, parents, world, rigid, local[..., :3, 3].copy(), rotations, rig, times), sizes
+    return Joints(nodes, parents, world, rigid, local[..., :3, 3].copy(), rotations, rig, times), scales
 
 
 def _choose(scene: Scene, depth_first: bool) -> tuple[list[int], list[int]]:
     """Return the nodes that become joints, parents first, and the parent joint of each."""
-    wanted, above = find_joint_nodes(scene)
-    return _ordered(above, sorted(wanted), depth_first)
+    joint_nodes, parents = find_joint_nodes(scene)
+    return _ordered(parents, sorted(joint_nodes), depth_first)
 
 
-def _ordered(above: list[int], wanted: list[int], depth_first: bool) -> tuple[list[int], list[int]]:
-    order = nodes_depth_first(above, wanted) if depth_first else parents_first(above, wanted)
-    return order, parent_places(order, above)
+def _ordered(parents: list[int], nodes: list[int], depth_first: bool) -> tuple[list[int], list[int]]:
+    order = nodes_depth_first(parents, nodes) if depth_first else parents_first(parents, nodes)
+    return order, parent_joints(order, parents)
 
 
 def find_joint_nodes(scene: Scene) -> tuple[set[int], list[int]]:
@@ -160,10 +160,10 @@ def find_joint_nodes(scene: Scene) -> tuple[set[int], list[int]]:
 
     Joints are objects, dummies, bones and their ancestors.
     """
-    above = evaluation_order(scene.nodes).parents.tolist()
-    has_children = set(above)
+    parents = evaluation_order(scene.nodes).parents.tolist()
+    has_children = set(parents)
     bones = {joint for skin in scene.skins for joint in skin.joints}
-    wanted: set[int] = set()
+    joint_nodes: set[int] = set()
     for number, node in enumerate(scene.nodes):
         # A skinned mesh does not move with its own node.
         if number not in bones and (
@@ -171,44 +171,44 @@ def find_joint_nodes(scene: Scene) -> tuple[set[int], list[int]]:
         ):
             continue
         at = number
-        while at >= 0 and at not in wanted:
-            wanted.add(at)
-            at = above[at]
-    return wanted, above
+        while at >= 0 and at not in joint_nodes:
+            joint_nodes.add(at)
+            at = parents[at]
+    return joint_nodes, parents
 
 
-def parent_places(order: list[int], above: list[int]) -> list[int]:
-    """Return for nodes in some order the index of each parent in that order, -1 for none."""
-    place = {node: joint for joint, node in enumerate(order)}
-    return [place.get(above[node], -1) for node in order]
+def parent_joints(nodes: list[int], parents: list[int]) -> list[int]:
+    """Return for each of these nodes the index of its parent in the same list, -1 for none."""
+    joint_of = {node: joint for joint, node in enumerate(nodes)}
+    return [joint_of.get(parents[node], -1) for node in nodes]
 
 
-def parents_first(above: list[int], wanted: list[int]) -> list[int]:
-    """Return nodes in the order given, but parents before children."""
-    done: set[int] = set()
+def parents_first(parents: list[int], nodes: list[int]) -> list[int]:
+    """Return nodes and their ancestors in the order given, but parents before children."""
+    seen: set[int] = set()
     order: list[int] = []
-    for number in wanted:
+    for number in nodes:
         chain = []
         at = number
-        while at >= 0 and at not in done:
+        while at >= 0 and at not in seen:
             chain.append(at)
-            done.add(at)
-            at = above[at]
+            seen.add(at)
+            at = parents[at]
         order += reversed(chain)
     return order
 
 
-def nodes_depth_first(above: list[int], wanted: Collection[int]) -> list[int]:
-    """Return nodes in pre-order, children in the order given; ``above`` has the parent of each, -1 for none."""
-    below: dict[int, list[int]] = {}
-    for number in reversed(list(wanted)):
-        below.setdefault(above[number], []).append(number)
+def nodes_depth_first(parents: list[int], nodes: Collection[int]) -> list[int]:
+    """Return nodes in pre-order, children in the order given; ``parents`` has the parent of each, -1 for none."""
+    children: dict[int, list[int]] = {}
+    for number in reversed(list(nodes)):
+        children.setdefault(parents[number], []).append(number)
     order: list[int] = []
-    todo = below.get(-1, [])
-    while todo:
-        number = todo.pop()
+    stack = children.get(-1, [])
+    while stack:
+        number = stack.pop()
         order.append(number)
-        todo += below.get(number, [])
+        stack += children.get(number, [])
     return order
 
 
@@ -219,7 +219,7 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
     first = 0.0
     if begin < 0:
         first = math.floor(begin / step + 1e-6) * step
-        message = f"frames begin at 0: {-first / units_per_second(clip):g} seconds were added to all times"
+        message = f"frames begin at 0: all times are later by {-first / units_per_second(clip):g} s"
         report.add(Outcome.APPROXIMATED, "/clips/start", message)
     count = math.ceil((max(end, first) - first) / step - 1e-6) + 1
     expect("samples", count * max(joints, 1) * _NUMBERS)
@@ -227,32 +227,32 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
 
 
 def report_frames(clip: Clip, fps: float, count: int, joints: str, report: LossReport) -> None:
-    """Report the number of frames written: exact if the clip has these frames already, baked if keys were sampled."""
+    """Report the number of frames written: exact if the clip is sampled at this rate already, baked if it has keys."""
     moving = [channel.track for channel in clip.channels if len(channel.track.times) > 1]
-    same = math.isclose(frames_per_second(clip), fps)
+    same_rate = math.isclose(frames_per_second(clip), fps)
     report.measured["frames"] = float(count)
-    if all(track.interpolation is Interpolation.SAMPLED and same for track in moving):
+    if all(track.interpolation is Interpolation.SAMPLED and same_rate for track in moving):
         report.add(Outcome.EXACT, "/clips/frames", f"{counted(count, 'frame')} of {joints}")
     else:
         report.add(Outcome.BAKED, "/clips/frames", f"{counted(count, 'frame')} of {joints}, sampled from keys")
 
 
-def _report_left_out(scene: Scene, kept: set[int], report: LossReport) -> None:
+def _report_left_out(scene: Scene, joint_nodes: set[int], report: LossReport) -> None:
     for number, node in enumerate(scene.nodes):
-        if number not in kept:
+        if number not in joint_nodes:
             message = f"{plural(node.kind.value)} cannot be stored in this format"
             if node.mesh is not None:
                 message = "skinned meshes have no node in this format"
             report.add(Outcome.DROPPED, plain_path("nodes", node.name), message, extras=node.extras)
 
 
-def _report_scales(scene: Scene, nodes: list[int], sizes: Floats, report: LossReport) -> None:
+def _report_scales(scene: Scene, nodes: list[int], all_scales: Floats, report: LossReport) -> None:
     """Report scale: animated scale is lost, constant scale is applied to the positions of joints and vertices."""
     for joint, number in enumerate(nodes):
-        scales = sizes[:, joint]
+        scales = all_scales[:, joint]
         path = f"{plain_path('nodes', scene.nodes[number].name)}/scale"
         change = float(np.abs(scales - scales[:1]).max())
         if change > _SCALE * max(float(np.abs(scales).max()), 1.0):
             report.add(Outcome.DROPPED, path, "joints cannot be scaled in this format", error=change, unit="of 1")
         elif float(np.abs(scales[0] - 1).max()) > _SCALE:
-            report.add(Outcome.BAKED, path, "joints have no scale: it was applied to their meshes and children")
+            report.add(Outcome.BAKED, path, "applied to meshes and children (joints have no scale)")

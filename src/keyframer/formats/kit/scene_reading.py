@@ -25,14 +25,14 @@ from keyframer.errors import FormatError
 from keyframer.files import PathLike, read_bytes
 from keyframer.formats.contract import companion_names
 from keyframer.formats.document import Document
-from keyframer.formats.kit.record_paths import Places
+from keyframer.formats.kit.record_paths import RecordPaths
 from keyframer.issues import IssueLog, IssueType, Severity
 from keyframer.scene import Origin, Scene
 from keyframer.text import safe_text
 from keyframer.wire.record import Record
 
 COMPANION = "/companion"
-"""prefix of paths inside a companion, whose offsets are those of the companion file"""
+"""prefix of paths inside a companion; offsets of such an issue are those of the companion file"""
 
 
 def companion_path(source: object) -> str:
@@ -46,10 +46,10 @@ class Reporter:
     def __init__(self, document: Document, issues: IssueLog, root: str = "") -> None:
         self.issues = issues
         self._root = root
-        self._places = Places(document)
+        self._paths = RecordPaths(document)
 
     def path(self, record: Record) -> str:
-        return self._root + self._places.path(record)
+        return self._root + self._paths.path(record)
 
     def location_of(self, record: Record) -> dict[str, object]:
         """Return the location of a record for the extras of its scene part; loss reports show it.
@@ -94,15 +94,15 @@ class Reporter:
 
 def valid_faces(reporter: Reporter, record: Record, field: str, corners: Ints, count: int, kind: str) -> Flags:
     """Return which faces have only indices below ``count``, after reporting the others."""
-    good = np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
+    valid = np.asarray(((corners >= 0) & (corners < count)).all(axis=1))
 
     def args_of(face: int) -> dict[str, object]:
-        named = corners[face]
-        wrong = int(named[(named < 0) | (named >= count)][0])
-        return {"what": "face", "item": face, "kind": kind, "index": wrong, "count": count}
+        indices = corners[face]
+        invalid_index = int(indices[(indices < 0) | (indices >= count)][0])
+        return {"what": "face", "item": face, "kind": kind, "index": invalid_index, "count": count}
 
-    reporter.report_each(LINK_INDEX_OUT_OF_RANGE, record, field, np.flatnonzero(~good), args_of)
-    return good
+    reporter.report_each(LINK_INDEX_OUT_OF_RANGE, record, field, np.flatnonzero(~valid), args_of)
+    return valid
 
 
 def check_keys(reporter: Reporter, record: Record, field: str, times: Array, *columns: Array) -> None:
@@ -111,26 +111,26 @@ def check_keys(reporter: Reporter, record: Record, field: str, times: Array, *co
     if all(np.isfinite(table).all() for table in (moments, *columns)) and (moments[1:] > moments[:-1]).all():
         return  # the usual case
     with np.errstate(invalid="ignore"):
-        late = np.flatnonzero(np.diff(moments) <= 0)
-    if len(late):
-        index = int(late[0]) + 1
+        unsorted = np.flatnonzero(np.diff(moments) <= 0)
+    if len(unsorted):
+        index = int(unsorted[0]) + 1
         reporter.report(DATA_KEYS_NOT_INCREASING, record, f"{field}[{index}]", index=index, time=moments[index])
-    odd = ~np.isfinite(moments)
+    non_finite = ~np.isfinite(moments)
     for column in columns:
-        odd |= ~np.isfinite(np.asarray(column, np.float64).reshape(len(moments), -1)).all(axis=1)
-    if odd.any():
-        index = int(np.flatnonzero(odd)[0])
-        reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(odd.sum()), index=index)
+        non_finite |= ~np.isfinite(np.asarray(column, np.float64).reshape(len(moments), -1)).all(axis=1)
+    if non_finite.any():
+        index = int(np.flatnonzero(non_finite)[0])
+        reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(non_finite.sum()), index=index)
 
 
 def finite_rows(reporter: Reporter, record: Record, field: str, values: npt.ArrayLike) -> Floats:
-    """Return a float64 copy with 0 for non-finite numbers, which are reported with their row."""
+    """Return a float64 copy with 0 for non-finite numbers; they are counted and reported at the first row with one."""
     rows = np.array(values, np.float64)
-    odd = ~np.isfinite(rows)
-    if odd.any():
-        index = int(np.flatnonzero(odd.reshape(len(rows), -1).any(axis=1))[0])
-        reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(odd.sum()), index=index)
-        rows[odd] = 0.0
+    non_finite = ~np.isfinite(rows)
+    if non_finite.any():
+        index = int(np.flatnonzero(non_finite.reshape(len(rows), -1).any(axis=1))[0])
+        reporter.report(DATA_NON_FINITE, record, f"{field}[{index}]", count=int(non_finite.sum()), index=index)
+        rows[non_finite] = 0.0
     return rows
 
 
@@ -142,10 +142,10 @@ def check_weights(reporter: Reporter, record: Record, field: str, owners: Array,
     """Report vertices with bones whose weights do not sum to 1; evaluation normalises the weights."""
     total = np.bincount(owners, weights, vertices)
     bound = np.bincount(owners, minlength=vertices) > 0
-    odd = np.flatnonzero(bound & ~(np.abs(total - 1.0) <= WEIGHTS_TOLERANCE))
-    if len(odd):
-        index = int(odd[0])
-        reporter.report(DATA_WEIGHT_SUM, record, field, count=len(odd), index=index, total=float(total[index]))
+    wrong = np.flatnonzero(bound & ~(np.abs(total - 1.0) <= WEIGHTS_TOLERANCE))
+    if len(wrong):
+        index = int(wrong[0])
+        reporter.report(DATA_WEIGHT_SUM, record, field, count=len(wrong), index=index, total=float(total[index]))
 
 
 def companion_paths(path: Path, suffix: str) -> list[Path]:
@@ -177,15 +177,16 @@ class UniqueNames:
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}
 
-    def claim(self, wanted: str) -> str:
-        wanted = wanted or "unnamed"
-        name = wanted
-        while name in self._taken:
-            number = self._next.get(wanted, 2)
-            self._next[wanted] = number + 1
-            name = self.numbered.format(wanted, number)
-        self._taken.add(name)
-        return name
+    def claim(self, name: str) -> str:
+        """Return the name, numbered if it was returned before; ``unnamed`` if it is empty."""
+        name = name or "unnamed"
+        unique = name
+        while unique in self._taken:
+            number = self._next.get(name, 2)
+            self._next[name] = number + 1
+            unique = self.numbered.format(name, number)
+        self._taken.add(unique)
+        return unique
 
 
 def safe_parents(reporter: Reporter, records: Sequence[Record], parents: Sequence[int]) -> list[int | None]:
@@ -223,7 +224,7 @@ def scene_of(
     salvage: bool = False,
     folder: Path | None = None,
 ) -> Scene:
-    """Return the scene of a document, as `load` does."""
+    """Return the scene of a document, as `load` does; raises `FormatError` for an unsafe part unless ``salvage``."""
     unsafe = document.issues.first_unsafe()
     if unsafe is not None and not salvage:
         raise unsafe.as_error()

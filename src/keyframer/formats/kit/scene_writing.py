@@ -56,8 +56,8 @@ class Tolerance:
     @staticmethod
     def of(scene: Scene, max_error: float) -> Tolerance:
         """Return the tolerance for a scene, which is measured on the first use of `length`."""
-        share = max_error / DEFAULT_MAX_ERROR
-        return Tolerance(lambda: max_error * scene_size(scene), DEGREES_AT_DEFAULT * share, max_error)
+        degrees = DEGREES_AT_DEFAULT * (max_error / DEFAULT_MAX_ERROR)
+        return Tolerance(lambda: max_error * scene_size(scene), degrees, max_error)
 
     @cached_property
     def length(self) -> float:
@@ -108,10 +108,10 @@ def units_per_second(clip: Clip) -> float:
 
 def cut_name(text: str, most: int, encoding: str | None = None) -> bytes:
     """Truncate a name to ``most`` bytes without splitting a character or its combining marks."""
-    kept = text[:most]
-    while kept and (len(encode_name(kept, encoding)) > most or unicodedata.combining((text + " ")[len(kept)])):
-        kept = kept[:-1]
-    return encode_name(kept, encoding)
+    cut = text[:most]
+    while cut and (len(encode_name(cut, encoding)) > most or unicodedata.combining((text + " ")[len(cut)])):
+        cut = cut[:-1]
+    return encode_name(cut, encoding)
 
 
 class UniqueByteNames:
@@ -127,12 +127,12 @@ class UniqueByteNames:
     def claim(self, name: str, raw: bytes | None = None, fallback: str = "unnamed") -> bytes:
         """Return a name for a part called ``name``.
 
-        ``raw`` is its name in the source file, used if it decodes to the same.
+        ``raw`` is its name in the source file, which is used if it decodes to ``name``.
         """
         text = name or fallback
         usable = raw and b"\0" not in raw and decode_name(raw, self._encoding) == name
-        same = raw if raw and usable else encode_name(text, self._encoding)
-        base = same if self._limit is None or len(same) <= self._limit else self._cut(text, self._limit)
+        encoded = raw if raw and usable else encode_name(text, self._encoding)
+        base = encoded if self._limit is None or len(encoded) <= self._limit else self._cut(text, self._limit)
         base = base or encode_name(fallback)[: self._limit]
         candidate = base if base.lower() not in self._taken else self._numbered(text, base)
         self._taken.add(candidate.lower())
@@ -161,7 +161,7 @@ class UniqueByteNames:
     def _cut(self, text: str, most: int) -> bytes:
         return cut_name(text, most, self._encoding)
 
-    def shown(self, name: bytes) -> str:
+    def decode(self, name: bytes) -> str:
         return decode_name(name, self._encoding)
 
 
@@ -171,7 +171,7 @@ def plain_path(kind: str, name: str) -> str:
 
 
 def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
-    """Return the scene without invalid links, and the path and reason of each removed link.
+    """Return the scene without invalid links, and path and reason of each removed channel and parent cycle.
 
     Links are parents, targets and channels; those to missing nodes and parent cycles are removed. The scene is the same
     object if all links are valid.
@@ -180,14 +180,14 @@ def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
     cut = set(evaluation_order(scene.nodes).cut)
     nodes = [_with_valid_links(node, count, number in cut) for number, node in enumerate(scene.nodes)]
     orphans = [channel for clip in scene.clips for channel in clip.channels if not 0 <= channel.node < count]
-    lost = [(f"/clips/channels/{orphan.node}/{orphan.track.kind}", "no such node") for orphan in orphans]
+    removed = [(f"/clips/channels/{orphan.node}/{orphan.track.kind}", "no such node") for orphan in orphans]
     clips = [_with_valid_channels(clip, count) for clip in scene.clips] if orphans else scene.clips
-    lost += [
+    removed += [
         (f"{plain_path('nodes', scene.nodes[number].name)}/parent", "is its own ancestor") for number in sorted(cut)
     ]
-    if not lost and all(one is original for one, original in zip(nodes, scene.nodes, strict=True)):
-        return scene, lost
-    return replace(scene, nodes=nodes, clips=clips), lost
+    if not removed and all(node is original for node, original in zip(nodes, scene.nodes, strict=True)):
+        return scene, removed
+    return replace(scene, nodes=nodes, clips=clips), removed
 
 
 def _with_valid_links(node: Node, count: int, circular: bool) -> Node:

@@ -22,7 +22,7 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
 
 _MOST_TIMES = 65
-_MOST_PLACES = 1 << 20
+_MOST_SAMPLES = 1 << 20
 """limits on the times at which the error of bent faces is measured, and on matrices or points at all these times"""
 
 
@@ -37,31 +37,32 @@ def with_moved_vertices(scene: Scene, stored: Scene) -> Scene:
     for node, original in zip(scene.nodes, stored.nodes, strict=True):
         if node.skin is None or node.mesh is None or original.skin is None or original.mesh is None:
             continue
-        skin, known = skins[node.skin], stored.skins[original.skin]
-        mesh, old = scene.meshes[node.mesh], stored.meshes[original.mesh]
-        if _same_places(skin, known) and np.shape(mesh.positions) == np.shape(old.positions):
-            skins[node.skin] = _moved(skin, mesh, old)
+        skin, original_skin = skins[node.skin], stored.skins[original.skin]
+        mesh, original_mesh = scene.meshes[node.mesh], stored.meshes[original.mesh]
+        if _same_influences(skin, original_skin) and np.shape(mesh.positions) == np.shape(original_mesh.positions):
+            skins[node.skin] = _moved(skin, mesh, original_mesh)
     return replace(scene, skins=skins)
 
 
-def _same_places(skin: Skin, known: Skin) -> bool:
-    if skin.positions is None or known.positions is None:
+def _same_influences(skin: Skin, original: Skin) -> bool:
+    """Return whether two skins store positions of influences, and all influences are equal."""
+    if skin.positions is None or original.positions is None:
         return False
     names = ("positions", "vertices", "influences", "weights")
-    return all(np.array_equal(getattr(skin, name), getattr(known, name)) for name in names)
+    return all(np.array_equal(getattr(skin, name), getattr(original, name)) for name in names)
 
 
-def _moved(skin: Skin, mesh: Mesh, old: Mesh) -> Skin:
-    offsets = np.asarray(mesh.positions, np.float64) - np.asarray(old.positions, np.float64)
+def _moved(skin: Skin, mesh: Mesh, original_mesh: Mesh) -> Skin:
+    offsets = np.asarray(mesh.positions, np.float64) - np.asarray(original_mesh.positions, np.float64)
     moved = np.asarray(offsets.any(axis=1))
     if not moved.any():
         return skin
     owners = np.asarray(skin.vertices, np.int64)
-    chosen = np.flatnonzero(moved[owners])
-    inverse = np.asarray(skin.inverse_bind, np.float64)[np.asarray(skin.influences, np.int64)[chosen]]
-    places = np.array(skin.positions, np.float64)
-    places[chosen] += np.einsum("nij,nj->ni", inverse[:, :3, :3], offsets[owners[chosen]])
-    return replace(skin, positions=places)
+    moved_influences = np.flatnonzero(moved[owners])
+    inverse = np.asarray(skin.inverse_bind, np.float64)[np.asarray(skin.influences, np.int64)[moved_influences]]
+    positions = np.array(skin.positions, np.float64)
+    positions[moved_influences] += np.einsum("nij,nj->ni", inverse[:, :3, :3], offsets[owners[moved_influences]])
+    return replace(skin, positions=positions)
 
 
 def without_skins(scene: Scene, tolerance: Tolerance, report: LossReport) -> Scene:
@@ -72,10 +73,10 @@ def without_skins(scene: Scene, tolerance: Tolerance, report: LossReport) -> Sce
     """
     if not any(node.skin is not None and node.mesh is not None for node in scene.nodes):
         return scene
-    return _Unskinned(scene, tolerance, report).scene
+    return _SkinRemoval(scene, tolerance, report).scene
 
 
-class _Unskinned:
+class _SkinRemoval:
     """Converts a scene to one without skins."""
 
     def __init__(self, scene: Scene, tolerance: Tolerance, report: LossReport) -> None:
@@ -95,51 +96,51 @@ class _Unskinned:
         """number of nodes that still use each mesh"""
         for number, node in enumerate(scene.nodes):
             if node.skin is not None and node.mesh is not None:
-                self._part(number, node, _Parts(scene.meshes[node.mesh], scene.skins[node.skin]))
+                self._attach_parts(number, node, _RigidParts(scene.meshes[node.mesh], scene.skins[node.skin]))
             elif node.skin is not None:
                 self.scene.nodes[number] = replace(node, skin=None)
         self.scene.clips = [self._clip(clip) for clip in scene.clips]
 
-    def _part(self, number: int, node: Node, parts: _Parts) -> None:
+    def _attach_parts(self, number: int, node: Node, parts: _RigidParts) -> None:
         """Attach the parts of a node's mesh to their joints."""
         assert node.mesh is not None
-        free = number not in self._needed  # the first part can replace the node
+        replaceable = number not in self._needed  # the first part can replace the node
         self._users[node.mesh] -= 1
         self.scene.nodes[number] = replace(node, mesh=None, skin=None, morph=None)
         self._became[number] = []
         for joint, faces, vertices in parts.groups():
-            mesh = mesh_part(parts.mesh, faces, vertices, parts.places(joint, vertices))
-            above = None if joint == parts.none else parts.skin.joints[joint]
-            place = node.mesh  # the first part replaces a mesh without other users
-            if self._became[number] or self._users[place]:
-                place = len(self.scene.meshes)
+            mesh = mesh_part(parts.mesh, faces, vertices, parts.positions_in_joint(joint, vertices))
+            parent = None if joint == parts.no_joint else parts.skin.joints[joint]
+            mesh_number = node.mesh  # the first part replaces a mesh without other users
+            if self._became[number] or self._users[mesh_number]:
+                mesh_number = len(self.scene.meshes)
                 self.scene.meshes.append(mesh)
-            self.scene.meshes[place] = mesh
-            part = Node(node.name, NodeKind.OBJECT, above, mesh=place, hidden=node.hidden)
+            self.scene.meshes[mesh_number] = mesh
+            part = Node(node.name, NodeKind.OBJECT, parent, mesh=mesh_number, hidden=node.hidden)
             part.morph, part.extras = self._morph(node, parts, joint, vertices), node.extras
-            if free and not self._became[number]:
+            if replaceable and not self._became[number]:
                 part.raw_name = node.raw_name
                 self.scene.nodes[number] = part
                 self._became[number].append(number)
             else:
-                word = "still" if above is None else self._given.nodes[above].name
-                part.name = self._names.claim(f"{node.name}.{word}")
+                joint_name = "still" if parent is None else self._given.nodes[parent].name
+                part.name = self._names.claim(f"{node.name}.{joint_name}")
                 if mesh.name == node.name:
                     mesh.name = part.name
                 self._became[number].append(len(self.scene.nodes))
                 self.scene.nodes.append(part)
         path = f"{plain_path('nodes', node.name)}/skin"
-        error = self._bending(parts)
+        error = self._bending_error(parts)
         if not error <= self._tolerance.length:
             bent = f"{len(parts.bent)} of {counted(len(parts.corners), 'face')} bent by several joints"
             message = f"{bent}, which cannot be stored: attached to one joint each"
             self._report.add(Outcome.DROPPED, path, message, error=error, unit="scene unit", extras=node.extras)
         else:
-            message = f"rigid parts attached to their joints: {len(self._became[number])}"
+            message = f"cut into {counted(len(self._became[number]), 'rigid part')}, each attached to one joint"
             self._report.add(Outcome.BAKED, path, message, extras=node.extras)
 
     def _clip(self, clip: Clip) -> Clip:
-        """Return the clip for the parts: they take visibility and morph channels of their node, but not its motion."""
+        """Return the clip for the parts, which have the visibility and morph channels of their node, not its motion."""
         channels = []
         for channel in clip.channels:
             parts = self._became.get(channel.node, [])
@@ -150,56 +151,57 @@ class _Unskinned:
         return replace(clip, channels=channels)
 
     @staticmethod
-    def _morph(node: Node, parts: _Parts, joint: int, vertices: Ints) -> Morph | None:
+    def _morph(node: Node, parts: _RigidParts, joint: int, vertices: Ints) -> Morph | None:
         if node.morph is None or parts.skin.positions is not None:  # stored influence positions ignore shapes
             return None
         shapes = [np.asarray(shape, np.float64)[vertices] for shape in node.morph.positions]
-        return Morph(node.morph.names, [parts.in_joint(joint, shape) for shape in shapes])
+        return Morph(node.morph.names, [parts.to_joint(joint, shape) for shape in shapes])
 
     @cached_property
     def _world(self) -> Floats:
         """Return (T, nodes, 4, 4) world matrices at times over the whole clip."""
         clip = self._given.clips[0] if self._given.clips else Clip()
         largest = max(len(self._given.nodes), *(len(mesh.positions) for mesh in self._given.meshes))
-        count = max(2, min(_MOST_TIMES, _MOST_PLACES // largest))
+        count = max(2, min(_MOST_TIMES, _MOST_SAMPLES // largest))
         rig = Rig(self._given)
         return rig.world(rig.sample(np.linspace(*clip_span(clip), count)), count)
 
-    def _bending(self, parts: _Parts) -> float:
+    def _bending_error(self, parts: _RigidParts) -> float:
         """Return the largest distance between the corners of bent faces and their skinned positions."""
         if not len(parts.bent):
             return 0.0
         corners, joints = parts.corners[parts.bent].reshape(-1), np.repeat(parts.face_joints[parts.bent], 3)
-        used, places = np.unique(corners, return_inverse=True)
+        used, used_numbers = np.unique(corners, return_inverse=True)
         world = self._world
-        truth = skinned(parts.skin_of(used), np.asarray(parts.mesh.positions, np.float64)[None, used], world)
-        worst = 0.0
+        expected = skinned(parts.skin_of(used), np.asarray(parts.mesh.positions, np.float64)[None, used], world)
+        error = 0.0
         for joint in np.unique(joints).tolist():
-            chosen = joints == joint
-            points = parts.places(joint, corners[chosen])
-            if joint == parts.none:
-                bent = np.broadcast_to(points, (len(world), *points.shape))
+            of_joint = joints == joint
+            points = parts.positions_in_joint(joint, corners[of_joint])
+            if joint == parts.no_joint:
+                rigid = np.broadcast_to(points, (len(world), *points.shape))
             else:
-                bent = affine.transform_points(world[:, parts.skin.joints[joint]], points[None])
-            worst = max(worst, float(np.sqrt(((truth[:, places[chosen]] - bent) ** 2).sum(axis=-1)).max()))
-        return worst
+                rigid = affine.transform_points(world[:, parts.skin.joints[joint]], points[None])
+            distances = np.sqrt(((expected[:, used_numbers[of_joint]] - rigid) ** 2).sum(axis=-1))
+            error = max(error, float(distances.max()))
+        return error
 
 
-class _Parts:
+class _RigidParts:
     """Assigns each face of a skinned mesh to one joint."""
 
     def __init__(self, mesh: Mesh, skin: Skin) -> None:
         self.mesh, self.skin = mesh, skin
-        self.none = len(skin.joints)
+        self.no_joint = len(skin.joints)
         """joint number of vertices without a joint"""
-        bound = SortedInfluences(skin, len(mesh.positions))
-        free = np.flatnonzero(bound.free)
-        kept = np.flatnonzero(bound.shares != 0)
-        vertices = np.concatenate([bound.owners[kept], free])
+        influences = SortedInfluences(skin, len(mesh.positions))
+        free = np.flatnonzero(influences.free)
+        used = np.flatnonzero(influences.shares != 0)
+        vertices = np.concatenate([influences.owners[used], free])
         order = np.argsort(vertices, kind="stable")
-        self._joints = np.concatenate([bound.joints[kept], np.full(len(free), self.none)])[order]
-        self._shares = np.concatenate([bound.shares[kept], np.ones(len(free))])[order]
-        self._rows = np.concatenate([bound.order[kept], np.full(len(free), -1)])[order]
+        self._joints = np.concatenate([influences.joints[used], np.full(len(free), self.no_joint)])[order]
+        self._shares = np.concatenate([influences.shares[used], np.ones(len(free))])[order]
+        self._rows = np.concatenate([influences.order[used], np.full(len(free), -1)])[order]
         """number of each influence in the skin"""
         self._starts = np.searchsorted(vertices[order], np.arange(len(mesh.positions) + 1))
         self._counts = np.diff(self._starts)
@@ -213,54 +215,55 @@ class _Parts:
         self.face_joints[self.bent] = self._heaviest(self.corners[self.bent])
 
     def _heaviest(self, groups: Ints) -> Ints:
-        """Return (G,) the joint with the largest weight for each group (G, n) of vertices."""
+        """Return for each group (G, n) of vertices the joint (G,) with the largest weight."""
         counts = self._counts[groups].reshape(-1)
-        places = np.repeat(self._starts[groups].reshape(-1) - np.cumsum(counts) + counts, counts)
-        places += np.arange(len(places))
+        influences = np.repeat(self._starts[groups].reshape(-1) - np.cumsum(counts) + counts, counts)
+        influences += np.arange(len(influences))
         group = np.repeat(np.repeat(np.arange(len(groups)), groups.shape[1]), counts)
-        pairs, where = np.unique(group * (self.none + 1) + self._joints[places], return_inverse=True)
-        weight = np.bincount(where, self._shares[places], len(pairs))
-        order = np.lexsort((weight, pairs // (self.none + 1)))
-        last = np.searchsorted(pairs[order] // (self.none + 1), np.arange(len(groups)), side="right") - 1
-        return np.asarray(pairs[order][last] % (self.none + 1))
+        joint_count = self.no_joint + 1
+        pairs, pair_numbers = np.unique(group * joint_count + self._joints[influences], return_inverse=True)
+        weights = np.bincount(pair_numbers, self._shares[influences], len(pairs))
+        order = np.lexsort((weights, pairs // joint_count))
+        last = np.searchsorted(pairs[order] // joint_count, np.arange(len(groups)), side="right") - 1
+        return np.asarray(pairs[order][last] % joint_count)
 
     def groups(self) -> list[tuple[int, Ints, Ints]]:
-        """Return joint, faces and vertices of each part; vertices without a face belong to their own joint."""
+        """Return joint, faces and vertices of each part; a vertex without a face belongs to its heaviest joint."""
         loose = np.setdiff1d(np.arange(len(self._counts)), self.corners)
         loose_joints = self._heaviest(loose[:, None])
         order, loose_order = np.argsort(self.face_joints, kind="stable"), np.argsort(loose_joints, kind="stable")
         joints = np.union1d(self.face_joints, loose_joints)
         faces = np.split(order, np.searchsorted(self.face_joints[order], joints[1:]))
-        free = np.split(loose[loose_order], np.searchsorted(loose_joints[loose_order], joints[1:]))
+        loose_parts = np.split(loose[loose_order], np.searchsorted(loose_joints[loose_order], joints[1:]))
         return [
-            (joint, part_faces, np.union1d(self.corners[part_faces], free_vertices))
-            for joint, part_faces, free_vertices in zip(joints.tolist(), faces, free, strict=True)
+            (joint, part_faces, np.union1d(self.corners[part_faces], loose_vertices))
+            for joint, part_faces, loose_vertices in zip(joints.tolist(), faces, loose_parts, strict=True)
         ]
 
-    def places(self, joint: int, vertices: Ints) -> Floats:
-        """Return (V, 3) vertices in the space of a joint: as stored in the skin, or from the bind pose."""
-        positions = self.in_joint(joint, np.asarray(self.mesh.positions, np.float64)[vertices])
-        if self.skin.positions is not None and joint != self.none:
+    def positions_in_joint(self, joint: int, vertices: Ints) -> Floats:
+        """Return (V, 3) positions of vertices in the space of a joint: as stored in the skin, or from the bind pose."""
+        positions = self.to_joint(joint, np.asarray(self.mesh.positions, np.float64)[vertices])
+        if self.skin.positions is not None and joint != self.no_joint:
             rows = self._starts[vertices]
             exclusive = (self._counts[vertices] == 1) & (self._joints[rows] == joint)
             positions[exclusive] = np.asarray(self.skin.positions, np.float64)[self._rows[rows[exclusive]]]
         return positions
 
-    def in_joint(self, joint: int, points: Floats) -> Floats:
+    def to_joint(self, joint: int, points: Floats) -> Floats:
         """Transform points of the mesh to the space of a joint."""
-        if joint == self.none:
+        if joint == self.no_joint:
             return points.copy()
         return affine.transform_points(np.asarray(self.skin.inverse_bind, np.float64)[joint], points)
 
     def skin_of(self, vertices: Ints) -> Skin:
         """Return the skin of these vertices only."""
         owners = np.asarray(self.skin.vertices, np.int64)
-        kept = np.flatnonzero(np.isin(owners, vertices))
-        positions = None if self.skin.positions is None else np.asarray(self.skin.positions)[kept]
+        rows = np.flatnonzero(np.isin(owners, vertices))
+        positions = None if self.skin.positions is None else np.asarray(self.skin.positions)[rows]
         return replace(
             self.skin,
-            vertices=np.searchsorted(vertices, owners[kept]),
-            influences=np.asarray(self.skin.influences)[kept],
-            weights=np.asarray(self.skin.weights)[kept],
+            vertices=np.searchsorted(vertices, owners[rows]),
+            influences=np.asarray(self.skin.influences)[rows],
+            weights=np.asarray(self.skin.weights)[rows],
             positions=positions,
         )

@@ -45,8 +45,9 @@ _INSIDE = {
     "textures": "materials",
     "other maps": "textures",
 }
+"""features that are part of another feature: they are reported only if the format stores that one"""
 _FIELDS_INSIDE = {"maps": "textures", "nodes": None, "clips": None}
-"""the feature that a part needs, if it is not the part itself: its fields are reported only if that is stored"""
+"""the feature that a format must store before fields of a part are reported (None: always); else the part itself"""
 
 _FIELDS: dict[str, tuple[type, frozenset[str]]] = {
     "nodes": (Node, frozenset({item.name for item in fields(Node)} - {"bounding_box"})),
@@ -71,6 +72,7 @@ itself
 REPORTED_PARTS = tuple(_FIELDS)
 """parts whose fields are reported one by one"""
 _NEVER = {"name", "raw_name", "extras"}
+"""fields that are not reported one by one, except the name of a clip"""
 
 _BOOKKEEPING = {"offset", "path", "generator", "image", "embedded", "role", "intensity", "roughness"}
 """extras that need no report: file locations, and values that fields of the model express (intensity as multiplier,
@@ -104,7 +106,7 @@ def report_dropped(
     for kind in sorted(set(kinds) - set(MOTION) - {"morph"} - set(supported)):
         message = f"{target} cannot store {counted(kinds[kind], f'{kind} track')}"
         report.add(Outcome.DROPPED, f"/channels/{kind}", message)
-    for part, field, count in _stated_fields(scene, clip):
+    for part, field, count in _non_default_fields(scene, clip):
         inside = _FIELDS_INSIDE.get(part, part)
         if f"{part}.{field}" not in supported and (inside is None or inside in supported):
             message = f"{target} cannot store {field.replace('_', ' ')} of {_counted(count, part)}"
@@ -141,7 +143,7 @@ def _lost_names(scene: Scene, supported: Collection[str]) -> Iterator[tuple[str,
 
 
 def foreign_extras(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str, int]]:
-    """Return extras from a file of another format: part, name, and the number of parts that have them."""
+    """Return extras from files of formats other than ``target``: part, name, and how many parts have them."""
     counts: Counter[tuple[str, str]] = Counter()
     known: dict[str, set[str]] = {}
     for part, member in _parts(scene, clip):
@@ -152,7 +154,7 @@ def foreign_extras(scene: Scene, clip: Clip, target: str) -> list[tuple[str, str
                     bookkeeping = known[format] = _BOOKKEEPING.union(properties_of(format).bookkeeping)
                 if bookkeeping.issuperset(content) and not _LISTS.intersection(map(type, content.values())):
                     continue  # most parts of most files
-                for name in sorted(_names_left(content, bookkeeping)):
+                for name in sorted(_reported_extras(content, bookkeeping)):
                     counts[part, name] += 1
     return [(part, name, count) for (part, name), count in counts.items()]
 
@@ -165,16 +167,16 @@ def _parts(scene: Scene, clip: Clip) -> Iterator[tuple[str, Any]]:
     yield from (("clips", clip), ("environment", scene.environment), ("scene", scene))
 
 
-def _names_left(content: Mapping[str, Any], bookkeeping: Collection[str]) -> set[str]:
+def _reported_extras(content: Mapping[str, Any], bookkeeping: Collection[str]) -> set[str]:
     """Return the names of extras that need a report: for a list of chunks the chunk names, else the key."""
     names = set()
-    for word, value in content.items():
+    for key, value in content.items():
         chunks: Sequence[Mapping[str, Any]] = ()
         if isinstance(value, (list, tuple)):
             chunks = [item for item in value if isinstance(item, (dict, Mapping)) and "chunk" in item]
             names |= {str(chunk.get("name") or f"chunk {chunk['chunk']}") for chunk in chunks}
-        if not chunks and word not in bookkeeping and not (word in _USUAL and value == _USUAL[word]):
-            names.add(word)
+        if not chunks and key not in bookkeeping and not (key in _USUAL and value == _USUAL[key]):
+            names.add(key)
     return names.difference(bookkeeping)
 
 
@@ -184,7 +186,7 @@ def _counted(count: int, part: str) -> str:
     return counted(count, "mesh" if part == "meshes" else part.removesuffix("s"))
 
 
-def _stated_fields(scene: Scene, clip: Clip) -> Iterator[tuple[str, str, int]]:
+def _non_default_fields(scene: Scene, clip: Clip) -> Iterator[tuple[str, str, int]]:
     """Yield fields with values other than the default, and the number of parts that have them."""
     counts: Counter[tuple[str, str]] = Counter()
     for part, value in _parts(scene, clip):
@@ -194,11 +196,11 @@ def _stated_fields(scene: Scene, clip: Clip) -> Iterator[tuple[str, str, int]]:
                 if field.name not in elsewhere and (
                     field.name not in _NEVER or (part, field.name) == ("clips", "name")
                 ):
-                    counts[part, field.name] += _is_stated(getattr(value, field.name), field)
+                    counts[part, field.name] += _is_non_default(getattr(value, field.name), field)
     yield from ((part, name, count) for (part, name), count in counts.items() if count)
 
 
-def _is_stated(value: Any, field: Field[Any]) -> bool:
+def _is_non_default(value: Any, field: Field[Any]) -> bool:
     if value is None or field.default is None:
         return value is not None
     if field.default is MISSING or isinstance(field.default, Lazy):
@@ -222,6 +224,7 @@ def _report_segment(clip: Clip, report: LossReport, supported: Collection[str], 
 
 
 def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
+    """Return the features that the scene has, and their text in messages (``2 hidden nodes``)."""
     nodes = scene.nodes
     environment = scene.environment
     kinds = (
@@ -249,18 +252,18 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
             "other maps",
             sum(bool(set(material.maps) - {"texture1"}) for material in scene.materials),
             "material",
-            " with more maps",
+            " with other maps than a texture",
         ),
         ("raw channels", len(clip.raw_channels), "raw channel", ""),
-        ("kinds", sum(node.kind is NodeKind.DUMMY for node in nodes), "dummy", " as such (written as joints)"),
+        ("kinds", sum(node.kind is NodeKind.DUMMY for node in nodes), "dummy", " (written as joints)"),
         ("unused meshes", _unused(scene, "meshes"), "mesh", " without a node"),
         ("unused cameras", _unused(scene, "cameras"), "camera", " without a node"),
         ("unused lights", _unused(scene, "lights"), "light", " without a node"),
     )
-    features = [(feature, f"{counted(count, noun)}{message}") for feature, count, noun, message in kinds if count]
-    around = [message for message, is_present in _environment_kinds(environment) if is_present]
-    if around:
-        features.append(("environment", ", ".join(around)))
+    features = [(feature, f"{counted(count, noun)}{detail}") for feature, count, noun, detail in kinds if count]
+    surroundings = [name for name, is_present in _environment_kinds(environment) if is_present]
+    if surroundings:
+        features.append(("environment", ", ".join(surroundings)))
     if clip.bounds is not None:
         features.append(("bounds", "the bounding boxes of the frames"))
     if scene.title:
@@ -278,11 +281,12 @@ def _unused(scene: Scene, part: str) -> int:
     return len(set(range(len(getattr(scene, part)))) - used)
 
 
-def _environment_kinds(given: Environment) -> tuple[tuple[str, bool], ...]:
-    background = (given.background_color, given.background_image, given.gradient)
-    fog = (given.fog, given.distance_cue, given.layered_fog)
-    stated = any(part is not None for part in (*background, *fog))
-    return ("background and fog", bool(given.uses) or stated), ("ambient light", any(given.ambient or ()))
+def _environment_kinds(environment: Environment) -> tuple[tuple[str, bool], ...]:
+    """Return the kinds of data of an environment, and whether it has them."""
+    background = (environment.background_color, environment.background_image, environment.gradient)
+    fog = (environment.fog, environment.distance_cue, environment.layered_fog)
+    has_background = bool(environment.uses) or any(part is not None for part in (*background, *fog))
+    return ("background and fog", has_background), ("ambient light", any(environment.ambient or ()))
 
 
 def has_moving_kind(node: Node) -> bool:

@@ -8,9 +8,9 @@ from keyframer.catalogue import SEM_EMPTY_TRACK
 from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import (
     check_angles,
-    check_early,
-    check_late,
+    check_huge_times,
     check_name,
+    check_negative_times,
     check_tcb,
     check_unique,
 )
@@ -39,8 +39,8 @@ def _check_keys(reporter: Reporter, node: Node) -> None:
         keys = getattr(node, field)
         if not len(keys):
             continue
-        check_early(reporter, node, field, keys.time)
-        check_late(reporter, node, field, keys.time)
+        check_negative_times(reporter, node, field, keys.time)
+        check_huge_times(reporter, node, field, keys.time)
         if keys.has("tension"):
             columns = np.column_stack([keys.column(name) for name in TCB_COLUMNS])
             check_tcb(reporter, node, field, columns[:, :3], columns[:, 3:])

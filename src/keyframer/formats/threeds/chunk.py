@@ -24,16 +24,16 @@ class Chunk(Record):
     ID: ClassVar[int]
     parents: ClassVar[tuple[int, ...]]
     once: ClassVar[bool] = False
-    """whether a parent may have only one"""
+    """whether a parent may contain only one chunk of this class"""
     once_bit: ClassVar[int] = 0
-    """one bit for each class of which a parent may have only one"""
+    """a bit that identifies the class if it has ``once``; else 0"""
     opaque: ClassVar[bool] = False
-    """known by name only: its layout is not documented"""
+    """whether only its name is known: the layout is not documented"""
     optional: ClassVar[bool] = False
-    """a scene is complete without it: unreadable content is only a warning"""
+    """whether a scene is complete without it: unreadable content is only a warning"""
     many_ids: ClassVar[bool] = False
-    """one class for several ids: each chunk stores its own id"""
-    holds: ClassVar[dict[int, type[Chunk]]]
+    """whether the class is used for several ids: each chunk stores its own id"""
+    valid_children: ClassVar[dict[int, type[Chunk]]]
     """valid sub-chunks by id; empty for a leaf"""
 
     claimed: tuple[int, int] | None = None
@@ -58,7 +58,7 @@ class RawChunk(Raw, Chunk):
 
     many_ids = True
     parents: ClassVar[tuple[int, ...]] = ()
-    holds: ClassVar[dict[int, type[Chunk]]] = {}
+    valid_children: ClassVar[dict[int, type[Chunk]]] = {}
 
     chunk_id: int = 0
     data: bytes = blob("everything after the header")
@@ -161,7 +161,7 @@ def compute_valid_children() -> None:
         for parent in parents:
             inside.setdefault(parent, {}).update(family)
     for chunk_id, cls in single.items():
-        cls.holds = {**everywhere, **inside[chunk_id]} if chunk_id in inside else {}
+        cls.valid_children = {**everywhere, **inside[chunk_id]} if chunk_id in inside else {}
 
 
 class QuickChunk:
@@ -172,7 +172,7 @@ class QuickChunk:
     def __init__(self, cls: type[Chunk]) -> None:
         self.cls = cls
         self.once_bit = cls.once_bit
-        self.is_container = bool(cls.holds)
+        self.is_container = bool(cls.valid_children)
         self._inside: dict[int, QuickChunk] | None = None
 
     @property
@@ -190,12 +190,12 @@ def quick_children(cls: type[Chunk]) -> dict[int, QuickChunk]:
     """Return the valid sub-chunks of a chunk, by id."""
     inside = _QUICK_CHILDREN.get(cls)
     if inside is None:
-        typed = {chunk_id: inner for chunk_id, inner in cls.holds.items() if not inner.many_ids}
-        inside = _QUICK_CHILDREN[cls] = {chunk_id: QuickChunk(inner) for chunk_id, inner in typed.items()}
+        typed = {chunk_id: child for chunk_id, child in cls.valid_children.items() if not child.many_ids}
+        inside = _QUICK_CHILDREN[cls] = {chunk_id: QuickChunk(child) for chunk_id, child in typed.items()}
     return inside
 
 
 def chunk_name(chunk_id: int) -> str:
     """Return the name of a chunk, ``4110 PointArray``, or only the id if it is unknown."""
-    known = CHUNKS.get(chunk_id)
-    return f"{chunk_id:04x} {known.__name__}" if known else f"{chunk_id:04x}"
+    cls = CHUNKS.get(chunk_id)
+    return f"{chunk_id:04x} {cls.__name__}" if cls else f"{chunk_id:04x}"

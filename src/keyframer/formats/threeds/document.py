@@ -1,8 +1,8 @@
 """Read and write 3D Studio files as trees of chunks.
 
-Reading loses no bytes. A chunk that cannot be typed stays raw with the reason. An impossible length is kept, and the
-chunk is cut at the end of its parent. Bytes outside all sub-chunks become the tail of the chunk that contains them. The
-reader uses a stack of open containers, no recursion.
+Reading loses no bytes. A chunk that cannot be typed is kept as a raw chunk, with the reason. A chunk whose length is
+too large ends at the end of its parent, and the stored length is kept. Bytes outside all sub-chunks become the tail of
+the chunk that contains them. The reader uses a stack of open containers, no recursion.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _unpack_header = _HEADER.unpack_from
 C = TypeVar("C", bound=Chunk)
 
 
-class _Open:
+class _OpenContainer:
     """A container whose sub-chunks are being read."""
 
     __slots__ = ("at", "chunk", "claimed_end", "counted", "counts", "end", "inside", "place", "seen")
@@ -115,7 +115,7 @@ class _Reader:
         self.limits = limits
         self.document = document
         self.issues = document.issues
-        self.stack: list[_Open] = []
+        self.stack: list[_OpenContainer] = []
         self.records = 1
 
     def read(self, top_id: int, size: int) -> None:
@@ -136,16 +136,16 @@ class _Reader:
         top.children = []
         top.claimed = None if end == size else (size, end)
         self.document.records.append(top)
-        self.stack.append(_Open(top, quick_children(type(top)), HEADER_SIZE, end, max(size, end), place))
+        self.stack.append(_OpenContainer(top, quick_children(type(top)), HEADER_SIZE, end, max(size, end), place))
         if end == HEADER_SIZE:
             self.issues.add(SEM_EMPTY_DOCUMENT, str(place), 0)
         while self.stack:
             if quick_readers.ON:
-                self._read_usual()
+                self._read_valid_chunks()
             if self.stack:
                 self._step(self.stack[-1])
 
-    def _read_usual(self) -> None:
+    def _read_valid_chunks(self) -> None:
         """Read valid chunks without cursors and paths, up to the end of the file or the first problem.
 
         `_step` continues there.
@@ -154,21 +154,21 @@ class _Reader:
         room = self.limits.records - self.records
         deepest = self.limits.depth - len(stack)
         opened = stack[-1]
-        holder, inside, at, end, seen = opened.chunk, opened.inside, opened.at, opened.end, opened.seen
-        around: list[tuple[Chunk, dict[int, QuickChunk], int, int, int]] = []  # open containers around the innermost
+        container, inside, at, end, seen = opened.chunk, opened.inside, opened.at, opened.end, opened.seen
+        outer: list[tuple[Chunk, dict[int, QuickChunk], int, int, int]] = []  # the containers outside this one
         while room > 0:
             if end - at < HEADER_SIZE:
                 if at != end:
                     break
-                if around:
-                    holder, inside, at, end, seen = around.pop()
+                if outer:
+                    container, inside, at, end, seen = outer.pop()
                     continue
                 stack.pop()
                 if not stack:
                     break
                 deepest += 1
                 opened = stack[-1]
-                holder, inside, at, end, seen = opened.chunk, opened.inside, opened.at, opened.end, opened.seen
+                container, inside, at, end, seen = opened.chunk, opened.inside, opened.at, opened.end, opened.seen
                 continue
             chunk_id, size = _unpack_header(data, at)
             quick_chunk = inside.get(chunk_id)
@@ -178,27 +178,27 @@ class _Reader:
                 or stop > end
                 or size < HEADER_SIZE
                 or quick_chunk.once_bit & seen
-                or len(around) >= deepest
+                or len(outer) >= deepest
             ):
                 break
-            taken = quick_chunk.cls.plan.quick(data, at, at + HEADER_SIZE, stop, longest)
-            if taken is None:
+            result = quick_chunk.cls.plan.quick(data, at, at + HEADER_SIZE, stop, longest)
+            if result is None:
                 break
-            chunk, pos = taken
+            chunk, pos = result
             if quick_chunk.is_container:
                 chunk.children = []
             elif pos != stop:
                 break
-            holder.children.append(chunk)
+            container.children.append(chunk)
             room -= 1
             seen |= quick_chunk.once_bit
             at = stop
             if pos != stop:
-                around.append((holder, inside, at, end, seen))
-                holder, inside, at, end, seen = chunk, quick_chunk.inside, pos, stop, 0
-        (_, _, opened.at, _, opened.seen), *inner = *around, (holder, inside, at, end, seen)
-        for holder, inside, at, end, seen in inner:
-            opened = _Open(holder, inside, at, end, end)
+                outer.append((container, inside, at, end, seen))
+                container, inside, at, end, seen = chunk, quick_chunk.inside, pos, stop, 0
+        (_, _, opened.at, _, opened.seen), *deeper = *outer, (container, inside, at, end, seen)
+        for container, inside, at, end, seen in deeper:
+            opened = _OpenContainer(container, inside, at, end, end)
             opened.seen = seen
             stack.append(opened)
         self.records = self.limits.records - room
@@ -214,7 +214,7 @@ class _Reader:
             place = opened.place = _sub_place(place, chunk_id, parent.count(chunk_id) - 1)
         return place
 
-    def _step(self, parent: _Open) -> None:
+    def _step(self, parent: _OpenContainer) -> None:
         """Read the next sub-chunk of the innermost open container with all checks, or close the container."""
         at, left = parent.at, parent.end - parent.at
         cursor = Cursor(self.data, at, parent.end, self._place(), self.limits, len(self.stack))
@@ -225,7 +225,7 @@ class _Reader:
             self.stack.pop()
             return
         chunk_id, size = _unpack_header(self.data, at)
-        cls = parent.chunk.holds.get(chunk_id)
+        cls = parent.chunk.valid_children.get(chunk_id)
         index = parent.count(chunk_id)
         place = _sub_place(cursor.place, chunk_id, index)
         if size < HEADER_SIZE:
@@ -270,18 +270,18 @@ class _Reader:
             severity = Severity.WARNING if cls.optional else None
             self.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details, severity))
             return _raw(chunk_id, at, self.data[at + HEADER_SIZE : window.end], error.code)
-        if cls.holds:
+        if cls.valid_children:
             chunk.children = []
             inside = quick_children(cls)
-            self.stack.append(_Open(chunk, inside, window.pos, window.end, claimed_end, window.place))
+            self.stack.append(_OpenContainer(chunk, inside, window.pos, window.end, claimed_end, window.place))
         elif window.pos < window.end:
             self.issues.add(STRUCT_CHUNK_SLACK, window.place.__str__, window.pos, size=window.left)
             chunk.tail = window.take_rest()
         return chunk
 
-    def _read_unknown(self, parent: _Open, chunk_id: int, whole: bytes, place: Place) -> RawChunk:
+    def _read_unknown(self, parent: _OpenContainer, chunk_id: int, chunk_bytes: bytes, place: Place) -> RawChunk:
         """Read a chunk that is unknown, or not valid here, as bytes without sub-chunks."""
-        at, data = parent.at, whole[HEADER_SIZE:]
+        at, data = parent.at, chunk_bytes[HEADER_SIZE:]
         if chunk_id in CHUNKS:
             kind = STRUCT_CHUNK_MISPLACED
             self._add_named(kind, parent, chunk_id, place, at)
@@ -290,7 +290,7 @@ class _Reader:
             self.issues.add(kind, place.__str__, at, size=len(data))
         return _raw(chunk_id, at, data, kind.code)
 
-    def _add_named(self, kind: IssueType, parent: _Open, chunk_id: int, place: Place, at: int) -> None:
+    def _add_named(self, kind: IssueType, parent: _OpenContainer, chunk_id: int, place: Place, at: int) -> None:
         self.issues.add(kind, place.__str__, at, name=chunk_name(chunk_id), parent=chunk_name(parent.chunk.id))
 
 
@@ -333,23 +333,23 @@ def encode(document: Document) -> bytes:
     """Return the bytes of a document, made from its records alone."""
     sink = Sink()
     opened: list[tuple[Chunk, int, Iterator[Record]]] = []
-    todo = iter(document.records)
+    remaining = iter(document.records)
     while True:
-        record = next(todo, None)
+        record = next(remaining, None)
         if record is None:
             if not opened:
                 break
-            chunk, mark, todo = opened.pop()
+            chunk, mark, remaining = opened.pop()
             sink.write(chunk.tail)
             siblings = opened[-1][0].children if opened else document.records
-            following = opened[-1][0].tail if opened else document.trailing
-            sink.close_block(mark, partial(_header, chunk, chunk is siblings[-1] and not following))
+            bytes_after = opened[-1][0].tail if opened else document.trailing
+            sink.close_block(mark, partial(_header, chunk, chunk is siblings[-1] and not bytes_after))
             continue
         if not isinstance(record, Chunk):
-            raise ValueError(f"{record!r} is not a chunk: a 3D Studio file has nothing else")
-        opened.append((record, sink.open_block(HEADER_SIZE), todo))
+            raise ValueError(f"{record!r} is not a chunk: a 3D Studio file contains only chunks")
+        opened.append((record, sink.open_block(HEADER_SIZE), remaining))
         write_fields(record, sink)
-        todo = iter(record.children)
+        remaining = iter(record.children)
     sink.write(document.trailing)
     return sink.getvalue()
 

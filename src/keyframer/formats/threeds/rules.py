@@ -19,12 +19,12 @@ from keyframer.formats.kit.common_rules import (
     check_angles,
     check_boxes,
     check_depth,
-    check_early,
     check_fields,
     check_file_name,
     check_flags,
     check_key_flags,
     check_name,
+    check_negative_times,
     check_numbers,
     check_range,
     check_unique,
@@ -51,7 +51,7 @@ _NAMES: dict[type[Chunk], tuple[str, int]] = {
     r.KeyframerHeader: ("name", 12),
     r.ProcessName: ("name", 12),
 }
-_EMPTY_IS_FINE = (r.KeyframerHeader, r.InstanceName, r.ParentName, r.LightExclude, r.ViewCamera, r.ProcessName)
+_MAY_BE_EMPTY = (r.KeyframerHeader, r.InstanceName, r.ParentName, r.LightExclude, r.ViewCamera, r.ProcessName)
 _FILE_NAMES: dict[type[Chunk], str] = {r.MapName: "name", r.BackgroundBitmap: "name", r.SpotMap: "name"}
 _DOS_NAME = 12
 """longest name of an 8.3 file"""
@@ -95,7 +95,7 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
         if cls in _NAMES:
             field, longest = _NAMES[cls]
             name: bytes = getattr(record, field)
-            if name or not isinstance(record, _EMPTY_IS_FINE):
+            if name or not isinstance(record, _MAY_BE_EMPTY):
                 check_name(reporter, record, field, name, longest)
         elif cls in _FILE_NAMES:
             check_file_name(reporter, record, _FILE_NAMES[cls], getattr(record, _FILE_NAMES[cls]), _DOS_NAME)
@@ -167,13 +167,13 @@ def _check_choice(reporter: Reporter, record: Chunk, field: str, value: int, mos
 
 
 def _check_track(reporter: Reporter, track: r.Track) -> None:
-    keys: Keys = track.keys  # type: ignore[attr-defined]  # every kind of track has its own layout of them
+    keys: Keys = track.keys  # type: ignore[attr-defined]  # each class of tracks declares its own key layout
     check_flags(reporter, track, "flags", track.flags, _TRACK_FLAGS)
     if len(keys) == 0:
         reporter.report(SEM_EMPTY_TRACK, track, "keys", what="a track without keys")
         return
     check_key_flags(reporter, track, "keys", keys.flags, _KEY_FLAGS)
-    check_early(reporter, track, "keys", keys.time)  # the bridge reports late keys
+    check_negative_times(reporter, track, "keys", keys.time)  # the bridge reports huge times
     if isinstance(track, r.RotationTrack):
         check_angles(reporter, track, "keys", keys.value[:, 0])
 
@@ -200,7 +200,7 @@ def _check_nodes(document: Document, scene: Scene | None, reporter: Reporter) ->
 
 
 def _headers(nodes: list[Record]) -> Iterator[r.NodeHeader]:
-    """Return the headers of nodes that refer to an object of the editor."""
+    """Yield the headers of nodes that refer to an object of the editor."""
     for node in nodes:
         if not isinstance(node, r.AmbientNode):
             yield from (child for child in node.children if isinstance(child, r.NodeHeader))

@@ -33,7 +33,7 @@ _FIRST_INSIDE = {
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """Return a score based on the top chunk, its length and its first sub-chunk."""
+    """Return a match, scored by the top chunk, its length and its first sub-chunk; None if one of them is wrong."""
     if len(head) < 6:
         return None
     top, length = _number(head, 0, 2), _number(head, 2, 4)

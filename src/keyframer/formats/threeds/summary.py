@@ -88,13 +88,13 @@ def _value(record: object | None, name: str) -> Cell:
     return value
 
 
-def _inside(record: Record, kind: type[C]) -> Iterator[C]:
+def _children(record: Record, kind: type[C]) -> Iterator[C]:
     """Yield the direct children of a kind."""
     return (child for child in record.children if isinstance(child, kind))
 
 
 def _first(record: Record | None, kind: type[C]) -> C | None:
-    return None if record is None else next(_inside(record, kind), None)
+    return None if record is None else next(_children(record, kind), None)
 
 
 def _objects(document: Document) -> Table:
@@ -105,7 +105,7 @@ def _objects(document: Document) -> Table:
             table.add(named_object.name, _kind_of(named_object), None, None, None, None)
             continue
         points, faces, uv = _first(mesh, PointArray), _first(mesh, FaceArray), _first(mesh, TextureVertices)
-        groups = [*_inside(mesh, MaterialGroup), *(_inside(faces, MaterialGroup) if faces else ())]
+        groups = [*_children(mesh, MaterialGroup), *(_children(faces, MaterialGroup) if faces else ())]
         table.add(
             named_object.name,
             "mesh",
@@ -130,9 +130,9 @@ def _materials(document: Document) -> tuple[Table, Table]:
     table = Table("materials", "Materials", ("name", "maps"))
     maps = Table("maps", "Maps", ("material", "slot", "file"))
     for material in document.find(Material):
-        named = _first(material, MaterialName)
-        name = b"" if named is None else named.name
-        slots = list(_inside(material, Map))
+        name_chunk = _first(material, MaterialName)
+        name = b"" if name_chunk is None else name_chunk.name
+        slots = list(_children(material, Map))
         table.add(name, len(slots))
         for slot in slots:
             file = _first(slot, MapName)
@@ -147,26 +147,26 @@ def _nodes(document: Document) -> tuple[Table, Table]:
     for node, depth in _as_tree(list(document.find(Node))):
         name = _name_of(node)
         spans: list[tuple[int, int]] = []
-        keys = 0
-        node_tracks = list(_inside(node, Track))
+        key_count = 0
+        node_tracks = list(_children(node, Track))
         for track in node_tracks:
-            held: Any = getattr(track, "keys", ())
-            keys += len(held)
-            span = (int(held.time.min()), int(held.time.max())) if len(held) else None
+            keys: Any = getattr(track, "keys", ())
+            key_count += len(keys)
+            span = (int(keys.time.min()), int(keys.time.max())) if len(keys) else None
             spans += [span] if span else []
             wrap = _WRAPS.get(track.flags & 3, "single (1)")
             kind = type(track).__name__.removesuffix("Track").lower()
-            tracks.add(name, kind, len(held), *(span or (None, None)), wrap)
-        header, number = _first(node, NodeHeader), _first(node, NodeId)
-        named_parent = _first(node, ParentName)
+            tracks.add(name, kind, len(keys), *(span or (None, None)), wrap)
+        header, node_id = _first(node, NodeHeader), _first(node, NodeId)
+        parent_name = _first(node, ParentName)
         parent: Cell = None if header is None or header.parent == -1 else header.parent
         nodes.add(
             name,
             _NODE_KINDS[node.id],
-            None if number is None else number.id_,
-            parent if named_parent is None else named_parent.name,
+            None if node_id is None else node_id.id_,
+            parent if parent_name is None else parent_name.name,
             len(node_tracks),
-            keys,
+            key_count,
             f"{min(first for first, _ in spans)}..{max(last for _, last in spans)}" if spans else None,
             depth=depth,
         )
@@ -181,12 +181,12 @@ def _name_of(node: Node) -> bytes:
 
 
 def _as_tree(nodes: list[Node]) -> Iterator[tuple[Node, int]]:
-    """Yield each node with its depth, parents before children. Nodes in a parent cycle come last, as roots."""
+    """Yield each node with its depth, parents before children. Parent cycles come last; their first node is a root."""
     ids: dict[int, int] = {}
     for index, node in enumerate(nodes):
-        number = _first(node, NodeId)
-        if number is not None:
-            ids.setdefault(number.id_, index)
+        node_id = _first(node, NodeId)
+        if node_id is not None:
+            ids.setdefault(node_id.id_, index)
     children: dict[int | None, list[int]] = {}
     for index, node in enumerate(nodes):
         header = _first(node, NodeHeader)

@@ -31,16 +31,16 @@ def diagnose(data: bytes) -> str | None:
         return None
     missing = _HEADER.unpack_from(data)[1] - len(data)
     lines = data.count(b"\n")
-    if 0 < missing <= lines and b"\r\n" not in data and (lost := find_invalid_chunk(data)) is not None:
+    if 0 < missing <= lines and b"\r\n" not in data and (offset := find_invalid_chunk(data)) is not None:
         return (
             f"damaged by a transfer in text mode: {counted(missing, 'byte')} missing, {lines} LF and not one CR LF, "
-            f"and no valid chunk follows at {lost:#x}"
+            f"and an invalid chunk at {offset:#x}"
         )
     return None
 
 
 def find_invalid_chunk(data: bytes) -> int | None:
-    """Return the offset at which a walk over the chunks meets an invalid one before the end of the data."""
+    """Return the offset of an invalid chunk; None if the lengths of all chunks lead to valid chunks or to the end."""
     stack = [(_HEADER.unpack_from(data)[0], 6)]
     size = len(data)
     while stack:
@@ -48,8 +48,7 @@ def find_invalid_chunk(data: bytes) -> int | None:
         while at + 6 <= size:
             chunk_id, length = _HEADER.unpack_from(data, at)
             if chunk_id not in _SIBLINGS.get(parent, ()) or length < 6:
-                outside = parent != 0x4D4D and chunk_id in _SIBLINGS[0x4D4D]  # end of the parent
-                if outside:
+                if parent != 0x4D4D and chunk_id in _SIBLINGS[0x4D4D]:  # after the end of the parent
                     break
                 return at
             if chunk_id in _CONTAINERS:

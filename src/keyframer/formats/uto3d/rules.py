@@ -10,11 +10,11 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.common_rules import (
     check_angles,
     check_depth,
-    check_early,
     check_flags,
+    check_huge_times,
     check_key_flags,
-    check_late,
     check_name,
+    check_negative_times,
     check_numbers,
     check_range,
     check_tcb,
@@ -84,8 +84,8 @@ def _check_controller(reporter: Reporter, controller: r.Controller) -> None:
     if len(keys) == 0:
         reporter.report(SEM_EMPTY_TRACK, controller, "keys", what="a controller without keys")
         return
-    check_early(reporter, controller, "keys", keys.time)
-    check_late(reporter, controller, "keys", keys.time, _TICKS_PER_FRAME)
+    check_negative_times(reporter, controller, "keys", keys.time)
+    check_huge_times(reporter, controller, "keys", keys.time, _TICKS_PER_FRAME)
     if controller.scheme == r.TCB:
         check_key_flags(reporter, controller, "keys", keys.flags, _KEY_FLAGS)
     if keys.extras is not None:

@@ -25,7 +25,7 @@ from keyframer.exchange.gltf.read.materials import ImageReader, MaterialReader
 from keyframer.exchange.gltf.read.meshes import MeshReader, Shape
 from keyframer.exchange.gltf.read.nodes import Hierarchy, NodeReader, SkinReader
 from keyframer.formats.contract import refuse_unknown
-from keyframer.formats.kit.common_rules import LONGEST, name_problems, path_problems, shown
+from keyframer.formats.kit.common_rules import LONGEST_NAME, name_problems, path_problems, shown
 from keyframer.issues import IssueLog, IssueType
 from keyframer.limits import Limits, open_budget
 from keyframer.scene import Channel, Clip, Morph, Scene, Space
@@ -277,8 +277,8 @@ class _Names:
         name = item.value.get("name")
         if type(name) is not str:
             return
-        if len(name) > LONGEST:
-            self._add(SEM_NAME_TOO_LONG, item.at("name"), size=len(name), most=LONGEST)
+        if len(name) > LONGEST_NAME:
+            self._add(SEM_NAME_TOO_LONG, item.at("name"), size=len(name), most=LONGEST_NAME)
         for kind in name_problems(name[:_EXAMINED]):
             self._add(kind, item.at("name"), name=shown(name))
 

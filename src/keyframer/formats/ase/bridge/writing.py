@@ -177,9 +177,9 @@ class _SceneWriter:
                 continue
             wanted = text(node.name).decode("utf-8", "replace")
             name = claimed.claim(wanted)
-            if claimed.shown(name) != node.name:
+            if claimed.decode(name) != node.name:
                 self.report.add(
-                    Outcome.APPROXIMATED, plain_path("nodes", node.name), f"renamed to {claimed.shown(name)}"
+                    Outcome.APPROXIMATED, plain_path("nodes", node.name), f"renamed to {claimed.decode(name)}"
                 )
             names.append(name)
         return names

@@ -37,7 +37,7 @@ class PairWriter:
     ) -> None:
         self.scene, self.joints, self.report, self.conventions = scene, joints, report, conventions
         self.names = conventions.names(scene, joints.nodes)
-        self.place_of = joints.place_of
+        self.place_of = joints.joint_of_node
         self.numbers = conventions.keys or self.place_of
         """numbers of joints, for parents and weights"""
         self.parts: dict[int, tuple[str, int]] = {}

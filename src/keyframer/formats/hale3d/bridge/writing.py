@@ -20,7 +20,7 @@ from keyframer.formats.kit.rigid_joints import (
     Joints,
     find_joint_nodes,
     joints_at,
-    parent_places,
+    parent_joints,
     parents_first,
     report_frames,
     sample_joints,
@@ -121,7 +121,7 @@ def boxes_at(scene: Scene, times: Floats) -> Floats:
     """Return (T, 2, 3) boxes at these times of the clip."""
     wanted, above = find_joint_nodes(scene)
     nodes = parents_first(above, sorted(wanted))
-    return boxes(scene, joints_at(scene, nodes, parent_places(nodes, above), times)[0])
+    return boxes(scene, joints_at(scene, nodes, parent_joints(nodes, above), times)[0])
 
 
 def boxes(scene: Scene, joints: Joints) -> Floats:

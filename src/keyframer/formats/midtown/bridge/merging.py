@@ -222,7 +222,7 @@ class _Writing:
         bones = []
         for node, parent, old in zip(self.bones, self.parents, self.olds, strict=True):
             if old is None:
-                bones.append(names.bone(self.joints, self.joints.place_of[node]))
+                bones.append(names.bone(self.joints, self.joints.joint_of_node[node]))
                 continue
             original, position = skeleton.bones[old], self.scene.nodes[node].position
             offset = original.offset

@@ -174,7 +174,7 @@ class BoneNames:
         given = self.scene.nodes[number].name
         one_word = "".join("_" if mark.isspace() or mark in "{}" else mark for mark in given)
         name = self.names.claim(one_word, fallback="bone")
-        if self.names.shown(name) != given:
-            message = f"named {self.names.shown(name)!r} in the skeleton"
+        if self.names.decode(name) != given:
+            message = f"named {self.names.decode(name)!r} in the skeleton"
             self.report.add(Outcome.BAKED, plain_path("nodes", given), message)
         return name

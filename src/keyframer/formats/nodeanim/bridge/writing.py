@@ -143,7 +143,7 @@ class NodeWriter:
         """units per second for each unit of time"""
         self.unit = self._time_unit()
         per_second = self.rates[self.unit]
-        rules = KeyRules(per_second, per_second / frames_per_second(clip), whole=False)
+        rules = KeyRules(per_second, per_second / frames_per_second(clip), whole_times=False)
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
 
     def document(self) -> Document:

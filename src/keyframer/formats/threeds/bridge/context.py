@@ -42,8 +42,8 @@ class Links:
     cameras: list[r.NamedObject | None] = field(default_factory=list)
     lights: list[r.NamedObject | None] = field(default_factory=list)
     """None for the ambient light"""
-    surfaces: dict[bytes, tuple[r.NamedObject, Floats | None]] = field(default_factory=dict)
-    """the first object with a mesh for each name, and (4, 4) from its stored vertices to its local axes"""
+    mesh_by_name: dict[bytes, tuple[r.NamedObject, Floats | None]] = field(default_factory=dict)
+    """for each name, the first object with a mesh, and (4, 4) from its stored vertices to its local axes"""
     rest_frame: float = 0.0
     """the frame at which stored vertices and keyframer agree"""
 
@@ -71,10 +71,10 @@ class Context(Reporter):
 
     def finite(self, record: Record, field: str, values: Sequence[float], default: Sequence[float]) -> list[float]:
         """Return stored numbers, or the default (with a report) if one of them is non-finite."""
-        odd = [index for index, value in enumerate(values) if not math.isfinite(value)]
-        if not odd:
+        non_finite = [index for index, value in enumerate(values) if not math.isfinite(value)]
+        if not non_finite:
             return list(values)
-        self.report(DATA_NON_FINITE, record, field, count=len(odd), index=odd[0])
+        self.report(DATA_NON_FINITE, record, field, count=len(non_finite), index=non_finite[0])
         return list(default)
 
 
@@ -95,11 +95,11 @@ def has(parent: Chunk, kind: type[Chunk]) -> bool:
     return child(parent, kind) is not None
 
 
-Firsts = dict[type[Record], Any]
+FirstChunks = dict[type[Record], Any]
 """the first sub-chunk of each kind"""
 
 
-def first_chunks(parent: Chunk) -> Firsts:
+def first_chunks(parent: Chunk) -> FirstChunks:
     """Return the first sub-chunk of each kind. One search for each kind took a tenth of the loading time."""
     backwards = parent.children[::-1]
     return dict(zip(map(type, backwards), backwards, strict=True))
@@ -107,8 +107,8 @@ def first_chunks(parent: Chunk) -> Firsts:
 
 def color(parent: Chunk | None) -> Rgb | None:
     """Return the colour inside a chunk, 0 to 1; a gamma corrected copy has precedence."""
-    chosen = None if parent is None else _color_chunk(parent)
-    return None if chosen is None else rgb_of(chosen)
+    chunk = None if parent is None else _color_chunk(parent)
+    return None if chunk is None else rgb_of(chunk)
 
 
 _COLORS: tuple[type[AnyColor], ...] = (ColorFloatGamma, ColorByteGamma, ColorFloat, ColorByte)
@@ -131,10 +131,10 @@ def rgb_of(chunk: AnyColor) -> Rgb:
 
 def percent(parent: Chunk | None) -> float | None:
     """Return the percentage inside a chunk as a fraction, 0 to 1."""
-    chosen = None if parent is None else _percent_chunk(parent)
-    if isinstance(chosen, PercentInt):
-        return chosen.percent / 100
-    return None if chosen is None else chosen.fraction
+    chunk = None if parent is None else _percent_chunk(parent)
+    if isinstance(chunk, PercentInt):
+        return chunk.percent / 100
+    return None if chunk is None else chunk.fraction
 
 
 def _percent_chunk(parent: Chunk) -> PercentInt | PercentFloat | None:
@@ -159,15 +159,17 @@ def plain_record(record: Record) -> dict[str, Any]:
             out["tail"] = chunk.tail.hex()
         if chunk.children:
             out["children"] = []
-            for inner in chunk.children:
-                entry: dict[str, Any] = {"chunk": inner.segment, "name": type(inner).__name__}
+            for sub_chunk in chunk.children:
+                entry: dict[str, Any] = {"chunk": sub_chunk.segment, "name": type(sub_chunk).__name__}
                 out["children"].append(entry)
-                stack.append((inner, entry))
+                stack.append((sub_chunk, entry))
     return plain
 
 
 MOST_KEPT_CHUNKS = 10_000
-"""limit for one chunk: no program writes as many, and each takes fifty times its size in the file"""
+"""limit on the unread sub-chunks of one chunk that become extras: no program writes as many, and each takes fifty times
+its size in the file
+"""
 
 
 Kinds = Set[type[Record]]
@@ -175,46 +177,46 @@ _NO_KINDS: Kinds = frozenset()
 _TAIL = attrgetter("tail")
 
 
-def unread_chunks(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> list[dict[str, Any]]:
+def unread_chunks(parent: Chunk, known: Kinds, wrappers: Kinds = _NO_KINDS) -> list[dict[str, Any]]:
     """Return the sub-chunks of ``parent`` that are not read, as plain values.
 
-    ``known`` are the kinds that are read: the first of each, or all of kinds that usually repeat. ``inside`` are kinds
-    of which only a colour or percentage inside is read; they are kept if they contain more. `value_kinds` has
-    the kinds of the colour and percentage that are read from the parent itself.
+    ``known`` are the kinds that are read: the first of each, or all of kinds that usually repeat. ``wrappers`` are
+    kinds of which only the colour or percentage inside is read; they are returned if they contain other chunks too.
+    `value_kinds` has the kinds of the colour and percentage that are read from the parent itself.
     """
     kinds = set(map(type, parent.children))
     tails = any(map(_TAIL, parent.children))
     if len(kinds) == len(parent.children) and kinds <= known and not (tails or parent.tail):  # the usual case
         return []
-    rest: list[dict[str, Any]] = []
+    unread: list[dict[str, Any]] = []
     seen: set[type[Record]] = set()
     for number, chunk in enumerate(parent.children):
-        if len(rest) == MOST_KEPT_CHUNKS:  # the document keeps all of them
-            rest.append({"chunk": "more", "count": len(parent.children) - number})
+        if len(unread) == MOST_KEPT_CHUNKS:  # the document keeps all of them
+            unread.append({"chunk": "more", "count": len(parent.children) - number})
             break
         kind = type(chunk)
-        fresh = kind not in seen or chunk.repeats
+        first = kind not in seen or chunk.repeats
         seen.add(kind)
-        if fresh and kind in inside:
-            within = chunk.children
-            if len(within) > 1 or chunk.tail or (within and within[0].tail):
-                rest.append(plain_record(chunk))
-        elif not (fresh and kind in known):
-            rest.append(plain_record(chunk))
+        if first and kind in wrappers:
+            values = chunk.children
+            if len(values) > 1 or chunk.tail or (values and values[0].tail):
+                unread.append(plain_record(chunk))
+        elif not (first and kind in known):
+            unread.append(plain_record(chunk))
         elif tails and chunk.tail and not chunk.children:
-            rest.append({"chunk": chunk.segment, "tail": chunk.tail.hex()})
+            unread.append({"chunk": chunk.segment, "tail": chunk.tail.hex()})
     if parent.tail:
-        rest.append({"chunk": "tail", "data": parent.tail.hex()})
-    return rest
+        unread.append({"chunk": "tail", "data": parent.tail.hex()})
+    return unread
 
 
-def unread_extras(parent: Chunk, known: Kinds, inside: Kinds = _NO_KINDS) -> dict[str, dict[str, Any]]:
+def unread_extras(parent: Chunk, known: Kinds, wrappers: Kinds = _NO_KINDS) -> dict[str, dict[str, Any]]:
     """Return the result of `unread_chunks` as extras, ``{"3ds": {"chunks": [...]}}``; empty if all chunks are read."""
-    rest = unread_chunks(parent, known, inside)
-    return {"3ds": {"chunks": rest}} if rest else {}
+    unread = unread_chunks(parent, known, wrappers)
+    return {"3ds": {"chunks": unread}} if unread else {}
 
 
 def value_kinds(parent: Chunk) -> set[type[Record]]:
     """Return the kinds of the colour and the percentage that are read from a chunk; other kinds are kept as extras."""
-    chosen = (_color_chunk(parent), _percent_chunk(parent))
-    return {type(chunk) for chunk in chosen if chunk is not None}
+    chunks = (_color_chunk(parent), _percent_chunk(parent))
+    return {type(chunk) for chunk in chunks if chunk is not None}

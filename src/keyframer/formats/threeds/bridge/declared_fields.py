@@ -15,7 +15,7 @@ from keyframer.arrays import Array
 from keyframer.fields import dataclass
 from keyframer.formats.kit.declared_fields import Capabilities, Field, FieldGroup, StoredAs
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.context import Firsts, children, color, has, percent, rgb_of
+from keyframer.formats.threeds.bridge.context import FirstChunks, children, color, has, percent, rgb_of
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Fog, Gradient, LayeredFog, LightType
 from keyframer.text import encode_name
@@ -23,17 +23,17 @@ from keyframer.wire.record import Record
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class ChunkField(Field[Firsts, Chunk]):
-    """An attribute that is stored in chunks inside the chunk of its part; the first of each kind is read."""
+class ChunkField(Field[FirstChunks, Chunk]):
+    """An attribute that is stored in sub-chunks of the chunk of its part; the first of each kind is read."""
 
     kinds: tuple[type[Chunk], ...]
     """the kinds of these chunks"""
     wraps: bool = False
-    """whether the value is a colour or percentage inside the chunk"""
+    """whether the value is in a colour or percentage chunk inside the chunk"""
 
 
 def kinds_of(fields: Iterable[ChunkField], *, wraps: bool) -> frozenset[type[Record]]:
-    """Return the chunks that some fields are read from: those that contain a colour or percentage, or the others."""
+    """Return the kinds of chunks that fields are read from: those with ``wraps``, or those without."""
     return frozenset(kind for field in fields if field.wraps is wraps for kind in field.kinds)
 
 
@@ -42,7 +42,7 @@ def fields_by_kind(fields: Iterable[ChunkField]) -> dict[type[Record], ChunkFiel
     return {kind: field for field in fields for kind in field.kinds}
 
 
-def get_stated_fields(part: Any, chunks: Firsts, fields: Mapping[type[Record], ChunkField]) -> None:
+def get_stated_fields(part: Any, chunks: FirstChunks, fields: Mapping[type[Record], ChunkField]) -> None:
     """Set the attributes that have a chunk; ``part`` is new, and its defaults apply to missing chunks."""
     for kind in chunks:
         declared = fields.get(kind)
@@ -50,15 +50,15 @@ def get_stated_fields(part: Any, chunks: Firsts, fields: Mapping[type[Record], C
             setattr(part, declared.name, declared.get(chunks))
 
 
-def rgb(value: Sequence[float]) -> r.ColorFloat:
+def color_chunk(value: Sequence[float]) -> r.ColorFloat:
     return r.ColorFloat((float(value[0]), float(value[1]), float(value[2])))
 
 
-def share(value: float) -> Chunk:
-    """Return a percentage chunk: an integer if it is whole, which all readers understand, else a float."""
-    whole = value * 100
-    if abs(whole) < 1 << 15 and abs(whole - round(whole)) < 1e-4:  # not for numbers outside i16, nor NaN
-        return r.PercentInt(round(whole))
+def percent_chunk(value: float) -> Chunk:
+    """Return the chunk of a fraction: a whole percentage if possible, which all readers understand, else a float."""
+    percentage = value * 100
+    if abs(percentage) < 1 << 15 and abs(percentage - round(percentage)) < 1e-4:  # false for NaN
+        return r.PercentInt(round(percentage))
     return r.PercentFloat(value)
 
 
@@ -66,21 +66,25 @@ def _color(name: str, kind: type[Chunk]) -> ChunkField:
     return ChunkField(
         name,
         lambda chunks: color(chunks.get(kind)),
-        lambda value: [] if value is None else [kind(children=[rgb(value)])],
+        lambda value: [] if value is None else [kind(children=[color_chunk(value)])],
         (kind,),
         wraps=True,
     )
 
 
-def _share(name: str, kind: type[Chunk], *, least: float | None = None, writes_least: bool = True) -> ChunkField:
-    """Declare a percentage; ``least`` is the value of a part without the chunk, which is written or left out."""
+def _percentage(
+    name: str, kind: type[Chunk], *, default: float | None = None, writes_default: bool = True
+) -> ChunkField:
+    """Declare a percentage. ``default`` is the value without a chunk; it is written only with ``writes_default``."""
 
-    def get(chunks: Firsts) -> float | None:
+    def get(chunks: FirstChunks) -> float | None:
         value = percent(chunks.get(kind))
-        return value or least if least is not None else value
+        return value or default if default is not None else value
 
     def put(value: float | None) -> list[Chunk]:
-        return [] if value is None or (value == least and not writes_least) else [kind(children=[share(value)])]
+        if value is None or (value == default and not writes_default):
+            return []
+        return [kind(children=[percent_chunk(value)])]
 
     return ChunkField(name, get, put, (kind,), wraps=True)
 
@@ -97,7 +101,7 @@ def _number(
 ) -> ChunkField:
     """Declare the only number of a chunk."""
 
-    def get(chunks: Firsts) -> Any:
+    def get(chunks: FirstChunks) -> Any:
         return getattr(chunks[kind], field) if kind in chunks else default
 
     def put(value: Any) -> list[Chunk]:
@@ -116,7 +120,7 @@ def _file_name(name: str, kind: Any) -> ChunkField:
     )
 
 
-def get_file_names(part: Any, chunks: Firsts, fields: Iterable[ChunkField], text: Callable[[bytes], str]) -> None:
+def get_file_names(part: Any, chunks: FirstChunks, fields: Iterable[ChunkField], text: Callable[[bytes], str]) -> None:
     """Set the attributes of a part that are file names."""
     for field in fields:
         raw = field.get(chunks)
@@ -125,22 +129,22 @@ def get_file_names(part: Any, chunks: Firsts, fields: Iterable[ChunkField], text
 
 def put_file_names(part: Any, fields: Iterable[ChunkField], claim: Callable[[str], bytes]) -> list[Chunk]:
     """Return the chunks of file names; ``claim`` returns the name that is stored."""
-    given = ((field, getattr(part, field.name)) for field in fields)
-    return [chunk for field, name in given if name is not None for chunk in field.put(claim(name))]
+    names = ((field, getattr(part, field.name)) for field in fields)
+    return [chunk for field, name in names if name is not None for chunk in field.put(claim(name))]
 
 
 def _pair(name: str, first: Any, second: Any, default: float) -> ChunkField:
     """Declare two chunks with one number each."""
 
-    def one(chunks: Firsts, kind: Any) -> float:
+    def number(chunks: FirstChunks, kind: Any) -> float:
         return float(chunks[kind].value) if kind in chunks else default
 
-    def get(chunks: Firsts) -> tuple[float, float]:
-        return one(chunks, first), one(chunks, second)
+    def get(chunks: FirstChunks) -> tuple[float, float]:
+        return number(chunks, first), number(chunks, second)
 
-    def put(value: tuple[float, float]) -> list[Chunk]:
-        pairs = zip((first, second), value, strict=True)
-        return [kind(number) for kind, number in pairs if number != default]
+    def put(values: tuple[float, float]) -> list[Chunk]:
+        pairs = zip((first, second), values, strict=True)
+        return [kind(value) for kind, value in pairs if value != default]
 
     return ChunkField(name, get, put, (first, second))
 
@@ -150,16 +154,16 @@ def _amount(chunk: Chunk) -> float:
     return 1.0 if value is None else value
 
 
-def _ranges(first_chunks: Firsts) -> tuple[float, float] | None:
-    ranges = first_chunks.get(r.CameraRanges)
+def _ranges(chunks: FirstChunks) -> tuple[float, float] | None:
+    ranges = chunks.get(r.CameraRanges)
     return None if ranges is None else (ranges.near, ranges.far)
 
 
 SHADINGS = ("wire", "flat", "gouraud", "phong", "metal")
 
 
-def _shading(first_chunks: Firsts) -> str | None:
-    chunk = first_chunks.get(r.MaterialShading)
+def _shading(chunks: FirstChunks) -> str | None:
+    chunk = chunks.get(r.MaterialShading)
     return SHADINGS[chunk.shading] if chunk is not None and 0 <= chunk.shading < len(SHADINGS) else None
 
 
@@ -172,16 +176,16 @@ TINTS: dict[Any, str] = {
 }
 
 
-def _tints(first_chunks: Firsts) -> dict[str, tuple[float, ...]]:
+def _tints(chunks: FirstChunks) -> dict[str, tuple[float, ...]]:
     return {
-        tint: tuple(part / 255 for part in first_chunks[kind].rgb)
-        for kind, tint in TINTS.items()
-        if kind in first_chunks
+        tint: tuple(component / 255 for component in chunks[kind].rgb) for kind, tint in TINTS.items() if kind in chunks
     }
 
 
 def _put_tints(tints: dict[str, tuple[float, ...]]) -> list[Chunk]:
-    stored = {tint: tuple(min(max(round(part * 255), 0), 255) for part in value) for tint, value in tints.items()}
+    stored = {
+        tint: tuple(min(max(round(component * 255), 0), 255) for component in value) for tint, value in tints.items()
+    }
     return [kind(stored[tint]) for kind, tint in TINTS.items() if tint in stored]
 
 
@@ -189,12 +193,12 @@ MATERIAL = (
     _color("ambient", r.MaterialAmbient),
     _color("diffuse", r.MaterialDiffuse),
     _color("specular", r.MaterialSpecular),
-    _share("shininess", r.MaterialShininess),
-    _share("shininess_strength", r.MaterialShininessStrength),
-    _share("transparency", r.MaterialTransparency, least=0.0),
-    _share("transparency_falloff", r.MaterialTransparencyFalloff),
-    _share("reflection_blur", r.MaterialReflectionBlur),
-    _share("self_illumination", r.MaterialSelfIllumination, least=0.0, writes_least=False),
+    _percentage("shininess", r.MaterialShininess),
+    _percentage("shininess_strength", r.MaterialShininessStrength),
+    _percentage("transparency", r.MaterialTransparency, default=0.0),
+    _percentage("transparency_falloff", r.MaterialTransparencyFalloff),
+    _percentage("reflection_blur", r.MaterialReflectionBlur),
+    _percentage("self_illumination", r.MaterialSelfIllumination, default=0.0, writes_default=False),
     _flag("two_sided", r.MaterialTwoSided),
     _flag("additive", r.MaterialAdditive),
     _flag("wire", r.MaterialWire),
@@ -212,7 +216,7 @@ MATERIAL = (
     ),
 )
 
-MAP_AMOUNT: tuple[Field[Chunk, Chunk], ...] = (Field("amount", _amount, lambda value: [share(value)]),)
+MAP_AMOUNT: tuple[Field[Chunk, Chunk], ...] = (Field("amount", _amount, lambda value: [percent_chunk(value)]),)
 """read from the chunk of the map itself"""
 
 MAP = (
@@ -224,7 +228,7 @@ MAP = (
 )
 
 LIGHT_COLOR: tuple[Field[Chunk, Chunk], ...] = (
-    Field("color", lambda chunk: color(chunk) or (1.0, 1.0, 1.0), lambda value: [rgb(value)]),
+    Field("color", lambda chunk: color(chunk) or (1.0, 1.0, 1.0), lambda value: [color_chunk(value)]),
 )
 """read from the chunk of the light itself"""
 
@@ -267,13 +271,13 @@ CONE: tuple[FieldGroup[r.Spotlight, float], ...] = (
         ("hotspot_degrees", "falloff_degrees"), lambda spot: (spot.hotspot, spot.falloff), _put_cone, needs=("type",)
     ),
 )
-"""numbers of the chunk of a spot light itself; a directional light is written as one"""
+"""numbers in the chunk of a spot light itself; a directional light is written as a spot light"""
 
 _LONGEST_LENS = 1e7
 
 
 def fov_of_lens(lens: float) -> float:
-    """Return the field of view in degrees: 2400 / lens (so in 146 of 153 real cameras); 48 for an invalid lens."""
+    """Return the field of view in degrees: 2400 / lens (true of 146 of 153 real cameras); 48 for an invalid lens."""
     fov = 2400.0 / lens if lens > 0 else 48.0
     return min(max(fov, 2400.0 / _LONGEST_LENS), 160.0)  # the range of Autodesk's toolkit
 
@@ -284,7 +288,7 @@ def lens_of_fov(fov_degrees: float) -> float:
 
 
 def _put_fov(fov_degrees: float, extras: Mapping[str, Any]) -> list[float]:
-    """Return the lens: that of the source file, if it means this field of view."""
+    """Return the lens: that of the source file if it has this field of view, else one computed from it."""
     stored = extras.get("3ds", {}).get("lens")
     return [stored if isinstance(stored, float) and fov_of_lens(stored) == fov_degrees else lens_of_fov(fov_degrees)]
 
@@ -293,7 +297,7 @@ CAMERA_NUMBERS: tuple[Field[r.Camera, float] | FieldGroup[r.Camera, float], ...]
     Field("roll_degrees", lambda body: body.bank, lambda value: [value]),
     FieldGroup(("fov_degrees",), lambda body: (fov_of_lens(body.lens),), _put_fov, needs=("extras",)),
 )
-"""numbers of the chunk of the camera itself"""
+"""numbers in the chunk of the camera itself"""
 
 CAMERA = (
     _flag("shows_cone", r.CameraSeeCone),
@@ -347,32 +351,31 @@ BOUNDING_BOX = ChunkField(
 CURRENT: tuple[Field[tuple[r.CurrentTime, int], Chunk], ...] = (
     Field("current", lambda stored: stored[0].time / stored[1], lambda time: [r.CurrentTime(time)]),
 )
-"""read from the chunk and the number of its units in a frame"""
+"""read from the chunk and the number of its time units per frame"""
 
 
-def _fog(first_chunks: Firsts) -> Fog | None:
-    chunk = first_chunks.get(r.Fog)
+def _fog(chunks: FirstChunks) -> Fog | None:
+    chunk = chunks.get(r.Fog)
     if chunk is None:
         return None
-    background = (
-        has(chunk, r.FogBackground) or r.FogBackground in first_chunks
-    )  # some files have it next to the fog chunk
+    # some files have it next to the fog chunk
+    background = has(chunk, r.FogBackground) or r.FogBackground in chunks
     return Fog(chunk.near, chunk.near_density, chunk.far, chunk.far_density, color(chunk), background)
 
 
 def _put_fog(fog: Fog | None) -> list[Chunk]:
     if fog is None:
         return []
-    inside: list[Chunk] = [] if fog.color is None else [rgb(fog.color)]
+    inside: list[Chunk] = [] if fog.color is None else [color_chunk(fog.color)]
     inside += [r.FogBackground()] if fog.affects_background else []
     return [r.Fog(fog.near, fog.near_density, fog.far, fog.far_density, children=list(inside))]
 
 
-def _cue(first_chunks: Firsts) -> Fog | None:
-    chunk = first_chunks.get(r.DistanceCue)
+def _cue(chunks: FirstChunks) -> Fog | None:
+    chunk = chunks.get(r.DistanceCue)
     if chunk is None:
         return None
-    background = has(chunk, r.DimBackground) or r.DimBackground in first_chunks
+    background = has(chunk, r.DimBackground) or r.DimBackground in chunks
     return Fog(chunk.near, chunk.near_dimming, chunk.far, chunk.far_dimming, affects_background=background)
 
 
@@ -383,35 +386,35 @@ def _put_cue(cue: Fog | None) -> list[Chunk]:
     return [r.DistanceCue(cue.near, cue.near_density, cue.far, cue.far_density, children=inside)]
 
 
-def _layers(first_chunks: Firsts) -> LayeredFog | None:
-    chunk = first_chunks.get(r.LayerFog)
+def _layers(chunks: FirstChunks) -> LayeredFog | None:
+    chunk = chunks.get(r.LayerFog)
     return None if chunk is None else LayeredFog(chunk.z_min, chunk.z_max, chunk.density, chunk.flags, color(chunk))
 
 
 def _put_layers(fog: LayeredFog | None) -> list[Chunk]:
     if fog is None:
         return []
-    inside: list[Record] = [] if fog.color is None else [rgb(fog.color)]
+    inside: list[Record] = [] if fog.color is None else [color_chunk(fog.color)]
     return [r.LayerFog(fog.z_min, fog.z_max, fog.density, fog.flags, children=inside)]
 
 
-def gradient_colors(chunk: r.BackgroundGradient) -> type[r.ColorFloat | r.ColorByte]:
-    """Return the kind of colours that a gradient uses: floats if present, else bytes."""
+def gradient_color_kind(chunk: r.BackgroundGradient) -> type[r.ColorFloat | r.ColorByte]:
+    """Return the kind of the colour chunks that are read from a gradient: floats if present, else bytes."""
     return r.ColorFloat if has(chunk, r.ColorFloat) else r.ColorByte
 
 
-def _gradient(first_chunks: Firsts) -> Gradient | None:
-    chunk = first_chunks.get(r.BackgroundGradient)
+def _gradient(chunks: FirstChunks) -> Gradient | None:
+    chunk = chunks.get(r.BackgroundGradient)
     if chunk is None:
         return None
-    kind = gradient_colors(chunk)
+    kind = gradient_color_kind(chunk)
     return Gradient(chunk.midpoint, [rgb_of(color) for color in chunk.children if isinstance(color, kind)])
 
 
 def _put_gradient(gradient: Gradient | None) -> list[Chunk]:
     if gradient is None:
         return []
-    return [r.BackgroundGradient(gradient.midpoint, children=[rgb(color) for color in gradient.colors])]
+    return [r.BackgroundGradient(gradient.midpoint, children=[color_chunk(color) for color in gradient.colors])]
 
 
 USES: dict[type[Chunk], str] = {
@@ -435,7 +438,7 @@ ENVIRONMENT = (
     ChunkField("layered_fog", _layers, _put_layers, (r.LayerFog,)),
     ChunkField(
         "uses",
-        lambda first_chunks: {name for kind, name in USES.items() if kind in first_chunks},
+        lambda chunks: {name for kind, name in USES.items() if kind in chunks},
         lambda uses: [kind() for kind, name in USES.items() if name in uses],
         tuple(USES),
     ),
@@ -445,7 +448,7 @@ CAPABILITIES = Capabilities(
     (
         *("tree", "meshes", "materials", "textures", "other maps", "cameras", "lights", "smoothing", "hidden"),
         *("environment", "pivots", "cast shadows", "received shadows", "names"),
-        "scale axes",  # the vertices depend on them
+        "scale axes",  # applied to the vertices
         *("segment", "morphs", "fov", "roll", "color", "hotspot", "falloff", "visible", "kinds"),
     ),
     {
@@ -455,7 +458,7 @@ CAPABILITIES = Capabilities(
         "cameras": (*CAMERA, *CAMERA_NUMBERS),
         "environment": (*BACKGROUND_IMAGE, *ENVIRONMENT),
         "nodes": (BOUNDING_BOX,),
-        "meshes": (*EDGES, StoredAs(("axes",), "the matrix of the mesh, which the vertices depend on")),
+        "meshes": (*EDGES, StoredAs(("axes",), "the matrix of the mesh")),
         "clips": CURRENT,
     },
     ("cameras.clip",),

@@ -17,7 +17,7 @@ from keyframer.formats.threeds.bridge.declared_fields import (
     BACKGROUND_IMAGE,
     ENVIRONMENT,
     get_file_names,
-    gradient_colors,
+    gradient_color_kind,
     kinds_of,
 )
 from keyframer.scene import Environment, Scene, Space
@@ -25,7 +25,7 @@ from keyframer.scene import Environment, Scene, Space
 METRES_PER_INCH = 0.0254
 
 _KNOWN = kinds_of((*BACKGROUND_IMAGE, *ENVIRONMENT), wraps=False) | {r.MasterScale, r.Material, r.NamedObject}
-_COLORS = kinds_of(ENVIRONMENT, wraps=True)
+_WRAPPERS = kinds_of(ENVIRONMENT, wraps=True)
 
 
 def read_editor(context: Context, editor: r.Editor, scene: Scene) -> None:
@@ -37,26 +37,26 @@ def read_editor(context: Context, editor: r.Editor, scene: Scene) -> None:
         rule = f"master scale {scale.scale:g}, in inches"
     scene.space = Space("z", metres_per_unit=metres, unit_rule=rule)
     scene.environment = _environment(context, editor)
-    for namespace, content in unread_extras(editor, _KNOWN, _COLORS).items():
+    for namespace, content in unread_extras(editor, _KNOWN, _WRAPPERS).items():
         scene.extras.setdefault(namespace, {})["editor"] = content["chunks"]
 
 
 def _environment(context: Context, editor: r.Editor) -> Environment:
-    inside = first_chunks(editor)
+    chunks = first_chunks(editor)
     environment = Environment()
-    get_fields(environment, inside, ENVIRONMENT)
-    get_file_names(environment, inside, BACKGROUND_IMAGE, context.text)
-    kept = []
-    if r.BackgroundGradient in inside:
-        chunk = inside[r.BackgroundGradient]
-        kind = gradient_colors(chunk)
-        kept += [plain_record(child) for child in chunk.children if not isinstance(child, kind)]
-    if r.Fog in inside:
-        kept += unread_chunks(inside[r.Fog], {r.FogBackground, *value_kinds(inside[r.Fog])})
-    if r.DistanceCue in inside:
-        kept += unread_chunks(inside[r.DistanceCue], {r.DimBackground})
-    if r.LayerFog in inside:
-        kept += unread_chunks(inside[r.LayerFog], value_kinds(inside[r.LayerFog]))
-    if kept:
-        environment.extras["3ds"] = {"chunks": kept}
+    get_fields(environment, chunks, ENVIRONMENT)
+    get_file_names(environment, chunks, BACKGROUND_IMAGE, context.text)
+    unread = []
+    if r.BackgroundGradient in chunks:
+        gradient = chunks[r.BackgroundGradient]
+        kind = gradient_color_kind(gradient)
+        unread += [plain_record(child) for child in gradient.children if not isinstance(child, kind)]
+    if r.Fog in chunks:
+        unread += unread_chunks(chunks[r.Fog], {r.FogBackground, *value_kinds(chunks[r.Fog])})
+    if r.DistanceCue in chunks:
+        unread += unread_chunks(chunks[r.DistanceCue], {r.DimBackground})
+    if r.LayerFog in chunks:
+        unread += unread_chunks(chunks[r.LayerFog], value_kinds(chunks[r.LayerFog]))
+    if unread:
+        environment.extras["3ds"] = {"chunks": unread}
     return environment

@@ -44,7 +44,7 @@ SLOTS: dict[type[Chunk], str] = {
 }
 
 _KNOWN = kinds_of(MATERIAL, wraps=False) | {*SLOTS, r.MaterialName}
-_WRAPPED = kinds_of(MATERIAL, wraps=True)
+_WRAPPERS = kinds_of(MATERIAL, wraps=True)
 
 _MAP_KNOWN = kinds_of(MAP, wraps=False) | {r.MapName, r.MapParameters}
 
@@ -56,33 +56,33 @@ _MAP_FIELDS = fields_by_kind(MAP)
 
 def read_material(context: Context, chunk: r.Material) -> Material:
     """Read one material block."""
-    inside = first_chunks(chunk)
-    name: r.MaterialName | None = inside.get(r.MaterialName)
-    raw = name.name if name else None
-    material: Material = _new_material(context.text(raw or b""), raw_name=raw)
-    get_stated_fields(material, inside, _MATERIAL_FIELDS)
-    if r.MaterialSelfIlluminated in inside:  # the flag of older releases
+    chunks = first_chunks(chunk)
+    name: r.MaterialName | None = chunks.get(r.MaterialName)
+    raw_name = name.name if name else None
+    material: Material = _new_material(context.text(raw_name or b""), raw_name=raw_name)
+    get_stated_fields(material, chunks, _MATERIAL_FIELDS)
+    if r.MaterialSelfIlluminated in chunks:  # the flag of older releases
         material.self_illumination = material.self_illumination or 1.0
-    shading = inside.get(r.MaterialShading)
+    shading = chunks.get(r.MaterialShading)
     if shading is not None and material.shading is None:
         add_extras(material, "3ds", {"shading": shading.shading})
-    if not inside.keys().isdisjoint(SLOTS):
+    if not chunks.keys().isdisjoint(SLOTS):
         for child in children(chunk, r.Map):
             material.maps.setdefault(SLOTS[type(child)], _read_map(context, child))
-    context.mark(material, "3ds", chunk, unread_extras(chunk, _KNOWN, _WRAPPED).get("3ds"))
+    context.mark(material, "3ds", chunk, unread_extras(chunk, _KNOWN, _WRAPPERS).get("3ds"))
     return material
 
 
 def _read_map(context: Context, chunk: r.Map) -> TextureMap:
-    inside = first_chunks(chunk)
-    name: r.MapName | None = inside.get(r.MapName)
-    raw = name.name if name else b""
-    texture = TextureMap(context.text(raw), raw)
+    chunks = first_chunks(chunk)
+    name: r.MapName | None = chunks.get(r.MapName)
+    raw_name = name.name if name else b""
+    texture = TextureMap(context.text(raw_name), raw_name)
     get_fields(texture, chunk, MAP_AMOUNT)
-    parameters = inside.get(r.MapParameters)
+    parameters = chunks.get(r.MapParameters)
     if parameters is not None:
         get_fields(texture, parameters, MAP_FLAGS)
         add_extras(texture, "3ds", {"flags": parameters.flags})
-    get_stated_fields(texture, inside, _MAP_FIELDS)
+    get_stated_fields(texture, chunks, _MAP_FIELDS)
     context.mark(texture, "3ds", chunk, unread_extras(chunk, _MAP_KNOWN | value_kinds(chunk)).get("3ds"))
     return texture

@@ -28,9 +28,9 @@ from keyframer.scene.loss_report import LossReport
 from keyframer.wire.record import Raw, Record
 
 _COLORS = (r.ColorFloat, r.ColorByte, r.ColorFloatGamma, r.ColorByteGamma)
-_SHARES = (r.PercentInt, r.PercentFloat)
-_GLOWS = (r.MaterialSelfIllumination, r.MaterialSelfIlluminated)
-"""the second is the flag of older releases"""
+_PERCENTAGES = (r.PercentInt, r.PercentFloat)
+_SELF_ILLUMINATION = (r.MaterialSelfIllumination, r.MaterialSelfIlluminated)
+"""the percentage, and the flag of older releases"""
 _BYTES = (r.ColorByte, r.ColorByteGamma)
 
 
@@ -46,9 +46,9 @@ class StudioRules(RecordRules):
     outside: ClassVar = (r.MaterialGroup, r.SmoothGroups, r.FogBackground, r.DimBackground)
 
     def kind(self, record: Record) -> object:
-        for alike in (_COLORS, _SHARES, _GLOWS):
-            if isinstance(record, alike):
-                return alike
+        for equivalent in (_COLORS, _PERCENTAGES, _SELF_ILLUMINATION):
+            if isinstance(record, equivalent):
+                return equivalent
         return r.Node if isinstance(record, r.Node) else type(record)
 
     def key(self, record: Record) -> Hashable:
@@ -60,31 +60,31 @@ class StudioRules(RecordRules):
         """Return a colour in the type that the file uses; as floats if bytes are not exact."""
         if not isinstance(ours, _COLORS) or not isinstance(theirs, r.ColorFloat):
             return theirs
-        whole = [part * 255 for part in theirs.rgb]
-        if isinstance(ours, _BYTES) and all(abs(part - round(part)) < 1e-4 for part in whole):
-            return type(ours)(tuple(min(max(round(part), 0), 255) for part in whole))
+        components = [component * 255 for component in theirs.rgb]
+        if isinstance(ours, _BYTES) and all(abs(component - round(component)) < 1e-4 for component in components):
+            return type(ours)(tuple(min(max(round(component), 0), 255) for component in components))
         gamma = isinstance(ours, (r.ColorByteGamma, r.ColorFloatGamma))
         return r.ColorFloatGamma(theirs.rgb) if gamma else theirs
 
     def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
-        """Return the position of a new chunk.
+        """Return the index of a new chunk in its parent: the last, with these exceptions.
 
-        That is the last position, except that settings of the editor precede objects, chunks of a node follow its
-        header, flags of an object precede its body, and faces follow vertices.
+        Materials follow the mesh version, other settings of the editor precede objects, chunks of a node follow its
+        header, flags of an object precede its body, and faces follow vertices. The sections of the file, the head of
+        the keyframer and names of materials (None) are placed as in ``theirs``.
         """
         if isinstance(new, (r.Editor, r.Keyframer, r.KeyframerHeader, r.Frames, r.CurrentTime, r.MaterialName)):
             return None
         if isinstance(parent, r.Editor):
-            before: tuple[type[Record], ...] = (r.NamedObject,)
             if isinstance(new, r.Material):
-                return _after(siblings, (r.MeshVersion,))
-            return next((i for i, sibling in enumerate(siblings) if isinstance(sibling, before)), len(siblings))
+                return _index_after(siblings, r.MeshVersion)
+            return next((i for i, sibling in enumerate(siblings) if isinstance(sibling, r.NamedObject)), len(siblings))
         if isinstance(parent, r.Node) and not isinstance(new, r.Track):
-            return _after(siblings, (r.NodeHeader,))
+            return _index_after(siblings, r.NodeHeader)
         if isinstance(parent, r.NamedObject):
             return 0
         if isinstance(parent, r.Mesh) and isinstance(new, (r.PointArray, r.FaceArray)):
-            return _after(siblings, (r.PointArray,))
+            return _index_after(siblings, r.PointArray)
         return len(siblings)
 
     def update_dependent_fields(self, record: Record) -> None:
@@ -99,15 +99,16 @@ class StudioRules(RecordRules):
             record.children = [r.PointFlags(table) if child is flags else child for child in record.children]
 
 
-def _after(siblings: Sequence[Record], kinds: tuple[type[Record], ...]) -> int:
-    return max((i + 1 for i, sibling in enumerate(siblings) if isinstance(sibling, kinds)), default=0)
+def _index_after(siblings: Sequence[Record], kind: type[Record]) -> int:
+    """Return the index after the last record of a kind; 0 if there is none."""
+    return max((i + 1 for i, sibling in enumerate(siblings) if isinstance(sibling, kind)), default=0)
 
 
 class Merger(bridge.Merger[Options]):
     rules = StudioRules()
     stores_unit = True
     """chunk 0100 stores the unit of length"""
-    equivalent_records = (*_COLORS, *_SHARES)
+    equivalent_records = (*_COLORS, *_PERCENTAGES)
     """colours and percentages, which a new file stores as floats or integers"""
 
     def read(self, document: Document, options: Options) -> tuple[Scene, Links]:
@@ -146,31 +147,31 @@ class Merger(bridge.Merger[Options]):
 
 
 def _wrapped_as_original(written: Document, original: Document) -> list[Record]:
-    """Wrap the records of a new document as in the original.
+    """Return the records of a new document in a top chunk of the original's kind.
 
     The original may be a project, a material library without an editor, or only an editor section.
     """
-    wrapper = next((top for top in original.records if not isinstance(top, Raw)), None)
+    original_top = next((record for record in original.records if not isinstance(record, Raw)), None)
     (top,) = written.records
     editor = written.first(r.Editor)
-    if wrapper is None or editor is None:
+    if original_top is None or editor is None:
         return written.records
-    if isinstance(wrapper, r.Editor):
+    if isinstance(original_top, r.Editor):
         return [editor]
-    outside = any(isinstance(child, r.Material) for child in wrapper.children)
-    materials = [child for child in editor.children if isinstance(child, r.Material)] if outside else []
-    if materials:
+    materials: list[Record] = []
+    if any(isinstance(child, r.Material) for child in original_top.children):  # outside the editor
+        materials = [child for child in editor.children if isinstance(child, r.Material)]
         editor.children = [child for child in editor.children if not isinstance(child, r.Material)]
-    wrapped = type(wrapper)()
-    wrapped.children = [*materials, *top.children]
-    return [wrapped]
+    new_top = type(original_top)()
+    new_top.children = [*materials, *top.children]
+    return [new_top]
 
 
 def _with_known_shading(scene: Scene, original: bridge.Original) -> Scene:
     """Restore the shading of materials whose new shading has no number in the format."""
-    known = {new: original.scene.materials[old].shading for new, old in original.matching.materials.items()}
+    shadings = {new: original.scene.materials[old].shading for new, old in original.matching.materials.items()}
     materials = [
-        material if material.shading in (None, *SHADINGS) else replace(material, shading=known.get(number))
+        material if material.shading in (None, *SHADINGS) else replace(material, shading=shadings.get(number))
         for number, material in enumerate(scene.materials)
     ]
     return replace(scene, materials=materials)

@@ -98,8 +98,8 @@ class Program:
 def read_nodes(context: Context, keyframer: r.Keyframer, writer: Program, names: UniqueNames) -> list[KeyframerNode]:
     """Read all nodes and resolve their parents; channels are read later, with the objects."""
     entries = [_read_node(context, chunk, writer, names) for chunk in keyframer.children if isinstance(chunk, r.Node)]
-    _number(context, entries)
-    _link(context, entries)
+    _number_nodes(entries)
+    _link_parents(context, entries)
     if any(map(_parent_name, entries)):
         _link_by_name(context, entries)
     _link_targets(entries)
@@ -113,53 +113,53 @@ _EXTRAS = ("3ds", "flags1", "flags2", "parent", "offset")
 
 
 def _read_node(context: Context, chunk: r.Node, writer: Program, names: UniqueNames) -> KeyframerNode:
-    inside = first_chunks(chunk)
-    header: r.NodeHeader | None = inside.get(r.NodeHeader)
-    instance = inside.get(r.InstanceName)
+    chunks = first_chunks(chunk)
+    header: r.NodeHeader | None = chunks.get(r.NodeHeader)
+    instance = chunks.get(r.InstanceName)
     name = header.name if header else b""
     kind = NODE_KINDS[type(chunk)]
-    shown = context.text(name)
+    node_name = context.text(name)
     if kind is NodeKind.OBJECT and name in _DUMMIES:
         kind = NodeKind.DUMMY
-        shown = context.text(instance.name) if instance and instance.name else shown
+        node_name = context.text(instance.name) if instance and instance.name else node_name
     elif instance and instance.name:
-        shown = f"{shown}.{context.text(instance.name)}"
+        node_name = f"{node_name}.{context.text(instance.name)}"
     elif kind is NodeKind.TARGET:
-        shown = f"{shown}.target"
-    node: Node = _new_node(names.claim(shown), kind, raw_name=name)
+        node_name = f"{node_name}.target"
+    node: Node = _new_node(names.claim(node_name), kind, raw_name=name)
     flags1 = header.flags1 if header else 0
     if writer.revision is not None and writer.revision < 4:
         flags1 &= 7  # the other bits are not valid in these revisions
     node.hidden = bool(flags1 & _HIDDEN)
-    pivot, number = inside.get(r.Pivot), inside.get(r.NodeId)
+    pivot, node_id = chunks.get(r.Pivot), chunks.get(r.NodeId)
     if pivot is not None:
         node.pivot = np.array(context.finite(pivot, "pivot", pivot.pivot, (0.0, 0.0, 0.0)))
-    if r.BoundBox in inside:
-        node.bounding_box = BOUNDING_BOX.get(inside)
-    node.file_id = number.id_ if number else None
+    if r.BoundBox in chunks:
+        node.bounding_box = BOUNDING_BOX.get(chunks)
+    node.file_id = node_id.id_ if node_id else None
     extras: dict[str, object] = {}
-    kept = unread_chunks(chunk, _KNOWN)
-    if kept:
-        extras["chunks"] = kept
+    unread = unread_chunks(chunk, _KNOWN)
+    if unread:
+        extras["chunks"] = unread
     if header is not None:
-        if not (kept or instance or header.children or header.tail or r.ParentName in inside):
+        if not (unread or instance or header.children or header.tail or r.ParentName in chunks):
             set_extras(node, _EXTRAS, header.flags1, header.flags2, header.parent, chunk.offset)
             return KeyframerNode(chunk, node, header, name)
         extras |= {"flags1": header.flags1, "flags2": header.flags2, "parent": header.parent}
-        kept = unread_chunks(header, frozenset())
-        if kept:
-            extras["header"] = kept
+        unread = unread_chunks(header, frozenset())
+        if unread:
+            extras["header"] = unread
     if instance is not None:
         extras["instance"] = context.text(instance.name)
-    named = inside.get(r.ParentName)
-    if named is not None:
-        extras["parent_name"] = context.text(named.name)
+    parent_name = chunks.get(r.ParentName)
+    if parent_name is not None:
+        extras["parent_name"] = context.text(parent_name.name)
     context.mark(node, "3ds", chunk, extras)
     return KeyframerNode(chunk, node, header, name)
 
 
-def _number(context: Context, entries: list[KeyframerNode]) -> None:
-    """Number nodes without chunk B030 (three old files) by their order, not counting the ambient light."""
+def _number_nodes(entries: list[KeyframerNode]) -> None:
+    """Number nodes without chunk B030 (as in three old files) by their order, not counting the ambient light."""
     count = 0
     for entry in entries:
         if entry.node.kind is NodeKind.AMBIENT:
@@ -169,20 +169,20 @@ def _number(context: Context, entries: list[KeyframerNode]) -> None:
         count += 1
 
 
-def _link(context: Context, entries: list[KeyframerNode]) -> None:
+def _link_parents(context: Context, entries: list[KeyframerNode]) -> None:
     """Resolve parents by id, in two passes because a parent may come after its child.
 
     The first of equal ids is used.
     """
     by_id: dict[int, int] = {}
-    wanted = {entry.header.parent for entry in entries if entry.header}
+    parent_ids = {entry.header.parent for entry in entries if entry.header}
     for index, entry in enumerate(entries):
         number = entry.node.file_id
         if number is None or entry.node.kind is NodeKind.AMBIENT:
             continue
         if number in by_id:
             # duplicates matter only if a child refers to the id
-            severity = Severity.ERROR if number in wanted and number != -1 else None
+            severity = Severity.ERROR if number in parent_ids and number != -1 else None
             name, first_name = context.shown(entry.object_name), context.shown(entries[by_id[number]].object_name)
             context.report(LINK_DUPLICATE_ID, entry.chunk, severity=severity, id=number, name=name, other=first_name)
         by_id.setdefault(number, index)
@@ -220,19 +220,22 @@ def _parent_name(entry: KeyframerNode) -> r.ParentName | None:
 
 
 def _link_targets(entries: list[KeyframerNode]) -> None:
-    """Link cameras and spot lights to the target node with their name."""
+    """Link cameras and spot lights to the target node with their name.
+
+    If several have the same name, they get the targets of that name in file order.
+    """
     for aimed, target in ((r.CameraNode, r.CameraTargetNode), (r.SpotNode, r.SpotTargetNode)):
-        waiting: dict[bytes, list[int]] = {}
+        targets_by_name: dict[bytes, list[int]] = {}
         for index, entry in enumerate(entries):
             if isinstance(entry.chunk, target):
-                waiting.setdefault(entry.object_name, []).append(index)
-        taken: dict[bytes, int] = {}
+                targets_by_name.setdefault(entry.object_name, []).append(index)
+        used: dict[bytes, int] = {}
         for entry in entries:
-            targets = waiting.get(entry.object_name)
+            targets = targets_by_name.get(entry.object_name)
             if isinstance(entry.chunk, aimed) and targets:
-                number = taken.get(entry.object_name, 0)
+                number = used.get(entry.object_name, 0)
                 entry.node.target = targets[min(number, len(targets) - 1)]
-                taken[entry.object_name] = number + 1
+                used[entry.object_name] = number + 1
 
 
 def _cut_cycles(context: Context, entries: list[KeyframerNode]) -> None:
@@ -266,7 +269,7 @@ class ChannelReader:
         )
         self._max_scene = writer.is_max
         self._shape_of = shape_of
-        self._turns: list[tuple[Node, Floats]] = []
+        self._axis_angles: list[tuple[Node, Floats]] = []
         self._moving: list[tuple[int, Track, float | None]] = []
         """tracks with several keys that position nodes, and the time of the first key if times ascend"""
         self._repeated: set[int] = set()
@@ -293,9 +296,9 @@ class ChannelReader:
                 if checked is None:  # without keys, or with morph keys that name no matching mesh
                     node.extras["3ds"].setdefault("tracks", []).append(plain_record(chunk))
                     continue
-                track, value = checked, _first_usable(checked) if checked.kind in AT_REST else None
+                track, value = checked, _first_usable(checked) if checked.kind in REST_KINDS else None
             kind = track.kind
-            if kind in AT_REST:
+            if kind in REST_KINDS:
                 if len(chunk.keys) > 1:  # type: ignore[attr-defined]  # every concrete track has keys
                     self._moving.append((index, track, first))
                 if any(channel.track.kind == kind for channel in channels):
@@ -305,15 +308,17 @@ class ChannelReader:
                 elif kind == "position":
                     node.position = value.copy()
                 elif kind == "rotation":
-                    self._turns.append((node, value))
+                    self._axis_angles.append((node, value))
                 else:
                     node.scale = value.copy()
             channels.append(Channel(index, track))
         return channels
 
     def moving_part(self, channels: list[Channel], not_at_rest: Set[int], aimed: Set[int]) -> list[Channel]:
-        """Return the channels that change the matrices of these nodes: tracks with several keys, and rolls of aimed
-        nodes. The rest pose includes the others."""
+        """Return the channels that can move nodes away from the rest pose at a time.
+
+        These are the tracks with several keys of nodes in ``not_at_rest``, and the rolls of nodes in ``aimed``.
+        """
         moving = {(index, track.kind) for index, track, _ in self._moving if index in not_at_rest}
         return [
             channel
@@ -322,7 +327,7 @@ class ChannelReader:
         ]
 
     def not_at_rest(self, moment: float) -> set[int]:
-        """Return nodes that may differ from their rest pose at this time; the result may include nodes that do not."""
+        """Return the nodes that may differ from their rest pose at this time; all others certainly do not."""
         return self._repeated | {
             index
             for index, track, first in self._moving
@@ -346,14 +351,14 @@ class ChannelReader:
 
         One call takes as long for fifty nodes as for one.
         """
-        if self._turns:
-            values = np.array([value for _, value in self._turns])
+        if self._axis_angles:
+            values = np.array([value for _, value in self._axis_angles])
             rotations = quat.from_axis_angle(values[:, :3], values[:, 3])
-            for (node, _), rotation in zip(self._turns, rotations, strict=True):
+            for (node, _), rotation in zip(self._axis_angles, rotations, strict=True):
                 node.rotation_xyzw = rotation.copy()
 
 
-AT_REST = ("position", "rotation", "scale")
+REST_KINDS = ("position", "rotation", "scale")
 """kinds of tracks whose first key is the rest value of a node"""
 
 

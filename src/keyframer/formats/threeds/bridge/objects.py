@@ -73,7 +73,7 @@ class MeshObject:
     chunk: r.NamedObject
     mesh: Mesh
     """the mesh with stored vertices as positions"""
-    stated: StatedMatrix | None
+    stored_matrix: StoredMatrix | None
     """contents of 4160; None if it is missing"""
     matrix: Floats
     """(4, 4) M = 4160, identity if it is missing; set by `find_axes`"""
@@ -118,46 +118,46 @@ _new_mesh = unchecked_constructor(Mesh)
 
 def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int]) -> MeshObject | None:
     """Read the mesh of an object; None if the object is not a mesh. Faces with invalid vertex indices are left out."""
-    siblings = first_chunks(chunk)
-    body: r.Mesh | None = siblings.get(r.Mesh)
+    object_chunks = first_chunks(chunk)
+    body: r.Mesh | None = object_chunks.get(r.Mesh)
     if body is None:
         return None
-    inside = first_chunks(body)
-    points_chunk: r.PointArray | None = inside.get(r.PointArray)
+    mesh_chunks = first_chunks(body)
+    points_chunk: r.PointArray | None = mesh_chunks.get(r.PointArray)
     points = _NO_POINTS if points_chunk is None else points_chunk.points
     mesh: Mesh = _new_mesh(context.text(chunk.name), points, _NO_CORNERS, raw_name=chunk.name)
     if points_chunk is not None and not np.isfinite(points).all():
-        odd = np.flatnonzero(~np.isfinite(points).all(axis=1))
-        context.report(DATA_NON_FINITE, points_chunk, "points", count=len(odd), index=int(odd[0]))
+        non_finite = np.flatnonzero(~np.isfinite(points).all(axis=1))
+        context.report(DATA_NON_FINITE, points_chunk, "points", count=len(non_finite), index=int(non_finite[0]))
         mesh.positions = np.where(np.isfinite(points), points, 0.0)
-    face_chunk: r.FaceArray | None = inside.get(r.FaceArray)
+    face_chunk: r.FaceArray | None = mesh_chunks.get(r.FaceArray)
     if face_chunk is not None:
         _read_faces(context, body, face_chunk, mesh, materials)
-    _read_uv(context, inside.get(r.TextureVertices), mesh)
-    stated = _read_matrix(context, inside.get(r.MeshMatrix))
-    kept = unread_chunks(body, _MESH_KNOWN)
-    if len(siblings) > 1 or chunk.tail or body.tail or len(chunk.children) > 1:
-        mesh.casts_shadows = r.ObjectDoesNotCast not in siblings
-        mesh.receives_shadows = r.ObjectReceivesNoShadow not in siblings
-        flags = [name for kind, name in _FLAG_KEYS.items() if kind in siblings]
+    _read_uv(context, mesh_chunks.get(r.TextureVertices), mesh)
+    stored_matrix = _read_matrix(context, mesh_chunks.get(r.MeshMatrix))
+    unread = unread_chunks(body, _MESH_KNOWN)
+    if len(object_chunks) > 1 or chunk.tail or body.tail or len(chunk.children) > 1:
+        mesh.casts_shadows = r.ObjectDoesNotCast not in object_chunks
+        mesh.receives_shadows = r.ObjectReceivesNoShadow not in object_chunks
+        flags = [name for kind, name in _FLAG_KEYS.items() if kind in object_chunks]
         if flags:
             add_extras(mesh, "3ds", {"flags": flags})
-        kept += unread_chunks(chunk, _OBJECT_KNOWN)
+        unread += unread_chunks(chunk, _OBJECT_KNOWN)
     if face_chunk is not None:
-        kept += unread_chunks(face_chunk, _FACES_KNOWN)
-    if kept:
-        add_extras(mesh, "3ds", {"chunks": kept})
+        unread += unread_chunks(face_chunk, _FACES_KNOWN)
+    if unread:
+        add_extras(mesh, "3ds", {"chunks": unread})
     context.mark(mesh, "3ds", chunk)
-    return MeshObject(chunk.name, chunk, mesh, stated, _IDENTITY, _IDENTITY, r.ObjectHidden in siblings)
+    return MeshObject(chunk.name, chunk, mesh, stored_matrix, _IDENTITY, _IDENTITY, r.ObjectHidden in object_chunks)
 
 
 def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, materials: dict[bytes, int]) -> None:
     faces = chunk.faces
     corners = faces[:, :3].astype(np.int32)
-    good: slice | Flags = slice(None)  # all faces, without a copy
+    valid: slice | Flags = slice(None)  # all faces, without a copy
     if corners.max(initial=-1) >= len(mesh.positions):
         outside = (corners >= len(mesh.positions)).any(axis=1)
-        good = np.asarray(~outside)
+        valid = np.asarray(~outside)
         context.report_each(
             LINK_INDEX_OUT_OF_RANGE,
             chunk,
@@ -172,36 +172,40 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
             },
         )
     flags = faces[:, 3]
-    owners = np.empty(len(faces), np.int32)
-    owners.fill(-1)
-    lost = {}
-    smooth = None
-    for part in (*chunk.children, *body.children):
-        if isinstance(part, r.MaterialGroup):
-            if not _assign_material(context, part, owners, materials):
-                lost[context.text(part.material)] = part.faces
-        elif smooth is None and isinstance(part, r.SmoothGroups):
-            smooth = part
-    if lost:
-        add_extras(mesh, "3ds", {"faces_of_missing_materials": lost})
-    mesh.corners = corners[good]
-    get_fields(mesh, flags[good], EDGES)
-    mesh.face_materials = owners[good]
-    if smooth is not None:
+    face_materials = np.empty(len(faces), np.int32)
+    face_materials.fill(-1)
+    faces_without_material = {}
+    smooth_groups = None
+    for sub_chunk in (*chunk.children, *body.children):
+        if isinstance(sub_chunk, r.MaterialGroup):
+            if not _assign_material(context, sub_chunk, face_materials, materials):
+                faces_without_material[context.text(sub_chunk.material)] = sub_chunk.faces
+        elif smooth_groups is None and isinstance(sub_chunk, r.SmoothGroups):
+            smooth_groups = sub_chunk
+    if faces_without_material:
+        add_extras(mesh, "3ds", {"faces_of_missing_materials": faces_without_material})
+    mesh.corners = corners[valid]
+    get_fields(mesh, flags[valid], EDGES)
+    mesh.face_materials = face_materials[valid]
+    if smooth_groups is not None:
         masks = np.zeros(len(faces), np.uint32)
-        stored = smooth.groups[: len(faces)]
+        stored = smooth_groups.groups[: len(faces)]
         masks[: len(stored)] = stored
-        mesh.smoothing = masks[good]
-        if len(smooth.groups) != len(faces):
+        mesh.smoothing = masks[valid]
+        if len(smooth_groups.groups) != len(faces):
             context.report(
-                LINK_COUNT_MISMATCH, smooth, claimed=len(faces), what="smoothing masks", found=len(smooth.groups)
+                LINK_COUNT_MISMATCH,
+                smooth_groups,
+                claimed=len(faces),
+                what="smoothing masks",
+                found=len(smooth_groups.groups),
             )
     if flags.max(initial=0) > 7:  # wrap and selection bits contain garbage in many files; they are kept unchanged
-        add_extras(mesh, "3ds", {"face_flags": flags[good]})
+        add_extras(mesh, "3ds", {"face_flags": flags[valid]})
 
 
 def _assign_material(
-    context: Context, group: r.MaterialGroup, owners: npt.NDArray[np.int32], materials: dict[bytes, int]
+    context: Context, group: r.MaterialGroup, face_materials: npt.NDArray[np.int32], materials: dict[bytes, int]
 ) -> bool:
     """Set the material of the faces in a group; return False if the material does not exist."""
     number = materials.get(group.material, materials.get(group.material.lower()))
@@ -209,23 +213,23 @@ def _assign_material(
         context.report(LINK_UNRESOLVED_NAME, group, "material", kind="material", name=context.shown(group.material))
         return False
     numbers = group.faces
-    if len(numbers) and numbers.max() >= len(owners):
-        outside = numbers >= len(owners)
+    if len(numbers) and numbers.max() >= len(face_materials):
+        outside = numbers >= len(face_materials)
         context.report_each(
             LINK_INDEX_OUT_OF_RANGE,
             group,
             "faces",
             np.flatnonzero(outside),
-            lambda at: {
+            lambda entry: {
                 "what": "entry",
-                "item": at,
+                "item": entry,
                 "kind": "face",
-                "index": int(group.faces[at]),
-                "count": len(owners),
+                "index": int(group.faces[entry]),
+                "count": len(face_materials),
             },
         )
         numbers = numbers[~outside]
-    owners[numbers] = number
+    face_materials[numbers] = number
     return True
 
 
@@ -236,17 +240,17 @@ def _read_uv(context: Context, chunk: r.TextureVertices | None, mesh: Mesh) -> N
     stored = chunk.uv[: len(uv)]
     # Uninitialised memory occurs (0xFEFEFEFE, NaN, 1e30): no texture is tiled a million times.
     usable = np.abs(stored) < 1e6  # false for NaN
-    whole = bool(usable.all())
-    uv[: len(stored)] = stored if whole else np.where(usable, stored, 0.0)
+    all_usable = bool(usable.all())
+    uv[: len(stored)] = stored if all_usable else np.where(usable, stored, 0.0)
     mesh.uv = uv
     if len(chunk.uv) != len(uv):
         context.report(LINK_COUNT_MISMATCH, chunk, "uv", claimed=len(uv), what="texture vertices", found=len(chunk.uv))
-    if not whole:
-        odd = np.flatnonzero(~usable.all(axis=1))
-        context.report(DATA_NON_FINITE, chunk, "uv", count=len(odd), index=int(odd[0]))
+    if not all_usable:
+        unusable = np.flatnonzero(~usable.all(axis=1))
+        context.report(DATA_NON_FINITE, chunk, "uv", count=len(unusable), index=int(unusable[0]))
 
 
-class StatedMatrix(NamedTuple):
+class StoredMatrix(NamedTuple):
     """The matrix M of 4160, with the properties needed before it is inverted."""
 
     rows: tuple[tuple[float, float, float, float], ...]
@@ -257,7 +261,7 @@ class StatedMatrix(NamedTuple):
 _UNIT_ROWS = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
-def _read_matrix(context: Context, chunk: r.MeshMatrix | None) -> StatedMatrix | None:
+def _read_matrix(context: Context, chunk: r.MeshMatrix | None) -> StoredMatrix | None:
     if chunk is None:
         return None
     (ax, ay, az), (bx, by, bz), (cx, cy, cz) = chunk.x_axis, chunk.y_axis, chunk.z_axis
@@ -269,7 +273,7 @@ def _read_matrix(context: Context, chunk: r.MeshMatrix | None) -> StatedMatrix |
     singular = not finite or abs(determinant) <= 1e-12 * max(map(abs, numbers)) ** 3
     if singular:
         context.report(DATA_MATRIX_SINGULAR, chunk)
-    return StatedMatrix(rows if finite else _UNIT_ROWS, singular, determinant < 0)
+    return StoredMatrix(rows if finite else _UNIT_ROWS, singular, determinant < 0)
 
 
 def find_axes(mesh_objects: Sequence[MeshObject]) -> None:
@@ -277,27 +281,27 @@ def find_axes(mesh_objects: Sequence[MeshObject]) -> None:
 
     One call takes as long for ten meshes as for one.
     """
-    stating = [mesh_object for mesh_object in mesh_objects if mesh_object.stated is not None]
-    if not stating:
+    pairs = [(mesh_object, stored) for mesh_object in mesh_objects if (stored := mesh_object.stored_matrix) is not None]
+    if not pairs:
         return
-    stated = [mesh_object.stated for mesh_object in stating if mesh_object.stated is not None]
-    matrices = np.array([axes.rows for axes in stated])
-    inverses = np.linalg.inv(np.array([_UNIT_ROWS if axes.singular else axes.rows for axes in stated]))
-    for mesh_object, axes, matrix, inverse in zip(stating, stated, matrices, inverses, strict=True):
+    matrices = np.array([stored.rows for _, stored in pairs])
+    inverses = np.linalg.inv(np.array([_UNIT_ROWS if stored.singular else stored.rows for _, stored in pairs]))
+    for (mesh_object, stored), matrix, inverse in zip(pairs, matrices, inverses, strict=True):
         mesh_object.matrix = mesh_object.mesh.axes = matrix
-        if axes.mirrored:
+        if stored.mirrored:
             inverse[0] = -inverse[0]
-        mesh_object.to_local = None if axes.singular else inverse
+        mesh_object.to_local = None if stored.singular else inverse
 
 
 _MESH_KNOWN = frozenset((r.PointArray, r.FaceArray, r.MaterialGroup, r.SmoothGroups, r.TextureVertices, r.MeshMatrix))
 _FACES_KNOWN = frozenset((r.MaterialGroup, r.SmoothGroups))
 _OBJECT_KNOWN = frozenset((r.Mesh, r.Light, r.Camera, r.ObjectDoesNotCast, r.ObjectReceivesNoShadow, *_FLAG_KEYS))
-_BESIDE_KNOWN = frozenset((r.Mesh, r.Light, r.Camera, r.ObjectHidden))
+_LIGHT_OR_CAMERA_KNOWN = frozenset((r.Mesh, r.Light, r.Camera, r.ObjectHidden))
 """chunks of a light or camera object that are read"""
 
 
 def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
+    """Read the camera of an object; None if the object is not a camera."""
     body = child(chunk, r.Camera)
     if body is None:
         return None
@@ -311,16 +315,16 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
     camera.roll_degrees = context.finite(body, "bank", [camera.roll_degrees], [0.0])[0]
     get_fields(camera, first_chunks(body), CAMERA)
     camera.extras["3ds"] = {"lens": body.lens, **context.location_of(chunk)}
-    kept = unread_chunks(body, kinds_of(CAMERA, wraps=False)) + _unknown_siblings(chunk)
-    if kept:
-        camera.extras["3ds"]["chunks"] = kept
+    unread = unread_chunks(body, kinds_of(CAMERA, wraps=False)) + _unknown_siblings(chunk)
+    if unread:
+        camera.extras["3ds"]["chunks"] = unread
     position = context.finite(body, "position", body.position, _ORIGIN)
     return PlacedCamera(chunk.name, camera, position, has(chunk, r.ObjectHidden), chunk)
 
 
 def _unknown_siblings(chunk: r.NamedObject) -> list[dict[str, Any]]:
-    """Return other chunks of a light or camera object; if it also has a mesh, the mesh keeps them."""
-    return [] if has(chunk, r.Mesh) else unread_chunks(chunk, _BESIDE_KNOWN)
+    """Return unread chunks next to a light or camera; if the object also has a mesh, the mesh keeps them."""
+    return [] if has(chunk, r.Mesh) else unread_chunks(chunk, _LIGHT_OR_CAMERA_KNOWN)
 
 
 _LIGHT_KNOWN = kinds_of(LIGHT, wraps=False) | {r.Spotlight, r.LightExclude}
@@ -328,6 +332,7 @@ _SPOT_KNOWN = kinds_of((*SPOT, *PROJECTOR, *SPOT_NUMBERS), wraps=False)
 
 
 def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
+    """Read the light of an object; None if the object is not a light."""
     body = child(chunk, r.Light)
     if body is None:
         return None
@@ -335,12 +340,12 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
     get_fields(light, body, LIGHT_COLOR)
     get_fields(light, first_chunks(body), LIGHT)
     get_fields(light, (body, context.text), EXCLUDES)
-    kept = unread_chunks(body, _LIGHT_KNOWN | value_kinds(body)) + _unknown_siblings(chunk)
+    unread = unread_chunks(body, _LIGHT_KNOWN | value_kinds(body)) + _unknown_siblings(chunk)
     spot = child(body, r.Spotlight)
     if spot is not None:
         _read_spot(context, spot, light)
-        kept += unread_chunks(spot, _SPOT_KNOWN)
-    light.extras["3ds"] = {**({"chunks": kept} if kept else {}), **context.location_of(chunk)}
+        unread += unread_chunks(spot, _SPOT_KNOWN)
+    light.extras["3ds"] = {**({"chunks": unread} if unread else {}), **context.location_of(chunk)}
     position = context.finite(body, "position", body.position, _ORIGIN)
     return PlacedLight(chunk.name, light, position, has(chunk, r.ObjectHidden), chunk)
 
@@ -350,8 +355,8 @@ def _read_spot(context: Context, spot: r.Spotlight, light: Light) -> None:
     target = context.finite(spot, "target", spot.target, _ORIGIN)
     light.target = (target[0], target[1], target[2])
     get_fields(light, spot, CONE)
-    inside = first_chunks(spot)
-    get_fields(light, inside, (*SPOT, *SPOT_NUMBERS))
-    get_file_names(light, inside, PROJECTOR, context.text)
-    if r.SpotRoll in inside:
-        light.roll_degrees = context.finite(inside[r.SpotRoll], "roll", [light.roll_degrees], [0.0])[0]
+    chunks = first_chunks(spot)
+    get_fields(light, chunks, (*SPOT, *SPOT_NUMBERS))
+    get_file_names(light, chunks, PROJECTOR, context.text)
+    if r.SpotRoll in chunks:
+        light.roll_degrees = context.finite(chunks[r.SpotRoll], "roll", [light.roll_degrees], [0.0])[0]

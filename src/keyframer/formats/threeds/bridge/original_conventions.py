@@ -24,8 +24,8 @@ _AGREE = 0.01
 """fraction of the mesh's size: readers compare vertices and keyframer with this limit"""
 _HIDING_REVISION = 4
 """from this keyframer revision on, the flags of a node say whether it is hidden"""
-_AT_REST = {"position": np.zeros(3), "rotation_xyzw": np.array([0.0, 0, 0, 1]), "scale": np.ones(3)}
-"""values of a node without such a track"""
+_REST_VALUES = {"position": np.zeros(3), "rotation_xyzw": np.array([0.0, 0, 0, 1]), "scale": np.ones(3)}
+"""rest values of a node without a track of this kind"""
 
 
 def object_of(links: Links, node: Node) -> r.NamedObject | None:
@@ -45,24 +45,24 @@ class OriginalConventions:
     """nodes that exist in the document: their numbers in its scene"""
     numbers: Mapping[int, int] = field(default_factory=dict)
     """keyframer numbers of these nodes, and of nodes that replace another"""
-    first: int = 0
-    """number of the first new node"""
+    first_new_number: int = 0
+    """keyframer number of the first new node"""
     editor_only: frozenset[int] = frozenset()
     """nodes that are objects of the editor without a keyframer node"""
     names: Mapping[int, bytes] = field(default_factory=dict)
     """stored names of nodes that were not renamed"""
     material_names: Mapping[int, bytes] = field(default_factory=dict)
-    taken: frozenset[bytes] = frozenset()
+    taken_names: frozenset[bytes] = frozenset()
     """names that new nodes cannot have"""
     links: Links = field(default_factory=Links)
     scene: Scene = field(default_factory=Scene)
     """the scene of the document"""
     moved: Mapping[int, Floats] = field(default_factory=dict)
-    """(4, 4) change of the rest transform, for nodes whose stored vertices agreed with the keyframer before the edit"""
+    """(4, 4) by which the edit moved nodes at rest, if their stored vertices agreed with the keyframer before"""
     shapes: Mapping[bytes, Floats] = field(default_factory=dict)
     """stored vertices of objects that are shapes of a morph, if the shape changed"""
     untouched: Collection[int] = ()
-    """unchanged nodes, for which no chunks are written"""
+    """unchanged nodes, for which the writer makes no chunks"""
     header: r.KeyframerHeader | None = None
     has_keyframer: bool = False
 
@@ -73,36 +73,36 @@ class OriginalConventions:
         return object_of(self.links, self.scene.nodes[self.nodes[number]]) if number in self.nodes else None
 
     def hides_object(self, number: int) -> bool:
-        """Return whether the object of a hidden node is hidden too: if it was before, or if no track can hide it."""
+        """Return whether the object of a hidden node is hidden too: if it was before, or if nodes cannot be hidden."""
         original_object = self.object(number)
-        old = self.header is not None and self.header.revision < _HIDING_REVISION
-        return (
-            number in self.editor_only or old or (original_object is not None and has(original_object, r.ObjectHidden))
-        )
+        was_hidden = original_object is not None and has(original_object, r.ObjectHidden)
+        old_revision = self.header is not None and self.header.revision < _HIDING_REVISION
+        return number in self.editor_only or old_revision or was_hidden
 
     def is_absolute(self, number: int) -> bool:
-        """Return whether rotation keys are absolute, as Blender writes them, and not increments."""
+        """Return whether the rotation keys of a node are absolute, as Blender writes them, and not increments."""
         tracks = tracks_by_node_and_kind(self.scene.clips[0]) or {} if self.scene.clips else {}
         track = tracks.get((self.nodes.get(number, -1), "rotation"))
         return track is not None and track.form is RotationForm.AXIS_ANGLE_ABSOLUTE
 
     def stores_rest(self, number: int, node: Node, name: str) -> bool:
-        """Return whether readers get this position, rotation_xyzw or scale of a node at rest without a track."""
+        """Return whether readers get a rest value (position, rotation_xyzw or scale) of a node without a track."""
         if number not in self.nodes or number in self.editor_only:
             return False
         before = self.scene.nodes[self.nodes[number]]
         kind = "rotation" if name == "rotation_xyzw" else name
-        stored_rest = _AT_REST[name]
+        stored_rest = _REST_VALUES[name]
         if node.kind is not NodeKind.OBJECT and not any(
             channel.track.kind == kind for channel in self.scene.channels_of(self.nodes[number])
         ):
             stored_rest = np.asarray(getattr(before, name))
         return bool(np.array_equal(np.asarray(getattr(node, name)), stored_rest))
 
-    def surface(self, number: int, *, needs_node: bool) -> tuple[Floats, Floats] | None:
-        """Return (4, 4) from the mesh of a node to its stored vertices, and its stored matrix; None for a new node.
+    def mesh_matrices(self, number: int, *, needs_node: bool) -> tuple[Floats, Floats] | None:
+        """Return (4, 4) from the mesh of a node to its stored vertices, and its stored matrix.
 
-        An object that gets a new keyframer node (``needs_node``) has the matrix of that node.
+        The result is None if the node is new or had no mesh. An object that gets a new keyframer node (``needs_node``)
+        has the matrix of that node.
         """
         if number not in self.nodes:
             return None
@@ -130,12 +130,12 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
     editor_only = frozenset(new for new, old in matching.nodes.items() if links.nodes[old] is None)
     ids = {new: before.nodes[old].file_id for new, old in {**matching.nodes, **matching.replacements}.items()}
     numbers = {new: number for new, number in ids.items() if number is not None}
-    known = [node.file_id for node in before.nodes if node.file_id is not None]
+    file_ids = [node.file_id for node in before.nodes if node.file_id is not None]
     targets = {new: old for new, old in matching.nodes.items() if scene.nodes[new].kind is NodeKind.TARGET}
     unrenamed = {**original.unrenamed(scene), **targets}
     names = {new: _stored_name(links, before, old) for new, old in unrenamed.items()}
-    stored = {new: before.materials[old].raw_name for new, old in original.unrenamed(scene, "materials").items()}
-    material_names = {new: raw_name for new, raw_name in stored.items() if raw_name}
+    raw_names = {new: before.materials[old].raw_name for new, old in original.unrenamed(scene, "materials").items()}
+    material_names = {new: raw_name for new, raw_name in raw_names.items() if raw_name}
     for new in matching.nodes:
         if scene.nodes[new].scale_axes_xyzw is not None:
             raise CannotMerge("nodes with scale axes")
@@ -143,11 +143,11 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
     return OriginalConventions(
         matching.nodes,
         numbers,
-        max(known, default=-1) + 1,
+        max(file_ids, default=-1) + 1,
         editor_only,
         names,
         material_names,
-        _taken(original, links, names),
+        _taken_names(original, links, names),
         links,
         before,
         _moved(scene, before, links, matching.nodes, original.untouched) if edited else {},
@@ -166,15 +166,15 @@ def _stored_name(links: Links, before: Scene, old: int) -> bytes:
     return before.nodes[old].raw_name or b""
 
 
-def _taken(original: Original, links: Links, names: Mapping[int, bytes]) -> frozenset[bytes]:
+def _taken_names(original: Original, links: Links, names: Mapping[int, bytes]) -> frozenset[bytes]:
     """Return the names in the document, without those of removed nodes."""
     taken = {named_object.name for named_object in original.document.find(r.NamedObject)}
     taken |= {instance_name.name for instance_name in original.document.find(r.InstanceName)}
     taken |= {node_header.name for node_header in original.document.find(r.NodeHeader)}
-    free = set()
+    removed = set()
     for old in original.matching.removed_nodes():
-        free |= {_stored_name(links, original.scene, old), original.scene.nodes[old].raw_name or b""}
-    return frozenset((taken - free) | set(names.values()))
+        removed |= {_stored_name(links, original.scene, old), original.scene.nodes[old].raw_name or b""}
+    return frozenset((taken - removed) | set(names.values()))
 
 
 def _moved(
@@ -221,18 +221,20 @@ def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[in
         morph, original, mesh = scene.nodes[new].morph, before.nodes[old].morph, before.nodes[old].mesh
         if morph is None or mesh is None:
             continue
-        known = {} if original is None else dict(zip(original.names, original.positions, strict=True))
+        original_shapes = {} if original is None else dict(zip(original.names, original.positions, strict=True))
         for name, shape in zip(morph.names, morph.positions, strict=True):
-            surface = links.surfaces.get(encode_name(name))
-            if surface is None or (name in known and np.array_equal(known[name], shape)):
+            raw_name = encode_name(name)
+            unchanged = name in original_shapes and np.array_equal(original_shapes[name], shape)
+            if unchanged or raw_name not in links.mesh_by_name:
                 continue
-            body = child(surface[0], r.Mesh)
+            shape_object, shape_axes = links.mesh_by_name[raw_name]
+            body = child(shape_object, r.Mesh)
             points = None if body is None else child(body, r.PointArray)
             if points is None or len(points.points) != len(shape):
                 raise CannotMerge(f"the number of vertices of the shape {name!r} changed")
-            stored = apply(to_shape(links, mesh, surface[1]), shape)
+            stored = apply(to_shape(links, mesh, shape_axes), shape)
             if not np.allclose(stored, points.points, rtol=1e-6, atol=1e-6):
-                changed[surface[0].name] = stored
+                changed[shape_object.name] = stored
     return changed
 
 
@@ -241,7 +243,7 @@ def to_shape(links: Links, mesh: int, shape_axes: Floats | None) -> Floats:
 
     ``shape_axes`` (4, 4) is from the stored vertices of the shape to its local axes; None if it is singular.
     """
-    mesh_axes = links.surfaces[links.meshes[mesh].name][1]
+    mesh_axes = links.mesh_by_name[links.meshes[mesh].name][1]
     if shape_axes is None or mesh_axes is None:
         raise CannotMerge("the matrix of a shape is singular")
     return np.asarray(np.linalg.inv(links.to_mesh[mesh] @ np.linalg.inv(mesh_axes) @ shape_axes), np.float64)

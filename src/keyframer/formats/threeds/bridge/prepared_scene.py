@@ -17,6 +17,7 @@ from keyframer.formats import properties_of
 from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, single_key
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path
+from keyframer.formats.kit.unsupported_features import MOTION
 from keyframer.formats.threeds.bridge.declared_fields import CONE
 from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions, apply
 from keyframer.formats.threeds.bridge.write_tracks import rotation_key, write_track
@@ -29,7 +30,7 @@ from keyframer.scene import Channel, Clip, Node, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 
 _FLIP = np.array([-1.0, 1.0, 1.0])
-_TURN_FLIP = np.array([1.0, -1.0, -1.0, 1.0])
+_ROTATION_FLIP = np.array([1.0, -1.0, -1.0, 1.0])
 """signs for quaternions, and for axes with angles: a mirror reverses rotations about axes in its plane"""
 
 
@@ -42,13 +43,13 @@ def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, Flags]:
     order = evaluation_order(scene.nodes)
     for number in order.flat.tolist():
         node, parent = scene.nodes[number], int(order.parents[number])
-        above = bool(parent >= 0 and flipped[parent])
-        aims = node.camera is not None or node.light is not None
-        flipped[number] = not aims and above != (signs[number] < 0)
+        parent_flipped = bool(parent >= 0 and flipped[parent])
+        keeps_frame = node.camera is not None or node.light is not None
+        flipped[number] = not keeps_frame and parent_flipped != (signs[number] < 0)
     nodes = list(scene.nodes)
     for number, node in enumerate(scene.nodes):
         parent = int(order.parents[number])
-        nodes[number] = _node(node, bool(parent >= 0 and flipped[parent]), bool(flipped[number]))
+        nodes[number] = _mirrored_node(node, bool(parent >= 0 and flipped[parent]), bool(flipped[number]))
         if flipped[number] and (signs[number] < 0):
             path = f"{plain_path('nodes', node.name)}/scale"
             report.add(Outcome.BAKED, path, "the mirroring was moved from the node to its mesh and children")
@@ -58,7 +59,7 @@ def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, Flags]:
         channels = [
             Channel(
                 channel.node,
-                _track(
+                _mirrored_track(
                     channel.track, parents[channel.node] >= 0 and flipped[parents[channel.node]], flipped[channel.node]
                 ),
             )
@@ -69,41 +70,39 @@ def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, Flags]:
 
 
 def _sign(scene: Scene, number: int, node: Node) -> float:
-    """Return -1 if a node mirrors, at rest and at every key; 1 if it does not, or not always."""
+    """Return -1 if a node mirrors at every scale key (at rest, if it has none); else 1."""
     for channel in scene.channels_of(number):
         if channel.track.kind == "scale" and channel.track.values.ndim == 2 and len(channel.track.times):
             return -1.0 if (np.prod(channel.track.values, axis=1) < 0).all() else 1.0
     return -1.0 if np.prod(np.asarray(node.scale, np.float64)) < 0 else 1.0
 
 
-def _node(node: Node, parent_mirrored: bool, node_mirrored: bool) -> Node:
+def _mirrored_node(node: Node, parent_mirrored: bool, node_mirrored: bool) -> Node:
     if not parent_mirrored and not node_mirrored:
         return node
     mirrored = replace(node)
     if parent_mirrored:
         mirrored.position = np.asarray(node.position) * _FLIP
-        mirrored.rotation_xyzw = np.asarray(node.rotation_xyzw) * _TURN_FLIP
+        mirrored.rotation_xyzw = np.asarray(node.rotation_xyzw) * _ROTATION_FLIP
     if parent_mirrored != node_mirrored:
         mirrored.scale = np.asarray(node.scale) * _FLIP
     if node_mirrored:
         mirrored.pivot = np.asarray(node.pivot) * _FLIP
         if node.scale_axes_xyzw is not None:
-            mirrored.scale_axes_xyzw = np.asarray(node.scale_axes_xyzw) * _TURN_FLIP
+            mirrored.scale_axes_xyzw = np.asarray(node.scale_axes_xyzw) * _ROTATION_FLIP
     return mirrored
 
 
-def _track(track: Track, parent_mirrored: bool, node_mirrored: bool) -> Track:
+def _mirrored_track(track: Track, parent_mirrored: bool, node_mirrored: bool) -> Track:
     if track.kind == "position" and parent_mirrored:
         return replace(track, values=track.values * _FLIP)
     if track.kind == "rotation" and parent_mirrored:
-        return replace(track, values=track.values * _TURN_FLIP)
+        return replace(track, values=track.values * _ROTATION_FLIP)
     if track.kind == "scale" and parent_mirrored != node_mirrored:
         return replace(track, values=track.values * _FLIP)
     return track
 
 
-PLACING = ("position", "rotation", "scale")
-"""kinds of tracks that position a node"""
 _ADVICE = "find_rate=true searches for a frame rate that does"
 
 
@@ -121,13 +120,14 @@ class PreparedScene:
         conventions: OriginalConventions | None = None,
     ) -> None:
         self.conventions = conventions or OriginalConventions()
-        self.announced = properties_of(scene.source_format).key_flags_are_tcb_bits
-        """whether key flags say which floats are stored, as in this format"""
-        self.original = scene
+        self.keep_key_flags = properties_of(scene.source_format).key_flags_are_tcb_bits
+        """whether key flags select the floats that are stored, as in this format; see `tcb_keys`"""
+        self.source = scene
+        """the scene with mirrored nodes"""
         self.scene, self.flipped = scene, np.zeros(len(scene.nodes), bool)
         if conventions is None:  # mirrored nodes of the original document are kept
             self.scene, self.flipped = without_mirrors(scene, report)
-        rules = KeyRules(fps, 1.0, wraps=True, more_frames=_ADVICE, find_rate=find_rate)
+        rules = KeyRules(fps, 1.0, wraps=True, rate_advice=_ADVICE, find_rate=find_rate)
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, max_error), report)
         self.fitted = self._fit()
         self.world, self.points = self._at_rest()
@@ -135,15 +135,17 @@ class PreparedScene:
     def _fit(self) -> dict[int, dict[str, Track]]:
         """Fit the tracks of every node to frames."""
         fitted_tracks: dict[int, dict[str, Track]] = {}
-        known = {*PLACING, "fov", "roll", "color", "hotspot", "falloff", "morph"}
+        kinds = {*MOTION, "fov", "roll", "color", "hotspot", "falloff", "morph"}
         clip = self.scene.clips[0] if self.scene.clips else Clip()
-        still = self._unwritten_branches()
-        shown = [channel for channel in clip.channels if channel.node not in still and channel.track.kind in known]
-        self.fitter.fit_ahead(channel.track for channel in shown)
+        unwritten = self._unwritten_branches()
+        channels = [
+            channel for channel in clip.channels if channel.node not in unwritten and channel.track.kind in kinds
+        ]
+        self.fitter.fit_ahead(channel.track for channel in channels)
         for channel in clip.channels:
             kind, node = channel.track.kind, self.scene.nodes[channel.node]
             tracks_of_node = fitted_tracks.setdefault(channel.node, {})
-            if channel.node not in still and kind in known and kind not in tracks_of_node:
+            if channel.node not in unwritten and kind in kinds and kind not in tracks_of_node:
                 fitted = self.fitter.fit(channel.track, f"{plain_path('nodes', node.name)}/{kind}")
                 if fitted is not None:
                     tracks_of_node[kind] = fitted
@@ -151,21 +153,24 @@ class PreparedScene:
 
     def _unwritten_branches(self) -> set[int]:
         """Return nodes of the document that are not written, with no written node below them."""
-        still = set(self.conventions.untouched)
+        unwritten = set(self.conventions.untouched)
         for number in range(len(self.scene.nodes)):
             parent = self.scene.nodes[number].parent if number not in self.conventions.untouched else None
-            while parent in still:
-                still.discard(parent)
+            while parent in unwritten:
+                unwritten.discard(parent)
                 parent = self.scene.nodes[parent].parent
-        return still
+        return unwritten
 
     def _at_rest(self) -> tuple[Floats, dict[int, Floats]]:
-        """Return the matrices at frame 0 as readers of the file compute them; for meshes, the vertices of the scene."""
+        """Return the world matrices at frame 0 as readers of the file compute them, and the vertices of new meshes.
+
+        The vertices (V, 3) are those of the scene at frame 0, in scene space, by node.
+        """
         channels = [
             Channel(number, track)
             for number, tracks in self.fitted.items()
             for kind, track in tracks.items()
-            if kind in (*PLACING, "roll")
+            if kind in (*MOTION, "roll")
         ]
         nodes = [
             node if node.scale_axes_xyzw is None else replace(node, scale_axes_xyzw=None) for node in self.scene.nodes
@@ -173,28 +178,28 @@ class PreparedScene:
         for number, node in enumerate(self.scene.nodes):
             if node.scale_axes_xyzw is not None and "scale" in self.fitted.get(number, ()):
                 path = f"{plain_path('nodes', node.name)}/scale_axes"
-                self.fitter.report.add(Outcome.DROPPED, path, "the changing scale is along the axes of the node")
+                self.fitter.report.add(Outcome.DROPPED, path, "animated scale is always along the axes of the node")
         clip = Clip(channels=channels)
         world = world_at(replace(self.scene, nodes=nodes, clips=[clip]), clip, 0.0)
-        shown = [number for number, node in enumerate(self.original.nodes) if node.mesh is not None]
-        new = [number for number in shown if number not in self.conventions.nodes]
+        with_mesh = [number for number, node in enumerate(self.source.nodes) if node.mesh is not None]
+        new = [number for number in with_mesh if number not in self.conventions.nodes]
         if not new:
             return world, {}
-        rig = Rig(self.original)
-        placed = rig.world(rig.sample([0.0]), 1)
-        return world, {number: posed_vertices(self.original, number, placed, None)[0] for number in new}
+        rig = Rig(self.source)
+        source_world = rig.world(rig.sample([0.0]), 1)
+        return world, {number: posed_vertices(self.source, number, source_world, None)[0] for number in new}
 
     def tracks(self, number: int, node: Node, kinds: tuple[str, ...]) -> list[Chunk]:
-        """Return tracks in the format's order; tracks that position a node have at least one key."""
+        """Return the tracks of a node, in the order of ``kinds``; those of a new node have at least one key."""
         fitted = self.fitted.get(number, {})
         absolute = self.conventions.is_absolute(number)
         if number in self.conventions.nodes and number not in self.conventions.editor_only:
             rest = self._rest_keys(number, node)
-            chosen = [fitted.get(kind) or rest.get(kind) for kind in kinds]
-            return [write_track(track, self.announced, absolute=absolute) for track in chosen if track is not None]
+            tracks = [fitted.get(kind) or rest.get(kind) for kind in kinds]
+            return [write_track(track, self.keep_key_flags, absolute=absolute) for track in tracks if track is not None]
         rest = {"position": single_key("position", node.position), "scale": single_key("scale", node.scale)}
         rest["rotation"] = rotation_key(node.rotation_xyzw)
-        rest["roll"] = single_key("roll", self._still_roll(node))
+        rest["roll"] = single_key("roll", self._rest_roll(node))
         if node.camera is not None:
             rest["fov"] = single_key("fov", self.scene.cameras[node.camera].fov_degrees)
         if node.light is not None:
@@ -202,8 +207,8 @@ class PreparedScene:
             rest["color"] = single_key("color", light.color)
             for kind, angle in zip(("hotspot", "falloff"), put_fields(light, CONE), strict=True):
                 rest[kind] = single_key(kind, angle)
-        chosen = [fitted.get(kind) or rest.get(kind) for kind in kinds]
-        return [write_track(track, self.announced) for track in chosen if track is not None]
+        tracks = [fitted.get(kind) or rest.get(kind) for kind in kinds]
+        return [write_track(track, self.keep_key_flags) for track in tracks if track is not None]
 
     def _rest_keys(self, number: int, node: Node) -> dict[str, Track]:
         """Return single keys for the rest values of a node that readers would not get without them."""
@@ -218,7 +223,7 @@ class PreparedScene:
         ]
         return {track.kind: track for track in tracks}
 
-    def _still_roll(self, node: Node) -> float:
+    def _rest_roll(self, node: Node) -> float:
         if node.camera is not None:
             return self.scene.cameras[node.camera].roll_degrees
         return 0.0 if node.light is None else self.scene.lights[node.light].roll_degrees
@@ -228,10 +233,11 @@ class PreparedScene:
 
         A node with scale 0 has no inverse: its vertices stay in its local space.
         """
-        surface = self.conventions.surface(number, needs_node=needs_node)
-        if surface is not None:
-            node = self.original.nodes[number]
-            return surface[1], apply(surface[0], self.original.meshes[node.mesh or 0].positions)
+        original = self.conventions.mesh_matrices(number, needs_node=needs_node)
+        if original is not None:
+            to_stored, matrix = original
+            node = self.source.nodes[number]
+            return matrix, apply(to_stored, self.source.meshes[node.mesh or 0].positions)
         matrix, points = self.world[number], self.points[number]
         determinant = float(np.linalg.det(matrix[:3, :3]))
         if abs(determinant) > 1e-9 * float(np.abs(matrix[:3, :3]).max()) ** 3:
@@ -239,6 +245,6 @@ class PreparedScene:
                 local = (points - matrix[:3, 3]) @ np.linalg.inv(matrix[:3, :3]).T
                 points = (local * (-1.0, 1.0, 1.0)) @ matrix[:3, :3].T + matrix[:3, 3]
             return matrix, points
-        node = self.original.nodes[number]
-        local = np.asarray(self.original.meshes[node.mesh or 0].positions, np.float64) - node.pivot
+        node = self.source.nodes[number]
+        local = np.asarray(self.source.meshes[node.mesh or 0].positions, np.float64) - node.pivot
         return np.eye(4), local * (-1.0, 1.0, 1.0) if self.flipped[number] else local

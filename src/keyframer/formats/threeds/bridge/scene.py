@@ -49,7 +49,7 @@ from keyframer.wire.record import Record
 
 Points = npt.NDArray[np.floating[Any]]
 
-Item = objects.MeshObject | objects.PlacedCamera | objects.PlacedLight
+EditorObject = objects.MeshObject | objects.PlacedCamera | objects.PlacedLight
 
 _FULL_COMPARISONS = 8
 """number of nodes with the same mesh for which all its vertices are compared; for further nodes, only a sample is"""
@@ -57,7 +57,7 @@ _FEW_NODES = 1_000
 """up to this many nodes, single transforms are computed in plain floats; larger trees are posed at once"""
 _AS_STORED = np.eye(4)
 _AS_STORED.flags.writeable = False
-"""transform of vertices that stay as stored, shared by all"""
+"""transform of vertices that stay as stored"""
 TICKS_PER_FRAME = 160
 """3ds Max counts 4800 ticks and 30 frames per second"""
 
@@ -82,13 +82,14 @@ class _Builder:
         self.mesh_by_name: dict[bytes, int] = {}
         self.cameras: dict[bytes, objects.PlacedCamera] = {}
         self.lights: dict[bytes, objects.PlacedLight] = {}
-        self.editor_objects: list[Item] = []
+        self.editor_objects: list[EditorObject] = []
         """every mesh, camera and light of the editor, in file order"""
-        self.placed: set[int] = set()
+        self.has_node: set[int] = set()
         """id() of objects with a keyframer node"""
         self.shapes: dict[int, Floats] = {}
         """vertices of meshes that morph keys name, by the number of the mesh"""
-        self.some_points: dict[int, Points] = {}
+        self.samples: dict[int, Points] = {}
+        """samples of the vertices of meshes, by `id` of the mesh object"""
         self.links = Links()
 
     def build(self) -> None:
@@ -110,7 +111,7 @@ class _Builder:
         if keyframer is not None:
             self._keyframer(keyframer)
         for editor_object in self.editor_objects:
-            if id(editor_object) not in self.placed:
+            if id(editor_object) not in self.has_node:
                 self._place_without_node(editor_object)
         self._keep_unknown_chunks(document, editor, keyframer)
 
@@ -151,7 +152,7 @@ class _Builder:
                     self.scene.extras.setdefault("3ds", {}).setdefault("objects", []).append(plain_record(chunk))
         objects.find_axes(self.meshes)
         for mesh_object in self.meshes:
-            self.links.surfaces.setdefault(mesh_object.name, (mesh_object.chunk, mesh_object.to_local))
+            self.links.mesh_by_name.setdefault(mesh_object.name, (mesh_object.chunk, mesh_object.to_local))
         if empty > MOST_KEPT_CHUNKS:  # the document keeps all of them
             self.scene.extras["3ds"]["objects"].append({"chunk": "more", "count": empty - MOST_KEPT_CHUNKS})
 
@@ -173,7 +174,7 @@ class _Builder:
             clip.channels += channels.read(index, entry.node, vertices)
         channels.set_rotations()
         for entry in entries:
-            self._rest_target(entry, entries)
+            self._set_rest_target(entry, entries)
         self._place_meshes(entries, writer, clip, channels)
 
     def _clip(self, keyframer: r.Keyframer, header: r.KeyframerHeader | None, writer: Program) -> Clip:
@@ -212,21 +213,21 @@ class _Builder:
         """Attach the camera or light of the editor to a node."""
         node = entry.node
         if isinstance(entry.chunk, r.CameraNode) and entry.object_name in self.cameras:
-            placed = self.cameras[entry.object_name]
-            self.placed.add(id(placed))
+            editor_camera = self.cameras[entry.object_name]
+            self.has_node.add(id(editor_camera))
             node.camera = len(self.scene.cameras)
-            node.position = np.array(placed.position)
-            node.hidden = node.hidden or placed.hidden
-            self.scene.cameras.append(placed.camera)
-            self.links.cameras.append(placed.chunk)
+            node.position = np.array(editor_camera.position)
+            node.hidden = node.hidden or editor_camera.hidden
+            self.scene.cameras.append(editor_camera.camera)
+            self.links.cameras.append(editor_camera.chunk)
         elif isinstance(entry.chunk, (r.OmniNode, r.SpotNode)) and entry.object_name in self.lights:
-            lamp = self.lights[entry.object_name]
-            self.placed.add(id(lamp))
+            editor_light = self.lights[entry.object_name]
+            self.has_node.add(id(editor_light))
             node.light = len(self.scene.lights)
-            node.position = np.array(lamp.position)
-            node.hidden = node.hidden or lamp.hidden
-            self.scene.lights.append(lamp.light)
-            self.links.lights.append(lamp.chunk)
+            node.position = np.array(editor_light.position)
+            node.hidden = node.hidden or editor_light.hidden
+            self.scene.lights.append(editor_light.light)
+            self.links.lights.append(editor_light.chunk)
         elif isinstance(entry.chunk, r.AmbientNode):
             node.light = len(self.scene.lights)
             ambient = self.scene.environment.ambient or (0.0, 0.0, 0.0)
@@ -235,7 +236,7 @@ class _Builder:
             self.scene.lights.append(light)
             self.links.lights.append(None)
 
-    def _rest_target(self, entry: KeyframerNode, entries: list[KeyframerNode]) -> None:
+    def _set_rest_target(self, entry: KeyframerNode, entries: list[KeyframerNode]) -> None:
         """Set the rest position of the node's target from the editor, if the target has no position track."""
         node = entry.node
         if node.target is None or child(entries[node.target].chunk, r.PositionTrack) is not None:
@@ -267,7 +268,7 @@ class _Builder:
             moving = channels.moving_part(clip.channels, not_at_rest & sources, sources)
             world = world_at(self.scene, Clip(channels=moving), moment)  # correct for these nodes only
             animated = any(len(track.keys) > 1 for entry in entries for track in entry.tracks)  # type: ignore[attr-defined]
-        shared: dict[int, int] = {}
+        shared_meshes: dict[int, int] = {}
         uses: Counter[int] = Counter()
         users = Counter(entry.object_name for entry in entries if isinstance(entry.chunk, r.ObjectNode))
         for index, entry in enumerate(entries):
@@ -283,24 +284,24 @@ class _Builder:
                 points = (
                     mesh_object.mesh.positions
                     if uses[id(mesh_object)] <= _FULL_COMPARISONS
-                    else self._some_points(mesh_object)
+                    else self._sample_of(mesh_object)
                 )
                 choice = vertex_space.choose(
                     mesh_object, entry.node, node_world, points, writer, animated, self.context.options.geometry
                 )
             positions = None
-            if not choice.formula or id(mesh_object) not in shared:
+            if not choice.formula or id(mesh_object) not in shared_meshes:
                 if not self._may_copy(entry, mesh_object, first=uses[id(mesh_object)] == 1):
                     return
                 positions = vertex_space.local_positions(mesh_object, entry.node, node_world, choice)
                 if positions is None:
                     continue
-            self._report(entry, choice)
-            self.placed.add(id(mesh_object))
+            self._report_choice(entry, choice)
+            self.has_node.add(id(mesh_object))
             entry.node.hidden = entry.node.hidden or mesh_object.hidden
             add_extras(entry.node, "3ds", {"geometry": "keyframer" if choice.formula else "raw"})
             if positions is None:
-                entry.node.mesh = shared[id(mesh_object)]
+                entry.node.mesh = shared_meshes[id(mesh_object)]
                 continue
             entry.node.mesh = len(self.scene.meshes)
             mesh = mesh_object.mesh
@@ -313,10 +314,10 @@ class _Builder:
             change = vertex_space.to_node(mesh_object, entry.node, node_world, choice)
             self.links.to_mesh.append(_AS_STORED if change is None else change)
             if choice.formula:
-                shared[id(mesh_object)] = entry.node.mesh
+                shared_meshes[id(mesh_object)] = entry.node.mesh
             elif entry.node.morph is not None:
-                moved = vertex_space.local_change(mesh_object, entry.node, node_world)
-                entry.node.morph.positions = [moved(shape) for shape in entry.node.morph.positions]
+                transform = vertex_space.shape_transform(mesh_object, entry.node, node_world)
+                entry.node.morph.positions = [transform(shape) for shape in entry.node.morph.positions]
 
     def _doubtful_nodes(self, entries: list[KeyframerNode], not_at_rest: set[int]) -> set[int]:
         """Return the nodes whose mesh may disagree with the keyframer, so that their exact position is needed."""
@@ -327,18 +328,18 @@ class _Builder:
         rest_transforms = RestTransforms(self.scene.nodes, not_at_rest)
         doubtful = set()
         for index, mesh in meshes.items():
-            place = rest_transforms.world(index)
-            if place is None or not vertex_space.agrees(mesh, entries[index].node, place):
+            world_at_rest = rest_transforms.world(index)
+            if world_at_rest is None or not vertex_space.agrees(mesh, entries[index].node, world_at_rest):
                 doubtful.add(index)
         return doubtful
 
-    def _some_points(self, mesh_object: objects.MeshObject) -> Points:
-        if id(mesh_object) not in self.some_points:
-            self.some_points[id(mesh_object)] = vertex_space.some_points(mesh_object.mesh.positions)
-        return self.some_points[id(mesh_object)]
+    def _sample_of(self, mesh_object: objects.MeshObject) -> Points:
+        if id(mesh_object) not in self.samples:
+            self.samples[id(mesh_object)] = vertex_space.sample_of(mesh_object.mesh.positions)
+        return self.samples[id(mesh_object)]
 
     def _may_copy(self, entry: KeyframerNode, mesh_object: objects.MeshObject, *, first: bool) -> bool:
-        """Return whether the node may have its own copy of the vertices; after the first refusal, none may."""
+        """Return whether the budget allows a copy of the vertices for the node; if not, report it."""
         shapes = entry.node.morph.positions if entry.node.morph is not None else []
         count = sum(shape.size for shape in shapes) + (0 if first else mesh_object.mesh.positions.size)
         budget = self.context.budget
@@ -347,18 +348,18 @@ class _Builder:
         self.context.report(LIMIT_COPIES, entry.chunk, what="repeated use of vertices", **budget.state("copies"))
         return False
 
-    def _report(self, entry: KeyframerNode, choice: vertex_space.Choice) -> None:
+    def _report_choice(self, entry: KeyframerNode, choice: vertex_space.Choice) -> None:
         if choice.difference > 0.01:
-            used = "the keyframer data is used" if choice.formula else "the stored vertices are used"
+            outcome = "the keyframer data is used" if choice.formula else "the stored vertices are used"
             self.context.report(
                 SCENE_REST_POSE,
                 entry.chunk,
                 percent=100 * min(choice.difference, 1e9),
-                choice=used,
+                choice=outcome,
                 rule=choice.rule,
             )
 
-    def _place_without_node(self, editor_object: Item) -> None:
+    def _place_without_node(self, editor_object: EditorObject) -> None:
         """Add a node for an object without a keyframer node, at its position in the editor."""
         node = Node(
             self.names.claim(self.context.text(editor_object.name)),
@@ -389,21 +390,21 @@ class _Builder:
 
         These are chunks outside editor, keyframer and materials, and chunks of the keyframer that are not nodes.
         """
-        kept = []
+        unread = []
         for top in document.records:
             if top is not editor:
                 if top.tail:
-                    kept.append({"chunk": "tail", "data": top.tail.hex()})
+                    unread.append({"chunk": "tail", "data": top.tail.hex()})
                 others = [
                     child
                     for child in top.children
                     if child is not editor and child is not keyframer and not isinstance(child, r.Material)
                 ]
-                kept += [plain_record(other) for other in others[:MOST_KEPT_CHUNKS]]
+                unread += [plain_record(other) for other in others[:MOST_KEPT_CHUNKS]]
         if keyframer is not None:
-            kept += unread_chunks(keyframer, {*NODE_KINDS, r.KeyframerHeader, r.Frames, r.CurrentTime})
-        if kept:
-            self.scene.extras.setdefault("3ds", {})["chunks"] = kept
+            unread += unread_chunks(keyframer, {*NODE_KINDS, r.KeyframerHeader, r.Frames, r.CurrentTime})
+        if unread:
+            self.scene.extras.setdefault("3ds", {})["chunks"] = unread
         if document.trailing:
             self.scene.extras.setdefault("3ds", {})["trailing"] = document.trailing.hex()
 

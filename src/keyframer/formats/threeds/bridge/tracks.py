@@ -55,7 +55,7 @@ _EXTRAS = ("3ds", "flags", "time_min", "time_max", "offset")
 """names of the header values that a track keeps in extras"""
 
 
-def _track_of(kind: str, chunk: r.Track, form: RotationForm) -> Track:
+def _empty_track(kind: str, chunk: r.Track, form: RotationForm) -> Track:
     """Make a track without columns."""
     track: Track = _new_track(kind, Interpolation.TCB, WRAPS.get(chunk.flags & 3, Wrap.SINGLE), form)
     set_extras(track, _EXTRAS, chunk.flags, chunk.time_min, chunk.time_max, chunk.offset)
@@ -109,15 +109,15 @@ class _Batch:
         rows = joined_rows(self.tables)
         ends = list(accumulate(table[2] for table in self.tables))
         starts = [0, *ends[:-1]]
-        odd = _odd_tables(rows, self.tables[0][4], starts, ends, flips)
+        doubtful = _doubtful_tables(rows, self.tables[0][4], starts, ends, flips)
         first_times = rows["time"][starts].tolist()
         first_values = _values(rows["value"][starts])
         form = RotationForm.NONE
         if first_values.shape[1:] == (4,):
             form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
         for number, (chunk, start, end) in enumerate(zip(self.chunks, starts, ends, strict=True)):
-            if number not in odd:
-                track = _track_of(KINDS[type(chunk)], chunk, form)
+            if number not in doubtful:
+                track = _empty_track(KINDS[type(chunk)], chunk, form)
                 defer_fields(track, self.columns, start, end)
                 usual_tracks[id(chunk)] = track, first_times[number], first_values[number]
         self.chunks = []
@@ -131,9 +131,9 @@ class _Batch:
             self._columns = rows["time"].astype(np.float64), _values(rows["value"]), flags, extras
         times, values, flags, extras = self._columns
         optional = [None] * len(EXTRAS) if extras is None else extras[:, start:end]
-        own_flags = None if flags is None or not flags[start:end].any() else flags[start:end]
-        head = {"times": times[start:end], "values": values[start:end], "flags": own_flags}
-        return {**head, **dict(zip(EXTRAS, optional, strict=True))}
+        track_flags = None if flags is None or not flags[start:end].any() else flags[start:end]
+        required = {"times": times[start:end], "values": values[start:end], "flags": track_flags}
+        return {**required, **dict(zip(EXTRAS, optional, strict=True))}
 
 
 def _values(stored: Singles) -> Floats:
@@ -157,7 +157,7 @@ def _extra_columns(rows: Array, bits: int) -> Floats:
     return columns
 
 
-def _odd_tables(rows: Array, bits: int, starts: list[int], ends: list[int], flips: bool) -> set[int]:
+def _doubtful_tables(rows: Array, bits: int, starts: list[int], ends: list[int], flips: bool) -> set[int]:
     """Return the numbers of key tables that may need a report (see `check_keys` and `_rotations`).
 
     Whole columns are tested first, which is nearly always enough; NaN fails every test.
@@ -166,10 +166,10 @@ def _odd_tables(rows: Array, bits: int, starts: list[int], ends: list[int], flip
     several = len(rows) > len(starts)
     doubts: list[Array] = []
     if several:
-        late = np.concatenate([[False], times[1:] <= times[:-1]])
-        late[starts] = False
-        if late.any():
-            doubts.append(late)
+        unsorted = np.concatenate([[False], times[1:] <= times[:-1]])
+        unsorted[starts] = False
+        if unsorted.any():
+            doubts.append(unsorted)
     if not -_HUGE_TIME <= int(times.min()) <= int(times.max()) <= _HUGE_TIME:
         doubts.append(np.abs(times.astype(np.float64)) > _HUGE_TIME)
     if not -_HUGE_VALUE <= float(values.min()) <= float(values.max()) <= _HUGE_VALUE:
@@ -181,9 +181,9 @@ def _odd_tables(rows: Array, bits: int, starts: list[int], ends: list[int], flip
                 doubts.append(~((column >= least) & (column <= 1.0)))
     if values.shape[1] == 4:
         angles = values[:, 0]
-        still = (values[:, 1] == 0) & (values[:, 2] == 0) & (values[:, 3] == 0) & (angles != 0)
-        if still.any():
-            doubts.append(still)
+        zero_axes = (values[:, 1] == 0) & (values[:, 2] == 0) & (values[:, 3] == 0) & (angles != 0)
+        if zero_axes.any():
+            doubts.append(zero_axes)
         if flips and several and not -_FLIP <= float(angles.min()) <= float(angles.max()) <= _FLIP:
             doubts.append(np.abs(angles.astype(np.float64)) > _FLIP)
     if not doubts:
@@ -192,7 +192,7 @@ def _odd_tables(rows: Array, bits: int, starts: list[int], ends: list[int], flip
 
 
 _FLIP = 1.5 * math.pi
-"""from this angle to half a turn more, an increment may be a quaternion that changed its sign"""
+"""an increment between this angle and half a turn more may be a quaternion that changed its sign"""
 
 
 def read_track(context: Context, chunk: r.Track, *, absolute: bool, max_scene: bool) -> Track | None:
@@ -210,7 +210,7 @@ def read_track(context: Context, chunk: r.Track, *, absolute: bool, max_scene: b
 
 
 def _track(kind: str, chunk: r.Track, keys: Keys, values: Floats, form: RotationForm = RotationForm.NONE) -> Track:
-    track = _track_of(kind, chunk, form)
+    track = _empty_track(kind, chunk, form)
     track.times, track.values = keys.time.astype(np.float64), values
     track.flags = keys.flags.astype(np.int64) if keys.flags.any() else None
     for number, name in enumerate(EXTRAS):
@@ -218,16 +218,16 @@ def _track(kind: str, chunk: r.Track, keys: Keys, values: Floats, form: Rotation
     return track
 
 
-def _head(chunk: r.Track) -> dict[str, object]:
+def _header_values(chunk: r.Track) -> dict[str, object]:
     return {"flags": chunk.flags, "time_min": chunk.time_min, "time_max": chunk.time_max}
 
 
 def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max_scene: bool) -> Floats:
     """Convert stored angle (clockwise) and axis to axis and angle (counter-clockwise)."""
     angles = values[:, 0].copy()
-    still = (values[:, 1:4] == 0).all(axis=1) & (angles != 0)
-    if still.any():
-        context.report(DATA_ZERO_AXIS, chunk, f"keys[{int(still.argmax())}]", count=int(still.sum()))
+    zero_axes = (values[:, 1:4] == 0).all(axis=1) & (angles != 0)
+    if zero_axes.any():
+        context.report(DATA_ZERO_AXIS, chunk, f"keys[{int(zero_axes.argmax())}]", count=int(zero_axes.sum()))
     if max_scene and context.options.sign_flips == "auto" and len(keys) > 1:
         # 12 of 16 increments above pi in real files of 3ds Max are one frame apart, between neighbours below 0.14 pi:
         # quaternions that changed their sign, not rotations.
@@ -240,37 +240,37 @@ def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max
 
 
 _FEW_SHAPES = 8
-"""number of weights in a key that needs no budget"""
+"""keys with up to this many weights need no budget"""
 _HUGE_TIME = 10_000_000
 _HUGE_VALUE = 1e12
 """values of float32 are 65536 apart here: no scene is that large, and no angle that exact"""
 
 
 def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
-    """Report unsorted keys, keys outside their range and non-finite numbers, which evaluation can handle."""
-    late = np.flatnonzero(np.diff(keys.time.astype(np.int64)) <= 0)
-    if len(late):
-        index = int(late[0]) + 1
+    """Report unsorted keys, non-finite numbers and numbers outside their ranges, which evaluation can handle."""
+    unsorted = np.flatnonzero(np.diff(keys.time.astype(np.int64)) <= 0)
+    if len(unsorted):
+        index = int(unsorted[0]) + 1
         context.report(DATA_KEYS_NOT_INCREASING, chunk, f"keys[{index}]", index=index, time=int(keys.time[index]))
-    odd = ~np.isfinite(keys.value).all(axis=1)
+    non_finite = ~np.isfinite(keys.value).all(axis=1)
     if keys.extras is not None:
-        odd |= ~np.isfinite(keys.extras).all(axis=1)
-    if odd.any():
-        index = int(np.flatnonzero(odd)[0])
-        context.report(DATA_NON_FINITE, chunk, f"keys[{index}]", count=int(odd.sum()), index=index)
-    _check_size(context, chunk, keys)
+        non_finite |= ~np.isfinite(keys.extras).all(axis=1)
+    if non_finite.any():
+        index = int(np.flatnonzero(non_finite)[0])
+        context.report(DATA_NON_FINITE, chunk, f"keys[{index}]", count=int(non_finite.sum()), index=index)
+    _check_ranges(context, chunk, keys)
 
 
-def _check_size(context: Context, chunk: r.Track, keys: Keys) -> None:
-    """Report numbers far outside the plausible range of the format."""
-    late = np.abs(keys.time.astype(np.int64)) > _HUGE_TIME
-    if late.any():
-        index = int(late.argmax())
+def _check_ranges(context: Context, chunk: r.Track, keys: Keys) -> None:
+    """Report implausibly large times and values, and tension, continuity, bias and ease outside their ranges."""
+    huge_times = np.abs(keys.time.astype(np.int64)) > _HUGE_TIME
+    if huge_times.any():
+        index = int(huge_times.argmax())
         context.report(DATA_TIME_HUGE, chunk, f"keys[{index}]", index=index, time=int(keys.time[index]))
     sizes = np.abs(keys.value.astype(np.float64)).max(axis=1, initial=0.0)
-    wild = (sizes > _HUGE_VALUE) & np.isfinite(sizes)
-    if wild.any():
-        index = int(wild.argmax())
+    huge_values = (sizes > _HUGE_VALUE) & np.isfinite(sizes)
+    if huge_values.any():
+        index = int(huge_values.argmax())
         context.report(DATA_VALUE_HUGE, chunk, f"keys[{index}]", index=index, value=float(sizes[index]))
     if keys.extras is None:
         return
@@ -282,7 +282,7 @@ def _check_size(context: Context, chunk: r.Track, keys: Keys) -> None:
 
 
 def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track | None:
-    """Read a hide track, whose keys toggle. The first key of the result is added: the state before the first toggle."""
+    """Read a hide track, whose keys toggle visibility. A first key is added: the state before the first toggle."""
     keys = chunk.keys
     if len(keys) == 0:
         return None
@@ -296,7 +296,7 @@ def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track
         Interpolation.STEP,
         WRAPS.get(chunk.flags & 3, Wrap.SINGLE),
     )
-    context.mark(track, "3ds", chunk, {"toggles": True, **_head(chunk)})
+    context.mark(track, "3ds", chunk, {"toggles": True, **_header_values(chunk)})
     add_extras(track, "3ds", {"key_flags": keys.flags.tolist()})
     if keys.extras is not None:
         add_extras(track, "3ds", {"key_extras": keys.extras.tolist()})
@@ -317,24 +317,24 @@ def read_morph_track(
     check_keys(context, chunk, keys)
     numbers: dict[bytes, int] = {}
     shapes: list[Floats] = []
-    chosen: list[int] = []
+    shape_numbers: list[int] = []
     for index, name in enumerate(keys.text):
         if name not in numbers:
             shape = shape_of(name)
             if shape is None or len(shape) != vertices:
                 expected = f"mesh of {counted(vertices, 'vertex')}"
                 context.report(LINK_UNRESOLVED_NAME, chunk, f"keys[{index}]", kind=expected, name=context.shown(name))
-                chosen.append(chosen[-1] if chosen else -1)
+                shape_numbers.append(shape_numbers[-1] if shape_numbers else -1)
                 continue
             numbers[name] = len(shapes)
             shapes.append(shape)
-        chosen.append(numbers[name])
+        shape_numbers.append(numbers[name])
     if not shapes:
         return None
-    beyond = len(chosen) * max(0, len(shapes) - _FEW_SHAPES)
-    if not context.budget.charge("copies", beyond):
+    budgeted = len(shape_numbers) * max(0, len(shapes) - _FEW_SHAPES)
+    if not context.budget.charge("copies", budgeted):
         context.report(LIMIT_COPIES, chunk, "keys", what="repeated use of shapes", **context.budget.state("copies"))
         return None
-    first = next(number for number in chosen if number >= 0)
-    weights = np.eye(len(shapes))[[first if number < 0 else number for number in chosen]]
+    first = next(number for number in shape_numbers if number >= 0)
+    weights = np.eye(len(shapes))[[first if number < 0 else number for number in shape_numbers]]
     return _track("morph", chunk, keys, weights), Morph([context.text(name) for name in numbers], shapes)

@@ -38,19 +38,21 @@ _SAMPLE = 250
 class Choice:
     """Result for one node.
 
-    ``formula``: vertices follow the keyframer; else the stored vertices are kept. ``difference`` is relative.
+    ``formula``: vertices follow the keyframer; else the stored vertices are kept.
     """
 
     formula: bool
     rule: str
+    """the reason, for messages"""
     difference: float
+    """largest displacement of a vertex by the formula, as a fraction of the mesh's size"""
 
 
 AGREE = Choice(True, "both agree", 0.0)
 """result of `choose` if stored vertices and keyframer agree; the difference is not computed"""
 
 
-def some_points(points: Points) -> Points:
+def sample_of(points: Points) -> Points:
     """Return a sample of vertices: the extremes along each axis, and others at equal steps."""
     if len(points) <= _SAMPLE:
         return points
@@ -59,9 +61,9 @@ def some_points(points: Points) -> Points:
 
 
 def agrees(mesh_object: MeshObject, node: Node, world_at_rest: Rows) -> bool:
-    """Return whether the formula certainly leaves the stored vertices unchanged.
+    """Return whether the formula certainly leaves the stored vertices unchanged; `choose` is then not needed.
 
-    `choose`, which needs all vertices, would then agree. Only the corners of the bounding box are tested.
+    Only the corners of the bounding box are tested.
     """
     box = mesh_object.box
     if box is None or mesh_object.to_local is None:
@@ -97,16 +99,16 @@ def choose(
     animated: bool,
     geometry: str,
 ) -> Choice:
-    """Decide for one node with a mesh; ``vertices`` are all vertices or a sample."""
+    """Decide whether the vertices of one node follow the keyframer; ``vertices`` are all vertices or a sample."""
     points = np.asarray(vertices, np.float64)
     if mesh_object.to_local is None:
         return Choice(False, "the mesh's matrix is singular", 0.0)
     size = float((points.max(axis=0) - points.min(axis=0)).max()) if len(points) else 0.0
     if size == 0.0 or not np.isfinite(size):
-        return Choice(geometry != "raw", "no size to compare", 0.0)
+        return Choice(geometry != "raw", "the mesh has no size", 0.0)
     pivot = stored(node, "pivot")
-    placed = world_at_rest if pivot is None else np.matmul(world_at_rest, _shift(-pivot))
-    formula: Floats = np.matmul(placed, mesh_object.to_local)
+    unpivoted = world_at_rest if pivot is None else np.matmul(world_at_rest, _shift(-pivot))
+    formula: Floats = np.matmul(unpivoted, mesh_object.to_local)
     difference = _displacement(formula, points, size)
     if geometry != "auto":
         return Choice(geometry == "keyframer", f"the option geometry={geometry}", difference)
@@ -117,7 +119,7 @@ def choose(
         return Choice(False, "keyframer revision below 4 with an identity matrix", difference)
     inverse = np.linalg.inv(mesh_object.matrix)
     if _displacement(world_at_rest @ inverse, points, size) <= _NEAR:
-        return Choice(True, "the node's matrix is the mesh's own: moved pivot or mirror", difference)
+        return Choice(True, "the node has the matrix of its mesh: a moved pivot or a mirror", difference)
     if animated:
         return Choice(True, "the file is animated", difference)
     if identity and not np.allclose(world_at_rest, np.eye(4), atol=1e-6):
@@ -130,9 +132,9 @@ def local_positions(mesh_object: MeshObject, node: Node, world_at_rest: Floats, 
 
     The result is None if the node's matrix is singular.
     """
-    change = to_node(mesh_object, node, world_at_rest, choice)
+    transform = to_node(mesh_object, node, world_at_rest, choice)
     with np.errstate(all="ignore"):
-        return None if change is None else _apply(change, np.asarray(mesh_object.mesh.positions, np.float64))
+        return None if transform is None else _apply(transform, np.asarray(mesh_object.mesh.positions, np.float64))
 
 
 def to_node(mesh_object: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
@@ -145,11 +147,11 @@ def to_node(mesh_object: MeshObject, node: Node, world_at_rest: Floats, choice: 
         return np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest), np.float64)
 
 
-def local_change(mesh_object: MeshObject, node: Node, world_at_rest: Floats) -> Callable[[Points], Floats]:
-    """Return a function that moves morph shapes from the mesh's local axes to the space that keeps stored vertices."""
+def shape_transform(mesh_object: MeshObject, node: Node, world_at_rest: Floats) -> Callable[[Points], Floats]:
+    """Return a function that moves morph shapes from the mesh's local axes to a node that keeps its stored vertices."""
     to_stored = np.eye(4) if mesh_object.to_local is None else np.linalg.inv(mesh_object.to_local)
-    change = np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest) @ to_stored, np.float64)
-    return lambda shape: _apply(change, shape)
+    transform = np.asarray(_shift(node.pivot) @ np.linalg.inv(world_at_rest) @ to_stored, np.float64)
+    return lambda shape: _apply(transform, shape)
 
 
 def _displacement(matrix: Floats, points: Floats, size: float) -> float:

@@ -34,31 +34,33 @@ class MapNames:
     def __init__(self, report: LossReport, *, as_given: bool = False) -> None:
         self._report = report
         self._as_given = as_given
-        """whether names are kept, because the original file has long names"""
-        self._made: dict[str, bytes] = {}
+        """whether names are kept as they are: an original file may have long names"""
+        self._claimed: dict[str, bytes] = {}
         self._taken: set[bytes] = set()
 
     def claim(self, name: str) -> bytes:
-        known = encode_name(name) if self._as_given else self._made.get(name)
-        if known is not None:
-            return known
+        """Return the stored name of an image file."""
+        stored = encode_name(name) if self._as_given else self._claimed.get(name)
+        if stored is not None:
+            return stored
         stem, suffix = os.path.splitext(re.split(r"[\\/]", name)[-1])
-        wanted = stem.upper().replace(" ", "_") or "MAP"
-        ending = cut_name(suffix.upper(), _SUFFIX + 1)
-        candidate = cut_name(wanted, _STEM) + ending
+        stem = stem.upper().replace(" ", "_") or "MAP"
+        stored_suffix = cut_name(suffix.upper(), _SUFFIX + 1)
+        candidate = cut_name(stem, _STEM) + stored_suffix
         number = 2
         while candidate in self._taken:
-            mark = str(number).encode()
-            candidate = cut_name(wanted, _STEM - len(mark)) + mark + ending
+            digits = str(number).encode()
+            candidate = cut_name(stem, _STEM - len(digits)) + digits + stored_suffix
             number += 1
         self._taken.add(candidate)
-        self._made[name] = candidate
+        self._claimed[name] = candidate
         if candidate != encode_name(name):
             self._report.add(Outcome.BAKED, plain_path("maps", name), f"renamed to {candidate.decode('latin-1')}")
         return candidate
 
 
 def write_material(material: Material, name: bytes, maps: MapNames) -> r.Material:
+    """Write a material and its maps as a material block."""
     parts: list[Chunk] = [r.MaterialName(name)]
     parts += put_fields(material, MATERIAL)
     for kind, slot in SLOTS.items():
@@ -82,9 +84,9 @@ def material_names(materials: Sequence[Material], report: LossReport, known: Map
         for number, material in enumerate(materials)
     ]
     for material, name in zip(materials, claimed, strict=True):
-        if names.shown(name) != material.name:
+        if names.decode(name) != material.name:
             path = plain_path("materials", material.name)
-            message = f"renamed to {names.shown(name)!r}: names have 1 to 16 characters and must be unique"
+            message = f"renamed to {names.decode(name)!r}: names have 1 to 16 characters and must be unique"
             report.add(Outcome.BAKED, path, message)
     return claimed
 

@@ -12,11 +12,12 @@ from keyframer.fields import dataclass
 from keyframer.formats.kit.mesh_writing import MeshPiece, split_mesh
 from keyframer.formats.kit.rigid_joints import nodes_depth_first
 from keyframer.formats.kit.scene_writing import UniqueByteNames, plain_path
+from keyframer.formats.kit.unsupported_features import MOTION
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.declared_fields import BOUNDING_BOX
 from keyframer.formats.threeds.bridge.original_conventions import apply
-from keyframer.formats.threeds.bridge.prepared_scene import PLACING, PreparedScene
+from keyframer.formats.threeds.bridge.prepared_scene import PreparedScene
 from keyframer.formats.threeds.bridge.write_materials import MapNames
 from keyframer.formats.threeds.bridge.write_objects import write_camera, write_light, write_mesh
 from keyframer.formats.threeds.bridge.write_targets import Aim, find_aims
@@ -28,12 +29,12 @@ from keyframer.scene.loss_report import LossReport, Outcome
 
 RESERVED = (b"$$$DUMMY", b"DUMMY", b"$AMBIENT$", b"$_$_$_$")
 _PRIMARY, _HIDDEN = 1 << 14, 1 << 11
-_MOST = 65_535
+_MOST_IN_MESH = 65_535
 """counts of vertices and faces have 16 bits"""
 
 
 @dataclass(eq=False)
-class Placed:
+class NodeDraft:
     """A keyframer node under construction."""
 
     kind: type[r.Node]
@@ -62,7 +63,7 @@ class Placed:
         return self.kind(children=[*parts, *BOUNDING_BOX.put(self.box), *self.tracks])
 
 
-_KINDS: dict[type[Chunk], tuple[str, ...]] = {
+_TRACK_KINDS: dict[type[Chunk], tuple[str, ...]] = {
     r.CameraNode: ("position", "fov", "roll"),
     r.CameraTargetNode: ("position",),
     r.OmniNode: ("position", "color"),
@@ -70,7 +71,7 @@ _KINDS: dict[type[Chunk], tuple[str, ...]] = {
     r.SpotTargetNode: ("position",),
     r.AmbientNode: ("color",),
 }
-"""tracks of nodes, in the order of the format; objects have those that position them"""
+"""tracks of each kind of node, in the order of the format; objects have `MOTION`"""
 
 
 class NodeWriter:
@@ -83,158 +84,156 @@ class NodeWriter:
         self.materials = materials
         self.maps = maps
         self.report = report
-        self.names = UniqueByteNames(10, reserved=(*RESERVED, *self.conventions.taken))
+        self.names = UniqueByteNames(10, reserved=(*RESERVED, *self.conventions.taken_names))
         self.objects: list[Chunk] = []
-        self.placed: list[Placed] = []
+        self.drafts: list[NodeDraft] = []
         self.numbers: dict[int, int] = {}
-        """scene node number to keyframer number"""
-        self.free = self.conventions.first
+        """keyframer number of each scene node"""
+        self.next_number = self.conventions.first_new_number
         """number of the next new node"""
         self.parts: dict[int, tuple[str, int]] = {}
         """scene node of each object and keyframer node, by the `id` of its chunk"""
-        self.shared: set[int] = set()
-        """`id` of objects of the document that are written already"""
+        self.written_objects: set[int] = set()
+        """`id` of the objects of the original document that are written already"""
         self.needs_node = self._objects_that_need_nodes()
         self.without_node = self.conventions.editor_only - self.needs_node
         """nodes that stay editor objects without a keyframer node"""
         self.aims = find_aims(
             self.scene, prepared.world, prepared.fitter, set(self.conventions.nodes) - self.needs_node
         )
-        self.aimed_nodes = {aim.node: number for number, aim in self.aims.items() if aim.node is not None}
-        self.claimed = {number: self._claim_name(number, node) for number, node in enumerate(self.scene.nodes)}
+        self.aimed_at = {aim.node: number for number, aim in self.aims.items() if aim.node is not None}
+        """the camera or light that is aimed at each target"""
+        self.stored_names = {number: self._claim_name(number, node) for number, node in enumerate(self.scene.nodes)}
 
     def _objects_that_need_nodes(self) -> frozenset[int]:
         """Return editor objects without a keyframer node in the document that now need one."""
         if not self.conventions.editor_only:
             return frozenset()
         parents = {node.parent for node in self.scene.nodes}
-        moved = {channel.node for channel in (self.scene.clips[0].channels if self.scene.clips else [])}
+        animated = {channel.node for channel in (self.scene.clips[0].channels if self.scene.clips else [])}
         numbers = set()
         for number in self.conventions.editor_only:
             node = self.scene.nodes[number]
-            placed = np.any(node.position) or np.any(np.asarray(node.scale) != 1) or np.any(node.rotation_xyzw[:3])
-            linked = node.parent is not None or number in parents or number in moved or node.morph is not None
-            if linked or (node.mesh is not None and placed):
+            transformed = np.any(node.position) or np.any(np.asarray(node.scale) != 1) or np.any(node.rotation_xyzw[:3])
+            linked = node.parent is not None or number in parents or number in animated or node.morph is not None
+            if linked or (node.mesh is not None and transformed):
                 numbers.add(number)
         return frozenset(numbers)
 
-    def place_all(self) -> None:
+    def write_all(self) -> None:
         """Write all nodes depth first, parents before children: assimp finds parents only in this order."""
-        above = evaluation_order(self.scene.nodes).parents.tolist()
-        for number in nodes_depth_first(above, range(len(above))):
+        parents = evaluation_order(self.scene.nodes).parents.tolist()
+        for number in nodes_depth_first(parents, range(len(parents))):
             if number in self.conventions.untouched:
                 self.numbers |= {number: self.conventions.numbers[number]} if number in self.conventions.numbers else {}
                 continue
-            placed = len(self.placed)
-            self._place(number, self.scene.nodes[number])
-            for placed_node in self.placed[placed:]:
-                placed_node.node = number
+            count = len(self.drafts)
+            self._write_node(number, self.scene.nodes[number])
+            for draft in self.drafts[count:]:
+                draft.node = number
         for number, aim in self.aims.items():
             if aim.position is not None:
-                self._place_new_target(number, aim)
+                self._write_new_target(number, aim)
 
     def chunks(self) -> list[Chunk]:
-        node_chunks = [placed.chunk() for placed in self.placed]
-        pairs = zip(node_chunks, self.placed, strict=True)
-        self.parts |= {id(chunk): ("nodes", placed.node) for chunk, placed in pairs if placed.node is not None}
+        """Return the chunks of all written nodes."""
+        node_chunks = [draft.chunk() for draft in self.drafts]
+        pairs = zip(node_chunks, self.drafts, strict=True)
+        self.parts |= {id(chunk): ("nodes", draft.node) for chunk, draft in pairs if draft.node is not None}
         return list(node_chunks)
 
     def _claim_number(self, number: int | None) -> int:
         """Return the keyframer number of a node: that of the document, or the next free one."""
-        known = None if number is None else self.conventions.numbers.get(number)
-        if known is None:
-            known, self.free = self.free, self.free + 1
+        keyframer_number = None if number is None else self.conventions.numbers.get(number)
+        if keyframer_number is None:
+            keyframer_number, self.next_number = self.next_number, self.next_number + 1
         if number is not None:
-            self.numbers[number] = known
-        return known
+            self.numbers[number] = keyframer_number
+        return keyframer_number
 
     def _claim_name(self, number: int, node: Node) -> bytes:
         """Return the name in the file. A target has the name of its camera or light."""
         if number in self.conventions.names:
             return self.conventions.names[number]
-        if number in self.aimed_nodes or node.kind is NodeKind.AMBIENT:
+        if number in self.aimed_at or node.kind is NodeKind.AMBIENT:
             return b""
         name = self.names.claim(node.name, node.raw_name)
-        if self.names.shown(name) != node.name:
-            shown = self.names.shown(name)
-            self.report.add(
-                Outcome.BAKED,
-                plain_path("nodes", node.name),
-                f"renamed to {shown!r}: names have at most 10 characters and must be unique",
-            )
+        if self.names.decode(name) != node.name:
+            message = f"renamed to {self.names.decode(name)!r}: names have at most 10 characters and must be unique"
+            self.report.add(Outcome.BAKED, plain_path("nodes", node.name), message)
         return name
 
-    def _place(self, number: int, node: Node) -> None:
+    def _write_node(self, number: int, node: Node) -> None:
         parent = None if node.parent is None else self.numbers.get(node.parent)
-        name = self.claimed[number]
-        if number in self.aimed_nodes:
-            aimed = self.aimed_nodes[number]
+        name = self.stored_names[number]
+        if number in self.aimed_at:
+            aimed = self.aimed_at[number]
             is_camera = self.scene.nodes[aimed].camera is not None
-            name = self.claimed[aimed]
+            name = self.stored_names[aimed]
             kind = r.CameraTargetNode if is_camera else r.SpotTargetNode
-            placed = Placed(kind, name, parent, self.prepared.tracks(number, node, _KINDS[kind]))
+            draft = NodeDraft(kind, name, parent, self.prepared.tracks(number, node, _TRACK_KINDS[kind]))
         elif node.light is not None and self.scene.lights[node.light].type is LightType.AMBIENT:
-            tracks = self.prepared.tracks(number, node, _KINDS[r.AmbientNode])
-            placed = Placed(r.AmbientNode, b"$AMBIENT$", None, tracks)
+            tracks = self.prepared.tracks(number, node, _TRACK_KINDS[r.AmbientNode])
+            draft = NodeDraft(r.AmbientNode, b"$AMBIENT$", None, tracks)
         elif node.camera is not None:
-            placed = self._camera(number, node, name, parent)
+            draft = self._camera(number, node, name, parent)
         elif node.light is not None:
-            placed = self._light(number, node, name, parent)
+            draft = self._light(number, node, name, parent)
         elif node.mesh is not None:
             self._mesh(number, node, name, parent)
             return
         else:
-            placed = self._dummy(number, node, name, parent)
-        self._hide(placed, number, node)
+            draft = self._dummy(number, node, name, parent)
+        self._set_hidden(draft, number, node)
         if number in self.without_node:
             return
-        if placed.kind is r.AmbientNode:  # the ambient light has no number, so it cannot be a parent
-            self.free += number not in self.conventions.nodes
+        if draft.kind is r.AmbientNode:  # the ambient light has no number, so it cannot be a parent
+            self.next_number += number not in self.conventions.nodes
         else:
-            placed.number = self._claim_number(number)
-        self.placed.append(placed)
+            draft.number = self._claim_number(number)
+        self.drafts.append(draft)
 
-    def _dummy(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
+    def _dummy(self, number: int, node: Node, name: bytes, parent: int | None) -> NodeDraft:
         chunk = self.conventions.chunk(number)
         if chunk is not None and node.kind is not NodeKind.DUMMY:  # it has no mesh in the document either
-            tracks = self.prepared.tracks(number, node, _KINDS.get(type(chunk), PLACING))
-            return Placed(type(chunk), name, parent, tracks, self._instance(number))
+            tracks = self.prepared.tracks(number, node, _TRACK_KINDS.get(type(chunk), MOTION))
+            return NodeDraft(type(chunk), name, parent, tracks, self._instance(number))
         if node.kind is not NodeKind.DUMMY:
             message = f"written as a dummy: the {node.kind.value} has no mesh, camera or light"
             self.report.add(Outcome.BAKED, plain_path("nodes", node.name), message, extras=node.extras)
-        tracks = self.prepared.tracks(number, node, PLACING)
-        placed = Placed(r.ObjectNode, b"$$$DUMMY", parent, tracks, name, box=node.bounding_box)
-        placed.pivot = self._pivot(number, node)
-        return placed
+        tracks = self.prepared.tracks(number, node, MOTION)
+        draft = NodeDraft(r.ObjectNode, b"$$$DUMMY", parent, tracks, name, box=node.bounding_box)
+        draft.pivot = self._pivot(number, node)
+        return draft
 
     def _pivot(self, number: int, node: Node) -> tuple[float, ...]:
         """Return the pivot of a node of the original document; pivots of new nodes are applied to their vertices."""
         return tuple(map(float, node.pivot)) if number in self.conventions.nodes else (0.0, 0.0, 0.0)
 
-    def _camera(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
+    def _camera(self, number: int, node: Node, name: bytes, parent: int | None) -> NodeDraft:
         assert node.camera is not None
         camera = self.scene.cameras[node.camera]
         if camera.clip is not None and number not in self.conventions.nodes:
             self.report.add(Outcome.DROPPED, plain_path("cameras", camera.name), "clip planes cannot be stored")
         aim = self.aims[number]
-        body = write_camera(camera, self.prepared.world[number, :3, 3], aim.place)
-        self._add_object(number, node, name, body)
-        tracks = self.prepared.tracks(number, node, _KINDS[r.CameraNode])
+        body = write_camera(camera, self.prepared.world[number, :3, 3], aim.point)
+        self._add_camera_or_light(number, node, name, body)
+        tracks = self.prepared.tracks(number, node, _TRACK_KINDS[r.CameraNode])
         if aim.roll is not None:
             tracks[-1] = write_track(aim.roll, False)
-        return Placed(r.CameraNode, name, parent, tracks)
+        return NodeDraft(r.CameraNode, name, parent, tracks)
 
-    def _light(self, number: int, node: Node, name: bytes, parent: int | None) -> Placed:
+    def _light(self, number: int, node: Node, name: bytes, parent: int | None) -> NodeDraft:
         assert node.light is not None
         light = self.scene.lights[node.light]
         aim = self.aims.get(number)
         if light.type is LightType.DIRECTIONAL:
             path = plain_path("lights", light.name or node.name)
             self.report.add(Outcome.BAKED, path, "written as a spot light (the format has no directional lights)")
-        body = write_light(light, self.prepared.world[number, :3, 3], None if aim is None else aim.place, self.maps)
-        self._add_object(number, node, name, body)
+        body = write_light(light, self.prepared.world[number, :3, 3], None if aim is None else aim.point, self.maps)
+        self._add_camera_or_light(number, node, name, body)
         kind = r.OmniNode if aim is None else r.SpotNode
-        return Placed(kind, name, parent, self.prepared.tracks(number, node, _KINDS[kind]))
+        return NodeDraft(kind, name, parent, self.prepared.tracks(number, node, _TRACK_KINDS[kind]))
 
     def _mesh(self, number: int, node: Node, name: bytes, parent: int | None) -> None:
         """Write the pieces of a mesh, each as an object with a node; the first piece is the parent of the others."""
@@ -247,38 +246,38 @@ class NodeWriter:
         if node.bounding_box is not None and number not in self.conventions.nodes:
             self.report.add(Outcome.DROPPED, f"{path}/bounding_box", "new objects are written without a bounding box")
         matrix, points = self.prepared.matrix_and_points(number, needs_node=number in self.needs_node)
-        parts = split_mesh(mesh, _MOST)
-        if len(parts) > 1:
+        pieces = split_mesh(mesh, _MOST_IN_MESH)
+        if len(pieces) > 1:
             message = f"{len(mesh.positions)} vertices and {len(mesh.corners)} faces are too many for one mesh"
-            self.report.add(Outcome.BAKED, path, f"{message}: written as {len(parts)} pieces")
-        elif len(parts[0].vertices) > len(mesh.positions):
-            added = len(parts[0].vertices) - len(mesh.positions)
+            self.report.add(Outcome.BAKED, path, f"{message}: written as {len(pieces)} pieces")
+        elif len(pieces[0].vertices) > len(mesh.positions):
+            added = len(pieces[0].vertices) - len(mesh.positions)
             duplicated = "1 vertex was" if added == 1 else f"{added} vertices were"
             self.report.add(Outcome.BAKED, path, f"{duplicated} duplicated at texture seams")
         reverse = bool(self.prepared.flipped[number])
-        for place, piece in enumerate(parts):
-            object_name = name if place == 0 else self.names.claim(self.names.shown(name))
+        for index, piece in enumerate(pieces):
+            object_name = name if index == 0 else self.names.claim(self.names.decode(name))
             body = write_mesh(mesh, piece, points, matrix, self.materials, reverse=reverse)
-            if place == 0:
-                placed = Placed(r.ObjectNode, object_name, parent, self.prepared.tracks(number, node, PLACING))
-                placed.pivot = self._pivot(number, node)
-                placed.instance, placed.box = self._instance(number), self._box(number, node)
-                first = placed.number = -1 if number in self.without_node else self._claim_number(number)
+            if index == 0:
+                draft = NodeDraft(r.ObjectNode, object_name, parent, self.prepared.tracks(number, node, MOTION))
+                draft.pivot = self._pivot(number, node)
+                draft.instance, draft.box = self._instance(number), self._box(number, node)
+                first = draft.number = -1 if number in self.without_node else self._claim_number(number)
                 if node.morph is not None:
-                    placed.tracks += self._morph(number, node, object_name, matrix, parts)
+                    draft.tracks += self._morph(number, node, object_name, matrix, pieces)
             else:
-                placed = Placed(r.ObjectNode, object_name, first, self.prepared.tracks(-1, Node(""), PLACING))
-                placed.number = self._claim_number(None)
-            self._hide(placed, number, node)
-            hidden = placed.hidden and not _has_hide(placed)
+                draft = NodeDraft(r.ObjectNode, object_name, first, self.prepared.tracks(-1, Node(""), MOTION))
+                draft.number = self._claim_number(None)
+            self._set_hidden(draft, number, node)
+            hidden = draft.hidden and not _has_hide_track(draft)
             if number in self.conventions.nodes:
-                hidden = placed.hidden and self.conventions.hides_object(number)
-            self._keep_object(number, self._object(object_name, mesh, body, hidden=hidden))
+                hidden = draft.hidden and self.conventions.hides_object(number)
+            self._add_object(number, self._object(object_name, mesh, body, hidden=hidden))
             if number not in self.without_node:
-                self.placed.append(placed)
+                self.drafts.append(draft)
 
     def _instance(self, number: int) -> bytes | None:
-        """Return the instance name, which distinguishes nodes of a document that show one mesh."""
+        """Return the original instance name, which distinguishes nodes that show the same mesh."""
         chunk = self.conventions.chunk(number)
         instance = None if chunk is None else child(chunk, r.InstanceName)
         return None if instance is None else instance.name
@@ -286,25 +285,25 @@ class NodeWriter:
     def _box(self, number: int, node: Node) -> tuple[Any, Any] | None:
         return node.bounding_box if number in self.conventions.nodes else None
 
-    def _add_object(self, number: int, node: Node, name: bytes, body: Chunk) -> None:
+    def _add_camera_or_light(self, number: int, node: Node, name: bytes, body: Chunk) -> None:
         """Add the object of a camera or light."""
         hidden = node.hidden and number in self.conventions.nodes and self.conventions.hides_object(number)
         flags: list[Chunk] = [r.ObjectHidden()] if hidden else []
-        self._keep_object(number, r.NamedObject(name, children=[*flags, body]))
+        self._add_object(number, r.NamedObject(name, children=[*flags, body]))
 
-    def _keep_object(self, number: int, written: r.NamedObject) -> None:
-        """Add an object, unless another node has added this object of the document already."""
+    def _add_object(self, number: int, written: r.NamedObject) -> None:
+        """Add an object, unless another node has added the same object of the original document already."""
         original_object = self.conventions.object(number)
-        if original_object is not None and id(original_object) in self.shared:
+        if original_object is not None and id(original_object) in self.written_objects:
             return
         if original_object is not None:
-            self.shared.add(id(original_object))
+            self.written_objects.add(id(original_object))
             self._replace_shape_vertices(original_object, written)
         self.parts[id(written)] = ("nodes", number)
         self.objects.append(written)
 
     def _replace_shape_vertices(self, original_object: r.NamedObject, written: r.NamedObject) -> None:
-        """Replace the vertices of an object that is a morph shape."""
+        """Replace the vertices of an object that is a changed morph shape."""
         body = child(written, r.Mesh)
         points = None if body is None else child(body, r.PointArray)
         if original_object.name in self.conventions.shapes and points is not None:
@@ -317,7 +316,7 @@ class NodeWriter:
         flags += [] if mesh.receives_shadows else [r.ObjectReceivesNoShadow()]
         return r.NamedObject(name, children=[*flags, body])
 
-    def _morph(self, number: int, node: Node, name: bytes, matrix: Floats, parts: list[MeshPiece]) -> list[Chunk]:
+    def _morph(self, number: int, node: Node, name: bytes, matrix: Floats, pieces: list[MeshPiece]) -> list[Chunk]:
         """Write the morph track; shapes other than the mesh itself become hidden objects."""
         track = self.prepared.fitted.get(number, {}).get("morph")
         path = f"{plain_path('nodes', node.name)}/morph"
@@ -325,34 +324,37 @@ class NodeWriter:
             self.report.add(Outcome.DROPPED, path, "unused shapes cannot be stored in this format")
             return []
         mesh = self.scene.meshes[node.mesh]
-        names = [self._shape(shape_name) or name for shape_name in node.morph.names]
-        morph_track = None if len(parts) > 1 else write_morph_track(track, names, self.prepared.announced)
+        names = [self._stored_shape_name(shape_name) or name for shape_name in node.morph.names]
+        morph_track = None if len(pieces) > 1 else write_morph_track(track, names, self.prepared.keep_key_flags)
         if morph_track is None:
             self.report.losses = [loss for loss in self.report if loss.path != path]  # without reports about its keys
             self.report.add(Outcome.DROPPED, path, "blended and split shapes cannot be stored")
             return []
         flip = (-1.0, 1.0, 1.0) if self.prepared.flipped[number] else (1.0, 1.0, 1.0)
-        pivot = self.prepared.original.nodes[number].pivot
-        for place, (shape_name, shape) in enumerate(zip(node.morph.names, node.morph.positions, strict=True)):
-            if self._shape(shape_name) is not None or np.allclose(shape, mesh.positions, rtol=1e-6, atol=1e-9):
+        pivot = self.prepared.source.nodes[number].pivot
+        for index, (shape_name, shape) in enumerate(zip(node.morph.names, node.morph.positions, strict=True)):
+            is_mesh = np.allclose(shape, mesh.positions, rtol=1e-6, atol=1e-9)
+            if is_mesh or self._stored_shape_name(shape_name) is not None:
                 continue
-            names[place] = self.names.claim(shape_name)
+            names[index] = self.names.claim(shape_name)
             local = (np.asarray(shape, np.float64) - pivot) * flip
             points = local @ matrix[:3, :3].T + matrix[:3, 3]
-            surface = self.conventions.surface(number, needs_node=number in self.needs_node)
-            if surface is not None:
-                points = apply(surface[0], shape)
-            body = write_mesh(mesh, parts[0], points, matrix, [], reverse=bool(self.prepared.flipped[number]))
-            self.objects.append(self._object(names[place], mesh, body, hidden=True))
-        morph_track = write_morph_track(track, names, self.prepared.announced)
+            original = self.conventions.mesh_matrices(number, needs_node=number in self.needs_node)
+            if original is not None:
+                points = apply(original[0], shape)
+            body = write_mesh(mesh, pieces[0], points, matrix, [], reverse=bool(self.prepared.flipped[number]))
+            self.objects.append(self._object(names[index], mesh, body, hidden=True))
+        morph_track = write_morph_track(track, names, self.prepared.keep_key_flags)
         return [] if morph_track is None else [morph_track]
 
-    def _shape(self, shape_name: str) -> bytes | None:
-        """Return the stored name of the object of the document that is a shape; None if there is none."""
-        return next((name for name in self.conventions.links.surfaces if self.names.shown(name) == shape_name), None)
+    def _stored_shape_name(self, shape_name: str) -> bytes | None:
+        """Return the stored name of the object of the original document that has this name; None if there is none."""
+        return next(
+            (name for name in self.conventions.links.mesh_by_name if self.names.decode(name) == shape_name), None
+        )
 
-    def _hide(self, placed: Placed, number: int, node: Node) -> None:
-        placed.hidden = node.hidden
+    def _set_hidden(self, draft: NodeDraft, number: int, node: Node) -> None:
+        draft.hidden = node.hidden
         for channel in self.scene.channels_of(number):
             if channel.track.kind == "visible":
                 times = self.prepared.fitter.times(channel.track.times)
@@ -362,20 +364,20 @@ class NodeWriter:
                     path = f"{plain_path('nodes', node.name)}/visible"
                     self.report.add(Outcome.APPROXIMATED, path, "times were rounded", error=float(error), unit="second")
                 hidden, track = write_hide_track(channel.track, frames, node.hidden)
-                placed.hidden = hidden
+                draft.hidden = hidden
                 if track is not None:
-                    placed.tracks.append(track)
+                    draft.tracks.append(track)
                 return
 
-    def _place_new_target(self, number: int, aim: Aim) -> None:
+    def _write_new_target(self, number: int, aim: Aim) -> None:
         assert aim.position is not None
         is_camera = self.scene.nodes[number].camera is not None
         parent = None if aim.parent is None else self.numbers.get(aim.parent)
         kind = r.CameraTargetNode if is_camera else r.SpotTargetNode
-        placed = Placed(kind, self.claimed[number], parent, [write_track(aim.position, False)])
-        placed.number = self._claim_number(None)
-        self.placed.append(placed)
+        draft = NodeDraft(kind, self.stored_names[number], parent, [write_track(aim.position, False)])
+        draft.number = self._claim_number(None)
+        self.drafts.append(draft)
 
 
-def _has_hide(placed: Placed) -> bool:
-    return any(isinstance(track, r.HideTrack) for track in placed.tracks)
+def _has_hide_track(draft: NodeDraft) -> bool:
+    return any(isinstance(track, r.HideTrack) for track in draft.tracks)

@@ -34,8 +34,8 @@ def write_mesh(
 ) -> r.Mesh:
     """Write one piece of a mesh.
 
-    ``points`` (V, 3) are those of the whole mesh in scene space, ``matrix`` is that of the node. ``reverse`` flips
-    faces.
+    ``points`` (V, 3) are the vertices of the whole mesh in scene space, ``matrix`` (4, 4) is the matrix of the node.
+    ``reverse`` flips faces.
     """
     order = [0, 2, 1] if reverse else [0, 1, 2]
     faces = np.zeros((len(piece.faces), 4), np.uint16)
@@ -43,9 +43,9 @@ def write_mesh(
     faces[:, 3] = _face_flags(mesh, piece, reverse)
     groups: list[Chunk] = []
     if mesh.face_materials is not None and materials:
-        owners = np.asarray(mesh.face_materials, np.int64)[piece.faces]
-        for number in np.unique(owners[(owners >= 0) & (owners < len(materials))]).tolist():
-            groups.append(r.MaterialGroup(materials[number], np.flatnonzero(owners == number).astype(np.uint16)))
+        numbers = np.asarray(mesh.face_materials, np.int64)[piece.faces]
+        for number in np.unique(numbers[(numbers >= 0) & (numbers < len(materials))]).tolist():
+            groups.append(r.MaterialGroup(materials[number], np.flatnonzero(numbers == number).astype(np.uint16)))
     if mesh.smoothing is not None:
         groups.append(r.SmoothGroups(np.asarray(mesh.smoothing)[piece.faces].astype("<u4")))
     parts: list[Chunk] = [

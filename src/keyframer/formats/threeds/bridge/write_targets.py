@@ -24,8 +24,8 @@ from keyframer.scene.loss_report import Outcome
 class Aim:
     """The target of a camera or light: a node of the scene, or a new one."""
 
-    place: Floats
-    """the position at frame 0, in scene space"""
+    point: Floats
+    """the position of the target at frame 0, in scene space"""
     node: int | None = None
     """the target node in the scene"""
     parent: int | None = None
@@ -36,30 +36,30 @@ class Aim:
     """the roll track that replaces the rotation of a free camera, in frames"""
 
 
-def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, known: Collection[int] = frozenset()) -> dict[int, Aim]:
-    """Return the target of every camera and spot light. ``world`` (nodes, 4, 4) is frame 0.
+def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, existing: Collection[int]) -> dict[int, Aim]:
+    """Return the target of every camera, spot light and directional light.
 
-    Nodes in ``known`` have a target in the document already.
+    ``world`` (nodes, 4, 4) are the matrices at frame 0. Nodes in ``existing`` are nodes of the original document.
     """
     aims: dict[int, Aim] = {}
-    taken = {node.target for number, node in enumerate(scene.nodes) if number in known}
+    taken = {node.target for number, node in enumerate(scene.nodes) if number in existing}
     for number, node in enumerate(scene.nodes):
         if not _needs_aim(scene, node):
             continue
-        if number in known and (node.target is None or node.target in known):
-            aims[number] = Aim(np.array(_stored(scene, node) or (0.0, 0.0, 0.0)), node=node.target)
+        if number in existing and (node.target is None or node.target in existing):
+            aims[number] = Aim(np.array(_stored_target(scene, node) or (0.0, 0.0, 0.0)), node=node.target)
             continue
         path = f"{plain_path('nodes', node.name)}/target"
         if node.target is not None:
-            place = world[node.target, :3, 3]
+            point = world[node.target, :3, 3]
             if scene.nodes[node.target].kind is NodeKind.TARGET and node.target not in taken:
                 taken.add(node.target)
-                aims[number] = Aim(place, node=node.target)
+                aims[number] = Aim(point, node=node.target)
             else:  # an object, or a target that another node uses too
-                aims[number] = Aim(place, parent=node.target, position=single_key("position", np.zeros(3)))
-                fitter.report.add(Outcome.BAKED, path, "a separate target was added at the node it is aimed at")
+                aims[number] = Aim(point, parent=node.target, position=single_key("position", np.zeros(3)))
+                fitter.report.add(Outcome.BAKED, path, "a separate target was added at the node that it is aimed at")
             continue
-        stored = _stored(scene, node)
+        stored = _stored_target(scene, node)
         if stored is not None:
             aims[number] = Aim(np.array(stored), position=single_key("position", stored))
             fitter.report.add(Outcome.BAKED, path, "the stored target became a node")
@@ -75,7 +75,7 @@ def _needs_aim(scene: Scene, node: Node) -> bool:
     return node.light is not None and scene.lights[node.light].type in (LightType.SPOT, LightType.DIRECTIONAL)
 
 
-def _stored(scene: Scene, node: Node) -> tuple[float, float, float] | None:
+def _stored_target(scene: Scene, node: Node) -> tuple[float, float, float] | None:
     if node.camera is not None:
         return scene.cameras[node.camera].target
     return None if node.light is None else scene.lights[node.light].target
@@ -87,22 +87,22 @@ def _aim_of_free_node(scene: Scene, number: int, world: Floats, fitter: KeyFitte
     first, last = (round(float(value)) for value in fitter.times(fitter.span))
     frames = np.arange(first, last + 1, dtype=np.float64)
     rig = Rig(scene)
-    placed = rig.world(rig.sample(frames / fitter.factor), len(frames))[:, number]
-    goals = placed[:, :3, 3] - distance * _unit(placed[:, :3, 2])
-    level = affine.look_at(placed[:, :3, 3], goals)
-    side, up = _unit(placed[:, :3, 0]), _unit(level[:, :3, 1])
+    matrices = rig.world(rig.sample(frames / fitter.factor), len(frames))[:, number]
+    targets = matrices[:, :3, 3] - distance * _unit(matrices[:, :3, 2])
+    without_roll = affine.look_at(matrices[:, :3, 3], targets)
+    side, up = _unit(matrices[:, :3, 0]), _unit(without_roll[:, :3, 1])
     # roll is positive if X points down
-    turned = np.arctan2(-(side * up).sum(axis=1), (side * _unit(level[:, :3, 0])).sum(axis=1))
-    roll = np.degrees(np.unwrap(turned))
+    radians = np.arctan2(-(side * up).sum(axis=1), (side * _unit(without_roll[:, :3, 0])).sum(axis=1))
+    degrees = np.degrees(np.unwrap(radians))
     none, tolerance = RotationForm.NONE, fitter.tolerance
-    (position, _), (turn, _) = sample_together(
+    (position, _), (roll, _) = sample_together(
         [
-            fewest_keys("position", frames, goals, none, tolerance.length, vector_distance),
-            fewest_keys("roll", frames, roll, none, tolerance.degrees, vector_distance),
+            fewest_keys("position", frames, targets, none, tolerance.length, vector_distance),
+            fewest_keys("roll", frames, degrees, none, tolerance.degrees, vector_distance),
         ]
     )
     matrix = world[number]
-    return Aim(matrix[:3, 3] - distance * _unit(matrix[None, :3, 2])[0], position=position, roll=turn)
+    return Aim(matrix[:3, 3] - distance * _unit(matrix[None, :3, 2])[0], position=position, roll=roll)
 
 
 def _unit(vectors: Floats) -> Floats:

@@ -20,21 +20,21 @@ _WRAPS = {wrap: bits for bits, wrap in WRAPS.items()}
 _CHUNKS = {kind: chunk for chunk, kind in KINDS.items()}
 
 
-def write_track(track: Track, announced: bool, *, absolute: bool = False) -> r.Track:
+def write_track(track: Track, keep_flags: bool, *, absolute: bool = False) -> r.Track:
     """Return the chunk of a number track with times in frames.
 
-    With ``absolute``, rotation keys are absolute, as in Blender's files, instead of increments. ``announced``: see
-    `tcb_keys`.
+    With ``absolute``, rotation keys are absolute, as in Blender's files, instead of increments. `tcb_keys` describes
+    ``keep_flags``.
     """
-    shaped = as_tcb(track)
-    if absolute and shaped.is_rotation:
-        values = with_form(shaped, RotationForm.AXIS_ANGLE_ABSOLUTE).values
-        turns = tcb_keys(shaped, np.column_stack([-values[:, 3], values[:, :3]]), announced)
-        return r.RotationTrack(_WRAPS[track.wrap], 0, 0, turns)
-    values = _rotations(shaped) if shaped.is_rotation else shaped.values.reshape(len(shaped.times), -1)
-    keys = tcb_keys(shaped, values, announced)
-    make: Any = _CHUNKS[track.kind]
-    chunk: r.Track = make(_WRAPS[track.wrap], 0, 0, keys)
+    tcb_track = as_tcb(track)
+    if absolute and tcb_track.is_rotation:
+        values = with_form(tcb_track, RotationForm.AXIS_ANGLE_ABSOLUTE).values
+        keys = tcb_keys(tcb_track, np.column_stack([-values[:, 3], values[:, :3]]), keep_flags)
+        return r.RotationTrack(_WRAPS[track.wrap], 0, 0, keys)
+    values = _rotations(tcb_track) if tcb_track.is_rotation else tcb_track.values.reshape(len(tcb_track.times), -1)
+    keys = tcb_keys(tcb_track, values, keep_flags)
+    chunk_class: Any = _CHUNKS[track.kind]
+    chunk: r.Track = chunk_class(_WRAPS[track.wrap], 0, 0, keys)
     return chunk
 
 
@@ -44,43 +44,46 @@ def _rotations(track: Track) -> Floats:
     lengths = np.sqrt((axes * axes).sum(axis=1))
     usable = lengths > 0
     unit = np.where(usable[:, None], axes / np.where(usable, lengths, 1.0)[:, None], (0.0, 0.0, 1.0))
-    near = np.abs(lengths - 1.0) < 1e-6  # a unit axis keeps its digits
-    unit = np.where(near[:, None], axes, unit)
+    is_unit = np.abs(lengths - 1.0) < 1e-6  # a unit axis keeps its digits
+    unit = np.where(is_unit[:, None], axes, unit)
     clockwise = np.where(usable, -angles, 0.0)
     sign = np.where(clockwise < 0, -1.0, 1.0)
     return np.column_stack([np.abs(clockwise), unit * sign[:, None]])
 
 
 def write_hide_track(track: Track, frames: Floats, hidden: bool) -> tuple[bool, r.HideTrack | None]:
-    """Return whether the node is hidden at first (``hidden`` without keys), and a chunk with the times of changes."""
+    """Return whether the node is hidden at first, and a chunk with the times of changes (None without changes).
+
+    ``frames`` are the times of the track in frames. ``hidden`` is returned if the track has no usable key.
+    """
     steps = usable_keys(replace(track, times=frames))
     if not len(steps.times):
         return hidden, None
-    shown = steps.values.reshape(len(steps.times), -1)[:, 0] > 0.5
+    visible = steps.values.reshape(len(steps.times), -1)[:, 0] > 0.5
     last = np.append(steps.times[1:] != steps.times[:-1], True)  # the last of several keys at one frame is used
-    times, shown = steps.times[last], shown[last]
-    changes = np.flatnonzero(shown[1:] != shown[:-1]) + 1
+    times, visible = steps.times[last], visible[last]
+    changes = np.flatnonzero(visible[1:] != visible[:-1]) + 1
     if not len(changes):
-        return not shown[0], None
+        return not visible[0], None
     keys = Keys.make(np.rint(times[changes]).astype(np.int64))
-    return not shown[0], r.HideTrack(_WRAPS[track.wrap], 0, 0, keys)
+    return not visible[0], r.HideTrack(_WRAPS[track.wrap], 0, 0, keys)
 
 
 def names_shapes(track: Track) -> bool:
-    """Return whether each key of a morph is a single shape: the format cannot blend shapes."""
+    """Return whether a morph track has TCB keys with one shape each; keys of the format cannot blend shapes."""
     weights = track.values.reshape(len(track.times), -1)
-    chosen = weights.argmax(axis=1)
-    return track.interpolation is Interpolation.TCB and np.array_equal(weights, np.eye(weights.shape[1])[chosen])
+    shapes = weights.argmax(axis=1)
+    return track.interpolation is Interpolation.TCB and np.array_equal(weights, np.eye(weights.shape[1])[shapes])
 
 
-def write_morph_track(track: Track, names: list[bytes], announced: bool) -> r.MorphTrack | None:
-    """Return a chunk with keys that name shapes; None if keys blend shapes."""
+def write_morph_track(track: Track, names: list[bytes], keep_flags: bool) -> r.MorphTrack | None:
+    """Return a chunk with keys that name shapes; None if the format cannot store the keys (see `names_shapes`)."""
     if not names_shapes(track):
         return None
     weights = track.values.reshape(len(track.times), -1)
-    chosen = weights.argmax(axis=1)
-    keys = tcb_keys(track, np.empty((len(weights), 0)), announced)
-    keys.text = tuple(names[number] for number in chosen.tolist())
+    shapes = weights.argmax(axis=1)
+    keys = tcb_keys(track, np.empty((len(weights), 0)), keep_flags)
+    keys.text = tuple(names[number] for number in shapes.tolist())
     return r.MorphTrack(_WRAPS[track.wrap], 0, 0, keys)
 
 

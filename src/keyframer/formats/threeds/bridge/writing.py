@@ -78,18 +78,18 @@ class Writer(SceneWriter[WriteOptions]):
         report = LossReport("3ds")
         if not scene.nodes and not scene.materials:
             raise NothingToWrite("nothing to write: the scene has no objects or materials")
-        placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit))
-        placed = with_constant_shapes(placed, report, names_shapes)
-        placed = without_skins(placed, Tolerance.of(placed, options.max_error), report)
-        if len(placed.nodes) > _MOST_NODES:
-            raise NothingToWrite(f"a 3D Studio file numbers its nodes in 16 bits; {len(placed.nodes)} are too many")
-        clip = first_clip(placed, report)
-        report_dropped(placed, clip, report, CAPABILITIES.handled)
-        reading: dict[str, object] = {} if options.fps == 30.0 else {"fps": options.fps}
-        if reading:
+        converted = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit))
+        converted = with_constant_shapes(converted, report, names_shapes)
+        converted = without_skins(converted, Tolerance.of(converted, options.max_error), report)
+        if len(converted.nodes) > _MOST_NODES:
+            raise NothingToWrite(f"a 3D Studio file numbers its nodes in 16 bits; {len(converted.nodes)} are too many")
+        clip = first_clip(converted, report)
+        report_dropped(converted, clip, report, CAPABILITIES.handled)
+        reader_options: dict[str, object] = {} if options.fps == 30.0 else {"fps": options.fps}
+        if reader_options:
             detail = f"readers need the option fps={options.fps:g}, which the file does not store"
             report.add(Outcome.DROPPED, "/reading", detail)
-        return Written(_document(placed, clip, options, report), report, reading=reading)
+        return Written(_document(converted, clip, options, report), report, reading=reader_options)
 
 
 def _document(scene: Scene, clip: Clip, options: WriteOptions, report: LossReport) -> Document:
@@ -102,11 +102,11 @@ def write_document(
     prepared: PreparedScene, clip: Clip, report: LossReport
 ) -> tuple[Document, dict[int, tuple[str, int]]]:
     """Return the document of a prepared scene, and the scene part of each record."""
-    scene, conventions = prepared.original, prepared.conventions
+    scene, conventions = prepared.source, prepared.conventions
     maps = MapNames(report, as_given=bool(conventions.nodes))
     names = material_names(scene.materials, report, conventions.material_names)
     nodes = NodeWriter(prepared, names, maps, report)
-    nodes.place_all()
+    nodes.write_all()
     materials = [write_material(material, name, maps) for material, name in zip(scene.materials, names, strict=True)]
     metres = scene.space.metres_per_unit
     scale = r.MasterScale(1.0 if metres is None else metres / METRES_PER_INCH)
@@ -123,7 +123,10 @@ def write_document(
 
 
 def face_group_materials(document: Document, numbers: Mapping[bytes, int]) -> dict[int, tuple[str, int]]:
-    """Return the material number of each face group by the group's `id`; ``numbers`` has lower case names."""
+    """Return the scene part (``("materials", 3)``) of each face group, by the group's `id`.
+
+    ``numbers`` are the numbers of the materials by name in lower case.
+    """
     groups = [(id(group), group.material.lower()) for group in document.find(r.MaterialGroup)]
     return {group: ("materials", numbers[name]) for group, name in groups if name in numbers}
 
@@ -134,16 +137,16 @@ def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, convention
     first, last = whole_frame(begin), whole_frame(end)
     if (first, last) != (begin, end):
         report.add(Outcome.APPROXIMATED, "/clips/segment", f"the active segment became {first} to {last}")
-    shown = 0.0 if clip.current is None else float(fitter.times(clip.current))
-    now = round(shown) if math.isfinite(shown) else 0
-    if now != shown:
-        report.add(Outcome.APPROXIMATED, "/clips/current", f"the current frame became {now}")
+    current = 0.0 if clip.current is None else float(fitter.times(clip.current))
+    current_frame = round(current) if math.isfinite(current) else 0
+    if current_frame != current:
+        report.add(Outcome.APPROXIMATED, "/clips/current", f"the current frame became {current_frame}")
     header = r.KeyframerHeader(5, _WRITER, last)
     if conventions.has_keyframer:
-        known = conventions.header or header
-        header = r.KeyframerHeader(known.revision, encode_name(clip.name), known.length)
-        if Program(known.revision, known.name).is_max:
-            now *= TICKS_PER_FRAME
-    stated = clip.current is not None or not conventions.has_keyframer
-    time = put_fields(replace(clip, current=now), CURRENT) if stated else []
+        original = conventions.header or header
+        header = r.KeyframerHeader(original.revision, encode_name(clip.name), original.length)
+        if Program(original.revision, original.name).is_max:
+            current_frame *= TICKS_PER_FRAME
+    writes_current = clip.current is not None or not conventions.has_keyframer
+    time = put_fields(replace(clip, current=current_frame), CURRENT) if writes_current else []
     return [header, r.Frames(first, last), *time]

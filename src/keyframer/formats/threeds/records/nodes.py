@@ -17,7 +17,7 @@ class Keyframer(Chunk):
 
 @chunk(0xB00A, parents=(0xB000,))
 class KeyframerHeader(Chunk):
-    """Keyframer header (KFHDR): the program that wrote it."""
+    """Keyframer header (KFHDR)."""
 
     revision: int = i16("revision of the keyframer", default=5)
     name: bytes = strz("name of the scene or of the writing program, up to 12 characters")
@@ -156,7 +156,7 @@ class RotationTrack(Track):
 
     keys: Keys = keys(
         KeyLayout(4),
-        _KEYS + "angle in radians (clockwise, any number of turns) and axis; relative to the key before",
+        _KEYS + "angle in radians (clockwise, any number of turns) and axis; relative to the previous key",
     )
 
 
@@ -164,7 +164,7 @@ class RotationTrack(Track):
 class ScaleTrack(Track):
     """Scale track (SCL_TRACK_TAG)."""
 
-    keys: Keys = keys(KeyLayout(3), _KEYS + "size")
+    keys: Keys = keys(KeyLayout(3), _KEYS + "scale factors")
 
 
 @chunk(0xB023, parents=NODE_IDS, once=True)
@@ -192,7 +192,7 @@ class ColorTrack(Track):
 class MorphTrack(Track):
     """Morph track (MORPH_TRACK_TAG)."""
 
-    keys: Keys = keys(KeyLayout(None), _KEYS + "name of the object to become")
+    keys: Keys = keys(KeyLayout(None), _KEYS + "name of the object to morph into")
 
 
 @chunk(0xB027, parents=NODE_IDS, once=True)
@@ -211,7 +211,7 @@ class FalloffTrack(Track):
 
 @chunk(0xB029, parents=NODE_IDS, once=True)
 class HideTrack(Track):
-    """Hide track (HIDE_TRACK_TAG): each key toggles."""
+    """Hide track (HIDE_TRACK_TAG): each key shows or hides the node."""
 
     keys: Keys = keys(KeyLayout(0), _KEYS + "no value")
 

@@ -101,12 +101,12 @@ _TYPES = {kind: number for number, kind in r.CONTROLLED.items()}
 
 
 def write_controllers(
-    scene: Scene, node: Node, tracks: dict[str, Track], bound: bool, announced: bool, report: LossReport
+    scene: Scene, node: Node, tracks: dict[str, Track], bound: bool, keep_flags: bool, report: LossReport
 ) -> list[r.Controller]:
     """Return the controllers of one node, without ids.
 
     A rest value that the record cannot store becomes a controller with one key. A ``bound`` bone rests in its bind
-    pose, so keys store its actual transform. ``announced``: see `tcb_keys`.
+    pose, so keys store its actual transform. ``keep_flags``: see `tcb_keys`.
     """
     if bound:
         tracks.setdefault("position", single_key("position", node.position))
@@ -136,7 +136,7 @@ def write_controllers(
             values = np.column_stack([values, np.zeros((len(writable.times), 4)) if key_axes is None else key_axes])
         elif kind == "roll":
             values = 0.0 - np.radians(values)
-        controllers.append(_controller(_TYPES[kind], writable, values, announced))
+        controllers.append(_controller(_TYPES[kind], writable, values, keep_flags))
     return controllers
 
 
@@ -151,9 +151,9 @@ def _writable(track: Track) -> Track:
     return as_tcb(track)
 
 
-def _controller(kind: int, track: Track, values: Floats, announced: bool) -> r.Controller:
+def _controller(kind: int, track: Track, values: Floats, keep_flags: bool) -> r.Controller:
     if track.interpolation is Interpolation.TCB:
-        keys = tcb_keys(track, values, announced)
+        keys = tcb_keys(track, values, keep_flags)
         keys.flags = keys.flags.astype(np.uint8)
         return r.Controller(kind, scheme=r.TCB, key_count=len(keys), keys=keys)
     times = np.rint(track.times).astype(np.int64)

@@ -277,7 +277,7 @@ class RecordWriter:
         return target
 
     def _controllers(self, nodes: list[tuple[int, Node]], bound: set[int]) -> list[r.Controller]:
-        announced = properties_of(self.scene.source_format).key_flags_are_tcb_bits
+        keep_flags = properties_of(self.scene.source_format).key_flags_are_tcb_bits
         controllers: list[r.Controller] = []
         written = {number for number, _ in nodes}
         clips = self.scene.clips[:1]
@@ -292,7 +292,7 @@ class RecordWriter:
                     fitted = self.fitter.fit(channel.track, path)
                     if fitted is not None:
                         tracks[kind] = fitted
-            node_controllers = write_controllers(self.scene, node, tracks, number in bound, announced, self.report)
+            node_controllers = write_controllers(self.scene, node, tracks, number in bound, keep_flags, self.report)
             for controller in node_controllers:
                 controller.owner_id = self.ids[number]
                 original_controller = self.conventions.controllers.get((controller.owner_id, controller.type))
