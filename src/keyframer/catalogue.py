@@ -154,7 +154,7 @@ LINK_PARENT_AFTER_CHILD = issue_type("LINK_PARENT_AFTER_CHILD", _W, "{name} come
 LINK_SKELETON_MISMATCH = issue_type("LINK_SKELETON_MISMATCH", _E, "the skeletons do not match: {reason}")
 
 DATA_QUATERNION_INVALID = issue_type(
-    "DATA_QUATERNION_INVALID", _E, "x² + y² + z² is greater than 1 or not finite in frame {frame}: w is undefined"
+    "DATA_QUATERNION_INVALID", _E, "x² + y² + z² is greater than 1 or not finite in {frame}: w is undefined"
 )
 DATA_RATE_INVALID = issue_type("DATA_RATE_INVALID", _E, "invalid frame rate: {rate}")
 

@@ -54,7 +54,11 @@ def test_vertices_are_in_the_space_of_their_node() -> None:
 @pytest.mark.parametrize(
     ("numbers", "code", "message"),
     [
-        ((1, 0, 5), "LINK_INDEX_OUT_OF_RANGE", "row 2 refers to number 5, which does not exist (count: 3)"),
+        (
+            (1, 0, 5),
+            "LINK_INDEX_OUT_OF_RANGE",
+            "the number of row 2 refers to entry 5, which does not exist (count: 3)",
+        ),
         ((0, 1, 1), "LINK_DUPLICATE_ID", "row 2 has the id 1, which row 1 already has"),
     ],
 )
@@ -66,6 +70,13 @@ def test_wrong_numbers_of_rows_are_located(numbers: tuple[int, ...], code: str, 
         (code, message)
     ]
     assert scene.meshes[0].positions[:, 0].tolist() == [0, 1, 2]  # in file order
+
+
+def test_an_invalid_rate_is_located() -> None:
+    document = keyframer.decode(w.ase("*SCENE {\n*SCENE_TICKSPERFRAME 0\n}"))
+    (issue,) = document.format.to_scene(document, {}).issues
+    assert issue.path == "/scene/scene_ticksperframe"
+    assert issue.message == "invalid frame rate: 30 frames per second, 0 ticks per frame"
 
 
 def test_a_mirrored_node_has_its_faces_turned_back() -> None:

@@ -297,8 +297,15 @@ def test_odd_numbers_are_told() -> None:
     data = header(2, 2, 2, rate=0) + joint(b"a", -1, 0b100001 | 64, 0) + joint(b"b", 0)
     data += frame((0,) * 6, (nan, 0.5)) + frame((0,) * 6, (1.0, 1.5))
     found = load(data)
-    wanted = {"DATA_RATE_INVALID", "DATA_NON_FINITE", "DATA_QUATERNION_INVALID", "SEM_UNKNOWN_FLAG_BITS"}
-    assert {issue.code for issue in found.issues} == wanted
+    messages = {issue.code: issue.message for issue in found.issues}
+    assert messages.keys() == {
+        "DATA_RATE_INVALID",
+        "DATA_NON_FINITE",
+        "DATA_QUATERNION_INVALID",
+        "SEM_UNKNOWN_FLAG_BITS",
+    }
+    assert messages["DATA_RATE_INVALID"] == "invalid frame rate: 0"
+    assert "not finite in frame 1: w" in messages["DATA_QUATERNION_INVALID"]
     assert np.isfinite(keyframer.pose(found, frames=[0, 0.5, 1]).world).all()
 
 
@@ -327,6 +334,7 @@ def test_odd_models_are_told() -> None:
     assert counts["LINK_INDEX_OUT_OF_RANGE"] == 3  # a weight, a joint, a corner
     assert counts["DATA_NON_FINITE"] == 3  # a joint, a weight's position, a texture coordinate
     assert counts["DATA_QUATERNION_INVALID"] == counts["DATA_WEIGHT_SUM"] == 1
+    assert any("not finite in the bind pose: w" in issue.message for issue in found.issues)
     assert found.meshes[0].corners.tolist() == [[0, 2, 1]]
     pose = keyframer.pose(found, frames=[0])
     assert np.isfinite(pose.world).all()

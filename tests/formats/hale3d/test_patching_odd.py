@@ -30,12 +30,12 @@ def new_flag(scene: Scene) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Scene], None], str]] = {
-    "two materials": (put(sleeve, face_materials=np.array([0, 1])), "a mesh of several materials"),
-    "a new mesh with a vertex that no joint carries": (new_flag, "vertices without a joint"),
-    "no clip": (put(lambda scene: scene, clips=[]), "an animation without a clip"),
+    "two materials": (put(sleeve, face_materials=np.array([0, 1])), "a mesh has several materials"),
+    "a new mesh with a vertex that no joint carries": (new_flag, "a mesh has vertices without a joint"),
+    "no clip": (put(lambda scene: scene, clips=[]), "the clip was removed"),
     "joints bound otherwise in one skin": (
         put(lambda scene: scene.skins[0], inverse_bind=np.tile(np.diag([1.0, 1, 1, 1]), (3, 1, 1))),
-        "a skin with another bind pose",
+        "two skins have different bind poses",
     ),
 }
 

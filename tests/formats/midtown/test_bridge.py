@@ -241,12 +241,12 @@ def test_a_clip_of_raw_channels_only() -> None:
 
 def test_odd_numbers_are_told() -> None:
     rows = walk(3, 2)
-    rows[1][4] = float("nan")
+    rows[1][4] = rows[1][5] = float("nan")
     rows[2][0] = float("inf")
     found = load(retail(rows, float("nan")), in_place=True)
-    assert [issue.path for issue in found.issues if issue.code == "DATA_NON_FINITE"] == [
-        "/clip/channel[0]/rows[1]",
-        "/clip/channel[0]/distance",
+    assert [(issue.path, issue.message) for issue in found.issues if issue.code == "DATA_NON_FINITE"] == [
+        ("/clip/channel[0]/rows[1]", "3 non-finite numbers, the first at entry 1"),
+        ("/clip/channel[0]/distance", "1 non-finite number, the first at entry 0"),
     ]
     assert np.isfinite(keyframer.pose(found, frames=[0, 1, 1.5, 2]).world).all()
 

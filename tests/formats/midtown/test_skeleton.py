@@ -28,7 +28,7 @@ bone root {\r
 
 def test_names_offsets_and_tree() -> None:
     skeleton = read_skeleton(RIG)
-    assert skeleton.announced == 4
+    assert skeleton.declared_count == 4
     assert skeleton.bones == (
         Bone(b"root", -1, (0.00057, 1.14721, -0.0)),
         Bone(b"spine", 0, (0, 0.05, 0.01)),
@@ -40,7 +40,7 @@ def test_names_offsets_and_tree() -> None:
 def test_one_line_without_a_count() -> None:
     skeleton = read_skeleton(b"bone{offset 1 2 3}bone b{offset 1 2 3}".replace(b"bone{", b"bone a {"))
     assert [(bone.name, bone.parent) for bone in skeleton.bones] == [(b"a", -1), (b"b", -1)]
-    assert skeleton.announced is None
+    assert skeleton.declared_count is None
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ SLOTS = {
     b"MAP_SELFILLUM": "self_illumination",
     b"MAP_REFLECT": "reflection",
 }
-"""blocks of maps, and their slots"""
+"""the slot of each map, by the keyword of its block"""
 
 
 class Ase(Format):

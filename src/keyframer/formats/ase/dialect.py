@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from keyframer.fields import dataclass
-from keyframer.formats.ase.sniff import MARKS, find_encoding
+from keyframer.formats.ase.sniff import BYTE_ORDER_MARKS, find_encoding
 from keyframer.text import is_utf8
 
 Encoding = Literal["utf-8", "cp1252", "utf-16-le", "utf-16-be"]
@@ -16,7 +16,7 @@ Encoding = Literal["utf-8", "cp1252", "utf-16-le", "utf-16-be"]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Properties of the stored text that the records do not have."""
+    """How the text of one file is stored."""
 
     encoding: Encoding = "utf-8"
     """encoding of names: text that is not UTF-8 is treated as Windows code page 1252, and its bytes are kept"""
@@ -34,26 +34,26 @@ class Dialect:
 
 
 def read_text(data: bytes) -> tuple[bytes, Dialect, bytes]:
-    """Return the text of a file as records store it, its dialect, and the last byte of UTF-16 with an odd size."""
+    """Return the text of a file in the form of records, its dialect, and the last byte of UTF-16 with an odd size."""
     detected, start = find_encoding(data)
-    text, rest = data[start:], b""
+    text, last_byte = data[start:], b""
     encoding: Encoding = "utf-8"
     if detected in ("utf-16-le", "utf-16-be"):
         encoding = "utf-16-le" if detected == "utf-16-le" else "utf-16-be"
-        whole = len(text) // 2 * 2
-        text, rest = text[:whole], text[whole:]
+        even_size = len(text) // 2 * 2
+        text, last_byte = text[:even_size], text[even_size:]
         text = text.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
     elif not text.isascii() and not is_utf8(text):
         encoding = "cp1252"
-    ends = text.count(b"\r\n")
-    uniform = ends > 0 and ends == text.count(b"\n") == text.count(b"\r")
+    line_ends = text.count(b"\r\n")
+    uniform = line_ends > 0 and line_ends == text.count(b"\n") == text.count(b"\r")
     if uniform:
         text = text.replace(b"\r\n", b"\n")
-    return text, Dialect(encoding, start > 0, "\r\n" if uniform else "\n"), rest
+    return text, Dialect(encoding, start > 0, "\r\n" if uniform else "\n"), last_byte
 
 
-def stored(text: bytes, dialect: Dialect) -> bytes:
-    """Return the bytes of a text in a file, without the mark."""
+def encode_text(text: bytes, dialect: Dialect) -> bytes:
+    """Return the bytes that a file stores for a text of records, without the byte order mark."""
     if dialect.newline != "\n":
         text = text.replace(b"\n", b"\r\n")
     if dialect.encoding.startswith("utf-16"):
@@ -61,25 +61,25 @@ def stored(text: bytes, dialect: Dialect) -> bytes:
     return text
 
 
-def mark_of(dialect: Dialect) -> bytes:
-    """Return the byte order mark of a file."""
+def byte_order_mark(dialect: Dialect) -> bytes:
+    """Return the byte order mark of a file; empty if it has none."""
     encoding = dialect.encoding if dialect.encoding.startswith("utf-16") else "utf-8"
-    return next(mark for mark, name in MARKS if name == encoding) if dialect.mark else b""
+    return next(mark for mark, name in BYTE_ORDER_MARKS if name == encoding) if dialect.mark else b""
 
 
 class Offsets:
-    """Converts positions in the text to offsets in the file; positions must not decrease."""
+    """Converts positions in the text to byte offsets in the file; each must be at or after the previous one."""
 
     def __init__(self, text: bytes, dialect: Dialect) -> None:
         self._text = text
         self._dialect = dialect
         self._plain = dialect.newline == "\n" and not dialect.encoding.startswith("utf-16")
-        self._start = len(mark_of(dialect))
-        self._place = 0
+        self._offset = len(byte_order_mark(dialect))
+        self._position = 0
 
-    def at(self, place: int) -> int:
+    def at(self, position: int) -> int:
         if self._plain:
-            return self._start + place
-        self._start += len(stored(self._text[self._place : place], self._dialect))
-        self._place = place
-        return self._start
+            return self._offset + position
+        self._offset += len(encode_text(self._text[self._position : position], self._dialect))
+        self._position = position
+        return self._offset

@@ -14,7 +14,7 @@ from keyframer.catalogue import (
     STRUCT_SYNTAX,
 )
 from keyframer.formats.ase import FORMAT
-from keyframer.formats.ase.dialect import Dialect, Offsets, mark_of, read_text, stored
+from keyframer.formats.ase.dialect import Dialect, Offsets, byte_order_mark, encode_text, read_text
 from keyframer.formats.ase.keywords import LINES
 from keyframer.formats.ase.records import (
     BLOCK_TYPES,
@@ -25,7 +25,7 @@ from keyframer.formats.ase.records import (
     RawText,
     Table,
 )
-from keyframer.formats.ase.text_fields import KEYWORD
+from keyframer.formats.ase.text_fields import KEYWORD, describe_signature
 from keyframer.formats.ase.text_numbers import Values, read_values, write_values
 from keyframer.formats.document import Document, place_of
 from keyframer.issues import IssueLog, IssueType, Severity
@@ -42,7 +42,7 @@ _HEAD = re.compile(
 _CLOSE = re.compile(rb"\s*+\}")
 _BODY = re.compile(rb"([^\"{}]*+(?:\"[^\"\r\n]*+\"[^\"{}]*+)*+)\}")
 """the text of a block that contains no blocks"""
-_REST = re.compile(rb"\s*+\Z")
+_END = re.compile(rb"\s*+\Z")
 _JUNK = re.compile(rb"\s*+[^\s*{}]*+[*{}]?")
 
 
@@ -85,7 +85,7 @@ class _Reader:
             if close is not None:
                 self._close(close.group())
                 at = close.end()
-            elif _REST.match(self.text, at):
+            elif _END.match(self.text, at):
                 break
             else:
                 at = self._read_junk(at)
@@ -119,14 +119,14 @@ class _Reader:
             return Line(name, (), text.decode("latin-1"), lead=lead, offset=offset, children=NO_CHILDREN)
         values = self._values(entry.signature, text, name, offset)
         if values is None:
-            self._report(
-                STRUCT_SYNTAX, name, offset, Severity.WARNING, wanted=entry.description, found=show_name(text[:60])
-            )
+            wanted = f"{describe_signature(entry.signature)} ({entry.description})"
+            shown = show_name(text[:60].strip()) or "nothing"
+            self._report(STRUCT_SYNTAX, name, offset, Severity.WARNING, wanted=wanted, found=shown)
             data = b"*" + name + text
             return RawText(data, STRUCT_SYNTAX.code, lead=lead, offset=offset, children=NO_CHILDREN)
-        as_default = _written(entry.signature, values) == text
-        kept = None if as_default else text.decode("latin-1")
-        return Line(name, values, kept, lead=lead, offset=offset, children=NO_CHILDREN)
+        as_default = _values_text(entry.signature, values) == text
+        original_text = None if as_default else text.decode("latin-1")
+        return Line(name, values, original_text, lead=lead, offset=offset, children=NO_CHILDREN)
 
     def _values(self, signature: str, text: bytes, name: bytes, offset: int) -> Values | None:
         values = read_values(signature, text)
@@ -152,7 +152,7 @@ class _Reader:
         block = BLOCK_TYPES[name]() if name in BLOCK_TYPES else Block(other=name.decode("latin-1"))
         signature = block.signature
         values = self._values(signature, text.rstrip()[:-1], name, offset)
-        as_default = values is not None and _written(signature, values) + b" {" == text
+        as_default = values is not None and _values_text(signature, values) + b" {" == text
         block.values, block.text = values or (), None if as_default else text.decode("latin-1")
         block.lead, block.offset = lead, offset
         self._add(block)
@@ -204,11 +204,11 @@ class _Reader:
         if isinstance(record, Block):
             self.places.append(place_of(record, number, self.places[-1]))
 
-    def _report(self, kind: IssueType, name: bytes, offset: int, severity: Severity | None, **args: object) -> None:
+    def _report(self, issue: IssueType, name: bytes, offset: int, severity: Severity | None, **args: object) -> None:
         path = str(self.places[-1])
         if name:
             path = f"{path.rstrip('/')}/{name.decode('latin-1').lower()}"
-        self.document.issues.add(kind, path, offset, severity=severity, **args)
+        self.document.issues.add(issue, path, offset, severity=severity, **args)
 
 
 def encode(document: Document) -> bytes:
@@ -233,12 +233,12 @@ def encode(document: Document) -> bytes:
             continue
         if record.children:
             raise ValueError(f"{type(record).__name__} cannot have records inside")
-        parts.append(_written_record(record, depth))
+        parts.append(_record_text(record, depth))
     parts.append(dialect.ending.encode("latin-1"))
-    return mark_of(dialect) + stored(b"".join(parts), dialect) + document.trailing
+    return byte_order_mark(dialect) + encode_text(b"".join(parts), dialect) + document.trailing
 
 
-def _written_record(record: AseRecord, depth: int) -> bytes:
+def _record_text(record: AseRecord, depth: int) -> bytes:
     if isinstance(record, Line):
         return _opening(record)
     if isinstance(record, Table):
@@ -256,10 +256,10 @@ def _opening(record: Line | Block) -> bytes:
     brace = " {" if isinstance(record, Block) else ""
     if record.text is not None:
         text = record.text.rstrip()[:-1] if brace else record.text
-        known = read_values(record.signature, text.encode("latin-1"))
-        if repr(known or ()) == repr(record.values):  # NaN is not equal to itself
+        stored_values = read_values(record.signature, text.encode("latin-1"))
+        if repr(stored_values or ()) == repr(record.values):  # NaN is not equal to itself
             return b"*" + record.keyword + record.text.encode("latin-1")
-    return b"*" + record.keyword + _written(record.signature, record.values) + brace.encode()
+    return b"*" + record.keyword + _values_text(record.signature, record.values) + brace.encode()
 
 
 def _body(record: Table, depth: int) -> bytes:
@@ -268,13 +268,13 @@ def _body(record: Table, depth: int) -> bytes:
         return record.body
     if record.body:
         parsed = record.empty(record.keyword)
-        if parsed.read(record.body) and parsed.same(record):
+        if parsed.read(record.body) and parsed.has_same_columns(record):
             return record.body
     write_fields(record, Sink())  # raises for values that do not fit
     return record.write(depth)
 
 
-def _written(signature: str, values: Values) -> bytes:
+def _values_text(signature: str, values: Values) -> bytes:
     return write_values(signature, values).encode("latin-1")
 
 

@@ -27,20 +27,20 @@ class BlockEntry(NamedTuple):
     lines: Mapping[str, Entry] = MappingProxyType({})
 
 
-class KeyEntry(NamedTuple):
-    """A controller: the keywords of its rows, the minimum number of values in a key, and its meaning."""
+class Controller(NamedTuple):
+    """A controller: the possible keywords of its rows, and the minimum number of values in a key."""
 
     rows: tuple[bytes, ...]
     width: int
-    description: str
     flags: bool = False
     """whether the last value is an integer with flags"""
 
 
-_TOP = {
+TOP_LINES = {
     "3DSMAX_ASCIIEXPORT": Entry("i", "version: 200, 110 in older files"),
     "COMMENT": Entry("t", "program and date"),
 }
+"""lines outside all blocks"""
 _SCENE = {
     "SCENE_FILENAME": Entry("t", "name of the file in 3ds Max"),
     "SCENE_FIRSTFRAME": Entry("i", "first frame of the active segment"),
@@ -58,7 +58,7 @@ _MATERIAL = {
     "MATERIAL_SPECULAR": Entry("fff", "specular colour"),
     "MATERIAL_SHINE": Entry("f", "shininess, 0 to 1"),
     "MATERIAL_SHINESTRENGTH": Entry("f", "strength of the highlight"),
-    "MATERIAL_TRANSPARENCY": Entry("f", "0 is opaque"),
+    "MATERIAL_TRANSPARENCY": Entry("f", "transparency, 0 to 1"),
     "MATERIAL_WIRESIZE": Entry("f", "width of wires"),
     "MATERIAL_SHADING": Entry("w", "Constant, Phong, Blinn, Metal or Other"),
     "MATERIAL_XP_FALLOFF": Entry("f", "falloff of the transparency"),
@@ -75,8 +75,8 @@ _MATERIAL = {
 _MAP = {
     "MAP_NAME": Entry("t", "name"),
     "MAP_CLASS": Entry("t", "Bitmap, or another kind of map"),
-    "MAP_SUBNO": Entry("i", "slot of the material"),
-    "MAP_AMOUNT": Entry("f", "0 to 1"),
+    "MAP_SUBNO": Entry("i", "number of the slot in the material"),
+    "MAP_AMOUNT": Entry("f", "strength, 0 to 1"),
     "BITMAP": Entry("t", "path of the image"),
     "MAP_TYPE": Entry("w", "Explicit, Spherical, Cylindrical, Shrinkwrap or Screen"),
     "UVW_U_OFFSET": Entry("f", "offset of u"),
@@ -97,8 +97,8 @@ _NODE = {
     "NODE_NAME": Entry("t", "name of the node"),
     "NODE_PARENT": Entry("t", "name of its parent"),
     "PROP_MOTIONBLUR": Entry("i", "motion blur"),
-    "PROP_CASTSHADOW": Entry("i", "casts shadows"),
-    "PROP_RECVSHADOW": Entry("i", "receives shadows"),
+    "PROP_CASTSHADOW": Entry("i", "whether it casts shadows"),
+    "PROP_RECVSHADOW": Entry("i", "whether it receives shadows"),
     "MATERIAL_REF": Entry("i", "number of its material"),
     "WIREFRAME_COLOR": Entry("fff", "colour in wireframe views"),
     "HELPER_CLASS": Entry("t", "class of a helper: Dummy, Point, Bone …"),
@@ -107,11 +107,11 @@ _NODE = {
     "CAMERA_TYPE": Entry("w", "Target or Free"),
     "LIGHT_TYPE": Entry("w", "Omni, Target (spot), Free (spot) or Directional"),
     "LIGHT_SHADOWS": Entry("w", "Off, Mapped or Raytraced"),
-    "LIGHT_USELIGHT": Entry("i", "whether it is on"),
+    "LIGHT_USELIGHT": Entry("i", "whether the light is on"),
     "LIGHT_SPOTSHAPE": Entry("w", "Circle or Rect"),
-    "LIGHT_USEGLOBAL": Entry("i", "whether it uses the global shadow settings"),
-    "LIGHT_ABSMAPBIAS": Entry("i", "absolute bias of shadow maps"),
-    "LIGHT_OVERSHOOT": Entry("i", "shines beyond its cone"),
+    "LIGHT_USEGLOBAL": Entry("i", "whether the light uses the global shadow settings"),
+    "LIGHT_ABSMAPBIAS": Entry("i", "whether the bias of the shadow map is absolute"),
+    "LIGHT_OVERSHOOT": Entry("i", "whether the light shines beyond its cone"),
     "SHAPE_LINECOUNT": Entry("i", "number of lines"),
 }
 _NODE_TM = {
@@ -128,7 +128,7 @@ _NODE_TM = {
     "TM_ROTANGLE": Entry("f", "angle in radians, left-handed"),
     "TM_SCALE": Entry("fff", "scale"),
     "TM_SCALEAXIS": Entry("fff", "axis of the rotation of the scale axes"),
-    "TM_SCALEAXISANG": Entry("f", "its angle in radians, left-handed"),
+    "TM_SCALEAXISANG": Entry("f", "angle of that rotation in radians, left-handed"),
 }
 _MESH = {
     "TIMEVALUE": Entry("i", "time in ticks"),
@@ -144,7 +144,7 @@ _CAMERA = {
     "CAMERA_NEAR": Entry("f", "near range of the atmosphere"),
     "CAMERA_FAR": Entry("f", "far range of the atmosphere"),
     "CAMERA_FOV": Entry("f", "horizontal field of view in radians"),
-    "CAMERA_TDIST": Entry("f", "distance of the target"),
+    "CAMERA_TDIST": Entry("f", "distance to the target"),
     "CAMERA_HITHER": Entry("f", "near clip plane"),
     "CAMERA_YON": Entry("f", "far clip plane"),
 }
@@ -155,7 +155,7 @@ _LIGHT = {
     "LIGHT_ASPECT": Entry("f", "aspect of a rectangular cone; -1 for none"),
     "LIGHT_HOTSPOT": Entry("f", "full angle of the bright cone in degrees; -1 for none"),
     "LIGHT_FALLOFF": Entry("f", "full angle of the outer cone in degrees; -1 for none"),
-    "LIGHT_TDIST": Entry("f", "distance of the target; -1 for none"),
+    "LIGHT_TDIST": Entry("f", "distance to the target; -1 for none"),
     "LIGHT_MAPBIAS": Entry("f", "bias of the shadow map"),
     "LIGHT_MAPRANGE": Entry("f", "range of the shadow map"),
     "LIGHT_MAPSIZE": Entry("i", "size of the shadow map"),
@@ -186,7 +186,7 @@ _IK = {
 }
 
 BLOCKS: dict[bytes, BlockEntry] = {
-    b"SCENE": BlockEntry("Scene", "", "Settings of the whole file.", _SCENE),
+    b"SCENE": BlockEntry("Scene", "", "Settings for the whole file.", _SCENE),
     b"SCENE_ENVMAP": BlockEntry("EnvironmentMap", "", "The environment map.", _MAP),
     b"SCENE_BACKGROUND_ANIM": BlockEntry("BackgroundAnimation", "", "The animated background colour."),
     b"SCENE_AMBIENT_ANIM": BlockEntry("AmbientAnimation", "", "The animated ambient light."),
@@ -217,14 +217,14 @@ BLOCKS: dict[bytes, BlockEntry] = {
     b"SHAPEOBJECT": BlockEntry("ShapeObject", "", "A node with lines.", _NODE),
     b"HELPEROBJECT": BlockEntry("HelperObject", "", "A dummy, a bone or another helper.", _NODE),
     b"CAMERAOBJECT": BlockEntry(
-        "CameraObject", "", "A camera; a second NODE_TM and TM_ANIMATION are those of its target.", _NODE
+        "CameraObject", "", "A camera; a second NODE_TM and TM_ANIMATION belong to its target.", _NODE
     ),
     b"LIGHTOBJECT": BlockEntry(
-        "LightObject", "", "A light; a second NODE_TM and TM_ANIMATION are those of its target.", _NODE
+        "LightObject", "", "A light; a second NODE_TM and TM_ANIMATION belong to its target.", _NODE
     ),
     b"NODE_TM": BlockEntry("NodeTransform", "", "The transform of a node in world space.", _NODE_TM),
     b"MESH": BlockEntry("Mesh", "", "A triangle mesh.", _MESH),
-    b"MESH_ANIMATION": BlockEntry("MeshAnimation", "", "The mesh at several times: a MESH for each."),
+    b"MESH_ANIMATION": BlockEntry("MeshAnimation", "", "The mesh at several times: one MESH for each."),
     b"MESH_MAPPINGCHANNEL": BlockEntry(
         "MappingChannel", "i", "A further set of texture coordinates, and its number.", _MESH
     ),
@@ -245,15 +245,15 @@ BLOCKS: dict[bytes, BlockEntry] = {
         },
     ),
     b"SHAPE_LINE": BlockEntry("ShapeLine", "i", "A line of a shape, and its number.", _SHAPE),
-    b"CAMERA_SETTINGS": BlockEntry("CameraSettings", "", "A camera at a time.", _CAMERA),
-    b"CAMERA_ANIMATION": BlockEntry("CameraAnimation", "", "A camera at several times: CAMERA_SETTINGS for each."),
-    b"LIGHT_SETTINGS": BlockEntry("LightSettings", "", "A light at a time.", _LIGHT),
-    b"LIGHT_ANIMATION": BlockEntry("LightAnimation", "", "A light at several times: LIGHT_SETTINGS for each."),
-    b"LIGHT_EXCLUDELIST": BlockEntry("ExcludeList", "", "Objects that a light does not reach.", _EXCLUDED),
+    b"CAMERA_SETTINGS": BlockEntry("CameraSettings", "", "The settings of a camera at one time.", _CAMERA),
+    b"CAMERA_ANIMATION": BlockEntry("CameraAnimation", "", "A camera at several times: one CAMERA_SETTINGS for each."),
+    b"LIGHT_SETTINGS": BlockEntry("LightSettings", "", "The settings of a light at one time.", _LIGHT),
+    b"LIGHT_ANIMATION": BlockEntry("LightAnimation", "", "A light at several times: one LIGHT_SETTINGS for each."),
+    b"LIGHT_EXCLUDELIST": BlockEntry("ExcludeList", "", "Objects that a light excludes or includes.", _EXCLUDED),
     b"TM_ANIMATION": BlockEntry(
         "TransformAnimation", "", "The keys of a node or of its target, relative to its parent.", _NODE_TM
     ),
-    b"NODE_VISIBILITY_TRACK": BlockEntry("VisibilityTrack", "", "When a node is shown."),
+    b"NODE_VISIBILITY_TRACK": BlockEntry("VisibilityTrack", "", "The visibility of a node over time."),
     b"IK_JOINT": BlockEntry("IkJoint", "", "Limits of inverse kinematics.", _IK),
 }
 
@@ -261,45 +261,35 @@ NODES = frozenset((b"GEOMOBJECT", b"SHAPEOBJECT", b"HELPEROBJECT", b"CAMERAOBJEC
 """blocks that are nodes"""
 
 REPEATED = NODES | {b"GROUP", b"MATERIAL", b"SUBMATERIAL", b"NODE_TM", b"TM_ANIMATION"}
-"""blocks of which one parent often has several: their paths always show the index"""
+"""blocks that often occur several times in one parent: their paths always show the index"""
 
 LINES: dict[bytes, Entry] = {
     name.encode(): entry
-    for entries in (_TOP, *(block.lines for block in BLOCKS.values()))
+    for entries in (TOP_LINES, *(block.lines for block in BLOCKS.values()))
     for name, entry in entries.items()
 }
 
-TOP = _TOP
-"""lines outside all blocks"""
 
-
-def _controllers(kind: str, width: int, description: str) -> dict[bytes, KeyEntry]:
-    """Return the controllers of a kind of value (POS, ROT …) with ``width`` numbers."""
-    sampled = f"CONTROL_{kind}_SAMPLE"
-    row = f"CONTROL_{kind}_KEY".encode()
-    nested = kind in ("FLOAT", "POINT3")  # here the exporter uses the keyword of the samples for the block
+def _controllers(kind: str, width: int) -> dict[bytes, Controller]:
+    """Return the controllers of a kind of value (POS, ROT …) with ``width`` numbers, by the keyword of their blocks."""
+    sample, key = f"CONTROL_{kind}_SAMPLE".encode(), f"CONTROL_{kind}_KEY".encode()
+    # Blocks with samples of numbers and colours have the keyword that is otherwise that of a row.
+    sampled = {sample: (key,)} if kind in ("FLOAT", "POINT3") else {f"CONTROL_{kind}_TRACK".encode(): (sample,)}
     return {
-        (sampled if nested else f"CONTROL_{kind}_TRACK").encode(): KeyEntry(
-            (row,) if nested else (sampled.encode(),), width, f"{description}, sampled by 3ds Max."
-        ),
-        f"CONTROL_{kind}_LINEAR".encode(): KeyEntry((row,), width, f"{description}, linear keys."),
-        f"CONTROL_{kind}_TCB".encode(): KeyEntry(
-            (f"CONTROL_TCB_{kind}_KEY".encode(),), width + 5, f"{description}, keys with tension, continuity and bias."
-        ),
-        f"CONTROL_{kind}_BEZIER".encode(): KeyEntry(
-            (f"CONTROL_BEZIER_{kind}_KEY".encode(), row),
-            width,
-            f"{description}, keys with tangents.",
-            flags=kind != "ROT",
+        **{block: Controller(rows, width) for block, rows in sampled.items()},
+        f"CONTROL_{kind}_LINEAR".encode(): Controller((key,), width),
+        f"CONTROL_{kind}_TCB".encode(): Controller((f"CONTROL_TCB_{kind}_KEY".encode(),), width + 5),
+        f"CONTROL_{kind}_BEZIER".encode(): Controller(
+            (f"CONTROL_BEZIER_{kind}_KEY".encode(), key), width, flags=kind != "ROT"
         ),
     }
 
 
-KEY_ROWS: dict[bytes, KeyEntry] = {
-    **_controllers("POS", 3, "Position"),
-    **_controllers("ROT", 4, "Rotation: axis and angle in radians from the key before, left-handed"),
-    **_controllers("SCALE", 3, "Scale, then axis and angle of its axes"),
-    **_controllers("FLOAT", 1, "A number"),
-    **_controllers("POINT3", 3, "Three numbers"),
-    b"CONTROL_COLOR_BEZIER": KeyEntry((b"CONTROL_BEZIER_POINT3_KEY",), 3, "Colour, keys with tangents.", True),
+CONTROLLERS: dict[bytes, Controller] = {
+    **_controllers("POS", 3),
+    **_controllers("ROT", 4),
+    **_controllers("SCALE", 3),
+    **_controllers("FLOAT", 1),
+    **_controllers("POINT3", 3),
+    b"CONTROL_COLOR_BEZIER": Controller((b"CONTROL_BEZIER_POINT3_KEY",), 3, flags=True),
 }

@@ -14,9 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from keyframer.arrays import Array
-from keyframer.formats.ase.keywords import BLOCKS, KEY_ROWS, LINES, REPEATED, BlockEntry
+from keyframer.formats.ase.keywords import BLOCKS, CONTROLLERS, LINES, REPEATED, BlockEntry
 from keyframer.formats.ase.text_fields import as_written, floats, integers, keyword_field, values_field
-from keyframer.formats.ase.text_numbers import Values, read_number, read_rows, whole, write_number, write_rows
+from keyframer.formats.ase.text_numbers import Values, as_integers, read_number, read_rows, write_number, write_rows
 from keyframer.wire.cursor import frozen
 from keyframer.wire.field_types import blob
 from keyframer.wire.record import Raw, Record, record
@@ -32,11 +32,11 @@ class AseRecord(Record):
 
 @record
 class RawText(Raw, AseRecord):
-    """Text that is neither a line nor a block, or whose values do not match its keyword."""
+    """Text that is neither a line nor a block, or a line whose values do not match its keyword."""
 
     segment = "raw"
 
-    data: bytes = blob("text as it is")
+    data: bytes = blob("the text, unchanged")
     reason: str = ""
     """code of the issue that gives the cause"""
 
@@ -82,48 +82,48 @@ class Block(AseRecord):
     def segment(self) -> str:
         return self.keyword.decode("latin-1").lower()
 
-    def get(self, name: bytes) -> Values | None:
-        """Return the values of the first line inside with this keyword."""
+    def get(self, keyword: bytes) -> Values | None:
+        """Return the values of the first line inside with this keyword and with values; None without one."""
         for child in self.children:
-            if isinstance(child, Line) and child.keyword == name and child.values:
+            if isinstance(child, Line) and child.keyword == keyword and child.values:
                 return child.values
         return None
 
-    def has(self, name: bytes) -> bool:
-        """Return whether a line with this keyword is inside."""
-        return any(isinstance(child, Line) and child.keyword == name for child in self.children)
+    def has(self, keyword: bytes) -> bool:
+        """Return whether the block contains a line with this keyword."""
+        return any(isinstance(child, Line) and child.keyword == keyword for child in self.children)
 
-    def number(self, name: bytes, default: float) -> float:
-        """Return the first value of a line if it is a finite number, else the default."""
-        stored_value = self.get(name)
-        value = default if stored_value is None or isinstance(stored_value[0], bytes) else float(stored_value[0])
+    def number(self, keyword: bytes, default: float) -> float:
+        """Return the first value of the line with this keyword if it is a finite number, else the default."""
+        values = self.get(keyword)
+        value = default if values is None or isinstance(values[0], bytes) else float(values[0])
         return value if math.isfinite(value) else default
 
-    def vector(self, name: bytes) -> tuple[float, float, float] | None:
-        """Return the three numbers of a line if they are finite."""
-        values = self.get(name)
+    def vector(self, keyword: bytes) -> tuple[float, float, float] | None:
+        """Return the first three numbers of the line with this keyword; None unless all are finite."""
+        values = self.get(keyword)
         if values is None or len(values) < 3:
             return None
         x, y, z = (float(value) for value in values[:3])
         return (x, y, z) if math.isfinite(x + y + z) else None
 
-    def name(self, name: bytes) -> bytes | None:
-        """Return the text of a line."""
-        value = self.get(name)
-        return value[0] if value and isinstance(value[0], bytes) else None
+    def name(self, keyword: bytes) -> bytes | None:
+        """Return the first value of the line with this keyword if it is text, else None."""
+        values = self.get(keyword)
+        return values[0] if values and isinstance(values[0], bytes) else None
 
-    def names(self, name: bytes) -> list[bytes]:
+    def names(self, keyword: bytes) -> list[bytes]:
         """Return the texts of all lines inside with this keyword."""
-        lines = [child.values for child in self.children if isinstance(child, Line) and child.keyword == name]
+        lines = [child.values for child in self.children if isinstance(child, Line) and child.keyword == keyword]
         return [values[0] for values in lines if values and isinstance(values[0], bytes)]
 
-    def blocks(self, *names: bytes) -> list[Block]:
+    def blocks(self, *keywords: bytes) -> list[Block]:
         """Return the blocks inside with these keywords."""
-        return [child for child in self.children if isinstance(child, Block) and child.keyword in names]
+        return [child for child in self.children if isinstance(child, Block) and child.keyword in keywords]
 
-    def block(self, name: bytes) -> Block | None:
+    def block(self, keyword: bytes) -> Block | None:
         """Return the first block inside with this keyword."""
-        return next(iter(self.blocks(name)), None)
+        return next(iter(self.blocks(keyword)), None)
 
 
 def _block_type(keyword: bytes, entry: BlockEntry) -> type[Block]:
@@ -180,7 +180,7 @@ class Table(AseRecord):
     def rewritten(self) -> bytes:
         return self.write(getattr(self, "depth", 0))
 
-    def same(self, other: Table) -> bool:
+    def has_same_columns(self, other: Table) -> bool:
         """Return whether another table has the same columns."""
         return all(
             _equal(getattr(self, plan.name), getattr(other, plan.name))
@@ -189,32 +189,32 @@ class Table(AseRecord):
         )
 
 
-def _equal(one: object, other: object) -> bool:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        left, right = np.asarray(one), np.asarray(other)
+def _equal(first: object, second: object) -> bool:
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
+        left, right = np.asarray(first), np.asarray(second)
         return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f" and right.dtype.kind == "f"))
-    return one == other
+    return first == second
 
 
 class NumberTable(Table):
     """Rows with a keyword, an index and some values."""
 
     __slots__ = ()
-    ROW: ClassVar[bytes]
+    ROW_KEYWORD: ClassVar[bytes]
     WIDTH: ClassVar[int] = 3
-    INDEX: ClassVar[str] = " %d"
-    WHOLE: ClassVar[bool] = False
+    INDEX_FORMAT: ClassVar[str] = " %d"
+    INTEGER_VALUES: ClassVar[bool] = False
     index: Array
     values: Array
 
     def read(self, body: bytes) -> bool:
-        rows_read = read_rows(body, b"*" + self.ROW)
+        rows_read = read_rows(body, b"*" + self.ROW_KEYWORD)
         if rows_read is None:
             return False
         if not len(rows_read):
             return True
-        index = whole(rows_read[:, 0]) if rows_read.shape[1] == 1 + self.WIDTH else None
-        rows = rows_read[:, 1:] if not self.WHOLE else whole(rows_read[:, 1:])
+        index = as_integers(rows_read[:, 0]) if rows_read.shape[1] == 1 + self.WIDTH else None
+        rows = rows_read[:, 1:] if not self.INTEGER_VALUES else as_integers(rows_read[:, 1:])
         if index is None or rows is None:
             return False
         self.index, self.values = frozen(index), frozen(np.ascontiguousarray(rows))
@@ -224,7 +224,8 @@ class NumberTable(Table):
         columns = [np.asarray(self.index), *np.asarray(self.values).T]
         if len({len(column) for column in columns}) > 1:
             raise ValueError("index and values have different lengths")
-        template = f"{start}*{self.ROW.decode()}{self.INDEX}" + ("\t%d" if self.WHOLE else "\t%s") * self.WIDTH
+        values = ("\t%d" if self.INTEGER_VALUES else "\t%s") * self.WIDTH
+        template = f"{start}*{self.ROW_KEYWORD.decode()}{self.INDEX_FORMAT}{values}"
         return write_rows(template, columns)
 
 
@@ -233,8 +234,8 @@ class VertexList(NumberTable):
     """Vertices of a mesh, in world space."""
 
     KEYWORD = b"MESH_VERTEX_LIST"
-    ROW = b"MESH_VERTEX"
-    INDEX = " %4d"
+    ROW_KEYWORD = b"MESH_VERTEX"
+    INDEX_FORMAT = " %4d"
     index: Array = integers("number of the vertex")
     values: Array = floats("x, y, z", 3)
     body: bytes = as_written("the rows as they were written")
@@ -247,7 +248,7 @@ class TextureVertexList(NumberTable):
     """Texture coordinates."""
 
     KEYWORD = b"MESH_TVERTLIST"
-    ROW = b"MESH_TVERT"
+    ROW_KEYWORD = b"MESH_TVERT"
     index: Array = integers("number of the texture vertex")
     values: Array = floats("u, v, w; v runs up", 3)
     body: bytes = as_written("the rows as they were written")
@@ -260,8 +261,8 @@ class TextureFaceList(NumberTable):
     """The texture vertices of the corners of faces."""
 
     KEYWORD = b"MESH_TFACELIST"
-    ROW = b"MESH_TFACE"
-    WHOLE = True
+    ROW_KEYWORD = b"MESH_TFACE"
+    INTEGER_VALUES = True
     index: Array = integers("number of the face")
     values: Array = integers("texture vertex of each corner", 3)
     body: bytes = as_written("the rows as they were written")
@@ -274,7 +275,7 @@ class ColorVertexList(NumberTable):
     """Vertex colours."""
 
     KEYWORD = b"MESH_CVERTLIST"
-    ROW = b"MESH_VERTCOL"
+    ROW_KEYWORD = b"MESH_VERTCOL"
     index: Array = integers("number of the colour")
     values: Array = floats("red, green, blue", 3)
     body: bytes = as_written("the rows as they were written")
@@ -287,8 +288,8 @@ class ColorFaceList(NumberTable):
     """The colours of the corners of faces."""
 
     KEYWORD = b"MESH_CFACELIST"
-    ROW = b"MESH_CFACE"
-    WHOLE = True
+    ROW_KEYWORD = b"MESH_CFACE"
+    INTEGER_VALUES = True
     index: Array = integers("number of the face")
     values: Array = integers("colour of each corner", 3)
     body: bytes = as_written("the rows as they were written")
@@ -324,19 +325,19 @@ class FaceList(Table):
             return True
         faces = b" ".join([row[0] for row in rows])
         labels = faces.translate(None, _NOT_LABELS)
-        kind = next((kind for kind in _LABELS if labels == kind * len(rows)), None)
+        layout = next((layout for layout in _LABELS if labels == layout * len(rows)), None)
         # a separate row for each face, so that numbers of one face cannot be read as those of the next
         marked = b" *".join([b"", *(row[0].translate(_TO_SPACE) for row in rows)])
         numbers = read_rows(marked, b"*")
-        if kind is None or numbers is None or numbers.shape[1] != kind.count(b":"):
+        if layout is None or numbers is None or numbers.shape[1] != layout.count(b":"):
             return False
-        rows_read = whole(numbers)
-        stated = b"*MESH_SMOOTHING" in body
-        groups = _cached(_smoothing_mask, [row[1] if stated else None for row in rows])
-        ids = _cached(_material_id, [row[2] for row in rows])
+        rows_read = as_integers(numbers)
+        has_smoothing = b"*MESH_SMOOTHING" in body
+        groups = _convert_all(_smoothing_mask, [row[1] if has_smoothing else None for row in rows])
+        ids = _convert_all(_material_id, [row[2] for row in rows])
         if rows_read is None or groups is None or ids is None:
             return False
-        edges = rows_read[:, 4:] if kind == _LABELS[0] else np.ones_like(rows_read[:, 1:4])
+        edges = rows_read[:, 4:] if layout == _LABELS[0] else np.ones_like(rows_read[:, 1:4])
         self.index, self.corners = frozen(rows_read[:, 0].copy()), frozen(rows_read[:, 1:4].copy())
         self.edges, self.smoothing, self.materials = frozen(edges.copy()), frozen(groups), frozen(ids)
         return True
@@ -354,10 +355,10 @@ class FaceList(Table):
         )
 
 
-def _cached(read: Callable[[bytes | None], int | None], texts: list[bytes | None]) -> Array | None:
-    """Convert each text to a number; equal texts are converted once."""
-    known = {text: read(text) for text in set(texts)}
-    return None if None in known.values() else np.array([known[text] for text in texts], np.int64)
+def _convert_all(read: Callable[[bytes | None], int | None], texts: list[bytes | None]) -> Array | None:
+    """Return the number of each text, None if one is invalid; equal texts are converted once."""
+    numbers = {text: read(text) for text in set(texts)}
+    return None if None in numbers.values() else np.array([numbers[text] for text in texts], np.int64)
 
 
 def _smoothing_mask(text: bytes | None) -> int | None:
@@ -409,7 +410,7 @@ class Normals(Table):
             return False
         if not count:
             return True
-        numbers = whole(rows_read[:, 0]) if rows_read.shape[1] == 4 else None
+        numbers = as_integers(rows_read[:, 0]) if rows_read.shape[1] == 4 else None
         if numbers is None:
             return False
         numbers, rows = numbers.reshape(count, 4), rows_read[:, 1:].reshape(count, 12)
@@ -433,8 +434,8 @@ class Keys(Table):
     keyword: bytes = keyword_field("keyword of the controller")
     times: Array = integers("in ticks; `SCENE_TICKSPERFRAME` of them make a frame")
     values: Array = floats(
-        "value of each key, then what its controller adds: tension, continuity, bias, ease in, ease out (TCB) or both "
-        "tangents and flags (Bezier)",
+        "value of each key, then the parameters of its controller: tension, continuity, bias, ease in, ease out (TCB) "
+        "or both tangents and flags (Bezier)",
         0,
     )
     body: bytes = as_written("the rows as they were written")
@@ -446,7 +447,7 @@ class Keys(Table):
         return cls(keyword)
 
     def read(self, body: bytes) -> bool:
-        for row in KEY_ROWS[self.keyword].rows:
+        for row in CONTROLLERS[self.keyword].rows:
             rows_read = read_rows(body, b"*" + row)
             if rows_read is not None:
                 break
@@ -454,19 +455,19 @@ class Keys(Table):
             return False
         if not len(rows_read):
             return True
-        times = whole(rows_read[:, 0]) if rows_read.shape[1] > KEY_ROWS[self.keyword].width else None
+        times = as_integers(rows_read[:, 0]) if rows_read.shape[1] > CONTROLLERS[self.keyword].width else None
         if times is None:
             return False
         self.times, self.values = frozen(times), frozen(np.ascontiguousarray(rows_read[:, 1:]))
         return True
 
     def rows(self, start: str) -> str:
-        entry = KEY_ROWS.get(self.keyword)
+        entry = CONTROLLERS.get(self.keyword)
         if entry is None:
             raise ValueError(f"{self.keyword!r} is not the keyword of a controller")
         columns = [np.asarray(self.times), *np.asarray(self.values).T]
         template = f"{start}*{entry.rows[0].decode()} %d" + "\t%s" * (len(columns) - 1)
-        if entry.flags and len(columns) > 1 and (flags := whole(columns[-1])) is not None:
+        if entry.flags and len(columns) > 1 and (flags := as_integers(columns[-1])) is not None:
             template, columns[-1] = template[:-2] + "%d", flags
         if len({len(column) for column in columns}) > 1:
             raise ValueError("times and values have different lengths")
@@ -497,14 +498,14 @@ class SoftSkin(Table):
         weights: list[float] = []
         counts: list[int] = []
         for line in lines[2:]:
-            count, _, rest = line.strip().partition(b"\t") if b"\t" in line.strip() else line.strip().partition(b" ")
-            rows_read = _NAMED_WEIGHT.findall(rest)
-            numbers = [read_number(weight) for _, _, weight in rows_read]
-            if not count.isdigit() or len(count) > 6 or int(count) != len(rows_read) or None in numbers:
+            count, _, pairs = line.strip().partition(b"\t") if b"\t" in line.strip() else line.strip().partition(b" ")
+            influences = _NAMED_WEIGHT.findall(pairs)
+            numbers = [read_number(weight) for _, _, weight in influences]
+            if not count.isdigit() or len(count) > 6 or int(count) != len(influences) or None in numbers:
                 return False
-            names += [quoted or bare for quoted, bare, _ in rows_read]
+            names += [quoted or bare for quoted, bare, _ in influences]
             weights += [number for number in numbers if number is not None]
-            counts.append(len(rows_read))
+            counts.append(len(influences))
         self.names, self.counts = tuple(names), frozen(np.array(counts, np.int64))
         self.weights = frozen(np.array(weights, np.float64))
         return True
@@ -513,7 +514,7 @@ class SoftSkin(Table):
         name, *bones = [value.decode("latin-1") if isinstance(value, bytes) else "" for value in self.names or (b"",)]
         counts, weights = np.asarray(self.counts).tolist(), np.asarray(self.weights).tolist()
         if sum(counts) != len(weights) or len(bones) != len(weights):
-            raise ValueError("names, counts and weights do not fit together")
+            raise ValueError("the numbers of bone names, influences and weights differ")
         parts = [f"\n{name}\n{len(counts)}"]
         at = 0
         for count in counts:
@@ -537,6 +538,6 @@ TABLES: dict[bytes, type[Table]] = {
             SoftSkin,
         )
     },
-    **dict.fromkeys(KEY_ROWS, Keys),
+    **dict.fromkeys(CONTROLLERS, Keys),
 }
 """the record type of each keyword whose block is a table"""

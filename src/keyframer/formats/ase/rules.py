@@ -42,7 +42,7 @@ _COUNTS = {
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:
     """Check the records of a document and report issues."""
-    ticks = 160.0
+    ticks_per_frame = 160.0
     nodes: list[tuple[Record, bytes]] = []
     for record in document.find(Record):
         if isinstance(record, Line):
@@ -52,10 +52,10 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
                 names = [plan.name for plan in record.plan.fields if plan.name != "names"]
                 check_fields(reporter, record, names)
             if isinstance(record, Keys):
-                _check_keys(reporter, record, ticks)
+                _check_keys(reporter, record, ticks_per_frame)
         elif isinstance(record, Block):
             if record.keyword == b"SCENE":
-                ticks = record.number(b"SCENE_TICKSPERFRAME", ticks) or ticks
+                ticks_per_frame = record.number(b"SCENE_TICKSPERFRAME", ticks_per_frame) or ticks_per_frame
                 _check_scene(reporter, record)
             elif record.keyword in NODES and (name := record.name(b"NODE_NAME")) is not None:
                 nodes.append((record, name))
@@ -70,9 +70,9 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
 
 def _check_line(reporter: Reporter, line: Line) -> None:
     value = line.values[0] if line.values else None
-    odd = [at for at, one in enumerate(line.values) if isinstance(one, float) and not math.isfinite(one)]
-    if odd:
-        reporter.report(DATA_NON_FINITE, line, "values", count=len(odd), index=odd[0])
+    non_finite = [at for at, item in enumerate(line.values) if isinstance(item, float) and not math.isfinite(item)]
+    if non_finite:
+        reporter.report(DATA_NON_FINITE, line, "values", count=len(non_finite), index=non_finite[0])
     if line.keyword == b"3DSMAX_ASCIIEXPORT" and value not in VERSIONS:
         known = " and ".join(map(str, VERSIONS))
         reporter.report(SEM_UNKNOWN_VERSION, line, "values", version=value, known=known)
@@ -92,7 +92,7 @@ def _check_scene(reporter: Reporter, block: Block) -> None:
 
 
 def _check_counts(reporter: Reporter, mesh: Block) -> None:
-    """Report counts that differ from the length of the lists."""
+    """Report counts that differ from the length of their table."""
     sizes = {table.keyword: len(table.index) for table in mesh.children if isinstance(table, (NumberTable, FaceList))}
     for name, (table, noun) in _COUNTS.items():
         if table in sizes or mesh.number(name, 0) == 0:
@@ -105,12 +105,12 @@ def _check_count(reporter: Reporter, block: Block, name: bytes, count: int, noun
         reporter.report(LINK_COUNT_MISMATCH, block, name.decode().lower(), claimed=claimed, found=count, what=noun)
 
 
-def _check_keys(reporter: Reporter, keys: Keys, ticks: float) -> None:
+def _check_keys(reporter: Reporter, keys: Keys, ticks_per_frame: float) -> None:
     if not len(keys.times):
         reporter.report(SEM_EMPTY_TRACK, keys, "times", what="a controller without keys")
         return
     check_negative_times(reporter, keys, "times", keys.times)
-    check_huge_times(reporter, keys, "times", keys.times, int(ticks))
+    check_huge_times(reporter, keys, "times", keys.times, int(ticks_per_frame))
     if b"_ROT_" in keys.keyword:
         check_angles(reporter, keys, "values", keys.values[:, 3])
     if keys.keyword.endswith(b"_TCB"):

@@ -1,20 +1,20 @@
-"""Detect ASE files: text that begins with the exporter's keyword, in one of four encodings."""
+"""Detect ASE files: text that begins with a keyword of the exporter, 8-bit or UTF-16."""
 
 from __future__ import annotations
 
 from keyframer.formats.contract import Match
 
-MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
-_FIRST = b"*3DSMAX_ASCIIEXPORT"
-_USUAL = (b"*COMMENT", b"*SCENE", b"*MATERIAL_LIST", b"*GEOMOBJECT", b"*HELPEROBJECT", b"*GROUP")
+BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_SIGNATURE = b"*3DSMAX_ASCIIEXPORT"
+_OTHER_FIRST_KEYWORDS = (b"*COMMENT", b"*SCENE", b"*MATERIAL_LIST", b"*GEOMOBJECT", b"*HELPEROBJECT", b"*GROUP")
 
 
 def find_encoding(head: bytes) -> tuple[str, int]:
     """Return the encoding of a text and the size of its byte order mark.
 
-    The text must begin with an ASCII character; 8-bit text is "utf-8".
+    The text must begin with an ASCII character. All 8-bit text counts as "utf-8".
     """
-    for mark, encoding in MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if head.startswith(mark):
             return encoding, len(mark)
     if len(head) > 1 and (head[0] == 0) != (head[1] == 0):
@@ -23,17 +23,17 @@ def find_encoding(head: bytes) -> tuple[str, int]:
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """Return a certain match for the exporter's own keyword, an uncertain one for its other usual keywords."""
-    encoding, mark = find_encoding(head)
-    text = head[mark:]
+    """Return a match: nearly certain for the first keyword of 3ds Max, uncertain for other keywords."""
+    encoding, mark_size = find_encoding(head)
+    text = head[mark_size:]
     if encoding != "utf-8":
         text = text[1 - (encoding == "utf-16-le") :: 2]  # the low bytes
     text = text.lstrip(b"\t\n\v\f\r ")
-    if text.startswith(_FIRST):
-        rest = text[len(_FIRST) :].split(None, 1)
-        version = rest[0].decode("ascii", "replace") if rest and rest[0].isdigit() else None
+    if text.startswith(_SIGNATURE):
+        words = text[len(_SIGNATURE) :].split(None, 1)
+        version = words[0].decode("ascii", "replace") if words and words[0].isdigit() else None
         return Match(0.95, "begins with *3DSMAX_ASCIIEXPORT", version, None if encoding == "utf-8" else encoding)
-    for keyword in _USUAL:
+    for keyword in _OTHER_FIRST_KEYWORDS:
         if text.startswith(keyword) and text[len(keyword) : len(keyword) + 1] in (b" ", b"\t", b"\r", b"\n", b"{"):
             return Match(0.5, f"begins with {keyword.decode()}", None, None if encoding == "utf-8" else encoding)
     return None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from keyframer.formats.ase import records
-from keyframer.formats.ase.keywords import BLOCKS, KEY_ROWS, NODES, TOP, Entry
+from keyframer.formats.ase.keywords import BLOCKS, CONTROLLERS, NODES, TOP_LINES, Entry
 from keyframer.formats.ase.text_fields import describe_signature
 from keyframer.formats.document import Document
 from keyframer.formats.kit.summary_tables import Cell, Table, overview
@@ -35,9 +35,9 @@ def summarise(document: Document) -> list[Table]:
     ]
 
 
-def _number(block: records.Block, name: bytes) -> Cell:
-    value = block.get(name)
-    return value[0] if value else None
+def _number(block: records.Block, keyword: bytes) -> Cell:
+    values = block.get(keyword)
+    return values[0] if values else None
 
 
 def _objects(document: Document) -> Table:
@@ -63,11 +63,11 @@ def _objects(document: Document) -> Table:
 
 
 def describe(cls: type[Any]) -> Mapping[str, str]:
-    """Return the keyword of a record and the usual lines inside, for the documentation."""
+    """Return the keyword of a record type and its usual lines, for the documentation."""
     if cls is records.Line:
-        return {"keyword": "any", "lines inside": f"outside all blocks: {_lines(TOP)}"}
+        return {"keyword": "any", "lines inside": f"outside all blocks: {_lines(TOP_LINES)}"}
     if cls is records.Keys:
-        return {"keyword": " ".join(f"`{keyword.decode()}`" for keyword in KEY_ROWS)}
+        return {"keyword": " ".join(f"`{keyword.decode()}`" for keyword in CONTROLLERS)}
     keyword = getattr(cls, "KEYWORD", b"")
     if not keyword:
         return {"keyword": "any" if cls is records.Block else ""}

@@ -9,7 +9,7 @@ import numpy as np
 
 from keyframer.arrays import Array
 from keyframer.formats.ase.text_numbers import Value, Values, write_values
-from keyframer.text import ascii_to_bytes, bytes_to_ascii, counted
+from keyframer.text import ascii_to_bytes, bytes_to_ascii, counted, plural
 from keyframer.wire.array_conversion import checked_cast
 from keyframer.wire.cursor import frozen, no_entries
 from keyframer.wire.field_types import Kind, declare
@@ -24,14 +24,16 @@ LETTERS = {"i": "whole number", "f": "number", "t": "text", "w": "word"}
 def describe_signature(signature: str) -> str:
     """Return a signature in words: ``3 x number``."""
     parts: list[str] = []
-    for letter, count in re.findall(r"(.)((?:\1)*\+?)", signature):
-        times = "" if not count else "any number of " if count.endswith("+") else f"{len(count) + 1} x "
-        parts.append(times + LETTERS[letter])
+    for letter, repeats in re.findall(r"(.)((?:\1)*\+?)", signature):
+        if repeats.endswith("+"):
+            parts.append(f"any number of {plural(LETTERS[letter])}")
+        else:
+            parts.append(f"{len(repeats) + 1} x {LETTERS[letter]}" if repeats else LETTERS[letter])
     return ", ".join(parts)
 
 
 class _Text(Kind):
-    """8-bit text in JSON: ASCII with ``\\xNN`` for the rest."""
+    """8-bit text in JSON: ASCII with ``\\xNN`` for other bytes."""
 
     def default(self) -> bytes:
         return b""
@@ -118,9 +120,9 @@ class _Column(Kind):
     def checked(self, value: Any) -> Array:
         """Return the value as an array of this type; raises ValueError if that is not possible without loss."""
         array = np.asarray(value)
-        wanted = 1 if self.width is None else 2
-        if array.ndim != wanted or (self.width and array.shape[1] != self.width):
-            raise ValueError(f"expected an array of shape {('n', self.width or 'k')[:wanted]}, not {array.shape}")
+        dimensions = 1 if self.width is None else 2
+        if array.ndim != dimensions or (self.width and array.shape[1] != self.width):
+            raise ValueError(f"expected an array of shape {('n', self.width or 'k')[:dimensions]}, not {array.shape}")
         return checked_cast(array, self.dtype)
 
     def to_json(self, value: Any) -> object:

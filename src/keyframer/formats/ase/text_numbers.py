@@ -19,23 +19,23 @@ Value = int | float | bytes
 Values = tuple[Value, ...]
 
 _NUMBER = re.compile(rb"[-+]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?")
-_ODD = re.compile(rb"([-+]?)1[.,]#(QNAN|SNAN|IND|INF)[0-9A-Z]*")
+_WINDOWS_NON_FINITE = re.compile(rb"([-+]?)1[.,]#(QNAN|SNAN|IND|INF)[0-9A-Z]*")
 """non-finite numbers as printed by Windows"""
 _WORDS = re.compile(rb'"([^"]*)"|([^\s"]+)')
-_DIGITS = b"0123456789+-.eE \t\r\n\v\f"
-_MOST = 1 << 53
-"""integers up to this are exact as floats"""
+_NUMBER_CHARACTERS = b"0123456789+-.eE \t\r\n\v\f"
+_EXACT_LIMIT = 1 << 53
+"""all integers below this are exact as floats"""
 
 
 def read_number(word: bytes) -> float | None:
-    """Return the number in a word, None if it has none; decimal commas and Windows' non-finite numbers are accepted."""
+    """Return a word as a number; None if it is not one. Decimal commas and Windows' non-finite numbers are accepted."""
     if _NUMBER.fullmatch(word):
         return float(word.replace(b",", b"."))
-    odd = _ODD.fullmatch(word)
-    if odd is None:
+    non_finite = _WINDOWS_NON_FINITE.fullmatch(word)
+    if non_finite is None:
         return None
-    value = math.inf if odd[2] == b"INF" else math.nan
-    return -value if odd[1] == b"-" else value
+    value = math.inf if non_finite[2] == b"INF" else math.nan
+    return -value if non_finite[1] == b"-" else value
 
 
 def write_number(value: float) -> str:
@@ -73,7 +73,7 @@ def read_values(signature: str, text: bytes) -> Values | None:
             values.append(word)
             continue
         number = read_number(word) if bare else None
-        if number is None or (letter == "i" and not (abs(number) < _MOST and number == int(number))):
+        if number is None or (letter == "i" and not (abs(number) < _EXACT_LIMIT and number == int(number))):
             return None
         values.append(int(number) if letter == "i" else number)
     return tuple(values)
@@ -88,8 +88,8 @@ def write_values(signature: str, values: Values) -> str:
     parts: list[str] = []
     for letter, value in zip(signature, values, strict=True):
         if letter in "tw":
-            if not isinstance(value, bytes) or any(odd in value for odd in (b'"', b"\n", b"\r")):
-                raise ValueError(f"{value!r} is not text of one line without quotes")
+            if not isinstance(value, bytes) or any(mark in value for mark in (b'"', b"\n", b"\r")):
+                raise ValueError(f"expected one line of text without quotes, not {value!r}")
             plain = value.decode("latin-1")
             parts.append(f'"{plain}"' if letter == "t" else plain)
         elif isinstance(value, bytes) or (letter == "i" and not isinstance(value, int)):
@@ -102,12 +102,12 @@ def write_values(signature: str, values: Values) -> str:
 def read_rows(text: bytes, keyword: bytes) -> Array | None:
     """Return the numbers of lines ``*KEYWORD number number …``, all with the same keyword and count, as (n, k) floats.
 
-    None if the text has anything else.
+    The result is None if the text contains anything else.
     """
     count = text.count(keyword)
     if count == 0:
         return None if text.strip() else np.empty((0, 0))
-    if text.translate(None, _DIGITS) != keyword.translate(None, _DIGITS) * count:
+    if text.translate(None, _NUMBER_CHARACTERS) != keyword.translate(None, _NUMBER_CHARACTERS) * count:
         return _read_odd_rows(text, keyword, count)
     numbers = _parse(text.replace(keyword, b" nan "))
     if numbers is None or len(numbers) % count:
@@ -136,10 +136,10 @@ def _parse(text: bytes) -> Array | None:
     return numbers[:-1] if len(numbers) and numbers[-1] == np.inf else None
 
 
-def whole(numbers: Array) -> Array | None:
+def as_integers(numbers: Array) -> Array | None:
     """Return floats as integers; None if one of them is not a whole number."""
     with np.errstate(invalid="ignore"):
-        fits = bool((np.abs(numbers) < _MOST).all()) and bool((numbers == np.trunc(numbers)).all())
+        fits = bool((np.abs(numbers) < _EXACT_LIMIT).all()) and bool((numbers == np.trunc(numbers)).all())
     return numbers.astype(np.int64) if fits else None
 
 

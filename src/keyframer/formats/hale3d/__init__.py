@@ -64,7 +64,7 @@ class Hale3D(Format):
         return Dialect
 
     def options_for(self, suffix: str) -> dict[str, object]:
-        """Return the option that selects the file of the pair."""
+        """Return the writer option that selects the file of the pair with this suffix."""
         file = {".anim": "animation", ".mdl": "model"}.get(suffix)
         return {} if file is None else {"file": file}
 

@@ -1,7 +1,7 @@
 """The layouts of a ``std::string`` in a file, which the specification does not define.
 
-The real files end text with NUL. Two other layouts are equally natural for a C++ writer. A file whose size does not
-match with NUL, but matches exactly with one of those, is read that way.
+In the real files, text ends with NUL. Two other layouts are equally natural for a C++ writer. They are used if the size
+of a file does not match with NUL, but matches exactly with one of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BOUNDS_SIZE = 24
 
 
 class Dialect(Enum):
-    """The layout of text, in the order of the attempts: a file that fits the second also fits the third."""
+    """The layouts of text in the order in which they are tried: a file that fits the second also fits the third."""
 
     NUL_ENDED = "nul-ended"
     """8-bit text and one NUL, as in the real files"""
@@ -66,7 +66,7 @@ def find_dialect(data: bytes, find_end: Callable[[bytes, Dialect], int]) -> Dial
 
 
 def animation_end(data: bytes, dialect: Dialect) -> int:
-    """Return the end of the last frame of an animation with names in this dialect; -1 if they are invalid."""
+    """Return the end of the last frame of an animation with names in this dialect; -1 if one does not fit."""
     frames, _, joints, components = struct.unpack_from("<IIII", data, 8)
     pos, size = ANIMATION_HEADER_SIZE, len(data)
     frames_size: int = frames * (BOUNDS_SIZE + 4 * components)
@@ -80,7 +80,7 @@ def animation_end(data: bytes, dialect: Dialect) -> int:
 
 
 def model_end(data: bytes, dialect: Dialect) -> int:
-    """Return the end of the last joint of a model with text in this dialect; -1 if it is invalid."""
+    """Return the end of the last joint of a model with text in this dialect; -1 if it does not fit."""
     meshes, joints = struct.unpack_from("<II", data, 8)
     pos, size = MODEL_HEADER_SIZE, len(data)
     if meshes * LEAST_MESH + joints * LEAST_MODEL_JOINT > size - pos:

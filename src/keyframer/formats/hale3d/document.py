@@ -49,7 +49,7 @@ from keyframer.wire.record import Record, blank, read_fields, take_record, write
 
 R = TypeVar("R", bound=Record)
 
-_NOT_PLAIN = re.compile(rb"[^\x20-\x7e]")
+_NOT_PRINTABLE = re.compile(rb"[^\x20-\x7e]")
 
 
 def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
@@ -61,26 +61,28 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     elif data[:4] == MODEL_ID:
         reader.read(reader.read_model, MODEL_HEADER_SIZE, model_end)
     else:
-        raise IO_UNRECOGNISED.failure(0, "/", reason=_refusal(data[:4]))
+        raise IO_UNRECOGNISED.failure(0, "/", reason=_reason_to_refuse(data[:4]))
     return document
 
 
-def _refusal(start: bytes) -> str:
-    wanted = f"{ANIMATION_ID.decode()} or {MODEL_ID.decode()}"
+def _reason_to_refuse(start: bytes) -> str:
+    signatures = f"{ANIMATION_ID.decode()} or {MODEL_ID.decode()}"
     if start[::-1] in (ANIMATION_ID, MODEL_ID):
-        return f"a Hale3D file is little endian: this begins with {start.decode()}, not {wanted}"
-    return f"a Hale3D file begins with {wanted}, not with {bytes_to_ascii(start)}"
+        return f"a Hale3D file is little endian: this one begins with {start.decode()}, not {signatures}"
+    return f"a Hale3D file begins with {signatures}, not with {bytes_to_ascii(start)}"
 
 
 class _Reader:
-    """Reads one file: the cursor, the offset of the current record and its parent."""
+    """Reads one file."""
 
     def __init__(self, data: bytes, limits: Limits, document: Document) -> None:
         self.cursor = TextCursor(data, limits)
         self.root = self.cursor.place
         self.document = document
-        self.begun = 0
-        self.home = document.records
+        self.record_start = 0
+        """offset of the record that is being read"""
+        self.siblings = document.records
+        """list that the record will be added to"""
 
     def read(
         self, read_records: Callable[[], None], header_size: int, find_end: Callable[[bytes, Dialect], int]
@@ -97,8 +99,8 @@ class _Reader:
                 raise
             self._report_suspicious_name()
             issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
-            cursor.pos = self.begun
-            self.home.append(RawRun(cursor.take_rest(), error.code, offset=self.begun))
+            cursor.pos = self.record_start
+            self.siblings.append(RawRun(cursor.take_rest(), error.code, offset=self.record_start))
             return
         if cursor.left:
             self._report_suspicious_name()
@@ -115,7 +117,7 @@ class _Reader:
         frames = blank(Frames, cursor.pos)
         frames.row_shape = (top.frame_count, BOUNDS_FLOATS + top.component_count)
         read_fields(frames, cursor)
-        self.home.append(frames)
+        self.siblings.append(frames)
 
     def read_model(self) -> None:
         top = self._read_record(Model, self.root.child("model"))
@@ -125,38 +127,38 @@ class _Reader:
 
     def _open(self, top: Record) -> None:
         """Make the top record the parent of the following records."""
-        self.home = top.children = []
-        self.begun = self.cursor.pos
+        self.siblings = top.children = []
+        self.record_start = self.cursor.pos
 
-    def _read_records(self, cls: type[Record], count: int, least: int, field: str, field_offset: int) -> None:
+    def _read_records(self, cls: type[Record], count: int, least_size: int, field: str, field_offset: int) -> None:
         """Read ``count`` records of a kind; the count is checked before the first."""
         cursor = self.cursor
-        cursor.need_entries(count, least, field, field_offset)
+        cursor.need_entries(count, least_size, field, field_offset)
         limit = cursor.limits.records
-        if count + len(self.home) + 1 > limit:
+        if count + len(self.siblings) + 1 > limit:
             cursor.fail(LIMIT_RECORDS, field, field_offset, limit=limit)
-        around = cursor.place
+        parent = cursor.place
         segment = cls().segment
         for index in range(count):
-            self._read_record(cls, Place(segment, around, index))
-        cursor.place = around
+            self._read_record(cls, Place(segment, parent, index))
+        cursor.place = parent
 
     def _read_record(self, cls: type[R], place: Place) -> R:
         """Read the next record and add it to its parent."""
         self.cursor.place = place
         record = take_record(cls, self.cursor)
-        self.home.append(record)
-        self.begun = self.cursor.pos
+        self.siblings.append(record)
+        self.record_start = self.cursor.pos
         return record
 
     def _report_suspicious_name(self) -> None:
-        """Report the first name that is probably too long, because the sizes do not add up.
+        """Report the first name that is not printable ASCII: if the sizes do not add up, it is probably too long.
 
         A name without its NUL continues into the numbers after it, and nothing else in the file shows that.
         """
         for record in self.document.find(Record):
             text = record.material if isinstance(record, Mesh) else getattr(record, "name", b"")
-            if _NOT_PLAIN.search(text):
+            if _NOT_PRINTABLE.search(text):
                 field = "material" if isinstance(record, Mesh) else "name"
                 assert record.offset is not None
                 at = record.offset + (28 if isinstance(record, ModelJoint) else 12)
@@ -186,10 +188,10 @@ def new_model(
     meshes: Iterable[Mesh], joints: Iterable[ModelJoint], *, dialect: Dialect = Dialect.NUL_ENDED
 ) -> Document:
     """Make a model."""
-    first, second = list(meshes), list(joints)
+    mesh_records, joint_records = list(meshes), list(joints)
     return Document(
         FORMAT,
-        [Model(mesh_count=len(first), joint_count=len(second), children=[*first, *second])],
+        [Model(mesh_count=len(mesh_records), joint_count=len(joint_records), children=[*mesh_records, *joint_records])],
         dialect=dialect,
     )
 
@@ -217,12 +219,13 @@ _MODEL_ORDER: dict[type[Record], int] = {Mesh: 0, ModelJoint: 1, RawRun: 2}
 
 
 def _write_children(records: list[Record], order: dict[type[Record], int], sink: TextSink) -> None:
-    reached = 0
+    last_rank = 0
     for record in records:
         rank = order.get(type(record))
-        if rank is None or rank < reached or record.children or record.tail:
-            raise ValueError(f"{record!r} is out of order: the order is {', '.join(c.__name__ for c in order)}")
-        reached = rank
+        if rank is None or rank < last_rank or record.children or record.tail:
+            names = ", ".join(cls.__name__ for cls in order)
+            raise ValueError(f"{record!r} is not allowed here: expected {names}, in this order and without children")
+        last_rank = rank
         write_fields(record, sink)
 
 

@@ -1,6 +1,6 @@
 """The records of a Hale3D model (``.mdl``): meshes whose vertices are attached to joints, as in ``.md5mesh``.
 
-This format is not documented; the layout is that of the one real file, which it explains to the last byte.
+This format is not documented; the layout was found from the one real file and explains every byte of it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from keyframer.wire.field_types import Chars, LinkedArray, declare, i32, u32
 from keyframer.wire.lossless_json import array_from_json, array_to_json
 from keyframer.wire.record import Record, record
 
-_NAMES = {"<f4": "f32", "<u4": "u32", "<i4": "i32"}
+_TYPE_NAMES = {"<f4": "f32", "<u4": "u32", "<i4": "i32"}
 
 
 class CountedAhead(LinkedArray):
@@ -46,7 +46,7 @@ class Table(CountedAhead):
         for name in self.dtype.names or ():
             column = self.dtype[name]
             times = f"{column.shape[0]} x " if column.shape else ""
-            columns.append(f"{times}{_NAMES[column.base.str]} {name}")
+            columns.append(f"{times}{_TYPE_NAMES[column.base.str]} {name}")
         self.entry_name = ", ".join(columns)
         self.type_name = f"{count} x ({self.entry_name})"
 

@@ -54,7 +54,7 @@ class Joint(Record):
 
     @property
     def moving(self) -> list[int]:
-        """Return which of Tx Ty Tz Qx Qy Qz have a component in the frames, in their order there."""
+        """Return the animated components: indices into Tx Ty Tz Qx Qy Qz, in the order of the numbers in a frame."""
         return [bit for bit in range(COMPONENTS) if self.flags >> bit & 1]
 
     @property
@@ -84,13 +84,13 @@ class Frames(Record):
     @staticmethod
     def make(components: npt.ArrayLike, bounds: npt.ArrayLike | None = None) -> Frames:
         """Make frames of components ``(frames, components)`` and boxes ``(frames, 2, 3)`` (zeros if not given)."""
-        moving: Array = np.asarray(components, "<f4")
-        if moving.ndim != 2:
-            raise ValueError(f"expected components (frames, components), not an array of shape {moving.shape}")
-        boxes = np.zeros((len(moving), BOUNDS_FLOATS), "<f4") if bounds is None else np.asarray(bounds, "<f4")
-        return Frames(frozen(np.hstack([boxes.reshape(len(moving), BOUNDS_FLOATS), moving])))
+        table: Array = np.asarray(components, "<f4")
+        if table.ndim != 2:
+            raise ValueError(f"expected components (frames, components), not an array of shape {table.shape}")
+        boxes = np.zeros((len(table), BOUNDS_FLOATS), "<f4") if bounds is None else np.asarray(bounds, "<f4")
+        return Frames(frozen(np.hstack([boxes.reshape(len(table), BOUNDS_FLOATS), table])))
 
 
 def unquoted(name: bytes) -> bytes:
-    """Return a name without the pair of quotes around it."""
+    """Return a name without the quotes around it, if it has a pair."""
     return name[1:-1] if len(name) >= 2 and name[:1] == name[-1:] == b'"' else name

@@ -19,7 +19,7 @@ from keyframer.scene import Scene
 from keyframer.scene.clip import FASTEST
 from keyframer.wire.record import Record
 
-_COVERED = {
+_CHECKED_BY_READER = {
     (Frames, "rows"),
     *((cls, field) for cls in (Joint, ModelJoint) for field in ("position", "orientation")),
     (Mesh, "vertices"),
@@ -44,7 +44,7 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
     # All joints of the one real animation are named "origin": reported once, as a warning.
     named = ((joint, unquoted(joint.name)) for joint in joints if isinstance(joint, (Joint, ModelJoint)))
     check_unique(reporter, "joints", "name", named)
-    check_numbers(reporter, document, () if scene is None else _COVERED)
+    check_numbers(reporter, document, () if scene is None else _CHECKED_BY_READER)
     _check_frames(document, reporter)
     _check_overlaps(document, reporter)
     if scene is not None:
@@ -62,19 +62,19 @@ def _check_frames(document: Document, reporter: Reporter) -> None:
 
 
 def _check_overlaps(document: Document, reporter: Reporter) -> None:
-    """Report components that two joints read: readable, but certainly an error."""
+    """Report components that two joints use: the file is readable, but this is certainly an error."""
     top = document.first(Animation)
     if top is None:
         return
     spans: list[tuple[int, int, int, Joint]] = []
     for index, joint in enumerate(document.find(Joint)):
-        used = len(joint.moving)
-        if used and joint.start_index + used <= top.component_count:
-            spans.append((joint.start_index, joint.start_index + used, index, joint))
+        count = len(joint.moving)
+        if count and joint.start_index + count <= top.component_count:
+            spans.append((joint.start_index, joint.start_index + count, index, joint))
     spans.sort(key=lambda span: span[:3])
-    reached, owner = 0, -1
+    furthest_end, owner = 0, -1
     for start, end, index, joint in spans:
-        if start < reached:
+        if start < furthest_end:
             reporter.report(
                 LINK_RANGE_OVERLAP,
                 joint,
@@ -85,5 +85,5 @@ def _check_overlaps(document: Document, reporter: Reporter) -> None:
                 index=start,
                 other=owner,
             )
-        if end > reached:
-            reached, owner = end, index
+        if end > furthest_end:
+            furthest_end, owner = end, index

@@ -13,7 +13,7 @@ from keyframer.formats.midtown.layout_sizes import (
     fit_beta,
     fit_old,
     fit_retail,
-    is_cut_clip,
+    is_truncated_clip,
 )
 from keyframer.formats.midtown.sniff import COMPRESSED, is_text
 from keyframer.text import counted
@@ -51,7 +51,7 @@ def choose_layout(data: bytes) -> Dialect:
         if fit.zero_width_at is not None:
             frames = int.from_bytes(data[4:8], "little")
             raise SEM_ZERO_WIDTH_FRAMES.failure(fit.zero_width_at, "/clip/channel[0]/floats", frames=frames)
-    if is_cut_clip(data):
+    if is_truncated_clip(data):
         return Dialect.BETA if any(data[:4]) else Dialect.RETAIL
     if best is not None:
         return Dialect(best.layout)

@@ -47,7 +47,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
 
 
 def _read_old(cursor: Cursor, document: Document) -> None:
-    """Read a clip of the old layout, which was chosen because the file is complete."""
+    """Read a clip of the old layout, which is chosen only for files that are not truncated."""
     cursor.place = cursor.place.child("oldclip")
     top = take_record(OldClip, cursor)
     channel = blank(OldChannel, cursor.pos)
@@ -58,8 +58,8 @@ def _read_old(cursor: Cursor, document: Document) -> None:
 
 
 def _read_clip(cursor: Cursor, document: Document) -> None:
-    around = cursor.place.child("clip")
-    cursor.place = around
+    clip_place = cursor.place.child("clip")
+    cursor.place = clip_place
     top = take_record(Clip, cursor)
     top.children = []
     document.records.append(top)
@@ -68,14 +68,14 @@ def _read_clip(cursor: Cursor, document: Document) -> None:
     if count + 1 > cursor.limits.records:
         cursor.fail(LIMIT_RECORDS, "channels", 0, limit=cursor.limits.records)
     for index in range(count):
-        begun = cursor.pos
-        cursor.place = Place("channel", around, index)
+        start = cursor.pos
+        cursor.place = Place("channel", clip_place, index)
         try:
             channel = _read_channel(cursor, top.frames, document)
         except FormatError as error:
             document.issues.add_issue(Issue(CATALOGUE[error.code], error.path, error.offset, error.details))
-            cursor.pos = begun
-            top.children.append(RawRun(cursor.take_rest(), error.code, offset=begun))
+            cursor.pos = start
+            top.children.append(RawRun(cursor.take_rest(), error.code, offset=start))
             return
         top.children.append(channel)
 
@@ -104,12 +104,12 @@ def _read_channel(cursor: Cursor, frames: int, document: Document) -> Channel:
 
 
 def new_clip(rows: npt.ArrayLike, distance: float = 0.0, *, layout: Dialect = Dialect.RETAIL) -> Document:
-    """Make a clip of rows ``(frames, 3 x (bones + 1))`` and the distance that one loop covers."""
+    """Make a clip from rows ``(frames, 3 x (bones + 1))`` and the distance that one loop covers."""
     return new_document([make_channel(rows, distance)], layout=layout)
 
 
 def new_document(channels: Sequence[Channel], *, layout: Dialect = Dialect.BETA) -> Document:
-    """Make a clip of channels with the same number of frames; only the beta layout can store several."""
+    """Make a clip from channels with the same number of frames; only the beta layout can store several."""
     top: Clip | OldClip
     if layout is Dialect.OLD:
         top = OldClip(children=[OldChannel(channel.distance, channel.type, channel.rows) for channel in channels])

@@ -81,7 +81,7 @@ def fit_old(data: bytes) -> Fit | None:
     return Fit(OLD, OLD_HEADER_SIZE + 12 * frames * (bones + 1), data[12])
 
 
-def is_cut_clip(data: bytes) -> bool:
+def is_truncated_clip(data: bytes) -> bool:
     """Return whether the head is that of a truncated clip with roll, pitch and heading."""
     if len(data) < CLIP_HEADER_SIZE + CHANNEL_HEADER_SIZE or data[16] != 1:
         return False

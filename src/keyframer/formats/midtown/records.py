@@ -13,7 +13,7 @@ from keyframer.wire.record import Record, record
 RPH = 0x01
 """the only known channel type: root translation, then roll, pitch and heading of every bone"""
 
-_DISTANCE = "Unknown: forward distance covered by one loop, in metres along -Z"
+_DISTANCE = "Forward distance covered by one loop, in metres along -Z (called unknown in the public document)"
 _TYPE = "Channel type; 1: translation of the root bone, then roll, pitch, heading (radians) of each bone"
 _FRAMES = "Frames, one row each"
 
@@ -82,7 +82,7 @@ class OldChannel(Record):
 
 
 def make_channel(rows: npt.ArrayLike, distance: float = 0.0, type: int = RPH) -> Channel:
-    """Make a channel of a table ``(frames, floats)``."""
+    """Make a channel from a table ``(frames, floats)``."""
     table: Array = np.asarray(rows, "<f4")
     if table.ndim != 2:
         raise ValueError(f"expected a table (frames, floats), not an array of shape {table.shape}")

@@ -6,8 +6,8 @@
         bone spine { offset 0.0 0.05 0.02 }
     }
 
-Bones are in pre-order, which is also the order of a clip's angles. Keywords may be in upper or
-lower case; other words are kept with their bone.
+Bones are in pre-order, which is also the order of a clip's angles. Keywords may be in upper or lower case; other words
+are kept with their bone.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class Bone:
-    """A bone: its name as stored, the index of its parent (-1 for a root) and its offset from it in metres."""
+    """A bone: its name as stored, the index of its parent (-1 for a root), and its offset from the parent in metres."""
 
     name: bytes
     parent: int
     offset: tuple[float, float, float]
     words: tuple[bytes, ...] = ()
-    """all other words of its block"""
+    """all other words in its block"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Skeleton:
     """Bones in pre-order, and the number that the text declares (None if it does not)."""
 
     bones: tuple[Bone, ...]
-    announced: int | None = None
+    declared_count: int | None = None
     text: bytes | None = field(default=None, repr=False, compare=False)
     """the source text"""
 
@@ -68,22 +68,22 @@ class _Words:
 
     def __init__(self, data: bytes) -> None:
         self.end = len(data)
-        self.found: Iterator[re.Match[bytes]] = TOKEN.finditer(data)
+        self.matches: Iterator[re.Match[bytes]] = TOKEN.finditer(data)
 
     def next(self) -> tuple[bytes, int]:
-        match = next(self.found, None)
+        match = next(self.matches, None)
         return (b"", self.end) if match is None else (match.group(), match.start())
 
 
 def read_skeleton(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Skeleton:
-    """Read a skeleton from text; `FormatError` with byte offset and path if the text is invalid."""
+    """Read a skeleton from text. Raises `FormatError` with byte offset and path if the text is invalid."""
     check_size(len(data), limits)
     if not data:
         raise IO_EMPTY.failure(0, "/")
     words = _Words(data)
     bones: list[Bone | None] = []
     opened: list[_OpenBone] = []
-    announced: int | None = None
+    declared_count: int | None = None
     while True:
         word, at = words.next()
         keyword = word.lower() if len(word) <= 8 else word
@@ -93,24 +93,24 @@ def read_skeleton(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Skeleton:
         elif not opened:
             if not word and bones:
                 break
-            if keyword != b"numbones" or announced is not None or bones:
-                raise _wrong(at, "/", "a bone", word)
-            announced = _read_count(words)
+            if keyword != b"numbones" or declared_count is not None or bones:
+                raise _syntax_error(at, "/", "a bone", word)
+            declared_count = _read_count(words)
         elif keyword == b"offset":
             _read_offset(words, at, opened[-1])
         elif word == b"}":
             bone = opened.pop()
             bones[bone.index] = _closed(bone)
         elif word in (b"", b"{", b"\0"):
-            raise _wrong(at, _path(opened[-1].index), "the end of the bone, }", word)
+            raise _syntax_error(at, _path(opened[-1].index), "} at the end of the bone", word)
         else:
             opened[-1].words.append(word)
-    return Skeleton(tuple(bone for bone in bones if bone is not None), announced, bytes(data))
+    return Skeleton(tuple(bone for bone in bones if bone is not None), declared_count, bytes(data))
 
 
 def write_skeleton(skeleton: Skeleton) -> bytes:
     """Return the text of a skeleton; raises ValueError if its bones are not in pre-order."""
-    lines = [] if skeleton.announced is None else [f"NumBones {skeleton.announced}".encode()]
+    lines = [] if skeleton.declared_count is None else [f"NumBones {skeleton.declared_count}".encode()]
     opened: list[int] = []
     for index, bone in enumerate(skeleton.bones):
         while opened and opened[-1] != bone.parent:
@@ -120,10 +120,10 @@ def write_skeleton(skeleton: Skeleton) -> bytes:
             raise ValueError(
                 f"bone {index} ({show_name(bone.name)}) does not follow its parent: bones must be in pre-order"
             )
-        blanks = b"\t" * len(opened)
-        lines.append(blanks + b"bone " + bone.name + b" {")
-        lines.append(blanks + b"\toffset " + " ".join(map(repr, bone.offset)).encode())
-        lines += [blanks + b"\t" + b" ".join(bone.words)] if bone.words else []
+        indent = b"\t" * len(opened)
+        lines.append(indent + b"bone " + bone.name + b" {")
+        lines.append(indent + b"\toffset " + " ".join(map(repr, bone.offset)).encode())
+        lines += [indent + b"\t" + b" ".join(bone.words)] if bone.words else []
         opened.append(index)
     while opened:
         opened.pop()
@@ -137,12 +137,12 @@ def _open_bone(words: _Words, at: int, index: int, parent: int, limits: Limits) 
         raise LIMIT_RECORDS.failure(at, path, limit=limits.records)
     name, name_at = words.next()
     if name in (b"", b"{", b"}", b"\0"):
-        raise _wrong(name_at, f"{path}/name", "a name", name)
+        raise _syntax_error(name_at, f"{path}/name", "a name", name)
     if len(name) > limits.name:
         raise LIMIT_NAME.failure(name_at, f"{path}/name", size=len(name), limit=limits.name)
     brace, brace_at = words.next()
     if brace != b"{":
-        raise _wrong(brace_at, path, "{", brace)
+        raise _syntax_error(brace_at, path, "{", brace)
     return _OpenBone(index, name, parent, at)
 
 
@@ -155,7 +155,7 @@ def _read_offset(words: _Words, at: int, bone: _OpenBone) -> None:
         word, word_at = words.next()
         number = float(word) if len(word) <= 64 and _NUMBER.fullmatch(word) else float("inf")
         if abs(number) == float("inf"):
-            raise _wrong(word_at, path, "a number", word)
+            raise _syntax_error(word_at, path, "a number", word)
         numbers.append(number)
     bone.offset = (numbers[0], numbers[1], numbers[2])
 
@@ -163,7 +163,7 @@ def _read_offset(words: _Words, at: int, bone: _OpenBone) -> None:
 def _read_count(words: _Words) -> int:
     word, at = words.next()
     if not _COUNT.fullmatch(word):
-        raise _wrong(at, "/numbones", "a number of bones", word)
+        raise _syntax_error(at, "/numbones", "a number of bones", word)
     return int(word)
 
 
@@ -179,13 +179,13 @@ def _path(index: int) -> str:
     return f"/bone[{index}]"
 
 
-def _wrong(at: int, path: str, wanted: str, word: bytes) -> FormatError:
+def _syntax_error(at: int, path: str, wanted: str, word: bytes) -> FormatError:
     shown = show_name(word[:_SHOWN]) if word else "the end of the text"
     return STRUCT_SYNTAX.failure(at, path, wanted=wanted, found=shown)
 
 
-# Names and order are those of the game's 19-bone figures. The offsets (metres) are invented for a figure of about 1.8
-# m that faces -Z with its arms down, because a clip has no offsets.
+# Names and order are those of the game's 19-bone figures. The offsets (in metres) are invented for a figure of about
+# 1.8 m that faces -Z with its arms down, because a clip has no offsets.
 _DEFAULT: tuple[tuple[str, int, tuple[float, float, float]], ...] = (
     ("root", -1, (0.0, 1.0, 0.0)),
     ("spine", 0, (0.0, 0.15, 0.0)),

@@ -1,13 +1,12 @@
 """Detect Midtown Madness 2 clips. They have no signature, so size, header words and floats must all agree.
 
-The size equation of a layout must match to the byte; only a retail clip may have less than one frame left over, because
-its head is the most specific. The header words must also be plausible for a pedestrian, and the floats of the head must
-look like metres and radians, not all of them 0 (unless the width is the game's own). A clip without frames has no
-floats to check: it must consist of its headers only.
+The size of the file must be exactly that of a layout; only a retail clip, whose header is the most specific, may be
+followed by less than one frame of trailing bytes. The header words must also be plausible for a pedestrian. The floats
+in the first bytes (``head``) must look like metres and radians, and must not all be 0, except in a retail clip with the
+60 floats per frame of the game. A clip without frames has no floats to check: it must consist of its headers only.
 
-The headers of later channels of the beta layout may lie after the head. Then the first channel must be of type 1,
-and the rest of the file must have a size that the channels can add up to. Rejected files can still be read by naming
-the format.
+In the beta layout, the headers of later channels may lie after the head. Then the first channel must be of type 1, and
+the size of the rest must be possible for the number of channels. Rejected files can still be read by naming the format.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ _SMALLEST = 1e-30
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """Return a score based on the size equation, lower than that of any format with a signature."""
+    """Return a match if the size fits a layout; it is less certain than that of an intact file with a signature."""
     if len(head) < OLD_HEADER_SIZE or head[:4] == COMPRESSED or is_text(head):
         return None
     return _sniff_retail(head, size) or _sniff_beta(head, size) or _sniff_old(head, size)
 
 
 def is_text(data: bytes) -> bool:
-    """Return whether the first bytes are all printable ASCII, which never applies to a clip."""
+    """Return whether the first bytes are all printable ASCII, which is never the case in a clip."""
     return bool(data) and all(0x20 <= byte < 0x7F or byte in b"\t\r\n\f" for byte in data[:512])
 
 
@@ -55,7 +54,7 @@ def _sniff_retail(head: bytes, size: int) -> Match | None:
     if fit is None or fit.type != 1:
         return None
     _, frames, floats, distance = struct.unpack_from("<IIIf", head)
-    if not (frames <= MOST_FRAMES and _is_rph(floats) and _is_plausible(distance)):
+    if not (frames <= MOST_FRAMES and _is_rph_width(floats) and _is_plausible(distance)):
         return None
     if frames == 0:
         return _match(fit, 0.5, f"no frames of {floats} floats, size matches") if size == fit.end else None
@@ -89,7 +88,7 @@ def _sniff_beta(head: bytes, size: int) -> Match | None:
         floats, distance, kind = struct.unpack_from("<IfB", head, pos)
         if not (1 <= floats <= MOST_FLOATS and _is_plausible(distance)):
             return None
-        if kind == 1 and not _is_rph(floats):
+        if kind == 1 and not _is_rph_width(floats):
             return None
         start, pos = pos + CHANNEL_HEADER_SIZE, pos + CHANNEL_HEADER_SIZE + 4 * frames * floats
         if pos > size or _implausible_floats(head, start, pos)[0]:
@@ -106,8 +105,8 @@ def _adds_up(channels: int, frames: int, left: int) -> bool:
     """Return whether the channels can have widths that fill the remaining bytes exactly."""
     if frames == 0:
         return False
-    floats, rest = divmod(left - CHANNEL_HEADER_SIZE * channels, 4 * frames)
-    return rest == 0 and channels <= floats <= channels * MOST_FLOATS
+    floats, remainder = divmod(left - CHANNEL_HEADER_SIZE * channels, 4 * frames)
+    return remainder == 0 and channels <= floats <= channels * MOST_FLOATS
 
 
 def _sniff_old(head: bytes, size: int) -> Match | None:
@@ -115,7 +114,7 @@ def _sniff_old(head: bytes, size: int) -> Match | None:
     if fit is None or fit.type != 1 or fit.end != size:
         return None
     frames, bones, distance = struct.unpack_from("<IIf", head)
-    if not (frames <= MOST_FRAMES and bones >= 1 and _is_rph(3 * (bones + 1)) and _is_plausible(distance)):
+    if not (frames <= MOST_FRAMES and bones >= 1 and _is_rph_width(3 * (bones + 1)) and _is_plausible(distance)):
         return None
     if _implausible_floats(head, OLD_HEADER_SIZE, size)[0] or (frames and not any(head[OLD_HEADER_SIZE:])):
         return None
@@ -126,12 +125,13 @@ def _match(fit: Fit, score: float, reason: str) -> Match:
     return Match(score, f"{fit.layout} layout: {reason} (there is no signature)", dialect=fit.layout)
 
 
-def _is_rph(floats: int) -> bool:
+def _is_rph_width(floats: int) -> bool:
+    """Return whether a frame of roll, pitch and heading can have this number of floats."""
     return 3 <= floats <= MOST_FLOATS and floats % 3 == 0
 
 
 def _implausible_floats(head: bytes, start: int, end: int, largest: float = _LARGEST) -> tuple[int, int]:
-    """Return how many floats between two offsets are implausible, and how many were examined: those in the head."""
+    """Return how many floats of the head between two offsets are implausible, and how many were examined."""
     count = max(0, min(end, len(head)) - start) // 4
     values = struct.unpack_from(f"<{count}f", head, start) if count else ()
     return sum(not _is_plausible(value, largest) for value in values), count

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.arrays import Ints
-from keyframer.formats.ase.bridge.write_lines import block, floats, line, text
+from keyframer.formats.ase.bridge.write_lines import block, floats, line, quotable
 from keyframer.formats.ase.records import AseRecord, Block
 from keyframer.formats.kit.declared_fields import Capabilities, Field, FieldGroup, StoredAs
 from keyframer.scene import Camera, LightType
@@ -89,7 +89,7 @@ def _put_shading(shading: str | None, extras: Mapping[str, Any]) -> list[AseReco
     """Return the line of a shading; an unknown shading is written as the default of 3ds Max."""
     if shading is None:
         return []
-    words = [word for word, known in SHADINGS.items() if known == shading] or [b"Blinn"]
+    words = [word for word, name in SHADINGS.items() if name == shading] or [b"Blinn"]
     stored = extras.get("ase", {}).get("shading", "").encode("latin-1")
     return [line("MATERIAL_SHADING", stored if stored in words else words[0])]
 
@@ -156,7 +156,7 @@ def _excludes(node: Block, decode: Callable[[bytes], str]) -> list[str]:
 
 
 def _put_excludes(names: list[str]) -> list[AseRecord]:
-    lines = [line("LIGHT_EXCLUDED", text(name)) for name in names]
+    lines = [line("LIGHT_EXCLUDED", quotable(name)) for name in names]
     return [block("LIGHT_EXCLUDELIST", line("LIGHT_NUMEXCLUDED", len(lines)), *lines)] if lines else []
 
 

@@ -12,7 +12,7 @@ from keyframer.formats.kit.scene_reading import Reporter
 from keyframer.scene import Material, TextureMap
 from keyframer.text import decode_name
 
-_DEEPEST = 8
+_MAX_DEPTH = 8
 """limit for nested sub-materials"""
 
 
@@ -23,46 +23,46 @@ class Palette:
         self.materials: list[Material] = []
         self._reporter = reporter
         self._encoding = encoding
-        self._top: dict[int, Block] = {}
+        self._by_number: dict[int, Block] = {}
         self.numbers: dict[int, int] = {}
         """material number of each block, by the block's id"""
-        self._inner: dict[int, list[Block]] = {}
+        self._submaterials: dict[int, list[Block]] = {}
         """sub-materials of each block, by the block's id"""
 
     def read(self, materials: list[Block]) -> None:
         for at, block in enumerate(materials):
             number = block.values[0] if block.values else at
-            self._top.setdefault(number if isinstance(number, int) else at, block)
+            self._by_number.setdefault(number if isinstance(number, int) else at, block)
             for leaf in _leaves(block):
                 self.numbers[id(leaf)] = len(self.materials)
                 self.materials.append(self._material(leaf, block if leaf is not block else None))
 
     def has_material(self, reference: int) -> bool:
-        return reference in self._top
+        return reference in self._by_number
 
     def number(self, reference: int, face_id: int) -> int:
-        """Return the material of a face with this id, in an object with this material; -1 for none."""
-        block = self._top.get(reference)
-        for _ in range(_DEEPEST):
+        """Return the number of the material of a face with this id in an object with this material; -1 for none."""
+        block = self._by_number.get(reference)
+        for _ in range(_MAX_DEPTH):
             if block is None:
                 return -1
-            inner = self._inner.get(id(block))
-            if inner is None:
-                inner = self._inner[id(block)] = block.blocks(b"SUBMATERIAL")
-            if not inner:
+            submaterials = self._submaterials.get(id(block))
+            if submaterials is None:
+                submaterials = self._submaterials[id(block)] = block.blocks(b"SUBMATERIAL")
+            if not submaterials:
                 break
-            block = inner[max(face_id, 0) % len(inner)]
+            block = submaterials[max(face_id, 0) % len(submaterials)]
         return -1 if block is None else self.numbers.get(id(block), -1)
 
     def places(self) -> dict[int, tuple[int, int]]:
-        """Return for each material that faces can have: the material of the object, and the id of the face."""
-        material_places: dict[int, tuple[int, int]] = {}
-        for reference, block in self._top.items():
+        """Return for each material the number of an object's material and the id of a face that select it."""
+        places: dict[int, tuple[int, int]] = {}
+        for reference, block in self._by_number.items():
             for face_id in range(max(len(block.blocks(b"SUBMATERIAL")), 1)):
-                material_places.setdefault(self.number(reference, face_id), (reference, face_id))
-        return material_places
+                places.setdefault(self.number(reference, face_id), (reference, face_id))
+        return places
 
-    def _material(self, block: Block, owner: Block | None) -> Material:
+    def _material(self, block: Block, parent: Block | None) -> Material:
         raw = block.name(b"MATERIAL_NAME") or b""
         material = Material(decode_name(raw, self._encoding), raw_name=raw)
         get_fields(material, block, MATERIAL)
@@ -71,10 +71,10 @@ class Palette:
             map_block = block.block(keyword)
             if map_block is not None and map_block.name(b"BITMAP") is not None:
                 material.maps[slot] = self._map(map_block)
-        stored: dict[str, object] = {"shading": shading.decode("latin-1")} if shading else {}
-        if owner is not None:
-            stored["part_of"] = decode_name(owner.name(b"MATERIAL_NAME") or b"", self._encoding)
-        self._reporter.mark(material, "ase", block, stored)
+        extras: dict[str, object] = {"shading": shading.decode("latin-1")} if shading else {}
+        if parent is not None:
+            extras["part_of"] = decode_name(parent.name(b"MATERIAL_NAME") or b"", self._encoding)
+        self._reporter.mark(material, "ase", block, extras)
         return material
 
     def _map(self, block: Block) -> TextureMap:
@@ -86,11 +86,11 @@ class Palette:
 
 
 def _leaves(block: Block) -> Iterator[Block]:
-    """Return the materials without sub-materials."""
+    """Yield the materials inside a block that have no sub-materials; the block itself if it has none."""
     stack = [(block, 0)]
     while stack:
         material_block, depth = stack.pop()
-        inner = material_block.blocks(b"SUBMATERIAL") if depth < _DEEPEST else []
-        if not inner:
+        submaterials = material_block.blocks(b"SUBMATERIAL") if depth < _MAX_DEPTH else []
+        if not submaterials:
             yield material_block
-        stack += [(material, depth + 1) for material in reversed(inner)]
+        stack += [(material, depth + 1) for material in reversed(submaterials)]

@@ -1,8 +1,8 @@
-"""Merge an edited scene into its ASE document: matching of records.
+"""Merge an edited scene into its ASE document: how records are matched, and where new ones are placed.
 
-Lines are matched by keyword; nodes, their animations and materials by their scene part. Keys of one kind of motion are
-the same track, whatever its controller. Nodes in groups and sub-materials are written flat, and then moved to where the
-document has them.
+Lines are matched by keyword; nodes, their animations and materials by the part of the scene that they store. Keys of
+positions match keys of positions even if the controller changed; the same holds for rotations and scales. The writer
+writes all nodes and materials at the top level; here they are moved into the groups and materials of the document.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from keyframer.scene import Scene
 from keyframer.wire.record import Record
 
 _CONTAINERS = {b"GROUP": None, b"MATERIAL": "NUMSUBMTLS", b"SUBMATERIAL": "NUMSUBMTLS"}
-"""blocks that contain nodes and other materials, and the line with their number"""
+"""blocks that contain nodes or materials, and the keyword of the line that counts these"""
 
 
 class LineRules(RecordRules):
@@ -38,13 +38,14 @@ class LineRules(RecordRules):
         return record.keyword.split(b"_")[1] if isinstance(record, Keys) else type(record)
 
     def key(self, record: Record) -> Hashable:
-        """Return the name of a group, or the number of a material with sub-materials."""
+        """Return the name of a group or the number of a material, which identifies it; None for other records."""
         return record.values if isinstance(record, Block) and record.keyword in _CONTAINERS else None
 
     def corresponds(self, ours: Record, base: Record) -> bool:
-        """Return whether tables correspond.
+        """Return whether two records correspond.
 
-        Keys do if they have the same times, other tables if they have the same length.
+        Keys do if they have the same controller and times, other tables if they have the same shape. Lines and blocks
+        always do.
         """
         if isinstance(ours, Keys) and isinstance(base, Keys):
             return ours.keyword == base.keyword and equal(ours.times, base.times)
@@ -67,22 +68,23 @@ class Merger(bridge.Merger[Options]):
         document, links, matching = original.document, original.links, original.matching
         stored = {new: original.scene.nodes[old].raw_name for new, old in original.unrenamed(scene).items()}
         names = {new: raw_name for new, raw_name in stored.items() if raw_name}
-        known, new = matching.materials, max((place[0] for place in links.surfaces.values()), default=-1) + 1
-        surfaces = {
-            number: links.surfaces.get(known[number], (new, 0)) if number in known else (new + number, 0)
+        matched = matching.materials
+        unused = max((reference for reference, _ in links.materials.values()), default=-1) + 1
+        materials = {
+            number: links.materials.get(matched[number], (unused, 0)) if number in matched else (unused + number, 0)
             for number in range(len(scene.materials))
         }
         sampled = (keys for keys in document.find(Keys) if interpolation_of(keys) is Interpolation.SAMPLED)
         samples = {keys.offset: keys.times for keys in sampled if keys.offset is not None}
-        rest = rest_world(original.scene)
-        matrices = {new: (links.world[old], rest[old]) for new, old in matching.nodes.items()}
-        return _Nesting(original).nested(
-            write_records(scene, OriginalConventions(names, surfaces, samples, matrices, original.untouched))
+        rest_matrices = rest_world(original.scene)
+        matrices = {new: (links.world[old], rest_matrices[old]) for new, old in matching.nodes.items()}
+        return _Nesting(original).apply(
+            write_records(scene, OriginalConventions(names, materials, samples, matrices, original.untouched))
         )
 
 
 class _Nesting:
-    """The position of the nodes and materials of a scene in its document."""
+    """Moves written nodes and materials into the groups and materials that contain them in the document."""
 
     def __init__(self, original: bridge.Original) -> None:
         matching, parts = original.matching, original.links.parts
@@ -91,44 +93,45 @@ class _Nesting:
         for record in original.document.find(Block):
             self.parents |= {id(child): record for child in record.children}
             records[parts.get(id(record))] = record
-        self.homes: dict[Hashable, Block] = {}
-        """record in the document of each node or material of the scene that is written"""
+        self.originals: dict[Hashable, Block] = {}
+        """record in the document of each node or material of the written scene"""
         for kind, numbers in (("nodes", matching.nodes), ("materials", matching.materials)):
-            self.homes |= {(kind, new): records[kind, old] for new, old in numbers.items() if (kind, old) in records}
+            known = {new: old for new, old in numbers.items() if (kind, old) in records}
+            self.originals |= {(kind, new): records[kind, old] for new, old in known.items()}
         self.containers: dict[int, Block] = {}
-        """new block for each block of the document that contains others, by its `id`"""
+        """new copy of each group or material of the document that contains others, by the `id` of the original"""
         self.parts: dict[int, Hashable] = {}
 
-    def nested(self, written: Written) -> Written:
+    def apply(self, written: Written) -> Written:
         self.parts = dict(written.parts)
-        records = self._placed(written.document.records)
+        records = self._with_containers(written.document.records)
         return written._replace(document=replace(written.document, records=records), parts=self.parts)
 
-    def _placed(self, records: list[Record]) -> list[Record]:
+    def _with_containers(self, records: list[Record]) -> list[Record]:
         nested: list[Record] = []
         for record in records:
-            home = self.homes.get(self.parts.get(id(record)))
-            if home is not None and type(home) is not type(record):
-                copied = type(home)(home.values)
+            original = self.originals.get(self.parts.get(id(record)))
+            if original is not None and type(original) is not type(record):
+                copied = type(original)(original.values)
                 copied.children = record.children
                 self.parts[id(copied)] = self.parts.pop(id(record))
                 record = copied
             if isinstance(record, Block) and record.keyword == b"MATERIAL_LIST":
-                materials = self._placed([child for child in record.children if isinstance(child, Block)])
+                materials = self._with_containers([child for child in record.children if isinstance(child, Block)])
                 record.children = [line("MATERIAL_COUNT", len(materials)), *materials]
-            place = self._container(home, record)
-            if not any(known is place for known in nested):
-                nested.append(place)
+            outermost = self._container(original, record)
+            if not any(added is outermost for added in nested):
+                nested.append(outermost)
         return nested
 
-    def _container(self, home: Block | None, record: Record) -> Record:
-        """Return a record inside new blocks for all blocks that contain it in the document."""
-        parent = None if home is None else self.parents.get(id(home))
+    def _container(self, original: Block | None, record: Record) -> Record:
+        """Put a record into copies of the blocks that contain its original; return the outermost one."""
+        parent = None if original is None else self.parents.get(id(original))
         while parent is not None and parent.keyword in _CONTAINERS:
-            known = self.containers.setdefault(id(parent), type(parent)(parent.values))
-            if not any(child is record for child in known.children):
-                inside = [*(child for child in known.children if not isinstance(child, Line)), record]
-                word = _CONTAINERS[parent.keyword]
-                known.children = [*([] if word is None else [line(word, len(inside))]), *inside]
-            record, parent = known, self.parents.get(id(parent))
+            container = self.containers.setdefault(id(parent), type(parent)(parent.values))
+            if not any(child is record for child in container.children):
+                children = [*(child for child in container.children if not isinstance(child, Line)), record]
+                counter = _CONTAINERS[parent.keyword]
+                container.children = [*([] if counter is None else [line(counter, len(children))]), *children]
+            record, parent = container, self.parents.get(id(parent))
         return record

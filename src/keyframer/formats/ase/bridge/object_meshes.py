@@ -43,7 +43,7 @@ def table(block: Block, kind: type[T]) -> T | None:
 
 
 def read_mesh(reporter: Reporter, node: Block, block: Block, name: str, world: Floats, palette: Palette) -> Mesh | None:
-    """Read the mesh of an object; None without a list of vertices. Faces with invalid corners are left out."""
+    """Return the mesh of an object, None if it has no list of vertices. Faces with invalid corners are left out."""
     vertices = table(block, VertexList)
     if vertices is None:
         return None
@@ -57,18 +57,18 @@ def read_mesh(reporter: Reporter, node: Block, block: Block, name: str, world: F
         return mesh
     order = _order(reporter, faces, faces.index)
     corners = np.asarray(faces.corners)[order]
-    good = valid_faces(reporter, faces, "corners", corners, len(positions), "vertex")
+    valid = valid_faces(reporter, faces, "corners", corners, len(positions), "vertex")
     mirrored = np.linalg.det(world[:3, :3]) < 0
-    turned = slice(None, None, -1) if mirrored else slice(None)
-    mesh.corners = corners[good][:, turned].astype(np.int32)
-    _read_faces(mesh, faces, order[good], mirrored)
-    uv, uv_corners = _per_corner(reporter, block, TextureVertexList, TextureFaceList, good, "texture vertex")
+    corner_order = slice(None, None, -1) if mirrored else slice(None)
+    mesh.corners = corners[valid][:, corner_order].astype(np.int32)
+    _read_faces(mesh, faces, order[valid], mirrored)
+    uv, uv_corners = _per_corner(reporter, block, TextureVertexList, TextureFaceList, valid, "texture vertex")
     if uv is not None and uv_corners is not None:
-        mesh.uv, mesh.uv_corners = uv[:, :2], uv_corners[:, turned]
-    colors, color_corners = _per_corner(reporter, block, ColorVertexList, ColorFaceList, good, "colour")
+        mesh.uv, mesh.uv_corners = uv[:, :2], uv_corners[:, corner_order]
+    colors, color_corners = _per_corner(reporter, block, ColorVertexList, ColorFaceList, valid, "colour")
     if colors is not None and color_corners is not None:
-        mesh.colors, mesh.color_corners = colors, color_corners[:, turned]
-    mesh.face_materials = _face_materials(reporter, node, np.asarray(faces.materials)[order[good]], palette)
+        mesh.colors, mesh.color_corners = colors, color_corners[:, corner_order]
+    mesh.face_materials = _face_materials(reporter, node, np.asarray(faces.materials)[order[valid]], palette)
     return mesh
 
 
@@ -96,7 +96,14 @@ def _order(reporter: Reporter, record: Table, index: Ints) -> Ints:
         place = f"index[{row}]"
         if not 0 <= number < count:
             reporter.report(
-                LINK_INDEX_OUT_OF_RANGE, record, place, what="row", item=row, kind="number", index=number, count=count
+                LINK_INDEX_OUT_OF_RANGE,
+                record,
+                place,
+                what="the number of row",
+                item=row,
+                kind="entry",
+                index=number,
+                count=count,
             )
             break
         if (other := rows.setdefault(number, row)) != row:
@@ -106,7 +113,7 @@ def _order(reporter: Reporter, record: Table, index: Ints) -> Ints:
 
 
 def _read_faces(mesh: Mesh, faces: FaceList, rows: Ints, mirrored: bool) -> None:
-    """Read smoothing groups and visible edges; a reversed face has its first two edges swapped."""
+    """Set smoothing groups and visible edges; if faces are reversed, their first two edges change places."""
     smoothing = np.asarray(faces.smoothing)[rows]
     if (smoothing >= 0).any():
         mesh.smoothing = np.maximum(smoothing, 0)
@@ -119,22 +126,23 @@ def _per_corner(
     block: Block,
     values_kind: type[NumberTable],
     corners_kind: type[NumberTable],
-    good: Flags,
-    kind: str,
+    valid: Flags,
+    noun: str,
 ) -> tuple[Floats | None, Ints | None]:
-    """Read values that corners of faces refer to: texture coordinates and colours."""
-    stored, named = table(block, values_kind), table(block, corners_kind)
-    if stored is None or named is None or not len(stored.index) or not len(named.index):
+    """Return values and the index of the value of each corner: texture coordinates or colours; None without them."""
+    value_table, corner_table = table(block, values_kind), table(block, corners_kind)
+    if value_table is None or corner_table is None or not len(value_table.index) or not len(corner_table.index):
         return None, None
-    if len(named.index) != len(good):
-        count = len(named.index)
-        what = f"faces of {plural(kind)}"
-        reporter.report(LINK_COUNT_MISMATCH, named, "values", claimed=len(good), found=count, what=what)
+    if len(corner_table.index) != len(valid):
+        count = len(corner_table.index)
+        what = f"faces with {plural(noun)}"
+        reporter.report(LINK_COUNT_MISMATCH, corner_table, "values", claimed=len(valid), found=count, what=what)
         return None, None
-    values = finite_rows(reporter, stored, "values", stored.values)[_order(reporter, stored, stored.index)]
-    corners = np.asarray(named.values)[_order(reporter, named, named.index)]
-    usable = valid_faces(reporter, named, "values", corners, len(values), kind)
-    return values, np.where(usable[:, None], corners, 0)[good].astype(np.int32)
+    finite = finite_rows(reporter, value_table, "values", value_table.values)
+    values = finite[_order(reporter, value_table, value_table.index)]
+    corners = np.asarray(corner_table.values)[_order(reporter, corner_table, corner_table.index)]
+    valid_corners = valid_faces(reporter, corner_table, "values", corners, len(values), noun)
+    return values, np.where(valid_corners[:, None], corners, 0)[valid].astype(np.int32)
 
 
 def _face_materials(reporter: Reporter, node: Block, ids: Ints, palette: Palette) -> npt.NDArray[np.int32] | None:
@@ -147,6 +155,6 @@ def _face_materials(reporter: Reporter, node: Block, ids: Ints, palette: Palette
     if not palette.has_material(number):
         reporter.report(LINK_UNRESOLVED_ID, node, "material_ref", kind="material", id=number)
         return None
-    kinds, places = np.unique(ids, return_inverse=True)
-    numbers = np.array([palette.number(number, kind) for kind in kinds.tolist()], np.int32)
-    return numbers[places.reshape(-1)]
+    unique_ids, unique_of_face = np.unique(ids, return_inverse=True)
+    numbers = np.array([palette.number(number, face_id) for face_id in unique_ids.tolist()], np.int32)
+    return numbers[unique_of_face.reshape(-1)]

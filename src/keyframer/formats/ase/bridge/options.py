@@ -15,7 +15,7 @@ class Options:
     """meaning of linear, Bezier and TCB rotation keys: ``relative`` to the key before, ``absolute``, or ``auto``: TCB
     and Bezier keys are relative, linear ones absolute (sampled tracks are always relative)"""
     encoding: str | None = None
-    """encoding of names that are not UTF-8; None: Windows code page 1252"""
+    """encoding of names; None: UTF-8 if valid, else Windows code page 1252"""
 
     def __post_init__(self) -> None:
         if self.rotation_keys not in CHOICES:

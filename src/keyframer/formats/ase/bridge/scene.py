@@ -48,18 +48,18 @@ class Links(NamedTuple):
     """Data about a document that identifies its records in a merge."""
 
     parts: Parts
-    surfaces: Mapping[int, tuple[int, int]]
+    materials: Mapping[int, tuple[int, int]]
     """see `Palette.places`"""
     world: Floats
     """(N, 4, 4) stored matrices of nodes"""
 
 
 def read_scene(document: Document, options: Options) -> tuple[Scene, Links]:
-    """Return the scene, and the records of its nodes, their animations, and materials."""
+    """Return the scene of a document, and links to the records of its nodes, animations and materials."""
     scene = Scene(source_format="ase")
     builder = _Builder(document, options, scene)
     builder.build()
-    parts: dict[int, Hashable] = {place: ("materials", number) for place, number in builder.palette.numbers.items()}
+    parts: dict[int, Hashable] = {block: ("materials", number) for block, number in builder.palette.numbers.items()}
     for number, (node, block) in enumerate(zip(scene.nodes, builder.blocks, strict=True)):
         record = builder.transforms[number] if node.kind is NodeKind.TARGET else block
         parts[id(record)] = ("nodes", number)
@@ -88,10 +88,10 @@ class _Builder:
         lists = [block for block in self.document.find(Block) if block.keyword == b"MATERIAL_LIST"]
         self.palette.read([material for material_list in lists for material in material_list.blocks(b"MATERIAL")])
         self.scene.materials = self.palette.materials
-        self._nodes(blocks)
-        self._link()
-        self._place()
-        self._clip()
+        self._add_nodes(blocks)
+        self._link_parents()
+        self._set_rest_transforms()
+        self._read_clip()
         motion = Motion(self.scene)
         self._attach_parts(motion)
         aim(self.scene, motion, self.world)
@@ -101,7 +101,7 @@ class _Builder:
     def _text(self, raw: bytes) -> str:
         return decode_name(raw, self.options.encoding)
 
-    def _nodes(self, blocks: list[Block]) -> None:
+    def _add_nodes(self, blocks: list[Block]) -> None:
         names = UniqueNames()
         for block in blocks:
             raw = block.name(b"NODE_NAME") or b""
@@ -109,15 +109,15 @@ class _Builder:
             kind = _KINDS[block.keyword]
             if kind is NodeKind.DUMMY and b"bone" in (block.name(b"HELPER_CLASS") or b"").lower():
                 kind = NodeKind.BONE
-            number = self._add(block, names, raw, kind, transforms[0] if transforms else None)
+            number = self._add_node(block, names, raw, kind, transforms[0] if transforms else None)
             self.by_name.setdefault(raw, number)
             if kind in (NodeKind.CAMERA, NodeKind.LIGHT) and len(transforms) > 1:
                 raw = transforms[1].name(b"NODE_NAME") or raw + b".Target"
-                target = self._add(block, names, raw, NodeKind.TARGET, transforms[1])
+                target = self._add_node(block, names, raw, NodeKind.TARGET, transforms[1])
                 self.scene.nodes[number].target = target
                 self.by_name.setdefault(raw, target)
 
-    def _add(self, block: Block, names: UniqueNames, raw: bytes, kind: NodeKind, transform: Block | None) -> int:
+    def _add_node(self, block: Block, names: UniqueNames, raw: bytes, kind: NodeKind, transform: Block | None) -> int:
         node = Node(names.claim(self._text(raw)), kind, raw_name=raw)
         self.reporter.mark(node, "ase", block if kind is not NodeKind.TARGET or transform is None else transform)
         self.scene.nodes.append(node)
@@ -125,7 +125,7 @@ class _Builder:
         self.transforms.append(transform)
         return len(self.blocks) - 1
 
-    def _link(self) -> None:
+    def _link_parents(self) -> None:
         nodes = self.scene.nodes
         for node, block in zip(nodes, self.blocks, strict=True):
             raw = block.name(b"NODE_PARENT")
@@ -139,14 +139,14 @@ class _Builder:
             self.reporter.report(LINK_PARENT_CYCLE, self.blocks[number], "node_parent", name=repr(nodes[number].name))
             nodes[number].parent = None
 
-    def _place(self) -> None:
+    def _set_rest_transforms(self) -> None:
         """Set the rest transform of every node; files store world matrices."""
         nodes = self.scene.nodes
-        self.world = np.stack([self._matrix(block) for block in self.transforms]) if nodes else self.world
+        self.world = np.stack([self._world_matrix(block) for block in self.transforms]) if nodes else self.world
         parents = np.array([-1 if node.parent is None else node.parent for node in nodes], np.int64)
-        above = np.concatenate([self.world, np.eye(4)[None]])[parents]
-        local = affine.multiply(affine.inverse(above), self.world)
-        for node, parts in zip(nodes, zip(*_parts(local), strict=True), strict=True):
+        parent_world = np.concatenate([self.world, np.eye(4)[None]])[parents]
+        local = affine.multiply(affine.inverse(parent_world), self.world)
+        for node, parts in zip(nodes, zip(*_decompose(local), strict=True), strict=True):
             position, rotation, scale, axes = parts
             node.position, node.rotation_xyzw = position, rotation
             if (scale != 1).any():
@@ -154,8 +154,8 @@ class _Builder:
                 if (axes != (0, 0, 0, 1)).any():
                     node.scale_axes_xyzw = axes
 
-    def _matrix(self, block: Block | None) -> Floats:
-        """Return the world matrix of a node; the file has rows for row vectors."""
+    def _world_matrix(self, block: Block | None) -> Floats:
+        """Return the world matrix of a node; the file stores the rows of a matrix for row vectors."""
         matrix = np.eye(4)
         if block is None:
             return matrix
@@ -167,12 +167,13 @@ class _Builder:
                 self.reporter.report(DATA_NON_FINITE, block, keyword.decode().lower(), count=1, index=0)
         return matrix
 
-    def _clip(self) -> None:
+    def _read_clip(self) -> None:
         scene_block = next((block for block in self.document.find(Block) if block.keyword == b"SCENE"), Block())
         ticks, rate = scene_block.number(b"SCENE_TICKSPERFRAME", 160.0), scene_block.number(b"SCENE_FRAMESPEED", 30.0)
         if ticks <= 0 or rate <= 0:
-            stored = f"{rate:g} frames of {ticks:g} ticks per second"
-            self.reporter.report(DATA_RATE_INVALID, scene_block, "scene_framespeed", rate=stored)
+            field = "scene_framespeed" if rate <= 0 else "scene_ticksperframe"
+            stored = f"{rate:g} frames per second, {ticks:g} ticks per frame"
+            self.reporter.report(DATA_RATE_INVALID, scene_block, field, rate=stored)
             ticks, rate = ticks if ticks > 0 else 160.0, rate if rate > 0 else 30.0
         clip = Clip(unit="tick", rate=ticks * rate, units_per_frame=ticks)
         clip.start, clip.end = (
@@ -182,10 +183,10 @@ class _Builder:
         self.scene.clips.append(clip)
         step = sample_step(list(self.document.find(Keys)), ticks)
         for number, (node, block) in enumerate(zip(self.scene.nodes, self.blocks, strict=True)):
-            tracks = self._tracks(node, block, clip.start, step)
+            tracks = self._transform_tracks(node, block, clip.start, step)
             if node.kind is not NodeKind.TARGET:
-                shown = block.block(b"NODE_VISIBILITY_TRACK")
-                for keys in (child for child in (shown.children if shown else []) if isinstance(child, Keys)):
+                visibility_block = block.block(b"NODE_VISIBILITY_TRACK") or Block()
+                for keys in (child for child in visibility_block.children if isinstance(child, Keys)):
                     track = visibility(self.reporter, keys)
                     tracks += [track] if track is not None else []
                     node.hidden = track is None and len(keys.times) == 1 and not float(keys.values[0, 0]) > 0
@@ -195,14 +196,14 @@ class _Builder:
 
     @staticmethod
     def animations_of(node: Node, block: Block) -> list[Block]:
-        """Return the animation with the name of a node, or the first without a name; empty without any."""
+        """Return at most one animation: the one with the name of the node, or else the first without a name."""
         animations = block.blocks(b"TM_ANIMATION")
         named = [animation for animation in animations if animation.name(b"NODE_NAME") == node.raw_name]
         if not named and node.kind is not NodeKind.TARGET:
             named = [animation for animation in animations if animation.name(b"NODE_NAME") is None]
         return named[:1]
 
-    def _tracks(self, node: Node, block: Block, start: float, step: float) -> list[Track]:
+    def _transform_tracks(self, node: Node, block: Block, start: float, step: float) -> list[Track]:
         tracks: list[Track] = []
         for animation in self.animations_of(node, block):
             for keys in animation.children:
@@ -227,9 +228,9 @@ class _Builder:
                 if mesh is not None:
                     node.mesh = len(scene.meshes)
                     scene.meshes.append(mesh)
-                    self._morph(number, node, block, motion)
+                    self._read_morph(number, node, block, motion)
 
-    def _morph(self, number: int, node: Node, block: Block, motion: Motion) -> None:
+    def _read_morph(self, number: int, node: Node, block: Block, motion: Motion) -> None:
         """Read meshes at several times as shapes, and a track that blends from each to the next."""
         animation = block.block(b"MESH_ANIMATION")
         if animation is None or node.mesh is None:
@@ -275,8 +276,8 @@ def _first_of_kind(tracks: list[Track]) -> list[Track]:
     return list(kinds.values())
 
 
-def _parts(local: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return position, rotation, scale and scale axes of matrices with four decimals.
+def _decompose(local: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return positions, rotations, scales and scale axes of matrices with four decimals.
 
     Scale and axes within rounding errors are set to 1 and to the identity.
     """

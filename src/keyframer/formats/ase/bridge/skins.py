@@ -26,7 +26,7 @@ def read_skins(reporter: Reporter, document: Document, scene: Scene, blocks: lis
         mesh = block.block(b"MESH") if node.mesh is not None else None
         weights = mesh.block(b"MESH_WEIGHTS") if mesh is not None else None
         if weights is not None:
-            _attach(reporter, scene, number, weights, _listed(weights), numbers, world)
+            _attach(reporter, scene, number, weights, _read_influences(weights), numbers, world)
     for record in document.find(SoftSkin):
         name = record.names[0] if record.names and isinstance(record.names[0], bytes) else b""
         owner = numbers.get(name)
@@ -39,19 +39,19 @@ def read_skins(reporter: Reporter, document: Document, scene: Scene, blocks: lis
         _attach(reporter, scene, owner, record, influences, numbers, world)
 
 
-def _listed(weights: Block) -> list[Influence]:
-    """Return the influences of a MESH_WEIGHTS block; a bone of -1 means none."""
+def _read_influences(weights: Block) -> list[Influence]:
+    """Return the influences in a MESH_WEIGHTS block; bone -1 marks a vertex without bones."""
     names: dict[int, bytes] = {}
     for line in _lines(weights.block(b"MESH_BONE_LIST")):
-        number, *rest = line.values
-        if isinstance(number, int) and rest and isinstance(rest[0], bytes):
-            names.setdefault(number, rest[0])
+        number, *texts = line.values
+        if isinstance(number, int) and texts and isinstance(texts[0], bytes):
+            names.setdefault(number, texts[0])
     influences: list[Influence] = []
     for line in _lines(weights.block(b"MESH_BONE_VERTEX_LIST")):
         vertex, pairs = line.values[0], line.values[4:]
         for bone, weight in zip(pairs[::2], pairs[1::2], strict=False):
-            known = isinstance(bone, float) and bone >= 0 and bone.is_integer()
-            if isinstance(vertex, int) and isinstance(weight, float) and known:
+            is_bone = isinstance(bone, float) and bone >= 0 and bone.is_integer()
+            if isinstance(vertex, int) and isinstance(weight, float) and is_bone:
                 influences.append((vertex, names.get(int(bone), b"?"), weight))
     return influences
 
@@ -65,25 +65,25 @@ def _attach(
     scene: Scene,
     owner: int,
     record: Record,
-    listed: list[Influence],
+    influences: list[Influence],
     numbers: dict[bytes, int],
     world: Floats,
 ) -> None:
-    """Add the listed influences as a skin to the node ``owner``; ``numbers`` has the nodes by name."""
+    """Add influences as a skin to the node ``owner``, unless it has one; ``numbers`` has the nodes by name."""
     node = scene.nodes[owner]
     assert node.mesh is not None
     mesh = scene.meshes[node.mesh]
     count = len(mesh.positions)
-    outside = sum(not 0 <= vertex < count for vertex, _, _ in listed)
+    outside = sum(not 0 <= vertex < count for vertex, _, _ in influences)
     if outside:
-        last = max(vertex for vertex, _, _ in listed)
+        last = max(vertex for vertex, _, _ in influences)
         reporter.report(LINK_COUNT_MISMATCH, record, claimed=count, found=last + 1, what="vertices of a skin")
-    for bone in dict.fromkeys(bone for _, bone, _ in listed if bone not in numbers):
+    for bone in dict.fromkeys(bone for _, bone, _ in influences if bone not in numbers):
         reporter.report(LINK_UNRESOLVED_NAME, record, kind="bone", name=shown(bone))
     usable = sorted(
         (
             influence
-            for influence in listed
+            for influence in influences
             if 0 <= influence[0] < count and influence[1] in numbers and np.isfinite(influence[2])
         ),
         key=lambda influence: influence[0],
@@ -96,8 +96,8 @@ def _attach(
     weights = np.array([weight for _, _, weight in usable])
     check_weights(reporter, record, "", vertices, weights, count)
     bind = affine.multiply(affine.inverse(world[np.array(joints)]), world[owner])
-    influences = np.array([place[numbers[bone]] for _, bone, _ in usable])
-    skin = Skin(node.name, joints, bind, vertices, influences, weights)
+    bones = np.array([place[numbers[bone]] for _, bone, _ in usable])
+    skin = Skin(node.name, joints, bind, vertices, bones, weights)
     skin.rigid = bool(len(vertices) == len(np.unique(vertices)) and (weights == 1).all())
     skin.extras["ase"] = reporter.location_of(record)
     node.skin = len(scene.skins)

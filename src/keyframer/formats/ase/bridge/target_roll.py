@@ -12,37 +12,37 @@ from keyframer.posing.aim_constraints import aim_matrices
 from keyframer.scene import Channel, Node, NodeKind, Scene
 
 _NO_ROLL = 0.05
-"""degrees: rounding error of four decimals"""
-_ASTRAY = 2.0
+"""degrees: smaller rolls are rounding errors of four decimals"""
+_AIM_TOLERANCE = 2.0
 """degrees: a node that points further away from its target is not aimed at it"""
-_STEP = 2_000
+_MATRIX_COST = 2_000
 """cost of composing one matrix, in numbers"""
 
 
 class Motion:
-    """The tracks of a scene's first clip by node and kind; the first of several of a kind."""
+    """The tracks of a scene's first clip by node and kind; if a node has several of a kind, the first."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self._left = room("samples") // 4
-        """remaining budget of samples here: the rest is for later users of the scene"""
+        self._remaining_samples = room("samples") // 4
+        """samples that may still be computed here: a quarter of the budget, so that some is left for later steps"""
         self.tracks: dict[int, dict[str, Track]] = {}
         for channel in scene.clips[0].channels if scene.clips else ():
             self.tracks.setdefault(channel.node, {}).setdefault(channel.track.kind, channel.track)
 
     def world_at(self, number: int, times: Floats) -> Floats | None:
-        """Return (T, 4, 4) world matrices of a node at times of the clip; None if the budget does not suffice.
+        """Return (T, 4, 4) world matrices of a node at times of the clip; None if the budget is used up.
 
         No ancestor of the node may have a target.
         """
         world: Floats = np.broadcast_to(np.eye(4), (len(times), 4, 4))
-        at: int | None = number
-        while at is not None:
-            self._left -= 16 * len(times) + _STEP
-            if self._left < 0:
+        ancestor: int | None = number
+        while ancestor is not None:
+            self._remaining_samples -= 16 * len(times) + _MATRIX_COST
+            if self._remaining_samples < 0:
                 return None
-            world = affine.multiply(self._local_at(at, times), world)
-            at = self.scene.nodes[at].parent
+            world = affine.multiply(self._local_at(ancestor, times), world)
+            ancestor = self.scene.nodes[ancestor].parent
         return world
 
     def _local_at(self, number: int, times: Floats) -> Floats:
@@ -54,8 +54,8 @@ class Motion:
             "scale": np.broadcast_to(node.scale, (count, 3)),
         }
         if node.scale_axes_xyzw is not None or "scale_axes" in tracks:
-            rest = (0.0, 0.0, 0.0, 1.0) if node.scale_axes_xyzw is None else node.scale_axes_xyzw
-            parts["scale_axes"] = np.broadcast_to(rest, (count, 4))
+            rest_axes = (0.0, 0.0, 0.0, 1.0) if node.scale_axes_xyzw is None else node.scale_axes_xyzw
+            parts["scale_axes"] = np.broadcast_to(rest_axes, (count, 4))
         for kind in parts:
             track = tracks.get(kind)
             if track is not None and (track.form is not RotationForm.NONE or track.values.shape[1:] == (3,)):
@@ -63,47 +63,53 @@ class Motion:
         return affine.compose(parts["position"], parts["rotation"], parts["scale"], parts.get("scale_axes"))
 
 
-def aim(scene: Scene, motion: Motion, rest: Floats) -> None:
-    """Set the roll of every node with a target; a node that points elsewhere keeps its rotation instead."""
-    replaced: dict[int, Track | None] = {}
+def aim(scene: Scene, motion: Motion, rest_matrices: Floats) -> None:
+    """Set the roll of cameras and lights with a target, from their rotation track or their rest matrix.
+
+    If the rotation track points elsewhere (or the budget is used up), the node keeps it and loses its target.
+    """
+    roll_tracks: dict[int, Track | None] = {}
     for number, node in enumerate(scene.nodes):
         if node.target is None or node.kind not in (NodeKind.CAMERA, NodeKind.LIGHT):
             continue
-        turning = motion.tracks.get(number, {}).get("rotation")
-        times = np.zeros(1) if turning is None else turning.times
-        if turning is None:
-            roll = _roll(scene, rest[[number]], rest[[node.target], :3, 3])
+        rotation = motion.tracks.get(number, {}).get("rotation")
+        times = np.zeros(1) if rotation is None else rotation.times
+        if rotation is None:
+            roll = _roll(scene, rest_matrices[[number]], rest_matrices[[node.target], :3, 3])
         else:
-            eye, goal = motion.world_at(number, times), motion.world_at(node.target, times)
-            roll = None if eye is None or goal is None else _roll(scene, eye, goal[:, :3, 3])
+            eye, target = motion.world_at(number, times), motion.world_at(node.target, times)
+            roll = None if eye is None or target is None else _roll(scene, eye, target[:, :3, 3])
         if roll is None:
-            node.target = node.target if turning is None else None
+            node.target = node.target if rotation is None else None
             continue
         _set_roll(scene, node, float(roll[0]) if abs(roll[0]) > _NO_ROLL else 0.0)
-        if turning is not None:
-            replaced[number] = None
+        if rotation is not None:
+            roll_tracks[number] = None
             if (np.abs(roll) > _NO_ROLL).any():
-                replaced[number] = track = Track("roll", times, roll, Interpolation.SAMPLED)
-                track.extras.update(turning.extras)
+                roll_tracks[number] = track = Track("roll", times, roll, Interpolation.SAMPLED)
+                track.extras.update(rotation.extras)
     channels: list[Channel] = []
     for channel in scene.clips[0].channels:
-        if channel.node not in replaced or channel.track.kind != "rotation":
+        if channel.node not in roll_tracks or channel.track.kind != "rotation":
             channels.append(channel)
-        elif (replacement := replaced[channel.node]) is not None:
+        elif (replacement := roll_tracks[channel.node]) is not None:
             channels.append(Channel(channel.node, replacement))
     scene.clips[0].channels = channels
 
 
-def _roll(scene: Scene, eye: Floats, goal: Floats) -> Floats | None:
-    """Return degrees about the line of sight; None if the node does not point at the target."""
-    level = aim_matrices(scene, eye[:, :3, 3], goal, np.zeros(len(eye)))
+def _roll(scene: Scene, eye: Floats, target: Floats) -> Floats | None:
+    """Return the roll about the line of sight in degrees, from matrices of a node and positions of its target.
+
+    The result is None if the node does not point at the target.
+    """
+    unrolled = aim_matrices(scene, eye[:, :3, 3], target, np.zeros(len(eye)))
     lengths = np.linalg.norm(eye[:, :3, :3], axis=-2, keepdims=True)
     axes = eye[:, :3, :3] / np.where(lengths > 0, lengths, 1.0)
-    turned = np.matmul(np.swapaxes(level[:, :3, :3], -1, -2), axes)
-    astray = np.degrees(np.arccos(np.clip(turned[:, 2, 2], -1.0, 1.0)))
-    if not (astray <= _ASTRAY).all():
+    difference = np.matmul(np.swapaxes(unrolled[:, :3, :3], -1, -2), axes)
+    aim_error = np.degrees(np.arccos(np.clip(difference[:, 2, 2], -1.0, 1.0)))
+    if not (aim_error <= _AIM_TOLERANCE).all():
         return None
-    return np.asarray(0.0 - np.degrees(np.unwrap(np.arctan2(turned[:, 1, 0], turned[:, 0, 0]))))
+    return np.asarray(0.0 - np.degrees(np.unwrap(np.arctan2(difference[:, 1, 0], difference[:, 0, 0]))))
 
 
 def _set_roll(scene: Scene, node: Node, degrees: float) -> None:

@@ -13,7 +13,7 @@ from keyframer.catalogue import DATA_ZERO_AXIS
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap, compile_track
 from keyframer.curves.rotation_forms import increments, select_keys, usable_keys, with_form
 from keyframer.formats.ase.bridge.options import Options
-from keyframer.formats.ase.bridge.write_lines import short
+from keyframer.formats.ase.bridge.write_lines import shortest_decimals
 from keyframer.formats.ase.records import Keys
 from keyframer.formats.kit.key_tracks import KeyFitter, as_tcb, axes_of_keys, constant_axes, is_eased, single_key
 from keyframer.formats.kit.scene_reading import Reporter, check_keys
@@ -22,6 +22,7 @@ from keyframer.limits import expect
 from keyframer.maths import quat
 from keyframer.scene import Node
 from keyframer.scene.loss_report import Outcome
+from keyframer.text import counted
 
 _SAMPLED, _LINEAR, _TCB, _BEZIER = (
     Interpolation.SAMPLED,
@@ -39,15 +40,18 @@ def interpolation_of(keys: Keys) -> Interpolation:
 
 
 def sample_step(tables: list[Keys], ticks: float) -> float:
-    """Return the ticks between two samples: the exporter uses one sampling step for all objects."""
-    placing = [keys for keys in tables if keys.keyword.endswith(b"_TRACK")]
-    gaps = [np.diff(keys.times) for keys in placing if len(keys.times) > 1]
+    """Return the ticks between two samples, the same for all objects; ``ticks`` per frame if there are no samples."""
+    sampled_tables = [keys for keys in tables if keys.keyword.endswith(b"_TRACK")]
+    gaps = [np.diff(keys.times) for keys in sampled_tables if len(keys.times) > 1]
     steps = [int(gap[gap > 0].min()) for gap in gaps if (gap > 0).any()]
     return float(min(steps, default=ticks))
 
 
 def read_tracks(reporter: Reporter, keys: Keys, options: Options, start: float, step: float) -> list[Track]:
-    """Return the tracks of one controller: none without keys, two for a scale with rotated axes."""
+    """Return the tracks of one controller: none without keys, two for a scale with rotated axes.
+
+    ``start`` is the start of the clip, ``step`` the time between two samples.
+    """
     if not len(keys.times):
         return []
     check_keys(reporter, keys, "values", keys.times, keys.values)
@@ -77,20 +81,20 @@ def visibility(reporter: Reporter, keys: Keys) -> Track | None:
 
 
 def sampled(kind: str, times: Floats, values: Floats, step: float) -> Track:
-    """Return samples, constant where the exporter left out unchanged ones."""
+    """Return a track of samples; it is constant where the exporter left out unchanged samples."""
     times, values = fill_gaps(times, values, step)
     return Track(kind, times, values, _SAMPLED)
 
 
 def fill_gaps(times: Floats, values: Floats, step: float, relative: bool = False) -> tuple[Floats, Floats]:
     """Add a sample at the end of each gap: the value before the gap; for relative rotations, no rotation."""
-    late = np.flatnonzero(np.diff(times) > 1.5 * step) + 1
-    if not len(late):
+    after_gaps = np.flatnonzero(np.diff(times) > 1.5 * step) + 1
+    if not len(after_gaps):
         return times, values
-    kept = values[late - 1].copy()
+    added = values[after_gaps - 1].copy()
     if relative:
-        kept[:, 3] = 0.0
-    return np.insert(times, late, times[late] - step), np.insert(values, late, kept, axis=0)
+        added[:, 3] = 0.0
+    return np.insert(times, after_gaps, times[after_gaps] - step), np.insert(values, after_gaps, added, axis=0)
 
 
 def _track(keys: Keys, kind: str, width: int, step: float) -> Track:
@@ -116,46 +120,46 @@ def _with_tcb(keys: Keys, track: Track) -> Track:
 
 
 def _rotation(reporter: Reporter, keys: Keys, options: Options, start: float, step: float) -> Track:
-    """Return axis and angle; angles are left-handed.
+    """Return a rotation track of axes and angles; the angles in the file are left-handed.
 
     Sampled rotations are increments of at most half a turn: 3ds Max writes the reverse rotation if its quaternion
     changes sign.
     """
     interpolation, times = interpolation_of(keys), np.asarray(keys.times, np.float64)
-    turns = np.array(keys.values[:, :4])
-    turns[:, 3] = 0.0 - turns[:, 3]
-    without_axis = ~turns[:, :3].any(axis=1) & (turns[:, 3] != 0)
+    axis_angles = np.array(keys.values[:, :4])
+    axis_angles[:, 3] = 0.0 - axis_angles[:, 3]
+    without_axis = ~axis_angles[:, :3].any(axis=1) & (axis_angles[:, 3] != 0)
     if without_axis.any():
         reporter.report(DATA_ZERO_AXIS, keys, "values", count=int(without_axis.sum()))
     if interpolation is _SAMPLED:
         with np.errstate(invalid="ignore"):
-            turns[:, 3] = np.remainder(turns[:, 3] + np.pi, 2 * np.pi) - np.pi
-        times, turns = fill_gaps(times, turns, step, relative=True)
+            axis_angles[:, 3] = np.remainder(axis_angles[:, 3] + np.pi, 2 * np.pi) - np.pi
+        times, axis_angles = fill_gaps(times, axis_angles, step, relative=True)
         if times[0] > start:  # no sample at the start: not rotated there
             before = max(start, times[0] - step)
-            times, turns = np.insert(times, 0, before), np.insert(turns, 0, [0.0, 0.0, 1.0, 0.0], axis=0)
-        return Track("rotation", times, turns, interpolation, form=RotationForm.AXIS_ANGLE_RELATIVE)
+            times, axis_angles = np.insert(times, 0, before), np.insert(axis_angles, 0, [0.0, 0.0, 1.0, 0.0], axis=0)
+        return Track("rotation", times, axis_angles, interpolation, form=RotationForm.AXIS_ANGLE_RELATIVE)
     relative = options.rotation_keys == "relative" or (
         options.rotation_keys == "auto" and interpolation in (_TCB, _BEZIER)
     )
     form = RotationForm.AXIS_ANGLE_RELATIVE if relative else RotationForm.AXIS_ANGLE_ABSOLUTE
-    return _with_tcb(keys, Track("rotation", times, turns, interpolation, form=form))
+    return _with_tcb(keys, Track("rotation", times, axis_angles, interpolation, form=form))
 
 
 def _scale(keys: Keys, step: float) -> list[Track]:
-    """Return scale, and the rotation of its axes, if any."""
+    """Return the scale track, and the track of its rotated axes, if any."""
     track = _track(keys, "scale", 3, step)
     width = keys.values.shape[1]
     if width < 7 or not np.any(keys.values[:, 6]):
         return [track]
-    turns = np.array(keys.values[:, 3:7])
-    turns[:, 3] = 0.0 - turns[:, 3]
+    axis_angles = np.array(keys.values[:, 3:7])
+    axis_angles[:, 3] = 0.0 - axis_angles[:, 3]
     times = np.asarray(keys.times, np.float64)
     interpolation = interpolation_of(keys)
     if interpolation is _SAMPLED:
-        times, turns = fill_gaps(times, turns, step)
+        times, axis_angles = fill_gaps(times, axis_angles, step)
     interpolation = interpolation if interpolation in (_SAMPLED, _LINEAR) else _LINEAR
-    return [track, Track("scale_axes", times, turns, interpolation, form=RotationForm.AXIS_ANGLE_ABSOLUTE)]
+    return [track, Track("scale_axes", times, axis_angles, interpolation, form=RotationForm.AXIS_ANGLE_ABSOLUTE)]
 
 
 _LAST_TICK = 2**31 - 1
@@ -187,60 +191,60 @@ class TrackWriter:
         return [self._keys(node, fitted[kind], axes) for kind in _NAMES if kind in fitted]
 
     def _fit(self, node: Node, kind: str, track: Track) -> Track | None:
-        """Return the track in ticks, with its own keys if ASE has such keys, else converted."""
+        """Return the track in ticks: with its own keys if ASE can store them, else with keys fitted to it."""
         path = f"{plain_path('nodes', node.name)}/{kind}"
         track = self._within_range(track, path)
-        given = usable_keys(track)
-        if len(given.times) == len(track.times) and len(given.times) and given.wrap is Wrap.SINGLE:
-            times = self.fitter.times(given.times)
-            whole = bool((times == np.rint(times)).all()) and bool((np.diff(times) > 0).all())
-            sampled = given.interpolation is Interpolation.SAMPLED and bool((np.diff(times) == self.step).all())
-            tangents = given.interpolation is Interpolation.CUBIC and kind in ("position", "scale")
-            if whole and given.interpolation is Interpolation.SAMPLED:
-                followed = self._original_samples(replace(given, times=times))
-                if followed is not None:
-                    return followed
-            if whole and (sampled or tangents) and len(times) > 1:
-                self.fitter.report.add(Outcome.EXACT, path, f"{len(times)} {given.interpolation.value} keys")
-                rounded = replace(given, times=times)
-                for side in ("tangents_in", "tangents_out") if tangents else ():
-                    setattr(rounded, side, getattr(rounded, side) / self.fitter.factor)
-                return rounded
-        made_keys = self.fitter.fit(track, path)
-        if made_keys is None or kind == "scale_axes":
-            return made_keys
-        return self._writable(made_keys)
+        usable = usable_keys(track)
+        if len(usable.times) == len(track.times) and len(usable.times) and usable.wrap is Wrap.SINGLE:
+            times = self.fitter.times(usable.times)
+            whole_ticks = bool((times == np.rint(times)).all()) and bool((np.diff(times) > 0).all())
+            every_frame = usable.interpolation is Interpolation.SAMPLED and bool((np.diff(times) == self.step).all())
+            has_tangents = usable.interpolation is Interpolation.CUBIC and kind in ("position", "scale")
+            if whole_ticks and usable.interpolation is Interpolation.SAMPLED:
+                with_original_times = self._original_samples(replace(usable, times=times))
+                if with_original_times is not None:
+                    return with_original_times
+            if whole_ticks and (every_frame or has_tangents) and len(times) > 1:
+                self.fitter.report.add(Outcome.EXACT, path, f"{len(times)} {usable.interpolation.value} keys")
+                in_ticks = replace(usable, times=times)
+                for side in ("tangents_in", "tangents_out") if has_tangents else ():
+                    setattr(in_ticks, side, getattr(in_ticks, side) / self.fitter.factor)
+                return in_ticks
+        fitted = self.fitter.fit(track, path)
+        if fitted is None or kind == "scale_axes":
+            return fitted
+        return self._writable(fitted)
 
     def _within_range(self, track: Track, path: str) -> Track:
-        """Return the track without keys at ticks that do not fit into 32 bits, which are reported."""
+        """Return the track without keys whose ticks do not fit into 32 bits; these are reported."""
         outside = np.abs(self.fitter.times(track.times)) > _LAST_TICK
         if not outside.any():
             return track
-        message = f"{np.count_nonzero(outside)} of {len(outside)} keys are at times that ASE cannot store"
+        message = f"ASE cannot store the times of {np.count_nonzero(outside)} of {counted(len(outside), 'key')}"
         self.fitter.report.add(Outcome.DROPPED, path, message)
         return select_keys(track, np.flatnonzero(~outside))
 
     def _original_samples(self, track: Track) -> Track | None:
-        """Return the samples of the original document; None if the track does not have its samples.
+        """Return the track with the sample times of the original document; None if it changes at other times.
 
         Samples that the reader added in gaps (`fill_gaps`) are left out.
         """
-        stored = self.samples.get(track.extras.get("ase", {}).get("offset", -1))
-        if stored is None:
+        original_times = self.samples.get(track.extras.get("ase", {}).get("offset", -1))
+        if original_times is None:
             return None
         values = track.values.reshape(len(track.times), -1)
         still = values[:, 3] == 0 if track.is_rotation else np.append(False, (values[1:] == values[:-1]).all(axis=1))
-        known = np.isin(track.times, stored)
-        kept = known | ~still
-        if (kept & ~known).any():
+        at_original_times = np.isin(track.times, original_times)
+        needed = at_original_times | ~still
+        if (needed & ~at_original_times).any():
             return None
-        return replace(track, times=track.times[kept], values=track.values[kept])
+        return replace(track, times=track.times[needed], values=track.values[needed])
 
     def _writable(self, track: Track) -> Track:
-        """Return linear keys if they are equivalent, else TCB keys."""
-        straight = track.interpolation is Interpolation.LINEAR and not is_eased(track)
-        wide = straight and track.is_rotation and (np.abs(increments(track)[1][1:]) > math.pi - 1e-3).any()
-        return track if straight and not wide else as_tcb(track)
+        """Return the track with linear keys if these are equivalent, else with TCB keys."""
+        linear = track.interpolation is Interpolation.LINEAR and not is_eased(track)
+        wide_turns = linear and track.is_rotation and (np.abs(increments(track)[1][1:]) > math.pi - 1e-3).any()
+        return track if linear and not wide_turns else as_tcb(track)
 
     def _keys(self, node: Node, track: Track, axes: Track | None) -> Keys:
         interpolation = track.interpolation
@@ -250,38 +254,42 @@ class TrackWriter:
             form = RotationForm.AXIS_ANGLE_RELATIVE if relative else RotationForm.AXIS_ANGLE_ABSOLUTE
             values = _left_handed(with_form(track, form).values)
         elif track.kind == "scale":
-            turned = axes_of_keys(axes, track, node, self.fitter.report)
-            turns = np.zeros((len(values), 4))
-            if turned is not None:
-                given = Track("scale_axes", track.times, turned, form=RotationForm.QUATERNION_ABSOLUTE)
-                turns = _left_handed(with_form(given, RotationForm.AXIS_ANGLE_ABSOLUTE).values)
-            values = np.column_stack([values, turns])
+            axes_xyzw = axes_of_keys(axes, track, node, self.fitter.report)
+            axis_angles = np.zeros((len(values), 4))
+            if axes_xyzw is not None:
+                axes_track = Track("scale_axes", track.times, axes_xyzw, form=RotationForm.QUATERNION_ABSOLUTE)
+                axis_angles = _left_handed(with_form(axes_track, RotationForm.AXIS_ANGLE_ABSOLUTE).values)
+            values = np.column_stack([values, axis_angles])
         name = _NAMES[track.kind]
-        columns = [short(values)]
+        columns = [shortest_decimals(values)]
         if interpolation is Interpolation.TCB:
             zeros = np.zeros(len(values))
-            shapes = [
+            tcb_columns = [
                 zeros if (column := getattr(track, column_name)) is None else column for column_name in TCB_COLUMNS
             ]
-            columns.append(short(np.column_stack(shapes)))
+            columns.append(shortest_decimals(np.column_stack(tcb_columns)))
         elif interpolation is Interpolation.CUBIC:
             assert track.tangents_in is not None
             assert track.tangents_out is not None
-            columns += [short(-track.tangents_in), short(track.tangents_out), np.zeros((len(values), 1))]
+            columns += [
+                shortest_decimals(-track.tangents_in),
+                shortest_decimals(track.tangents_out),
+                np.zeros((len(values), 1)),
+            ]
         endings = {Interpolation.TCB: "TCB", Interpolation.CUBIC: "BEZIER", Interpolation.SAMPLED: "TRACK"}
         keyword = f"CONTROL_{name}_{endings.get(interpolation, 'LINEAR')}"
         return Keys(keyword.encode(), np.rint(track.times).astype(np.int64), np.column_stack(columns))
 
-    def sampled_turns(self, frames: Floats, turns: Floats) -> Keys:
-        """Return a sampled rotation from matrices (T, 3, 3) at ticks."""
+    def sampled_rotation(self, ticks: Floats, matrices: Floats) -> Keys:
+        """Return a sampled rotation controller from rotation matrices (T, 3, 3) at these ticks."""
         track = Track(
-            "rotation", frames, quat.from_matrix3(turns), Interpolation.SAMPLED, form=RotationForm.QUATERNION_ABSOLUTE
+            "rotation", ticks, quat.from_matrix3(matrices), Interpolation.SAMPLED, form=RotationForm.QUATERNION_ABSOLUTE
         )
         values = _left_handed(with_form(track, RotationForm.AXIS_ANGLE_RELATIVE).values)
-        return Keys(b"CONTROL_ROT_TRACK", np.rint(frames).astype(np.int64), short(values))
+        return Keys(b"CONTROL_ROT_TRACK", np.rint(ticks).astype(np.int64), shortest_decimals(values))
 
-    def straight(self, node: Node, kind: str, track: Track) -> Track | None:
-        """Return a track of numbers with linear keys."""
+    def linear_track(self, node: Node, kind: str, track: Track) -> Track | None:
+        """Return a track in ticks with linear keys; None if no key is usable."""
         path = f"{plain_path('nodes', node.name)}/{kind}"
         fitted = self.fitter.fit(track, path)
         if fitted is None or (fitted.interpolation is Interpolation.LINEAR and not is_eased(fitted)):
@@ -298,9 +306,9 @@ class TrackWriter:
         return self.fitter.fit(sampled, path)
 
 
-def _left_handed(turns: Floats) -> Floats:
-    """Return axes and angles with reversed angles, as in ASE; a rotation by 0 has an axis too."""
-    out = np.array(turns)
-    out[~out[:, :3].any(axis=1), 2] = 1.0
-    out[:, 3] = 0.0 - out[:, 3]
-    return out
+def _left_handed(axis_angles: Floats) -> Floats:
+    """Return axes and angles with reversed angles, as in ASE; a rotation without an axis gets the Z axis."""
+    reversed_angles = np.array(axis_angles)
+    reversed_angles[~reversed_angles[:, :3].any(axis=1), 2] = 1.0
+    reversed_angles[:, 3] = 0.0 - reversed_angles[:, 3]
+    return reversed_angles

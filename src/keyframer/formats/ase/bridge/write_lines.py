@@ -1,4 +1,4 @@
-"""Shared by the writers: lines and blocks from plain values, and numbers as short as float32 allows."""
+"""Shared by the writers: lines and blocks from plain values, and numbers with as few digits as float32 needs."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from keyframer.wire.lossless_json import array_to_json
 
 _LARGEST = 3e38
 _FEW = 16
-"""up to this many numbers are shortened one by one: most lines of a node have three"""
+"""fewer numbers than this are shortened one by one: most lines of a node have three"""
 
 
-def short(values: npt.ArrayLike) -> Array:
-    """Return the same numbers with as few digits as float32 needs; NaN becomes 0, infinity 3e38."""
-    given = np.asarray(values, np.float64)
-    if not (np.abs(given) <= _LARGEST).all():
-        given = np.clip(np.nan_to_num(given, nan=0.0), -_LARGEST, _LARGEST)
-    singles = given.astype(np.float32) + np.float32(0)  # normalises -0.0
+def shortest_decimals(values: npt.ArrayLike) -> Array:
+    """Return numbers rounded to as few digits as float32 needs; NaN becomes 0, infinity 3e38."""
+    numbers = np.asarray(values, np.float64)
+    if not (np.abs(numbers) <= _LARGEST).all():
+        numbers = np.clip(np.nan_to_num(numbers, nan=0.0), -_LARGEST, _LARGEST)
+    singles = numbers.astype(np.float32) + np.float32(0)  # normalises -0.0
     flat = singles.reshape(-1)
-    shortest = [float(str(number)) for number in flat] if len(flat) < _FEW else array_to_json(flat)
+    shortest = [float(str(single)) for single in flat] if len(flat) < _FEW else array_to_json(flat)
     return np.array(shortest, np.float64).reshape(singles.shape)
 
 
@@ -36,16 +36,16 @@ def line(keyword: str, *values: Any) -> Line:
 
 def floats(keyword: str, values: npt.ArrayLike) -> Line:
     """Return a line of floats."""
-    return Line(keyword.encode(), tuple(short(np.asarray(values, np.float64).reshape(-1)).tolist()))
+    return Line(keyword.encode(), tuple(shortest_decimals(np.asarray(values, np.float64).reshape(-1)).tolist()))
 
 
-def block(keyword: str, *inside: AseRecord | None, values: tuple[Any, ...] = ()) -> Block:
-    """Return a block with its content, without items that are None."""
+def block(keyword: str, *children: AseRecord | None, values: tuple[Any, ...] = ()) -> Block:
+    """Return a block with these lines and blocks inside; None is left out."""
     record = BLOCK_TYPES[keyword.encode()](values)
-    record.children = [record_inside for record_inside in inside if record_inside is not None]
+    record.children = [child for child in children if child is not None]
     return record
 
 
-def text(name: str) -> bytes:
-    """Return a name without characters that are invalid in quotes."""
+def quotable(name: str) -> bytes:
+    """Return a name as UTF-8, with quotes and line ends replaced, so that it can stand in quotes."""
     return encode_name(name.replace('"', "'").replace("\n", " ").replace("\r", " "), "utf-8")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from keyframer.arrays import Ints
 from keyframer.formats.ase import SLOTS
 from keyframer.formats.ase.bridge.declared_fields import MAP, MAP_AMOUNT, MATERIAL, SHADINGS
-from keyframer.formats.ase.bridge.write_lines import block, line, text
+from keyframer.formats.ase.bridge.write_lines import block, line, quotable
 from keyframer.formats.ase.records import AseRecord, Block
 from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.scene_writing import CannotMerge, plain_path
@@ -19,19 +19,19 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import counted
 
 
-class SurfaceWriter:
+class MaterialWriter:
     """Writes the materials of a scene: separately, or as sub-materials of one if a mesh has several."""
 
     def __init__(
-        self, scene: Scene, report: LossReport, original_ids: Mapping[int, tuple[int, int]] | None = None
+        self, scene: Scene, report: LossReport, original_places: Mapping[int, tuple[int, int]] | None = None
     ) -> None:
         self.scene = scene
         self.report = report
-        self.original_ids = original_ids
-        """position of the materials in the document: the number of an object's material, and the id of a face"""
-        used = [np.unique(mesh.face_materials) for mesh in scene.meshes if mesh.face_materials is not None]
-        self.multi = original_ids is None and any((numbers >= 0).sum() > 1 for numbers in used)
-        """whether all are sub-materials of one"""
+        self.original_places = original_places
+        """for each material: the number of an object's material in the original document, and the id of a face"""
+        numbers_of_meshes = [np.unique(mesh.face_materials) for mesh in scene.meshes if mesh.face_materials is not None]
+        self.multi = original_places is None and any((numbers >= 0).sum() > 1 for numbers in numbers_of_meshes)
+        """whether all materials are sub-materials of one"""
         self.parts: dict[int, Hashable] = {}
 
     def material_list(self) -> Block:
@@ -41,44 +41,48 @@ class SurfaceWriter:
             materials = [block("MATERIAL", *head, line("NUMSUBMTLS", len(materials)), *materials, values=(0,))]
         return block("MATERIAL_LIST", line("MATERIAL_COUNT", len(materials)), *materials)
 
-    def of_faces(self, path: str, numbers: npt.NDArray[np.integer] | None, count: int) -> tuple[int | None, Ints]:
-        """Return the material of an object, and the id of each of its faces."""
-        given = np.full(count, -1) if numbers is None else np.asarray(numbers, np.int64)
-        given = np.where((given >= 0) & (given < len(self.scene.materials)), given, -1)
-        known = given[given >= 0]
-        if not len(known):
+    def object_material(
+        self, path: str, numbers: npt.NDArray[np.integer] | None, count: int
+    ) -> tuple[int | None, Ints]:
+        """Return the number of an object's material (None without one), and the id of each face."""
+        materials = np.full(count, -1) if numbers is None else np.asarray(numbers, np.int64)
+        materials = np.where((materials >= 0) & (materials < len(self.scene.materials)), materials, -1)
+        valid = materials[materials >= 0]
+        if not len(valid):
             return None, np.zeros(count, np.int64)
-        if len(known) < count:
+        if len(valid) < count:
             self.report.add(
                 Outcome.APPROXIMATED,
                 path,
-                f"{counted(count - len(known), 'face')} without a material: the first material of the object is used",
+                f"{counted(count - len(valid), 'face')} without a material: the first material of the object is used",
             )
-            given = np.where(given < 0, known[0], given)
-        if self.original_ids is None:
-            return (0, given) if self.multi else (int(known[0]), np.zeros(count, np.int64))
-        numbers, faces = np.unique(given, return_inverse=True)
-        places = np.array([self.original_ids[number] for number in numbers.tolist()], np.int64)
+            materials = np.where(materials < 0, valid[0], materials)
+        if self.original_places is None:
+            return (0, materials) if self.multi else (int(valid[0]), np.zeros(count, np.int64))
+        numbers, unique_of_face = np.unique(materials, return_inverse=True)
+        places = np.array([self.original_places[number] for number in numbers.tolist()], np.int64)
         if len(np.unique(places[:, 0])) > 1:
             raise CannotMerge(f"{path} has faces with materials that are not sub-materials of one material")
-        return int(places[0, 0]), places[faces.reshape(-1), 1]
+        return int(places[0, 0]), places[unique_of_face.reshape(-1), 1]
 
     def _material(self, number: int, material: Material) -> Block:
         keyword = "SUBMATERIAL" if self.multi else "MATERIAL"
-        reference = number if self.original_ids is None else self.original_ids[number][0]
+        reference = number if self.original_places is None else self.original_places[number][0]
         material_block = block(keyword, *self._lines(material), *self._maps(material), values=(reference,))
         self.parts[id(material_block)] = ("materials", number)
         return material_block
 
     def _lines(self, material: Material) -> Iterator[AseRecord]:
         path = plain_path("materials", material.name)
-        yield line("MATERIAL_NAME", text(material.name))
+        yield line("MATERIAL_NAME", quotable(material.name))
         yield line("MATERIAL_CLASS", b"Standard")
         yield from put_fields(material, MATERIAL)
         if material.shading not in (None, *SHADINGS.values()):
-            self.report.add(Outcome.DROPPED, f"{path}/shading", f"{material.shading} shading has no name in ASE")
+            self.report.add(Outcome.DROPPED, f"{path}/shading", f"ASE has no word for {material.shading} shading")
         if material.falloff_inwards and not material.transparency_falloff:
-            self.report.add(Outcome.DROPPED, f"{path}/falloff_inwards", "its direction is lost without a falloff")
+            self.report.add(
+                Outcome.DROPPED, f"{path}/falloff_inwards", "ASE stores it only for materials with a falloff"
+            )
 
     def _maps(self, material: Material) -> Iterator[Block]:
         path = plain_path("materials", material.name)
@@ -97,7 +101,7 @@ def _map(keyword: str, number: int, texture: TextureMap) -> Block:
         line("MAP_CLASS", b"Bitmap"),
         line("MAP_SUBNO", 1),
         *put_fields(texture, MAP_AMOUNT),
-        line("BITMAP", text(texture.file_name)),
+        line("BITMAP", quotable(texture.file_name)),
         line("MAP_TYPE", b"Screen"),
         *put_fields(texture, MAP),
     )

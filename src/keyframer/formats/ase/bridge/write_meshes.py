@@ -11,8 +11,8 @@ from keyframer.arrays import Floats, Ints
 from keyframer.curves import Interpolation, Track, compile_track
 from keyframer.formats.ase.bridge.declared_fields import EDGES
 from keyframer.formats.ase.bridge.target_roll import Motion
-from keyframer.formats.ase.bridge.write_lines import block, line, short
-from keyframer.formats.ase.bridge.write_materials import SurfaceWriter
+from keyframer.formats.ase.bridge.write_lines import block, line, shortest_decimals
+from keyframer.formats.ase.bridge.write_materials import MaterialWriter
 from keyframer.formats.ase.records import (
     AseRecord,
     Block,
@@ -41,27 +41,27 @@ class MeshWriter:
     """Writes the meshes of a scene."""
 
     def __init__(
-        self, motion: Motion, rest: Floats, surfaces: SurfaceWriter, fitter: KeyFitter, report: LossReport
+        self, motion: Motion, rest_matrices: Floats, materials: MaterialWriter, fitter: KeyFitter, report: LossReport
     ) -> None:
         self.motion = motion
         self.scene = motion.scene
-        self.rest = rest
-        self.surfaces = surfaces
+        self.rest_matrices = rest_matrices
+        self.materials = materials
         self.fitter = fitter
         self.report = report
 
     def parts(
         self, number: int, node: Node, names: Sequence[bytes], animation: Sequence[AseRecord | None]
     ) -> Iterator[AseRecord | None]:
-        """Return the blocks of an object after its transform."""
+        """Yield the records of an object that follow its transform; ``names`` are those of all nodes."""
         if node.mesh is None:
             yield from animation
             return
         mesh = self.scene.meshes[node.mesh]
         path = plain_path("nodes", node.name)
-        positions = self._placed(number, node, mesh)
-        mirrored = bool(np.linalg.det(self.rest[number, :3, :3]) < 0)
-        reference, ids = self.surfaces.of_faces(path, mesh.face_materials, len(mesh.corners))
+        positions = self._world_positions(number, node, mesh)
+        mirrored = bool(np.linalg.det(self.rest_matrices[number, :3, :3]) < 0)
+        reference, ids = self.materials.object_material(path, mesh.face_materials, len(mesh.corners))
         skin = None if node.skin is None else self.scene.skins[node.skin]
         yield self._mesh(mesh, positions, mirrored, ids, 0, None if skin is None else _weights(skin, positions, names))
         yield self._morphs(number, node, mesh, mirrored, ids)
@@ -72,19 +72,19 @@ class MeshWriter:
         if reference is not None:
             yield line("MATERIAL_REF", reference)
 
-    def _placed(self, number: int, node: Node, mesh: Mesh) -> Floats:
+    def _world_positions(self, number: int, node: Node, mesh: Mesh) -> Floats:
         """Return the vertices in world space at rest."""
         positions = np.asarray(mesh.positions, np.float64)
         if node.skin is None:
-            return affine.transform_points(self.rest[number], positions - np.asarray(node.pivot, np.float64))
+            return affine.transform_points(self.rest_matrices[number], positions - np.asarray(node.pivot, np.float64))
         skin = self.scene.skins[node.skin]
-        joints = self.rest[np.asarray(skin.joints, np.int64)]
-        bound = affine.multiply(affine.inverse(joints), self.rest[number])
+        joints = self.rest_matrices[np.asarray(skin.joints, np.int64)]
+        bound = affine.multiply(affine.inverse(joints), self.rest_matrices[number])
         if skin.positions is not None or not np.allclose(bound, skin.inverse_bind, atol=1e-4):
             message = "the rest pose replaced the bind pose, which ASE cannot store"
             self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/skin", message)
-        placed: Floats = skinned(skin, positions[None], self.rest[None])[0]
-        return placed
+        posed: Floats = skinned(skin, positions[None], self.rest_matrices[None])[0]
+        return posed
 
     def _mesh(
         self,
@@ -98,34 +98,34 @@ class MeshWriter:
         corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
         count = len(corners)
         spend("faces", count)
-        turned = slice(None, None, -1) if mirrored else slice(None)
+        corner_order = slice(None, None, -1) if mirrored else slice(None)
         visible = next(iter(put_fields(mesh, EDGES)), np.ones((count, 3), np.int64))
         visible = visible[:, [1, 0, 2]] if mirrored else visible
         smoothing = np.full(count, -1) if mesh.smoothing is None else np.asarray(mesh.smoothing) & 0xFFFFFFFF
-        faces = FaceList(np.arange(count), corners[:, turned], visible, smoothing, ids)
+        faces = FaceList(np.arange(count), corners[:, corner_order], visible, smoothing, ids)
         parts: list[AseRecord | None] = [
             line("TIMEVALUE", time),
             line("MESH_NUMVERTEX", len(positions)),
             line("MESH_NUMFACES", count),
-            VertexList(np.arange(len(positions)), short(positions)),
+            VertexList(np.arange(len(positions)), shortest_decimals(positions)),
             faces,
         ]
         if mesh.uv is not None and len(mesh.uv):
-            named = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners, np.int64)
+            corner_indices = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners, np.int64)
             uv = np.column_stack([np.asarray(mesh.uv, np.float64)[:, :2], np.zeros(len(mesh.uv))])
             parts += [
                 line("MESH_NUMTVERTEX", len(uv)),
-                TextureVertexList(np.arange(len(uv)), short(uv)),
+                TextureVertexList(np.arange(len(uv)), shortest_decimals(uv)),
                 line("MESH_NUMTVFACES", count),
-                TextureFaceList(np.arange(count), named[:, turned]),
+                TextureFaceList(np.arange(count), corner_indices[:, corner_order]),
             ]
         if mesh.colors is not None and len(mesh.colors):
-            named = corners if mesh.color_corners is None else np.asarray(mesh.color_corners, np.int64)
+            corner_indices = corners if mesh.color_corners is None else np.asarray(mesh.color_corners, np.int64)
             parts += [
                 line("MESH_NUMCVERTEX", len(mesh.colors)),
-                ColorVertexList(np.arange(len(mesh.colors)), short(np.asarray(mesh.colors)[:, :3])),
+                ColorVertexList(np.arange(len(mesh.colors)), shortest_decimals(np.asarray(mesh.colors)[:, :3])),
                 line("MESH_NUMCVFACES", count),
-                ColorFaceList(np.arange(count), named[:, turned]),
+                ColorFaceList(np.arange(count), corner_indices[:, corner_order]),
             ]
         return block("MESH", *parts, weights)
 
@@ -137,33 +137,33 @@ class MeshWriter:
         path = f"{plain_path('nodes', node.name)}/morph"
         shapes = [np.asarray(shape, np.float64) for shape in node.morph.positions]
         if track is None or not len(track.times) or track.values.reshape(len(track.times), -1).shape[1] != len(shapes):
-            self.report.add(Outcome.DROPPED, path, "shapes that no track uses")
+            self.report.add(Outcome.DROPPED, path, "no track uses these shapes")
             return None
         times, exact = self._morph_times(track)
         expect("keys", len(times))
         spend("samples", len(times) * mesh.positions.size)
-        moments = times / self.fitter.factor
-        weights = compile_track(track)(moments).reshape(len(times), -1)
-        world = self._worlds(number, moments)
+        clip_times = times / self.fitter.factor
+        weights = compile_track(track)(clip_times).reshape(len(times), -1)
+        world = self._world_matrices(number, clip_times)
         meshes = []
         for at, time in enumerate(times.tolist()):
             shape = np.tensordot(weights[at], np.stack(shapes), axes=1) - np.asarray(node.pivot, np.float64)
-            placed = affine.transform_points(world[at], shape)
-            meshes.append(self._mesh(mesh, placed, mirrored, ids, round(time)))
+            positions = affine.transform_points(world[at], shape)
+            meshes.append(self._mesh(mesh, positions, mirrored, ids, round(time)))
         message = f"the weights of {counted(len(shapes), 'shape')} became {counted(len(times), 'mesh')}"
         self.report.add(Outcome.BAKED if exact else Outcome.APPROXIMATED, path, message)
         return block("MESH_ANIMATION", *meshes)
 
-    def _worlds(self, number: int, moments: Floats) -> Floats:
+    def _world_matrices(self, number: int, clip_times: Floats) -> Floats:
         """Return the world matrices of a node at times of the clip."""
-        above = self.scene.nodes[number].parent
-        while above is not None and not is_aimed(self.scene, self.scene.nodes[above]):
-            above = self.scene.nodes[above].parent
-        world = self.motion.world_at(number, moments) if above is None else None
+        ancestor = self.scene.nodes[number].parent
+        while ancestor is not None and not is_aimed(self.scene, self.scene.nodes[ancestor]):
+            ancestor = self.scene.nodes[ancestor].parent
+        world = self.motion.world_at(number, clip_times) if ancestor is None else None
         if world is None:
-            spend("samples", 16 * len(moments) * len(self.scene.nodes))
+            spend("samples", 16 * len(clip_times) * len(self.scene.nodes))
             rig = Rig(self.scene)
-            world = rig.world(rig.sample(moments), len(moments))[:, number]
+            world = rig.world(rig.sample(clip_times), len(clip_times))[:, number]
         return world
 
     def _morph_times(self, track: Track) -> tuple[Floats, bool]:
@@ -179,10 +179,10 @@ class MeshWriter:
 
 
 def _weights(skin: Skin, positions: Floats, names: Sequence[bytes]) -> Block:
-    """Return bones and weights."""
+    """Return the block with the bones and weights of a skin."""
     bones = [Line(b"MESH_BONE_NAME", (at, names[joint])) for at, joint in enumerate(skin.joints)]
-    rows: list[list[float]] = [list(place) for place in short(positions).tolist()]
-    weights = short(skin.weights).tolist()
+    rows: list[list[float]] = [list(place) for place in shortest_decimals(positions).tolist()]
+    weights = shortest_decimals(skin.weights).tolist()
     for vertex, joint, weight in zip(
         np.asarray(skin.vertices).tolist(), np.asarray(skin.influences).tolist(), weights, strict=True
     ):

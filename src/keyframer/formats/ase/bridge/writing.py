@@ -29,8 +29,8 @@ from keyframer.formats.ase.bridge.declared_fields import (
 )
 from keyframer.formats.ase.bridge.target_roll import Motion
 from keyframer.formats.ase.bridge.tracks import TrackWriter
-from keyframer.formats.ase.bridge.write_lines import block, floats, line, short, text
-from keyframer.formats.ase.bridge.write_materials import SurfaceWriter
+from keyframer.formats.ase.bridge.write_lines import block, floats, line, quotable, shortest_decimals
+from keyframer.formats.ase.bridge.write_materials import MaterialWriter
 from keyframer.formats.ase.bridge.write_meshes import MeshWriter
 from keyframer.formats.ase.dialect import Dialect
 from keyframer.formats.ase.records import AseRecord, Block, Keys
@@ -62,8 +62,8 @@ from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 from keyframer.text import counted
 
 TICKS_PER_SECOND = 4800
-_PLACING = ("position", "rotation", "scale", "scale_axes")
-_LIGHT_KINDS = {kind: word for word, kind in LIGHT_TYPES.items()}
+_TRANSFORM = ("position", "rotation", "scale", "scale_axes")
+_LIGHT_WORDS = {light_type: word for word, light_type in LIGHT_TYPES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +86,11 @@ class Writer(SceneWriter[WriteOptions]):
         report = LossReport("ase")
         if not scene.nodes and not scene.materials:
             raise NothingToWrite("nothing to write: the scene has no objects or materials")
-        placed = in_space(scene, Space("z", Handedness.RIGHT, scene.space.metres_per_unit))
-        placed = with_constant_shapes(placed, report)
-        clip = first_clip(placed, report)
-        report_dropped(placed, clip, report, CAPABILITIES.handled)
-        writer = _SceneWriter(placed, clip, options, report)
+        converted = in_space(scene, Space("z", Handedness.RIGHT, scene.space.metres_per_unit))
+        converted = with_constant_shapes(converted, report)
+        clip = first_clip(converted, report)
+        report_dropped(converted, clip, report, CAPABILITIES.handled)
+        writer = _SceneWriter(converted, clip, options, report)
         return Written(writer.document(), report, parts=writer.parts)
 
 
@@ -99,38 +99,38 @@ class OriginalConventions(NamedTuple):
 
     names: Mapping[int, bytes]
     """stored names of nodes that were not renamed"""
-    surfaces: Mapping[int, tuple[int, int]]
-    """where each material is in the document: the number of the object's material, and the id in its faces"""
+    materials: Mapping[int, tuple[int, int]]
+    """for each material: the number of an object's material in the document, and the id of a face"""
     samples: Mapping[int, Array]
-    """times of its sampled keys, by offset"""
+    """times of sampled keys in the document, by the offset of their record"""
     matrices: Mapping[int, tuple[Floats, Floats]]
-    """stored matrix of each node, and its rest matrix in the scene: they differ slightly, since files have four
+    """stored matrix of each node, and its rest matrix in the scene: they differ slightly, because files have four
     decimals
     """
 
     untouched: Collection[int]
     """unchanged nodes, for which no record is written"""
 
-    def stored(self, rest: Floats) -> Floats:
+    def merged_matrices(self, rest_matrices: Floats) -> Floats:
         """Return the matrices of nodes in the merged document: unchanged rows keep their stored values."""
-        stored_matrices = rest.copy()
+        merged = rest_matrices.copy()
         for number, (stored, original) in self.matrices.items():
-            same = (rest[number].astype(np.float32) == original.astype(np.float32)).all(axis=0)
-            stored_matrices[number][:, same] = stored[:, same]
-        return stored_matrices
+            unchanged = (rest_matrices[number].astype(np.float32) == original.astype(np.float32)).all(axis=0)
+            merged[number][:, unchanged] = stored[:, unchanged]
+        return merged
 
 
 def rest_world(scene: Scene) -> Floats:
     """Return (N, 4, 4) world matrices of all nodes at rest."""
-    still = Scene(nodes=scene.nodes, cameras=scene.cameras, lights=scene.lights, space=scene.space)
-    return Rig(still).world({}, 1)[0] if scene.nodes else np.empty((0, 4, 4))
+    without_clips = Scene(nodes=scene.nodes, cameras=scene.cameras, lights=scene.lights, space=scene.space)
+    return Rig(without_clips).world({}, 1)[0] if scene.nodes else np.empty((0, 4, 4))
 
 
 def write_records(scene: Scene, conventions: OriginalConventions) -> Written:
     """Write a scene in the space of ASE files, to be merged into its original document."""
     report = LossReport("ase")
-    placed = with_constant_shapes(scene, report)
-    writer = _SceneWriter(placed, first_clip(placed, report), WriteOptions(), report, conventions)
+    scene = with_constant_shapes(scene, report)
+    writer = _SceneWriter(scene, first_clip(scene, report), WriteOptions(), report, conventions)
     return Written(writer.document(), report, parts=writer.parts)
 
 
@@ -154,40 +154,40 @@ class _SceneWriter:
         rules = KeyRules(float(self.rate * self.ticks), float(self.ticks))
         self.fitter = KeyFitter(clip, rules, Tolerance.of(scene, options.max_error), report)
         self.tracks = TrackWriter(self.fitter, self.ticks, None if conventions is None else conventions.samples)
-        self.surfaces = SurfaceWriter(scene, report, None if conventions is None else conventions.surfaces)
-        self.rest = rest_world(scene)
+        self.materials = MaterialWriter(scene, report, None if conventions is None else conventions.materials)
+        self.rest_matrices = rest_world(scene)
         motion = Motion(scene)
         self.tracks_by_node = motion.tracks
-        stored = self.rest if conventions is None else conventions.stored(self.rest)
-        self.meshes = MeshWriter(motion, stored, self.surfaces, self.fitter, report)
+        matrices = self.rest_matrices if conventions is None else conventions.merged_matrices(self.rest_matrices)
+        self.meshes = MeshWriter(motion, matrices, self.materials, self.fitter, report)
         self.names = self._claim_names()
-        self.moves = self._moving_nodes()
-        self.inner = self._inner_targets()
-        self._moving: tuple[Floats, Floats] | None = None
+        self.moving = self._moving_nodes()
+        self.embedded_targets = self._find_embedded_targets()
+        self._sampled_frames: tuple[Floats, Floats] | None = None
         self.parts: dict[int, Hashable] = {}
         """node or material of each record"""
 
     def _claim_names(self) -> list[bytes]:
-        known = {} if self.conventions is None else self.conventions.names
-        claimed = UniqueByteNames(encoding="utf-8", reserved=known.values())
+        stored_names = {} if self.conventions is None else self.conventions.names
+        unique_names = UniqueByteNames(encoding="utf-8", reserved=stored_names.values())
         names = []
         for number, node in enumerate(self.scene.nodes):
-            if number in known:
-                names.append(known[number])
+            if number in stored_names:
+                names.append(stored_names[number])
                 continue
-            wanted = text(node.name).decode("utf-8", "replace")
-            name = claimed.claim(wanted)
-            if claimed.decode(name) != node.name:
+            quotable_name = quotable(node.name).decode("utf-8", "replace")
+            name = unique_names.claim(quotable_name)
+            if unique_names.decode(name) != node.name:
                 self.report.add(
-                    Outcome.APPROXIMATED, plain_path("nodes", node.name), f"renamed to {claimed.decode(name)}"
+                    Outcome.APPROXIMATED, plain_path("nodes", node.name), f"renamed to {unique_names.decode(name)}"
                 )
             names.append(name)
         return names
 
-    def _inner_targets(self) -> dict[int, int]:
-        """Return targets that are written inside the block of their camera or light, and that node.
+    def _find_embedded_targets(self) -> dict[int, int]:
+        """Return the targets that are written inside the block of their camera or light, and the number of that node.
 
-        These targets have one user, and no parent or children.
+        These targets have one user, and no parent, children or content.
         """
         users = Counter(node.target for node in self.scene.nodes if node.target is not None)
         parents = {node.parent for node in self.scene.nodes}
@@ -197,10 +197,10 @@ class _SceneWriter:
             if node.target is not None
             and is_aimed(self.scene, node)
             and users[node.target] == 1
-            and (goal := self.scene.nodes[node.target]).kind is NodeKind.TARGET
-            and goal.parent is None
+            and (target := self.scene.nodes[node.target]).kind is NodeKind.TARGET
+            and target.parent is None
             and node.target not in parents
-            and (goal.mesh, goal.camera, goal.light) == (None, None, None)
+            and (target.mesh, target.camera, target.light) == (None, None, None)
         }
 
     def document(self) -> Document:
@@ -208,28 +208,29 @@ class _SceneWriter:
             line("3DSMAX_ASCIIEXPORT", 200),
             line("COMMENT", b"AsciiExport Version  2,00 - keyframer"),
             self._scene_block(),
-            self.surfaces.material_list(),
+            self.materials.material_list(),
         ]
+        untouched = () if self.conventions is None else self.conventions.untouched
         for number, node in enumerate(self.scene.nodes):
-            if number not in self.inner and (self.conventions is None or number not in self.conventions.untouched):
+            if number not in self.embedded_targets and number not in untouched:
                 record = self._node(number, node)
                 self.parts[id(record)] = ("nodes", number)
                 records.append(record)
-        self.parts |= self.surfaces.parts
+        self.parts |= self.materials.parts
         return Document(FORMAT, list(records), dialect=Dialect())
 
     def _scene_block(self) -> Block:
         environment = self.scene.environment
         first, last = self._segment()
         parts = [
-            line("SCENE_FILENAME", text(self.scene.title)),
+            line("SCENE_FILENAME", quotable(self.scene.title)),
             line("SCENE_FIRSTFRAME", first),
             line("SCENE_LASTFRAME", last),
             line("SCENE_FRAMESPEED", self.rate),
             line("SCENE_TICKSPERFRAME", self.ticks),
         ]
         if environment.background_color is not None and "background_color" not in environment.uses:
-            self.report.add(Outcome.DROPPED, "/environment/background_color", "not in use")
+            self.report.add(Outcome.DROPPED, "/environment/background_color", "ASE stores only a colour in use")
             environment = replace(environment, background_color=None)
         if environment.uses - {name for name in ("background_color",) if environment.background_color is not None}:
             self.report.add(Outcome.DROPPED, "/environment/uses", "only the background colour can be in use")
@@ -253,15 +254,15 @@ class _SceneWriter:
         if node.light is not None and self.scene.lights[node.light].type is not LightType.AMBIENT:
             return self._light(number, node, head, self.scene.lights[node.light])
         tail = [*self._animation(number, node), self._visibility(number, node)]
-        place = self._transform(name, self.rest[number])
+        transform = self._transform(name, self.rest_matrices[number])
         if node.mesh is not None or node.kind is NodeKind.OBJECT:
             if node.kind is not NodeKind.OBJECT:
                 self._report_kind(node, "an object")
-            return block("GEOMOBJECT", *head, place, *self.meshes.parts(number, node, self.names, tail))
+            return block("GEOMOBJECT", *head, transform, *self.meshes.parts(number, node, self.names, tail))
         if node.kind not in (NodeKind.DUMMY, NodeKind.BONE):
             self._report_kind(node, "a dummy")
         kind = b"Bone" if node.kind is NodeKind.BONE else b"Dummy"
-        return block("HELPEROBJECT", *head, line("HELPER_CLASS", kind), place, *tail)
+        return block("HELPEROBJECT", *head, line("HELPER_CLASS", kind), transform, *tail)
 
     def _report_kind(self, node: Node, written_as: str) -> None:
         message = f"the {node.kind.value} is written as {written_as}"
@@ -282,13 +283,13 @@ class _SceneWriter:
                 parts.append(floats("TM_SCALE", scale))
         return block("NODE_TM", *parts)
 
-    def _animation(self, number: int, node: Node, turns: Keys | None = None) -> list[AseRecord]:
-        tracks = {kind: track for kind, track in self.tracks_by_node.get(number, {}).items() if kind in _PLACING}
+    def _animation(self, number: int, node: Node, aim_keys: Keys | None = None) -> list[AseRecord]:
+        tracks = {kind: track for kind, track in self.tracks_by_node.get(number, {}).items() if kind in _TRANSFORM}
         if is_aimed(self.scene, node):
             tracks.pop("rotation", None)
         controllers = self.tracks.controllers(node, tracks)
-        if turns is not None:
-            controllers.insert(1 if controllers and b"_POS_" in controllers[0].keyword else 0, turns)
+        if aim_keys is not None:
+            controllers.insert(1 if controllers and b"_POS_" in controllers[0].keyword else 0, aim_keys)
         if not controllers:
             return []
         animation = block("TM_ANIMATION", line("NODE_NAME", self.names[number]), *controllers)
@@ -305,9 +306,9 @@ class _SceneWriter:
         path = f"{plain_path('nodes', node.name)}/visible"
         times = self.fitter.times(track.times)
         shown = (track.values.reshape(len(times), -1)[:, :1] > 0).astype(np.float64)
-        good = np.isfinite(times)
-        times, shown = np.rint(times[good]), shown[good]
-        exact = bool((times == self.fitter.times(track.times)[good]).all()) and bool(good.all())
+        finite = np.isfinite(times)
+        times, shown = np.rint(times[finite]), shown[finite]
+        exact = bool((times == self.fitter.times(track.times)[finite]).all()) and bool(finite.all())
         exact &= track.interpolation is Interpolation.STEP or len(times) < 2
         self.report.add(Outcome.EXACT if exact else Outcome.APPROXIMATED, path, counted(len(times), "step key"))
         if len(times) == 1:  # one key would be read as the rest state
@@ -321,29 +322,29 @@ class _SceneWriter:
         if not is_aimed(self.scene, node):
             return None, self._animation(number, node)
         target = node.target
-        inner = target is not None and self.inner.get(target) == number
-        goal = self.names[target] if inner and target is not None else self.names[number] + b".Target"
-        stored = self._stored_target(node)
-        place = np.eye(4)
-        place[:3, 3] = self.rest[target, :3, 3] if target is not None else stored
-        turns, moving = self._sampled_aim(number, node)
-        animation = self._animation(number, node, turns)
-        if inner and target is not None:
-            place = self.rest[target]
-            aim = self.scene.nodes[target]
-            animation += self._animation(target, aim)
-            if aim.hidden or "visible" in self.tracks_by_node.get(target, {}):
+        embedded = target is not None and self.embedded_targets.get(target) == number
+        target_name = self.names[target] if embedded and target is not None else self.names[number] + b".Target"
+        stored_target = self._stored_target(node)
+        matrix = np.eye(4)
+        matrix[:3, 3] = self.rest_matrices[target, :3, 3] if target is not None else stored_target
+        aim_keys, frames = self._sampled_aim(number, node)
+        animation = self._animation(number, node, aim_keys)
+        if embedded and target is not None:
+            matrix = self.rest_matrices[target]
+            target_node = self.scene.nodes[target]
+            animation += self._animation(target, target_node)
+            if target_node.hidden or "visible" in self.tracks_by_node.get(target, {}):
                 message = "targets cannot be hidden in this format"
-                self.report.add(Outcome.DROPPED, f"{plain_path('nodes', aim.name)}/hidden", message)
+                self.report.add(Outcome.DROPPED, f"{plain_path('nodes', target_node.name)}/hidden", message)
         else:
             message = "the stored target became a node" if target is None else "a separate target was added"
             self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/target", message)
-            if moving is not None and target is not None:
-                times, world = moving
-                keys = Keys(b"CONTROL_POS_TRACK", times.astype(np.int64), short(world[:, target, :3, 3]))
-                animation.append(block("TM_ANIMATION", line("NODE_NAME", goal), keys))
-        transform = self._transform(goal, place)
-        if inner and target is not None:
+            if frames is not None and target is not None:
+                times, world = frames
+                keys = Keys(b"CONTROL_POS_TRACK", times.astype(np.int64), shortest_decimals(world[:, target, :3, 3]))
+                animation.append(block("TM_ANIMATION", line("NODE_NAME", target_name), keys))
+        transform = self._transform(target_name, matrix)
+        if embedded and target is not None:
             self.parts[id(transform)] = ("nodes", target)
         return transform, animation
 
@@ -356,45 +357,45 @@ class _SceneWriter:
         return (0.0, 0.0, 0.0) if owner is None or owner.target is None else owner.target
 
     def _sampled_aim(self, number: int, node: Node) -> tuple[Keys | None, tuple[Floats, Floats] | None]:
-        """Return the sampled rotation at each frame, and the times and world matrices of the frames.
+        """Return the rotation sampled at each frame, and the times of the frames with the world matrices of all nodes.
 
-        Both are None if nothing moves. 3ds Max writes it too; the roll is stored nowhere else.
+        Both are None if neither the node nor its target moves. As in files of 3ds Max, only this rotation has the roll.
         """
-        if not self.moves[number] and not (node.target is not None and self.moves[node.target]):
+        if not self.moving[number] and not (node.target is not None and self.moving[node.target]):
             return None, None
-        times, world = self._frames()
+        times, world = self._sample_frames()
         spend("keys", len(times))
-        above = np.eye(4) if node.parent is None else world[:, node.parent]
-        local = affine.multiply(affine.inverse(above), world[:, number])
-        turns = affine.decompose(local)[1]
+        parent = np.eye(4) if node.parent is None else world[:, node.parent]
+        local = affine.multiply(affine.inverse(parent), world[:, number])
+        turns_xyzw = affine.decompose(local)[1]
         if "roll" in self.tracks_by_node.get(number, {}):
-            message = f"sampled at {counted(len(times), 'frame')}, because it is aimed at a target"
+            message = f"sampled at {counted(len(times), 'frame')}, because the node is aimed at a target"
             self.report.add(Outcome.BAKED, f"{plain_path('nodes', node.name)}/roll", message)
-        return self.tracks.sampled_turns(times, quat.to_matrix3(turns)), (times, world)
+        return self.tracks.sampled_rotation(times, quat.to_matrix3(turns_xyzw)), (times, world)
 
     def _moving_nodes(self) -> list[bool]:
         """Return for each node whether it or one of its ancestors moves or rotates."""
         order = evaluation_order(self.scene.nodes)
-        moves = [
-            bool(set(self.tracks_by_node.get(number, ())) & {*_PLACING, "roll"})
+        moving = [
+            bool(set(self.tracks_by_node.get(number, ())) & {*_TRANSFORM, "roll"})
             for number in range(len(self.scene.nodes))
         ]
         for number in order.flat.tolist():
-            above = int(order.parents[number])
-            moves[number] = moves[number] or (above >= 0 and moves[above])
-        return moves
+            parent = int(order.parents[number])
+            moving[number] = moving[number] or (parent >= 0 and moving[parent])
+        return moving
 
-    def _frames(self) -> tuple[Floats, Floats]:
+    def _sample_frames(self) -> tuple[Floats, Floats]:
         """Return the ticks of all frames with motion, and the world matrices at these times."""
-        if self._moving is None:
+        if self._sampled_frames is None:
             first, last = (float(value) for value in self.fitter.times(self._span()))
             count = math.ceil((last - first) / self.ticks - 1e-9) + 1
             expect("keys", count)
             spend("samples", 16 * count * len(self.scene.nodes))
             times = np.rint(first + self.ticks * np.arange(count, dtype=np.float64))
             rig = Rig(self.scene)
-            self._moving = times, rig.world(rig.sample(times / self.fitter.factor), count)
-        return self._moving
+            self._sampled_frames = times, rig.world(rig.sample(times / self.fitter.factor), count)
+        return self._sampled_frames
 
     def _span(self) -> tuple[float, float]:
         """Return the first and last time at which a node may move."""
@@ -402,7 +403,7 @@ class _SceneWriter:
             track
             for by_kind in self.tracks_by_node.values()
             for kind, track in by_kind.items()
-            if kind in (*_PLACING, "roll")
+            if kind in (*_TRANSFORM, "roll")
         ]
         times = np.concatenate([track.times[np.isfinite(track.times)] for track in tracks])
         if any(track.wrap is not Wrap.SINGLE for track in tracks) or not len(times):
@@ -410,14 +411,14 @@ class _SceneWriter:
         return max(float(times.min()), self.fitter.span[0]), min(float(times.max()), self.fitter.span[1])
 
     def _settings(
-        self, number: int, node: Node, name: str, rest: list[AseRecord], kinds: dict[str, str]
+        self, number: int, node: Node, name: str, lines: list[AseRecord], kinds: dict[str, str]
     ) -> list[Block]:
-        """Return the settings at rest, and at each time at which one of them has a key."""
-        blocks = [block(name, line("TIMEVALUE", 0), *rest)]
+        """Return the settings at rest (``lines``), and at each time at which one of them has a key."""
+        blocks = [block(name, line("TIMEVALUE", 0), *lines)]
         tracks: dict[str, Track] = {}
         for kind in kinds:
             track = self.tracks_by_node.get(number, {}).get(kind)
-            fitted = None if track is None else self.tracks.straight(node, kind, track)
+            fitted = None if track is None else self.tracks.linear_track(node, kind, track)
             if fitted is not None:
                 tracks[kind] = fitted
         if tracks:
@@ -428,37 +429,38 @@ class _SceneWriter:
             frames = []
             for at, time in enumerate(times.tolist()):
                 values = {kind: np.radians(rows[at]) if kind == "fov" else rows[at] for kind, rows in samples.items()}
-                lines = [floats(kinds[kind], value) for kind, value in values.items()]
-                frames.append(block(name, line("TIMEVALUE", round(time)), *lines))
+                changed = [floats(kinds[kind], value) for kind, value in values.items()]
+                frames.append(block(name, line("TIMEVALUE", round(time)), *changed))
             blocks.append(block(name.replace("SETTINGS", "ANIMATION"), *frames))
         return blocks
 
     def _camera(self, number: int, node: Node, head: list[AseRecord | None], camera: Camera) -> Block:
-        goal, animation = self._target_and_animation(number, node)
-        distance = 0.0 if goal is None else float(np.linalg.norm(self.rest[number, :3, 3] - _position(goal)))
-        rest = [*put_fields(camera, CAMERA), floats("CAMERA_TDIST", distance)]
-        settings = self._settings(number, node, "CAMERA_SETTINGS", rest, CAMERA_TRACKS)
-        kind = line("CAMERA_TYPE", b"Free" if goal is None else b"Target")
-        place = self._transform(self.names[number], self.rest[number])
+        target, animation = self._target_and_animation(number, node)
+        position = self.rest_matrices[number, :3, 3]
+        distance = 0.0 if target is None else float(np.linalg.norm(position - _position(target)))
+        lines = [*put_fields(camera, CAMERA), floats("CAMERA_TDIST", distance)]
+        settings = self._settings(number, node, "CAMERA_SETTINGS", lines, CAMERA_TRACKS)
+        kind = line("CAMERA_TYPE", b"Free" if target is None else b"Target")
+        transform = self._transform(self.names[number], self.rest_matrices[number])
         tail = (*animation, self._visibility(number, node))
-        return block("CAMERAOBJECT", *head, kind, place, goal, *settings, *tail)
+        return block("CAMERAOBJECT", *head, kind, transform, target, *settings, *tail)
 
     def _light(self, number: int, node: Node, head: list[AseRecord | None], light: Light) -> Block:
-        goal, animation = self._target_and_animation(number, node)
-        kind = b"Target" if goal is not None and light.type is LightType.SPOT else _LIGHT_KINDS[light.type]
-        ranged = light.inner_range is not None or light.outer_range is not None
-        if ranged and not light.attenuated:
+        target, animation = self._target_and_animation(number, node)
+        kind = b"Target" if target is not None and light.type is LightType.SPOT else _LIGHT_WORDS[light.type]
+        has_ranges = light.inner_range is not None or light.outer_range is not None
+        if has_ranges and not light.attenuated:
             path = f"{plain_path('nodes', node.name)}/ranges"
-            self.report.add(Outcome.DROPPED, path, "ranges of a light without attenuation")
-        rest = put_fields(light, LIGHT_SETTINGS)
-        rest += put_fields(light, (*CONE, *ATTENUATION))
-        settings = self._settings(number, node, "LIGHT_SETTINGS", rest, LIGHT_TRACKS)
+            self.report.add(Outcome.DROPPED, path, "ASE stores ranges only for lights with attenuation")
+        lines = put_fields(light, LIGHT_SETTINGS)
+        lines += put_fields(light, (*CONE, *ATTENUATION))
+        settings = self._settings(number, node, "LIGHT_SETTINGS", lines, LIGHT_TRACKS)
         return block(
             "LIGHTOBJECT",
             *head,
             line("LIGHT_TYPE", kind),
-            self._transform(self.names[number], self.rest[number]),
-            goal,
+            self._transform(self.names[number], self.rest_matrices[number]),
+            target,
             *put_fields(light, LIGHT),
             *settings,
             *put_fields(light, EXCLUDES),

@@ -1,6 +1,6 @@
 """Convert a merged tree to the two files: order and number the joints, and lay out the columns of frames.
 
-A column is named by its joint (a number) and one of the six components; ``"box"`` has the boxes.
+The name of a column is the number of its joint with one of the six components; the column ``"box"`` has the boxes.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ class MergedFiles:
         parts: Any = merged.parts
         self.key = {id(child): parts[id(child)][1] for top in tops for child in top.children if id(child) in parts}
         """keys of joints and meshes, by the `id` of their records"""
-        holder = self.animation or self.model
-        assert holder is not None
-        joints: list[Any] = [child for child in holder.children if isinstance(child, (Joint, ModelJoint))]
+        top = self.animation or self.model
+        assert top is not None
+        joints: list[Any] = [child for child in top.children if isinstance(child, (Joint, ModelJoint))]
         self.order = self._ordered({self.key[id(joint)]: joint.parent for joint in joints})
         self.place = {key: place for place, key in enumerate(self.order)}
         self.renumbers = self.order != list(range(len(self.pair.names)))
 
     def _ordered(self, parents: dict[int, int]) -> list[int]:
-        """Return joints in the order of the original, new ones last, parents before children, as readers require.
+        """Return joints in the order of the original, new ones last, but parents before children, as readers require.
 
-        An original with another order keeps it if no joint was added or removed.
+        An original with children before their parents keeps its order if no joint was added or removed.
         """
         keys = list(parents)
         stored: Sequence[Joint | ModelJoint] = self.pair.joints or self.pair.bound
         if keys == list(range(len(stored))) and any(joint.parent > at for at, joint in enumerate(stored)):
             return keys
         place = {key: at for at, key in enumerate(keys)}
-        above = [place.get(parent, -1) for parent in parents.values()]
-        return [keys[at] for at in parents_first(above, list(range(len(keys))))]
+        parent_places = [place.get(parent, -1) for parent in parents.values()]
+        return [keys[at] for at in parents_first(parent_places, list(range(len(keys))))]
 
     def merged(self) -> bridge.Merged:
         document = self.original.document
@@ -67,19 +67,19 @@ class MergedFiles:
         main = documents.pop(Animation if document.first(Model) is None else Model)
         names = {Animation: "animation", Model: "model"}
         reading: dict[str, object] = {names[kind]: companion for kind, companion in documents.items()}
-        return bridge.Merged(main, {**reading, "found": ""} if reading else {}, self._places(meshes))
+        return bridge.Merged(main, {**reading, "found": ""} if reading else {}, self._new_numbers(meshes))
 
-    def _places(self, meshes: list[Mesh]) -> tuple[dict[int, int], dict[int, int]]:
+    def _new_numbers(self, meshes: list[Mesh]) -> tuple[dict[int, int], dict[int, int]]:
         """Return the new numbers of nodes and materials: joints, then meshes, each with its own material."""
         matching = self.original.matching
-        place = dict(self.place)
+        number_of = dict(self.place)
         for at, mesh in enumerate(meshes, len(self.order)):
-            place.setdefault(self.key[id(mesh)], at)
-        shown = {self.key[id(mesh)] - len(self.pair.names): at for at, mesh in enumerate(meshes)}
-        materials = {new: shown[old] for new, old in matching.materials.items() if old in shown}
-        return {matching.number(key): at for key, at in place.items()}, materials
+            number_of.setdefault(self.key[id(mesh)], at)
+        mesh_of = {self.key[id(mesh)] - len(self.pair.names): at for at, mesh in enumerate(meshes)}
+        materials = {new: mesh_of[old] for new, old in matching.materials.items() if old in mesh_of}
+        return {matching.number(key): at for key, at in number_of.items()}, materials
 
-    def _numbered(self, record: Any) -> Any:
+    def _with_parent_number(self, record: Any) -> Any:
         """Return a joint with the current number of its parent."""
         if self.renumbers:
             record = copy.copy(record)
@@ -88,7 +88,7 @@ class MergedFiles:
 
     def _animation(self, top: Animation) -> Animation:
         by_key = {self.key[id(child)]: child for child in top.children if isinstance(child, Joint)}
-        joints = {key: self._numbered(by_key[key]) for key in self.order}
+        joints = {key: self._with_parent_number(by_key[key]) for key in self.order}
         stored = None if self.pair.animation is None else self.pair.animation.first(Frames)
         frames = next((child for child in top.children if isinstance(child, Frames)), None)
         if frames is not None and stored is not None:
@@ -102,10 +102,13 @@ class MergedFiles:
     def _model(self, top: Model, meshes: list[Mesh]) -> Model:
         bound = {self.key[id(child)]: child for child in top.children if isinstance(child, ModelJoint)}
         model = copy.copy(top)
-        model.children = [*map(self._weighted, meshes), *(self._numbered(bound[key]) for key in self.order)]
+        model.children = [
+            *map(self._with_joint_numbers, meshes),
+            *(self._with_parent_number(bound[key]) for key in self.order),
+        ]
         return model
 
-    def _weighted(self, mesh: Mesh) -> Mesh:
+    def _with_joint_numbers(self, mesh: Mesh) -> Mesh:
         """Return a mesh with the current joint numbers in its weights.
 
         Weights of removed joints go to their parents.
@@ -114,10 +117,10 @@ class MergedFiles:
             return mesh
         numbers = dict(self.place)
         for key in range(len(self.pair.bound)):
-            above, steps = key, 0
-            while above not in self.place and above >= 0 and steps < len(self.pair.bound):  # parents may form a cycle
-                above, steps = self.pair.bound[above].parent, steps + 1
-            numbers.setdefault(key, self.place.get(above, 0))
+            ancestor, steps = key, 0  # steps are counted because parents may form a cycle
+            while ancestor not in self.place and ancestor >= 0 and steps < len(self.pair.bound):
+                ancestor, steps = self.pair.bound[ancestor].parent, steps + 1
+            numbers.setdefault(key, self.place.get(ancestor, 0))
         weighted, weights = copy.copy(mesh), np.array(mesh.weights)
         keys, places = np.unique(weights["joint"], return_inverse=True)
         weights["joint"] = np.array([numbers[key] for key in keys.tolist()], np.int64)[places]
@@ -130,12 +133,12 @@ def named_columns(rows: Singles, joints: Sequence[Joint]) -> FrameTable:
     named: dict[object, Singles] = {"box": rows[:, :BOUNDS_FLOATS]}
     for number, joint in enumerate(joints):
         named |= {
-            (number, bit): rows[:, BOUNDS_FLOATS + at] for bit, at in zip(joint.moving, _places(joint), strict=True)
+            (number, bit): rows[:, BOUNDS_FLOATS + at] for bit, at in zip(joint.moving, _columns_of(joint), strict=True)
         }
     return FrameTable(named, np.arange(len(rows)))
 
 
-def _places(joint: Joint) -> range:
+def _columns_of(joint: Joint) -> range:
     """Return the columns of a joint, after the box."""
     return range(joint.start_index, joint.start_index + len(joint.moving))
 
@@ -150,8 +153,8 @@ def arrange_columns(
     joints are removed unless other joints read them. Columns that no joint reads stay.
     """
     columns: dict[object, Singles] = dict(enumerate(rows[table.origins, BOUNDS_FLOATS:].T))
-    readers = Counter(at for number in merged.keys() & before.keys() for at in _places(before[number]))
-    removed = {at for number in before.keys() - merged.keys() for at in _places(before[number])} - readers.keys()
+    readers = Counter(at for number in merged.keys() & before.keys() for at in _columns_of(before[number]))
+    removed = {at for number in before.keys() - merged.keys() for at in _columns_of(before[number])} - readers.keys()
     replacements: dict[object, list[object]] = {at: [] for at in removed}
     appended: list[object] = []
     joints: dict[int, Joint] = {}
@@ -159,7 +162,7 @@ def arrange_columns(
     """the first column of each joint that has some"""
     for number, joint in merged.items():
         new = {bit: (number, bit) for bit in range(COMPONENTS) if (number, bit) in table.named}
-        old = list(_places(before[number])) if number in before else []
+        old = list(_columns_of(before[number])) if number in before else []
         names: list[object] = list(new.values())
         joints[number] = copy.copy(joint)
         joints[number].flags = joint.flags & ~((1 << COMPONENTS) - 1) | sum(1 << bit for bit in new)

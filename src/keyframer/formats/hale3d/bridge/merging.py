@@ -1,7 +1,7 @@
 """Merge an edited scene into its Hale3D pair: animation and model are merged as one tree.
 
-Joints and meshes are matched by their nodes. Rows of frames are named columns during the merge. `PairWriter` makes the
-trees of the scene before and after the edit, `merged_files` the merged files.
+Joints and meshes are matched by their nodes. During the merge, frames are tables of named columns. `PairWriter` makes
+the trees of the scene before and after the edit, and `merged_files` makes the files of the merged tree.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ class Merger(bridge.Merger[Options]):
         parts |= {id(record): ("nodes", number) for number, record in enumerate(links.bound)}
         parts |= {id(record): ("nodes", number) for number, record in enumerate(links.meshes, len(links.names))}
         table = named_columns(links.rows, links.joints) if len(links.rows) else None
-        return Tree(_both(document, links, links.joints, table, [*links.meshes, *links.bound]), parts)
+        return Tree(_combined(document, links, links.joints, table, [*links.meshes, *links.bound]), parts)
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         """Write both files as one tree. Parents and weights refer to joints by `Matching.key`."""
         pair, before, matching = original.links, original.scene, original.matching
         if bool(scene.clips) != bool(before.clips):
             raise CannotMerge(
-                "a model without an animation cannot move" if scene.clips else "an animation without a clip"
+                "a clip was added to a model without an animation" if scene.clips else "the clip was removed"
             )
         joint_count = len(pair.names)
-        kept = {new: old for new, old in matching.nodes.items() if old < joint_count}
-        shown = sorted(
+        remaining = {new: old for new, old in matching.nodes.items() if old < joint_count}
+        mesh_nodes = sorted(
             (new for new, old in matching.nodes.items() if old >= joint_count), key=lambda new: matching.nodes[new]
         )
         keys = {node: matching.key(node) for node in range(len(scene.nodes))}
@@ -69,34 +69,34 @@ class Merger(bridge.Merger[Options]):
         clip = first_clip(scene, report)
         origins = np.zeros(0, np.int64)
         if len(pair.rows):
-            origins = original_frames(before, scene, kept, len(pair.rows))
+            origins = original_frames(before, scene, remaining, len(pair.rows))
         elif any(channel.track.kind in ("position", "rotation") for channel in clip.channels):
-            raise CannotMerge("the file has no frames for the new tracks")
+            raise CannotMerge("tracks were added to an animation without frames")
         times = np.arange(max(len(origins), 1), dtype=np.float64)
         untouched = original.untouched if pair.model is None else ()  # skins need all joints
-        order, _ = joints_in_original_order(scene, kept, depth_first=False)
-        joints = unscaled_joints_at(scene, [node for node in order if node not in untouched], times, kept)
-        if set(joints.nodes) & set(shown):
-            raise CannotMerge("joints below a mesh")
-        if has_free_vertices(scene, set(range(len(scene.nodes))) - set(shown)):
-            raise CannotMerge("vertices without a joint")
-        meshes = {number: pair.meshes[matching.nodes[number] - joint_count] for number in shown}
-        conventions = OriginalConventions(pair, before, kept, keys, meshes)
+        order, _ = joints_in_original_order(scene, remaining, depth_first=False)
+        joints = unscaled_joints_at(scene, [node for node in order if node not in untouched], times, remaining)
+        if set(joints.nodes) & set(mesh_nodes):
+            raise CannotMerge("a mesh has joints as children")
+        if has_free_vertices(scene, set(range(len(scene.nodes))) - set(mesh_nodes)):
+            raise CannotMerge("a mesh has vertices without a joint")
+        meshes = {number: pair.meshes[matching.nodes[number] - joint_count] for number in mesh_nodes}
+        conventions = OriginalConventions(pair, before, remaining, keys, meshes)
         writer = PairWriter(scene, joints, report, conventions)
         animated = list(writer.animated_joints(clip)) if scene.clips else []
         records = [record for record, _ in animated]
-        named = {
+        columns_by_name = {
             (keys[node], bit): column
             for node, (_, columns) in zip(joints.nodes, animated, strict=False)
             for bit, column in columns.items()
         }
         table = None
         if len(origins):
-            table = FrameTable({**named, "box": np.asarray(clip.bounds).reshape(len(origins), -1)}, origins)
+            table = FrameTable({**columns_by_name, "box": np.asarray(clip.bounds).reshape(len(origins), -1)}, origins)
         model: list[Record] = [*writer.meshes()]
         if pair.model is not None or model:
             model += writer.bound_joints()
-        tree = _both(original.document, pair, records, table, model)
+        tree = _combined(original.document, pair, records, table, model)
         for top in tree.records:
             if isinstance(top, Animation):
                 top.frame_rate = int(clip.rate)
@@ -119,16 +119,16 @@ class Merger(bridge.Merger[Options]):
         """Return the scene with a material for every mesh, and with influence positions that follow edited vertices."""
         meshes, materials = [], list(scene.materials)
         for mesh, original in zip(scene.meshes, before.meshes, strict=True):
-            owner = _material_of(mesh)
+            material_number = _material_of(mesh)
             if original is mesh or original.face_materials is None or not len(original.face_materials):
                 meshes.append(mesh)
                 continue
-            place = int(original.face_materials[0])
-            if owner is not None and place >= 0:
-                materials[place] = scene.materials[owner]
-            meshes.append(replace(mesh, face_materials=np.full(len(mesh.corners), place, np.int32)))
+            original_material = int(original.face_materials[0])
+            if material_number is not None and original_material >= 0:
+                materials[original_material] = scene.materials[material_number]
+            meshes.append(replace(mesh, face_materials=np.full(len(mesh.corners), original_material, np.int32)))
         for material in scene.materials:
-            if not any(shown is material for shown in materials):
+            if not any(used is material for used in materials):
                 report.add(Outcome.DROPPED, plain_path("materials", material.name), "no mesh uses it")
         return with_moved_vertices(replace(scene, meshes=meshes, materials=materials), before)
 
@@ -137,8 +137,8 @@ class Merger(bridge.Merger[Options]):
 
     def keeps_layout(self, original: Document, requested: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
         """Return whether the layout stays and the requested file of the pair exists."""
-        wanted = requested.get("file", _kind(original))
-        if not set(requested) <= {"dialect", "file"} or (wanted != _kind(original) and options.get(wanted) is None):
+        file = requested.get("file", _kind(original))
+        if not set(requested) <= {"dialect", "file"} or (file != _kind(original) and options.get(file) is None):
             return False
         return "dialect" not in requested or Dialect(requested["dialect"]) is original.dialect
 
@@ -160,14 +160,14 @@ class Merger(bridge.Merger[Options]):
         return {names[suffix]: decode(data) for suffix, data in written.companions}
 
 
-def _both(
+def _combined(
     document: Document, pair: Pair, joints: Sequence[Record], table: FrameTable | None, model: Sequence[Record]
 ) -> Document:
-    """Return both files as one tree: two records at the top, with other records inside."""
+    """Return both files as one tree: the header of each file with these records inside."""
     tops: list[Record] = []
     if pair.animation is not None:
         frames = Frames()
-        frames.rows = table  # type: ignore[assignment]  # while it is merged
+        frames.rows = table  # type: ignore[assignment]  # only during the merge
         tops.append(_with_children(pair.animation.first(Animation), [*joints, *([] if table is None else [frames])]))
     if pair.model is not None or model:
         tops.append(_with_children(Model() if pair.model is None else pair.model.first(Model), model))
@@ -184,10 +184,10 @@ def _with_children(top: Record | None, children: Sequence[Record]) -> Record:
 def _material_of(mesh: SceneMesh) -> int | None:
     if mesh.face_materials is None or not len(mesh.face_materials):
         return None
-    owners = np.unique(np.asarray(mesh.face_materials))
-    if len(owners) > 1:
-        raise CannotMerge("a mesh of several materials")
-    return int(owners[0]) if owners[0] >= 0 else None
+    materials = np.unique(np.asarray(mesh.face_materials))
+    if len(materials) > 1:
+        raise CannotMerge("a mesh has several materials")
+    return int(materials[0]) if materials[0] >= 0 else None
 
 
 def _kind(document: Document) -> str:

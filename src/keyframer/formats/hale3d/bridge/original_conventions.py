@@ -1,4 +1,4 @@
-"""The original animation and model, and what the writer takes from them: numbers, names, flags, order of weights."""
+"""The original animation and model, and the data that the writer takes from them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Pair(NamedTuple):
 
     @property
     def names(self) -> list[bytes]:
-        """Return the names of joints; the real animation names all of them "origin"."""
+        """Return the names of joints: those of the model, if any, because the real animation names all "origin"."""
         return [joint.name for joint in (self.joints if self.model is None else self.bound)]
 
 
@@ -55,12 +55,12 @@ class OriginalConventions:
     pair: Pair = field(default_factory=Pair)
     scene: Scene = field(default_factory=Scene)
     """the scene of the original"""
-    kept: Mapping[int, int] = field(default_factory=dict)
-    """remaining joints: their numbers in the original"""
+    original_numbers: Mapping[int, int] = field(default_factory=dict)
+    """the original number of each remaining joint, by its node"""
     keys: Mapping[int, int] = field(default_factory=dict)
-    """numbers by which parents and weights refer to joints; if empty, they refer to the index of a joint"""
+    """the numbers of joints in parents and weights, by node; if empty, these are the indices of the joints"""
     meshes: Mapping[int, Mesh] = field(default_factory=dict)
-    """stored meshes of nodes"""
+    """the original mesh of each remaining mesh node"""
 
     def names(self, scene: Scene, nodes: list[int]) -> list[bytes]:
         """Return the names of joints: as stored if they were not renamed.
@@ -73,11 +73,13 @@ class OriginalConventions:
         names = []
         for node in nodes:
             name = "anchor" if node < 0 else scene.nodes[node].name
-            old = self.kept.get(node)
+            old = self.original_numbers.get(node)
             if old is None:
                 raw, quotes = claimed.claim(name), quoted
             else:
                 raw, quotes = encode_name(name), unquoted(stored[old]) != stored[old]
-            same = old is not None and name == self.scene.nodes[old].name
-            names.append(stored[old] if old is not None and same else b'"' + raw + b'"' if quotes else raw)
+            if old is not None and name == self.scene.nodes[old].name:
+                names.append(stored[old])
+            else:
+                names.append(b'"' + raw + b'"' if quotes else raw)
         return names

@@ -25,15 +25,15 @@ from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import encode_name
 
 _STILL = 1e-6
-"""largest difference from the base frame of an original component without a flag"""
-_NEW = OriginalConventions()
+"""a component of an original joint that differs less from the base frame needs no column"""
+_NO_ORIGINAL = OriginalConventions()
 
 
 class PairWriter:
-    """Writes the joints and meshes of a scene; in the form of its original, if any."""
+    """Writes the joints and meshes of a scene, with the conventions of its original, if any."""
 
     def __init__(
-        self, scene: Scene, joints: Joints, report: LossReport, conventions: OriginalConventions = _NEW
+        self, scene: Scene, joints: Joints, report: LossReport, conventions: OriginalConventions = _NO_ORIGINAL
     ) -> None:
         self.scene, self.joints, self.report, self.conventions = scene, joints, report, conventions
         self.names = conventions.names(scene, joints.nodes)
@@ -58,12 +58,12 @@ class PairWriter:
             turns = with_negative_w(self.joints.rotations_xyzw[:, place])
             rows = np.concatenate([self.joints.positions[:, place], turns[:, :3]], axis=1).astype(np.float32)
             joint = Joint(self._parent(node), 0, 0, name)
-            if node in self.conventions.kept:
-                rest = self.scene.nodes[node]
-                position, orientation = np.asarray(rest.position), np.asarray(rest.rotation_xyzw)
+            if node in self.conventions.original_numbers:
+                rest_node = self.scene.nodes[node]
+                position, orientation = np.asarray(rest_node.position), np.asarray(rest_node.rotation_xyzw)
                 base = np.array([*position, *orientation[:3]])
                 moving = np.abs(rows - base).max(axis=0) > _STILL
-                for bit in self.conventions.pair.joints[self.conventions.kept[node]].moving:
+                for bit in self.conventions.pair.joints[self.conventions.original_numbers[node]].moving:
                     moving[bit] |= (node, "position" if bit < 3 else "rotation") in tracks
                 joint.name = name if self.conventions.pair.model is None else b""
             else:
@@ -79,12 +79,15 @@ class PairWriter:
         return new_model(meshes, self.bound_joints(), dialect=dialect) if meshes else None
 
     def bound_joints(self) -> list[ModelJoint]:
-        """Return the joints of the model in their bind pose: that of the first frame, or of an original's skins."""
+        """Return the joints of the model in their bind pose.
+
+        In a new file it is the first frame. In a merge it is that of the skins or of the original model.
+        """
         pose = self._bind_pose()
-        turns = with_negative_w(quat.from_matrix3(pose[:, :3, :3]))[:, :3].tolist()
+        positions, turns = pose[:, :3, 3].tolist(), with_negative_w(quat.from_matrix3(pose[:, :3, :3]))[:, :3].tolist()
         joints = []
-        for node, name, place, turn in zip(self.joints.nodes, self.names, pose[:, :3, 3].tolist(), turns, strict=True):
-            joint = ModelJoint(self._parent(node), tuple(place), tuple(turn), name)
+        for node, name, position, turn in zip(self.joints.nodes, self.names, positions, turns, strict=True):
+            joint = ModelJoint(self._parent(node), tuple(position), tuple(turn), name)
             self.parts[id(joint)] = ("nodes", node)
             joints.append(joint)
         return joints
@@ -94,14 +97,16 @@ class PairWriter:
         joints, pair = self.joints, self.conventions.pair
         if pair.animation is None and pair.model is None:
             return np.asarray(joints.rigid[0])
-        known = {node: _matrix(pair.bound[old]) for node, old in self.conventions.kept.items() if pair.bound}
-        known |= {node: affine.inverse(matrix) for node, matrix in self._inverse_bind().items()}
+        bind_matrices = {
+            node: _matrix(pair.bound[old]) for node, old in self.conventions.original_numbers.items() if pair.bound
+        }
+        bind_matrices |= {node: affine.inverse(matrix) for node, matrix in self._inverse_bind().items()}
         local = affine.compose(joints.positions[0], joints.rotations_xyzw[0], np.ones(3))
-        pose = np.array([known.get(node, matrix) for node, matrix in zip(joints.nodes, local, strict=True)])
+        pose = np.array([bind_matrices.get(node, matrix) for node, matrix in zip(joints.nodes, local, strict=True)])
         origins, turns, _ = affine.decompose(pose)
         pose = affine.compose(origins, turns, np.ones(3))
         for place, (node, parent) in enumerate(zip(joints.nodes, joints.parents, strict=True)):
-            if node not in known and parent >= 0:
+            if node not in bind_matrices and parent >= 0:
                 pose[place] = pose[parent] @ pose[place]
         return pose
 
@@ -114,19 +119,19 @@ class PairWriter:
             skin = self.scene.skins[node.skin]
             for joint, matrix in zip(skin.joints, np.asarray(skin.inverse_bind, np.float64), strict=True):
                 if number not in self.conventions.meshes:
-                    if joint not in self.conventions.kept:
+                    if joint not in self.conventions.original_numbers:
                         bound.setdefault(joint, matrix)
                 elif not np.allclose(bound.setdefault(joint, matrix), matrix):
-                    raise CannotMerge("a skin with another bind pose")
+                    raise CannotMerge("two skins have different bind poses")
         return bound
 
     def meshes(self) -> list[Mesh]:
         """Return the meshes of all nodes, one for each material; those of the original first, in its order."""
         stored, nodes = self.conventions.meshes, self.scene.nodes
-        shown = [i for i, node in enumerate(nodes) if node.mesh is not None and i not in stored]
-        shown = [i for i in shown if len(self.scene.meshes[nodes[i].mesh or 0].positions)]
+        added = [i for i, node in enumerate(nodes) if node.mesh is not None and i not in stored]
+        added = [i for i in added if len(self.scene.meshes[nodes[i].mesh or 0].positions)]
         records = []
-        for number in (*stored, *shown):
+        for number in (*stored, *added):
             influences = self._influences(number, nodes[number])
             for record in self._records(nodes[number], influences, stored.get(number)):
                 self.parts[id(record)] = ("nodes", number)
@@ -134,40 +139,40 @@ class PairWriter:
         return records
 
     def _influences(self, number: int, node: Node) -> _Influences:
-        """Return the influences of a skin, or the node itself for all vertices.
+        """Return the influences of a skin; without a skin, all vertices move with the node.
 
-        The anchor carries vertices without a joint.
+        Vertices of a skin without a joint move with the anchor.
         """
         assert node.mesh is not None
         scene = self.scene
         positions = np.asarray(scene.meshes[node.mesh].positions, np.float64)
         if node.skin is None:
             joint = self.place_of[number]
-            offsets = affine.transform_points(self._scales([number])[0], positions - node.pivot)
-            every = np.arange(len(positions))
-            return _Influences(every, np.full(len(every), joint), np.ones(len(every)), offsets)
+            offsets = affine.transform_points(self._to_joints([number])[0], positions - node.pivot)
+            all_vertices = np.arange(len(positions))
+            return _Influences(all_vertices, np.full(len(all_vertices), joint), np.ones(len(all_vertices)), offsets)
         skin = scene.skins[node.skin]
         order = np.argsort(np.asarray(skin.vertices), kind="stable")
         vertices = np.asarray(skin.vertices, np.int64)[order]
         chosen = np.asarray(skin.influences, np.int64)[order]
-        change = self._scales(skin.joints)
+        to_joints = self._to_joints(skin.joints)
         if skin.positions is None:
-            change = change @ np.asarray(skin.inverse_bind, np.float64)
+            to_joints = to_joints @ np.asarray(skin.inverse_bind, np.float64)
             placed = positions[vertices]
         else:
             placed = np.asarray(skin.positions, np.float64)[order]
-        offsets = np.einsum("nij,nj->ni", change[chosen][:, :3, :3], placed) + change[chosen][:, :3, 3]
+        offsets = np.einsum("nij,nj->ni", to_joints[chosen][:, :3, :3], placed) + to_joints[chosen][:, :3, 3]
         places = np.array([self.place_of[bone] for bone in skin.joints], np.int64)
         influences = _Influences(vertices, places[chosen], np.asarray(skin.weights, np.float64)[order], offsets)
         free = _free_vertices(scene, node)
         anchor = self.place_of.get(-1)
         return influences if anchor is None or not len(free) else _anchored(influences, free, positions, anchor)
 
-    def _scales(self, nodes: list[int]) -> Floats:
+    def _to_joints(self, nodes: list[int]) -> Floats:
         """Return (J, 4, 4) matrices from nodes to their joints, which have no scale, at the first frame."""
         rigid, world = self.joints.rigid[0, [self.place_of[node] for node in nodes]], self.joints.world[0, nodes]
-        same = (rigid == world).all(axis=(1, 2))
-        return np.where(same[:, None, None], np.eye(4), affine.inverse(rigid) @ world)
+        unscaled = (rigid == world).all(axis=(1, 2))
+        return np.where(unscaled[:, None, None], np.eye(4), affine.inverse(rigid) @ world)
 
     def _records(self, node: Node, influences: _Influences, stored: Mesh | None) -> list[Mesh]:
         assert node.mesh is not None
@@ -188,9 +193,9 @@ class PairWriter:
             if stored is not None:
                 vertices, weights = _in_stored_order(vertices, weights, stored)
             triangles = piece.corners[:, [0, 2, 1]].astype("<u4")  # clockwise
-            name = _material(self.scene, number, self.report)
+            name = _material_path(self.scene, number, self.report)
             if stored is not None and number < 0:
-                name = stored.material  # a mesh always has one
+                name = stored.material  # a stored mesh always has a material
             records.append(Mesh(len(vertices), len(weights), len(triangles), name, vertices, weights, triangles))
         if len(records) > 1:
             path = f"{plain_path('nodes', node.name)}/mesh"
@@ -201,8 +206,10 @@ class PairWriter:
 def _in_stored_order(
     vertices: npt.NDArray[np.void], weights: npt.NDArray[np.void], stored: Mesh
 ) -> tuple[npt.NDArray[np.void], npt.NDArray[np.void]]:
-    """Return the weights in the order of the stored mesh, if its vertices have the same numbers of weights and still
-    share them."""
+    """Return vertices and weights with the weights in the order of the stored mesh, if they fit that order.
+
+    They fit if each vertex has as many weights as before, and vertices that shared weights still do.
+    """
     counts, firsts = vertices["weight_count"], stored.vertices["first_weight"]
     if not np.array_equal(counts, stored.vertices["weight_count"]):
         return vertices, weights
@@ -235,8 +242,8 @@ class _Influences:
 def has_free_vertices(scene: Scene, numbers: Iterable[int]) -> bool:
     """Return whether the skinned mesh of one of these nodes has vertices without a bone."""
     nodes = (scene.nodes[number] for number in numbers)
-    carriers = [node for node in nodes if node.skin is not None and node.mesh is not None]
-    return any(len(_free_vertices(scene, node)) for node in carriers)
+    skinned = [node for node in nodes if node.skin is not None and node.mesh is not None]
+    return any(len(_free_vertices(scene, node)) for node in skinned)
 
 
 def _free_vertices(scene: Scene, node: Node) -> Ints:
@@ -246,6 +253,7 @@ def _free_vertices(scene: Scene, node: Node) -> Ints:
 
 
 def _anchored(influences: _Influences, free: Ints, positions: Floats, anchor: int) -> _Influences:
+    """Return the influences, with those of free vertices by the joint ``anchor`` added."""
     vertices = np.concatenate([influences.vertices, free])
     order = np.argsort(vertices, kind="stable")
     return _Influences(
@@ -256,8 +264,8 @@ def _anchored(influences: _Influences, free: Ints, positions: Floats, anchor: in
     )
 
 
-def _material(scene: Scene, number: int, report: LossReport) -> bytes:
-    """Return the texture path, or the name: a mesh stores nothing else."""
+def _material_path(scene: Scene, number: int, report: LossReport) -> bytes:
+    """Return what a mesh stores of its material: the path of the texture, or else the name of the material."""
     if not 0 <= number < len(scene.materials):
         return b""
     material = scene.materials[number]

@@ -18,9 +18,9 @@ def with_w(xyz: Floats) -> tuple[Floats, int | None]:
         w = -np.sqrt(np.maximum(0.0, 1.0 - square))
     turns = np.column_stack([xyz, w])
     # float32 rounding gives squares of up to 1 + 4e-7 in valid files
-    odd = np.flatnonzero(~(square <= 1.0 + 1e-5))
+    too_long = np.flatnonzero(~(square <= 1.0 + 1e-5))
     return np.where(np.isfinite(turns).all(axis=1)[:, None], quat.normalise(turns), turns), (
-        int(odd[0]) if len(odd) else None
+        int(too_long[0]) if len(too_long) else None
     )
 
 

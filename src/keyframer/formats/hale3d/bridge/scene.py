@@ -65,17 +65,17 @@ def to_scene(document: Document, options: Options) -> Scene:
 
 
 def _companion(scene: Scene, document: Document, is_model: bool, options: Options) -> Document | None:
-    """Return the other file of the pair if it exists and matches; otherwise report an issue."""
-    given, wrong = (options.animation, options.model) if is_model else (options.model, options.animation)
-    if wrong is not None:
-        ours, theirs = ("a model", "animation") if is_model else ("an animation", "model")
-        raise ValueError(f"this file is {ours} itself: the option for its companion is {theirs!r}")
+    """Return the other file of the pair; None if there is none, or if it does not match, which is reported."""
+    given, given_for_itself = (options.animation, options.model) if is_model else (options.model, options.animation)
+    if given_for_itself is not None:
+        kind, option = ("a model", "animation") if is_model else ("an animation", "model")
+        raise ValueError(f"this file is {kind} itself: the option for its companion is {option!r}")
     if given is None:
         return None
     companion = read_companion_document(given, "the animation" if is_model else "the model")
-    damage = companion.issues.first_unsafe()
-    if damage is not None and options.found:
-        _report_mismatch(scene, f"the companion is damaged ({damage.code} at {damage.offset:#x})", True)
+    unsafe = companion.issues.first_unsafe()
+    if unsafe is not None and options.found:
+        _report_mismatch(scene, f"the companion is damaged ({unsafe.code} at {unsafe.offset:#x})", True)
         return None
     for issue in companion.issues:
         path = f"{companion_path(options.found or given)}{issue.path}"
@@ -88,7 +88,7 @@ def _companion(scene: Scene, document: Document, is_model: bool, options: Option
 
 
 def pair_of(document: Document, options: Options) -> tuple[Document | None, Document | None]:
-    """Return the animation and the model of the scene, None for a missing one."""
+    """Return the animation and the model of the pair, None for a missing one."""
     is_model = document.first(Model) is not None
     companion = _companion(Scene(), document, is_model, options)
     return (companion, document) if is_model else (document, companion)
@@ -106,25 +106,26 @@ def read_companion_document(source: object, role: str) -> Document:
 
 
 def pair_mismatch(animation: Document, model: Document) -> str | None:
-    """Return the joint and the reason why an animation does not match a model; None if it matches."""
+    """Return why an animation does not match a model, with the first joint that differs; None if it matches."""
     if animation.first(Animation) is None:
         return "the file given as the animation is not a Hale3D animation"
     if model.first(Model) is None:
         return "the file given as the model is not a Hale3D model"
-    moving, bound = list(animation.find(Joint)), list(model.find(ModelJoint))
-    for index, (ours, theirs) in enumerate(zip(moving, bound, strict=False)):
-        if ours.parent != theirs.parent:
-            parents = f"has parent {ours.parent} in the animation and {theirs.parent} in the model"
-            return f"joint {index} ({_shown(theirs.name)!r}) {parents}"
-    if len(moving) != len(bound):
-        first = min(len(moving), len(bound))
-        where, extra = ("animation", moving[first].name) if len(moving) > len(bound) else ("model", bound[first].name)
-        counts = f"the animation has {counted(len(moving), 'joint')}, the model {len(bound)}"
-        return f"{counts}; joint {first} ({_shown(extra)!r}) is only in the {where}"
+    animated, bound = list(animation.find(Joint)), list(model.find(ModelJoint))
+    for index, (joint, model_joint) in enumerate(zip(animated, bound, strict=False)):
+        if joint.parent != model_joint.parent:
+            parents = f"has parent {joint.parent} in the animation and {model_joint.parent} in the model"
+            return f"joint {index} ({_display_name(model_joint.name)!r}) {parents}"
+    if len(animated) != len(bound):
+        first = min(len(animated), len(bound))
+        in_animation = len(animated) > len(bound)
+        where, extra = ("animation", animated[first].name) if in_animation else ("model", bound[first].name)
+        counts = f"the animation has {counted(len(animated), 'joint')}, the model {len(bound)}"
+        return f"{counts}; joint {first} ({_display_name(extra)!r}) is only in the {where}"
     return None
 
 
-def _shown(name: bytes) -> str:
+def _display_name(name: bytes) -> str:
     return decode_name(unquoted(name))
 
 
@@ -141,9 +142,9 @@ def _add_animation(scene: Scene, reporter: Reporter, animation: Document, model:
     names = UniqueNames()
     # The real file names all joints "origin"; its model has the actual names.
     stored = [joint.name for joint in (model.find(ModelJoint) if model is not None else joints)]
-    shown = [names.claim(_shown(name)) for name in stored]
+    display_names = [names.claim(_display_name(name)) for name in stored]
     parents = safe_parents(reporter, joints, [joint.parent for joint in joints])
-    scene.nodes += joint_nodes(reporter, joints, parents, shown)
+    scene.nodes += joint_nodes(reporter, joints, parents, display_names)
     clip = Clip(rate=float(top.frame_rate) or 1.0)
     if top.frame_rate == 0:
         reporter.report(DATA_RATE_INVALID, top, "frame_rate", rate=top.frame_rate)
@@ -158,16 +159,16 @@ def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: b
     """Add the meshes, and the joints in bind pose if no animation has added them."""
     joints = list(model.find(ModelJoint))
     bind = bind_matrices(reporter, joints)
-    taken = UniqueNames()
+    names = UniqueNames()
     for node in scene.nodes:
-        taken.claim(node.name)
+        names.claim(node.name)
     if with_joints:
         parents = safe_parents(reporter, joints, [joint.parent for joint in joints])
         positions, turns = bind_locals(bind, parents)
         if model.first(Mesh) is None:
-            bind = bind[:0].copy()  # the matrices are not needed, and take six times the size of a joint in the file
+            bind = bind[:0].copy()  # only meshes need the matrices, which are six times as large as a joint in the file
         for joint, parent, position, turn in zip(joints, parents, positions, turns, strict=True):
-            node = Node(taken.claim(_shown(joint.name)), NodeKind.BONE, parent, raw_name=joint.name)
+            node = Node(names.claim(_display_name(joint.name)), NodeKind.BONE, parent, raw_name=joint.name)
             node.position, node.rotation_xyzw = position, turn
             reporter.mark(node, "hale3d", joint)
             scene.nodes.append(node)
@@ -176,9 +177,9 @@ def _add_model(scene: Scene, reporter: Reporter, model: Document, with_joints: b
         scene.materials.append(material)
         scene.meshes.append(mesh)
         scene.skins.append(skin)
-        holder = Node(taken.claim(mesh.name), NodeKind.OBJECT, mesh=number, skin=number)
-        holder.extras["hale3d"] = reporter.location_of(record)
-        scene.nodes.append(holder)
+        mesh_node = Node(names.claim(mesh.name), NodeKind.OBJECT, mesh=number, skin=number)
+        mesh_node.extras["hale3d"] = reporter.location_of(record)
+        scene.nodes.append(mesh_node)
     top = model.first(Model)
     assert top is not None
     scene.extras["hale3d"] = {"model_version": top.version}
@@ -192,20 +193,20 @@ class Reader(SceneReader[Options]):
 
     def companions(self, document: Document, path: Path) -> dict[str, object]:
         """Return the other file of the pair, if it has the same stem and is in the same folder."""
-        wanted, suffix = ("model", ".mdl") if document.first(Animation) is not None else ("animation", ".anim")
+        option, suffix = ("model", ".mdl") if document.first(Animation) is not None else ("animation", ".anim")
         for candidate in companion_paths(path, suffix):
             try:
                 companion = decode(read_bytes(candidate))
             except (OSError, FormatError):
                 continue
-            if companion.first(Model if wanted == "model" else Animation) is not None:
-                return {wanted: companion, "found": candidate.name}
+            if companion.first(Model if option == "model" else Animation) is not None:
+                return {option: companion, "found": candidate.name}
         return {}
 
     def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
-        """Return the rows of keys. A frame has a box, then for each joint those of Tx Ty Tz Qx Qy Qz in its flags."""
+        """Return the columns of a channel; a frame has a box, then the components in the flags of each joint."""
         if not isinstance(record, Joint):
             return None
-        moved, turned = (record.flags & 7).bit_count(), (record.flags >> 3 & 7).bit_count()
-        first, count = (0, moved) if channel.track.kind == "position" else (moved, turned)
+        position_count, rotation_count = (record.flags & 7).bit_count(), (record.flags >> 3 & 7).bit_count()
+        first, count = (0, position_count) if channel.track.kind == "position" else (position_count, rotation_count)
         return KeyLocation("rows", Frames, (4 * (BOUNDS_FLOATS + record.start_index + first), 4 * count))

@@ -39,7 +39,7 @@ def joint_nodes(reporter: Reporter, joints: list[Joint], parents: list[int | Non
 
 
 def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip, budget: Budget) -> None:
-    """Add a position and a rotation channel for each joint, as far as it has flags for their components."""
+    """Add position and rotation channels for the joints whose flags include components of these."""
     components = np.asarray(frames.components, np.float64)
     clip.bounds = np.asarray(frames.bounds, np.float64)
     clip.start, clip.end = 0.0, float(max(len(components) - 1, 0))
@@ -72,16 +72,17 @@ def animate(reporter: Reporter, joints: list[Joint], frames: Frames, clip: Clip,
         rows = np.tile(base, (len(components), 1))
         rows[:, bits] = components[:, joint.start_index : joint.start_index + len(bits)]
         if any(bit < 3 for bit in bits):
-            lost = np.flatnonzero(~np.isfinite(rows[:, :3]).all(axis=1))
-            if len(lost):
-                reporter.report(DATA_NON_FINITE, joint, f"frames[{lost[0]}]", count=len(lost), index=int(lost[0]))
+            non_finite = ~np.isfinite(rows[:, :3])
+            if non_finite.any():
+                first, count = int(non_finite.any(axis=1).argmax()), np.count_nonzero(non_finite)
+                reporter.report(DATA_NON_FINITE, joint, f"frames[{first}]", count=count, index=first)
             track = Track.sampled("position", rows[:, :3])
             reporter.mark(track, "hale3d", joint)
             clip.channels.append(Channel(index, track))
         if any(bit >= 3 for bit in bits):
-            turns, odd = with_w(rows[:, 3:])
-            if odd is not None:
-                reporter.report(DATA_QUATERNION_INVALID, joint, f"frames[{odd}]", frame=odd)
+            turns, invalid = with_w(rows[:, 3:])
+            if invalid is not None:
+                reporter.report(DATA_QUATERNION_INVALID, joint, f"frames[{invalid}]", frame=f"frame {invalid}")
             track = Track.sampled("rotation", turns, form=RotationForm.QUATERNION_ABSOLUTE)
             reporter.mark(track, "hale3d", joint)
             clip.channels.append(Channel(index, track))

@@ -33,29 +33,29 @@ def bind_matrices(reporter: Reporter, joints: list[ModelJoint]) -> Floats:
     if not joints:
         return np.empty((0, 4, 4))
     numbers = (number for joint in joints for number in (*joint.position, *joint.orientation))
-    places = np.fromiter(numbers, np.float64, 6 * len(joints)).reshape(-1, 6)
-    lost = ~np.isfinite(places).all(axis=1)
-    for index in np.flatnonzero(lost).tolist():
-        odd = ~np.isfinite(places[index])
-        first = int(np.argmax(odd))
+    positions_and_turns = np.fromiter(numbers, np.float64, 6 * len(joints)).reshape(-1, 6)
+    invalid = ~np.isfinite(positions_and_turns).all(axis=1)
+    for index in np.flatnonzero(invalid).tolist():
+        non_finite = ~np.isfinite(positions_and_turns[index])
+        first = int(np.argmax(non_finite))
         field = "position" if first < 3 else "orientation"
-        reporter.report(DATA_NON_FINITE, joints[index], field, count=int(odd.sum()), index=first % 3)
-    places[lost] = 0.0
-    turns, long = with_w(places[:, 3:])
-    if long is not None:
-        reporter.report(DATA_QUATERNION_INVALID, joints[long], "orientation", frame="the bind pose")
-    return affine.compose(places[:, :3], turns, np.ones(3))
+        reporter.report(DATA_NON_FINITE, joints[index], field, count=int(non_finite.sum()), index=first % 3)
+    positions_and_turns[invalid] = 0.0
+    turns, too_long = with_w(positions_and_turns[:, 3:])
+    if too_long is not None:
+        reporter.report(DATA_QUATERNION_INVALID, joints[too_long], "orientation", frame="the bind pose")
+    return affine.compose(positions_and_turns[:, :3], turns, np.ones(3))
 
 
 def bind_locals(world: Floats, parents: list[int | None]) -> tuple[Floats, Floats]:
-    """Return positions and rotations of joints relative to their parents."""
-    above = np.array([-1 if parent is None else parent for parent in parents], np.int64).reshape(-1)
+    """Return positions and rotations of joints relative to their parents, from their matrices in model space."""
+    parent_of = np.array([-1 if parent is None else parent for parent in parents], np.int64).reshape(-1)
     positions, turns = np.empty((len(world), 3)), np.empty((len(world), 4))
     for begin in range(0, len(world), _JOINTS_AT_ONCE):
         block = slice(begin, begin + _JOINTS_AT_ONCE)
         local = world[block].copy()
-        hanging = np.flatnonzero(above[block] >= 0)
-        local[hanging] = affine.inverse(world[above[block][hanging]]) @ local[hanging]
+        children = np.flatnonzero(parent_of[block] >= 0)
+        local[children] = affine.inverse(world[parent_of[block][children]]) @ local[children]
         positions[block], turns[block] = local[:, :3, 3], quat.from_matrix3(local[:, :3, :3])
     return positions, turns
 
@@ -89,16 +89,16 @@ def read_surface(
 
 
 def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, budget: Budget) -> tuple[Ints, Ints]:
-    """Return the vertex and weight record of every influence, in the order of the vertices.
+    """Return the index of the vertex and of the weight of every influence, in the order of the vertices.
 
-    Vertices may share weights, within a budget, so that a small file cannot become a huge scene.
+    Vertices may share weights; a budget keeps a small file from becoming a huge scene.
     """
     first = record.vertices["first_weight"].astype(np.int64)
     counts = record.vertices["weight_count"].astype(np.int64)
     total = len(record.weights)
-    good = first + counts <= total
-    _report_invalid(reporter, record, "vertices", "weight", ~good, first + counts - 1, total)
-    counts = np.where(good, counts, 0)
+    valid = first + counts <= total
+    _report_invalid(reporter, record, "vertices", "weight", ~valid, first + counts - 1, total)
+    counts = np.where(valid, counts, 0)
     budget.grant("copies", 4 * total * _NUMBERS)
     room = budget.left("copies") // _NUMBERS
     if not budget.charge("copies", int(counts.sum()) * _NUMBERS):
@@ -110,20 +110,20 @@ def _influences(reporter: Reporter, record: MeshRecord, joint_count: int, budget
     starts = np.repeat(first - (np.cumsum(counts) - counts), counts)
     chosen = starts + np.arange(len(owners))
     joints = record.weights["joint"].astype(np.int64)
-    sound = (joints >= 0) & (joints < joint_count)
-    _report_invalid(reporter, record, "weights", "joint", ~sound, joints, joint_count)
-    usable = sound[chosen]
+    valid_joints = (joints >= 0) & (joints < joint_count)
+    _report_invalid(reporter, record, "weights", "joint", ~valid_joints, joints, joint_count)
+    usable = valid_joints[chosen]
     return owners[usable], chosen[usable]
 
 
 def _corners(reporter: Reporter, record: MeshRecord) -> npt.NDArray[np.int32]:
     """Return corners in counter-clockwise order; the file has them clockwise seen from outside."""
     corners = record.triangles.astype(np.int64)
-    good = np.asarray((corners < len(record.vertices)).all(axis=1))
+    valid = np.asarray((corners < len(record.vertices)).all(axis=1))
     _report_invalid(
-        reporter, record, "triangles", "vertex", ~good, corners.max(axis=1, initial=0), len(record.vertices)
+        reporter, record, "triangles", "vertex", ~valid, corners.max(axis=1, initial=0), len(record.vertices)
     )
-    return corners[good][:, [0, 2, 1]].astype(np.int32)
+    return corners[valid][:, [0, 2, 1]].astype(np.int32)
 
 
 def _report_invalid(

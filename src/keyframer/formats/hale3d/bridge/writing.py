@@ -37,8 +37,8 @@ CAPABILITIES = Capabilities(
     ("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames"),
     reported=("scale axes",),  # with the scale, which is applied to the vertices
 )
-_BLOCK = 4_000_000
-"""vertices times frames that are posed at once"""
+_POSED_AT_ONCE = 4_000_000
+"""largest product of vertices and frames that are posed at once"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +71,21 @@ class Writer(SceneWriter[WriteOptions]):
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
         """Write the animation (or the model) of a scene, and the other file; report losses."""
         report = LossReport("hale3d")
-        placed = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit, v_up=False))
-        placed = with_constant_shapes(placed, report)
-        clip = first_clip(placed, report)
-        report_dropped(placed, clip, report, CAPABILITIES.handled)
+        converted = in_space(scene, Space("z", metres_per_unit=scene.space.metres_per_unit, v_up=False))
+        converted = with_constant_shapes(converted, report)
+        clip = first_clip(converted, report)
+        report_dropped(converted, clip, report, CAPABILITIES.handled)
         fps = options.fps or max(round(frames_per_second(clip)), 1)
         if not math.isclose(fps, clip.frames_per_second):
             message = f"sampled at {fps} frames per second; the clip has {clip.frames_per_second:g}"
             report.add(Outcome.APPROXIMATED, "/clips/rate", message)
-        joints = sample_joints(placed, clip, float(fps), report, depth_first=False)
+        joints = sample_joints(converted, clip, float(fps), report, depth_first=False)
         if not joints.nodes:
             raise NothingToWrite("nothing to write: the scene has no joints and no meshes")
         dialect = Dialect(options.dialect)
-        if has_free_vertices(placed, range(len(placed.nodes))):
+        if has_free_vertices(converted, range(len(converted.nodes))):
             joints = joints.with_anchor()
-        writer = PairWriter(placed, joints, report)
+        writer = PairWriter(converted, joints, report)
         model = writer.model(dialect)
         if options.file == "model":
             if model is None:
@@ -119,25 +119,25 @@ def _animation(writer: PairWriter, clip: Clip, fps: int, dialect: Dialect, repor
 
 def boxes_at(scene: Scene, times: Floats) -> Floats:
     """Return (T, 2, 3) boxes at these times of the clip."""
-    wanted, above = find_joint_nodes(scene)
-    nodes = parents_first(above, sorted(wanted))
-    return boxes(scene, joints_at(scene, nodes, parent_joints(nodes, above), times)[0])
+    joint_nodes, parents = find_joint_nodes(scene)
+    nodes = parents_first(parents, sorted(joint_nodes))
+    return boxes(scene, joints_at(scene, nodes, parent_joints(nodes, parents), times)[0])
 
 
 def boxes(scene: Scene, joints: Joints) -> Floats:
     """Return (T, 2, 3) boxes of the posed vertices; of the joints if there are no vertices."""
     origins = joints.rigid[..., :3, 3]
     low, high = origins.min(axis=1), origins.max(axis=1)
-    carriers = [
+    mesh_nodes = [
         i for i, node in enumerate(scene.nodes) if node.mesh is not None and len(scene.meshes[node.mesh].positions)
     ]
-    if not carriers:
+    if not mesh_nodes:
         return np.stack([low, high], axis=1)
     low, high = np.full_like(low, np.inf), np.full_like(high, -np.inf)
     weights = joints.rig.states.morph_weights(joints.rig.sample(joints.times), len(joints.times))
-    for number in carriers:
+    for number in mesh_nodes:
         count = len(scene.meshes[scene.nodes[number].mesh or 0].positions)
-        step = max(1, _BLOCK // count)
+        step = max(1, _POSED_AT_ONCE // count)
         vertex_weights = weights.get(number)
         for begin in range(0, len(joints.times), step):
             block = slice(begin, begin + step)

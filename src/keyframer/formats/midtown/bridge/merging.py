@@ -1,8 +1,8 @@
 """Merge an edited scene into its Midtown clip and its skeleton.
 
-The rows of the clip are named columns during the merge: the path of the first bone, and the angles of each bone by its
-number in the original. Names, offsets and the tree of bones are in the text of the skeleton; only the words that differ
-are changed (`skeleton_text`).
+During the merge, the frames of the clip are a table of named columns: the path of the first bone, and the angles of
+each bone by its number in the original. Names, offsets and the tree of bones are in the text of the skeleton; only the
+words that differ are changed (`skeleton_text`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Merger(bridge.Merger[Options]):
         return Tree(_with_rows(document, dict(zip(map(id, links), tables, strict=True))), {})
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
-        return _Writing(scene, original).written()
+        return _ClipWriter(scene, original).written()
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with a value for every frame: the path of its first bone and the rotations of all."""
@@ -79,13 +79,14 @@ class Merger(bridge.Merger[Options]):
         count = int(clip.end) + 1
         raw = [_with_frame_count(raw_channel, count, report) for raw_channel in clip.raw_channels]
         animated = {(channel.node, channel.track.kind) for channel in clip.channels}
-        still = [] if (0, "position") in animated else [Channel(0, _still("position", scene.nodes[0].position, count))]
-        still += [
-            Channel(number, _still("rotation", node.rotation_xyzw, count))
+        constant = [
+            Channel(number, _constant_track("rotation", node.rotation_xyzw, count))
             for number, node in enumerate(scene.nodes)
             if (number, "rotation") not in animated and node.kind is NodeKind.BONE
         ]
-        clip = replace(clip, raw_channels=raw, channels=[*clip.channels, *still])
+        if (0, "position") not in animated:
+            constant.insert(0, Channel(0, _constant_track("position", scene.nodes[0].position, count)))
+        clip = replace(clip, raw_channels=raw, channels=[*clip.channels, *constant])
         return replace(scene, clips=[clip, *scene.clips[1:]])
 
     def finish(self, merged: Tree, theirs: Written, original: bridge.Original) -> bridge.Merged:
@@ -93,8 +94,8 @@ class Merger(bridge.Merger[Options]):
         order = [bone for table in _tables(theirs.document).values() for bone in table.named if isinstance(bone, int)]
         rows = {}
         for channel, table in _tables(merged.document).items():
-            posed = ["path", *order] if "path" in table.named else ["row"]
-            rows[channel] = np.concatenate([table.named[name] for name in posed], axis=1)
+            names = ["path", *order] if "path" in table.named else ["row"]
+            rows[channel] = np.concatenate([table.named[name] for name in names], axis=1)
         nodes = {original.matching.number(bone): place for place, bone in enumerate(order)}
         return bridge.Merged(_with_rows(merged.document, rows), theirs.reading, (nodes, {}))
 
@@ -148,12 +149,12 @@ def _with_frame_count(channel: RawChannel, count: int, report: LossReport) -> Ra
     return replace(channel, values=np.asarray(channel.values)[chosen])
 
 
-def _still(kind: str, value: npt.ArrayLike, count: int) -> Track:
+def _constant_track(kind: str, value: npt.ArrayLike, count: int) -> Track:
     form = RotationForm.QUATERNION_ABSOLUTE if kind == "rotation" else RotationForm.NONE
     return Track.sampled(kind, np.tile(np.asarray(value, np.float64), (count, 1)), form=form)
 
 
-class _Writing:
+class _ClipWriter:
     """Writes a scene as a clip with the conventions of the original."""
 
     def __init__(self, scene: Scene, original: bridge.Original) -> None:
@@ -162,24 +163,24 @@ class _Writing:
         self.report = LossReport("midtown")
         posed = posed_channel(self.channels)
         if posed is None or not scene.clips or not self.matching.nodes:
-            raise CannotMerge("no bone of the original is left")
+            raise CannotMerge("no animated bone of the original is left")
         self.posed = posed
-        kept = self.matching.nodes
-        self.origins = original_frames(self.before, scene, kept, len(posed.rows))
-        self.bones, self.parents = joints_in_original_order(scene, kept, depth_first=True)
-        self.olds = [kept.get(node) for node in self.bones]
-        """original number of each bone, None for new ones"""
-        if kept.keys() - set(self.bones) or self.olds[0] != 0:
+        matched = self.matching.nodes
+        self.origins = original_frames(self.before, scene, matched, len(posed.rows))
+        self.bones, self.parents = joints_in_original_order(scene, matched, depth_first=True)
+        self.original_numbers = [matched.get(node) for node in self.bones]
+        """number of each bone in the original, None for new bones"""
+        if matched.keys() - set(self.bones) or self.original_numbers[0] != 0:
             raise CannotMerge("the root bone changed")
         times = np.arange(len(self.origins), dtype=np.float64)
         sampled = [node for node in self.bones if node not in original.untouched]
-        self.joints = unscaled_joints_at(scene, sampled, times, kept)
-        new = set(sampled) - kept.keys()
+        self.joints = unscaled_joints_at(scene, sampled, times, matched)
+        new = set(sampled) - matched.keys()
         if new:
             report_lost_motion(scene, self.joints, Tolerance.of(scene, DEFAULT_MAX_ERROR), self.report, new)
 
     def written(self) -> Written:
-        """Write the path of the first bone without the motion that ``in_place`` added, and the angles of all.
+        """Write the path of the first bone as the file stores it (without the effect of ``in_place``), and all angles.
 
         Bones that the edit does not affect have the angles of the original.
         """
@@ -189,38 +190,38 @@ class _Writing:
             stored["path"] = stored_path(joints.positions[:, 0], float(self.posed.distance), self.options.in_place)
         angles = angles_of(joints.rotations_xyzw, self.options.euler_order)
         angles[np.abs(angles) < NOISE] = 0.0
-        turned = dict(zip(joints.nodes, np.moveaxis(angles, 1, 0), strict=True))
+        new_angles = dict(zip(joints.nodes, np.moveaxis(angles, 1, 0), strict=True))
         named: dict[object, npt.ArrayLike] = {"path": stored["path"]}
-        for node, old in zip(self.bones, self.olds, strict=True):
-            columns = turned[node] if node in turned else stored[old]
+        for node, old in zip(self.bones, self.original_numbers, strict=True):
+            columns = new_angles[node] if node in new_angles else stored[old]
             named[self.matching.key(node)] = np.unwrap(columns, axis=0) if old is None else columns
         rows = {id(self.posed): FrameTable(named, self.origins), **self._raw_rows()}
         return Written(_with_rows(self.original.document, rows), self.report, reading=self._skeleton())
 
     def _raw_rows(self) -> dict[int, FrameTable]:
-        """Return channels that move no bones, by their offset in the file."""
-        given = {_offset(raw_channel): raw_channel for raw_channel in self.scene.clips[0].raw_channels}
-        known = [channel for channel in self.channels if channel is not self.posed]
-        stored = {_offset(raw): channel for raw, channel in zip(self.before.clips[0].raw_channels, known, strict=True)}
-        if given.keys() - stored.keys():
-            raise CannotMerge("new raw channels")
+        """Return the frames of channels that move no bones, by the `id` of the channel in the original."""
+        raw_channels = {_offset(raw_channel): raw_channel for raw_channel in self.scene.clips[0].raw_channels}
+        other_channels = [channel for channel in self.channels if channel is not self.posed]
+        stored = dict(zip(map(_offset, self.before.clips[0].raw_channels), other_channels, strict=True))
+        if raw_channels.keys() - stored.keys():
+            raise CannotMerge("raw channels were added")
         return {
             id(stored[offset]): FrameTable({"row": raw.values}, self.origins if len(raw.values) else self.origins[:0])
-            for offset, raw in given.items()
+            for offset, raw in raw_channels.items()
         }
 
     def _skeleton(self) -> dict[str, object]:
-        """Return options for the skeleton with the bones of the scene; empty if it is unchanged.
+        """Return the reader options for a skeleton with the bones of the scene; empty if the skeleton is unchanged.
 
-        Without a skeleton, the default rig is written as one.
+        If the original has no matching skeleton, the default rig is used.
         """
         given = skeleton_of(self.options)
         count = len(self.before.nodes)
         skeleton = default_rig(count) if given is None or len(given.bones) != count else given
-        same = self.original.unrenamed(self.scene)
-        names = BoneNames(self.scene, self.report, [skeleton.bones[old].name for old in same.values()])
+        unrenamed = self.original.unrenamed(self.scene)
+        names = BoneNames(self.scene, self.report, [skeleton.bones[old].name for old in unrenamed.values()])
         bones = []
-        for node, parent, old in zip(self.bones, self.parents, self.olds, strict=True):
+        for node, parent, old in zip(self.bones, self.parents, self.original_numbers, strict=True):
             if old is None:
                 bones.append(names.bone(self.joints, self.joints.joint_of_node[node]))
                 continue
@@ -230,15 +231,15 @@ class _Writing:
                 x, y, z = map(float, position)
                 offset = x, y, z
                 if not all(map(math.isfinite, offset)):
-                    raise CannotMerge("non-finite offsets")
-            name = original.name if node in same else names.claim(node)
+                    raise CannotMerge("a bone has a non-finite offset")
+            name = original.name if node in unrenamed else names.claim(node)
             bones.append(Bone(name, parent, offset, original.words))
         if tuple(bones) == skeleton.bones:
             return {}
-        return {"skeleton": with_bones(skeleton, tuple(bones), self.olds), "found": ""}
+        return {"skeleton": with_bones(skeleton, tuple(bones), self.original_numbers), "found": ""}
 
 
 def _offset(channel: RawChannel) -> object:
-    """Return the offset of a channel in the file; its name if it was not in a file."""
+    """Return the offset of a channel in the file, or its name if it is not from a file."""
     location: Any = channel.extras.get("midtown", {})
     return location.get("offset") or channel.name

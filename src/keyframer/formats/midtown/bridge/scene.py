@@ -1,4 +1,4 @@
-"""Read a scene from a clip: a figure that moves."""
+"""Read a scene from a clip: the bones of a figure and their motion."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Options:
     """the name of an automatically detected skeleton: if it does not match, it is ignored"""
 
     skeleton_error: str = ""
-    """the reason why the detected skeleton cannot be read, if so"""
+    """why the detected skeleton cannot be read; empty if it can"""
 
     def __post_init__(self) -> None:
         if sorted(self.euler_order) != ["X", "Y", "Z"]:
@@ -95,17 +95,18 @@ def to_scene(document: Document, options: Options) -> Scene:
 
 
 def posed_channel(channels: Iterable[r.Channel | r.OldChannel]) -> r.Channel | r.OldChannel | None:
-    """Return the channel that moves a figure: the first of roll, pitch and heading."""
-    fitting = (channel for channel in channels if channel.bones and channel.bones <= _MOST_BONES and len(channel.rows))
-    return next(fitting, None)
+    """Return the channel that moves the figure: the first with frames of roll, pitch and heading; None without one."""
+    usable = (channel for channel in channels if channel.bones and channel.bones <= _MOST_BONES and len(channel.rows))
+    return next(usable, None)
 
 
 def _add_figure(scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChannel, options: Options) -> None:
     rows = np.asarray(channel.rows, np.float64)
     count = rows.shape[1] // 3 - 1
-    odd = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-    if len(odd):
-        reporter.report(DATA_NON_FINITE, channel, f"rows[{odd[0]}]", count=len(odd), index=int(odd[0]))
+    non_finite = ~np.isfinite(rows)
+    if non_finite.any():
+        first = int(non_finite.any(axis=1).argmax())
+        reporter.report(DATA_NON_FINITE, channel, f"rows[{first}]", count=np.count_nonzero(non_finite), index=first)
     distance = float(channel.distance)
     if not np.isfinite(distance):
         reporter.report(DATA_NON_FINITE, channel, "distance", count=1, index=0)
@@ -124,8 +125,8 @@ def _add_figure(scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChan
     for bone_number in range(count):
         track = Track.sampled("rotation", turns[:, bone_number], form=RotationForm.QUATERNION_ABSOLUTE)
         clip.channels.append(Channel(bone_number, track))
-    for moved in clip.channels:
-        reporter.mark(moved.track, "midtown", channel)
+    for bone_channel in clip.channels:
+        reporter.mark(bone_channel.track, "midtown", channel)
 
 
 def skeleton_of(options: Options) -> Skeleton | None:
@@ -137,20 +138,20 @@ def skeleton_of(options: Options) -> Skeleton | None:
 def _skeleton(
     scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChannel, bones: int, options: Options
 ) -> Skeleton:
-    given = skeleton_of(options)
-    if given is not None:
-        if given.announced is not None and given.announced != len(given.bones):
-            path, count = f"{companion_path(options.found or options.skeleton)}/numbones", len(given.bones)
-            scene.issues.add(LINK_COUNT_MISMATCH, path, 0, claimed=given.announced, what="bones", found=count)
-        if len(given.bones) == bones:
-            return given
-        reason = f"the clip animates {counted(bones, 'bone')}, the skeleton has {len(given.bones)}"
-        if len(given.bones) > bones:
-            reason += f"; nothing animates bone {bones} ({decode_name(given.bones[bones].name)!r})"
+    skeleton = skeleton_of(options)
+    if skeleton is not None:
+        if skeleton.declared_count is not None and skeleton.declared_count != len(skeleton.bones):
+            path, count = f"{companion_path(options.found or options.skeleton)}/numbones", len(skeleton.bones)
+            scene.issues.add(LINK_COUNT_MISMATCH, path, 0, claimed=skeleton.declared_count, what="bones", found=count)
+        if len(skeleton.bones) == bones:
+            return skeleton
+        reason = f"the clip animates {counted(bones, 'bone')}, the skeleton has {len(skeleton.bones)}"
+        if len(skeleton.bones) > bones:
+            reason += f"; nothing animates bone {bones} ({decode_name(skeleton.bones[bones].name)!r})"
         severity = Severity.WARNING if options.found else None
         reporter.report(LINK_SKELETON_MISMATCH, channel, severity=severity, reason=reason)
     elif options.skeleton_error:
-        reason = f"the one next to the clip cannot be read: {options.skeleton_error}"
+        reason = f"the skeleton next to the clip cannot be read: {options.skeleton_error}"
         reporter.report(LINK_SKELETON_MISMATCH, channel, severity=Severity.WARNING, reason=reason)
     reporter.report(SCENE_DEFAULT_RIG, channel, bones=bones)
     return default_rig(bones)
@@ -172,7 +173,7 @@ class Reader(SceneReader[Options]):
         return to_scene(document, options)
 
     def companions(self, document: Document, path: Path) -> dict[str, object]:
-        """Return a skeleton of the same stem in the folder of the clip, or the reason why it cannot be read."""
+        """Return the skeleton with the same stem in the folder of the clip, or the reason why it cannot be read."""
         skeleton_error = ""
         for candidate in companion_paths(path, ".skel"):
             try:
@@ -184,6 +185,6 @@ class Reader(SceneReader[Options]):
         return {"skeleton": None, "skeleton_error": skeleton_error} if skeleton_error else {}
 
     def key_location(self, record: Record, channel: Channel) -> KeyLocation:
-        """Return the rows of keys. A frame has the position of the root, then three angles for each bone."""
+        """Return the columns of a channel; a frame has the position of the root, then three angles for each bone."""
         first = 0 if channel.track.kind == "position" else 3 + 3 * channel.node
         return KeyLocation("rows", columns=(4 * first, 12))

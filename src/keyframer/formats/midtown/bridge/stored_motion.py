@@ -1,4 +1,4 @@
-"""Convert the numbers of a frame in both directions: angles and quaternions, stored and displayed paths."""
+"""Convert the numbers of frames: angles to quaternions and the stored path of the root to its positions, and back."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _TURNS_PER_BLOCK = 8_192
 def quaternions_of(rph: Floats, order: str) -> Floats:
     """Return (N, 4) quaternions of roll (about X), pitch (about Y) and heading (about Z), multiplied in ``order``."""
     columns = ["XYZ".index(axis) for axis in order]
-    turned = np.empty((len(rph), 4))
+    quaternions = np.empty((len(rph), 4))
     with np.errstate(all="ignore"):
         for begin in range(0, len(rph), _TURNS_PER_BLOCK):
             block = slice(begin, begin + _TURNS_PER_BLOCK)
-            turned[block] = euler.to_quaternion(rph[block, columns], order)
-    return turned
+            quaternions[block] = euler.to_quaternion(rph[block, columns], order)
+    return quaternions
 
 
 def angles_of(turns_xyzw: Floats, order: str) -> Floats:
@@ -29,9 +29,9 @@ def angles_of(turns_xyzw: Floats, order: str) -> Floats:
 
 
 def root_path(stored: Floats, distance: float, in_place: bool) -> Floats:
-    """Return the positions of the root.
+    """Return the positions of the root from those in the file.
 
-    The game adds ``i * distance / frames`` to z of frame i, so that a walk stays in place.
+    With ``in_place``, ``i * distance / frames`` is added to z of frame i, as in the game: a walk then stays in place.
     """
     if not in_place or not np.isfinite(distance):
         return stored
@@ -41,5 +41,5 @@ def root_path(stored: Floats, distance: float, in_place: bool) -> Floats:
 
 
 def stored_path(path: Floats, distance: float, in_place: bool) -> Floats:
-    """Return the positions of the root as stored in the file."""
+    """Return the positions of the root as the file stores them: the inverse of `root_path`."""
     return root_path(path, -distance, in_place)

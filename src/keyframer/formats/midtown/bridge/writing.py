@@ -1,4 +1,4 @@
-"""Write a scene as a Midtown clip: the path of the first joint, the rotations of all."""
+"""Write a scene as a Midtown clip: the path of the first bone and the rotations of all bones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from keyframer.text import counted, encode_name
 
 CAPABILITIES = Capabilities(("tree", "frames"))
 NOISE = 1e-9
-"""metres or radians: rounding errors of matrices below this are 0"""
+"""metres or radians: smaller numbers are rounding errors of matrices and become 0"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,13 @@ class WriteOptions:
     skeleton: bool = True
     """whether the bones' names, offsets and tree are written next to the clip, as a ``.skel``"""
     distance: float | None = None
-    """forward distance of one loop in metres along -Z; None: that of the original Midtown clip, else 0"""
+    """forward distance of one loop in metres along -Z; None: that of the Midtown clip (0 if read in place), else 0"""
     euler_order: str = "YZX"
     """order of the rotations about X (roll), Y (pitch) and Z (heading), as in the options for reading"""
     fps: float = 30.0
     """frames per second, which the format does not store"""
     max_error: float = DEFAULT_MAX_ERROR
-    """bones that move farther than this from their parent (a fraction of the scene's size) are reported"""
+    """bones that move more than this relative to their parent (a fraction of the scene's size) are reported"""
 
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
@@ -72,15 +72,15 @@ class Writer(SceneWriter[WriteOptions]):
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
         """Write a scene as a clip with its skeleton, and report losses."""
         report = LossReport("midtown")
-        placed = in_space(scene, Space("y", metres_per_unit=1.0, v_up=scene.space.v_up))
+        converted = in_space(scene, Space("y", metres_per_unit=1.0, v_up=scene.space.v_up))
         if scene.space.metres_per_unit != 1.0:
             report.add(Outcome.BAKED, "/space", "the format uses metres: the numbers were not converted")
-        clip = first_clip(placed, report)
+        clip = first_clip(converted, report)
         layout = Dialect(options.dialect)
         report_dropped(
-            placed, clip, report, CAPABILITIES.handled | ({"raw channels"} if layout is Dialect.BETA else set())
+            converted, clip, report, CAPABILITIES.handled | ({"raw channels"} if layout is Dialect.BETA else set())
         )
-        joints = sample_joints(placed, clip, options.fps, report, depth_first=True)
+        joints = sample_joints(converted, clip, options.fps, report, depth_first=True)
         if not joints.nodes:
             raise NothingToWrite("nothing to write: the scene has no bones or objects")
         rows = np.concatenate([joints.positions[:, 0], angles(joints, options.euler_order)], axis=1)
@@ -89,12 +89,12 @@ class Writer(SceneWriter[WriteOptions]):
             raise NothingToWrite(f"nothing to write: {np.abs(rows).max():g} metres are too far for a Midtown clip")
         if not (rows != rows[:1]).any() and scene.source_format != "midtown":
             raise NothingToWrite("nothing to write: nothing in the scene is animated")
-        report_lost_motion(placed, joints, Tolerance.of(placed, options.max_error), report, set(joints.nodes))
+        report_lost_motion(converted, joints, Tolerance.of(converted, options.max_error), report, set(joints.nodes))
         channels = [make_channel(rows, _distance(clip, options))]
         if layout is Dialect.BETA:
             channels += _raw_channels(clip, len(rows), report)
         report_frames(clip, options.fps, len(rows), counted(len(joints.nodes), "bone"), report)
-        companions = ((".skel", write_skeleton(_skeleton(placed, joints, report))),) if options.skeleton else ()
+        companions = ((".skel", write_skeleton(_skeleton(converted, joints, report))),) if options.skeleton else ()
         if not options.skeleton:
             report.add(Outcome.DROPPED, "/tree", "names, offsets and parents of bones need a skeleton file")
         reading: dict[str, object] = {}
@@ -117,20 +117,20 @@ def _distance(clip: Clip, options: WriteOptions) -> float:
     if options.distance is not None:
         return options.distance
     stored: Any = clip.extras.get("midtown", {})
-    known = stored.get("distance", 0.0)
-    return float(known) if math.isfinite(known) and not stored.get("in_place") else 0.0
+    distance = stored.get("distance", 0.0)
+    return float(distance) if math.isfinite(distance) and not stored.get("in_place") else 0.0
 
 
 def report_lost_motion(
     scene: Scene, joints: Joints, tolerance: Tolerance, report: LossReport, nodes: Collection[int]
 ) -> None:
     """Report the lost translation of bones: all but the first can only rotate."""
-    away = np.sqrt(((joints.positions - joints.positions[:1]) ** 2).sum(axis=-1)).max(axis=0)
-    for joint in np.flatnonzero(away > tolerance.length).tolist():
+    distances = np.sqrt(((joints.positions - joints.positions[:1]) ** 2).sum(axis=-1)).max(axis=0)
+    for joint in np.flatnonzero(distances > tolerance.length).tolist():
         if joint and joints.nodes[joint] in nodes:
             path = f"{plain_path('nodes', scene.nodes[joints.nodes[joint]].name)}/position"
             message = "only the first bone can move, the others only rotate"
-            report.add(Outcome.DROPPED, path, message, error=float(away[joint]), unit="scene unit")
+            report.add(Outcome.DROPPED, path, message, error=float(distances[joint]), unit="scene unit")
 
 
 def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[Channel]:
@@ -170,11 +170,11 @@ class BoneNames:
         )
 
     def claim(self, number: int) -> bytes:
-        """Return the unique name of a node."""
-        given = self.scene.nodes[number].name
-        one_word = "".join("_" if mark.isspace() or mark in "{}" else mark for mark in given)
+        """Return a unique name for a node; reports a changed name."""
+        node_name = self.scene.nodes[number].name
+        one_word = "".join("_" if character.isspace() or character in "{}" else character for character in node_name)
         name = self.names.claim(one_word, fallback="bone")
-        if self.names.decode(name) != given:
+        if self.names.decode(name) != node_name:
             message = f"named {self.names.decode(name)!r} in the skeleton"
-            self.report.add(Outcome.BAKED, plain_path("nodes", given), message)
+            self.report.add(Outcome.BAKED, plain_path("nodes", node_name), message)
         return name
