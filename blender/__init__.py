@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keyframer: legacy animation formats. Files are read and written by the library `keyframer`; this package turns its
-scenes into objects, and objects into its scenes."""
+"""The Blender extension "Keyframer: legacy animation formats".
+
+The library `keyframer` reads and writes the files; this package converts its scenes to Blender objects and back.
+"""
 
 from __future__ import annotations
 

@@ -33,11 +33,11 @@ class Target:
     offset: np.ndarray = field(default_factory=lambda: np.zeros(1))
 
     def columns(self, curves: FCurves) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return values and tangents of each component."""
+        """Return values, incoming and outgoing tangents of each component."""
         values = curves.values @ self.matrix.T + self.offset
-        slopes = [column @ self.matrix.T for column in (curves.tangents_in, curves.tangents_out)]
+        incoming, outgoing = (tangents @ self.matrix.T for tangents in (curves.tangents_in, curves.tangents_out))
         for component in range(values.shape[1]):
-            yield values[:, component], slopes[0][:, component], slopes[1][:, component]
+            yield values[:, component], incoming[:, component], outgoing[:, component]
 
 
 Targets = Mapping[tuple[int, str], Sequence[Target]]
@@ -67,7 +67,7 @@ def make_action(clip: ClipCurves, name: str, source: str, targets: Targets) -> t
 _SINGLE_NUMBERS = {"hide_viewport", "hide_render", "lens", "energy", "spot_size", "spot_blend"}
 
 
-def _fill(fcurve: Any, curves: FCurves, values: np.ndarray, into: np.ndarray, out: np.ndarray) -> None:
+def _fill(fcurve: Any, curves: FCurves, values: np.ndarray, incoming: np.ndarray, outgoing: np.ndarray) -> None:
     """Write the keys of one component. Handles at a third of a segment make Blender's Bezier the Hermite cubic."""
     frames = curves.frames
     count = len(frames)
@@ -76,9 +76,9 @@ def _fill(fcurve: Any, curves: FCurves, values: np.ndarray, into: np.ndarray, ou
     if count == 1:
         before = after = np.ones(1)
     left, right = np.column_stack([frames - before, values]), np.column_stack([frames + after, values])
-    if len(into):
-        left[:, 1] -= into * before
-        right[:, 1] += out * after
+    if len(incoming):
+        left[:, 1] -= incoming * before
+        right[:, 1] += outgoing * after
     points = fcurve.keyframe_points
     points.add(count)
     points.foreach_set("co", np.column_stack([frames, values]).astype(np.float32).reshape(-1))
@@ -103,10 +103,10 @@ def clip_actions() -> list[Any]:
 
 
 def switch_to(action: Any) -> int:
-    """Play a clip on everything that it animates, found by the names of slots; returns their number."""
+    """Play a clip on all data-blocks that it animates, found by the names of its slots; returns their number."""
     slots = {slot.identifier: slot for slot in action.slots}
     groups = {"OB": bpy.data.objects, "CA": bpy.data.cameras, "LA": bpy.data.lights, "KE": bpy.data.shape_keys}
     owners = {f"{code}{owner.name}": owner for code, group in groups.items() for owner in group}
-    moved = {owners[identifier]: slot for identifier, slot in slots.items() if identifier in owners}
-    play(moved, action)
-    return len(moved)
+    slot_of = {owners[identifier]: slot for identifier, slot in slots.items() if identifier in owners}
+    play(slot_of, action)
+    return len(slot_of)

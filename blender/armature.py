@@ -41,9 +41,9 @@ def bone_nodes(scene: Scene, parents: list[int | None]) -> list[int]:
 
 
 def _depth(number: int, parents: list[int | None]) -> int:
-    depth, above = 0, parents[number]
-    while above is not None:
-        depth, above = depth + 1, parents[above]
+    depth, parent = 0, parents[number]
+    while parent is not None:
+        depth, parent = depth + 1, parents[parent]
     return depth
 
 
@@ -51,15 +51,15 @@ class Armature:
     """One armature object at the origin, and the bone of each node."""
 
     def __init__(self, context: Any, scene: Scene, numbers: list[int], parents: list[int | None], world: Any) -> None:
-        """``world`` (nodes, 4, 4) has world matrices; they are used for nodes that no skin binds."""
+        """``world`` (nodes, 4, 4) has the world matrices of all nodes; nodes that no skin binds rest there."""
         self.scene = scene
         self.numbers = numbers
         self.bone_of: dict[int, str] = {}
         self.rest: dict[int, np.ndarray] = {}
         self._parents = parents
-        self._binds = self._rest_by_skins()
+        self._rest_of_joints = self._rest_by_skins()
         self.deforming: dict[tuple[int, int], str] = {}
-        """bones by skin and index of the joint in it"""
+        """names of the bones that move vertices, by skin and index of the joint in the skin"""
         self.object = bpy.data.objects.new("Armature", bpy.data.armatures.new("Armature"))
         context.collection.objects.link(self.object)
         self._add_bones(context, world)
@@ -73,13 +73,13 @@ class Armature:
         """Return the rest matrix of each joint, from the first skin that has it."""
         rest_matrices: dict[int, np.ndarray] = {}
         for skin in self.scene.skins:
-            for joint, bind in zip(skin.joints, np.asarray(skin.inverse_bind, np.float64), strict=True):
-                if joint not in rest_matrices and np.isfinite(bind).all() and abs(np.linalg.det(bind)) > 0:
-                    rest_matrices[joint] = rigid(affine.inverse(bind))
+            for joint, inverse in zip(skin.joints, np.asarray(skin.inverse_bind, np.float64), strict=True):
+                if joint not in rest_matrices and np.isfinite(inverse).all() and abs(np.linalg.det(inverse)) > 0:
+                    rest_matrices[joint] = rigid(affine.inverse(inverse))
         return rest_matrices
 
     def _add_bones(self, context: Any, world: Any) -> None:
-        rests = {number: self._binds.get(number, rigid(world[number])) for number in self.numbers}
+        rests = {number: self._rest_of_joints.get(number, rigid(world[number])) for number in self.numbers}
         lengths = self._lengths(rests)
         size = float(np.abs([rest[:3, 3] for rest in rests.values()]).max()) or 1.0
         context.view_layer.objects.active = self.object
@@ -96,47 +96,47 @@ class Armature:
                     bone.parent = self.object.data.edit_bones[self.bone_of[parent]]
                 bone.inherit_scale = "FULL"
             for number, skin in enumerate(self.scene.skins):
-                for place, joint in enumerate(skin.joints):
-                    off = rests[joint] @ np.asarray(skin.inverse_bind[place], np.float64) - np.eye(4)
-                    off[:3, 3] /= size
-                    if np.abs(off).max() > _NEAR:
-                        self.deforming[number, place] = self._add_binding_bone(number, place, joint, lengths[joint])
+                for index, joint in enumerate(skin.joints):
+                    difference = rests[joint] @ np.asarray(skin.inverse_bind[index], np.float64) - np.eye(4)
+                    difference[:3, 3] /= size
+                    if np.abs(difference).max() > _NEAR:
+                        self.deforming[number, index] = self._add_binding_bone(number, index, joint, lengths[joint])
                     else:
-                        self.deforming[number, place] = self.bone_of[joint]
+                        self.deforming[number, index] = self.bone_of[joint]
         finally:
             bpy.ops.object.mode_set(mode="OBJECT")
 
-    def _add_binding_bone(self, skin: int, place: int, joint: int, length: float) -> str:
+    def _add_binding_bone(self, skin: int, index: int, joint: int, length: float) -> str:
         """Add a bone for a joint that is not bound by a rotation and translation alone."""
-        bind = np.asarray(self.scene.skins[skin].inverse_bind[place], np.float64)
+        inverse = np.asarray(self.scene.skins[skin].inverse_bind[index], np.float64)
         bones = self.object.data.edit_bones
         bone = bones.new(f"{self.bone_of[joint]} (bind)")
         bone.head, bone.tail = (0.0, 0.0, 0.0), (0.0, length, 0.0)
         rest = np.eye(4)
-        if np.isfinite(bind).all():
-            turn = np.linalg.svd(bind[:3, :3])[2].T
-            rest[:3, :3] = turn if np.linalg.det(turn) > 0 else -turn
-            rest[:3, 3] = np.linalg.lstsq(bind[:3, :3], -bind[:3, 3], rcond=None)[0]
+        if np.isfinite(inverse).all():
+            rotation = np.linalg.svd(inverse[:3, :3])[2].T
+            rest[:3, :3] = rotation if np.linalg.det(rotation) > 0 else -rotation
+            rest[:3, 3] = np.linalg.lstsq(inverse[:3, :3], -inverse[:3, 3], rcond=None)[0]
         bone.matrix = Matrix(rest.tolist())
         bone.length = length
         bone.parent, bone.inherit_scale = bones[self.bone_of[joint]], "FULL"
         return str(bone.name)
 
     def _pose_binding_bones(self) -> None:
-        for (skin, place), name in self.deforming.items():
-            joint = self.scene.skins[skin].joints[place]
+        for (skin, index), name in self.deforming.items():
+            joint = self.scene.skins[skin].joints[index]
             if name == self.bone_of[joint]:
                 continue
             rest = np.array(self.object.data.bones[name].matrix_local, np.float64)
-            below = affine.inverse(self.rest[joint]) @ rest
-            bound = np.asarray(self.scene.skins[skin].inverse_bind[place], np.float64) @ rest
-            position, turn, size = affine.decompose(affine.inverse(below) @ bound)
+            rest_in_joint = affine.inverse(self.rest[joint]) @ rest
+            bound = np.asarray(self.scene.skins[skin].inverse_bind[index], np.float64) @ rest
+            position, rotation, scale = affine.decompose(affine.inverse(rest_in_joint) @ bound)
             pose = self.object.pose.bones[name]
             pose.rotation_mode = "QUATERNION"
-            pose.location, pose.rotation_quaternion, pose.scale = position, WXYZ @ turn, size
+            pose.location, pose.rotation_quaternion, pose.scale = position, WXYZ @ rotation, scale
 
     def _lengths(self, rests: dict[int, np.ndarray]) -> dict[int, float]:
-        """Return the length of each bone: the distance to its nearest child, or the length of its parent."""
+        """Return the length of each bone: the distance to its nearest child, otherwise the length of its parent."""
         points = np.array([rest[:3, 3] for rest in rests.values()])
         default_length = 0.1 * float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
         lengths: dict[int, float] = {}
@@ -147,8 +147,9 @@ class Armature:
                 if self._parents[child] == number
             ]
             distances = [distance for distance in distances if distance > 1e-3 * default_length]
-            above = self._parents[number]
-            lengths[number] = min(distances) if distances else lengths[above] if above is not None else default_length
+            parent = self._parents[number]
+            inherited = default_length if parent is None else lengths[parent]
+            lengths[number] = min(distances, default=inherited)
         return lengths
 
     def _rest_in_parent(self, number: int) -> np.ndarray:
@@ -158,13 +159,13 @@ class Armature:
 
     def targets(self, number: int) -> dict[str, Target]:
         """Return the targets that turn the transform of a node into the pose of its bone, relative to the rest pose."""
-        below = self._rest_in_parent(number)
-        back = below[:3, :3].T
+        rest = self._rest_in_parent(number)
+        inverse = rest[:3, :3].T
         path = f'pose.bones["{bpy.utils.escape_identifier(self.bone_of[number])}"].'
-        turn = WXYZ @ _left_multiplication(quat.from_matrix3(back))
+        rotate = WXYZ @ _left_multiplication(quat.from_matrix3(inverse))
         return {
-            "position": Target(self.object, f"{path}location", back, -back @ below[:3, 3]),
-            "rotation": Target(self.object, f"{path}rotation_quaternion", turn),
+            "position": Target(self.object, f"{path}location", inverse, -inverse @ rest[:3, 3]),
+            "rotation": Target(self.object, f"{path}rotation_quaternion", rotate),
             "scale": Target(self.object, f"{path}scale", np.eye(3)),
         }
 
@@ -179,13 +180,13 @@ class Armature:
         skin = self.scene.skins[number]
         obj.parent = self.object
         bound = SortedInfluences(skin, len(obj.data.vertices))
-        for place in range(len(skin.joints)):
-            influences = np.flatnonzero(bound.joints == place)
+        for index in range(len(skin.joints)):
+            influences = np.flatnonzero(bound.joints == index)
             if not len(influences):
                 continue
-            vertices, group_of = np.unique(bound.owners[influences], return_inverse=True)
-            shares = np.bincount(group_of.reshape(-1), bound.shares[influences])
-            group = obj.vertex_groups.new(name=self.deforming[number, place])
+            vertices, vertex_of = np.unique(bound.owners[influences], return_inverse=True)
+            shares = np.bincount(vertex_of.reshape(-1), bound.shares[influences])
+            group = obj.vertex_groups.new(name=self.deforming[number, index])
             for share in np.unique(shares):
                 group.add(vertices[shares == share].tolist(), float(share), "REPLACE")
         modifier = obj.modifiers.new("Armature", "ARMATURE")
@@ -193,7 +194,7 @@ class Armature:
 
 
 def bound_points(skin: Skin, points: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return (V, 3) rest positions of vertices, and the largest difference between their influences.
+    """Return (V, 3) rest positions of vertices, and the largest distance from the positions of their influences.
 
     A skin may have a position for each influence instead of one for the vertex; Blender has only the latter.
     """
@@ -201,12 +202,12 @@ def bound_points(skin: Skin, points: np.ndarray) -> tuple[np.ndarray, float]:
         return points, 0.0
     bound = SortedInfluences(skin, len(points))
     binds = np.asarray(skin.inverse_bind, np.float64)
-    stated = np.asarray(skin.positions, np.float64)[bound.order]
-    placed = _transformed(affine.inverse(binds)[bound.joints], stated) * bound.shares[:, None]
-    out = np.column_stack([np.bincount(bound.owners, placed[:, axis], len(points)) for axis in range(3)])
+    in_joints = np.asarray(skin.positions, np.float64)[bound.order]
+    weighted = _transformed(affine.inverse(binds)[bound.joints], in_joints) * bound.shares[:, None]
+    out = np.column_stack([np.bincount(bound.owners, weighted[:, axis], len(points)) for axis in range(3)])
     out[bound.free] = points[bound.free]
-    away = _transformed(binds[bound.joints], out[bound.owners]) - stated
-    return out, float(np.nan_to_num(np.linalg.norm(away, axis=1) * bound.shares).max(initial=0.0))
+    errors = _transformed(binds[bound.joints], out[bound.owners]) - in_joints
+    return out, float(np.nan_to_num(np.linalg.norm(errors, axis=1) * bound.shares).max(initial=0.0))
 
 
 def rigid(matrix: np.ndarray) -> np.ndarray:
@@ -214,8 +215,8 @@ def rigid(matrix: np.ndarray) -> np.ndarray:
     out = np.eye(4)
     if np.isfinite(matrix).all():
         left, _, right = np.linalg.svd(matrix[:3, :3])
-        turn = left @ right
-        out[:3, :3] = turn if np.linalg.det(turn) > 0 else left @ np.diag([1.0, 1.0, -1.0]) @ right
+        rotation = left @ right
+        out[:3, :3] = rotation if np.linalg.det(rotation) > 0 else left @ np.diag([1.0, 1.0, -1.0]) @ right
         out[:3, 3] = matrix[:3, 3]
     return out
 

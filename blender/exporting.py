@@ -115,8 +115,8 @@ class _Reader:
         if obj.type == "ARMATURE":
             self.scene.nodes[-1].kind = NodeKind.DUMMY
             for bone in obj.pose.bones:  # parents come before their children
-                above = (obj.name, bone.parent.name if bone.parent else "")
-                self._append((obj.name, bone.name), Node(bone.name, NodeKind.BONE, self.numbers[above]))
+                parent_key = (obj.name, bone.parent.name if bone.parent else "")
+                self._append((obj.name, bone.name), Node(bone.name, NodeKind.BONE, self.numbers[parent_key]))
         elif obj.type not in (*_SURFACES, "CAMERA", "LIGHT", "EMPTY"):
             self.report.add(
                 Outcome.DROPPED, f"/nodes/{obj.name}", f"the content of a {obj.type.lower()} is not exported"
@@ -129,7 +129,7 @@ class _Reader:
     def _sample_frames(self) -> tuple[np.ndarray, dict[tuple[int, str], np.ndarray]]:
         """Return (T, N, 4, 4) matrices at all frames, and other animated values, by node and kind (T, k)."""
         stage = self.context.scene
-        before = stage.frame_current, stage.frame_subframe
+        current = stage.frame_current, stage.frame_subframe
         world = np.empty((len(self.frames), len(self.scene.nodes), 4, 4))
         states: dict[tuple[int, str], list[Any]] = {}
         for row, frame in enumerate(self.frames.tolist()):
@@ -144,7 +144,7 @@ class _Reader:
                     for kind, value in self._states(bpy.data.objects[name]).items():
                         states.setdefault((number, kind), []).append(value)
         if len(self.frames) > 1:
-            stage.frame_set(before[0], subframe=before[1])
+            stage.frame_set(current[0], subframe=current[1])
         return world, {key: np.array(rows, np.float64).reshape(len(rows), -1) for key, rows in states.items()}
 
     def _states(self, obj: Any) -> dict[str, Any]:
@@ -202,18 +202,18 @@ class _Reader:
             self._surface(obj, node)
 
     def _aim(self, obj: Any, world: np.ndarray, states: dict[tuple[int, str], np.ndarray]) -> None:
-        """Set the target that a camera or light had when it was imported, if it is still aimed at it at every frame."""
-        goal = obj.get(TARGET)
-        if obj.type not in ("CAMERA", "LIGHT") or not isinstance(goal, bpy.types.Object):
+        """Restore the target that a camera or light was imported with, if it points there at every frame."""
+        target_object = obj.get(TARGET)
+        if obj.type not in ("CAMERA", "LIGHT") or not isinstance(target_object, bpy.types.Object):
             return
-        number, target = self.numbers[obj.name, ""], self.numbers.get((goal.name, ""))
+        number, target = self.numbers[obj.name, ""], self.numbers.get((target_object.name, ""))
         if target is None:
             return
         aimed = aim_matrices(self.scene, world[:, number, :3, 3], world[:, target, :3, 3], np.zeros(len(world)))
-        seen = world[:, number, :3, :3] / np.linalg.norm(world[:, number, :3, :3], axis=1, keepdims=True)
-        if not np.abs(seen[:, :, 2] - aimed[:, :3, 2]).max() < _AIMED:  # false for NaN, too
+        axes = world[:, number, :3, :3] / np.linalg.norm(world[:, number, :3, :3], axis=1, keepdims=True)
+        if not np.abs(axes[:, :, 2] - aimed[:, :3, 2]).max() < _AIMED:  # false for NaN, too
             return
-        across, up = (np.sum(seen[:, :, 0] * aimed[:, :3, axis], axis=1) for axis in (0, 1))
+        across, up = (np.sum(axes[:, :, 0] * aimed[:, :3, axis], axis=1) for axis in (0, 1))
         roll = np.degrees(np.unwrap(-np.arctan2(up, across)))
         node = self.scene.nodes[number]
         node.target, self.scene.nodes[target].kind = target, NodeKind.TARGET
@@ -278,9 +278,9 @@ class _Reader:
         if len(owner):
             mesh.smoothing = np.where(smooth, np.array(groups, np.int64) & 0xFFFFFFFF, 0)[owner]
             starts, totals = (_column(data.polygons, name, 1, np.int32)[:, 0] for name in ("loop_start", "loop_total"))
-            place = loops - starts[owner][:, None]
-            follows = np.roll(place, -1, axis=1) == (place + 1) % totals[owner][:, None]
-            mesh.edges = follows @ np.array([1, 2, 4])
+            corner = loops - starts[owner][:, None]
+            is_edge = np.roll(corner, -1, axis=1) == (corner + 1) % totals[owner][:, None]
+            mesh.edges = is_edge @ np.array([1, 2, 4])
         if data.uv_layers.active is not None and len(owner):
             mesh.uv = _column(data.uv_layers.active.uv, "vector", 2)
             mesh.uv_corners = loops
@@ -307,8 +307,8 @@ class _Reader:
 
     def _report_other_clips(self) -> None:
         """Report imported clips that the scene does not play."""
-        moved = [*bpy.data.objects, *bpy.data.cameras, *bpy.data.lights, *bpy.data.shape_keys]
-        played = [block.animation_data.action for block in moved if block.animation_data is not None]
+        blocks = [*bpy.data.objects, *bpy.data.cameras, *bpy.data.lights, *bpy.data.shape_keys]
+        played = [block.animation_data.action for block in blocks if block.animation_data is not None]
         for action in clip_actions():
             if action not in played:
                 self.report.add(Outcome.DROPPED, f"/clips/{action.name}", "only the clip that is playing is exported")
@@ -380,22 +380,22 @@ class _Reader:
         if float(distance(values, values[:1]).max()) <= tolerance and kind != "morph":
             return
         form = RotationForm.QUATERNION_ABSOLUTE if turning else RotationForm.NONE
-        given = values[:, 0] if keyframer.curves.track.KINDS[kind] == 1 else values
+        samples = values[:, 0] if keyframer.curves.track.KINDS[kind] == 1 else values
         widest = 120.0 if turning else np.inf
-        search = fewest_keys(kind, self.frames, given, form, tolerance, distance, widest)
+        search = fewest_keys(kind, self.frames, samples, form, tolerance, distance, widest)
         ((track, _),) = sample_together([search])
         self.clip.channels.append(Channel(number, track))
 
 
 def _depth(obj: Any) -> int:
-    depth, above = 0, obj.parent
-    while above is not None:
-        depth, above = depth + 1, above.parent
+    depth, parent = 0, obj.parent
+    while parent is not None:
+        depth, parent = depth + 1, parent.parent
     return depth
 
 
 def _watts(data: Any) -> float:
-    """Return the power for a multiplier of 1: that of the import, otherwise 1000 W for lamps and pi W/m2 for suns."""
+    """Return the power for a multiplier of 1: that set by the import, otherwise 1000 W, and pi W/m2 for suns."""
     default_watts = math.pi if data.type == "SUN" else 1000.0
     known = data.get(WATTS)
     return float(known) if isinstance(known, float) and known > 0 else default_watts
@@ -427,12 +427,12 @@ def _read_material(material: Any, report: LossReport) -> Material:
     written: list[Any] = []
     for socket, slot in _SLOTS.items():
         image = next((image for image in _images_behind(inputs[socket]) if image not in written), None)
-        through_bump = slot != "bump" or any(link.from_node.type == "BUMP" for link in inputs[socket].links)
-        if image is not None and through_bump:
+        is_supported = slot != "bump" or any(link.from_node.type == "BUMP" for link in inputs[socket].links)
+        if image is not None and is_supported:
             created.maps[slot] = TextureMap(Path(bpy.path.abspath(image.filepath) or image.name).name)
             written.append(image)
-    left = {image.name for socket in inputs for image in _images_behind(socket) if image not in written}
-    for name in sorted(left):
+    unsupported = {image.name for socket in inputs for image in _images_behind(socket) if image not in written}
+    for name in sorted(unsupported):
         report.add(Outcome.DROPPED, f"/materials/{material.name}/images", f"{name} cannot be stored in this material")
     return created
 

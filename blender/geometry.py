@@ -14,24 +14,24 @@ from keyframer.scene import Mesh, Morph
 from keyframer.text import safe_text
 
 FARTHEST = 1e30
-"""numbers of at least this size become 0, as non-finite ones do; smaller ones are kept, although their squares may
+"""coordinates of at least this size become 0, as non-finite ones do; smaller ones are kept, although their squares may
 overflow in single precision"""
 REST_SUM = "(sum of weights)"
 """name of the shape key for weights that do not sum to 1"""
 
 
 def usable(points: Any) -> np.ndarray:
-    """Return finite numbers: Blender does not draw a mesh with others."""
-    given = np.asarray(points, np.float64)
-    return np.where(np.abs(given) < FARTHEST, given, 0.0)  # false for NaN, too
+    """Return the coordinates with 0 for non-finite and huge ones: Blender does not draw a mesh that has any."""
+    coordinates = np.asarray(points, np.float64)
+    return np.where(np.abs(coordinates) < FARTHEST, coordinates, 0.0)  # false for NaN, too
 
 
 def build_mesh(mesh: Mesh, name: str, points: np.ndarray, materials: list[Any], slot_of: dict[int, int]) -> Any:
     """Build a mesh of ``points`` (V, 3). ``slot_of`` maps material indices of the scene to slots."""
     data = bpy.data.meshes.new(name)
     corners = np.asarray(mesh.corners, np.int64).reshape(-1, 3)
-    whole = (corners[:, 0] != corners[:, 1]) & (corners[:, 1] != corners[:, 2]) & (corners[:, 2] != corners[:, 0])
-    corners = corners[whole]
+    valid = (corners[:, 0] != corners[:, 1]) & (corners[:, 1] != corners[:, 2]) & (corners[:, 2] != corners[:, 0])
+    corners = corners[valid]
     count = len(corners)
     data.vertices.add(len(points))
     data.vertices.foreach_set("co", points.astype(np.float32).reshape(-1))
@@ -42,18 +42,18 @@ def build_mesh(mesh: Mesh, name: str, points: np.ndarray, materials: list[Any], 
     for material in materials:
         data.materials.append(material)
     if mesh.face_materials is not None and len(materials) > 1:
-        chosen = [slot_of.get(number, 0) for number in np.asarray(mesh.face_materials)[whole].tolist()]
+        chosen = [slot_of.get(number, 0) for number in np.asarray(mesh.face_materials)[valid].tolist()]
         data.polygons.foreach_set("material_index", np.array(chosen, np.int32))
     if mesh.uv is not None and len(mesh.uv):
-        numbers = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners)[whole]
+        indices = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners)[valid]
         layer = data.attributes.new("UVMap", "FLOAT2", "CORNER")
-        layer.data.foreach_set("vector", _rows(mesh.uv, numbers).astype(np.float32).reshape(-1))
+        layer.data.foreach_set("vector", _rows(mesh.uv, indices).astype(np.float32).reshape(-1))
     if mesh.colors is not None and len(mesh.colors):
-        numbers = corners if mesh.color_corners is None else np.asarray(mesh.color_corners)[whole]
-        colors = linear_color(_rows(mesh.colors, numbers))
+        indices = corners if mesh.color_corners is None else np.asarray(mesh.color_corners)[valid]
+        colors = linear_color(_rows(mesh.colors, indices))
         layer = data.attributes.new("Color", "FLOAT_COLOR", "CORNER")
         layer.data.foreach_set("color", np.column_stack([colors, np.ones(3 * count)]).astype(np.float32).reshape(-1))
-    masks = None if mesh.smoothing is None else np.asarray(mesh.smoothing)[whole].astype(np.int64)
+    masks = None if mesh.smoothing is None else np.asarray(mesh.smoothing)[valid].astype(np.int64)
     smooth = np.zeros(count, np.bool_) if masks is None else (masks & 0xFFFFFFFF) != 0
     data.polygons.foreach_set("use_smooth", smooth)
     data.update(calc_edges=True)
@@ -63,9 +63,9 @@ def build_mesh(mesh: Mesh, name: str, points: np.ndarray, materials: list[Any], 
     return data
 
 
-def _rows(values: Any, numbers: np.ndarray) -> np.ndarray:
+def _rows(values: Any, indices: np.ndarray) -> np.ndarray:
     """Return (3 F, k) values of all corners; invalid indices take the first value."""
-    flat = np.asarray(numbers).reshape(-1)
+    flat = np.asarray(indices).reshape(-1)
     return usable(values)[np.where((flat >= 0) & (flat < len(values)), flat, 0)]
 
 

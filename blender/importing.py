@@ -104,7 +104,7 @@ class Options:
 
 @dataclass(eq=False)
 class Built:
-    """The built objects and bones, by node index."""
+    """The result of an import: objects by node index, the armature, actions and the report."""
 
     scene: Scene
     """in Blender's axes and unit"""
@@ -146,7 +146,7 @@ class _Builder:
         self.path = path
         self.options = options
         self.report = LossReport("blender")
-        self.before = set(_blocks())
+        self.existing_blocks = set(_blocks())
         self.materials = Materials(scene.materials, path.parent, self.report)
         self.collection = bpy.data.collections.new(path.name)
         context.scene.collection.children.link(self.collection)
@@ -170,7 +170,7 @@ class _Builder:
 
     def remove_objects(self) -> None:
         """Remove the objects of a scene that could not be built completely."""
-        bpy.data.batch_remove([block for block in _blocks() if block not in self.before])
+        bpy.data.batch_remove([block for block in _blocks() if block not in self.existing_blocks])
 
     def build(self) -> Built:
         clips = [self._curves(number) for number in range(len(self.scene.clips))]
@@ -189,9 +189,9 @@ class _Builder:
         for number in range(len(self.scene.nodes)):
             self._place_below_parent(number)
         for number, node in enumerate(self.scene.nodes):
-            goal = None if node.target is None else self.objects.get(node.target)
-            if goal is not None and number in self.objects and self.objects[number].type in ("CAMERA", "LIGHT"):
-                self.objects[number][TARGET] = goal
+            target = None if node.target is None else self.objects.get(node.target)
+            if target is not None and number in self.objects and self.objects[number].type in ("CAMERA", "LIGHT"):
+                self.objects[number][TARGET] = target
         self._environment()
         actions = self._animate(clips)
         self._set_frames(clips)
@@ -257,7 +257,7 @@ class _Builder:
             assert self.armature is not None
             self.armature.attach(obj, number)
             return
-        moved = turned = sized = obj
+        moved = turned = sized = obj  # the objects that get location, rotation and scale
         if place.scale_axes_xyzw is not None:
             moved, sized = self._helper(node, "place"), self._helper(node, "scale")
             obj.parent, sized.parent, turned = sized, moved, moved
@@ -281,9 +281,9 @@ class _Builder:
         self.targets[number, "rotation"] = [Target(turned, "rotation_quaternion", WXYZ)]
         self.targets[number, "scale"] = [Target(sized, "scale", np.eye(3))]
 
-    def _helper(self, node: Node, what: str) -> Any:
-        """Return an empty for scale axes, which Blender objects do not have."""
-        empty = bpy.data.objects.new(safe_text(f"{node.name} ({what})"), None)
+    def _helper(self, node: Node, suffix: str) -> Any:
+        """Add an empty for the scale axes of a node, which Blender objects do not have."""
+        empty = bpy.data.objects.new(safe_text(f"{node.name} ({suffix})"), None)
         empty.rotation_mode, empty.empty_display_size = "QUATERNION", 0.1
         self.collection.objects.link(empty)
         return empty
@@ -298,7 +298,7 @@ class _Builder:
         mapped = mesh.uv is not None and len(mesh.uv) > 0
         used = [-1] if mesh.face_materials is None else sorted(set(np.asarray(mesh.face_materials).tolist()))
         slots = [self.materials.get(material, colored=colored, mapped=mapped) for material in used]
-        slot_of = {material: place for place, material in enumerate(used)}
+        slot_of = {material: slot for slot, material in enumerate(used)}
         shift = np.zeros(3) if node.skin is not None else usable(node.pivot)
         points = usable(mesh.positions) - shift
         # Nodes may share a mesh, unless they have different shapes.
@@ -445,10 +445,10 @@ class _Builder:
     def _animate(self, clips: list[ClipCurves]) -> list[Any]:
         """Add an action for each clip; the first one plays."""
         actions = []
-        moved = dict.fromkeys((curves.node, curves.name) for clip in clips for curves in clip.curves)
+        animated = dict.fromkeys((curves.node, curves.name) for clip in clips for curves in clip.curves)
         for number, clip in enumerate(clips):
             if len(clips) > 1:
-                self._add_still(number, clip, list(moved))
+                self._add_constant_keys(number, clip, list(animated))
             if not clip.curves:
                 continue
             name = safe_text(clip.name) or self.path.stem
@@ -458,14 +458,14 @@ class _Builder:
             actions.append(action)
         return actions
 
-    def _add_still(self, number: int, clip: ClipCurves, moved: list[tuple[int, str]]) -> None:
-        """Add constant keys for properties that only other clips animate, so that clips can be exchanged."""
-        known = {(curves.node, curves.name) for curves in clip.curves}
+    def _add_constant_keys(self, number: int, clip: ClipCurves, animated: list[tuple[int, str]]) -> None:
+        """Add constant keys for properties that only other clips animate, so that the user can switch clips."""
+        in_clip = {(curves.node, curves.name) for curves in clip.curves}
         places = initial_transforms(self.scene, number)
-        for node, name in moved:
+        for node, name in animated:
             place = places[node]
             values = {"position": place.position, "rotation": place.rotation_xyzw, "scale": place.scale}
-            if (node, name) not in known and name in values:
+            if (node, name) not in in_clip and name in values:
                 row = values[name][None]
                 clip.curves.append(FCurves(node, name, "LINEAR", np.array([clip.first]), row, row[:0], row[:0]))
 

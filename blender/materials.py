@@ -18,13 +18,13 @@ from keyframer.textures import TextureFinder
 
 
 class Materials:
-    """Makes each material once per combination of vertex colours and images that meshes need."""
+    """Makes materials, each once for every combination that meshes need: with or without vertex colours and images."""
 
     def __init__(self, materials: list[Material], folder: Path | None, report: LossReport) -> None:
         self._materials = materials
         self._finder = TextureFinder([] if folder is None else [folder])
         self._report = report
-        self._made: dict[tuple[int, bool, bool], Any] = {}
+        self._created: dict[tuple[int, bool, bool], Any] = {}
         self._images: dict[object, Any] = {}
 
     def get(self, number: int, *, colored: bool, mapped: bool) -> Any:
@@ -32,11 +32,11 @@ class Materials:
         if not 0 <= number < len(self._materials):
             return None
         key = (number, colored, mapped)
-        if key not in self._made:
-            if not any(known == number for known, _, _ in self._made):
+        if key not in self._created:
+            if not any(known == number for known, _, _ in self._created):
                 self._report_unsupported(self._materials[number])
-            self._made[key] = self._make(self._materials[number], colored=colored, mapped=mapped)
-        return self._made[key]
+            self._created[key] = self._make(self._materials[number], colored=colored, mapped=mapped)
+        return self._created[key]
 
     def _report_unsupported(self, material: Material) -> None:
         path = f"/materials/{material.name}"
@@ -90,18 +90,18 @@ class Materials:
         graph.base = graph.mix(color, output, amount, "MIX") if amount < 1.0 else output
         has_alpha = node.image.depth in _DEPTHS_WITH_ALPHA and not texture.ignore_alpha
         if has_alpha and (texture.alpha_source or not texture.decal):
-            graph.cover(node.outputs["Alpha"])
+            graph.multiply_opacity(node.outputs["Alpha"])
 
     def _other_maps(self, graph: _Graph, material: Material) -> None:
-        stencil = self._texture(graph, material, "opacity", data=True)
-        if stencil is not None:
+        opacity = self._texture(graph, material, "opacity", data=True)
+        if opacity is not None:
             texture = material.maps["opacity"]
-            through = texture.alpha_source and stencil.image.depth in _DEPTHS_WITH_ALPHA
-            levels = stencil.outputs["Alpha" if through else "Color"]
-            graph.cover(graph.inverted(levels) if texture.negative else levels)
-        shining = self._texture(graph, material, "self_illumination")
-        if shining is not None:
-            graph.link(shining.outputs["Color"], "Emission Color")
+            uses_alpha = texture.alpha_source and opacity.image.depth in _DEPTHS_WITH_ALPHA
+            output = opacity.outputs["Alpha" if uses_alpha else "Color"]
+            graph.multiply_opacity(graph.inverted(output) if texture.negative else output)
+        emission = self._texture(graph, material, "self_illumination")
+        if emission is not None:
+            graph.link(emission.outputs["Color"], "Emission Color")
             graph.shader.inputs["Emission Strength"].default_value = 1.0
         heights = self._texture(graph, material, "bump", data=True)
         if heights is not None:
@@ -121,15 +121,15 @@ class Materials:
             return None
         node = graph.node("ShaderNodeTexImage", 2)
         node.image = image
-        once = "CLIP" if texture.decal else "REPEAT" if texture.tiled else "EXTEND"
-        node.extension = "MIRROR" if texture.mirror else once
+        unmirrored = "CLIP" if texture.decal else "REPEAT" if texture.tiled else "EXTEND"
+        node.extension = "MIRROR" if texture.mirror else unmirrored
         _apply_texture_transform(graph, node, texture)
         return node
 
     def _image(self, texture: TextureMap, path: str, data: bool) -> Any:
-        """Return the image; images with ``data`` instead of colours, or with ignored alpha, are separate copies."""
-        named: object = texture.file_name if texture.embedded is None else id(texture.embedded.data)
-        key = (named, data, texture.ignore_alpha)
+        """Return the image. Images of ``data`` instead of colours, or with ignored alpha, are separate copies."""
+        source: object = texture.file_name if texture.embedded is None else id(texture.embedded.data)
+        key = (source, data, texture.ignore_alpha)
         if key not in self._images:
             image, reason = self._open(texture, data)
             if image is None:
@@ -147,9 +147,9 @@ class Materials:
             match = self._finder.find(texture.file_name)
             if match.path is None:
                 return None, str(match)
-            known = _loaded(str(match.path), data, texture.ignore_alpha)
-            if known is not None:
-                return known, ""
+            loaded = _loaded_image(str(match.path), data, texture.ignore_alpha)
+            if loaded is not None:
+                return loaded, ""
             try:
                 image = bpy.data.images.load(str(match.path))
             except RuntimeError:
@@ -161,20 +161,20 @@ class Materials:
         if data:
             image.colorspace_settings.name = _DATA
         if texture.ignore_alpha:
-            image.alpha_mode = _UNCOVERED
+            image.alpha_mode = _ALPHA_IGNORED
         return image, ""
 
 
 _DATA = "Non-Color"
 """the colour space of images that are not colours"""
-_UNCOVERED = "CHANNEL_PACKED"
+_ALPHA_IGNORED = "CHANNEL_PACKED"
 """alpha mode of images whose colours are used even where alpha is 0"""
 _DEPTHS_WITH_ALPHA = (32, 64, 128)
 """bits of a pixel: four channels of 8, 16 or 32"""
 
 
-def _loaded(path: str, data: bool, uncovered: bool) -> Any:
-    """Return an image of the file that was loaded before for the same use."""
+def _loaded_image(path: str, data: bool, ignores_alpha: bool) -> Any:
+    """Return the image of a file if it was loaded before for the same use, else None."""
     return next(
         (
             image
@@ -182,7 +182,7 @@ def _loaded(path: str, data: bool, uncovered: bool) -> Any:
             if bpy.path.abspath(image.filepath) == path
             and image.size[0] > 0
             and (image.colorspace_settings.name == _DATA) == data
-            and (image.alpha_mode == _UNCOVERED) == uncovered
+            and (image.alpha_mode == _ALPHA_IGNORED) == ignores_alpha
         ),
         None,
     )
@@ -212,7 +212,7 @@ class _Graph:
         self.tree.links.new(output, created.inputs["Color"])
         return created.outputs["Color"]
 
-    def cover(self, output: Any) -> None:
+    def multiply_opacity(self, output: Any) -> None:
         """Multiply the opacity by an output."""
         opacity = self.shader.inputs["Alpha"]
         product = self.node("ShaderNodeMath", 1)
@@ -241,17 +241,18 @@ class _Graph:
 
 
 def _apply_texture_transform(graph: _Graph, node: Any, texture: TextureMap) -> None:
-    """Apply the texture transform to an image. `transform` is that of glTF, with v running down: here it runs up."""
-    moved = transform(texture)
-    if not moved:
+    """Apply the texture transform to an image node. `transform` returns it for glTF, where v points down; here v points
+    up."""
+    values = transform(texture)
+    if not values:
         return
-    (x, y), angle = moved.get("offset", (0.0, 0.0)), moved.get("rotation", 0.0)
-    across, down = moved.get("scale", (1.0, 1.0))
+    (x, y), angle = values.get("offset", (0.0, 0.0)), values.get("rotation", 0.0)
+    scale_u, scale_v = values.get("scale", (1.0, 1.0))
     mapping = graph.node("ShaderNodeMapping", 3)
-    mapping.inputs["Scale"].default_value = (across, down, 1.0)
+    mapping.inputs["Scale"].default_value = (scale_u, scale_v, 1.0)
     mapping.inputs["Rotation"].default_value = (0.0, 0.0, angle)
-    place = (x + math.sin(angle) * down, 1.0 - y - math.cos(angle) * down, 0.0)
-    mapping.inputs["Location"].default_value = place
+    location = (x + math.sin(angle) * scale_v, 1.0 - y - math.cos(angle) * scale_v, 0.0)
+    mapping.inputs["Location"].default_value = location
     coordinates = graph.node("ShaderNodeTexCoord", 4)
     graph.tree.links.new(coordinates.outputs["UV"], mapping.inputs["Vector"])
     graph.tree.links.new(mapping.outputs["Vector"], node.inputs["Vector"])

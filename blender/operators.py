@@ -54,7 +54,7 @@ def _parse_options(text: str) -> dict[str, object]:
 
 
 def _companion_names(names: Iterable[str]) -> set[str]:
-    """Return the files of a folder that are read with another one: models and skeletons of animations."""
+    """Return those of the names that are companions of others: models and skeletons of animations."""
     available = set(names)
     endings = [companion.extension for known in FORMATS for companion in known.companions]
     owners = [name for name in available if Path(name).suffix.lower() not in endings]
@@ -99,7 +99,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
     keys: EnumProperty(
         name="Keys",
         items=[
-            ("KEEP", "Keep", "F-curves with the keys of the file, or fitted ones where Blender has no such curve"),
+            ("KEEP", "Keep", "F-curves with the keys of the file, or fitted keys if Blender cannot play them"),
             ("BAKE", "Bake", "One key for each frame"),
         ],
         default="KEEP",
@@ -107,7 +107,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
     salvage: BoolProperty(
         name="Salvage",
         default=False,
-        description="Leave out the broken parts of damaged files instead of refusing them",
+        description="Leave out the unsafe parts of damaged files instead of refusing them",
     )
     format: EnumProperty(name="Format", items=_READERS, default="AUTO")
     options: StringProperty(
@@ -142,7 +142,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
         return {"FINISHED"} if reports else {"CANCELLED"}
 
     def _paths(self) -> Iterator[Path]:
-        """Return the chosen files; for a folder those in it that can be read."""
+        """Return the chosen files, or all files in the chosen folder that can be read."""
         folder = Path(self.directory or self.filepath or ".")
         names = [chosen.name for chosen in self.files if chosen.name]
         if names:
@@ -226,7 +226,7 @@ class EXPORT_SCENE_OT_keyframer(bpy.types.Operator, ExportHelper):
 
 
 class KEYFRAMER_OT_play_clip(bpy.types.Operator):
-    """Play this clip on everything that it moves"""
+    """Play this clip on everything that it animates"""
 
     bl_idname = "keyframer.play_clip"
     bl_label = "Play Clip"

@@ -11,5 +11,5 @@ export default defineConfig({
     chunkSizeWarningLimit: 2000,
     target: "es2022",
   },
-  test: { testTimeout: 600_000 }, // ends what hangs; nothing is judged by the clock
+  test: { testTimeout: 600_000 }, // ends tests that hang; no test depends on the clock
 });

@@ -212,13 +212,13 @@ def test_a_camera_of_the_file_is_looked_through(shown: Watched) -> None:
     axes = Axes(scene.space)
     shown.page.select_option("#camera", "0")
     shown.seek(40)
-    eye = shown.page.evaluate("() => keyframerViewer.stage.looking.matrixWorld.elements.slice(12, 15)")
+    eye = shown.page.evaluate("() => keyframerViewer.stage.fileCamera.matrixWorld.elements.slice(12, 15)")
     number = next(i for i, node in enumerate(scene.nodes) if node.camera == 0)
     pose = keyframer.pose(scene, frames=[40])
     wanted = (axes.root_matrix() @ axes.matrices(pose.world[0]))[number, :3, 3]
     assert eye == pytest.approx(wanted.tolist(), abs=0.02)
     shown.page.select_option("#camera", "orbit")
-    assert shown.page.evaluate("() => keyframerViewer.stage.looking") is None
+    assert shown.page.evaluate("() => keyframerViewer.stage.fileCamera") is None
 
 
 def test_the_picture_shows_something_in_light_and_dark(browser: Browser, running: Viewer) -> None:

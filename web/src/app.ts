@@ -25,37 +25,37 @@ import type { Failure, SceneInfo } from "./types";
 
 export interface App { store: Store; stage: Stage | null; open: (file: number) => Promise<void> }
 
-const NO_SERVER = "This page cannot open files: it was saved without a server. 'keyframer view FILE' opens others.";
+const NO_SERVER = "This page cannot open files, because it was saved without a server. Use 'keyframer view FILE'.";
 
-export async function start(place: HTMLElement, data: Data): Promise<App> {
+export async function start(container: HTMLElement, data: Data): Promise<App> {
   const { files, block, limit } = await data.files();
   const store = new Store(initialState);
   const canvas = el("canvas", { class: "stage", tabindex: 0, "aria-label": "3D view: drag or Shift and arrows to rotate, wheel or plus and minus to zoom", id: "stage" });
   const message = el("p", { class: "message", role: "status", id: "message" });
   const stage = makeStage(canvas, message);
   let opening = Promise.resolve();
-  let wanted = 0;
-  const open = (file: number): Promise<void> => { // one after the other, without those that are no longer needed
-    wanted = file;
-    opening = opening.then(() => wanted === file ? openFile(store, data, stage, file, message, bar.refresh) : undefined);
+  let latest = 0;
+  const open = (file: number): Promise<void> => { // files are opened one after the other; only the latest request counts
+    latest = file;
+    opening = opening.then(() => latest === file ? openFile(store, data, stage, file, message, bar.refresh) : undefined);
     return opening;
   };
   const chooseClip = (clip: number): Promise<void> => {
     opening = opening.then(() => showClip(store, data, stage, clip, message));
     return opening;
   };
-  const say = (error: unknown): void => void (message.textContent = error instanceof Error ? error.message : String(error));
-  const openDropped = (dropped: Promise<Dropped[]>): void => void dropped.then(async (given) => {
+  const showError = (error: unknown): void => void (message.textContent = error instanceof Error ? error.message : String(error));
+  const openDropped = (dropped: Promise<Dropped[]>): void => void dropped.then(async (droppedFiles) => {
     message.textContent = "Reading…";
-    const { opened, files: all } = await data.open(packed(given, limit));
-    bar.list(all);
+    const { opened, files: allFiles } = await data.open(packed(droppedFiles, limit));
+    bar.list(allFiles);
     if (opened[0] !== undefined) await open(opened[0]);
-  }).catch(say);
+  }).catch(showError);
   const bar = toolbar(store, stage, files, {
     show: (file) => void open(file),
     open: data.live ? openDropped : null,
-    save: (what) => void save(what, store, stage, data).catch(say),
-    readLamps: (file, clip) => data.lamps(file, clip).catch((error: unknown) => (say(error), null)),
+    save: (what) => void save(what, store, stage, data).catch(showError),
+    readLamps: (file, clip) => data.lamps(file, clip).catch((error: unknown) => (showError(error), null)),
   });
   const dope = dopeSheet(store);
   const graph = graphPanel(store, data);
@@ -70,11 +70,11 @@ export async function start(place: HTMLElement, data: Data): Promise<App> {
     { id: "issues", label: "Issues", element: issuesPanel(store) },
   ], (id) => side.show(id));
   replace(
-    place, bar.element, treePanel(store),
+    container, bar.element, treePanel(store),
     el("main", { class: "view" }, canvas, message),
     el("aside", { class: "panel right" }, side.element),
     el("section", { class: "panel lower", "aria-label": "Timeline" }, transport(store, (clip) => void chooseClip(clip)), lower.element),
-    ...splitters(place),
+    ...splitters(container),
     listenToDrops(data.live ? "" : NO_SERVER, openDropped),
   );
   side.show("details");
@@ -129,19 +129,19 @@ async function openFile(
     const info = await data.scene(file);
     await stage?.show(info, info.model ? await data.model(file) : null);
     const losses = info.model ? await data.losses(file) : null;
-    store.set({ file, info, losses, clip: 0, node: null, track: null, key: null, span: null, nowhere: "", ...fromStart(info) });
+    store.set({ file, info, losses, clip: 0, node: null, track: null, key: null, span: null, nowhere: "", ...startOf(info) });
     refresh();
     document.documentElement.dataset.file = String(file);
     document.title = `${baseName(info.name)} – Keyframer`;
-    if (stage) message.textContent = info.model ? emptiness(info) : nothing(info.failure);
+    if (stage) message.textContent = info.model ? emptyMessage(info) : failureMessage(info.failure);
   } catch (error) {
     message.textContent = error instanceof Error ? error.message : String(error);
     refresh();
   }
 }
 
-/** The clock at the start of a clip, with all of it on the timeline. */
-function fromStart({ timing }: SceneInfo): Partial<State> {
+/** The state at the start of a clip, with its whole range on the timeline. */
+function startOf({ timing }: SceneInfo): Partial<State> {
   const first = timing?.first ?? 0;
   return { frame: timing?.start ?? 0, window: fitted(first, Math.max(timing?.last ?? 0, first + 1)) };
 }
@@ -152,26 +152,27 @@ async function showClip(store: Store, data: Data, stage: Stage | null, clip: num
   try {
     const info = await data.scene(file, clip);
     await stage?.chooseClip(clip);
-    store.set({ info, clip, track: null, key: null, span: null, nowhere: "", ...fromStart(info) });
+    store.set({ info, clip, track: null, key: null, span: null, nowhere: "", ...startOf(info) });
   } catch (error) {
     message.textContent = error instanceof Error ? error.message : String(error);
   }
 }
 
-const nothing = (failure: Failure | null): string =>
+const failureMessage = (failure: Failure | null): string =>
   `This file cannot be shown: see the issues.${failure?.hint ? ` (${failure.hint})` : ""}`;
 
-function emptiness(info: SceneInfo): string {
+/** Why the picture is empty; an empty text if it is not. */
+function emptyMessage(info: SceneInfo): string {
   if (!info.nodes.length) return "This file has nothing to show.";
   const shown = info.nodes.some((node) => node.mesh && !node.hidden) || info.tracks.some((track) => track.kind === "visible");
   return info.has_mesh && !shown ? "Everything in this file is hidden; Bones shows the nodes." : "";
 }
 
 function runClock(store: Store): void {
-  let before = performance.now();
+  let last = performance.now();
   const tick = (now: number): void => {
-    const seconds = Math.min((now - before) / 1000, 0.25);
-    before = now;
+    const seconds = Math.min((now - last) / 1000, 0.25);
+    last = now;
     if (store.state.playing) {
       const { frame, playing } = advance(store.state, rangeOf(store.state.info?.timing), seconds);
       store.set({ frame, playing });

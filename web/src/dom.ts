@@ -1,23 +1,23 @@
-// Elements, made one way only: text goes in as text, never as markup.
+// Creates elements. Text is added as text nodes, never parsed as markup.
 
 type Child = Node | string | null;
 type Properties = Record<string, string | number | boolean | ((event: never) => void) | undefined>;
 
-/** An element with properties (`on…` are listeners, `class` is its class, `aria-…` and others are attributes). */
+/** Creates an element. Properties that are functions (`on…`) become event listeners, all others become attributes. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K, properties: Properties = {}, ...children: Child[]
 ): HTMLElementTagNameMap[K] {
-  const made = document.createElement(tag);
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === false) continue;
-    if (typeof value === "function") made.addEventListener(name.slice(2), value as EventListener);
-    else if (name === "value" && "value" in made) (made as HTMLInputElement).value = String(value);
-    else made.setAttribute(name === "class" ? "class" : name, value === true ? "" : String(value));
+    if (typeof value === "function") element.addEventListener(name.slice(2), value as EventListener);
+    else if (name === "value" && "value" in element) (element as HTMLInputElement).value = String(value);
+    else element.setAttribute(name, value === true ? "" : String(value));
   }
   for (const child of children) {
-    if (child !== null) made.append(typeof child === "string" ? document.createTextNode(child) : child);
+    if (child !== null) element.append(typeof child === "string" ? document.createTextNode(child) : child);
   }
-  return made;
+  return element;
 }
 
 export function replace(parent: Element, ...children: Child[]): void {

@@ -1,4 +1,4 @@
-// Files that are dropped on the page or chosen in a dialogue: collected, with folders, and packed for the server.
+// Collects files that are dropped on the page, also in folders, or chosen in a dialog, and packs them for the server.
 import { el } from "./dom";
 import { bytesText } from "./format";
 
@@ -6,38 +6,38 @@ export interface Dropped { name: string; content: Blob }
 
 const MOST_FILES = 10_000;
 
-/** A file or folder as browsers hand it over when it is dropped. */
+/** A dropped file or folder, as browsers describe it. */
 export interface Entry {
   isFile: boolean;
   fullPath: string;
-  file?: (found: (file: File) => void, failed: (error: unknown) => void) => void;
-  createReader?: () => { readEntries: (found: (entries: Entry[]) => void, failed: (error: unknown) => void) => void };
+  file?: (done: (file: File) => void, failed: (error: unknown) => void) => void;
+  createReader?: () => { readEntries: (done: (entries: Entry[]) => void, failed: (error: unknown) => void) => void };
 }
 
-/** All files below some entries. */
+/** All files among some entries and in their folders. */
 export async function filesBelow(entries: Entry[], most = MOST_FILES): Promise<Dropped[]> {
-  const found: Dropped[] = [];
+  const files: Dropped[] = [];
   const waiting = [...entries];
   for (let entry = waiting.shift(); entry; entry = waiting.shift()) {
     const { file, createReader, fullPath } = entry;
-    if (found.length + waiting.length > most) throw new Error(`More than ${most} files: drop fewer.`);
+    if (files.length + waiting.length > most) throw new Error(`More than ${most} files: drop fewer.`);
     if (entry.isFile && file) {
       const content = await new Promise<File>((done, failed) => file.call(entry, done, failed));
-      found.push({ name: fullPath.replace(/^\//, ""), content });
+      files.push({ name: fullPath.replace(/^\//, ""), content });
     } else if (createReader) {
       const reader = createReader.call(entry);
-      for (;;) { // a reader gives some at a time, and none at the end
-        const some = await new Promise<Entry[]>((done, failed) => reader.readEntries(done, failed));
-        if (!some.length) break;
-        waiting.push(...some);
-        if (found.length + waiting.length > most) throw new Error(`More than ${most} files: drop fewer.`);
+      for (;;) { // a reader returns some entries at a time, and none at the end
+        const batch = await new Promise<Entry[]>((done, failed) => reader.readEntries(done, failed));
+        if (!batch.length) break;
+        waiting.push(...batch);
+        if (files.length + waiting.length > most) throw new Error(`More than ${most} files: drop fewer.`);
       }
     }
   }
-  return found;
+  return files;
 }
 
-/** One body for the server: the length of the index, the index (names and sizes as JSON), then the contents. */
+/** The body of the request: the length of the index, the index (names and sizes as JSON), then the contents. */
 export function packed(files: Dropped[], limit: number): Blob {
   const size = files.reduce((sum, { content }) => sum + content.size, 0);
   if (size > limit) throw new Error(`The files have ${bytesText(size)}; the limit is ${bytesText(limit)}.`);
@@ -48,36 +48,36 @@ export function packed(files: Dropped[], limit: number): Blob {
 }
 
 const dropped = (transfer: DataTransfer): Promise<Dropped[]> => {
-  const items = [...transfer.items].filter((item) => item.kind === "file"); // only now: afterwards they are gone
+  const items = [...transfer.items].filter((item) => item.kind === "file"); // must be read now: browsers clear the list after the event
   const entries = items.flatMap((item) => (item.webkitGetAsEntry() as Entry | null) ?? []);
   if (entries.length === items.length) return filesBelow(entries);
   return Promise.resolve([...transfer.files].map((file) => ({ name: file.name, content: file })));
 };
 
-/** Listens for files on the whole page. With `refusal`, only says why they cannot be opened. */
+/** Listens for files dropped anywhere on the page. With `refusal`, the overlay only says why they cannot be opened. */
 export function listenToDrops(refusal: string, open: (files: Promise<Dropped[]>) => void): HTMLElement {
-  const words = refusal || "Drop scenes with their images. They are read on this machine and kept in memory only.";
-  const sign = el("div", { class: "drop", id: "drop", role: "status", hidden: true }, el("p", {}, words));
+  const text = refusal || "Drop scenes with their images. They are read on this machine and kept in memory only.";
+  const overlay = el("div", { class: "drop", id: "drop", role: "status", hidden: true }, el("p", {}, text));
   const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
   document.addEventListener("dragover", (event) => {
     if (!hasFiles(event)) return;
     event.preventDefault();
     if (event.dataTransfer) event.dataTransfer.dropEffect = refusal ? "none" : "copy";
-    sign.hidden = false;
+    overlay.hidden = false;
   });
   document.addEventListener("dragleave", (event) => {
-    if (event.relatedTarget === null) sign.hidden = true;
+    if (event.relatedTarget === null) overlay.hidden = true;
   });
   document.addEventListener("drop", (event) => {
     if (!hasFiles(event)) return;
     event.preventDefault();
-    sign.hidden = true;
+    overlay.hidden = true;
     if (!refusal && event.dataTransfer) open(dropped(event.dataTransfer));
   });
-  return sign;
+  return overlay;
 }
 
-/** A button that asks for files: what dropping does, for keyboards. */
+/** A button that opens files from a dialog, as dropping them does. */
 export function openButton(open: (files: Promise<Dropped[]>) => void): HTMLElement {
   const chooser = el("input", { type: "file", multiple: true, hidden: true, id: "open-files", "aria-label": "Files to open" });
   chooser.addEventListener("change", () => {

@@ -12,7 +12,7 @@ export const hex = (value: number, digits = 2): string => value.toString(16).pad
 
 export const offsetText = (value: number): string => `0x${hex(value, 4)}`;
 
-/** A byte as a character, or a dot where it is none that can be seen. */
+/** A byte as a printable ASCII character, or else a dot. */
 export const visible = (byte: number): string => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : "·");
 
 export function bytesText(size: number): string {
@@ -20,7 +20,7 @@ export function bytesText(size: number): string {
   return size < 1 << 20 ? `${(size / 1024).toFixed(1)} KiB` : `${(size / (1 << 20)).toFixed(1)} MiB`;
 }
 
-/** A number of things, in words. */
+/** A count with its noun: 1 key, 2 keys. */
 export const counted = (count: number, one: string, several = `${one}s`): string => `${count} ${count === 1 ? one : several}`;
 
 /** The last part of a path. */
@@ -28,12 +28,12 @@ export const baseName = (path: string): string => path.split(/[\\/]/).pop() || p
 
 export function secondsText(seconds: number): string {
   const sign = seconds < 0 ? "-" : "";
-  const whole = Math.abs(seconds);
-  const minutes = Math.floor(whole / 60);
-  return `${sign}${minutes}:${(whole - 60 * minutes).toFixed(2).padStart(5, "0")}`;
+  const absolute = Math.abs(seconds);
+  const minutes = Math.floor(absolute / 60);
+  return `${sign}${minutes}:${(absolute - 60 * minutes).toFixed(2).padStart(5, "0")}`;
 }
 
-/** An offset as a person types it: 0x1f4, 1f4h or 500; null if it is none. */
+/** Parses an offset such as 0x1f4, 1f4h or 500; null for other text. */
 export function parseOffset(text: string): number | null {
   const plain = text.trim().toLowerCase();
   if (/^0x[0-9a-f]+$/.test(plain)) return parseInt(plain.slice(2), 16);

@@ -1,34 +1,34 @@
-// Keys that work wherever the focus is, except where somebody types; and the list of them.
+// Keyboard shortcuts, which work everywhere except in text fields, and the dialog that lists them.
 import { el } from "./dom";
 import { play, stepFrame, stepKey } from "./panels/transport";
 import type { Store } from "./store";
 
-interface Shortcut { keys: string[]; words: string; act: () => void }
+interface Shortcut { keys: string[]; description: string; act: () => void }
 
 export function listenToKeys(store: Store): void {
   const press = (id: string) => (): void => document.getElementById(id)?.click();
   const shortcuts: Shortcut[] = [
-    { keys: [" "], words: "Play or pause", act: () => play(store) },
-    { keys: ["ArrowLeft"], words: "Previous frame", act: () => stepFrame(store, -1) },
-    { keys: ["ArrowRight"], words: "Next frame", act: () => stepFrame(store, 1) },
-    { keys: [","], words: "Previous key", act: () => stepKey(store, -1) },
-    { keys: ["."], words: "Next key", act: () => stepKey(store, 1) },
-    { keys: ["Home"], words: "To the start", act: () => stepFrame(store, -1e12) },
-    { keys: ["End"], words: "To the end", act: () => stepFrame(store, 1e12) },
-    { keys: ["l"], words: "Loop playback", act: press("loop") },
-    { keys: ["w"], words: "Wireframe", act: press("wire") },
-    { keys: ["e"], words: "Edges marked as visible in the file", act: press("edges") },
-    { keys: ["b"], words: "Show nodes as sticks", act: press("bones") },
-    { keys: ["g"], words: "Grid", act: press("grid") },
-    { keys: ["a"], words: "Show everything", act: press("all") },
-    { keys: ["f"], words: "Centre the selection", act: press("turn-to") },
-    { keys: ["m"], words: "Show only animated nodes, in tree and dope sheet", act: press("moving") },
-    { keys: ["1"], words: "Dope sheet", act: press("tab-dope") },
-    { keys: ["2"], words: "Graph", act: press("tab-graph") },
-    { keys: ["3"], words: "Bytes", act: press("tab-bytes") },
-    { keys: ["o"], words: "Open files", act: press("open") },
-    { keys: ["/"], words: "Search the tree", act: () => document.getElementById("search")?.focus() },
-    { keys: ["?"], words: "List these keys", act: press("help") },
+    { keys: [" "], description: "Play or pause", act: () => play(store) },
+    { keys: ["ArrowLeft"], description: "Previous frame", act: () => stepFrame(store, -1) },
+    { keys: ["ArrowRight"], description: "Next frame", act: () => stepFrame(store, 1) },
+    { keys: [","], description: "Previous key", act: () => stepKey(store, -1) },
+    { keys: ["."], description: "Next key", act: () => stepKey(store, 1) },
+    { keys: ["Home"], description: "To the start", act: () => stepFrame(store, -1e12) },
+    { keys: ["End"], description: "To the end", act: () => stepFrame(store, 1e12) },
+    { keys: ["l"], description: "Loop playback", act: press("loop") },
+    { keys: ["w"], description: "Wireframe", act: press("wire") },
+    { keys: ["e"], description: "Edges marked as visible in the file", act: press("edges") },
+    { keys: ["b"], description: "Show nodes as sticks", act: press("bones") },
+    { keys: ["g"], description: "Grid", act: press("grid") },
+    { keys: ["a"], description: "Show everything", act: press("all") },
+    { keys: ["f"], description: "Centre the selection", act: press("turn-to") },
+    { keys: ["m"], description: "Show only animated nodes, in tree and dope sheet", act: press("moving") },
+    { keys: ["1"], description: "Dope sheet", act: press("tab-dope") },
+    { keys: ["2"], description: "Graph", act: press("tab-graph") },
+    { keys: ["3"], description: "Bytes", act: press("tab-bytes") },
+    { keys: ["o"], description: "Open files", act: press("open") },
+    { keys: ["/"], description: "Search the tree", act: () => document.getElementById("search")?.focus() },
+    { keys: ["?"], description: "List these keys", act: press("help") },
   ];
   const list = keyList(shortcuts);
   document.body.append(list);
@@ -50,7 +50,7 @@ const NAMES: Record<string, string> = { " ": "Space", ArrowLeft: "←", ArrowRig
 
 function keyList(shortcuts: Shortcut[]): HTMLDialogElement {
   const rows = [
-    ...shortcuts.map(({ keys, words }) => [keys.map((key) => NAMES[key] ?? (key.length === 1 ? key.toUpperCase() : key)).join(" "), words] as const),
+    ...shortcuts.map(({ keys, description }) => [keys.map((key) => NAMES[key] ?? (key.length === 1 ? key.toUpperCase() : key)).join(" "), description] as const),
     ["Drag", "Rotate the view"], ["Shift + arrows", "Rotate the view, if it has the focus"],
     ["Wheel, + −", "Zoom in, zoom out"],
   ] as const;
@@ -58,7 +58,7 @@ function keyList(shortcuts: Shortcut[]): HTMLDialogElement {
   const dialog: HTMLDialogElement = el(
     "dialog", { class: "keys-list", id: "keys-list", "aria-label": "Keys" },
     el("h2", {}, "Keys"),
-    el("dl", {}, ...rows.map(([key, words]) => el("div", { class: "pair" }, el("dt", {}, el("kbd", {}, key)), el("dd", {}, words)))),
+    el("dl", {}, ...rows.map(([key, description]) => el("div", { class: "pair" }, el("dt", {}, el("kbd", {}, key)), el("dd", {}, description)))),
     close,
   );
   return dialog;

@@ -1,4 +1,4 @@
-// Where something lies: one run of bytes, pieces of one size at equal distances, or several of those.
+// Locations in a file: a range of bytes, pieces of equal size at equal distances, or several of these.
 import { bytesText, offsetText } from "./format";
 
 export type Span = [start: number, end: number];
@@ -6,7 +6,7 @@ export interface Pieces { start: number; size: number; step: number; count: numb
 export interface Part {
   what: string;
   place: Span | Pieces;
-  /** the other file that contains it */
+  /** the name of the other file that contains this part */
   file?: string;
 }
 export interface Several { parts: Part[] }
@@ -15,31 +15,31 @@ export type Place = Span | Pieces | Several;
 export type Rows = (Span | null)[] | Pieces;
 export type KeyPlaces = Rows | { parts: { what: string; places: Rows; file?: string }[] };
 
-/** What lies in the file that is shown. */
-const here = (place: Place): (Span | Pieces)[] =>
+/** The parts that are in the displayed file. */
+const partsInFile = (place: Place): (Span | Pieces)[] =>
   "parts" in place ? place.parts.filter((part) => part.file === undefined).map((part) => part.place) : [place];
 
-/** The first byte to look at; null where all of it is in other files. */
+/** The offset of the first byte; null if all parts are in other files. */
 export function firstByte(place: Place): number | null {
-  const first = here(place)[0];
+  const first = partsInFile(place)[0];
   return first === undefined ? null : Array.isArray(first) ? first[0] : first.start;
 }
 
-export const contains = (place: Place, offset: number): boolean => here(place).some((part) => holds(part, offset));
+export const contains = (place: Place, offset: number): boolean => partsInFile(place).some((part) => covers(part, offset));
 
-function holds(place: Span | Pieces, offset: number): boolean {
+function covers(place: Span | Pieces, offset: number): boolean {
   if (Array.isArray(place)) return offset >= place[0] && offset < place[1];
   const from = offset - place.start;
   if (from < 0 || from >= (place.count - 1) * place.step + place.size) return false;
   return from % place.step < place.size;
 }
 
-/** The place of one key; null where the file does not hold it. */
+/** The location of one key; null if it is not stored. */
 export function placeOfKey(places: KeyPlaces, key: number): Span | Several | null {
   if (!("parts" in places)) return rowOf(places, key);
-  const parts = places.parts.flatMap(({ places: rows, ...more }): Part[] => {
+  const parts = places.parts.flatMap(({ places: rows, ...part }): Part[] => {
     const place = rowOf(rows, key);
-    return place ? [{ ...more, place }] : [];
+    return place ? [{ ...part, place }] : [];
   });
   return parts.some((part) => part.what !== "time") ? { parts } : null;
 }

@@ -1,4 +1,4 @@
-// The clock: frames that pass while seconds pass.
+// The clock of the playback: converts elapsed seconds to frames.
 
 export interface Clock {
   frame: number;
@@ -9,7 +9,7 @@ export interface Clock {
 
 export interface Range { start: number; end: number; rate: number }
 
-/** The clock after some seconds; in a loop the end is followed by the start, without one it stops there. */
+/** The clock after some seconds. At the end of the range it starts again with `loop`, and stops without. */
 export function advance(clock: Clock, range: Range, seconds: number): Clock {
   if (!clock.playing) return clock;
   const span = range.end - range.start;
@@ -23,7 +23,7 @@ export function advance(clock: Clock, range: Range, seconds: number): Clock {
   return { ...clock, frame: frame > range.end ? range.end : range.start, playing: false };
 }
 
-/** Where playing begins when the clock stands at (or beyond) the end it would run into. */
+/** Starts the clock. Without `loop`, a clock at the end that it runs towards starts from the other end. */
 export function restart(clock: Clock, range: Range): Clock {
   if (clock.loop) return { ...clock, playing: true };
   const atEnd = clock.speed >= 0 ? clock.frame >= range.end : clock.frame <= range.start;

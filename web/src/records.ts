@@ -1,11 +1,11 @@
-// The records of a file: fetched some thousands at a time, when a byte among them is looked at.
+// Finds the records around a byte. Records are fetched one page at a time, when they are needed.
 import type { Data } from "./source";
 import type { RecordPage } from "./types";
 import type { Span } from "./place";
 
 export interface FoundRecord { name: string; span: Span }
 
-/** How many of some numbers in order are not beyond a limit. */
+/** How many numbers of a sorted array are at most `limit`. */
 export function countUpTo(numbers: number[], limit: number): number {
   let low = 0;
   let high = numbers.length;
@@ -17,7 +17,7 @@ export function countUpTo(numbers: number[], limit: number): number {
   return low;
 }
 
-/** The records that a byte lies in, outermost first. */
+/** The records that contain a byte, outermost first. */
 export async function recordsAt(data: Data, file: number, offset: number): Promise<FoundRecord[]> {
   const { page, firsts } = await data.records(file);
   const first = countUpTo(firsts, offset) - 1;
@@ -25,7 +25,7 @@ export async function recordsAt(data: Data, file: number, offset: number): Promi
   let content: RecordPage = await data.recordPage(file, first);
   let number = first * page + countUpTo(content.starts, offset) - 1;
   let at = first;
-  const found: FoundRecord[] = [];
+  const records: FoundRecord[] = [];
   while (number >= 0) {
     if (Math.floor(number / page) !== at) {
       at = Math.floor(number / page);
@@ -33,8 +33,8 @@ export async function recordsAt(data: Data, file: number, offset: number): Promi
     }
     const row = number - at * page;
     const span: Span = [content.starts[row] ?? 0, content.ends[row] ?? 0];
-    if (span[0] <= offset && offset < span[1]) found.unshift({ name: content.names[row] ?? "", span });
+    if (span[0] <= offset && offset < span[1]) records.unshift({ name: content.names[row] ?? "", span });
     number = content.parents[row] ?? -1;
   }
-  return found;
+  return records;
 }

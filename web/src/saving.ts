@@ -7,7 +7,7 @@ import type { Store } from "./store";
 
 export type Saved = "picture" | "model" | "page";
 
-/** The name of what is saved of a file. */
+/** The name of a saved file: that of its source with another extension. */
 export const savedName = (file: string, ending: string): string =>
   `${baseName(file).replace(/\.[^.]*$/, "") || "scene"}.${ending}`;
 
@@ -22,5 +22,5 @@ export async function save(what: Saved, store: Store, stage: Stage | null, data:
 function download(content: Blob, name: string): void {
   const link = el("a", { download: name, href: URL.createObjectURL(content) });
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may ask its user first
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may first ask where to save it
 }

@@ -1,4 +1,4 @@
-// A window on the frames: between pixels and frames, zoomed about a point, with ticks at round numbers.
+// The time axis: converts between frames and pixels, zooms, pans, and places ticks at round numbers.
 
 export interface Window { from: number; to: number }
 
@@ -28,10 +28,10 @@ export function panned(window: Window, frames: number): Window {
   return { from: window.from + frames, to: window.to + frames };
 }
 
-/** The whole range with a little room on both sides. */
+/** The whole range with a margin on both sides. */
 export function fitted(first: number, last: number): Window {
-  const room = Math.max(1, (last - first) * 0.03);
-  return { from: first - room, to: last + room };
+  const margin = Math.max(1, (last - first) * 0.03);
+  return { from: first - margin, to: last + margin };
 }
 
 /** Round numbers inside a range, about `count` of them. */
@@ -40,10 +40,10 @@ export function ticks(from: number, to: number, count: number): number[] {
   if (!(span > 0) || !Number.isFinite(span)) return [];
   const rough = span / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough) ?? 10 * power;
-  const found: number[] = [];
-  for (let index = Math.ceil(from / step); index * step <= to && found.length < 200; index++) {
-    found.push(Number((index * step).toPrecision(12)));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough) ?? 10 * power;
+  const values: number[] = [];
+  for (let index = Math.ceil(from / step); index * step <= to && values.length < 200; index++) {
+    values.push(Number((index * step).toPrecision(12)));
   }
-  return found;
+  return values;
 }

@@ -1,4 +1,4 @@
-// Selecting a node, a track, a key or an issue: what else follows from it.
+// Selects a node, a track, a key or an issue, and highlights its bytes.
 import { placeOfKey } from "./place";
 import type { Data } from "./source";
 import type { Store } from "./store";
@@ -11,39 +11,39 @@ export function selectNode(store: Store, node: number | null): void {
   const chosen = node === null ? undefined : info.nodes[node];
   const tracks = info.tracks.map((track, index) => ({ track, index })).filter(({ track }) => chosen && track.node === node);
   const moving = tracks.find(({ track }) => keyCount(track) > 1) ?? tracks[0];
-  const own = chosen?.places[0]?.span ?? null;
-  const instead = !own && moving?.track.place ? ` This is its ${moving.track.kind} track.` : "";
+  const nodeSpan = chosen?.places[0]?.span ?? null;
+  const instead = !nodeSpan && moving?.track.place ? ` This is its ${moving.track.kind} track.` : "";
   store.set({
-    node, track: moving?.index ?? null, key: null, span: own ?? moving?.track.place ?? null,
-    nowhere: chosen && !own ? chosen.nowhere + instead : "",
+    node, track: moving?.index ?? null, key: null, span: nodeSpan ?? moving?.track.place ?? null,
+    nowhere: chosen && !nodeSpan ? chosen.nowhere + instead : "",
   });
 }
 
 export function selectTrack(store: Store, track: number | null): void {
-  const found = track === null ? undefined : store.state.info?.tracks[track];
-  const node = found ? found.node : store.state.node;
-  store.set({ node, track, key: null, span: found?.place ?? null, nowhere: found?.nowhere ?? "" });
+  const selected = track === null ? undefined : store.state.info?.tracks[track];
+  const node = selected ? selected.node : store.state.node;
+  store.set({ node, track, key: null, span: selected?.place ?? null, nowhere: selected?.nowhere ?? "" });
 }
 
-/** A key; the clock goes there if asked to. */
+/** Selects a key; with `seek`, the clock moves to its time. */
 export function selectKey(store: Store, track: number, key: number, seek: boolean): void {
-  const found = store.state.info?.tracks[track];
-  if (!found) return;
-  const time = keyTime(found, key);
+  const selected = store.state.info?.tracks[track];
+  if (!selected) return;
+  const time = keyTime(selected, key);
   const frame = seek && time !== null ? { frame: time, playing: false } : {};
-  store.set({ node: found.node, track, key, span: found.place, nowhere: found.nowhere, ...frame });
+  store.set({ node: selected.node, track, key, span: selected.place, nowhere: selected.nowhere, ...frame });
 }
 
-/** Mark the bytes of the selected key, once it is known where they are. */
+/** Highlights the bytes of the selected key as soon as their location is known. */
 export async function markKey(store: Store, data: Data): Promise<void> {
   const { file, track, key } = store.state;
   if (track === null || key === null) return;
   const number = store.state.info?.tracks[track]?.number;
-  const found = number === undefined ? null : await data.track(file, number).catch(() => null);
+  const trackData = number === undefined ? null : await data.track(file, number).catch(() => null);
   const now = store.state;
-  if (!found || now.file !== file || now.track !== track || now.key !== key) return;
-  const span = found.places && placeOfKey(found.places, key);
-  store.set(span ? { span, nowhere: "" } : { nowhere: found.missing });
+  if (!trackData || now.file !== file || now.track !== track || now.key !== key) return;
+  const span = trackData.places && placeOfKey(trackData.places, key);
+  store.set(span ? { span, nowhere: "" } : { nowhere: trackData.missing });
 }
 
 export function selectIssue(store: Store, issue: IssueInfo): void {
@@ -51,7 +51,7 @@ export function selectIssue(store: Store, issue: IssueInfo): void {
   selectOffset(store, issue.offset);
 }
 
-/** Show a byte. */
+/** Shows and highlights a byte. */
 export function selectOffset(store: Store, offset: number): void {
   store.set({ span: [offset, offset + 1], nowhere: "", lower: "bytes" });
 }

@@ -1,22 +1,22 @@
-// Where data come from: the server this page was loaded from, or the archive inside a page that was exported.
+// The source of all data: the server of this page, or the archive inside an exported page.
 import type { ClipInfo, FileList, Lamps, Losses, Opened, RecordOverview, RecordPage, SceneDescription, SceneInfo, TrackData } from "./types";
 
 export interface Source {
   get(path: string): Promise<ArrayBuffer | null>;
-  /** Sends something to be opened; null if it could not be opened. */
+  /** Sends files to be opened; null if there is no server. */
   post: ((path: string, body: Blob) => Promise<ArrayBuffer>) | null;
 }
 
 const TOKEN_HEADER = "X-Keyframer-Token";
 const OPEN_HEADER = "X-Keyframer-Open";
 
-/** The server: the token in the address is exchanged for a cookie once, and then taken out of the address. */
+/** Connects to the server: exchanges the token in the address for a cookie, and removes it from the address. */
 export async function liveSource(): Promise<Source> {
   const token = location.hash.slice(1);
   if (/^[0-9a-f]{32}$/.test(token)) {
     const answer = await fetch("/session", { headers: { [TOKEN_HEADER]: token } });
     if (!answer.ok) throw new Error("The address is from an earlier run: open the one that was printed last.");
-    await answer.arrayBuffer(); // an unread answer is cancelled when the page is closed
+    await answer.arrayBuffer(); // an unread response would be cancelled when the page is closed
     history.replaceState(null, "", location.pathname);
   }
   return {
@@ -37,7 +37,7 @@ export async function liveSource(): Promise<Source> {
 
 const NO_ANSWER = "No response: is 'keyframer view' still running?";
 
-/** A connection may be closed before a busy machine has sent the question: then it is asked again, once. */
+/** Fetches a path, and tries again once: on a busy machine a connection may be closed before the request is sent. */
 export async function fetchTwice(path: string, pause = 300): Promise<Response> {
   try {
     return await fetch(path);
@@ -51,34 +51,34 @@ export async function fetchTwice(path: string, pause = 300): Promise<Response> {
   }
 }
 
-/** The archive: the length of its index, the index (paths and sizes as JSON), then the contents. */
+/** Opens the archive of an exported page: the length of its index, the index (paths and sizes as JSON), then the contents. */
 export async function packedSource(base64: string): Promise<Source> {
   const packed = Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return unpacked(await new Response(stream).arrayBuffer());
 }
 
-export function unpacked(whole: ArrayBuffer): Source {
-  const length = new DataView(whole).getUint32(0, true);
-  const index = JSON.parse(new TextDecoder().decode(new Uint8Array(whole, 4, length))) as [string, number][];
-  const found = new Map<string, [number, number]>();
+export function unpacked(archive: ArrayBuffer): Source {
+  const length = new DataView(archive).getUint32(0, true);
+  const index = JSON.parse(new TextDecoder().decode(new Uint8Array(archive, 4, length))) as [string, number][];
+  const ranges = new Map<string, [number, number]>();
   let at = 4 + length;
   for (const [path, size] of index) {
-    found.set(path, [at, at + size]);
+    ranges.set(path, [at, at + size]);
     at += size;
   }
   return {
     post: null,
     get: async (path) => {
-      const place = found.get(path);
-      return place ? whole.slice(...place) : null;
+      const range = ranges.get(path);
+      return range ? archive.slice(...range) : null;
     },
   };
 }
 
-/** Typed questions to a source; what was answered once is kept, also what JSON says. */
+/** Typed requests to a source. Answers are cached, JSON after parsing. */
 export class Data {
-  private readonly known = new Map<string, Promise<ArrayBuffer | null>>();
+  private readonly answers = new Map<string, Promise<ArrayBuffer | null>>();
   private readonly parsed = new Map<string, Promise<unknown>>();
 
   constructor(private readonly source: Source) {}
@@ -88,37 +88,37 @@ export class Data {
     return this.source.post !== null;
   }
 
-  /** Opens files; what can be shown after that, and which of it is new. */
+  /** Opens files; returns all files that can be shown, and which of them are new. */
   open = async (body: Blob): Promise<Opened> => {
     if (!this.source.post) throw new Error("This page has no server to open files.");
     return JSON.parse(new TextDecoder().decode(await this.source.post("/open", body))) as Opened;
   };
 
   files = (): Promise<FileList> => this.json("/data/files");
-  /** A file with one of its clips. */
+  /** The description of a file with one of its clips. */
   scene = async (file: number, clip = 0): Promise<SceneInfo> => {
     const scene = await this.json<SceneDescription>(`/data/${file}/scene`);
-    const still: ClipInfo = { tracks: [], timing: null };
-    return { ...scene, ...(scene.clips.length ? await this.json<ClipInfo>(`/data/${file}/clip/${clip}`) : still) };
+    const noClip: ClipInfo = { tracks: [], timing: null };
+    return { ...scene, ...(scene.clips.length ? await this.json<ClipInfo>(`/data/${file}/clip/${clip}`) : noClip) };
   };
   losses = (file: number): Promise<Losses> => this.json(`/data/${file}/losses`);
   lamps = (file: number, clip: number): Promise<Lamps> => this.json(`/data/${file}/lamps/${clip}`);
-  /** By its number among the tracks of all clips. */
+  /** A track, by its number among the tracks of all clips. */
   track = (file: number, track: number): Promise<TrackData> => this.json(`/data/${file}/track/${track}`);
   records = (file: number): Promise<RecordOverview> => this.json(`/data/${file}/records`);
   recordPage = (file: number, page: number): Promise<RecordPage> => this.json(`/data/${file}/records/${page}`);
-  /** Large, and wanted again only if somebody comes back to the file: not kept. */
+  /** Not cached: the model is large, and needed again only if the user returns to the file. */
   model = (file: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/model`, false);
   /** The file as one page that needs no server. */
   page = (file: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/page`, false);
   block = (file: number, block: number): Promise<ArrayBuffer> => this.bytes(`/data/${file}/bytes/${block}`);
 
-  private async bytes(path: string, kept = true): Promise<ArrayBuffer> {
-    let answer = this.known.get(path);
+  private async bytes(path: string, cached = true): Promise<ArrayBuffer> {
+    let answer = this.answers.get(path);
     if (!answer) {
       answer = this.source.get(path);
-      if (kept) this.known.set(path, answer);
-      answer.catch(() => this.known.delete(path));
+      if (cached) this.answers.set(path, answer);
+      answer.catch(() => this.answers.delete(path));
     }
     const content = await answer;
     if (content === null) throw new Error(`${path} was not found`);

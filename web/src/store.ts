@@ -1,4 +1,4 @@
-// What the page shows at the moment, and who wants to know when it changes.
+// The state of the page, and listeners to its changes.
 import type { Clock } from "./playback";
 import type { Place } from "./place";
 import type { Window } from "./scale";
@@ -10,14 +10,14 @@ export interface State extends Clock {
   node: number | null;
   track: number | null;
   key: number | null;
-  /** bytes that are marked */
+  /** the highlighted bytes */
   span: Place | null;
-  /** why nothing is marked, or not just what is selected */
+  /** why no bytes are highlighted, or other bytes than those of the selection */
   nowhere: string;
   window: Window;
   lower: "dope" | "graph" | "bytes";
   clip: number;
-  /** whether tree and dope sheet leave out what never moves */
+  /** whether tree and dope sheet hide nodes that are not animated */
   movingOnly: boolean;
   losses: Losses | null;
 }
@@ -39,7 +39,7 @@ export class Store {
     for (const listener of this.listeners) listener(this.state, changed);
   }
 
-  /** Called at every change of one of these; of anything, if none is named. */
+  /** Calls a listener after every change of one of these fields, or of any field if none is named. */
   on(names: (keyof State)[], listener: (state: State) => void): void {
     this.listeners.push((state, changed) => {
       if (!names.length || names.some((name) => changed.has(name))) listener(state);

@@ -1,4 +1,4 @@
-// Light and dark: as the system says, until the user says otherwise.
+// Light or dark colours: as the system is set, or as the user chooses.
 import type { Colors } from "./stage/stage";
 
 export function flipTheme(): void {

@@ -27,7 +27,7 @@ export function* keysBetween(track: TrackInfo, from: number, to: number): Genera
   }
 }
 
-/** The key nearest to a time, if one is within reach. */
+/** The key nearest to a time, at most `reach` away; null if there is none. */
 export function nearestKey(track: TrackInfo, time: number, reach: number): number | null {
   let best: number | null = null;
   let distance = reach;
@@ -40,7 +40,7 @@ export function nearestKey(track: TrackInfo, time: number, reach: number): numbe
   return best;
 }
 
-/** The next (or, backwards, the one before) of the times of all keys of some tracks. */
+/** The time of the next key of some tracks (or of the previous key, if `direction` is -1); null if there is none. */
 export function neighbourTime(tracks: TrackInfo[], time: number, direction: 1 | -1): number | null {
   let best: number | null = null;
   for (const track of tracks) {

@@ -1,12 +1,12 @@
-// What the server says about a file, as src/keyframer/viewer/file_description.py and track_curves.py write it.
+// Data from the server, as src/keyframer/viewer/file_description.py and track_curves.py write it.
 
 import type { KeyPlaces, Place, Span } from "./place";
 
 export interface FileEntry { id: number; name: string }
 export interface FileList {
-  /** bytes of a file that are sent at once */
+  /** size of a block of the file, in bytes */
   block: number;
-  /** bytes that can be opened by dropping files on the page */
+  /** maximum size of dropped files, in bytes */
   limit: number;
   files: FileEntry[];
 }
@@ -22,18 +22,18 @@ export interface NodeInfo {
   light: number | null;
   hidden: boolean;
   places: { span: Span; what: string }[];
-  /** why there is no place */
+  /** why `places` is empty */
   nowhere: string;
 }
 
 export interface SampledTimes { first: number; step: number; count: number }
 
 export interface TrackInfo {
-  /** among the tracks of all clips */
+  /** index among the tracks of all clips */
   number: number;
-  /** whether it ever changes anything */
+  /** whether its values change */
   moves: boolean;
-  /** null: numbers with unknown meaning */
+  /** null for numbers of unknown meaning */
   node: number | null;
   kind: string;
   interpolation: string;
@@ -67,18 +67,18 @@ export interface Failure {
   offset: number;
   path: string;
   message: string;
-  /** what could be done about it */
+  /** what the user can do */
   hint: string;
 }
 
 export interface Loss {
   path: string;
   detail: string;
-  /** in the file, where that is known */
+  /** byte offset in the file, if known */
   offset: number | null;
 }
 
-/** What the model does not hold as the file has it. */
+/** The loss report of the model, and missing or guessed images. */
 export interface Losses {
   summary: string;
   losses: { outcome: string; count: number; listed: Loss[] }[];
@@ -93,17 +93,18 @@ export interface Lamp {
   on: boolean;
   color: Column;
   multiplier: number | null;
-  /** full light within the first, none beyond the second */
+  /** distances: full light up to the first, none beyond the second */
   ranges: Column;
   curves: { color?: Line; multiplier?: Line };
 }
 
-/** The lights of a file as our pictures take them. */
+/** The lights of a file as in thumbnails. */
 export interface Lamps {
   lamps: Lamp[];
   ambient: number[];
-  /** how much of a studio is added, and by what all light is multiplied */
+  /** strength of the added studio lights */
   fill: number;
+  /** factor for all lights */
   gain: number;
 }
 
@@ -112,7 +113,7 @@ export interface ClipInfo {
   timing: Timing | null;
 }
 
-/** What the server says of a file, with the clip that is chosen. */
+/** The description of a file with the chosen clip. */
 export interface SceneInfo extends SceneDescription, ClipInfo {}
 
 export interface SceneDescription {
@@ -124,7 +125,7 @@ export interface SceneDescription {
   issues: IssueInfo[];
   unlisted: Record<string, number>;
   nodes: NodeInfo[];
-  /** their names; some have none */
+  /** names of the clips; may be empty */
   clips: string[];
   model: boolean;
   has_mesh: boolean;
@@ -137,7 +138,7 @@ export type Column = (number | null)[];
 export interface TrackData {
   components: string[];
   unit: string;
-  /** what is not drawn */
+  /** says how many columns there are, and how many are drawn */
   note?: string;
   form: string;
   keys: {
@@ -152,24 +153,24 @@ export interface TrackData {
     flags?: number[];
   };
   curve: Line;
-  /** one for each key */
+  /** locations of the keys */
   places: KeyPlaces | null;
-  /** why a key has none */
+  /** why a key has no location */
   missing: string;
 }
 
 export interface RecordOverview {
   total: number;
-  /** how many there are on a page */
+  /** number of records on a page */
   page: number;
-  /** the first byte of each page */
+  /** offset of the first record of each page */
   firsts: number[];
 }
 
 export interface RecordPage {
   starts: number[];
   ends: number[];
-  /** numbers among all records */
+  /** indices of the parents among all records; -1 for none */
   parents: number[];
   names: string[];
 }

@@ -1,4 +1,4 @@
-// The byte view: the file as it is, with what is selected marked, and the records that each byte lies in.
+// The byte view: a hex dump of the file in which the selection is highlighted, and the records around it.
 import { el, replace } from "../dom";
 import { bytesText, hex, offsetText, parseOffset, visible } from "../format";
 import { contains, firstByte, partText, placeText, type Place } from "../place";
@@ -16,8 +16,8 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
   const where = el("output", { class: "quiet", id: "where" });
   const go = el("input", { type: "text", class: "go", placeholder: "Go to 0x…", "aria-label": "Go to offset", id: "goto" });
   let top = 0;
-  let drawn = 0;
-  let asked = 0;
+  let drawRequest = 0;
+  let chainRequest = 0;
 
   const size = (): number => store.state.info?.size ?? 0;
   const lines = (): number => Math.max(1, Math.floor(dump.clientHeight / LINE));
@@ -29,7 +29,7 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
 
   const bar = scrollbar("dump", (row) => scrollTo(row));
   const draw = async (): Promise<void> => {
-    const turn = ++drawn;
+    const request = ++drawRequest;
     const { info, file, span, nowhere } = store.state;
     if (!info || !dump.clientHeight) return;
     top = Math.min(top, lastTop());
@@ -37,7 +37,7 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     const begin = top * WIDTH;
     const end = Math.min(begin + lines() * WIDTH, info.size);
     const bytes = await read(file, begin, end).catch((error: unknown) => String(error instanceof Error ? error.message : error));
-    if (turn !== drawn) return;
+    if (request !== drawRequest) return;
     if (typeof bytes === "string") {
       where.textContent = bytes;
       return replace(dump);
@@ -48,13 +48,13 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     where.textContent = [nowhere, span ? placeText(span) : nowhere ? "" : bytesText(info.size)].filter(Boolean).join(" ");
   };
   const read = async (file: number, begin: number, end: number): Promise<Uint8Array> => {
-    const made = new Uint8Array(end - begin);
+    const bytes = new Uint8Array(end - begin);
     for (let number = Math.floor(begin / block); number * block < end; number++) {
       const part = new Uint8Array(await data.block(file, number));
       const from = Math.max(begin, number * block);
-      made.set(part.subarray(from - number * block, end - number * block), from - begin);
+      bytes.set(part.subarray(from - number * block, end - number * block), from - begin);
     }
-    return made;
+    return bytes;
   };
   const row = (bytes: Uint8Array, begin: number, from: number, to: number, span: Place | null): HTMLElement => {
     const codes = el("span", { class: "codes" });
@@ -75,22 +75,22 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
     });
     return el("div", { class: "bytes" }, el("span", { class: "offset" }, hex(from, 8)), codes, texts);
   };
-  /** Mark the innermost record around a byte. */
+  /** Highlights the innermost record around a byte. */
   const pick = async (offset: number): Promise<void> => {
     const { file } = store.state;
-    const found = await recordsAt(data, file, offset).catch(() => []);
+    const records = await recordsAt(data, file, offset).catch(() => []);
     if (store.state.file !== file) return;
-    store.set({ span: found.at(-1)?.span ?? [offset, offset + 1], nowhere: "" });
+    store.set({ span: records.at(-1)?.span ?? [offset, offset + 1], nowhere: "" });
   };
   const jump = (text: string, quiet: string, span: Place, depth: number): HTMLElement => {
-    const made = el(
+    const button = el(
       "button", { type: "button", class: "link", onclick: () => store.set({ span, nowhere: "" }) },
       el("span", {}, text), el("span", { class: "quiet" }, quiet),
     );
-    made.style.paddingInlineStart = `${4 + 10 * depth}px`;
-    return made;
+    button.style.paddingInlineStart = `${4 + 10 * depth}px`;
+    return button;
   };
-  const showChain = (offset: number | null, found: FoundRecord[]): void => {
+  const showChain = (offset: number | null, records: FoundRecord[]): void => {
     const { span } = store.state;
     const parts = span && "parts" in span ? span.parts : [];
     replace(
@@ -98,14 +98,14 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
       ...parts.map((part) => part.file === undefined ? jump(part.what, ` ${placeText(part.place)}`, part.place, 0)
         : el("div", { class: "elsewhere" }, partText(part))),
       offset === null ? null : el("div", { class: "quiet" }, `Records at ${offsetText(offset)}`),
-      ...found.map(({ name, span: own }, depth) => jump(name, ` ${offsetText(own[0])}, ${bytesText(own[1] - own[0])}`, own, depth)),
+      ...records.map(({ name, span: bytes }, depth) => jump(name, ` ${offsetText(bytes[0])}, ${bytesText(bytes[1] - bytes[0])}`, bytes, depth)),
     );
   };
-  /** The records around what is marked; the last question is the one that counts. */
+  /** Lists the records around a byte; only the answer to the latest request is shown. */
   const findChain = async (offset: number | null): Promise<void> => {
-    const turn = ++asked;
-    const found = offset === null ? [] : await recordsAt(data, store.state.file, offset).catch(() => []);
-    if (turn === asked) showChain(offset, found);
+    const request = ++chainRequest;
+    const records = offset === null ? [] : await recordsAt(data, store.state.file, offset).catch(() => []);
+    if (request === chainRequest) showChain(offset, records);
   };
   dump.addEventListener("wheel", (event) => {
     scrollTo(top + Math.sign(event.deltaY) * Math.max(1, Math.round(Math.abs(event.deltaY) / LINE / 2)));
@@ -136,7 +136,7 @@ export function bytesPanel(store: Store, data: Data, block: number): { element: 
   };
   store.on(["info"], () => {
     top = 0;
-    asked++;
+    chainRequest++;
     replace(chain);
     follow();
   });

@@ -1,4 +1,4 @@
-// A canvas that is drawn when it has to be, sharp on every screen, with the colours of the page.
+// A canvas that is redrawn on request, in the resolution of the screen and the colours of the page.
 
 export interface Brush {
   context: CanvasRenderingContext2D;
@@ -26,10 +26,10 @@ export class Picture {
       const { clientWidth: width, clientHeight: height } = this.canvas;
       if (!width || !height) return;
       const ratio = devicePixelRatio || 1;
-      const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
-      if (this.canvas.width !== wide || this.canvas.height !== high) {
-        this.canvas.width = wide;
-        this.canvas.height = high;
+      const [pixelWidth, pixelHeight] = [Math.round(width * ratio), Math.round(height * ratio)];
+      if (this.canvas.width !== pixelWidth || this.canvas.height !== pixelHeight) {
+        this.canvas.width = pixelWidth;
+        this.canvas.height = pixelHeight;
       }
       const context = this.canvas.getContext("2d");
       if (!context) return;
@@ -49,7 +49,7 @@ export function line(context: CanvasRenderingContext2D, x1: number, y1: number, 
   context.stroke();
 }
 
-/** Text cut to a width. */
+/** Truncates text to a width. */
 export function fitText(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (context.measureText(text).width <= width) return text;
   let length = Math.min(text.length, Math.ceil(width / 4));

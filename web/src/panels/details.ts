@@ -1,4 +1,4 @@
-// What is selected, in words.
+// Describes the selected node, or the file if none is selected.
 import { el, replace } from "../dom";
 import { baseName, bytesText, counted, offsetText } from "../format";
 import { selectTrack } from "../selecting";
@@ -8,10 +8,10 @@ import type { TrackInfo } from "../types";
 
 export function detailsPanel(store: Store): HTMLElement {
   const panel = el("div", { class: "details", id: "details", "aria-live": "polite" });
-  const trackButton = (each: TrackInfo, index: number, chosen: number | null): HTMLElement => el(
+  const trackButton = (item: TrackInfo, index: number, chosen: number | null): HTMLElement => el(
     "button",
     { type: "button", class: "link", "aria-pressed": String(index === chosen), onclick: () => selectTrack(store, index) },
-    `${each.kind}: ${counted(keyCount(each), `${each.interpolation} key`)}${each.wrap === "single" ? "" : `, ${each.wrap}`}`,
+    `${item.kind}: ${counted(keyCount(item), `${item.interpolation} key`)}${item.wrap === "single" ? "" : `, ${item.wrap}`}`,
   );
   const draw = (): void => {
     const { info, node, track } = store.state;
@@ -20,8 +20,8 @@ export function detailsPanel(store: Store): HTMLElement {
       el("div", { class: "pair" }, el("dt", {}, name), el("dd", { title: value }, value));
     const chosen = node === null ? undefined : info.nodes[node];
     if (!chosen || node === null) {
-      const keys = info.tracks.reduce((sum, each) => sum + keyCount(each), 0);
-      const raw = info.tracks.map((each, index) => ({ each, index })).filter(({ each }) => each.node === null);
+      const keys = info.tracks.reduce((sum, item) => sum + keyCount(item), 0);
+      const raw = info.tracks.map((item, index) => ({ item, index })).filter(({ item }) => item.node === null);
       return replace(
         panel, el("h2", { title: info.name }, baseName(info.name)),
         el(
@@ -34,21 +34,21 @@ export function detailsPanel(store: Store): HTMLElement {
           info.space ? pair("space", info.space) : null,
         ),
         raw.length ? el("h3", {}, "Unknown channels") : null,
-        ...raw.map(({ each, index }) => trackButton(each, index, track)),
+        ...raw.map(({ item, index }) => trackButton(item, index, track)),
         el("p", { class: "quiet" }, "Select a node in the tree, in the picture or on the dope sheet."),
       );
     }
-    const carries = [chosen.mesh && "mesh", chosen.camera !== null && "camera", chosen.light !== null && "light"].filter(Boolean);
+    const content = [chosen.mesh && "mesh", chosen.camera !== null && "camera", chosen.light !== null && "light"].filter(Boolean);
     const parent = chosen.parent === null ? "none" : (info.nodes[chosen.parent]?.name ?? "none");
     return replace(
       panel, el("h2", { title: chosen.name }, chosen.name),
       el(
         "dl", {},
-        pair("kind", chosen.kind), pair("parent", parent), pair("carries", carries.join(", ") || "nothing"),
+        pair("kind", chosen.kind), pair("parent", parent), pair("content", content.join(", ") || "none"),
         chosen.hidden ? pair("hidden", "yes, unless a key shows it") : null,
       ),
       el("h3", {}, "Tracks"),
-      ...info.tracks.flatMap((each, index) => each.node !== node ? [] : trackButton(each, index, track)),
+      ...info.tracks.flatMap((item, index) => item.node !== node ? [] : trackButton(item, index, track)),
       el("h3", {}, "In the file"),
       ...chosen.places.map(({ span, what }) => el(
         "button", { type: "button", class: "link place", onclick: () => store.set({ span, nowhere: "", lower: "bytes" }) },

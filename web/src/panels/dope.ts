@@ -14,7 +14,7 @@ const LABELS = 210;
 
 export interface DopeRow { node: number | null; track: number | null; keys: number }
 
-/** The tracks of each node; with `movingOnly`, those that move something. */
+/** Indices of tracks by node (null for channels without a node); with `movingOnly`, only tracks whose values change. */
 export function tracksByNode(info: SceneInfo, movingOnly = false): Map<number | null, number[]> {
   const tracks = new Map<number | null, number[]>();
   info.tracks.forEach((track, index) => {
@@ -26,14 +26,14 @@ export function tracksByNode(info: SceneInfo, movingOnly = false): Map<number | 
   return tracks;
 }
 
-/** A row for each node that has tracks, and below it one for each of its tracks; at the end what is of no node. */
+/** A row for each node with tracks, followed by a row for each of its tracks. Channels without a node come last. */
 export function dopeRows(info: SceneInfo, tracks = tracksByNode(info)): DopeRow[] {
   const rows: DopeRow[] = [];
   for (const node of [...tracks.keys()].sort((a, b) => (a ?? Infinity) - (b ?? Infinity))) {
-    const own = tracks.get(node) ?? [];
-    const counts = own.map((track) => keyCount(info.tracks[track] as SceneInfo["tracks"][number]));
+    const nodeTracks = tracks.get(node) ?? [];
+    const counts = nodeTracks.map((track) => keyCount(info.tracks[track] as SceneInfo["tracks"][number]));
     rows.push({ node, track: null, keys: counts.reduce((sum, count) => sum + count, 0) });
-    own.forEach((track, index) => rows.push({ node, track, keys: counts[index] ?? 0 }));
+    nodeTracks.forEach((track, index) => rows.push({ node, track, keys: counts[index] ?? 0 }));
   }
   return rows;
 }
@@ -46,9 +46,9 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
   const canvas = picture.canvas;
   canvas.id = "dope";
   const scale = (): Scale => new Scale(store.state.window, LABELS, canvas.clientWidth - 10);
-  const most = (): number => Math.max(0, rows.length * ROW - (canvas.clientHeight - RULER));
+  const maxScroll = (): number => Math.max(0, rows.length * ROW - (canvas.clientHeight - RULER));
   const scrollTo = (value: number): void => {
-    top = Math.min(Math.max(value, 0), most());
+    top = Math.min(Math.max(value, 0), maxScroll());
     picture.draw();
   };
   const bar = scrollbar("dope", (value) => scrollTo(value));
@@ -58,10 +58,10 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     const { context, width, height, color } = brush;
     const { state } = store;
     const info = state.info;
-    const here = scale();
-    top = Math.min(top, most());
+    const timeScale = scale();
+    top = Math.min(top, maxScroll());
     bar.show(top, height - RULER, rows.length * ROW);
-    drawRuler(brush, here);
+    drawRuler(brush, timeScale);
     if (!info) return;
     context.save();
     context.beginPath();
@@ -73,10 +73,10 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
       const row = rows[index] as DopeRow;
       const y = RULER + index * ROW - top;
       if (y > height) break;
-      drawRow(brush, info, row, y, here);
+      drawRow(brush, info, row, y, timeScale);
     }
     context.restore();
-    drawPlayhead(brush, here, state.frame);
+    drawPlayhead(brush, timeScale, state.frame);
     context.strokeStyle = color("line");
     line(context, LABELS - 0.5, 0, LABELS - 0.5, height);
     if (!rows.length) {
@@ -85,7 +85,7 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
       context.fillText(info.tracks.length ? "Nothing moves." : "This file has no keys.", LABELS + 12, RULER + 16);
     }
   };
-  const drawRow = (brush: Brush, info: SceneInfo, row: DopeRow, y: number, here: Scale): void => {
+  const drawRow = (brush: Brush, info: SceneInfo, row: DopeRow, y: number, timeScale: Scale): void => {
     const { context, width, color } = brush;
     const { state } = store;
     const selected = row.track === null ? row.node !== null && row.node === state.node : row.track === state.track;
@@ -103,20 +103,20 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     context.fillText(String(row.keys), LABELS - 8, y + ROW / 2 + 1);
     context.textAlign = "left";
     const shown = row.track === null ? (tracks.get(row.node) ?? []) : [row.track];
-    const { from, to } = here.window;
+    const { from, to } = timeScale.window;
     context.save();
     context.beginPath();
     context.rect(LABELS, y, width - LABELS, ROW);
     context.clip();
     for (const number of shown) {
-      const each = info.tracks[number];
-      if (!each) continue;
-      context.fillStyle = color(track && each.node !== null ? `kind-${each.kind}` : "quiet");
+      const keyed = info.tracks[number];
+      if (!keyed) continue;
+      context.fillStyle = color(track && keyed.node !== null ? `kind-${keyed.kind}` : "quiet");
       let lastX = -9;
-      for (const [key, time] of keysBetween(each, from - 10 * here.perPixel, to + 10 * here.perPixel)) {
-        const x = here.x(time);
+      for (const [key, time] of keysBetween(keyed, from - 10 * timeScale.perPixel, to + 10 * timeScale.perPixel)) {
+        const x = timeScale.x(time);
         const chosen = number === state.track && key === state.key && track !== null;
-        if (Math.abs(x - lastX) < 0.7 && !chosen) continue; // the two would look the same
+        if (Math.abs(x - lastX) < 0.7 && !chosen) continue; // it would cover the previous key
         lastX = x;
         diamond(context, x, y + ROW / 2, track ? (chosen ? 6 : 4.2) : 2.4);
         if (chosen) {
@@ -138,24 +138,24 @@ export function dopeSheet(store: Store): { element: HTMLElement; draw: () => voi
     const row = rows[rowAt(event.offsetY)];
     const info = store.state.info;
     if (event.offsetY < RULER || !row || !info) return;
-    const own = row.track !== null ? [row.track] : (tracks.get(row.node) ?? []);
-    const here = scale();
+    const rowTracks = row.track !== null ? [row.track] : (tracks.get(row.node) ?? []);
+    const timeScale = scale();
     if (event.offsetX > LABELS) {
-      for (const track of own) {
-        const found = info.tracks[track];
-        const key = found && nearestKey(found, here.frame(event.offsetX), 6 * here.perPixel);
+      for (const track of rowTracks) {
+        const clicked = info.tracks[track];
+        const key = clicked && nearestKey(clicked, timeScale.frame(event.offsetX), 6 * timeScale.perPixel);
         if (key !== null && key !== undefined) return selectKey(store, track, key, true);
       }
     }
-    if (own[0] !== undefined) selectTrack(store, row.track ?? own[0]);
+    if (rowTracks[0] !== undefined) selectTrack(store, row.track ?? rowTracks[0]);
   });
   canvas.addEventListener("keydown", (event) => {
     const info = store.state.info;
     if (!info) return;
-    const all = rows.flatMap((row) => row.track ?? []);
-    const at = all.indexOf(store.state.track ?? -1);
+    const shownTracks = rows.flatMap((row) => row.track ?? []);
+    const at = shownTracks.indexOf(store.state.track ?? -1);
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      const next = all[Math.min(Math.max(at + (event.key === "ArrowDown" ? 1 : -1), 0), all.length - 1)];
+      const next = shownTracks[Math.min(Math.max(at + (event.key === "ArrowDown" ? 1 : -1), 0), shownTracks.length - 1)];
       if (next !== undefined) selectTrack(store, next);
     } else if (event.key === "PageDown" || event.key === "PageUp") {
       const page = canvas.clientHeight - RULER - ROW;

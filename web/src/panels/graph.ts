@@ -1,4 +1,4 @@
-// The graph editor: the authored curve of the selected track, as our sampler draws it, with its keys.
+// The graph: the curve of the selected track as Keyframer samples it, with its keys.
 import { el, fillSelect, replace } from "../dom";
 import { counted, short } from "../format";
 import { Scale, ticks } from "../scale";
@@ -15,7 +15,7 @@ const SHAPES = ["tension", "continuity", "bias", "ease_to", "ease_from"] as cons
 
 export interface Bounds { low: number; high: number }
 
-/** The range of some columns, with room around it; a flat line gets room too. */
+/** The range of all values with a margin, even if all values are equal. */
 export function boundsOf(columns: Column[]): Bounds {
   let low = Infinity;
   let high = -Infinity;
@@ -27,13 +27,13 @@ export function boundsOf(columns: Column[]): Bounds {
     }
   }
   if (!(high >= low)) return { low: -1, high: 1 };
-  const room = (high - low) * 0.12 || Math.max(Math.abs(high) * 0.1, 0.5);
-  return { low: low - room, high: high + room };
+  const margin = (high - low) * 0.12 || Math.max(Math.abs(high) * 0.1, 0.5);
+  return { low: low - margin, high: high + margin };
 }
 
 export function graphPanel(store: Store, data: Data): { element: HTMLElement; draw: () => void } {
   let loaded: TrackData | null = null;
-  let number: string | null = null;
+  let loadedId: string | null = null;
   const chooser = el("select", { "aria-label": "Track", id: "track" });
   const legend = el("span", { class: "legend" });
   const table = el("div", { class: "keys", id: "key-details", "aria-live": "polite" });
@@ -45,8 +45,8 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
   const paint = (brush: Brush): void => {
     const { context, width, height, color } = brush;
     const { state } = store;
-    const here = scale();
-    drawRuler(brush, here);
+    const timeScale = scale();
+    drawRuler(brush, timeScale);
     if (!loaded) {
       context.fillStyle = color("quiet");
       context.textAlign = "left";
@@ -66,13 +66,13 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
     context.beginPath();
     context.rect(AXIS, RULER, width - AXIS, height - RULER);
     context.clip();
-    loaded.curve.values.forEach((column, part) => drawCurve(brush, loaded as TrackData, column, part, here, y));
-    loaded.keys.shown.forEach((column, part) => drawKeys(brush, loaded as TrackData, column, part, here, y));
+    loaded.curve.values.forEach((column, part) => drawCurve(brush, loaded as TrackData, column, part, timeScale, y));
+    loaded.keys.shown.forEach((column, part) => drawKeys(brush, loaded as TrackData, column, part, timeScale, y));
     context.restore();
-    drawPlayhead(brush, here, state.frame);
+    drawPlayhead(brush, timeScale, state.frame);
   };
   const drawCurve = (
-    { context, color }: Brush, track: TrackData, column: Column, part: number, here: Scale, y: (value: number) => number,
+    { context, color }: Brush, track: TrackData, column: Column, part: number, timeScale: Scale, y: (value: number) => number,
   ): void => {
     context.strokeStyle = color(`part-${part % 4}`);
     context.lineWidth = 1.6;
@@ -81,23 +81,23 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
     column.forEach((value, index) => {
       const time = track.curve.times[index];
       if (value === null || time === null || time === undefined) return void (drawing = false);
-      if (drawing) context.lineTo(here.x(time), y(value));
-      else context.moveTo(here.x(time), y(value));
+      if (drawing) context.lineTo(timeScale.x(time), y(value));
+      else context.moveTo(timeScale.x(time), y(value));
       drawing = true;
     });
     context.stroke();
     context.lineWidth = 1;
   };
   const drawKeys = (
-    { context, color }: Brush, track: TrackData, column: Column, part: number, here: Scale, y: (value: number) => number,
+    { context, color }: Brush, track: TrackData, column: Column, part: number, timeScale: Scale, y: (value: number) => number,
   ): void => {
     const [plain, chosen] = [color(`part-${part % 4}`), color("playhead")];
     let lastX = -Infinity;
     column.forEach((value, key) => {
       const time = track.keys.times[key];
-      if (value === null || time === null || time === undefined || time < here.window.from || time > here.window.to) return;
-      const [x, selected] = [here.x(time), key === store.state.key];
-      if (Math.abs(x - lastX) < 0.7 && !selected) return; // the two would look the same
+      if (value === null || time === null || time === undefined || time < timeScale.window.from || time > timeScale.window.to) return;
+      const [x, selected] = [timeScale.x(time), key === store.state.key];
+      if (Math.abs(x - lastX) < 0.7 && !selected) return; // it would cover the previous key
       lastX = x;
       context.fillStyle = selected ? chosen : plain;
       context.beginPath();
@@ -128,23 +128,23 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
   };
   const load = async (): Promise<void> => {
     const { info, file, track, node } = store.state;
-    const own = (info?.tracks ?? []).map((each, index) => ({ each, index })).filter(({ each }) => each.node === node);
+    const nodeTracks = (info?.tracks ?? []).map((item, index) => ({ item, index })).filter(({ item }) => item.node === node);
     fillSelect(
       chooser,
-      own.map(({ each, index }) => ({
+      nodeTracks.map(({ item, index }) => ({
         value: String(index),
-        label: `${each.kind} (${counted(keyCount(each), "key")}, ${each.interpolation}${each.wrap === "single" ? "" : `, ${each.wrap}`})`,
+        label: `${item.kind} (${counted(keyCount(item), "key")}, ${item.interpolation}${item.wrap === "single" ? "" : `, ${item.wrap}`})`,
       })),
       String(track ?? ""),
     );
-    const asked = track === null ? undefined : info?.tracks[track]?.number;
-    const wanted = asked === undefined ? null : `${file}/${asked}`;
-    if (wanted !== number) {
-      number = wanted;
+    const number = track === null ? undefined : info?.tracks[track]?.number;
+    const id = number === undefined ? null : `${file}/${number}`;
+    if (id !== loadedId) {
+      loadedId = id;
       loaded = null;
-      if (asked !== undefined) {
-        const answer = await data.track(file, asked).catch(() => null);
-        if (number !== wanted) return;
+      if (number !== undefined) {
+        const answer = await data.track(file, number).catch(() => null);
+        if (loadedId !== id) return;
         loaded = answer;
       }
     }
@@ -157,12 +157,12 @@ export function graphPanel(store: Store, data: Data): { element: HTMLElement; dr
   chooser.addEventListener("change", () => selectTrack(store, Number(chooser.value)));
   canvas.addEventListener("click", (event) => {
     if (!loaded || store.state.track === null || event.offsetY < RULER) return;
-    const here = scale();
+    const timeScale = scale();
     let best: number | null = null;
     loaded.keys.times.forEach((time, key) => {
-      if (time === null || Math.abs(here.x(time) - event.offsetX) > 8) return;
+      if (time === null || Math.abs(timeScale.x(time) - event.offsetX) > 8) return;
       const before = best === null ? null : loaded?.keys.times[best];
-      if (before === null || before === undefined || Math.abs(here.x(time) - event.offsetX) < Math.abs(here.x(before) - event.offsetX)) best = key;
+      if (before === null || before === undefined || Math.abs(timeScale.x(time) - event.offsetX) < Math.abs(timeScale.x(before) - event.offsetX)) best = key;
     });
     if (best !== null) selectKey(store, store.state.track, best, true);
   });

@@ -1,11 +1,11 @@
-// What is wrong with the file, which images are missing, and what the model does not show as the file has it.
+// Lists the issues of the file, missing and guessed images, and the losses of the model.
 import { el, replace } from "../dom";
 import { offsetText } from "../format";
 import { selectIssue, selectOffset } from "../selecting";
 import type { Store } from "../store";
 import type { IssueInfo, Loss, Losses, SceneInfo } from "../types";
 
-/** How many things there are to look at: issues and images. */
+/** The number of issues, and of missing and guessed images. */
 export const issueCount = (info: SceneInfo | null, losses: Losses | null): number =>
   (info?.issues.length ?? 0) + (losses?.images.length ?? 0);
 
@@ -31,13 +31,13 @@ export function issuesPanel(store: Store): HTMLElement {
   );
   store.on(["info", "losses"], ({ info, losses }) => {
     const failure = info?.failure;
-    const more = Object.entries(info?.unlisted ?? {});
+    const unlisted = Object.entries(info?.unlisted ?? {});
     replace(
       list,
       info ? el("p", { class: `verdict ${info.verdict.replaceAll(" ", "-")}` }, info.verdict) : null,
       failure ? el("p", { class: "failure" }, `The file cannot be played: ${failure.message} (${failure.code} at ${offsetText(failure.offset)})`) : null,
       ...(info?.issues ?? []).map(issueButton),
-      ...more.map(([code, count]) => el("p", { class: "quiet" }, `${code}: ${count} more, not listed`)),
+      ...unlisted.map(([code, count]) => el("p", { class: "quiet" }, `${code}: ${count} more, not listed`)),
       info && !info.issues.length ? el("p", { class: "quiet" }, "Nothing to report.") : null,
       losses?.images.length ? el("h3", {}, "Images") : null,
       ...(losses?.images ?? []).map(imageItem),

@@ -1,4 +1,4 @@
-// What dope sheet and graph share: ticks, the playhead, zooming and panning in time, scrubbing on the ruler.
+// Shared by dope sheet and graph: ruler, playhead, zooming and panning in time, and scrubbing on the ruler.
 import { panned, Scale, ticks, zoomed } from "../scale";
 import type { Store } from "../store";
 import { line, type Brush } from "./canvas";
@@ -35,14 +35,14 @@ export function drawPlayhead({ context, height, color }: Brush, scale: Scale, fr
   context.fill();
 }
 
-/** Ctrl and wheel, + and - zoom; Shift and wheel or arrows pan; dragging on the ruler scrubs. */
+/** Zooms with Ctrl and wheel or + and -, pans with Shift and wheel or arrows, scrubs by dragging on the ruler. */
 export function listenToTime(canvas: HTMLCanvasElement, store: Store, scale: () => Scale): void {
   canvas.addEventListener("wheel", (event) => {
-    const here = scale();
+    const timeScale = scale();
     if (event.ctrlKey || event.metaKey) {
-      store.set({ window: zoomed(store.state.window, here.frame(event.offsetX), 1.2 ** (event.deltaY / 100)) });
+      store.set({ window: zoomed(store.state.window, timeScale.frame(event.offsetX), 1.2 ** (event.deltaY / 100)) });
     } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      store.set({ window: panned(store.state.window, (event.deltaX || event.deltaY) * here.perPixel) });
+      store.set({ window: panned(store.state.window, (event.deltaX || event.deltaY) * timeScale.perPixel) });
     } else return;
     event.preventDefault();
   }, { passive: false });

@@ -1,35 +1,36 @@
-// Borders between panels that can be dragged, or moved by keys; where they stand is remembered.
+// Borders between panels, which can be dragged or moved with the arrow keys. Their positions are stored.
 import { el } from "../dom";
 
-interface Border { name: string; label: string; upright: boolean; least: number; most: number; grows: 1 | -1 }
+interface Border { name: string; label: string; vertical: boolean; least: number; most: number; grows: 1 | -1 }
 
 const BORDERS: Border[] = [
-  { name: "left", label: "Width of the tree", upright: true, least: 120, most: 600, grows: 1 },
-  { name: "right", label: "Width of the inspector", upright: true, least: 140, most: 700, grows: -1 },
-  { name: "lower", label: "Height of the timeline", upright: false, least: 120, most: 900, grows: -1 },
+  { name: "left", label: "Width of the tree", vertical: true, least: 120, most: 600, grows: 1 },
+  { name: "right", label: "Width of the inspector", vertical: true, least: 140, most: 700, grows: -1 },
+  { name: "lower", label: "Height of the timeline", vertical: false, least: 120, most: 900, grows: -1 },
 ];
 const STEP = 16;
 const NAME = "keyframer_panels";
 
-/** The sizes in a text that was remembered: nothing but whole numbers that make sense. */
+/** Parses stored sizes. Unknown names are ignored, and sizes are limited to the range of their border. */
 export function parseSizes(text: string): Map<string, number> {
   const sizes = new Map<string, number>();
   for (const part of text.split(",")) {
     const [, name, size] = /^([a-z]+):(\d{1,4})$/.exec(part) ?? [];
-    const border = BORDERS.find((each) => each.name === name);
+    const border = BORDERS.find((candidate) => candidate.name === name);
     if (border && size) sizes.set(border.name, Math.min(Math.max(Number(size), border.least), border.most));
   }
   return sizes;
 }
 
-/** In a cookie, because every run has another port and storage belongs to one port; a page in a file has no cookies. */
-const memory = {
+/** Stores sizes in a cookie, because local storage belongs to one port and every run uses another. A page that is opened
+ * as a file has no cookies and uses local storage. */
+const storage = {
   read(): string {
     try {
       if (location.protocol === "file:") return localStorage.getItem(NAME) ?? "";
-      return document.cookie.split("; ").find((each) => each.startsWith(`${NAME}=`))?.slice(NAME.length + 1) ?? "";
+      return document.cookie.split("; ").find((cookie) => cookie.startsWith(`${NAME}=`))?.slice(NAME.length + 1) ?? "";
     } catch {
-      return ""; // a frame in a notebook may keep nothing
+      return ""; // a frame in a notebook may not store anything
     }
   },
   write(text: string): void {
@@ -37,33 +38,33 @@ const memory = {
       if (location.protocol === "file:") localStorage.setItem(NAME, text);
       else document.cookie = `${NAME}=${text}; Path=/; Max-Age=31536000; SameSite=Strict`;
     } catch {
-      // then it is forgotten
+      // storing is not allowed: sizes are reset in the next run
     }
   },
 };
 
-export function splitters(place: HTMLElement): HTMLElement[] {
-  const sizes = parseSizes(memory.read());
+export function splitters(container: HTMLElement): HTMLElement[] {
+  const sizes = parseSizes(storage.read());
   const apply = (name: string): void => {
     const size = sizes.get(name);
-    if (size === undefined) place.style.removeProperty(`--${name}`);
-    else place.style.setProperty(`--${name}`, `${size}px`);
+    if (size === undefined) container.style.removeProperty(`--${name}`);
+    else container.style.setProperty(`--${name}`, `${size}px`);
   };
-  const keep = (): void => memory.write([...sizes].map(([name, size]) => `${name}:${size}`).join(","));
+  const store = (): void => storage.write([...sizes].map(([name, size]) => `${name}:${size}`).join(","));
   return BORDERS.map((border) => {
-    const { name, label, upright, least, most, grows } = border;
-    const panel = (): DOMRect => (place.querySelector(`.panel.${name}`) ?? place).getBoundingClientRect();
+    const { name, label, vertical, least, most, grows } = border;
+    const panel = (): DOMRect => (container.querySelector(`.panel.${name}`) ?? container).getBoundingClientRect();
     const bar = el("div", {
       class: `splitter of-${name}`, id: `splitter-${name}`, role: "separator", tabindex: 0, "aria-label": label,
-      "aria-orientation": upright ? "vertical" : "horizontal", "aria-valuemin": least, "aria-valuemax": most,
+      "aria-orientation": vertical ? "vertical" : "horizontal", "aria-valuemin": least, "aria-valuemax": most,
       title: `${label}: drag, or use the arrow keys; a double click resets it`,
     });
-    const tell = (): void => bar.setAttribute("aria-valuenow", String(Math.round(upright ? panel().width : panel().height)));
+    const updateValue = (): void => bar.setAttribute("aria-valuenow", String(Math.round(vertical ? panel().width : panel().height)));
     const set = (size: number | undefined): void => {
       if (size === undefined) sizes.delete(name);
       else sizes.set(name, Math.round(Math.min(Math.max(size, least), most)));
       apply(name);
-      tell();
+      updateValue();
     };
     bar.addEventListener("pointerdown", (event) => {
       bar.setPointerCapture(event.pointerId);
@@ -73,24 +74,24 @@ export function splitters(place: HTMLElement): HTMLElement[] {
     bar.addEventListener("pointermove", (event) => {
       if (!bar.hasPointerCapture(event.pointerId)) return;
       const area = panel();
-      if (upright) set(grows === 1 ? event.clientX - area.left : area.right - event.clientX);
+      if (vertical) set(grows === 1 ? event.clientX - area.left : area.right - event.clientX);
       else set(area.bottom - event.clientY);
     });
-    bar.addEventListener("pointerup", keep);
+    bar.addEventListener("pointerup", store);
     bar.addEventListener("dblclick", () => {
       set(undefined);
-      keep();
+      store();
     });
     bar.addEventListener("keydown", (event) => {
-      const way = (upright ? { ArrowLeft: -1, ArrowRight: 1 } : { ArrowUp: -1, ArrowDown: 1 } as Record<string, number>)[event.key as never];
-      if (way === undefined) return;
-      set((upright ? panel().width : panel().height) + way * grows * STEP);
-      keep();
+      const direction = (vertical ? { ArrowLeft: -1, ArrowRight: 1 } : { ArrowUp: -1, ArrowDown: 1 } as Record<string, number>)[event.key as never];
+      if (direction === undefined) return;
+      set((vertical ? panel().width : panel().height) + direction * grows * STEP);
+      store();
       event.preventDefault();
       event.stopPropagation();
     });
     apply(name);
-    requestAnimationFrame(tell);
+    requestAnimationFrame(updateValue);
     return bar;
   });
 }

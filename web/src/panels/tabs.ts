@@ -1,4 +1,4 @@
-// Panels of which one is shown.
+// A tab bar, and panels of which one is shown.
 import { el } from "../dom";
 
 export interface Tab { id: string; label: string; element: HTMLElement; shown?: () => void }

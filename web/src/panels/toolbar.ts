@@ -1,4 +1,4 @@
-// The upper bar: which file, through which camera, in which light, drawn how.
+// The toolbar: file, camera, lights, display options and saving.
 import { el, fillSelect, setPressed, toggle, type Choice } from "../dom";
 import { baseName } from "../format";
 import type { Object3D } from "three";
@@ -17,32 +17,32 @@ export interface Toolbar {
 
 export interface Actions {
   show: (file: number) => void;
-  /** null where there is no server that could open files, or write a page */
+  /** null if there is no server to open files or write a page */
   open: ((files: Promise<Dropped[]>) => void) | null;
   save: (what: Saved) => void;
   readLamps: (file: number, clip: number) => Promise<Lamps | null>;
 }
 
-/** The last part of each path; the whole path where two files share that. */
+/** The last part of each path, or the whole path if several files have the same last part. */
 export function fileLabels(files: FileEntry[]): Choice[] {
   const counts = new Map<string, number>();
   for (const { name } of files) counts.set(baseName(name), (counts.get(baseName(name)) ?? 0) + 1);
   return files.map(({ id, name }) => ({ value: String(id), label: counts.get(baseName(name)) === 1 ? baseName(name) : name }));
 }
 
-/** A button and what it offers. */
-function menu(label: string, id: string, offers: { id: string; label: string; act: () => void }[]): HTMLElement {
+/** A button with a menu. */
+function menu(label: string, id: string, items: { id: string; label: string; act: () => void }[]): HTMLElement {
   const close = (): void => {
     list.hidden = true;
     button.setAttribute("aria-expanded", "false");
   };
-  const list = el("div", { class: "menu", role: "menu", "aria-label": label, hidden: true }, ...offers.map((offer) => el("button", {
-    type: "button", role: "menuitem", id: offer.id, onclick: () => {
+  const list = el("div", { class: "menu", role: "menu", "aria-label": label, hidden: true }, ...items.map((item) => el("button", {
+    type: "button", role: "menuitem", id: item.id, onclick: () => {
       close();
       button.focus();
-      offer.act();
+      item.act();
     },
-  }, offer.label)));
+  }, item.label)));
   const button = el("button", {
     type: "button", id, "aria-haspopup": "menu", "aria-expanded": "false", onclick: () => {
       list.hidden = !list.hidden;
@@ -55,13 +55,13 @@ function menu(label: string, id: string, offers: { id: string; label: string; ac
     if (!holder.contains(event.relatedTarget as Node | null)) close();
   });
   holder.addEventListener("keydown", (event) => {
-    const all = [...list.children] as HTMLElement[];
+    const buttons = [...list.children] as HTMLElement[];
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape" && !list.hidden) {
       close();
       button.focus();
     } else if (step !== undefined && !list.hidden) {
-      all[(all.indexOf(document.activeElement as HTMLElement) + step + all.length) % all.length]?.focus();
+      buttons[(buttons.indexOf(document.activeElement as HTMLElement) + step + buttons.length) % buttons.length]?.focus();
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -76,14 +76,14 @@ export function toolbar(store: Store, stage: Stage | null, files: FileEntry[], {
   const camera = el("select", { "aria-label": "Camera", id: "camera" });
   camera.addEventListener("change", () => stage?.lookThrough(camera.value === "orbit" ? null : Number(camera.value)));
   const lights = el("select", { "aria-label": "Lights", id: "lights" });
-  const light = async (): Promise<void> => {
+  const applyLights = async (): Promise<void> => {
     const { file, clip } = store.state;
     const choice = lights.value;
     const lamps = choice === "studio" ? null : await readLamps(file, clip);
     if (store.state.file === file && store.state.clip === clip && lights.value === choice) stage?.chooseLights(choice, lamps);
   };
-  lights.addEventListener("change", () => void light());
-  store.on(["clip"], () => void light());
+  lights.addEventListener("change", () => void applyLights());
+  store.on(["clip"], () => void applyLights());
   const wire = toggle("Wire", "Wireframe (W)", false, (on) => stage?.setWireframe(on));
   const edges = toggle("Edges", "Edges marked as visible in the file (E)", false, (on) => void stage?.setEdges(on));
   const bones = toggle("Bones", "Show nodes as sticks (B)", false, (on) => stage?.setBones(on));

@@ -1,4 +1,4 @@
-// Scrub, play, loop, speed; frame and time.
+// Playback controls: play, loop, speed, clip, frame, scrubbing and time.
 import { el, fillSelect, setPressed, toggle, type Choice } from "../dom";
 import { secondsText, short } from "../format";
 import { restart } from "../playback";
@@ -28,7 +28,7 @@ export function stepFrame(store: Store, frames: number): void {
   store.set({ frame: Math.min(Math.max(Math.round(frame + frames), start), end), playing: false });
 }
 
-/** What clips are called; those without a name, or with that of another, by their number. */
+/** Labels of clips. A clip without a name, or with the name of an earlier clip, gets its number. */
 export const clipLabels = (clips: string[]): Choice[] =>
   clips.map((name, number) => ({ value: String(number), label: !name || clips.indexOf(name) !== number ? `${name} ${number + 1}`.trim() : name }));
 
@@ -57,21 +57,21 @@ export function transport(store: Store, choose: (clip: number) => void): HTMLEle
     if (Number.isFinite(wanted) && timing) {
       store.set({ frame: Math.min(Math.max(wanted, timing.first), timing.last), playing: false });
     }
-    frame.value = String(Number(store.state.frame.toFixed(2))); // what it is now, whatever was typed
+    frame.value = String(Number(store.state.frame.toFixed(2))); // the actual frame, whatever was typed
   });
 
-  let file: State["info"] = null; // what the box was filled for: another file fills it anew, whatever is being typed
+  let shownInfo: State["info"] = null; // another file resets the frame box, even while the user types
   const show = (state: State): void => {
     const timing = state.info?.timing;
     scrub.value = String(state.frame);
-    if (document.activeElement !== frame || state.playing || state.info !== file) {
+    if (document.activeElement !== frame || state.playing || state.info !== shownInfo) {
       frame.value = String(Number(state.frame.toFixed(2)));
     }
-    file = state.info;
+    shownInfo = state.info;
     const range = rangeOf(timing);
-    const at = (state.frame - (timing?.first ?? 0)) / range.rate;
-    const whole = (range.end - (timing?.first ?? 0)) / range.rate;
-    time.textContent = `${secondsText(at)} / ${secondsText(whole)} · ${short(range.rate)} frames/s`;
+    const elapsed = (state.frame - (timing?.first ?? 0)) / range.rate;
+    const total = (range.end - (timing?.first ?? 0)) / range.rate;
+    time.textContent = `${secondsText(elapsed)} / ${secondsText(total)} · ${short(range.rate)} frames/s`;
     playing.textContent = state.playing ? "❚❚" : "▶";
     setPressed(playing, state.playing);
     setPressed(loop, state.loop);

@@ -1,22 +1,22 @@
-// The tree of nodes, with a search that keeps the way to what it finds.
+// The tree of nodes, with a search that keeps the ancestors of its results.
 import { el, replace, setPressed, toggle } from "../dom";
 import { counted } from "../format";
 import { selectNode } from "../selecting";
 import type { Store } from "../store";
 import type { NodeInfo, SceneInfo, TrackInfo } from "../types";
 
-const SIGNS: Record<string, string> = {
+const ICONS: Record<string, string> = {
   object: "▣", dummy: "◇", bone: "╱", camera: "◉", light: "☼", target: "+", ambient: "○",
 };
 
 export interface Row { node: number; depth: number; hasChildren: boolean }
 
-/** The nodes that a track moves. */
+/** The nodes with a track whose values change. */
 export const movingNodes = (tracks: TrackInfo[]): Set<number> =>
   new Set(tracks.flatMap((track) => (track.moves && track.node !== null ? [track.node] : [])));
 
-/** The rows to show, parents before children; with words to search for, only what has them, and what is above it. With
- * `among`, only these nodes, and what is above them. */
+/** The rows to show, parents before children. With a search text or `among`, only the nodes that match both, and their
+ * ancestors. */
 export function treeRows(
   nodes: NodeInfo[], search: string, closed: ReadonlySet<number>, among: ReadonlySet<number> | null = null,
 ): Row[] {
@@ -27,12 +27,12 @@ export function treeRows(
     children.set(node.parent, list);
   });
   const wanted = search.trim().toLowerCase();
-  const kept = new Set<number>();
+  const matching = new Set<number>();
   const filtered = wanted !== "" || among !== null;
   if (filtered) {
     nodes.forEach((node, index) => {
       if (!`${node.name} ${node.kind}`.toLowerCase().includes(wanted) || (among && !among.has(index))) return;
-      for (let at: number | null = index; at !== null && !kept.has(at); at = nodes[at]?.parent ?? null) kept.add(at);
+      for (let at: number | null = index; at !== null && !matching.has(at); at = nodes[at]?.parent ?? null) matching.add(at);
     });
   }
   const rows: Row[] = [];
@@ -40,12 +40,12 @@ export function treeRows(
   const stack: [number, number][] = (children.get(null) ?? []).map((node): [number, number] => [node, 0]).reverse();
   for (let next = stack.pop(); next; next = stack.pop()) {
     const [node, depth] = next;
-    if (seen.has(node) || (filtered && !kept.has(node))) continue;
+    if (seen.has(node) || (filtered && !matching.has(node))) continue;
     seen.add(node);
-    const below = (children.get(node) ?? []).filter((child) => !filtered || kept.has(child));
-    rows.push({ node, depth, hasChildren: below.length > 0 });
+    const shownChildren = (children.get(node) ?? []).filter((child) => !filtered || matching.has(child));
+    rows.push({ node, depth, hasChildren: shownChildren.length > 0 });
     if (!wanted && closed.has(node)) continue;
-    for (let at = below.length - 1; at >= 0; at--) stack.push([below[at] ?? 0, depth + 1]);
+    for (let at = shownChildren.length - 1; at >= 0; at--) stack.push([shownChildren[at] ?? 0, depth + 1]);
   }
   return rows;
 }
@@ -53,7 +53,7 @@ export function treeRows(
 const ROW = 22;
 const AHEAD = 100;
 
-/** The rows to make for a list that is scrolled: those that are seen, and some on both sides. */
+/** The range of rows to create in a scrolled list: the visible rows, and some before and after them. */
 export function rowsToMake(scrolled: number, height: number, count: number): [from: number, to: number] {
   const from = Math.max(0, Math.floor(scrolled / ROW) - AHEAD);
   return [Math.min(from, count), Math.min(count, Math.ceil((scrolled + height) / ROW) + AHEAD)];
@@ -67,31 +67,31 @@ export function treePanel(store: Store): HTMLElement {
   moving.id = "moving";
   const count = el("div", { class: "quiet", "aria-live": "polite", id: "node-count" });
   let rows: Row[] = [];
-  let places = new Map<number, number>();
-  let made: [number, number] = [0, 0];
+  let rowOf = new Map<number, number>();
+  let created: [number, number] = [0, 0];
 
   const draw = (): void => {
     const { info, movingOnly } = store.state;
     rows = info ? treeRows(info.nodes, search.value, closed, movingOnly ? movingNodes(info.tracks) : null) : [];
-    places = new Map(rows.map((row, place) => [row.node, place]));
+    rowOf = new Map(rows.map((row, place) => [row.node, place]));
     const all = info?.nodes.length ?? 0;
     count.textContent = search.value || movingOnly ? `${rows.length} of ${counted(all, "node")}` : counted(all, "node");
     fill();
-    mark();
+    revealSelected();
   };
   const fill = (): void => {
     const { info } = store.state;
-    const most = Math.max(0, rows.length * ROW - list.clientHeight); // fewer rows than before may be listed now
-    made = rowsToMake(Math.min(list.scrollTop, most), list.clientHeight, rows.length);
-    const [from, to] = made;
-    const room = (count: number): HTMLElement | null => {
+    const most = Math.max(0, rows.length * ROW - list.clientHeight); // the list may be shorter than before
+    created = rowsToMake(Math.min(list.scrollTop, most), list.clientHeight, rows.length);
+    const [from, to] = created;
+    const spacer = (count: number): HTMLElement | null => {
       if (!count) return null;
       const blank = el("div", { role: "presentation" });
       blank.style.height = `${count * ROW}px`;
       return blank;
     };
-    replace(list, room(from), ...rows.slice(from, to).map((row) => item(info as SceneInfo, row)), room(rows.length - to));
-    choose();
+    replace(list, spacer(from), ...rows.slice(from, to).map((row) => item(info as SceneInfo, row)), spacer(rows.length - to));
+    markSelected();
   };
   const item = (info: SceneInfo, row: Row): HTMLElement => {
     const node = info.nodes[row.node] as NodeInfo;
@@ -100,35 +100,35 @@ export function treePanel(store: Store): HTMLElement {
       "div",
       {
         class: node.hidden ? "row unseen" : "row", role: "treeitem", id: `node-${row.node}`, "aria-level": row.depth + 1, title: node.name,
-        "aria-setsize": rows.length, "aria-posinset": (places.get(row.node) ?? 0) + 1,
+        "aria-setsize": rows.length, "aria-posinset": (rowOf.get(row.node) ?? 0) + 1,
         "aria-expanded": row.hasChildren ? String(!closed.has(row.node)) : undefined,
         onclick: (event: MouseEvent) => {
-          if ((event.target as Element).classList.contains("open")) return flip(row.node);
+          if ((event.target as Element).classList.contains("open")) return toggleOpen(row.node);
           selectNode(store, row.node);
         },
       },
       el("span", { class: "open" }, open),
-      el("span", { class: `sign ${node.kind}`, "aria-hidden": "true" }, SIGNS[node.kind] ?? "▣"),
+      el("span", { class: `sign ${node.kind}`, "aria-hidden": "true" }, ICONS[node.kind] ?? "▣"),
       el("span", { class: "name" }, node.name),
     );
     element.style.paddingInlineStart = `${Math.min(row.depth, 12) * 14}px`;
     return element;
   };
-  const flip = (node: number): void => {
+  const toggleOpen = (node: number): void => {
     if (!closed.delete(node)) closed.add(node);
     draw();
   };
-  /** Bring the selected row into view. */
-  const mark = (): void => {
-    const place = store.state.node === null ? undefined : places.get(store.state.node);
-    if (place !== undefined && (place < made[0] || place >= made[1])) {
+  /** Marks the selected row and scrolls it into view. */
+  const revealSelected = (): void => {
+    const place = store.state.node === null ? undefined : rowOf.get(store.state.node);
+    if (place !== undefined && (place < created[0] || place >= created[1])) {
       list.scrollTop = place * ROW - list.clientHeight / 2;
       fill();
     }
-    choose()?.querySelector(".name")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // the row may be wider than the tree
+    markSelected()?.querySelector(".name")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // the row may be wider than the tree
   };
-  /** Tell which row is selected, without moving the list: whoever scrolls it looks elsewhere. */
-  const choose = (): Element | null => {
+  /** Marks the selected row without scrolling, because the user may be scrolling the list. */
+  const markSelected = (): Element | null => {
     for (const row of list.querySelectorAll(".row")) row.setAttribute("aria-selected", String(row.id === `node-${store.state.node}`));
     const chosen = list.querySelector('[aria-selected="true"]');
     if (chosen) list.setAttribute("aria-activedescendant", chosen.id);
@@ -137,21 +137,21 @@ export function treePanel(store: Store): HTMLElement {
   list.addEventListener("scroll", () => {
     const first = Math.floor(list.scrollTop / ROW);
     const last = Math.ceil((list.scrollTop + list.clientHeight) / ROW);
-    if (first < made[0] || Math.min(last, rows.length) > made[1]) fill();
+    if (first < created[0] || Math.min(last, rows.length) > created[1]) fill();
   });
   list.addEventListener("keydown", (event) => {
-    const at = (store.state.node === null ? undefined : places.get(store.state.node)) ?? -1;
-    const here = rows[at];
+    const at = (store.state.node === null ? undefined : rowOf.get(store.state.node)) ?? -1;
+    const selected = rows[at];
     const step = { ArrowDown: 1, ArrowUp: -1, Home: -rows.length, End: rows.length }[event.key];
     if (step !== undefined) {
       const next = rows[Math.min(Math.max(at + step, 0), rows.length - 1)];
       if (next) selectNode(store, next.node);
-    } else if (event.key === "ArrowLeft" && here) {
-      if (here.hasChildren && !closed.has(here.node)) flip(here.node);
-      else selectNode(store, store.state.info?.nodes[here.node]?.parent ?? here.node);
-    } else if (event.key === "ArrowRight" && here) {
-      const child = here.hasChildren ? rows[at + 1] : undefined;
-      if (closed.has(here.node)) flip(here.node);
+    } else if (event.key === "ArrowLeft" && selected) {
+      if (selected.hasChildren && !closed.has(selected.node)) toggleOpen(selected.node);
+      else selectNode(store, store.state.info?.nodes[selected.node]?.parent ?? selected.node);
+    } else if (event.key === "ArrowRight" && selected) {
+      const child = selected.hasChildren ? rows[at + 1] : undefined;
+      if (closed.has(selected.node)) toggleOpen(selected.node);
       else if (child) selectNode(store, child.node);
     } else return;
     event.preventDefault();
@@ -160,7 +160,7 @@ export function treePanel(store: Store): HTMLElement {
   search.addEventListener("input", draw);
   let nodes: NodeInfo[] | undefined;
   store.on(["info"], ({ info }) => {
-    if (info?.nodes !== nodes) { // another file, not another clip of the same
+    if (info?.nodes !== nodes) { // another file, not another clip of the same file
       closed.clear();
       search.value = "";
       list.scrollTop = 0;
@@ -172,6 +172,6 @@ export function treePanel(store: Store): HTMLElement {
     setPressed(moving, movingOnly);
     draw();
   });
-  store.on(["node"], mark);
+  store.on(["node"], revealSelected);
   return el("section", { class: "panel left", "aria-label": "Tree" }, el("div", { class: "filter" }, search, moving), list, count);
 }

@@ -1,6 +1,6 @@
 // Edges marked as visible in the file: bit 0 of a face for its corners 0-1, bit 1 for 1-2, bit 2 for 2-0.
 
-/** Pairs of vertices to draw; all edges of all faces where the file marks none. */
+/** The pairs of vertices to draw; all edges of all faces if the file marks none. */
 export function edgePairs(indices: ArrayLike<number>, marks: ArrayLike<number> | null, firstFace: number): number[] {
   const pairs: number[] = [];
   for (let face = 0; 3 * face + 2 < indices.length; face++) {
@@ -14,13 +14,13 @@ export function edgePairs(indices: ArrayLike<number>, marks: ArrayLike<number> |
   return pairs;
 }
 
-/** The same as triangles without an area, which a mesh draws as lines: so edges can be skinned and morphed. */
+/** Pairs as triangles without area, which a wireframe mesh draws as lines: edges can then be skinned and morphed. */
 export function asTriangles(pairs: number[]): Uint32Array {
-  const made = new Uint32Array((pairs.length / 2) * 3);
+  const triangles = new Uint32Array((pairs.length / 2) * 3);
   for (let edge = 0; 2 * edge < pairs.length; edge++) {
     const from = pairs[2 * edge] ?? 0;
     const to = pairs[2 * edge + 1] ?? 0;
-    made.set([from, to, to], 3 * edge);
+    triangles.set([from, to, to], 3 * edge);
   }
-  return made;
+  return triangles;
 }

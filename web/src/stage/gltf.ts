@@ -1,4 +1,4 @@
-// The parts of a glTF file's JSON that this page looks at itself.
+// The parts of the JSON of a glTF file that this page reads itself.
 
 export interface GltfJson {
   scene?: number;

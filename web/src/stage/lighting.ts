@@ -1,9 +1,9 @@
-// Whose lights: a studio that shows everything, or those of the file (all, or one alone), as our pictures take them.
+// The lights: those of a studio, or those of the file (all or a single one) as in our thumbnails.
 import { AmbientLight, DirectionalLight, Group, HemisphereLight, Object3D, PointLight, Quaternion, SpotLight, Vector3, type Camera } from "three";
 import type { Column, Lamps, Line } from "../types";
 import type { Model } from "./model";
 
-/** The lights that a thumbnail adds where those of the file are too weak: they stand around the viewer. */
+/** Lights that a thumbnail adds if those of the file are too weak, with directions relative to the camera. */
 const ADDED = [
   { color: [0.68, 0.68, 0.67], from: new Vector3(-0.55, 0.75, 0.75) },
   { color: [0.22, 0.22, 0.24], from: new Vector3(0.85, 0.1, 0.6) },
@@ -30,7 +30,7 @@ export class Lighting {
     this.choose(null, "studio", null);
   }
 
-  /** `studio`, `file`, or the number of a light of the model. */
+  /** Uses the lights of `choice`: `studio`, `file`, or the number of a light of the model. */
   choose(model: Model | null, choice: string, lamps: Lamps | null): void {
     const studio = choice === "studio" || !lamps;
     const all = choice === "file";
@@ -54,7 +54,7 @@ export class Lighting {
     }
   }
 
-  /** The lamps at a frame. Colours are numbers as stored: materials that are shaded as authored take them so. */
+  /** Sets the lights of the file to a frame. Colours are not converted: materials that are shaded as authored expect that. */
   seek(frame: number): void {
     if (!this.lamps || !this.model) return;
     for (const lamp of this.lamps.lamps) {
@@ -67,20 +67,20 @@ export class Lighting {
       if (light instanceof PointLight || light instanceof SpotLight) {
         const [inner, outer] = lamp.ranges;
         const limited = typeof inner === "number" && typeof outer === "number" && outer > inner;
-        light.distance = limited ? outer : 0; // see `authored`: from `decay` on the light becomes weaker, to `distance`
+        light.distance = limited ? outer : 0; // see `authored`: the light fades from the distance `decay` to `distance`
         light.decay = limited ? inner : 0;
       }
     }
   }
 
-  /** Put the lights that are added around whoever looks. */
+  /** Moves the added lights with the camera. */
   face(camera: Camera): void {
-    const turn = camera.getWorldQuaternion(new Quaternion());
-    for (const { light, from } of this.added) light.position.copy(from).applyQuaternion(turn);
+    const rotation = camera.getWorldQuaternion(new Quaternion());
+    for (const { light, from } of this.added) light.position.copy(from).applyQuaternion(rotation);
   }
 }
 
-/** A line between the points of a curve. */
+/** The values at a frame, interpolated linearly. */
 export function valueAt({ times, values }: Line, frame: number): Column {
   let low = 0;
   let high = times.length - 1;

@@ -1,4 +1,4 @@
-// The model: our exporter's GLB, its nodes by number, its animation at any time.
+// The model: the GLB of our exporter, its nodes by number, and its animation at any time.
 import {
   AnimationMixer, BufferAttribute, BufferGeometry, Color, Light, Mesh, MeshBasicMaterial, Object3D, PerspectiveCamera,
   SkinnedMesh, SpotLight, Vector3, type AnimationAction, type Material,
@@ -22,15 +22,15 @@ export class Model {
   private action: AnimationAction | null = null;
   private duration = 0;
   private pointers: Pointer[] = [];
-  /** puts back what pointers have changed */
-  private undo: (() => void)[] = [];
+  /** functions that restore what pointers have changed */
+  private restore: (() => void)[] = [];
   private readonly camerasByNumber = new Map<number, PerspectiveCamera[]>();
   private edgeMeshes: Promise<Mesh[]> | null = null;
   private edgesWanted = false;
   private isAuthored = false;
   private readonly materials = new Set<Material>();
-  /** each as authored, made when first wanted, and the other way round */
-  private readonly twins = new Map<Material, Material>();
+  /** from each material to its authored copy and back; copies are made on first use */
+  private readonly copies = new Map<Material, Material>();
 
   private constructor(private readonly gltf: GLTF, private readonly json: GltfJson) {
     this.root = gltf.scene;
@@ -45,17 +45,17 @@ export class Model {
     return model;
   }
 
-  /** Play another clip, from its start; everything that it does not move is as the file has it. */
+  /** Plays another clip from its start. Everything that it does not animate is as in the file. */
   async choose(clip: number): Promise<void> {
     const number = this.json.scenes?.[this.json.scene ?? 0]?.extras?.keyframer?.clips?.[clip]?.animation;
     const pointers = number === undefined ? [] : await this.readPointers(number);
-    this.mixer.stopAllAction(); // which puts everything back
-    for (const undo of this.undo) undo();
+    this.mixer.stopAllAction(); // restores everything that the last clip has changed
+    for (const restore of this.restore) restore();
     const animation = number === undefined ? undefined : this.gltf.animations[number];
     this.duration = animation?.duration ?? 0;
     this.action = animation ? this.mixer.clipAction(animation).play() : null;
     this.pointers = pointers;
-    this.undo = pointers.map(({ target }) => this.keeper(target));
+    this.restore = pointers.map(({ target }) => this.restorer(target));
     this.seek(0);
   }
 
@@ -70,7 +70,7 @@ export class Model {
         this.meshes.push(object);
         for (const material of [object.material].flat()) {
           this.materials.add(material);
-          material.polygonOffset = true; // behind its own edges
+          material.polygonOffset = true; // so that edges are drawn in front
           material.polygonOffsetFactor = material.polygonOffsetUnits = 1;
         }
         object.frustumCulled = !(object instanceof SkinnedMesh);
@@ -82,9 +82,9 @@ export class Model {
         this.lights.push({ light: object, number: -1 });
       }
     });
-    for (const each of this.lights) {
-      const node = this.nodeOf(each.light);
-      each.number = (node === null ? undefined : this.json.nodes?.[node]?.extensions?.KHR_lights_punctual?.light) ?? -1;
+    for (const entry of this.lights) {
+      const node = this.nodeOf(entry.light);
+      entry.number = (node === null ? undefined : this.json.nodes?.[node]?.extensions?.KHR_lights_punctual?.light) ?? -1;
     }
     for (const camera of this.cameras) {
       const node = this.nodeOf(camera);
@@ -98,8 +98,8 @@ export class Model {
     });
   }
 
-  /** What puts the target of a pointer back to what it is now. */
-  private keeper(target: Target): () => void {
+  /** Returns a function that restores the current state of the target of a pointer. */
+  private restorer(target: Target): () => void {
     if (target.kind === "visible") {
       const object = this.nodes[target.node];
       const visible = object?.visible ?? true;
@@ -134,9 +134,9 @@ export class Model {
     return pointers;
   }
 
-  /** Put everything where it is at a time, in seconds of the animation. */
+  /** Shows the animation at a time in seconds. */
   seek(exact: number): void {
-    const seconds = Math.fround(exact); // key times are stored so: a step at a frame must be met at that frame
+    const seconds = Math.fround(exact); // key times have single precision: a step must happen exactly at its frame
     if (this.action) {
       this.action.time = Math.min(Math.max(seconds, 0), this.duration);
       this.mixer.update(0);
@@ -165,13 +165,13 @@ export class Model {
     }
   }
 
-  /** Where a node is, in the model's own axes (Y up). */
+  /** The position of a node, in the axes of the model (Y up). */
   worldPosition(node: number): Vector3 | null {
     const object = this.nodes[node];
     return object ? new Vector3().setFromMatrixPosition(object.matrixWorld) : null;
   }
 
-  /** The number of the glTF node that an object is, or hangs in. */
+  /** The number of the glTF node that an object is or belongs to. */
   nodeOf(object: Object3D): number | null {
     for (let at: Object3D | null = object; at; at = at.parent) {
       const index = this.numbers.get(at);
@@ -185,21 +185,21 @@ export class Model {
     return this.lights.find(({ light }) => this.nodeOf(light) === node)?.light;
   }
 
-  /** Shade materials as authored, or as glTF has them. */
+  /** Shades materials as authored, or as glTF defines it. */
   setAuthored(on: boolean): void {
-    const twin = (material: Material): Material => {
-      const known = this.twins.get(material);
+    const otherVersion = (material: Material): Material => {
+      const known = this.copies.get(material);
       if (known) return known;
-      const made = authored(material);
-      this.materials.add(made);
-      this.twins.set(material, made);
-      this.twins.set(made, material);
-      return made;
+      const copy = authored(material);
+      this.materials.add(copy);
+      this.copies.set(material, copy);
+      this.copies.set(copy, material);
+      return copy;
     };
     if (on === this.isAuthored) return;
     this.isAuthored = on;
     for (const mesh of this.meshes) {
-      mesh.material = Array.isArray(mesh.material) ? mesh.material.map(twin) : twin(mesh.material);
+      mesh.material = Array.isArray(mesh.material) ? mesh.material.map(otherVersion) : otherVersion(mesh.material);
     }
   }
 
@@ -207,7 +207,7 @@ export class Model {
     for (const material of this.materials) if ("wireframe" in material) material.wireframe = on;
   }
 
-  /** Lines over the faces; made when first wanted. */
+  /** Shows or hides edges, which are made on first use. */
   async setEdges(on: boolean, color: Color): Promise<void> {
     this.edgesWanted = on;
     if (on) this.edgeMeshes ??= this.makeEdges();
@@ -218,7 +218,7 @@ export class Model {
   }
 
   private async makeEdges(): Promise<Mesh[]> {
-    const made: Mesh[] = [];
+    const edges: Mesh[] = [];
     const facesBefore = new Map<number, number>();
     for (const mesh of [...this.meshes]) {
       const known = this.gltf.parser.associations.get(mesh) as Record<string, number> | undefined;
@@ -233,11 +233,12 @@ export class Model {
       Object.assign(geometry.morphAttributes, mesh.geometry.morphAttributes);
       geometry.morphTargetsRelative = mesh.geometry.morphTargetsRelative;
       geometry.setIndex(new BufferAttribute(asTriangles(pairs), 1));
-      made.push(overlay(mesh, geometry));
+      edges.push(overlay(mesh, geometry));
     }
-    return made;
+    return edges;
   }
 
+  /** The number of faces in the primitives of a mesh before this one. */
   private firstFace(mesh: number, primitive: number, known: Map<number, number>): number {
     const key = mesh * 65536 + primitive;
     if (!known.has(key)) {
@@ -254,7 +255,7 @@ export class Model {
   dispose(): void {
     this.mixer.stopAllAction();
     for (const mesh of this.meshes) mesh.geometry.dispose();
-    void this.edgeMeshes?.then((made) => made.forEach((mesh) => mesh.geometry.dispose()));
+    void this.edgeMeshes?.then((edges) => edges.forEach((mesh) => mesh.geometry.dispose()));
     for (const material of this.materials) material.dispose();
     this.root.removeFromParent();
   }
@@ -269,20 +270,20 @@ function setCone(light: SpotLight, kind: "inner" | "outer", value: number): void
   light.penumbra = outer > 0 ? Math.min(Math.max(1 - inner / outer, 0), 1) : 0;
 }
 
-/** A mesh of lines that moves, bends and morphs with another. */
+/** A mesh of lines that moves with another mesh, and is skinned and morphed like it. */
 function overlay(mesh: Mesh, geometry: BufferGeometry): Mesh {
   const material = new MeshBasicMaterial({ wireframe: true, toneMapped: false });
-  let made: Mesh;
+  let lines: Mesh;
   if (mesh instanceof SkinnedMesh) {
     const skinned = new SkinnedMesh(geometry, material);
     skinned.bind(mesh.skeleton, mesh.bindMatrix);
     skinned.frustumCulled = false;
-    made = skinned;
+    lines = skinned;
   } else {
-    made = new Mesh(geometry, material);
+    lines = new Mesh(geometry, material);
   }
-  if (mesh.morphTargetInfluences) made.morphTargetInfluences = mesh.morphTargetInfluences;
-  made.userData.overlay = true;
-  mesh.add(made);
-  return made;
+  if (mesh.morphTargetInfluences) lines.morphTargetInfluences = mesh.morphTargetInfluences;
+  lines.userData.overlay = true;
+  mesh.add(lines);
+  return lines;
 }

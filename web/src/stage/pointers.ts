@@ -1,5 +1,5 @@
 // Animated properties that the loader does not play: visibility, fields of view, cones of lights (KHR_animation_pointer).
-// Samplers are evaluated here the way glTF says; the numbers are those our exporter wrote.
+// Samplers are evaluated as glTF defines it.
 
 export interface Sampler {
   times: ArrayLike<number>;
@@ -13,7 +13,7 @@ export type Target =
   | { kind: "yfov"; camera: number }
   | { kind: "inner" | "outer"; light: number };
 
-const SHAPES: [RegExp, (index: number) => Target][] = [
+const PATTERNS: [RegExp, (index: number) => Target][] = [
   [/^\/nodes\/(\d+)\/extensions\/KHR_node_visibility\/visible$/, (node) => ({ kind: "visible", node })],
   [/^\/cameras\/(\d+)\/perspective\/yfov$/, (camera) => ({ kind: "yfov", camera })],
   [/^\/extensions\/KHR_lights_punctual\/lights\/(\d+)\/spot\/innerConeAngle$/, (light) => ({ kind: "inner", light })],
@@ -21,8 +21,8 @@ const SHAPES: [RegExp, (index: number) => Target][] = [
 ];
 
 export function parsePointer(pointer: string): Target | null {
-  for (const [shape, make] of SHAPES) {
-    const match = shape.exec(pointer);
+  for (const [pattern, make] of PATTERNS) {
+    const match = pattern.exec(pointer);
     if (match) return make(Number(match[1]));
   }
   return null;
@@ -32,9 +32,9 @@ export function parsePointer(pointer: string): Target | null {
 export function sample(sampler: Sampler, time: number): number[] {
   const { times, width, mode } = sampler;
   const last = times.length - 1;
-  const stored = mode === "CUBICSPLINE" ? 3 * width : width;
+  const stride = mode === "CUBICSPLINE" ? 3 * width : width;
   const value = (key: number, part: number, offset: number): number =>
-    sampler.values[key * stored + offset * width + part] ?? 0;
+    sampler.values[key * stride + offset * width + part] ?? 0;
   const middle = mode === "CUBICSPLINE" ? 1 : 0;
   const at = (key: number): number[] => Array.from({ length: width }, (_, part) => value(key, part, middle));
   if (last < 0) return [];

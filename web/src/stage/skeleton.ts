@@ -1,4 +1,4 @@
-// Nodes as sticks: a line from each to its parent and a point at each, for what has no surface.
+// Draws nodes as sticks: a point at each node and a line to its parent, for scenes without meshes.
 import {
   BufferAttribute, BufferGeometry, Color, Group, LineBasicMaterial, LineSegments, Points, PointsMaterial, Vector3,
 } from "three";
@@ -17,10 +17,10 @@ export class Skeleton {
       positions(nodes.length),
       new PointsMaterial({ size: 5, sizeAttenuation: false, depthTest: false, toneMapped: false }),
     );
-    for (const each of [this.lines, this.points]) {
-      each.frustumCulled = false;
-      each.renderOrder = 1;
-      this.group.add(each);
+    for (const object of [this.lines, this.points]) {
+      object.frustumCulled = false;
+      object.renderOrder = 1;
+      this.group.add(object);
     }
   }
 
@@ -39,8 +39,8 @@ export class Skeleton {
       const place = places[index] as Vector3;
       points.setXYZ(index, place.x, place.y, place.z);
       if (node.parent === null) return;
-      const above = places[node.parent] as Vector3;
-      lines.setXYZ(line++, above.x, above.y, above.z);
+      const parent = places[node.parent] as Vector3;
+      lines.setXYZ(line++, parent.x, parent.y, parent.z);
       lines.setXYZ(line++, place.x, place.y, place.z);
     });
     lines.needsUpdate = true;

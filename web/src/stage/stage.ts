@@ -1,4 +1,4 @@
-// The 3D view: orbit or a camera of the file, the model, sticks, edges, and what is selected.
+// The 3D view: orbit camera or a camera of the file, the model, sticks, edges, and the selection.
 import {
   AxesHelper, Box3, Box3Helper, Color, GridHelper, NeutralToneMapping, PerspectiveCamera, Raycaster, Scene, Sphere, Spherical, Vector2,
   Vector3, WebGLRenderer, type Object3D,
@@ -24,11 +24,11 @@ export class Stage {
   private readonly box = new Box3Helper(new Box3());
   private grid: GridHelper | null = null;
   private skeleton: Skeleton | null = null;
-  private looking: PerspectiveCamera | null = null;
+  private fileCamera: PerspectiveCamera | null = null;
   private info: SceneInfo | null = null;
   private selected: number | null = null;
-  /** the nodes of the scene by what they are in the model */
-  private heads = new Map<Object3D, number>();
+  /** numbers of the nodes of the scene by their objects in the model */
+  private nodeNumbers = new Map<Object3D, number>();
   private marked: Object3D[] = [];
   private extent = new Sphere(new Vector3(), 1);
   private colors: Colors = { background: "#fff", grid: "#ccc", line: "#000", accent: "#06c", bone: "#c60" };
@@ -49,7 +49,7 @@ export class Stage {
     this.axes.renderOrder = 2;
     this.scene.add(this.axes, this.box);
     new ResizeObserver(() => this.resize()).observe(canvas.parentElement ?? canvas);
-    canvas.addEventListener("webglcontextrestored", () => this.resize()); // nothing else draws while nothing moves
+    canvas.addEventListener("webglcontextrestored", () => this.resize()); // nothing else redraws a picture at rest
     let pressed = [0, 0];
     canvas.addEventListener("pointerdown", (event) => (pressed = [event.clientX, event.clientY]));
     canvas.addEventListener("click", (event) => {
@@ -63,15 +63,15 @@ export class Stage {
     this.model = null;
     this.skeleton = null;
     this.info = info;
-    this.looking = null;
+    this.fileCamera = null;
     this.selected = null;
-    this.heads.clear();
+    this.nodeNumbers.clear();
     this.marked = [];
     if (glb) {
       this.model = await Model.load(glb);
       info.nodes.forEach((node, index) => {
-        const head = this.model?.nodes[node.gltf];
-        if (head) this.heads.set(head, index);
+        const object = this.model?.nodes[node.gltf];
+        if (object) this.nodeNumbers.set(object, index);
       });
       this.skeleton = new Skeleton(info.nodes, this.model);
       this.skeleton.group.visible = !info.has_mesh;
@@ -91,14 +91,14 @@ export class Stage {
     this.draw();
   }
 
-  /** The picture as it is, as a PNG file. */
+  /** The current picture as a PNG file. */
   picture(): Promise<Blob> {
-    this.render(); // the canvas forgets what it shows as soon as the browser has taken it
+    this.render(); // browsers clear the canvas after it was shown
     return new Promise((done, fail) =>
-      this.canvas.toBlob((made) => (made ? done(made) : fail(new Error("The browser could not make a picture."))), "image/png"));
+      this.canvas.toBlob((png) => (png ? done(png) : fail(new Error("The browser could not make a picture."))), "image/png"));
   }
 
-  /** Everything the first frame shows, without helpers. */
+  /** Measures the visible meshes, or the nodes if there are no meshes. */
   private measure(): void {
     const box = new Box3();
     if (this.model) {
@@ -138,7 +138,7 @@ export class Stage {
     this.draw();
   }
 
-  /** Centre the selection. */
+  /** Centres the selection, or everything if nothing is selected. */
   frameSelected(): void {
     if (this.selected === null || !this.axes.visible) return this.frameAll();
     this.controls.target.copy(this.axes.position);
@@ -146,11 +146,11 @@ export class Stage {
     this.draw();
   }
 
-  /** Shift and an arrow turns, + and - come closer and go away: what the mouse does, by keys. */
+  /** Rotates with Shift and arrow keys, zooms with + and -. */
   private steer(event: KeyboardEvent): void {
     const turn = event.shiftKey ? { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] : undefined;
     const zoom = { "+": 0.87, "=": 0.87, "-": 1.15 }[event.key];
-    if (this.looking || (!turn && !zoom)) return;
+    if (this.fileCamera || (!turn && !zoom)) return;
     const { target } = this.controls;
     const place = new Spherical().setFromVector3(this.eye.position.clone().sub(target));
     place.theta += (turn?.[0] ?? 0) * STEP;
@@ -163,7 +163,7 @@ export class Stage {
     event.stopPropagation();
   }
 
-  /** A moment of the clip that plays: in seconds of the animation, and in frames. */
+  /** Shows a time of the clip, given in seconds of the animation and in frames. */
   seek(seconds: number, frame: number): void {
     this.frame = frame;
     this.model?.seek(seconds);
@@ -174,12 +174,12 @@ export class Stage {
   }
 
   lookThrough(camera: number | null): void {
-    this.looking = camera === null ? null : (this.model?.cameras[camera] ?? null);
-    this.controls.enabled = this.looking === null;
+    this.fileCamera = camera === null ? null : (this.model?.cameras[camera] ?? null);
+    this.controls.enabled = this.fileCamera === null;
     this.draw();
   }
 
-  /** `studio`, `file`, or the number of a light; the last two as `lamps` says. */
+  /** Uses the lights of `choice`: `studio`, `file`, or the number of a light; the last two need `lamps`. */
   chooseLights(choice: string, lamps: Lamps | null): void {
     this.lighting.choose(this.model, choice, lamps);
     this.lighting.seek(this.frame);
@@ -243,9 +243,9 @@ export class Stage {
   /** The meshes of a node, without those of its children. */
   private ownMeshes(object: Object3D): Object3D[] {
     return (this.model?.meshes ?? []).filter((mesh) => {
-      for (let above: Object3D | null = mesh; above; above = above.parent) {
-        if (above === object) return true;
-        if (this.heads.has(above)) return false;
+      for (let ancestor: Object3D | null = mesh; ancestor; ancestor = ancestor.parent) {
+        if (ancestor === object) return true;
+        if (this.nodeNumbers.has(ancestor)) return false;
       }
       return false;
     });
@@ -258,10 +258,10 @@ export class Stage {
       ((event.clientX - area.left) / area.width) * 2 - 1, 1 - ((event.clientY - area.top) / area.height) * 2,
     );
     const ray = new Raycaster();
-    ray.setFromCamera(at, this.looking ?? this.eye);
+    ray.setFromCamera(at, this.fileCamera ?? this.eye);
     const hit = ray.intersectObjects(this.model.meshes.filter((mesh) => mesh.visible), false)[0];
     for (let object: Object3D | null = hit?.object ?? null; object; object = object.parent) {
-      const node = this.heads.get(object);
+      const node = this.nodeNumbers.get(object);
       if (node !== undefined) return this.picked(node);
     }
   }
@@ -283,7 +283,7 @@ export class Stage {
     this.draw();
   }
 
-  /** Draw once before the next picture, however often this is called. */
+  /** Draws once in the next animation frame, however often this is called. */
   draw(): void {
     if (this.waiting) return;
     this.waiting = true;
@@ -294,10 +294,10 @@ export class Stage {
   }
 
   private render(): void {
-    const camera = this.looking ?? this.eye;
+    const camera = this.fileCamera ?? this.eye;
     const size = this.renderer.getSize(new Vector2());
     camera.aspect = size.x / Math.max(1, size.y);
-    if (this.looking) {
+    if (this.fileCamera) {
       camera.near = this.extent.radius / 500;
       camera.far = this.extent.radius * 200;
     }
