@@ -56,6 +56,10 @@ BROKEN: list[tuple[Break, str]] = [
     (put(node, morph=Morph(["a", "b"], [shape(3, 3)])), "node 'body': 1 morph shape with 2 names"),
     (put(mesh, positions=shape(3)), "mesh 'tri': positions must be n x 3, not 3"),
     (put(mesh, positions=shape(2, 3)), "mesh 'tri': corners refer to index 2, but the number of vertices is 2"),
+    (
+        put(mesh, positions=shape(0, 3), corners=np.array([[0, 0, 0]])),
+        "mesh 'tri': corners refer to index 0, but the number of vertices is 0",
+    ),
     (put(mesh, corners=np.array([[0, -1, 2]])), "mesh 'tri': corners refer to index -1"),
     (put(mesh, corners=np.array([[0, 1]])), "mesh 'tri': corners must be 1 x 3, not 1 x 2"),
     (put(mesh, corners=np.array(0)), "mesh 'tri': corners must be 0 x 3, not a single number"),

@@ -13,26 +13,36 @@ import numpy as np
 
 import keyframer
 from keyframer.exchange.stage.fixtures import shape_of
-from keyframer.scene import Material, Node, Scene, Space
+from keyframer.scene import Material, Node, Scene, Space, TextureMap
 
 UNIT = "{1,0,0}{0,1,0}{0,0,1}"
 DATE = (2019, 5, 4, 3, 2, 0)
 
 
-def box_scene(size: tuple[float, float, float], *, name: str = "Box", material: str = "Steel") -> Scene:
-    """A box of this size, its lowest corner at the origin."""
+def box_scene(
+    size: tuple[float, float, float], *, name: str = "Box", material: str = "Steel", image: str | None = None
+) -> Scene:
+    """A box of this size, its lowest corner at the origin; ``image`` is the texture of its material."""
     mesh = shape_of("Cube")
     assert mesh is not None
     mesh.positions = (mesh.positions + 0.5) * np.array(size)
     mesh.face_materials = np.zeros(len(mesh.corners), np.int64)
     steel = Material(material, diffuse=(0.5, 0.5, 0.75))
+    if image is not None:
+        steel.maps["diffuse"] = TextureMap(image)
     return Scene(nodes=[Node(name, mesh=0)], meshes=[mesh], materials=[steel])
 
 
 @cache
-def model(ending: str, size: tuple[float, float, float] = (100.0, 200.0, 300.0), *, material: str = "Steel") -> bytes:
+def model(
+    ending: str,
+    size: tuple[float, float, float] = (100.0, 200.0, 300.0),
+    *,
+    material: str = "Steel",
+    image: str | None = None,
+) -> bytes:
     """A box in a file; glTF files are metres with y up, whatever the axes of the scene were."""
-    scene = box_scene(size, material=material)
+    scene = box_scene(size, material=material, image=image)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"box{ending}"
         options = {}

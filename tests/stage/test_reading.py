@@ -126,6 +126,14 @@ def test_equal_materials_of_several_models_are_one() -> None:
     assert [material.name for material in load(show(scene_object(both), members)).materials] == ["Steel"]
 
 
+def test_a_material_without_texture_does_not_get_that_of_an_equal_material() -> None:
+    both = '<Geometry3D fileName="a.3ds"/><Geometry3D fileName="b.3ds"/>'
+    members = {"a.3ds": model(".3ds", image="RUST.PNG"), "b.3ds": model(".3ds")}
+    scene = load(show(scene_object(both), members))
+    assert [len(material.maps) for material in scene.materials] == [1, 0]
+    assert [int(scene.meshes[node.mesh].face_materials[0]) for node in scene.nodes if node.mesh is not None] == [0, 1]
+
+
 def test_a_missing_model_is_a_warning_and_the_rest_is_there() -> None:
     data = show(scene_object(GEOMETRY + '<Geometry3D fileName="gone.glb"/>'), {"box.3ds": model(".3ds")})
     scene = load(data)

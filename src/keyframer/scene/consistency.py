@@ -100,6 +100,6 @@ def _wrong_shape(name: str, values: npt.ArrayLike, expected: tuple[int | None, .
 def _out_of_range(name: str, indices: npt.ArrayLike, count: int, kind: str, lowest: int = 0) -> Iterator[str]:
     """Yield a message if an index is out of range."""
     array = np.asarray(indices)
-    if array.size and not lowest <= int(array.min()) <= int(array.max()) < max(count, lowest + 1):
+    if array.size and not lowest <= int(array.min()) <= int(array.max()) < count:
         wrong = int(array.max()) if int(array.max()) >= count else int(array.min())
         yield f"{name} refer to index {wrong}, but the number of {kind} is {count} (counted from 0)"

@@ -193,11 +193,14 @@ class Assembly:
 
     def _material(self, material: Material) -> int:
         """Return the index of a material in the scene; equal materials without maps are added once."""
-        key = tuple(repr(getattr(material, field.name)) for field in fields(material) if field.name != "maps")
-        if material.maps or key not in self._materials:
-            self._materials[key] = len(self.scene.materials)
-            self.scene.materials.append(material)
-        return self._materials[key]
+        new_index = len(self.scene.materials)
+        if not material.maps:
+            content = tuple(repr(getattr(material, field.name)) for field in fields(material))
+            index = self._materials.setdefault(content, new_index)
+            if index < new_index:
+                return index
+        self.scene.materials.append(material)
+        return new_index
 
 
 def embed_archive_images(model: Scene, archive: Archive) -> None:
