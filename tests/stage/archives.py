@@ -29,7 +29,7 @@ def box_scene(
     mesh.face_materials = np.zeros(len(mesh.corners), np.int64)
     steel = Material(material, diffuse=(0.5, 0.5, 0.75))
     if image is not None:
-        steel.maps["diffuse"] = TextureMap(image)
+        steel.maps["texture1"] = TextureMap(image)
     return Scene(nodes=[Node(name, mesh=0)], meshes=[mesh], materials=[steel])
 
 
