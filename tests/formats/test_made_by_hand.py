@@ -147,6 +147,16 @@ def test_nodes_in_a_circle_make_no_file_that_is_refused(name: str, origin: bool)
     assert not [issue for issue in keyframer.check(made.document).issues if issue.severity is keyframer.Severity.ERROR]
 
 
+@pytest.mark.parametrize("link", ["parent", "target"])
+@pytest.mark.parametrize("name", MOVING)
+def test_links_to_missing_nodes_are_reported_as_dropped(name: str, link: str) -> None:
+    scene = loaded(name)
+    scene.origin = None
+    setattr(scene.nodes[0], link, len(scene.nodes))
+    dropped = {loss.path: loss.detail for loss in written(scene).report if loss.outcome is Outcome.DROPPED}
+    assert dropped[f"/nodes/{scene.nodes[0].name}/{link}"] == "no such node"
+
+
 @pytest.mark.parametrize("name", ["hale3d/wave-length.anim", "midtown/retail.anim"])
 def test_a_new_node_that_the_format_has_no_place_for_is_told(name: str) -> None:
     scene = loaded(name)

@@ -171,21 +171,26 @@ def plain_path(kind: str, name: str) -> str:
 
 
 def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
-    """Return the scene without invalid links, and path and reason of each removed channel and parent cycle.
+    """Return the scene without invalid links, and path and reason of each removed one.
 
     Links are parents, targets and channels; those to missing nodes and parent cycles are removed. The scene is the same
     object if all links are valid.
     """
     count = len(scene.nodes)
+    missing = "no such node"
     cut = set(evaluation_order(scene.nodes).cut)
     nodes = [_with_valid_links(node, count, number in cut) for number, node in enumerate(scene.nodes)]
     orphans = [channel for clip in scene.clips for channel in clip.channels if not 0 <= channel.node < count]
-    removed = [(f"/clips/channels/{orphan.node}/{orphan.track.kind}", "no such node") for orphan in orphans]
+    removed = [(f"/clips/channels/{orphan.node}/{orphan.track.kind}", missing) for orphan in orphans]
     clips = [_with_valid_channels(clip, count) for clip in scene.clips] if orphans else scene.clips
     removed += [
         (f"{plain_path('nodes', scene.nodes[number].name)}/parent", "is its own ancestor") for number in sorted(cut)
     ]
-    if not removed and all(node is original for node, original in zip(nodes, scene.nodes, strict=True)):
+    for node in scene.nodes:
+        for link in ("parent", "target"):
+            if not _is_valid(getattr(node, link), count):
+                removed.append((f"{plain_path('nodes', node.name)}/{link}", missing))
+    if not removed:
         return scene, removed
     return replace(scene, nodes=nodes, clips=clips), removed
 
