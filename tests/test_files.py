@@ -419,7 +419,7 @@ class TestWhatKilledWritersLeave:
             digest = hashlib.sha256(data).hexdigest()
             inode = (folder / (draft if name == left else name)).stat().st_ino
             entries.append({"draft": draft, "target": name, "sha256": digest, "inode": inode, "replaces": True})
-        journal_file = Path(journal._path(str(folder / "a.anim"), pair=True))
+        journal_file = Path(journal._journal_path(str(folder / "a.anim"), pair=True))
         journal_file.write_text(json.dumps({"main": "a.anim", "files": entries, "superseded": []}))
         return journal_file
 
@@ -502,13 +502,13 @@ class TestWhatKilledWritersLeave:
         numbers = f"a.{hashlib.sha256(b'numbers').hexdigest()[:12]}.bin"
         (tmp_path / numbers).write_bytes(b"numbers")
         content = {"main": "a.other", "files": [], "superseded": [numbers]}
-        Path(journal._path(str(tmp_path / "a.other"), pair=False)).write_text(json.dumps(content))
+        Path(journal._journal_path(str(tmp_path / "a.other"), pair=False)).write_text(json.dumps(content))
         write_bytes(tmp_path / "x", b"anything")
         assert (tmp_path / numbers).read_bytes() == b"numbers"
 
     def test_nonsense_is_no_journal(self, tmp_path: Path) -> None:
         for data in (b"", b"[" * 100_000, b"\xff", b"[]", b"{}", b"null"):
-            journal_file = Path(journal._path(str(tmp_path / "a.anim"), pair=True))
+            journal_file = Path(journal._journal_path(str(tmp_path / "a.anim"), pair=True))
             journal_file.write_bytes(data)
             assert files.sweep(str(tmp_path)) == 0
             assert journal_file.exists()

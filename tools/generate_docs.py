@@ -144,7 +144,8 @@ Codes never change; messages may. Issues come from four passes: {_PASSES}.
 
 * An **error** makes a scene unsafe to build: an index out of range, a cycle, a count or a block that does not fit.
   `load`, `convert` and everything else that needs a scene refuse the file with this code, offset and path;
-  `salvage=True` (`--salvage`) leaves out the unsafe parts and reports each.
+  `salvage=True` (`--salvage`) leaves out the unsafe parts and reports each. Errors with a `DATA_` code are invalid
+  values: a file with no other errors is still loaded.
 * A **warning** is about something odd, which is kept unchanged.
 * An **info** is worth knowing.
 

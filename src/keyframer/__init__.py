@@ -2,12 +2,12 @@
 
     import keyframer
 
-    document = keyframer.read("scene.3ds")           # the content of the file, every byte kept
-    document.issues                             # its problems, with byte offset and path
+    document = keyframer.read("scene.3ds")      # the content of the file, every byte kept
+    document.issues                             # the problems of the file, with byte offset and path
     keyframer.write(document, "copy.3ds")       # the same bytes again
     keyframer.check("scene.3ds").verdict        # clean, readable with problems, or not readable
 
-    scene = keyframer.load("scene.3ds")              # its meaning: nodes, meshes, keys
+    scene = keyframer.load("scene.3ds")         # the meaning of the file: nodes, meshes, keys
     keyframer.pose(scene, frames=[0, 10]).world # world matrices, 4 x 4
     scene.find("Rotor")                         # the index of a node
     keyframer.render(scene).save("scene.png")   # a picture; in a notebook keyframer.view(scene) plays it
@@ -140,7 +140,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = _attribute(_MODULES[name], "Track" if name == "Keys" else name)  # the keys of a track are its columns
+    value = _attribute(_MODULES[name], "Track" if name == "Keys" else name)  # `Keys` is another name of `Track`
     globals()[name] = value
     return value
 
@@ -163,12 +163,15 @@ _NOTEBOOK_FORMATTERS = {
     ("keyframer.curves.track", "Track"): ("inspecting.notebook_tables", "track_html"),
     ("keyframer.formats.document", "Document"): ("inspecting.notebook_tables", "document_html"),
 }
-"""classes that notebooks show with a picture or a curve, and the functions that draw them"""
+"""classes that notebooks show with a picture, a curve or a table, and the functions that return the HTML"""
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register the pictures with IPython. Importing this package in a notebook calls it, and so does ``%load_ext
-    keyframer``. Modules are loaded when something is shown."""
+    """Register the pictures, curves and tables of our classes with IPython.
+
+    Called by importing this package in a notebook and by ``%load_ext keyframer``. Modules are loaded when an object is
+    shown.
+    """
     html = shell.display_formatter.formatters["text/html"]
     for (module, name), formatter in _NOTEBOOK_FORMATTERS.items():
         html.for_type_by_name(module, name, lambda value, formatter=formatter: _attribute(*formatter)(value))

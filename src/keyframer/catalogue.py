@@ -1,8 +1,9 @@
 """Every issue type, in one place. Codes never change; messages may.
 
 Severities follow one criterion: an error makes a scene unsafe to build (an index out of range, a cycle, a count or a
-block that does not fit); anything merely odd is kept and reported as a warning. In a template, ``{size: byte}`` is a
-number with its noun: "1 byte", "2 bytes".
+block that does not fit); anything merely odd is kept and reported as a warning. Errors with a ``DATA_`` code are
+invalid values, which playback can handle. In a template, ``{size: byte}`` is a number with its noun: "1 byte",
+"2 bytes".
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ if TYPE_CHECKING:
 
 
 def reason_of(error: OSError, name: str | None = None) -> str:
-    """Return why the system could not read a file, with the name of the file unless ``name`` begins with it."""
+    """Return why the system could not read a file; if that is another file than ``name``, its path comes first."""
     reason = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror or error}"
-    other = str(error.filename or "")
-    return reason if name is None or name.startswith(other) else f"{other}: {reason}"
+    path = str(error.filename or "")
+    return reason if name is None or name.startswith(path) else f"{path}: {reason}"
 
 
 class FormatError(Exception):
@@ -29,7 +29,7 @@ class FormatError(Exception):
         message: str = "",
         details: Mapping[str, object] | None = None,
     ) -> None:
-        super().__init__(code, offset, path, message, details)  # so that it survives pickling to a worker
+        super().__init__(code, offset, path, message, details)  # so that it can be pickled between processes
         self.code = code
         self.offset = offset
         self.path = path

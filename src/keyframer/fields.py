@@ -32,13 +32,13 @@ else:
 
 
 WORTH_GENERATING = 16
-"""instances of a class before its constructor is generated, which takes as long as making some fifty without it"""
+"""instances after which the constructor of a class is generated: that takes as long as making some fifty without it"""
 
 
 def _make_class(
     cls: type[Any], frozen: bool = False, slots: bool = False, eq: bool = True, repr: bool = True
 ) -> type[Any]:
-    """Return the class, or the same class with slots, with fields and methods of a dataclass."""
+    """Return the class with the fields and methods of a dataclass; with ``slots`` it is a new class."""
     declared_here = {
         name: _field(cls, name, kind) for name, kind in cls.__annotations__.items() if "ClassVar" not in kind
     }
@@ -83,7 +83,7 @@ def _make_class(
 
 
 def _field(cls: type[Any], name: str, annotation: Any) -> Field[Any]:
-    """Return the field of an annotation, as `dataclasses` does."""
+    """Return the dataclass field that an annotation declares."""
     declared = cls.__dict__.get(name, dataclasses.MISSING)
     field: Any = declared
     if not isinstance(declared, dataclasses.Field):
@@ -105,11 +105,11 @@ class _FirstConstructor:
     def __init__(self, fields: dict[str, Field[Any]], frozen: bool) -> None:
         self.fields = fields
         self.frozen = frozen
-        self.left = WORTH_GENERATING
+        self.instances_left = WORTH_GENERATING
 
     def __get__(self, instance: Any, owner: type[Any]) -> Callable[..., None]:
-        self.left -= 1
-        if instance is not None and self.left >= 0:
+        self.instances_left -= 1
+        if instance is not None and self.instances_left >= 0:
             return lambda *values, **named: self.fill(instance, values, named)
         generated = _generate_constructor(self.owner, self.fields, self.frozen)
         self.owner.__init__ = generated
@@ -219,12 +219,12 @@ def field_meanings(cls: type[Any]) -> dict[str, tuple[str, str]]:
         return {}
     assert isinstance(declared, ast.ClassDef)
     meanings: dict[str, tuple[str, str]] = {}
-    for line, below in pairwise([*declared.body, ast.Pass()]):
+    for line, next_line in pairwise([*declared.body, ast.Pass()]):
         if not isinstance(line, ast.AnnAssign) or not isinstance(line.target, ast.Name) or line.target.id[:1] == "_":
             continue
         text = ""
-        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-            text = " ".join(str(below.value.value).split())
+        if isinstance(next_line, ast.Expr) and isinstance(next_line.value, ast.Constant):
+            text = " ".join(str(next_line.value.value).split())
         meanings[line.target.id] = ast.unparse(line.annotation), text
     return meanings
 

@@ -1,4 +1,4 @@
-"""Issues of a file: their types, the issues, and a log that lists the first of each code and counts all."""
+"""Issue types, issues, and the issue log of a file, which counts all issues and lists the first of each code."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _is_unsafe(code: str, severity: Severity) -> bool:
     return severity is Severity.ERROR and not code.startswith("DATA_")
 
 
-def _no_counts() -> Counter[Any]:
+def _empty_counter() -> Counter[Any]:
     """Return an empty counter without calling its ``__init__``: every file has nine of them, mostly empty."""
     return Counter.__new__(Counter)
 
@@ -120,12 +120,12 @@ class IssueLog:
         self._per_code = per_code
         self._per_file = per_file
         self._kept: list[Issue] = []
-        self._kept_by_code: Counter[str] = _no_counts()
+        self._kept_by_code: Counter[str] = _empty_counter()
         self._first_unsafe: Issue | None = None
         self._worst: Severity | None = None
-        self.counts: Counter[str] = _no_counts()
+        self.counts: Counter[str] = _empty_counter()
         """number of issues of each code"""
-        self.counts_by_severity: Counter[tuple[str, Severity]] = _no_counts()
+        self.counts_by_severity: Counter[tuple[str, Severity]] = _empty_counter()
         """number of issues of each code and severity"""
 
     def add(

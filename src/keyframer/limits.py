@@ -60,7 +60,7 @@ DEFAULT_LIMITS = Limits()
 FULL_SIZE = 64 * 1024
 """bytes of input up to which a budget is as in `Limits`; for larger inputs it grows in proportion"""
 _FULL_SIZES = {"copies": 64 * FULL_SIZE}
-"""the same for kinds that take much memory; data that a file contains is granted in addition"""
+"""the same for kinds that take much memory; data that the file itself contains is granted in addition"""
 MOST_ENTRIES = 200_000
 """maximum number of files and folders examined below one folder when searching for images"""
 
@@ -83,12 +83,12 @@ class Budget:
         finally:
             _OPEN.reset(token)
 
-    def feed(self, size: int) -> None:
-        """Enlarge the budget: more bytes were read."""
+    def add_input(self, size: int) -> None:
+        """Enlarge the budget: ``size`` more bytes were read."""
         self.size += size
 
-    def room(self, kind: str) -> int:
-        """Return the total that may be spent of a kind."""
+    def total(self, kind: str) -> int:
+        """Return how much may be spent of a kind, including what was spent."""
         floor: int = getattr(self.limits, kind)
         full = _FULL_SIZES.get(kind, FULL_SIZE)
         return floor * max(self.size, full) // full + self.granted.get(kind, 0)
@@ -98,25 +98,26 @@ class Budget:
         self.granted[kind] = self.granted.get(kind, 0) + count
 
     def left(self, kind: str) -> int:
-        return max(self.room(kind) - self.spent.get(kind, 0), 0)
+        """Return how much may still be spent of a kind."""
+        return max(self.total(kind) - self.spent.get(kind, 0), 0)
 
     def charge(self, kind: str, count: int) -> bool:
-        """Count ``count`` and return whether the total is still within the budget. It is counted in any case, so that
-        smaller requests after a refused one are refused too."""
+        """Count work and return whether all of it is within the budget. Refused work stays counted, so that later,
+        smaller work is refused, too."""
         self.spent[kind] = self.spent.get(kind, 0) + count
-        return self.spent[kind] <= self.room(kind)
+        return self.spent[kind] <= self.total(kind)
 
     def spend(self, kind: str, count: int, path: str = "/", what: str = "repeated use of data") -> None:
         """Count work before it is done; raises `FormatError` with the code of its kind, counting nothing, if it exceeds
         the budget."""
         if count > self.left(kind):
             total = self.spent.get(kind, 0) + count
-            raise LIMIT_BUDGETS[kind].failure(0, path, what=what, count=total, limit=self.room(kind))
+            raise LIMIT_BUDGETS[kind].failure(0, path, what=what, count=total, limit=self.total(kind))
         self.spent[kind] = self.spent.get(kind, 0) + count
 
     def state(self, kind: str) -> dict[str, Any]:
         """Return the amount spent and the limit: the values for a message."""
-        return {"count": self.spent[kind], "limit": self.room(kind)}
+        return {"count": self.spent[kind], "limit": self.total(kind)}
 
 
 _OPEN: ContextVar[Budget | None] = ContextVar("_OPEN", default=None)
@@ -152,28 +153,28 @@ def charge(kind: str, count: int) -> bool:
     return open_ is None or open_.charge(kind, count)
 
 
-def expect(kind: str, count: int) -> None:
+def ensure_budget(kind: str, count: int) -> None:
     """Raise `FormatError` if ``count`` would exceed the budget; nothing is counted."""
     budget = _OPEN.get() or Budget()
     if count > budget.left(kind):
         budget.spend(kind, count)
 
 
-def left(kind: str) -> int:
+def budget_left(kind: str) -> int:
     """Return `Budget.left` of the open budget, or of a new one."""
     return (_OPEN.get() or Budget()).left(kind)
 
 
-def room(kind: str) -> int:
-    """Return `Budget.room` of the open budget, or of a new one."""
-    return (_OPEN.get() or Budget()).room(kind)
+def budget_total(kind: str) -> int:
+    """Return `Budget.total` of the open budget, or of a new one."""
+    return (_OPEN.get() or Budget()).total(kind)
 
 
-def feed(size: int) -> None:
-    """Call `Budget.feed` on the open budget, if there is one."""
+def add_input(size: int) -> None:
+    """Call `Budget.add_input` on the open budget, if there is one."""
     open_ = _OPEN.get()
     if open_ is not None:
-        open_.feed(size)
+        open_.add_input(size)
 
 
 def limits_of(given: dict[str, object]) -> Limits:

@@ -29,8 +29,8 @@ _declared: dict[str, list[tuple[str, str]]] | None = None
 def load_plugins(group: str, kind: type[P], taken: set[str]) -> list[P]:
     """Load the plugins of an entry point group: objects of the class ``kind`` whose ``name`` is not in ``taken``."""
     plugins: list[P] = []
-    for name, target in declared().get(group, ()):
-        from importlib import import_module  # costs nothing without plugins
+    for name, target in entry_points().get(group, ()):
+        from importlib import import_module  # only needed if there are plugins
 
         try:
             module, _, attribute = target.partition(":")
@@ -120,7 +120,7 @@ def failures() -> list[str]:
     return list(_failed.values())
 
 
-def declared() -> dict[str, list[tuple[str, str]]]:
+def entry_points() -> dict[str, list[tuple[str, str]]]:
     """Return name and target of all entry points in groups that begin with ``keyframer.``, sorted by name."""
     global _declared
     if _declared is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # names of plain ASCII, the usual case, are safe without `re`
+TYPE_CHECKING = False  # `re` is loaded only for names that are not plain ASCII
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable
@@ -87,14 +87,14 @@ def counted(count: object, noun: str) -> str:
 
 def plural(noun: str) -> str:
     """Return the plural of an English noun."""
-    for ending, several in _PLURALS:
+    for ending, plural_ending in _PLURALS:
         if noun.endswith(ending):
-            return f"{noun.removesuffix(ending)}{several}"
+            return f"{noun.removesuffix(ending)}{plural_ending}"
     return f"{noun}s"
 
 
 _PLURALS = (("vertex", "vertices"), ("matrix", "matrices"), ("key", "keys"), ("y", "ies"), ("x", "xes"), ("sh", "shes"))
-"""endings of nouns whose plural is not just an s"""
+"""endings of nouns with those of their plurals; the first match counts, other nouns get an s"""
 
 
 def show_name(raw: bytes, encoding: str | None = None) -> str:

@@ -337,8 +337,8 @@ def test_a_member_that_is_encrypted_says_so(run: Run, tmp_path: Path) -> None:
 
 def test_a_ledger_without_room_says_so(tmp_path: Path) -> None:
     with Ledger(str(tmp_path / NAME)) as ledger:
-        (pages,) = ledger._base.execute("PRAGMA page_count").fetchone()
-        ledger._base.execute(f"PRAGMA max_page_count = {pages}")
+        (pages,) = ledger._database.execute("PRAGMA page_count").fetchone()
+        ledger._database.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(LedgerError, match=r"cannot be written: database or disk is full"):
             ledger.record({**new_result(Job("check", "a", "x")), "stamp": "x" * 1_000_000})
 

@@ -79,7 +79,7 @@ def test_poison_costs_only_itself(tmp_path: Path, hanging: None) -> None:
         else:
             assert result["status"] == "done", result
     signals = {result["error"]["message"] for result in results if "kill" in result["source"]}
-    assert signals == {"the process that worked on it was killed by SIGKILL, twice"}
+    assert signals == {"the worker process was killed by SIGKILL while it processed this file, twice"}
     assert not any("LIMIT_TIME" in str(result) and "hang" not in result["source"] for result in results)
 
 
@@ -109,7 +109,7 @@ Handful = Callable[[LocalExecutor, list[tuple[Any, ...]]], list[Future[Any]]]
 @pytest.fixture
 def in_one_handful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Handful:
     """Lets the one worker take calls at once: it is busy until all of them wait, and none seems to be long."""
-    monkeypatch.setattr(local_executor, "_HANDFUL", 1e9)
+    monkeypatch.setattr(local_executor, "_PORTION_SECONDS", 1e9)
 
     def submit(executor: LocalExecutor, calls: list[tuple[Any, ...]]) -> list[Future[Any]]:
         gate = str(tmp_path / "all of them wait")

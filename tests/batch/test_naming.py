@@ -72,7 +72,7 @@ def test_long_names() -> None:
 def test_names_of_earlier_runs_stay() -> None:
     before = {"/in/0/a.3ds": "a.glb"}
     owners = {"a.glb": "/in/0/a.3ds"}
-    found = names("a.3ds", "a.anim", kept=before.get, owner=owners.get)
+    found = names("a.3ds", "a.anim", earlier_output=before.get, owner=owners.get)
     assert found == ["a.glb", "a.anim.glb"]
     assert names("b.anim", owner={"b.glb": "/elsewhere/b.3ds"}.get) == ["b.anim.glb"]
 

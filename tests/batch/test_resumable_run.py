@@ -397,7 +397,7 @@ def test_a_second_run_asks_the_ledger_for_many_rows_at_once(place: Place) -> Non
     assert len(place.run("identify")[0]) == 63
     asked: list[str] = []
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
-        ledger._base.set_trace_callback(asked.append)
+        ledger._database.set_trace_callback(asked.append)
         made = ResumableRun("identify", {}, str(place.out), ledger)
         made.plan(found_in(place.source))
         assert list(made.execute(Here())) == []

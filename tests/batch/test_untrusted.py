@@ -291,7 +291,7 @@ def test_what_killed_its_worker_is_tried_again_when_its_inputs_change(
 
 
 def test_or_when_the_program_changes(killed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dependencies, "hashed_program", lambda: "another")
+    monkeypatch.setattr(dependencies, "program_hash", lambda: "another")
     assert killed.run(options=options_of(killed))[0] == ["a.anim"]
 
 
@@ -300,7 +300,7 @@ def test_and_its_outputs_are_mended(killed: Place, tmp_path: Path, monkeypatch: 
     (killed.out / "a.gltf").write_bytes(b"{")
     (numbers,) = killed.out.glob("a.*.bin")
     numbers.unlink()
-    monkeypatch.setattr(dependencies, "hashed_program", lambda: "another")
+    monkeypatch.setattr(dependencies, "program_hash", lambda: "another")
     assert killed.run(options=options_of(killed))[1].summary.counts["done"] == 1
     fresh = Place(tmp_path / "fresh")
     put(fresh.source / "a.anim", GOOD)
@@ -310,10 +310,10 @@ def test_and_its_outputs_are_mended(killed: Place, tmp_path: Path, monkeypatch: 
 
 
 def test_the_hash_of_the_program_changes_with_what_it_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = dependencies.hashed_program()
-    assert dependencies.hashed_program() == before
+    before = dependencies.program_hash()
+    assert dependencies.program_hash() == before
     monkeypatch.setattr(dependencies.sys, "version", "4.0")
-    assert dependencies.hashed_program() != before
+    assert dependencies.program_hash() != before
 
 
 def test_a_ledger_without_rows_of_its_own_is_not_touched(tmp_path: Path) -> None:

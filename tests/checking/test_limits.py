@@ -87,11 +87,11 @@ def test_samples() -> None:
 
 def test_a_budget_grows_in_proportion_to_what_was_read() -> None:
     budget = Budget(keyframer.Limits(keys=100), 10)
-    assert budget.room("keys") == 100
-    budget.feed(FULL_SIZE - 10)
-    assert budget.room("keys") == 100
-    budget.feed(FULL_SIZE)
-    assert budget.room("keys") == 200
+    assert budget.total("keys") == 100
+    budget.add_input(FULL_SIZE - 10)
+    assert budget.total("keys") == 100
+    budget.add_input(FULL_SIZE)
+    assert budget.total("keys") == 200
     assert budget.charge("keys", 200)
     assert budget.left("keys") == 0
     assert not budget.charge("keys", 1)

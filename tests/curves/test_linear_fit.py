@@ -113,7 +113,7 @@ def several(number: int) -> tuple[Any, list[float], list[bool], float]:
     )
 
 
-def many(numbers: range, most_keys: int = 10_000, room: int = 10_000) -> list[Lines]:
+def many(numbers: range, most_keys: int = 10_000, most_in_all: int = 10_000) -> list[Lines]:
     chosen = [several(number) for number in numbers]
 
     def at(owner: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ def many(numbers: range, most_keys: int = 10_000, room: int = 10_000) -> list[Li
         np.array([tolerance for *_, tolerance in chosen]),
         np.full(len(chosen), 1e-3),
     )
-    return place_keys(functions, VECTORS, frame=1.0, most_keys=most_keys, room=room)
+    return place_keys(functions, VECTORS, frame=1.0, most_keys=most_keys, most_in_all=most_in_all)
 
 
 def test_many_functions_get_the_keys_that_each_gets_alone() -> None:
@@ -144,7 +144,7 @@ def test_many_functions_get_the_keys_that_each_gets_alone() -> None:
 def test_functions_share_what_there_is_of_keys_in_their_order() -> None:
     free = many(range(12))
     wanted = [len(lines.times) for lines in free]
-    short = many(range(12), room=sum(wanted) // 2)
+    short = many(range(12), most_in_all=sum(wanted) // 2)
     assert sum(len(lines.times) for lines in short) <= sum(wanted) // 2
     assert [lines.complete for lines in short].count(False) in range(1, 12)
     for lines, whole in zip(short, free, strict=True):

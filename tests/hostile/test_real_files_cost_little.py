@@ -38,7 +38,7 @@ def test_budgets_are_hardly_touched(path: Path, tmp_path: Path) -> None:
                 keyframer.save(cut(scene, 1, 20), tmp_path / "cut.glb")
             else:
                 keyframer.save(scene, tmp_path / f"out-{work}", format=work.partition(".")[0])
-        return {kind: budget.spent.get(kind, 0) / budget.room(kind) for kind in LIMIT_BUDGETS}
+        return {kind: budget.spent.get(kind, 0) / budget.total(kind) for kind in LIMIT_BUDGETS}
 
     shares = {work: spent(work) for work in ("gltf.glb", "uto3d.u3d", "nodeanim.nanim", "cut", "picture")}
     most = [(work, kind, share) for work, kinds in shares.items() for kind, share in kinds.items() if share > MOST]

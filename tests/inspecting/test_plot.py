@@ -235,7 +235,7 @@ def test_the_path_of_a_node() -> None:
     (path,) = motion_paths(scene, [0], [float(frame) for frame in range(21)])
     assert len(path.frames) == 22  # the key between two frames is there, too
     assert [path.frames[key] for key in path.keys] == [0.0, 7.5, 20.0]
-    assert np.allclose(path.places[path.keys[1]], (8, 1, 4))
+    assert np.allclose(path.positions[path.keys[1]], (8, 1, 4))
     root = parsed(path_drawing(scene, [path], "t"))
     words = [element.text or "" for element in root.iter(f"{SVG}text")]
     assert {"t", "Box <b>", "0", "20", "x", "y", "z", "x, y, z in file units"} <= set(words)

@@ -192,6 +192,6 @@ def test_a_clip_moves_another_files_skeleton() -> None:
     number = next(i for i, node in enumerate(made.nodes) if node.name == "ROOT")
     ours = keyframer.pose(clip, frames=[0.0, 2.0]).world[:, 0, :3, 3]
     assert np.allclose(keyframer.pose(made, frames=[0.0, 2.0]).world[:, number, :3, 3], ours[:, [0, 2, 1]] * (1, -1, 1))
-    with pytest.raises(ValueError, match="no node of the clip"):
+    with pytest.raises(ValueError, match="the clip has no track"):
         operating.merge(clip, Scene(nodes=[Node("nobody")]))
     assert operating.merge(clip, Scene(nodes=bones), by="order").clips[0].channels

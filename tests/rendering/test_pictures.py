@@ -13,7 +13,7 @@ from keyframer.posing import pose
 from keyframer.rendering import Renderer, Settings
 from keyframer.rendering.drawable_scene import DrawableScene, corner_normals, face_normals, normal_groups
 from keyframer.rendering.frame import Exposure, render
-from keyframer.rendering.lighting import of_file
+from keyframer.rendering.lighting import file_lighting
 from keyframer.rendering.viewpoint import View
 from keyframer.scene import Light, LightType, Material, Mesh, Node, NodeKind, Scene, TextureMap
 from keyframer.textures import TextureFinder, TextureSource
@@ -186,7 +186,7 @@ def test_lights_of_the_file() -> None:
     assert spot[2, 2, 0] == 0
     off = lit(Light("omni", on=False), (0.0, -5.0, 0.0))
     assert off[:, :, :3].max() == 0
-    assert of_file(pose(scene_of(square()), frames=[0.0]), 0) is None
+    assert file_lighting(pose(scene_of(square()), frames=[0.0]), 0) is None
 
 
 def test_a_dark_scene_gets_light_and_keeps_it() -> None:

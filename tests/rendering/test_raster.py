@@ -7,7 +7,7 @@ import pytest
 
 from keyframer.errors import FormatError
 from keyframer.limits import Budget, Limits
-from keyframer.rendering.raster import DepthBuffer, Screen, fragments, on_screen
+from keyframer.rendering.raster import DepthBuffer, Screen, fragments, project_faces
 from keyframer.rendering.viewpoint import View
 from tests.rendering.simple import FRONT
 
@@ -90,7 +90,7 @@ def test_faces_without_area_and_off_the_picture_cost_nothing() -> None:
 
 
 def clipped(points: list[list[float]]) -> Screen:
-    return on_screen(np.array(points), np.array([[0, 1, 2]]), FRONT, 32, 32)
+    return project_faces(np.array(points), np.array([[0, 1, 2]]), FRONT, 32, 32)
 
 
 def test_the_near_plane_cuts() -> None:
@@ -109,13 +109,13 @@ def test_the_near_plane_cuts() -> None:
 
 def test_points_that_are_no_numbers_take_their_faces_away() -> None:
     points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 0, 1], [np.nan, 0, 0]])
-    screen = on_screen(points, np.array([[0, 1, 2], [0, 1, 3]]), FRONT, 8, 8)
+    screen = project_faces(points, np.array([[0, 1, 2], [0, 1, 3]]), FRONT, 8, 8)
     assert screen.source.tolist() == [0]
 
 
 def test_a_view_is_given_by_its_directions() -> None:
     view = View(np.zeros(3), np.array([0.0, 1, 0]), np.array([0.0, 0, 1]), np.array([-1.0, 0, 0]), 1, 1, 0.1)
-    assert view.in_front(np.array([[-5.0, 2.0, 3.0]])).tolist() == [[2.0, 3.0, 5.0]]
+    assert view.camera_coordinates(np.array([[-5.0, 2.0, 3.0]])).tolist() == [[2.0, 3.0, 5.0]]
 
 
 def test_what_lies_behind_a_full_picture_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from PIL import Image
 import keyframer
 from keyframer.curves import Track
 from keyframer.limits import Budget, Limits
-from keyframer.rendering import Renderer, Settings, encode_film, encode_still
+from keyframer.rendering import Renderer, Settings, encode_animation, encode_still
 from keyframer.rendering.encoding import durations
 from keyframer.rendering.presentation import Presentation
 from keyframer.rendering.viewpoint import fitted_view
@@ -43,7 +43,7 @@ def test_a_fitted_view_shows_all_points_and_wastes_little(
     points = np.random.default_rng(3).normal(size=(500, 3)) * (1, 5, 2) + place
     for aspect in (0.5, 1.0, 2.0):
         view = fitted_view(points, Space(up, hand), aspect, None, None)
-        seen = view.in_front(points)
+        seen = view.camera_coordinates(points)
         across = seen[:, 0] / seen[:, 2] / view.half_width
         high = seen[:, 1] / seen[:, 2] / view.half_height
         assert (seen[:, 2] > view.near).all()
@@ -132,7 +132,7 @@ def test_a_film_shows_the_motion_from_one_place() -> None:
 def test_films_play_and_are_the_same_bytes_every_time(kind: str, background: tuple[int, int, int] | None) -> None:
     def film() -> bytes:
         studio = Renderer(moving_scene(), Settings(24, 20, background=background))
-        return encode_film(list(studio.pictures(studio.spread(4, with_last=False))), studio.seconds, kind)
+        return encode_animation(list(studio.pictures(studio.spread(4, with_last=False))), studio.seconds, kind)
 
     data = film()
     assert data == film()
@@ -154,7 +154,7 @@ def test_durations_do_not_drift() -> None:
     assert durations([0.1, 0.5, 0.2], 10) == [100, 500, 200]
     assert durations([1e300, 1.0], 10) == [300_000, 1_000]  # ten minutes are enough
     with pytest.raises(ValueError, match="must be one of png, jpg, gif, apng, webp, mp4"):
-        encode_film([Image.new("RGB", (2, 2))], 1.0, "mpeg")
+        encode_animation([Image.new("RGB", (2, 2))], 1.0, "mpeg")
 
 
 @pytest.mark.parametrize("kind", ["gif", "apng", "webp"])

@@ -46,6 +46,6 @@ def parse(data: bytes) -> Answer:
 
 def session(viewer: Viewer) -> str:
     """The cookie that the page gets for the token."""
-    answer = ask(viewer, "/session", X_Keyframer_Token=viewer.gate.token)
+    answer = ask(viewer, "/session", X_Keyframer_Token=viewer.access.token)
     assert answer.status == 200
     return answer.headers["set-cookie"].partition(";")[0]

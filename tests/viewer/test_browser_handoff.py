@@ -104,7 +104,7 @@ def test_another_site_may_lead_to_the_page(viewer: Viewer) -> None:
     assert answer.status == 200
     assert "set-cookie" not in answer.headers
     assert answer.headers["cross-origin-opener-policy"] == "same-origin"
-    assert viewer.gate.token.encode() not in answer.body
+    assert viewer.access.token.encode() not in answer.body
 
 
 REFUSED: dict[str, tuple[str, str, dict[str, str | None]]] = {
@@ -134,7 +134,7 @@ def test_everything_else_of_another_site_is_refused(viewer: Viewer, what: str) -
     """Also with the token and the cookie."""
     method, path, headers = REFUSED[what]
     asset = next(name for name in viewer.assets._files if name != "/")
-    known = {"Cookie": session(viewer), "X_Keyframer_Token": viewer.gate.token}
+    known = {"Cookie": session(viewer), "X_Keyframer_Token": viewer.access.token}
     answer = ask(viewer, path.format(asset=asset), method, **{**NAVIGATION, **known, **headers})
     assert answer.status == 403
     assert "set-cookie" not in answer.headers

@@ -86,7 +86,7 @@ def test_only_our_own_page_may_open_files(viewer: Viewer, origin: str | None) ->
 @pytest.mark.parametrize("wrong", WRONG_COOKIES)
 def test_opening_needs_the_cookie(viewer: Viewer, wrong: str | None) -> None:
     value = session(viewer).partition("=")[2]
-    parts = {"port": viewer.port, "session": value, "session_upper": value.upper() + "X", "token": viewer.gate.token}
+    parts = {"port": viewer.port, "session": value, "session_upper": value.upper() + "X", "token": viewer.access.token}
     assert post(viewer, WINDMILL, Cookie=None if wrong is None else wrong.format(**parts)).status == 403
     assert count(viewer) == 1
 

@@ -20,7 +20,7 @@ from tests.viewer.opening import CUT, EXAMPLE, FILES, SAMPLES, viewed
 
 def test_the_token_leaves_the_address(shown: Watched, running: Viewer) -> None:
     assert shown.page.url == running.address
-    assert running.gate.token not in shown.page.content()
+    assert running.access.token not in shown.page.content()
 
 
 @pytest.mark.parametrize("number", range(CUT), ids=[path.name for path in FILES[:CUT]])

@@ -45,7 +45,7 @@ def test_the_page_and_its_parts_are_served(viewer: Viewer) -> None:
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     check_headers(page)
     assert ask(viewer, "/", "HEAD").body == b""
-    assert viewer.gate.token.encode() not in page.body
+    assert viewer.access.token.encode() not in page.body
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
@@ -121,7 +121,7 @@ WRONG_COOKIES = (
 def test_data_need_the_cookie(viewer: Viewer, cookie: str, path: str, wrong: str | None) -> None:
     value = cookie.partition("=")[2]
     if wrong is not None:
-        parts = {"session": value, "session_upper": value.upper() + "X", "token": viewer.gate.token}
+        parts = {"session": value, "session_upper": value.upper() + "X", "token": viewer.access.token}
         wrong = wrong.format(port=viewer.port, **parts)
     answer = ask(viewer, path, Cookie=wrong)
     assert answer.status == 403
@@ -131,23 +131,27 @@ def test_data_need_the_cookie(viewer: Viewer, cookie: str, path: str, wrong: str
 
 @pytest.mark.parametrize("token", [None, "", "0" * 32, "x", "é", "{token}0", "{token} {token}", "{upper}X"])
 def test_only_the_token_gets_a_cookie(viewer: Viewer, token: str | None) -> None:
-    given = None if token is None else token.format(token=viewer.gate.token, upper=viewer.gate.token.upper())
+    given = None if token is None else token.format(token=viewer.access.token, upper=viewer.access.token.upper())
     answer = ask(viewer, "/session", X_Keyframer_Token=given)
     assert answer.status == 403
     assert "set-cookie" not in answer.headers
 
 
 def test_the_token_does_not_work_in_the_address(viewer: Viewer) -> None:
-    for path in (f"/?{viewer.gate.token}", f"/session?token={viewer.gate.token}", f"/data/files?{viewer.gate.token}"):
+    for path in (
+        f"/?{viewer.access.token}",
+        f"/session?token={viewer.access.token}",
+        f"/data/files?{viewer.access.token}",
+    ):
         assert ask(viewer, path).status in (403, 404)
 
 
 def test_the_cookie_is_strict_and_hidden_from_scripts(viewer: Viewer) -> None:
-    answer = ask(viewer, "/session", X_Keyframer_Token=viewer.gate.token)
+    answer = ask(viewer, "/session", X_Keyframer_Token=viewer.access.token)
     name, *attributes = answer.headers["set-cookie"].split("; ")
     assert set(attributes) == {"Path=/", "HttpOnly", "SameSite=Strict"}
     assert str(viewer.port) in name
-    assert viewer.gate.token not in name
+    assert viewer.access.token not in name
     assert len(name.partition("=")[2]) == 32
 
 
@@ -268,8 +272,8 @@ def test_data_are_what_the_exporter_and_the_sampler_make(viewer: Viewer, cookie:
 def test_secrets_differ_from_run_to_run(viewer: Viewer) -> None:
     other = Viewer([], assets=viewer.assets)
     try:
-        assert other.gate.token != viewer.gate.token
-        assert len(other.gate.token) == 32
+        assert other.access.token != viewer.access.token
+        assert len(other.access.token) == 32
         assert ask(other, "/data/files", Cookie=session(viewer)).status == 403
     finally:
         other.close()

@@ -347,7 +347,7 @@ def test_a_track_of_a_hostile_file_is_short(attack: str, tmp_path: Path) -> None
 def test_a_limit_is_an_answer(tmp_path: Path) -> None:
     (file,) = viewed(EXAMPLE)
     assert file.loaded.scene is not None
-    file._budget.spent["samples"] = file._budget.room("samples")
+    file._budget.spent["samples"] = file._budget.total("samples")
     viewer = Viewer([file], assets=assets(tmp_path))
     try:
         answer = ask(viewer, "/data/0/model", Cookie=session(viewer))

@@ -1,6 +1,6 @@
 """Runs jobs on many machines with Dask distributed (extra ``[cluster]``).
 
-Everyone who can reach the scheduler can run code on the workers: see docs/batch.md before opening it to a network.
+Anyone who can reach the scheduler can run code on the workers: see docs/batch.md before opening it to a network.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def isolated_task(seconds: float | None = SECONDS, memory: int | None = MEMORY) 
 
 
 _EXECUTORS: dict[tuple[float | None, int | None], LocalExecutor] = {}
-_MAKING = threading.Lock()
+_EXECUTORS_LOCK = threading.Lock()
 
 
 def perform_isolated(jobs: Sequence[Job], seconds: float | None, memory: int | None) -> list[Result]:
-    """Execute jobs on a worker of the cluster in its own processes, which are kept between tasks."""
-    with _MAKING:
+    """Execute jobs on a worker of the cluster, in separate processes that are kept between tasks."""
+    with _EXECUTORS_LOCK:
         executor = _EXECUTORS.get((seconds, memory))
         if executor is None:
             executor = _EXECUTORS[seconds, memory] = LocalExecutor(_threads(), seconds=seconds, memory=memory)

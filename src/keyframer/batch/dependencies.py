@@ -1,11 +1,11 @@
 """The dependencies of a job: files that it searched for besides its input, found or not, so that a later run notices
 changes.
 
-The ledger stores them as ``also``, a list of three values each: a file with its size and time (None twice if it was
-missing); or the file that was searched for, its purpose (`COMPANIONS`, `IMAGES` or `INSIDE`), and the matching names.
-For an image that is the folder and, after ``//``, its name in the folder (`IMAGES`) or in subfolders (`INSIDE`). The
-dependencies of a job that never finished are unknown: they could be anything in a folder (`ANYTHING`, with a hash of
-its content) or the program itself (`PROGRAM`).
+The ledger stores them in the column ``also`` as entries of three values. A file that was read or is missing: its path,
+its size and its time (both None if it is missing). A search: the path that was searched for, the purpose (`COMPANIONS`,
+`IMAGES` or `INSIDE`), and the matching names; the path of an image is a folder, ``//``, and a name to be found in that
+folder (`IMAGES`) or in its subfolders (`INSIDE`). The dependencies of a job that never finished are unknown: they could
+be anything in a folder (`ANYTHING`, with a hash of its content) or the program itself (`PROGRAM`).
 """
 
 from __future__ import annotations
@@ -24,44 +24,45 @@ from keyframer.formats.contract import companion_names
 from keyframer.limits import MOST_ENTRIES
 from keyframer.text import dos_beginning
 
-_NO_IMAGES = frozenset(
+_NOT_IMAGES = frozenset(
     (
         *(ending for known in EXPORTERS for ending in known.extensions),
         *(companion.extension for known in FORMATS for companion in known.companions),
         *(".bin", ".json", ".sqlite"),
     )
 )
-"""extensions of files next to images that are not images, our own outputs included"""
+"""extensions of files that are not images, including our own outputs"""
 
 
-class Names:
-    """Names of images, indexed by the beginning of their stems for fast matching."""
+class ImageNames:
+    """Paths of images, indexed by the first eight characters of their names for fast matching."""
 
     def __init__(self) -> None:
-        self._by_short: dict[str, list[str]] = {}
+        self._by_beginning: dict[str, list[str]] = {}
         self._sorted: list[str] | None = None
 
-    def add(self, name: str, shown: str) -> None:
+    def add(self, name: str, path: str) -> None:
+        """Add an image; `matches` will return its ``path``."""
         stem, extension = os.path.splitext(name)
-        if extension.lower() not in _NO_IMAGES:
-            self._by_short.setdefault(stem.casefold()[:8], []).append(shown)
+        if extension.lower() not in _NOT_IMAGES:
+            self._by_beginning.setdefault(stem.casefold()[:8], []).append(path)
             self._sorted = None
 
     def matches(self, name: str) -> list[str]:
-        """Return the names under which an image of this name could be found."""
+        """Return the paths of images that a search for this name could find."""
         stem = os.path.splitext(name)[0].casefold()
         letters = dos_beginning(stem)
         if letters is None:
-            return self._by_short.get(stem[:8], [])
-        return [shown for key in self._beginning(letters) for shown in self._by_short[key]]
+            return self._by_beginning.get(stem[:8], [])
+        return [path for beginning in self._starting_with(letters) for path in self._by_beginning[beginning]]
 
-    def _beginning(self, letters: str) -> Iterator[str]:
+    def _starting_with(self, letters: str) -> Iterator[str]:
         if self._sorted is None:
-            self._sorted = sorted(self._by_short)
-        for place in range(bisect_left(self._sorted, letters), len(self._sorted)):
-            if not self._sorted[place].startswith(letters):
+            self._sorted = sorted(self._by_beginning)
+        for index in range(bisect_left(self._sorted, letters), len(self._sorted)):
+            if not self._sorted[index].startswith(letters):
                 return
-            yield self._sorted[place]
+            yield self._sorted[index]
 
 
 class Listing:
@@ -69,10 +70,10 @@ class Listing:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.seen = change_time(folder)
+        self.change_time = change_time(folder)
         """change time of the folder when it was listed"""
         self.names: frozenset[str] = frozenset()
-        self.images = Names()
+        self.images = ImageNames()
         self._folders: dict[str, list[str]] = {}
         try:
             with os.scandir(folder) as entries:
@@ -96,7 +97,7 @@ class Tree:
     """All subfolders of a folder, without its own files."""
 
     def __init__(self, folder: str) -> None:
-        self.images = Names()
+        self.images = ImageNames()
         self._seen: list[tuple[str, int | None]] = []
         count = 0
         for path, folders, names in os.walk(folder):
@@ -110,7 +111,7 @@ class Tree:
                     self.images.add(name, os.path.relpath(os.path.join(path, name), folder))
 
     def is_unchanged(self) -> bool:
-        """Return whether no folder has changed since."""
+        """Return whether no folder has changed since it was listed."""
         return all(change_time(path) == time for path, time in self._seen)
 
 
@@ -124,35 +125,35 @@ class Listings:
         self._trees: dict[str, Tree] = {}
 
     def listing(self, folder: str) -> Listing:
-        kept = self._listings.get(folder)
-        if kept is None or (self._fresh and kept.seen != change_time(folder)):
+        listing = self._listings.get(folder)
+        if listing is None or (self._fresh and listing.change_time != change_time(folder)):
             if self._most is not None and len(self._listings) >= self._most:
                 self._listings.clear()
-            kept = self._listings[folder] = Listing(folder)
-        return kept
+            listing = self._listings[folder] = Listing(folder)
+        return listing
 
     def tree(self, folder: str) -> Tree:
-        kept = self._trees.get(folder)
-        if kept is None or (self._fresh and not kept.is_unchanged()):
+        tree = self._trees.get(folder)
+        if tree is None or (self._fresh and not tree.is_unchanged()):
             if self._most is not None and len(self._trees) >= self._most:
                 self._trees.clear()
-            kept = self._trees[folder] = Tree(folder)
-        return kept
+            tree = self._trees[folder] = Tree(folder)
+        return tree
 
     def images(self, top: str, parts: Sequence[str]) -> list[str]:
-        """Return the matches of a name in parts (``MAPS\\WOOD.TGA``: ``maps/wood.tga``), as paths below ``top``."""
+        """Return the images that match a name, as paths below ``top``: ``maps/wood.tga`` for ``MAPS``, ``WOOD.TGA``."""
         listing = self.listing(top)
         below = ""
         for part in parts[:-1]:
-            inner = listing.subfolder(part)
-            if inner is None:
+            subfolder = listing.subfolder(part)
+            if subfolder is None:
                 return []
-            below = f"{below}{inner}/"
-            listing = self.listing(f"{listing.folder}/{inner}")
+            below = f"{below}{subfolder}/"
+            listing = self.listing(f"{listing.folder}/{subfolder}")
         return [f"{below}{name}" for name in listing.images.matches(parts[-1])]
 
     def images_inside(self, top: str, name: str) -> list[str]:
-        """Return the matches in any subfolder of ``top``, as paths below it."""
+        """Return the images that match a name in any subfolder of ``top``, as paths below it."""
         return self.tree(top).images.matches(name)
 
 
@@ -167,6 +168,7 @@ def change_time(folder: str) -> int | None:
 COMPANIONS, IMAGES, INSIDE, ANYTHING, PROGRAM = "companions", "images", "inside", "anything", "program"
 
 _BELOW = "//"
+"""separates the folder of a search from the name that is searched for"""
 
 
 class Dependencies:
@@ -195,39 +197,40 @@ class Dependencies:
 
     def entries_for_unfinished(self, folders: Iterable[str]) -> list[list[Any]]:
         """Return the entries of a job that never finished: everything in these folders, and the program."""
-        tops = [(os.path.abspath(folder), ANYTHING) for folder in folders]
-        return [[path, purpose, self._hash(path, purpose)] for path, purpose in [*tops, (PROGRAM, PROGRAM)]]
+        searched = [(os.path.abspath(folder), ANYTHING) for folder in folders]
+        return [[path, purpose, self._hash(path, purpose)] for path, purpose in [*searched, (PROGRAM, PROGRAM)]]
 
     def _hash(self, path: str, purpose: str) -> str:
         if path not in self._hashes:
-            self._hashes[path] = _hashed_folder(path) if purpose == ANYTHING else hashed_program()
+            self._hashes[path] = _folder_hash(path) if purpose == ANYTHING else program_hash()
         return self._hashes[path]
 
 
-def _hashed_folder(folder: str) -> str:
+def _folder_hash(folder: str) -> str:
     """Return a hash that changes with the name, the size or the time of any file in a folder."""
     try:
         with os.scandir(folder) as entries:
-            return _hashed(sorted([entry.name, *_size_and_time(entry.path)] for entry in entries if not entry.is_dir()))
+            files = [entry for entry in entries if not entry.is_dir()]
+            return _hash_of(sorted([file.name, *_size_and_time(file.path)] for file in files))
     except OSError:
         return ""
 
 
-def hashed_program() -> str:
-    """Return a hash that changes with Python, any installed package, and the files of this one (it may be in
-    development).
+def program_hash() -> str:
+    """Return a hash that changes with Python, with any installed package, and with any module of this one, which may be
+    in development.
     """
     from importlib.metadata import distributions
 
     installed = sorted({(str(distribution.name), distribution.version) for distribution in distributions()})
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     modules = [os.path.join(where, name) for where, _, names in os.walk(top) for name in names if name.endswith(".py")]
-    return _hashed(
+    return _hash_of(
         [sys.version, installed, sorted([os.path.relpath(path, top), *_size_and_time(path)] for path in modules)]
     )
 
 
-def _hashed(value: Any) -> str:
+def _hash_of(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode("ascii")).hexdigest()
 
 
@@ -252,8 +255,8 @@ def _companions_on_disk(path: str) -> list[str]:
 
 def file_entry(path: str | os.PathLike[str]) -> list[Any]:
     """Return the entry of a file that was read, or searched for without success."""
-    place = os.path.abspath(path)
-    return [place, *_size_and_time(place)]
+    absolute = os.path.abspath(path)
+    return [absolute, *_size_and_time(absolute)]
 
 
 def companion_entries(path: str) -> list[list[Any]]:
@@ -270,21 +273,22 @@ _LISTED = Listings(fresh=True, most=8)
 def image_entries(
     folders: Iterable[str | os.PathLike[str]], names: Sequence[Sequence[str]], *, recursive: bool = False
 ) -> list[list[Any]]:
-    """Return entries for images of these names in these folders, and in their subfolders if ``recursive``. Names are in
-    parts: ``MAPS\\WOOD.TGA`` is looked for in the folder ``MAPS`` and without it.
+    """Return entries for images of these names in these folders, and in their subfolders if ``recursive``.
+
+    A name is given in parts: ``MAPS``, ``WOOD.TGA`` is searched for in the subfolder ``MAPS`` and in the folder itself.
     """
     wanted = dict.fromkeys(name for parts in names for name in ("/".join(parts), parts[-1]))
     base_names = dict.fromkeys(parts[-1] for parts in names)
     images: list[list[Any]] = []
     for folder in folders:
         top = os.path.abspath(folder)
-        looked_for = [(name, IMAGES) for name in wanted] + [(name, INSIDE) for name in base_names if recursive]
-        for name, purpose in looked_for:
-            entry = f"{top}{_BELOW}{name}"
-            images.append([entry, purpose, _matching_images(_LISTED, entry, purpose)])
+        searches = [(name, IMAGES) for name in wanted] + [(name, INSIDE) for name in base_names if recursive]
+        for name, purpose in searches:
+            path = f"{top}{_BELOW}{name}"
+            images.append([path, purpose, _matching_images(_LISTED, path, purpose)])
     return images
 
 
-def _matching_images(listings: Listings, entry: str, purpose: str) -> list[str]:
-    top, _, name = entry.rpartition(_BELOW)
+def _matching_images(listings: Listings, path: str, purpose: str) -> list[str]:
+    top, _, name = path.rpartition(_BELOW)
     return listings.images_inside(top, name) if purpose == INSIDE else listings.images(top, name.split("/"))

@@ -41,7 +41,7 @@ class Process(Protocol):
 
 
 class Spawned:
-    """A process started as a program."""
+    """A worker process started as a program."""
 
     def __init__(self, memory: int | None) -> None:
         self._process = _start("from keyframer.batch.worker import main; main()")
@@ -60,7 +60,7 @@ class Spawned:
 
 
 class Forked:
-    """A process forked by the fork server, which also reports its end; until then its process id stays reserved."""
+    """A worker process forked by the fork server. The server reports its exit code and reserves its id until then."""
 
     def __init__(self, server: ForkServer, pid: int, calls: IO[bytes], answers: IO[bytes]) -> None:
         self._server = server
@@ -81,7 +81,7 @@ class Forked:
 
 
 class ForkServer:
-    """The process that forks.
+    """The process that forks workers.
 
     Requests go over a private socket: a process id asks for the exit code of that process, 0 with the ends of two pipes
     asks for a new process.
@@ -89,10 +89,10 @@ class ForkServer:
 
     def __init__(self, memory: int | None, modules: Sequence[str] = ()) -> None:
         self._lock = threading.Lock()
-        self._socket, theirs = socket.socketpair()
-        with theirs:
+        self._socket, server_end = socket.socketpair()
+        with server_end:
             self._process = _start(
-                f"from keyframer.batch.fork_server import main; main({theirs.fileno()})", theirs.fileno()
+                f"from keyframer.batch.fork_server import main; main({server_end.fileno()})", server_end.fileno()
             )
         setup = pickle.dumps({"path": sys.path, "memory": memory, "modules": [*modules], "parent": os.getpid()})
         self._socket.sendall(_NUMBER.pack(len(setup)) + setup)
@@ -104,7 +104,7 @@ class ForkServer:
         try:
             with self._lock:
                 socket.send_fds(self._socket, [_NUMBER.pack(0)], [call_end, answer_end])
-                pid = self._number()
+                pid = self._receive_number()
             if pid < 0:
                 raise OSError(-pid, os.strerror(-pid))
         except BaseException:
@@ -120,11 +120,11 @@ class ForkServer:
         try:
             with self._lock:
                 self._socket.sendall(_NUMBER.pack(pid))
-                return self._number()
+                return self._receive_number()
         except OSError:  # the fork server is dead, and its workers with it
             return -signal.SIGKILL
 
-    def _number(self) -> int:
+    def _receive_number(self) -> int:
         data = self._socket.recv(_NUMBER.size, socket.MSG_WAITALL)
         if len(data) < _NUMBER.size:
             raise OSError("the process that forks workers has died")

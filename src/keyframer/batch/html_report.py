@@ -86,18 +86,18 @@ def _table(columns: Iterable[str], rows: Iterable[list[Any]], status: int | None
     names = list(columns)
     yield "<table><tr>" + "".join(f"<th>{html.escape(name)}</th>" for name in names) + "</tr>\n"
     for row in rows:
-        mark = f' class="{html.escape(str(row[status]))}"' if status is not None else ""
-        yield f"<tr{mark}>" + "".join(map(_cell, names, row)) + "</tr>\n"
+        attribute = f' class="{html.escape(str(row[status]))}"' if status is not None else ""
+        yield f"<tr{attribute}>" + "".join(map(_cell, names, row)) + "</tr>\n"
     yield "</table>\n"
 
 
-_KINDS = {
+_CSS_CLASSES = {
     "sha256": "hash",
     **dict.fromkeys(("source", "output", "message", "issues", "wanted", "given", "reason"), "long"),
 }
 
 
 def _cell(column: str, value: Any) -> str:
-    kind = "n" if isinstance(value, (int, float)) and not isinstance(value, bool) else _KINDS.get(column)
-    mark = f' class="{kind}"' if kind else ""
-    return f"<td{mark}>{html.escape(shown(value, most=500))}</td>"
+    css_class = "n" if isinstance(value, (int, float)) and not isinstance(value, bool) else _CSS_CLASSES.get(column)
+    attribute = f' class="{css_class}"' if css_class else ""
+    return f"<td{attribute}>{html.escape(shown(value, most=500))}</td>"

@@ -15,7 +15,7 @@ from keyframer.fields import dataclass
 from keyframer.text import safe_text
 
 _LONGEST = 1_000
-"""largest length of a message, in characters"""
+"""maximum number of characters of a message or path"""
 
 Result = dict[str, Any]
 

@@ -1,5 +1,6 @@
-"""Executes jobs. A job never raises: its result describes success or failure. The modules that process files are loaded
-with the first job: the coordinator, which only refers to these functions, does not load them.
+"""Executes jobs. A job never raises: its result describes success or failure.
+
+The modules that process files are loaded with the first job, in the worker: the coordinator does not need them.
 """
 
 from __future__ import annotations
@@ -70,10 +71,10 @@ class _ExecutedJob:
         return self._result
 
 
-def _record_failure(result: Result, act: Callable[[], None]) -> None:
-    """Call ``act``; if it raises, turn the result into a failure."""
+def _record_failure(result: Result, action: Callable[[], None]) -> None:
+    """Call ``action``; if it raises, turn the result into a failure."""
     try:
-        act()
+        action()
     except FormatError as error:
         fail_with(result, error)
     except MemoryError:

@@ -17,7 +17,7 @@ from keyframer.errors import FormatError
 
 _TASKS_AHEAD = 4
 """tasks submitted in advance for each worker, so that none has to wait"""
-_LOOK = 0.5
+_STOP_INTERVAL = 0.5
 """seconds between checks of ``stop`` while nothing finishes"""
 
 
@@ -29,20 +29,20 @@ def run(
     stop: Callable[[], bool] = lambda: False,
     task: Callable[[Sequence[Job]], Any] | None = None,
 ) -> Iterator[Result]:
-    """Yield results in the order in which they finish: one for each job, also if it fails.
+    """Yield one result for each job, failed or not, in the order in which they finish.
 
     Jobs are taken from ``jobs`` as needed, so it may have any length. ``files_per_task`` jobs make one task (default:
     up to 200, fewer for few jobs). A task whose process died is split in halves until the responsible file is alone;
-    that one fails with RUN_WORKER_KILLED, and so do all others if the executor itself is broken. Once ``stop()`` is
-    true no job is started, and jobs that were not started have no result.
+    only this file fails, with RUN_WORKER_KILLED (all remaining files if the executor itself is broken). Once ``stop()``
+    returns true, no more jobs are started; those that were not started have no result.
     """
     default_task: Callable[[Sequence[Job]], Any] = (
         begin_all if getattr(executor, "finishes_later", False) else perform_all
     )
     workers = _workers_of(executor)
-    size = files_per_task or getattr(executor, "files_per_task", None) or _size_for(jobs, workers)
-    ahead = workers * _TASKS_AHEAD * (100 if size == 1 else 1)
-    source = iter(jobs)
+    size = files_per_task or getattr(executor, "files_per_task", None) or _jobs_per_task(jobs, workers)
+    most_waiting = workers * _TASKS_AHEAD * (100 if size == 1 else 1)
+    remaining = iter(jobs)
     to_retry: deque[list[Job]] = deque()
     finished: SimpleQueue[Future[list[Result]]] = SimpleQueue()
     waiting: dict[Future[list[Result]], list[Job]] = {}
@@ -53,8 +53,8 @@ def run(
                 stopping = True
                 for future in list(waiting):
                     future.cancel()
-            while not stopping and len(waiting) < ahead:
-                chunk = to_retry.popleft() if to_retry else list(islice(source, size))
+            while not stopping and len(waiting) < most_waiting:
+                chunk = to_retry.popleft() if to_retry else list(islice(remaining, size))
                 if not chunk:
                     break
                 try:
@@ -67,7 +67,7 @@ def run(
             if not waiting:
                 return
             try:
-                future = finished.get(timeout=_LOOK)
+                future = finished.get(timeout=_STOP_INTERVAL)
             except Empty:
                 continue
             yield from _results(future, waiting.pop(future), to_retry, stopping)
@@ -92,7 +92,7 @@ def _results(
 
 
 def _lost(job: Job, error: BaseException) -> Result:
-    """Return the result for a job that was lost."""
+    """Return the failure of a job for which the executor returned no result."""
     result = new_result(job)
     if isinstance(error, FormatError):
         result["seconds"] = float(str(error.details.get("seconds", 0.0)))  # of LIMIT_TIME
@@ -109,7 +109,7 @@ def _workers_of(executor: Executor) -> int:
     return 8
 
 
-def _size_for(jobs: Iterable[Job], workers: int) -> int:
+def _jobs_per_task(jobs: Iterable[Job], workers: int) -> int:
     try:
         count = len(jobs)  # type: ignore[arg-type]
     except TypeError:

@@ -34,7 +34,7 @@ class RunInProgress(Exception):
 
 
 def lock_folder(path: str) -> int | None:
-    """Lock the output folder for one run; returns the descriptor of the lock, None without locks.
+    """Lock the output folder for one run; returns the descriptor of the lock, None on systems without file locks.
 
     Raises `RunInProgress` if another run has the lock. The system unlocks it when the process ends for any reason.
     """
@@ -58,7 +58,7 @@ def lock_folder(path: str) -> int | None:
 
 
 def copy_to_read(path: str) -> tempfile.TemporaryDirectory[str] | None:
-    """Return a folder with a copy, named ``ledger``, if the disk is read-only; otherwise None.
+    """Return a folder with a copy of a ledger, named ``ledger``, if its own folder is read-only; otherwise None.
 
     SQLite writes next to the file that it reads. The log of a killed run is copied, too: it has the last rows.
     """
@@ -90,7 +90,7 @@ class LedgerError(Exception):
 
 
 class Ledger:
-    """The ledger of one output folder (a path or a URL). Use it as a context."""
+    """The ledger of one output folder (a path or a URL). Use it as a context manager."""
 
     def __init__(self, path: str, out: str | None = None, *, read_only: bool = False) -> None:
         self.path = path
@@ -99,7 +99,7 @@ class Ledger:
         self._refused_rowids: list[int] = []
         self._prefix = "" if out is None else out.rstrip("/" + os.sep) + "/"
         self._lock: int | None = None
-        self._known: list[str] | None = None
+        self._known_operations: list[str] | None = None
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         lock_is_new = not read_only and not os.path.lexists(path + LOCK)
         if not read_only:
@@ -125,14 +125,14 @@ class Ledger:
             raise LedgerError(f"there is no ledger {self.path}")
         self._copy = copy_to_read(self.path) if read_only else None
         path = self.path if self._copy is None else os.path.join(self._copy.name, "ledger")
-        self._base = sqlite3.connect(path, isolation_level=None, timeout=10)
-        self._base.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-        self._base.execute("PRAGMA trusted_schema = OFF")
+        self._database = sqlite3.connect(path, isolation_level=None, timeout=10)
+        self._database.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+        self._database.execute("PRAGMA trusted_schema = OFF")
         self._check_tables(read_only)
         if not read_only:
-            self._base.execute("PRAGMA journal_mode = WAL")
-            self._base.execute("PRAGMA synchronous = NORMAL")
-            self._base.executescript(TABLES)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = NORMAL")
+            self._database.executescript(TABLES)
             self._set_about("version", str(VERSION))
         if out is not None and not self._is_inside(out):
             self._set_about("out", out)
@@ -143,22 +143,23 @@ class Ledger:
         """Raise unless there are only our tables, as we create them: a foreign trigger or view would run with our
         queries.
 
-        A run that was killed at once may have left some of them out, unless ``complete``.
+        Unless ``complete``, some may be missing: a run may have been killed before it created all of them.
         """
-        with closing(sqlite3.connect(":memory:")) as ours:
-            ours.executescript(TABLES)
-            wanted = set(ours.execute(_SCHEMA))
-        schema = set(self._base.execute(_SCHEMA))
-        if any(name == "about" for _, name, _ in schema & wanted) and self.about("version") not in (None, str(VERSION)):
+        with closing(sqlite3.connect(":memory:")) as reference:
+            reference.executescript(TABLES)
+            expected = set(reference.execute(_SCHEMA))
+        schema = set(self._database.execute(_SCHEMA))
+        has_version = any(name == "about" for _, name, _ in schema & expected)
+        if has_version and self.about("version") not in (None, str(VERSION)):
             raise LedgerError(f"{self.path} was made by another version of keyframer")
-        if not schema <= wanted or (complete and schema != wanted):
+        if not schema <= expected or (complete and schema != expected):
             raise LedgerError(f"{self.path} is not a usable ledger: its tables are not those of keyframer")
 
     def _is_inside(self, out: str) -> bool:
         return os.path.dirname(os.path.abspath(self.path)) == os.path.abspath(out)
 
     def _set_about(self, name: str, value: str) -> None:
-        self._base.execute("INSERT OR IGNORE INTO about VALUES (?, CAST(? AS TEXT))", (name, _raw(value)))
+        self._database.execute("INSERT OR IGNORE INTO about VALUES (?, CAST(? AS TEXT))", (name, _raw(value)))
 
     def about(self, name: str) -> str | None:
         row = next(self._query("SELECT value FROM about WHERE name = ?", (name,)), None)
@@ -166,7 +167,7 @@ class Ledger:
 
     def _query(self, text: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         try:
-            yield from self._base.execute(text, values)
+            yield from self._database.execute(text, values)
         except sqlite3.Error as error:  # usually damaged
             raise LedgerError(f"the ledger {self.path} cannot be read: {error}") from None
 
@@ -178,28 +179,29 @@ class Ledger:
             raise LedgerError(f"the ledger {self.path} cannot be written: {error}") from None
 
     def _valid_rows(self, names: tuple[str, ...], where: str, values: Sequence[Any] = ()) -> Iterator[list[Any]]:
-        """Return these columns of the valid rows; the others are refused."""
+        """Yield the values of these columns for each valid row; other rows are refused."""
         text = f"SELECT rowid, source, {', '.join(names)} FROM files {where}"
-        for number, source, *rest in self._query(text, values):
+        for rowid, source, *row in self._query(text, values):
             try:
-                yield list(checked(names, tuple(rest)))
+                yield list(checked(names, tuple(row)))
             except BadRow as flaw:
-                self._refuse(number, source, str(flaw))
+                self._refuse(rowid, source, str(flaw))
 
-    def _refuse(self, number: int, source: Any, flaw: str) -> None:
-        self._refused_rowids.append(number)
+    def _refuse(self, rowid: int, source: Any, flaw: str) -> None:
+        self._refused_rowids.append(rowid)
         self.refused.append(f"the row of {source} in the ledger is refused: {flaw}")
 
     def refuse(self, operation: str, source: str, flaw: str) -> None:
         """Ignore the row of this source."""
         where = "WHERE operation = ? AND source = CAST(? AS TEXT)"
-        for (number,) in self._query(f"SELECT rowid FROM files {where}", (operation, _raw(source))):
-            self._refuse(number, source, flaw)
+        for (rowid,) in self._query(f"SELECT rowid FROM files {where}", (operation, _raw(source))):
+            self._refuse(rowid, source, flaw)
 
     def forget_refused(self) -> None:
-        """Remove the refused rows: their files are processed as if they had none."""
+        """Remove the refused rows, so that their files are processed again."""
         with self._writing():
-            self._base.executemany("DELETE FROM files WHERE rowid = ?", [(number,) for number in self._refused_rowids])
+            rows = [(rowid,) for rowid in self._refused_rowids]
+            self._database.executemany("DELETE FROM files WHERE rowid = ?", rows)
         self._refused_rowids.clear()
 
     def record(self, result: Result) -> None:
@@ -216,12 +218,12 @@ class Ledger:
             "finished": time.time(),
         }
         with self._writing():
-            self._base.execute(_RECORD, values)
+            self._database.execute(_RECORD, values)
 
     def find(self, operation: str, sources: Sequence[str]) -> dict[str, Row]:
         """Return the rows of some sources, at most a few hundred."""
-        marks = ", ".join(["CAST(? AS TEXT)"] * len(sources))
-        where = f"WHERE operation = ? AND source IN ({marks})"
+        placeholders = ", ".join(["CAST(? AS TEXT)"] * len(sources))
+        where = f"WHERE operation = ? AND source IN ({placeholders})"
         rows = (Row(*values) for values in self._valid_rows(Row._fields, where, (operation, *map(_raw, sources))))
         return {row.source: row for row in rows}
 
@@ -229,12 +231,12 @@ class Ledger:
         """Return source -> output of all rows of an operation; no two have the same output."""
         outputs: dict[str, str] = {}
         taken: set[str] = set()
-        for number, source, output in self._valid_rows(
+        for rowid, source, output in self._valid_rows(
             ("rowid", "source", "output"), "WHERE operation = ?", (operation,)
         ):
             key = key_of(output)
             if key in taken:
-                self._refuse(number, source, f"its output {output} is that of another row")
+                self._refuse(rowid, source, f"its output {output} is that of another row")
             else:
                 taken.add(key)
                 outputs[source] = output
@@ -249,14 +251,14 @@ class Ledger:
         return any(True for operation in self._operations() for _ in self._query(text, (operation, _raw(key))))
 
     def _operations(self) -> list[str]:
-        if self._known is None:
-            self._known = [operation for (operation,) in self._query("SELECT DISTINCT operation FROM files")]
-        return self._known
+        if self._known_operations is None:
+            self._known_operations = [operation for (operation,) in self._query("SELECT DISTINCT operation FROM files")]
+        return self._known_operations
 
     def touch(self, operation: str, source: str, stamp: str) -> None:
-        """Store a new time of a source with unchanged content."""
+        """Store the new stamp of a source with unchanged content."""
         with self._writing():
-            self._base.execute(
+            self._database.execute(
                 "UPDATE files SET stamp = ? WHERE operation = ? AND source = CAST(? AS TEXT)",
                 (stamp, operation, _raw(source)),
             )
@@ -268,7 +270,7 @@ class Ledger:
 
     def forget(self, operation: str, source: str) -> None:
         with self._writing():
-            self._base.execute(
+            self._database.execute(
                 "DELETE FROM files WHERE operation = ? AND source = CAST(? AS TEXT)", (operation, _raw(source))
             )
 
@@ -278,15 +280,15 @@ class Ledger:
             for renaming in renamed
         ]
         with self._writing():
-            self._base.execute("BEGIN")
-            self._base.executemany(
+            self._database.execute("BEGIN")
+            self._database.executemany(
                 "INSERT OR REPLACE INTO renamed VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?)",
                 values,
             )
-            self._base.execute("COMMIT")
+            self._database.execute("COMMIT")
 
     def rows(self, operation: str | None = None, status: str | None = None) -> Iterator[dict[str, Any]]:
-        """Yield all rows, sorted by source."""
+        """Yield the rows of an operation and status (None: any), sorted by operation and source."""
         wanted = [("operation", operation), ("status", status)]
         chosen = [(name, value) for name, value in wanted if value is not None]
         where = " AND ".join(f"{name} = ?" for name, _ in chosen)
@@ -297,7 +299,7 @@ class Ledger:
     def renamed(self, operation: str | None = None) -> list[Renamed]:
         text = "SELECT operation, source, wanted, given, reason FROM renamed ORDER BY operation, source"
         return [
-            Renamed(*map(str, rest)) for of_operation, *rest in self._query(text) if operation in (None, of_operation)
+            Renamed(*map(str, row)) for row_operation, *row in self._query(text) if operation in (None, row_operation)
         ]
 
     def counts(self, operation: str | None = None) -> list[tuple[str, str, str | None, int]]:
@@ -314,7 +316,7 @@ class Ledger:
         ]
 
     def close(self) -> None:
-        base = getattr(self, "_base", None)
+        base = getattr(self, "_database", None)
         if base is not None:
             base.close()
         if self._copy is not None:

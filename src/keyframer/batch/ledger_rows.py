@@ -59,7 +59,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_name(value: Any) -> bool:
-    """Return whether text is a valid file name: no NUL, no lone surrogate."""
+    """Return whether a value is a valid file name: text that is not empty, has no NUL and can be encoded."""
     if not isinstance(value, str) or value == "" or "\0" in value:
         return False
     try:
@@ -122,7 +122,7 @@ def _are_details(value: Any) -> bool:
     for _ in range(_DEEPEST):
         if any(isinstance(value, float) and not math.isfinite(value) for value in level):
             return False
-        level = [inner for value in level for inner in _values_inside(value)]
+        level = [child for value in level for child in _values_inside(value)]
     return isinstance(value, dict) and not level
 
 
@@ -159,26 +159,26 @@ JSON = ("issues", "outputs", "also", "details")
 
 
 def checked(names: tuple[str, ...], values: tuple[Any, ...]) -> Iterator[Any]:
-    """Return the values of these columns with JSON decoded; raises `BadRow` for an invalid one."""
-    for name, value in zip(names, values, strict=True):
-        known = _loaded(name, value) if name in JSON else value
-        if name in COLUMNS and not COLUMNS[name](known):
+    """Yield the values of these columns with JSON decoded; raises `BadRow` for an invalid one."""
+    for name, stored in zip(names, values, strict=True):
+        value = _from_json(name, stored) if name in JSON else stored
+        if name in COLUMNS and not COLUMNS[name](value):
             raise BadRow(f"its {name} is damaged")
-        if name == "output" and not is_below(known):
-            raise BadRow(f"its output {known} leads outside the output folder")
-        yield known
+        if name == "output" and not is_below(value):
+            raise BadRow(f"its output {value} leads outside the output folder")
+        yield value
 
 
-def _loaded(name: str, text: Any) -> Any:
+def _from_json(name: str, text: Any) -> Any:
     if text == "[]":
         return []
     try:
         if isinstance(text, str):
-            return json.loads(text, parse_constant=_refuse)
+            return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         pass
     raise BadRow(f"its {name} is damaged")
 
 
-def _refuse(constant: str) -> None:
+def _refuse_constant(constant: str) -> None:
     raise ValueError(constant)

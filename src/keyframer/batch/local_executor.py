@@ -47,11 +47,11 @@ class WorkerHandle:
 
     def answer(self, seconds: float | None) -> tuple[bool, Any, bool] | None:
         """Return the next answer; None if the process has died."""
-        self._begin(seconds)
+        self._set_deadline(seconds)
         try:
             while (message := pickle.load(self.process.answers)) is BEGUN:  # noqa: S301  # our own child
                 self.begun += 1
-                self._begin(seconds)
+                self._set_deadline(seconds)
         except Exception:  # an incomplete answer can raise anything
             return None
         finally:
@@ -62,7 +62,7 @@ class WorkerHandle:
         answer: tuple[bool, Any, bool] = message
         return answer
 
-    def _begin(self, seconds: float | None) -> None:
+    def _set_deadline(self, seconds: float | None) -> None:
         with self._lock:
             self._serial += 1
             self._deadline = None if seconds is None else monotonic() + seconds
@@ -91,11 +91,12 @@ class WorkerHandle:
         return f"was killed by signal {-code}"
 
 
-_MOST = 200
+_MOST_CALLS = 200
 """maximum number of calls sent to a worker at once"""
-_HANDFUL = 0.25
+_PORTION_SECONDS = 0.25
 """seconds that the calls sent to a worker at once should take, so that little work is lost if everything is killed"""
-_TICK = 0.1
+_WATCH_INTERVAL = 0.1
+"""seconds between checks of the time limits"""
 
 
 class Stopped(Exception):
@@ -135,7 +136,7 @@ class LocalExecutor(Executor):
         memory: int | None = MEMORY,
         modules: Sequence[str] = (),
     ) -> None:
-        """``modules`` are loaded before the first call (`start` begins with it at once)."""
+        """``modules`` are loaded before the first call (`start` begins loading them at once)."""
         self.workers = workers or available_cores()
         self._modules = modules
         self._fork_server: ForkServer | None = None
@@ -188,7 +189,7 @@ class LocalExecutor(Executor):
             while not (self._closing and not any(thread.is_alive() for thread in self._threads)):
                 for worker in tuple(self._alive):
                     worker.kill_if_late()
-                self._ended.wait(_TICK)
+                self._ended.wait(_WATCH_INTERVAL)
         finally:
             self._ready.set()
             if self._fork_server is not None:
@@ -208,8 +209,8 @@ class LocalExecutor(Executor):
                     return taken
 
     def _next_portion(self) -> list[_Call]:
-        """Return as many calls as take a moment, but leave some for other workers; a suspected call is alone."""
-        most = max(1, min(_MOST, int(_HANDFUL / self._pace), len(self._calls) // (2 * self.workers)))
+        """Return calls for about `_PORTION_SECONDS`, but leave some for other workers; a suspected call comes alone."""
+        most = max(1, min(_MOST_CALLS, int(_PORTION_SECONDS / self._pace), len(self._calls) // (2 * self.workers)))
         taken: list[_Call] = []
         while self._calls and len(taken) < most and not (taken and self._calls[0].alone):
             call = self._calls.popleft()
@@ -279,8 +280,8 @@ class LocalExecutor(Executor):
             return None
         call = left.popleft()
         self._pace = 0.9 * self._pace + 0.1 * (time.monotonic() - start)
-        good, value, retire = answer
-        if good:
+        succeeded, value, retire = answer
+        if succeeded:
             call.future.set_result(value)
         else:
             call.future.set_exception(value)
@@ -297,13 +298,13 @@ class LocalExecutor(Executor):
             while left:
                 left.popleft().future.set_exception(Stopped())
             return
-        at = max(worker.begun - 1, 0)
-        call = left[at]
-        del left[at]
+        index = max(worker.begun - 1, 0)
+        call = left[index]
+        del left[index]
         if worker.was_late:
             call.future.set_exception(LIMIT_TIME.failure(0, "/", seconds=self.seconds))
         elif call.alone:
-            call.future.set_exception(_killed(ending))
+            call.future.set_exception(_worker_killed(ending))
         else:
             call.alone = True
             left.appendleft(call)
@@ -335,8 +336,8 @@ class LocalExecutor(Executor):
                 self._watcher.join()
 
 
-def _killed(ending: str) -> FormatError:
-    return RUN_WORKER_KILLED.failure(0, "/", reason=f"the process that worked on it {ending}, twice")
+def _worker_killed(ending: str) -> FormatError:
+    return RUN_WORKER_KILLED.failure(0, "/", reason=f"the worker process {ending} while it processed this file, twice")
 
 
 def available_cores() -> int:

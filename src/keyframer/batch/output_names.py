@@ -52,7 +52,7 @@ def safe_relative(name: str) -> str:
 
 
 def is_below(name: str) -> bool:
-    """Return whether the name of an output, as `assign` returns them, stays below the output folder."""
+    """Return whether the name of an output, in the form that `assign` returns, stays below the output folder."""
     parts = (name.replace(os.sep, "/") if os.sep != "/" else name).split("/")
     return not any(part in ("", ".", "..") for part in parts) and os.path.splitdrive(name)[0] == ""
 
@@ -63,17 +63,17 @@ def assign(
     *,
     replace: bool,
     reserved: Sequence[str] = (),
-    kept: Callable[[str], str | None] = lambda source: None,
+    earlier_output: Callable[[str], str | None] = lambda source: None,
     owner: Callable[[str], str | None] = lambda key: None,
 ) -> tuple[list[str], list[Renamed]]:
-    """Return an output for each file, and those that could not get their usual name.
+    """Return an output for each file, and the outputs that could not get their usual name.
 
-    ``replace`` replaces the extension by the suffix, otherwise it is appended. ``kept(source)`` is the output of a
-    source in an earlier run, ``owner(key)`` the source of the output with this key: files keep their outputs when
-    others are added. The result does not depend on the order of the files.
+    With ``replace`` the suffix replaces the extension, otherwise it is appended. ``earlier_output(source)`` is the
+    output of a source in an earlier run, ``owner(key)`` the source of the output with this key: files keep their
+    outputs when others are added. The result does not depend on the order of the files.
     """
-    plain = [_fitting(_usual_name(file.relative, suffix, replace), file.source, suffix) for file in files]
-    full = [_fitting(file.relative + suffix, file.source, suffix) for file in files] if replace else plain
+    plain = [_shortened_name(_usual_name(file.relative, suffix, replace), file.source, suffix) for file in files]
+    full = [_shortened_name(file.relative + suffix, file.source, suffix) for file in files] if replace else plain
     wanted_by = Counter(map(key_of, plain))
     full_by = Counter(map(key_of, full))
     folders = _folders(plain)
@@ -85,24 +85,24 @@ def assign(
     given: list[str] = []
     renamed: list[Renamed] = []
     for file, first, second in zip(files, plain, full, strict=True):
-        earlier = kept(file.source)
+        earlier = earlier_output(file.source)
         if earlier is not None and earlier.endswith(suffix) and key_of(earlier) not in blocked:
             given.append(earlier)
             continue
-        ideal = _usual_name(file.relative, suffix, replace)
+        wanted = _usual_name(file.relative, suffix, replace)
         key = key_of(first)
         if wanted_by[key] == 1 and free(key, file.source):
             given.append(first)
-            if first != ideal:
-                renamed.append(Renamed(file.source, ideal, first, "the name is too long for the file system"))
+            if first != wanted:
+                renamed.append(Renamed(file.source, wanted, first, "the name is too long for the file system"))
             continue
         second_key = key_of(second)
         if replace and full_by[second_key] == 1 and not wanted_by[second_key] and free(second_key, file.source):
             name = second
         else:
-            name = _hashed(first, file.source, suffix)
+            name = _name_with_hash(first, file.source, suffix)
         given.append(name)
-        renamed.append(Renamed(file.source, ideal, name, _reason(key, wanted_by, blocked)))
+        renamed.append(Renamed(file.source, wanted, name, _reason(key, wanted_by, blocked)))
     return given, renamed
 
 
@@ -129,23 +129,24 @@ def _folders(names: Sequence[str]) -> set[str]:
     return folders
 
 
-def _fitting(name: str, source: str, suffix: str) -> str:
+def _shortened_name(name: str, source: str, suffix: str) -> str:
     """Return the name with every part short enough for a file system; truncated parts get a hash."""
     if len(name) * 4 <= LONGEST:
         return name
     folder, slash, last = name.rpartition("/")
     if len(os.fsencode(last)) > LONGEST:
-        last = _cut(last[: len(last) - len(suffix)], source, suffix)
-    parts = [part if len(os.fsencode(part)) <= LONGEST else _cut(part, part, "") for part in folder.split("/")]
+        last = _stem_with_hash(last[: len(last) - len(suffix)], source, suffix)
+    folders = folder.split("/")
+    parts = [part if len(os.fsencode(part)) <= LONGEST else _stem_with_hash(part, part, "") for part in folders]
     return "/".join(parts) + slash + last
 
 
-def _hashed(name: str, source: str, suffix: str) -> str:
+def _name_with_hash(name: str, source: str, suffix: str) -> str:
     folder, slash, last = name.rpartition("/")
-    return folder + slash + _cut(last[: len(last) - len(suffix)], source, suffix)
+    return folder + slash + _stem_with_hash(last[: len(last) - len(suffix)], source, suffix)
 
 
-def _cut(stem: str, source: str, suffix: str) -> str:
+def _stem_with_hash(stem: str, source: str, suffix: str) -> str:
     """Return ``stem~1a2b3c4d5e.glb``: as much of the stem as fits, cut between characters."""
     mark = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     room = LONGEST - len(mark) - 1 - len(os.fsencode(suffix))

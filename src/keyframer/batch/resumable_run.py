@@ -63,15 +63,16 @@ class Summary:
 
     total: int = 0
     skipped: int = 0
-    """finished by an earlier run, and unchanged"""
+    """files that an earlier run finished and that are unchanged"""
     counts: Counter[str] = field(default_factory=Counter)
-    """by status, including skipped ones"""
+    """number of files by status, including skipped ones"""
     codes: Counter[str] = field(default_factory=Counter)
-    """codes of failures"""
+    """number of failures by code"""
     findings: Counter[str] = field(default_factory=Counter)
     """number of files with issues of each code"""
     renamed: list[output_names.Renamed] = field(default_factory=list)
     finished: int = 0
+    """files with a result, including skipped ones"""
 
     @property
     def worked(self) -> int:
@@ -124,21 +125,21 @@ class ResumableRun:
                 self._files.append(file)
         self._forget_folders(seen)
         name = self.operation.name
-        kept = self.ledger.outputs_of(name)
-        linked = {source: output for source, output in kept.items() if self._link_problem(output)}
-        kept = {source: output for source, output in kept.items() if source not in linked}
-        owners = {output_names.key_of(output): source for source, output in kept.items()}
+        earlier = self.ledger.outputs_of(name)
+        linked = {source: output for source, output in earlier.items() if self._link_problem(output)}
+        unlinked = {source: output for source, output in earlier.items() if source not in linked}
+        owners = {output_names.key_of(output): source for source, output in unlinked.items()}
         self._outputs, self.summary.renamed = output_names.assign(
             [output_names.OutputRequest(file.key, file.relative) for file in self._files],
             self.operation.suffix(self.options),
             replace=self.operation.replaces_extension,
             reserved=(LEDGER, *(f"{LEDGER}{part}" for part in ("-wal", "-shm", ".lock")), *self._sources_below()),
-            kept=kept.get,
+            earlier_output=unlinked.get,
             owner=owners.get,
         )
         for file, output in zip(self._files, self._outputs, strict=True):
-            if (earlier := linked.get(file.key, output)) != output:
-                self.ledger.refuse(name, file.key, self._link_problem(earlier))
+            if (refused := linked.get(file.key, output)) != output:
+                self.ledger.refuse(name, file.key, self._link_problem(refused))
         self.ledger.forget_refused()
         self.ledger.record_renamed(name, self.summary.renamed)
         self.summary.total = len(self._files)
@@ -146,9 +147,8 @@ class ResumableRun:
             self._existing_sizes = storage.list_sizes(self.out)
 
     def _link_problem(self, output: str) -> str:
-        """Return why nothing is written to this output: a folder of its path below the output folder is a link. Empty
-        if none is.
-        """
+        """Return why nothing may be written to an output: a folder in its path below the output folder is a link; empty
+        if none is."""
         folder = "" if self._is_url else output.rpartition("/")[0]
         while folder:
             if folder not in self._links:
@@ -173,7 +173,7 @@ class ResumableRun:
                 self.ledger.forget(self.operation.name, source)
 
     def _sources_below(self) -> Iterator[str]:
-        """Return the inputs inside the output folder, also through links: no output may replace them."""
+        """Yield the inputs inside the output folder, also through links: no output may replace them."""
         if self._is_url:
             beginning = self._path("")
             yield from (
@@ -271,20 +271,22 @@ class ResumableRun:
                 yield job
 
     def _replaced_source(self, path: str) -> str | None:
-        """Return a source that an output would replace, through a link or as half of a pair.
-        Planning ensures that outputs never have the names of sources below the output folder."""
+        """Return a source that an output would replace, through a link or as the other file of a pair.
+
+        Planning ensures that outputs never have the names of sources below the output folder.
+        """
         stem, ending = os.path.splitext(path)
         pair = [stem + other for other in COMPANION_ENDINGS if ending in COMPANION_ENDINGS and other != ending]
-        for place in () if self._is_url else (path, *pair):
+        for written in () if self._is_url else (path, *pair):
             try:
-                status = os.lstat(place)
-                if place == path and status.st_nlink == 1 and not stat.S_ISLNK(status.st_mode):
+                status = os.lstat(written)
+                if written == path and status.st_nlink == 1 and not stat.S_ISLNK(status.st_mode):
                     continue
-                status = os.stat(place)
+                status = os.stat(written)
             except OSError:
                 continue
             if (status.st_dev, status.st_ino) in self._identities:
-                return place
+                return written
         return None
 
     @cached_property
@@ -343,7 +345,7 @@ class ResumableRun:
     def _source_unchanged(self, row: Row, job: Job) -> bool:
         if job.stamp and job.stamp == row.stamp and not self._verify:
             return True
-        if row.sha256 is None:  # it killed its reader: its hash is unknown, so only its time counts
+        if row.sha256 is None:  # the file killed its worker: its hash is unknown, so only its stamp counts
             return bool(job.stamp) and job.stamp == row.stamp
         try:
             data = storage.read(job.source, job.occurrence)

@@ -99,9 +99,9 @@ def _open_archive(name: str) -> _OpenArchive:
     status = os.stat(name)
     note_input(status)
     stamp = (status.st_size, status.st_mtime_ns)
-    kept = _OPEN.get(name)
-    if kept is not None and kept[0] == stamp:
-        return kept[1]
+    last = _OPEN.get(name)
+    if last is not None and last[0] == stamp:
+        return last[1]
     for _, old in _OPEN.values():
         old.archive.close()
     _OPEN.clear()
@@ -147,15 +147,15 @@ def stamp_of(status: os.stat_result | None) -> str:
     return f"{status.st_size}:{status.st_mtime_ns}"
 
 
-_MARKS = ("ETag", "etag", "md5", "md5Hash", "contentHash", "mtime", "LastModified", "last_modified", "created")
+_CHANGE_FIELDS = ("ETag", "etag", "md5", "md5Hash", "contentHash", "mtime", "LastModified", "last_modified", "created")
 """fields in listings of stores that change with the content of a file"""
 
 
 def url_stamp(info: dict[str, Any]) -> str:
-    """Return a tag or time and the size from the listing of a store; empty if it has neither."""
-    for mark in _MARKS:
-        if info.get(mark):
-            return f"{info.get('size')}:{info[mark]}"
+    """Return the size and a tag or time from the listing of a store; empty if it has neither tag nor time."""
+    for name in _CHANGE_FIELDS:
+        if info.get(name):
+            return f"{info.get('size')}:{info[name]}"
     return ""
 
 

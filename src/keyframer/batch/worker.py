@@ -1,7 +1,7 @@
 """The worker process of `LocalExecutor`: reads calls from one pipe and answers on another.
 
-The pipes are private to the process that started it, so unpickling is safe here. It announces each call before it
-starts, so that the other side knows which call killed it.
+The pipes are private to the process that started the worker, so unpickling is safe here. The worker announces each call
+before it executes it, so that the executor knows which call killed the worker.
 """
 
 from __future__ import annotations
@@ -69,15 +69,15 @@ def _serve(calls: IO[bytes], answers: _Answers, memory: int | None) -> None:
         for function, arguments, options in pickle.load(calls):  # noqa: S301
             answers.send(BEGUN)
             answers.flush()
-            good = True
+            succeeded = True
             try:
                 value = function(*arguments, **options)
             except Exception as error:
-                good, value = False, error
+                succeeded, value = False, error
             size = _address_space()
             base = base or size
             retire = memory is not None and size - base > (memory - base) / 4
-            answers.add(good, value, retire)
+            answers.add(succeeded, value, retire)
             if retire:  # memory that this file did not release would be missing for the next one
                 answers.finish()
                 return
@@ -92,11 +92,11 @@ class _Answers:
         self._waiting: list[tuple[bool, Any, bool]] = []
         self._since = 0.0
 
-    def add(self, good: bool, value: Any, retire: bool) -> None:
-        """Add an answer; sends all if enough of them are waiting, or the first for long enough."""
+    def add(self, succeeded: bool, value: Any, retire: bool) -> None:
+        """Add an answer; sends all answers once there are enough, or the first has waited long enough."""
         if not self._waiting:
             self._since = monotonic()
-        self._waiting.append((good, value, retire))
+        self._waiting.append((succeeded, value, retire))
         if len(self._waiting) >= AHEAD or monotonic() - self._since > _PATIENCE:
             self.finish()
 
@@ -105,13 +105,13 @@ class _Answers:
         for _, value, _ in self._waiting:
             if isinstance(value, DeferredAnswer):
                 value.sync()
-        for good, value, retire in self._waiting:
+        for succeeded, value, retire in self._waiting:
             if isinstance(value, DeferredAnswer):
                 try:
                     value = value.finish()
                 except Exception as error:
-                    good, value = False, error
-            self.send((good, value, retire))
+                    succeeded, value = False, error
+            self.send((succeeded, value, retire))
         self._waiting.clear()
         self.flush()
 

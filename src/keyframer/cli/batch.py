@@ -62,7 +62,9 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("-f", "--force", action="store_true", help="replace files in OUT that no earlier run wrote")
     output.add_argument("--ledger", metavar="FILE", help=f"path of the ledger (default: {LEDGER} in OUT)")
     output.add_argument(
-        "--retry-failed", action="store_true", help="process files again that failed with the same options"
+        "--retry-failed",
+        action="store_true",
+        help="process files again that failed in an earlier run with the same options",
     )
     output.add_argument(
         "--verify", action="store_true", help="detect changed files by their hash instead of size and time"

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "IN",
         "a folder, a file, a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or a URL such as s3://bucket/models",
-        "accepted for compatibility; batch always recurses",
+        "accepted as in other commands; batch always searches subfolders",
     )
     for option, verb in (("--include", "take only"), ("--exclude", "leave out")):
         group.add_argument(
@@ -96,13 +96,13 @@ def _inputs_with_paths(options: argparse.Namespace) -> Iterator[tuple[Input, str
                 yield item, _with_slashes(item.relative)
             else:
                 named.append(item)
-    places = [os.path.abspath(item.name) for item in named]
+    paths = [os.path.abspath(item.name) for item in named]
     try:
-        common = os.path.commonpath([os.path.dirname(place) for place in places]) if places else ""
+        common = os.path.commonpath([os.path.dirname(path) for path in paths]) if paths else ""
     except ValueError:  # on several drives
         common = ""
-    for item, place in zip(named, places, strict=True):
-        yield item, _with_slashes(os.path.relpath(place, common) if common else os.path.basename(place))
+    for item, path in zip(named, paths, strict=True):
+        yield item, _with_slashes(os.path.relpath(path, common) if common else os.path.basename(path))
 
 
 def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[Input]]]:
@@ -111,9 +111,9 @@ def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[
     options.skipped = 0
 
     def expanded(names: list[str], listed: str | None = None) -> Iterator[Input]:
-        inner = argparse.Namespace(files=names, recursive=True, all_files=options.all_files, files_from=listed)
-        yield from inputs_of(inner, endings)
-        options.skipped += inner.skipped
+        chosen = argparse.Namespace(files=names, recursive=True, all_files=options.all_files, files_from=listed)
+        yield from inputs_of(chosen, endings)
+        options.skipped += chosen.skipped
 
     for name in options.files:
         folder = None

@@ -15,12 +15,12 @@ def add_arguments(parser: argparse.ArgumentParser, operation: str) -> None:
         reading_options.add_scene_arguments(parser)
     elif operation != "identify":
         reading_options.add_arguments(parser)
-    adders = {"convert": _convert, "check": _check, "info": _info, "thumbnail": _thumbnail}
+    adders = {"convert": _add_convert, "check": _add_check, "info": _add_info, "thumbnail": _add_thumbnail}
     if operation in adders:
         adders[operation](parser)
 
 
-def _convert(parser: argparse.ArgumentParser) -> None:
+def _add_convert(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("convert")
     group.add_argument("--to", metavar="ID", help="format to write, as for keyframer convert (default: gltf)")
     operation_options.add_writing(group)
@@ -28,18 +28,18 @@ def _convert(parser: argparse.ArgumentParser) -> None:
     shared_arguments.add_textures(parser)
 
 
-def _check(parser: argparse.ArgumentParser) -> None:
+def _add_check(parser: argparse.ArgumentParser) -> None:
     shared_arguments.add_issues(parser.add_argument_group("check"))
 
 
-def _info(parser: argparse.ArgumentParser) -> None:
+def _add_info(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("info")
     shared_arguments.add_table(group)
     shared_arguments.add_encoding(parser)
     shared_arguments.add_textures(parser)
 
 
-def _thumbnail(parser: argparse.ArgumentParser) -> None:
+def _add_thumbnail(parser: argparse.ArgumentParser) -> None:
     shared_arguments.add_picture(parser)
     shared_arguments.add_textures(parser)
     parser.add_argument("--to", choices=shared_arguments.PICTURE_KINDS, help="kind of picture (default: png)")
@@ -97,7 +97,7 @@ def _picture(options: argparse.Namespace) -> dict[str, Any]:
 
     request = thumbnail.PictureRequest(argparse.Namespace(**{**vars(options), "output": None}))
     values: dict[str, Any] = {}
-    for name, part in (("settings", request.settings), ("showing", request.showing)):
+    for name, part in (("settings", request.settings), ("presentation", request.presentation)):
         current = {field.name: getattr(part, field.name) for field in fields(part)}
         defaults = {field.name: field.default for field in fields(part)}
         values[name] = {

@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=(*STYLES, "html"), default="pretty", help="style of the output (default: pretty)"
     )
-    parser.add_argument("--status", choices=STATUSES, help="only files with this status")
+    parser.add_argument("--status", choices=STATUSES, help="show only files with this status")
     parser.add_argument(
-        "--operation", dest="only_operation", choices=_OPERATIONS, metavar="NAME", help="only this operation"
+        "--operation", dest="only_operation", choices=_OPERATIONS, metavar="NAME", help="show only this operation"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
     parser.add_argument("-f", "--force", action="store_true", help="overwrite an existing file")

@@ -30,8 +30,8 @@ from keyframer.errors import FormatError
 from keyframer.files import check_output, note_input
 from keyframer.text import counted, safe_text
 
-_EVERY = 0.2
-"""seconds between two updates"""
+_UPDATE_INTERVAL = 0.2
+"""seconds between two updates of the progress"""
 
 
 class Progress:
@@ -42,13 +42,13 @@ class Progress:
         self.clear = self._line.clear
         self._total = total
         self._start = time.monotonic()
-        self._next = self._start + _EVERY
+        self._next = self._start + _UPDATE_INTERVAL
 
     def show(self, finished: int, worked: int, failed: int) -> None:
         """Update the line. ``worked`` is the number of finished files that were not skipped, for the rate."""
         now = time.monotonic()
         if now >= self._next:
-            self._next = now + _EVERY
+            self._next = now + _UPDATE_INTERVAL
             self._line.show(progress_line(self._total, finished, worked, failed, now - self._start))
 
     @property
@@ -67,9 +67,9 @@ def progress_line(total: int, finished: int, worked: int, failed: int, seconds: 
 
 def clock(seconds: float) -> str:
     """Return seconds as ``1:02:03`` or ``2:03``."""
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, whole_seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{whole_seconds:02}" if hours else f"{minutes}:{whole_seconds:02}"
 
 
 _MOST_LINES = 20
@@ -174,11 +174,11 @@ def _stopping(options: argparse.Namespace) -> Iterator[threading.Event]:
     if threading.current_thread() is not threading.main_thread():
         yield event
         return
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield event
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
@@ -218,13 +218,13 @@ def _work(
         arguments["task"] = isolated_task(options.time_limit, options.memory_limit << 20)
         workers = getattr(executor, "workers", 1)
         arguments["files_per_task"] = max(1, min(FILES_PER_TASK, summary.total // (2 * workers) or 1))
-    shown = 0
+    failures = 0
     try:
         for result in batch_run.execute(executor, **arguments):
             show()
             if result["status"] == FAILED:
-                shown += 1
-                if shown <= _MOST_LINES:
+                failures += 1
+                if failures <= _MOST_LINES:
                     progress.clear()
                     _show_failure(result)
     except KeyboardInterrupt:
@@ -239,7 +239,7 @@ def _show_failure(result: dict[str, Any]) -> None:
 
 
 def _summarise(
-    batch_run: ResumableRun, options: argparse.Namespace, progress: Progress, ledger: str, stopped: bool
+    batch_run: ResumableRun, options: argparse.Namespace, progress: Progress, ledger_path: str, stopped: bool
 ) -> int:
     summary = batch_run.summary
     seconds = progress.seconds
@@ -261,7 +261,7 @@ def _summarise(
         note(options, "the same command with --salvage repeats the failed files without their unsafe parts")
     if failed or findings:
         note(options, f"keyframer batch report {shown_name(options.ledger or options.output)} lists them")
-    detail(options, f"ledger: {ledger}")
+    detail(options, f"ledger: {ledger_path}")
     if stopped:
         note(options, "stopped; the same command resumes from here")
         return INTERRUPTED

@@ -22,11 +22,12 @@ offset and a path. The verdict is clean, readable with problems, or not
 readable.
 
 An error makes a scene unsafe to build, so load and convert refuse the file
-(--salvage leaves out the unsafe parts); a warning is odd but harmless; an info
-is worth knowing. docs/issues.md explains every code. At most 20 issues of a
-code are listed, all are counted. The exit code is 1 if a file cannot be read or
-has issues at or above --fail-on. The beginning of a code selects all codes
-that start with it: --ignore SEC_ --ignore SCENE_REST_POSE."""
+(--salvage leaves out the unsafe parts). Errors with a DATA_ code are invalid
+values; a file with no other errors is still loaded. A warning is odd but
+harmless; an info is worth knowing. docs/issues.md explains every code. At most
+20 issues of a code are listed, all are counted. The exit code is 1 if a file
+cannot be read or has issues at or above --fail-on. The beginning of a code
+selects all codes that start with it: --ignore SEC_ --ignore SCENE_REST_POSE."""
 
 EXAMPLES = (
     "keyframer check scene.3ds",
@@ -109,8 +110,8 @@ def _pretty(name: str, report: Report, options: argparse.Namespace) -> None:
     for issue in report.issues:
         severity = issue.severity.label
         word = _painted(severity, _COLOURS[severity]) if colour else severity
-        outside = is_not_about_content(issue.code, issue.offset, issue.path)
-        where = "" if outside else f"{issue.code} at {issue.offset:#x} in {truncated_text(issue.path)}: "
+        without_place = is_not_about_content(issue.code, issue.offset, issue.path)
+        where = "" if without_place else f"{issue.code} at {issue.offset:#x} in {truncated_text(issue.path)}: "
         lines.append(f"  {word}: {where}{truncated_text(issue.message)}")
     lines += [f"  {code}: {count} more, not listed" for code, count in unlisted(report).items()]
     sys.stdout.write("\n".join(lines) + "\n")

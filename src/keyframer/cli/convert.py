@@ -83,9 +83,9 @@ def run(options: argparse.Namespace) -> int:
             failure(options.report, error)
             return INPUTS_FAILED
     target = Targets(options, lambda name: os.path.splitext(name)[0] + extension)
-    named = "x.glb" if target.is_folder else "x" + options.output if target.is_suffix else options.output
+    output_name = "x.glb" if target.is_folder else "x" + options.output if target.is_suffix else options.output
     try:
-        exporter = exporter_for(named, options.to)
+        exporter = exporter_for(output_name, options.to)
     except ValueError as error:
         options.parser.error(f"{error}; --to chooses the format")
     try:

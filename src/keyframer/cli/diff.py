@@ -64,9 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="angles below this are treated as equal (default: 0.01)",
     )
     record_output.add_arguments(parser)
-    shown = parser.add_argument_group("plot")
-    shown.add_argument("--plot", metavar="OUT", help="draw the difference of the motion over time, as .svg or .png")
-    shown.add_argument("-f", "--force", action="store_true", help="overwrite an existing plot")
+    plot = parser.add_argument_group("plot")
+    plot.add_argument("--plot", metavar="OUT", help="draw the difference of the motion over time, as .svg or .png")
+    plot.add_argument("-f", "--force", action="store_true", help="overwrite an existing plot")
 
 
 def _non_negative(text: str) -> float:

@@ -48,15 +48,15 @@ class _Stream(io.FileIO):
     failure: OSError | None = None
 
     def write(self, data: Any) -> int:
-        rest = memoryview(data).cast("B")
-        size = len(rest)
+        remaining = memoryview(data).cast("B")
+        size = len(remaining)
         try:
-            while self.failure is None and rest:
-                written = super().write(rest)
+            while self.failure is None and remaining:
+                written = super().write(remaining)
                 if written is None:
                     _wait_for(self)
                 else:
-                    rest = rest[written:]
+                    remaining = remaining[written:]
         except OSError as error:
             self.failure = error
             if error.errno == errno.EPIPE and self.fileno() == 1:
@@ -74,7 +74,7 @@ def _wait_for(stream: _Stream) -> None:
 def run_guarded(run: Callable[[Sequence[str] | None], int], arguments: Sequence[str] | None) -> int:
     """Run a command and turn failures that are not caused by a file into an exit code, without a traceback."""
     _reopen_closed_streams()
-    before = sys.stdout, sys.stderr
+    original = sys.stdout, sys.stderr
     stdout, stderr = _replace_stream(sys.stdout, 1), _replace_stream(sys.stderr, 2)
     sys.stdout, sys.stderr = stdout, stderr
     try:
@@ -85,7 +85,7 @@ def run_guarded(run: Callable[[Sequence[str] | None], int], arguments: Sequence[
         return PIPE_CLOSED
     finally:
         stderr.flush()
-        sys.stdout, sys.stderr = before
+        sys.stdout, sys.stderr = original
 
 
 def _has_failed(stdout: Any) -> bool:
@@ -143,9 +143,9 @@ def _replace_stream(stream: Any, number: int) -> Any:
             stream.reconfigure(errors="backslashreplace")
         return stream
     stream.flush()
-    below: Any = _Stream(number, "w", closefd=False)
+    raw_stream: Any = _Stream(number, "w", closefd=False)
     return io.TextIOWrapper(
-        below if raw is buffer else io.BufferedWriter(below),
+        raw_stream if raw is buffer else io.BufferedWriter(raw_stream),
         stream.encoding,
         "backslashreplace",
         line_buffering=stream.line_buffering,

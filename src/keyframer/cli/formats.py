@@ -11,12 +11,13 @@ from keyframer.inspecting.tables import aligned, json_rows
 
 ABOUT = """List the known formats and what they support.
 
-read, write: documents, byte for byte. text: dump and build. info: specific
-tables. diagnose: recognises damage from a transfer. scene: can be converted
-from. checks: specific rules. save: can be converted to (docs/converting.md
-lists what each can store). rewrite: can be written again with other models
-(docs/stage.md). glTF has no documents: its files are loaded as scenes directly.
-records: the number of declared record types."""
+The column "can" lists: read and write (documents, byte for byte), text (dump
+and build), info (tables of its own), diagnose (recognises damage from a
+transfer), scene (can be converted from), checks (rules of its own), save (can
+be converted to; docs/converting.md lists what each can store), rewrite (can be
+written again with other models; docs/stage.md). Formats without read and write
+have no documents: their files are loaded as scenes directly. The column
+"records" has the number of declared record types."""
 
 EXAMPLES = ("keyframer formats", "keyframer formats --format json")
 
@@ -34,8 +35,8 @@ def run(options: argparse.Namespace) -> int:
         for row in table.rows:
             records.row(row)
     else:
-        for known in json_rows(table):
-            split = {key: str(known[key]).split() for key in ("extensions", "can")}
-            records.json({**known, **split})
+        for row_record in json_rows(table):
+            lists = {key: str(row_record[key]).split() for key in ("extensions", "can")}
+            records.json({**row_record, **lists})
     records.close()
     return SUCCESS

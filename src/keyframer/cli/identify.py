@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _suggest_commands(identity: Identity, options: argparse.Namespace) -> None:
     """Name the commands that accept a file, for a user who gave no command."""
-    fitting = ["info", "check", "view", "thumbnail", "plot", "sample", "convert", "diff"]
+    commands = ["info", "check", "view", "thumbnail", "plot", "sample", "convert", "diff"]
     if identity.format is None:
         note(
             options,
@@ -104,5 +104,5 @@ def _suggest_commands(identity: Identity, options: argparse.Namespace) -> None:
         )
         return
     if any(known.name == identity.format for known in FORMATS):
-        fitting.append("dump")
-    note(options, f"commands for this file: {', '.join(fitting)} (keyframer COMMAND FILE; see keyframer help COMMAND)")
+        commands.append("dump")
+    note(options, f"commands for this file: {', '.join(commands)} (keyframer COMMAND FILE; see keyframer help COMMAND)")

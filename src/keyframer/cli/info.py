@@ -38,7 +38,8 @@ Images are searched for only in the folder of the file and in those of
 found, guessed, embedded, refused, missing or not an image.
 
 JSON has the summary and all tables. CSV has one row per file, or for tables one
-row per cell: file, table, row, column, value. Offsets are in hex."""
+row per cell: file, table, row, column, value. Offsets are in hex in pretty
+output, otherwise decimal."""
 
 EXAMPLES = (
     "keyframer info scene.3ds",
@@ -72,26 +73,26 @@ def run(options: argparse.Namespace) -> int:
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         try:
             with reading_options.budget_for(options, item):
-                facts, tables = _summary_and_tables(item, options)
+                summary, tables = _summary_and_tables(item, options)
         except reading_options.READ_FAILURES as error:
             code = INPUTS_FAILED
             failure(item.name, error)
             records.json({"file": safe_text(item.name), "error": error_record(error)})
             _show_failure(records, item.name, one_line(error), in_tables)
             continue
-        detail(options, f"{item.name}: {counted(facts['size'], 'byte')}")
+        detail(options, f"{item.name}: {counted(summary['size'], 'byte')}")
         shown = [table for table in tables if not options.table or table.name in options.table]
         for name in dict.fromkeys(options.table or ()):
             if all(table.name != name for table in shown):
                 note(options, f"{item.name}: no table {name!r} (available: {_table_list(tables)})")
         if options.format in ("json", "jsonl"):
-            records.json(info_record(item.name, facts, shown, options.encoding))
+            records.json(info_record(item.name, summary, shown, options.encoding))
         elif options.format == "csv" and not in_tables:
-            records.row([item.name, *(facts[name] for name in COLUMNS), None])
+            records.row([item.name, *(summary[name] for name in COLUMNS), None])
         elif options.format == "csv":
             _csv(records, item.name, shown)
         else:
-            shown = shown if in_tables else [summary_table(facts, tables)]
+            shown = shown if in_tables else [summary_table(summary, tables)]
             if options.format == "md":
                 _markdown(records, item.name, shown, options.encoding)
             else:

@@ -37,7 +37,7 @@ LOADABLE = DECODABLE + tuple(extension for known in IMPORTERS for extension in k
 
 
 class Input:
-    """Something to read. ``name`` is for display; ``relative`` is its path below the folder or archive it is from."""
+    """An input. ``name`` is for display; ``relative`` is its path below the folder or archive that it comes from."""
 
     budget: Budget | None = None
     """a budget shared with other inputs: the members of an archive share one"""
@@ -88,7 +88,7 @@ class WalkedFile(FileInput):
         self.relative = relative
         self.folder = folder
         self.status = status
-        self.error = _failed(reason) if reason else None
+        self.error = _read_failure(reason) if reason else None
 
     def head(self) -> tuple[bytes, int]:
         if self.error is not None:
@@ -113,10 +113,10 @@ class StdinInput(Input):
         from contextlib import suppress
 
         from keyframer.files import note_input, read_bytes
-        from keyframer.limits import feed
+        from keyframer.limits import add_input
 
         if StdinInput._data is not None:
-            feed(len(StdinInput._data))
+            add_input(len(StdinInput._data))
             return StdinInput._data
         with suppress(OSError, ValueError):  # a replacement for stdin may have no descriptor
             note_input(os.fstat(sys.stdin.fileno()))
@@ -182,7 +182,7 @@ def add_arguments(
     files: str = "a file, a folder (with -r), a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or - for stdin",
     recursive: str = "search folders and their subfolders",
 ) -> argparse._ArgumentGroup:
-    """Add the arguments of every command that reads files: the help for its names and for ``-r``."""
+    """Add the arguments of every command that reads files; ``files`` and ``recursive`` are help texts."""
     inputs = parser.add_argument_group("inputs")
     inputs.add_argument("files", nargs="*", metavar=metavar, help=files)
     inputs.add_argument("-r", "--recursive", action="store_true", help=recursive)
@@ -216,7 +216,7 @@ def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = 
     wanted = extensions or DECODABLE
     chosen = () if options.all_files else wanted
     limits = dict(getattr(options, "limit", ()))
-    names, missing = _names(options)
+    names, unreadable_list = _names(options)
     if hasattr(options, "force"):
         _register_inputs(names, options.recursive, chosen, limits)
     skipped = 0
@@ -227,8 +227,8 @@ def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = 
             else:
                 yield item
     options.skipped = skipped
-    if missing is not None:
-        yield missing
+    if unreadable_list is not None:
+        yield unreadable_list
 
 
 def report_skipped(options: argparse.Namespace) -> None:
@@ -245,11 +245,11 @@ def _names(options: argparse.Namespace) -> tuple[list[str], BadInput | None]:
         options.listed = [], None
         if options.files_from is not None:
             try:
-                options.listed = _listed(options.files_from), None
+                options.listed = _names_in_list(options.files_from), None
             except (OSError, FormatError) as error:
                 options.listed = [], BadInput(options.files_from, error)
-    listed, missing = options.listed
-    return [*options.files, *listed], missing
+    listed, unreadable_list = options.listed
+    return [*options.files, *listed], unreadable_list
 
 
 def _register_inputs(names: list[str], recursive: bool, wanted: tuple[str, ...], limits: dict[str, object]) -> None:
@@ -272,7 +272,7 @@ def _register_inputs(names: list[str], recursive: bool, wanted: tuple[str, ...],
                     note_input(os.path.join(folder, other))
 
 
-def _listed(source: str) -> list[str]:
+def _names_in_list(source: str) -> list[str]:
     data = StdinInput().read() if source == STDIN else _file(source).read()
     separator = b"\0" if b"\0" in data else b"\n"
     return [os.fsdecode(line.rstrip(b"\r")) for line in data.split(separator) if line.strip()]
@@ -282,11 +282,11 @@ def _expanded(name: str, recursive: bool, wanted: tuple[str, ...], limits: dict[
     if name == STDIN:
         return (StdinInput(),)
     if "\0" in name:
-        return (BadInput(name, _failed("a file name cannot contain NUL")),)
+        return (BadInput(name, _read_failure("a file name cannot contain NUL")),)
     try:
         if os.path.isdir(name):
             if not recursive:
-                return (BadInput(name, _failed("this is a folder (-r searches it)")),)
+                return (BadInput(name, _read_failure("this is a folder (-r searches it)")),)
             return _from_folder(name, wanted)
         if os.path.lexists(name):
             return _from_archive(name, wanted, None, limits) if _is_read_by_members(name) else (_file(name),)
@@ -306,7 +306,7 @@ def _file(name: str) -> Input:
         from keyframer.files import is_endless
 
         if is_endless(name):
-            return BadInput(name, _failed("not a regular file"))
+            return BadInput(name, _read_failure("not a regular file"))
     return FileInput(name)
 
 
@@ -318,15 +318,15 @@ def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
     any_file = False
     waiting = [("", folder)]
     while waiting:
-        relative, place = waiting.pop()
+        relative, path = waiting.pop()
         folders = []
         try:
-            with os.scandir(place) as entries:
+            with os.scandir(path) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             any_file = True
             reason = f"cannot list the folder: {error.strerror or error}"
-            yield WalkedFile(place, relative.rstrip("/") or "folder", folder, None, reason)
+            yield WalkedFile(path, relative.rstrip("/") or "folder", folder, None, reason)
             continue
         for entry in listed:
             try:
@@ -373,7 +373,7 @@ def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...], limits: d
 
     names = sorted(glob(pattern, recursive=True))
     if not names:
-        yield BadInput(pattern, _failed("no file matches"))
+        yield BadInput(pattern, _read_failure("no file matches"))
     for name in names:
         if not os.path.isdir(name) or recursive:
             yield from _expanded(name, recursive, wanted, limits)
@@ -408,7 +408,7 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits
                 continue
             if info.filename == "":
                 any_member = True
-                yield BadInput(name + MEMBER, _failed("a member of the archive has no name"))
+                yield BadInput(name + MEMBER, _read_failure("a member of the archive has no name"))
             elif not info.is_dir() and (member is not None or not wanted or info.filename.lower().endswith(wanted)):
                 item = MemberInput(archive, info, name, seen.get(info.filename, 0))
                 item.budget = budget
@@ -419,16 +419,16 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits
                 yield item
                 seen[info.filename] = seen.get(info.filename, 0) + 1
     if not any_member:
-        missing = _no_files("zip archive", wanted) if member is None else _failed("no such member in the archive")
+        missing = _no_files("zip archive", wanted) if member is None else _read_failure("no such member in the archive")
         yield BadInput(name if member is None else name + MEMBER + member, missing)
 
 
 def _no_files(kind: str, wanted: tuple[str, ...]) -> FormatError:
     if not wanted:
-        return _failed(f"the {kind} has no files")
+        return _read_failure(f"the {kind} has no files")
     extensions = ", ".join(dict.fromkeys(wanted))
-    return _failed(f"the {kind} has no file with a known extension ({extensions}); --all-files takes every file")
+    return _read_failure(f"the {kind} has no file with a known extension ({extensions}); --all-files takes every file")
 
 
-def _failed(reason: str) -> FormatError:
+def _read_failure(reason: str) -> FormatError:
     return FormatError("IO_READ_FAILED", 0, "/", reason)

@@ -68,10 +68,10 @@ def _text_of(error: Exception, name: str | None) -> str:
 
 def is_not_about_content(code: str, offset: int, path: str) -> bool:
     """Return whether a failure does not concern the content of a file, so that its code and place are not shown."""
-    return code in _OUTSIDE and offset == 0 and path == "/"
+    return code in _NOT_ABOUT_CONTENT and offset == 0 and path == "/"
 
 
-_OUTSIDE = ("IO_READ_FAILED", "RUN_OUTPUT_COLLISION", "RUN_OUTPUT_REFUSED", "RUN_REFUSED")
+_NOT_ABOUT_CONTENT = ("IO_READ_FAILED", "RUN_OUTPUT_COLLISION", "RUN_OUTPUT_REFUSED", "RUN_REFUSED")
 
 
 def as_format_error(error: Exception, name: str | None = None) -> FormatError:

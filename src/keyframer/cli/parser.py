@@ -25,7 +25,7 @@ COMMANDS: dict[str, str] = {
     "info": "summarise a file in one screen, or show its tables",
     "check": "list everything that is wrong with a file",
     "dump": "write the whole file as text, to read, compare and edit",
-    "build": "make a file from such text, byte for byte",
+    "build": "make a file from the text that dump writes",
     "sample": "compute the world transform of every node at given times",
     "convert": "convert to glTF 2.0 or another format, and report losses",
     "plot": "draw curves and keys, or the path of a node",
@@ -43,7 +43,7 @@ ABOUT = "Read, write, play, check and convert keyframed 3D files of discontinued
 class Parser(argparse.ArgumentParser):
     """A parser that accepts options anywhere among names and reports wrong usage in one line with a suggestion.
 
-    If a format of another package adds an option with the name of one of ours, ours is used.
+    If a format of another package adds an option with a name in use, the option that is added last is used.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -111,13 +111,13 @@ class Parser(argparse.ArgumentParser):
                     return word, action, action.nargs != 0 and at == len(word)
             self.error(f"unknown option {word}{did_you_mean('-' + word, known)}")
         name, mark, value = word.partition("=")
-        fitting = [name] if name in known else [other for other in known if other.startswith(name)]
-        if not fitting:
+        matching = [name] if name in known else [other for other in known if other.startswith(name)]
+        if not matching:
             self.error(f"unknown option {name}{did_you_mean(name, known)}")
-        if len({known[other] for other in fitting}) > 1:
-            self.error(f"{name} is ambiguous: {' or '.join(fitting)}")
-        action = known[fitting[0]]
-        return fitting[0] + mark + value, action, action.nargs != 0 and not mark
+        if len({known[other] for other in matching}) > 1:
+            self.error(f"{name} is ambiguous: {' or '.join(matching)}")
+        action = known[matching[0]]
+        return matching[0] + mark + value, action, action.nargs != 0 and not mark
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

@@ -26,8 +26,8 @@ panels, in the units of the file. Rotations are shown as angles about the three
 axes in degrees, without jumps. --motion draws the path of nodes in space
 instead."""
 
-_LONGEST = 1e11
-"""largest time of a plot, in units of which some formats have 4,800 per frame"""
+_LATEST = 1e11
+"""latest time of a plot, in the unit of the file: some formats have 4,800 units per frame"""
 
 EXAMPLES = (
     "keyframer plot scene.3ds --node Rotor -o rotor.svg",
@@ -165,8 +165,8 @@ def _span(text: str | None) -> tuple[float, float] | None:
         first, last = (float(part) for part in text.split(":"))
     except ValueError:
         raise ValueError(f"--span needs two times such as 0:100, not {text!r}") from None
-    if not -_LONGEST <= first < last <= _LONGEST:
-        allowed = f"from {-_LONGEST:g} to {_LONGEST:g}, the earlier first"
+    if not -_LATEST <= first < last <= _LATEST:
+        allowed = f"from {-_LATEST:g} to {_LATEST:g}, the earlier first"
         raise ValueError(f"--span needs two times A:B {allowed}, not {text!r}")
     return first, last
 

@@ -47,11 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     moments.add_argument("--times", metavar="LIST", help="seconds: 0:2:0.1 (the end is included) or 0.5,1")
     what.add_argument("--node", action="append", default=[], metavar="NAME", help="only this node (may be repeated)")
     what.add_argument("--axes", choices=("file", "y-up"), default="file", help="axes of the file, or right-handed Y up")
-    shown = parser.add_argument_group("output")
-    shown.add_argument("--format", choices=STYLES, default="pretty", help="style of the output (default: pretty)")
-    shown.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
-    shown.add_argument("-o", "--output", metavar="OUT", help="write to a file instead of stdout (required for npz)")
-    shown.add_argument("-f", "--force", action="store_true", help="overwrite an existing file")
+    output = parser.add_argument_group("output")
+    output.add_argument("--format", choices=STYLES, default="pretty", help="style of the output (default: pretty)")
+    output.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
+    output.add_argument("-o", "--output", metavar="OUT", help="write to a file instead of stdout (required for npz)")
+    output.add_argument("-f", "--force", action="store_true", help="overwrite an existing file")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -81,9 +81,9 @@ def report_left_out(item: Input, scene: Scene, options: argparse.Namespace) -> N
     unsafe = [issue for issue in scene.issues if issue.unsafe]
     for issue in unsafe[:_SHOWN]:
         note(options, f"{item.name}: left out: {issue.code} at {issue.offset:#x} in {issue.path}: {issue.message}")
-    more = sum(counts.values()) - len(unsafe[:_SHOWN])
-    if more > 0:
-        note(options, f"{item.name}: left out: {more} more (keyframer check lists them)")
+    unlisted = sum(counts.values()) - len(unsafe[:_SHOWN])
+    if unlisted > 0:
+        note(options, f"{item.name}: left out: {unlisted} more (keyframer check lists them)")
 
 
 def choose_clip(item: Input, scene: Scene, options: argparse.Namespace) -> None:

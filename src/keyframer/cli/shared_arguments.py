@@ -117,7 +117,9 @@ def add_issues(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--ignore", action="append", default=[], metavar="CODE", help="leave out this code (may be repeated)"
     )
-    group.add_argument("--only", action="append", default=[], metavar="CODE", help="only this code (may be repeated)")
+    group.add_argument(
+        "--only", action="append", default=[], metavar="CODE", help="list only this code (may be repeated)"
+    )
 
 
 def add_textures(parser: argparse.ArgumentParser) -> None:

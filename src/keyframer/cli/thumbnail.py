@@ -85,12 +85,12 @@ def _register_images(options: argparse.Namespace, target: output_targets.Targets
 
     if not any(replaces(item) for item in inputs.inputs_of(options, inputs.LOADABLE)):
         return
-    quiet = type(options)(**{**vars(options), "quiet": True, "salvage": True})
+    quiet_options = type(options)(**{**vars(options), "quiet": True, "salvage": True})
     for item in inputs.inputs_of(options, inputs.LOADABLE):
         if isinstance(item, inputs.FileInput) and not os.path.isfile(item.name):
             continue  # a pipe can be read only once
         with suppress(*reading_options.LOAD_FAILURES, LookupError, MemoryError):  # reported when its picture is made
-            scene = scene_loading.load_scene(item, quiet)
+            scene = scene_loading.load_scene(item, quiet_options)
             texture_options.note_inputs(item, scene, options)
 
 
@@ -116,7 +116,8 @@ class PictureRequest:
             sheet = (min(len(frames), 4), -(-len(frames) // min(len(frames), 4)))
         if options.frame is not None:
             frames = [options.frame]
-        self.showing = Presentation(self.kind, sheet, None if frames is None else tuple(frames), options.pictures)
+        shown_frames = None if frames is None else tuple(frames)
+        self.presentation = Presentation(self.kind, sheet, shown_frames, options.pictures)
         self.settings: Settings = _settings(options)
         check_kind(self.kind, transparent=self.settings.background is None)
 
@@ -126,7 +127,7 @@ class PictureRequest:
         source = texture_options.source_for(item, self.options)
         renderer = Renderer(scene, self.settings, textures=source)
         texture_options.report(item, source, self.options)
-        data = self.showing.data(renderer)
+        data = self.presentation.data(renderer)
         if not renderer.complete:
             note(self.options, f"{item.name}: some faces are not drawn: too many faces overlap")
         return data

@@ -23,7 +23,7 @@ from keyframer.viewer.standalone_page import Assets, PageMissing
 ABOUT = """Play files in the browser, with tree, timeline, curves, issues and bytes.
 
 The page is served to this machine only, until Ctrl-C, at an address that
-contains a secret. The address is printed and opened, unless --no-open is given
+contains a secret. The address is printed and, unless --no-open is given, opened
 (through a page that only you can read, so that ps does not show the secret).
 --export writes one page that works offline and without a server; it contains
 the bytes of the files. More files can be dropped on a page that is served; they
@@ -121,24 +121,24 @@ def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
     except OSError as error:
         failure(f"127.0.0.1:{options.port}", error)
         return INPUTS_FAILED
-    handover: BrowserHandoff | None = None
+    handoff: BrowserHandoff | None = None
     try:  # the user may interrupt as soon as the address is printed
         if not options.no_open:
             try:
-                handover = BrowserHandoff(viewer.url)
-                viewer.when_opened = handover.remove
+                handoff = BrowserHandoff(viewer.url)
+                viewer.when_opened = handoff.remove
             except OSError as error:  # no folder for temporary files; the address is still printed
                 failure("the page for the browser", error)
         sys.stdout.write(f"{viewer.url}\n")
         sys.stdout.flush()
         note(options, "serving to this machine only; Ctrl-C stops the server")
-        if handover is not None:
-            webbrowser.open(handover.url)
+        if handoff is not None:
+            webbrowser.open(handoff.url)
         viewer.wait()
     except KeyboardInterrupt:
         pass
     finally:
-        if handover is not None:
-            handover.remove()
+        if handoff is not None:
+            handoff.remove()
         viewer.close()
     return SUCCESS

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keyframer.arrays import Flags, Floats
 from keyframer.fields import dataclass
 
 from ..maths import quat
-from .key_columns import Flags, Indices
-from .track import Floats
+from .key_columns import Indices
 from .vector_curves import Hermite
 
 Function = Callable[[Floats], Floats]
@@ -27,7 +27,7 @@ Distance = Callable[[Floats, Floats], Floats]
 # Where the error is measured: unevenly spaced, so that no periodic error is missed.
 _PROBES = np.array((0.09, 0.22, 0.37, 0.5, 0.66, 0.81, 0.93))
 _STEP = 1e-4  # of an interval, for slopes
-BEFORE = 1e-9  # of an interval: just before a jump
+BEFORE = 1e-9  # of an interval: the distance of a sample just before a jump
 HALVINGS = 24
 MOST_KEYS = 1_000_000
 
@@ -64,8 +64,9 @@ class Functions:
         """Return the intervals between breaks: function, start, end, and whether there is a jump at the end, all
         (I,)."""
         owner = self.owner
-        inner = owner[1:] == owner[:-1]
-        return owner[1:][inner], self.breaks[:-1][inner], self.breaks[1:][inner], self.jumps[1:][inner]
+        same_owner = owner[1:] == owner[:-1]
+        starts, ends, jumps = self.breaks[:-1], self.breaks[1:], self.jumps[1:]
+        return owner[1:][same_owner], starts[same_owner], ends[same_owner], jumps[same_owner]
 
     def values(self, owner: Indices, times: list[Floats]) -> list[Floats]:
         """Return (I, k) values for each of several lists of times (I,) of the functions ``owner`` (I,), in one call,
@@ -82,23 +83,23 @@ class Functions:
 
 
 class Allowance:
-    """The number of keys that functions may have, each and all together; a function that exceeds it gets no
-    more."""
+    """Limits on the number of keys: of each function, and of all together. A function that would exceed them gets no
+    more keys."""
 
-    def __init__(self, functions: Functions, most_keys: int, room: int) -> None:
+    def __init__(self, functions: Functions, most_keys: int, most_in_all: int) -> None:
         count = len(functions.counts)
         self._counts = functions.counts + np.bincount(functions.owner[functions.jumps], minlength=count)
         self._most_keys = most_keys
-        self._room = room
+        self._most_in_all = most_in_all
         self.complete = np.ones(count, np.bool_)
         """(n,) whether a function got all the keys it needed"""
 
-    def grants(self, owner: Indices, more: Indices) -> Flags:
-        """Return (I,) whether each interval, of the functions ``owner`` (I,), may get ``more`` (I,) keys."""
-        wanted = np.bincount(owner, more, len(self._counts)).astype(np.intp)
+    def grants(self, owner: Indices, keys: Indices) -> Flags:
+        """Return (I,) whether each interval, of the functions ``owner`` (I,), may get ``keys`` (I,) more keys."""
+        wanted = np.bincount(owner, keys, len(self._counts)).astype(np.intp)
         refused = (self._counts + wanted > self._most_keys) | ~self.complete
         total = np.cumsum(np.where(refused, 0, wanted))
-        refused |= int(self._counts.sum()) + total > self._room
+        refused |= int(self._counts.sum()) + total > self._most_in_all
         refused &= wanted > 0
         self.complete &= ~refused
         self._counts += np.where(refused, 0, wanted)
@@ -129,14 +130,14 @@ def turn_degrees(a_xyzw: Floats, b_xyzw: Floats) -> Floats:
 
 
 def fit_cubic(
-    functions: Functions, distance: Distance, *, most_keys: int = MOST_KEYS, room: int = MOST_KEYS
+    functions: Functions, distance: Distance, *, most_keys: int = MOST_KEYS, most_in_all: int = MOST_KEYS
 ) -> list[Fit]:
     """Return keys of cubic splines within the tolerances of the functions, as measured at the probes.
 
-    A function gets at most ``most_keys``, all together ``room``. Quaternions must have continuous signs.
+    A function gets at most ``most_keys``, all together ``most_in_all``. Quaternions must have continuous signs.
     """
     count = len(functions.counts)
-    allowance = Allowance(functions, most_keys, room)
+    allowance = Allowance(functions, most_keys, most_in_all)
     done: list[_Intervals] = []
     open_, wanted = _first_intervals(functions)
     error = np.zeros(count)
@@ -185,7 +186,7 @@ class _Intervals(NamedTuple):
 
 
 def _first_intervals(functions: Functions) -> tuple[_Intervals, Floats]:
-    """Return one interval from break to break, and the functions at its probes."""
+    """Return the intervals between breaks, and the exact values at their probes."""
     owner, begin, end, jump = functions.intervals()
     span = end - begin
     step = _STEP * span
@@ -197,28 +198,28 @@ def _first_intervals(functions: Functions) -> tuple[_Intervals, Floats]:
     return _Intervals(owner, begin, end, values[0], values[3], leaving, arriving), np.stack(values[6:], axis=1)
 
 
-def _halved(functions: Functions, whole: _Intervals) -> tuple[_Intervals, Floats]:
-    """Return two intervals for each, and the functions at their probes."""
-    middle = 0.5 * (whole.begin + whole.end)
-    step = _STEP * (whole.end - whole.begin)
-    sides = [*_probes(whole.begin, middle), *_probes(middle, whole.end)]
-    at, before, behind, *probes = functions.values(whole.owner, [middle, middle - step, middle + step, *sides])
-    slope = (behind - before) / (2 * step)[:, None]
+def _halved(functions: Functions, intervals: _Intervals) -> tuple[_Intervals, Floats]:
+    """Return both halves of each interval, and the exact values at their probes."""
+    middle = 0.5 * (intervals.begin + intervals.end)
+    step = _STEP * (intervals.end - intervals.begin)
+    times = [middle, middle - step, middle + step, *_probes(intervals.begin, middle), *_probes(middle, intervals.end)]
+    at_middle, before, after, *probes = functions.values(intervals.owner, times)
+    slope = (after - before) / (2 * step)[:, None]
     halves = _Intervals(
-        np.concatenate([whole.owner, whole.owner]),
-        np.concatenate([whole.begin, middle]),
-        np.concatenate([middle, whole.end]),
-        np.concatenate([whole.first, at]),
-        np.concatenate([at, whole.last]),
-        np.concatenate([whole.leaving, slope]),
-        np.concatenate([slope, whole.arriving]),
+        np.concatenate([intervals.owner, intervals.owner]),
+        np.concatenate([intervals.begin, middle]),
+        np.concatenate([middle, intervals.end]),
+        np.concatenate([intervals.first, at_middle]),
+        np.concatenate([at_middle, intervals.last]),
+        np.concatenate([intervals.leaving, slope]),
+        np.concatenate([slope, intervals.arriving]),
     )
     left, right = probes[: len(_PROBES)], probes[len(_PROBES) :]
     return halves, np.concatenate([np.stack(left, axis=1), np.stack(right, axis=1)])
 
 
 def _probes(begin: Floats, end: Floats) -> list[Floats]:
-    return [begin + (end - begin) * share for share in _PROBES]
+    return [begin + (end - begin) * fraction for fraction in _PROBES]
 
 
 def _split(parts: list[_Intervals], functions: Functions) -> list[Hermite]:
@@ -256,10 +257,11 @@ def _add_ends(curves: list[Hermite], functions: Functions) -> None:
     firsts, lasts = functions.ends()
     breaks = functions.breaks
 
-    def add(number: int, sampled: float, place: int) -> None:
+    def add(number: int, sample_time: float, place: int) -> None:
         keys = curves[number]
-        time = keys.times[0 if place == 0 else -1] if len(keys.times) else sampled
-        curves[number] = _with_still_key(keys, time, functions.at(np.array([number]), np.array([sampled])), place)
+        time = keys.times[0 if place == 0 else -1] if len(keys.times) else sample_time
+        value = functions.at(np.array([number]), np.array([sample_time]))
+        curves[number] = _with_still_key(keys, time, value, place)
 
     for number in np.flatnonzero(functions.counts == 1).tolist():
         add(number, breaks[firsts[number]], 0)
@@ -272,10 +274,10 @@ def _add_ends(curves: list[Hermite], functions: Functions) -> None:
 
 def _with_still_key(keys: Hermite, time: float, value: Floats, place: int) -> Hermite:
     """Insert a key with zero slopes before the key ``place``."""
-    nothing = np.zeros_like(value)
+    zeros = np.zeros_like(value)
     return Hermite(
         np.insert(keys.times, place, time),
         np.insert(keys.values, place, value, axis=0),
-        np.insert(keys.tangents_in, place, nothing, axis=0),
-        np.insert(keys.tangents_out, place, nothing, axis=0),
+        np.insert(keys.tangents_in, place, zeros, axis=0),
+        np.insert(keys.tangents_out, place, zeros, axis=0),
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyframer.arrays import Floats
+
 from .curve_bank import CurveBank
-from .track import Floats, Track
+from .track import Track
 from .vector_curves import Hermite, hermite_keys
 
 

@@ -15,15 +15,16 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyframer.arrays import Flags, Floats
 from keyframer.fields import dataclass
 
 from ..limits import spend
 from ..maths import quat
-from .key_columns import WILD, Flags, Indices, KeyColumns, gather
+from .key_columns import LARGEST_USABLE, Indices, KeyColumns, gather
 from .rotation_curves import SquadTable, TurnTable, has_constant_speed, still_rotations
 from .rotation_forms import absolute_rotations, single_rotations
 from .timeline import Timeline, clean_times, find_segments
-from .track import Floats, Interpolation, RotationForm, Track, Wrap
+from .track import Interpolation, RotationForm, Track, Wrap
 from .vector_curves import CubicTable, still_tracks
 
 # Keys compiled at once and points sampled at once: temporaries are some 30 numbers each, so both stay in a
@@ -31,7 +32,7 @@ from .vector_curves import CubicTable, still_tracks
 # times as long to compile as 50,000.)
 KEYS_PER_GROUP = 50_000
 POINTS_PER_BLOCK = 8_192
-_CALL = 2_000  # numbers that take as long as one numpy call
+_CALL = 2_000  # numbers that are sampled in the time of one numpy call
 
 # Formulas: linear, a spline through neighbouring keys, a spline with given tangents.
 _SHAPES = {
@@ -163,7 +164,7 @@ class CurveBank:
         self.empty: frozenset[int] = frozenset(empty)
 
     def evaluate_pairs(self, tracks: Indices, times: Floats, block: int = POINTS_PER_BLOCK) -> Floats:
-        """Return (P, components) the values of a track (P,) at a time (P,) each; all tracks are of one family."""
+        """Return the values (P, components) of tracks (P,) at one time (P,) each; all tracks are of one family."""
         family = self._families[self.places[tracks[0]].family]
         spend("samples", _CALL + len(times) * family.width)
         clean, slots = clean_times(times), self._slots[tracks]
@@ -186,7 +187,7 @@ class CurveBank:
 
     @property
     def families(self) -> dict[str, tuple[int, int]]:
-        """Tracks and components of each family."""
+        """Number of tracks and number of components of each family."""
         return {name: (family.count, family.width) for name, family in self._families.items()}
 
     def still_value(self, place: Place) -> Floats | None:
@@ -277,14 +278,15 @@ def _first_keys(tracks: list[Track], width: int, moment: float | None) -> tuple[
     """
     forms: dict[RotationForm, list[int]] = {}
     for number, track in enumerate(tracks):
-        if only_first_counts(track, moment):
+        if only_first_key_counts(track, moment):
             forms.setdefault(track.form, []).append(number)
     single: list[int] = []
     parts: list[Floats] = []
     for form, numbers in forms.items():
         times = np.array([tracks[number].times[0] for number in numbers])
         values = np.concatenate([tracks[number].values[:1] for number in numbers]).reshape(-1, width)
-        usable = (np.abs(times) <= WILD) & (np.abs(values) <= WILD).all(axis=1)  # false for NaN, too
+        # false for NaN, too
+        usable = (np.abs(times) <= LARGEST_USABLE) & (np.abs(values) <= LARGEST_USABLE).all(axis=1)
         if not usable.all():
             numbers, values = [numbers[place] for place in np.flatnonzero(usable)], values[usable]
         single += numbers
@@ -292,9 +294,9 @@ def _first_keys(tracks: list[Track], width: int, moment: float | None) -> tuple[
     return single, np.concatenate(parts) if parts else np.empty((0, width))
 
 
-def only_first_counts(track: Track, moment: float | None) -> bool:
-    """Return whether there is no other key, or `moment` is not after the first key and that one is before all
-    others."""
+def only_first_key_counts(track: Track, moment: float | None) -> bool:
+    """Return whether the value depends only on the first key: there is no other, or at `moment` it is the first in time
+    and its value holds."""
     if len(track.times) < 2:
         return len(track.times) == 1
     first = track.times[0]
@@ -366,7 +368,8 @@ def _keys_at(columns: KeyColumns, moment: float) -> tuple[Indices, Flags]:
     passed = np.bincount(columns.track[columns.times <= moment], minlength=len(columns.counts))
     rows = columns.starts + np.maximum(passed - 1, 0)
     once = np.array([wrap is Wrap.SINGLE for wrap in columns.wraps], dtype=np.bool_)
-    at_key = columns.times[np.minimum(rows, len(columns.times) - 1)] == moment  # a track without keys has none there
+    # the row of a track without keys is that of another track, or after the last: such tracks have passed no key
+    at_key = columns.times[np.minimum(rows, len(columns.times) - 1)] == moment
     return rows, once & (passed > 0) & (at_key | (passed == columns.counts))
 
 

@@ -12,16 +12,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from keyframer.arrays import Flags, Floats
 from keyframer.fields import dataclass
 
-from .track import Floats, Interpolation, Track, Wrap
+from .track import Interpolation, Track, Wrap
 
 Indices = NDArray[np.intp]
-Flags = NDArray[np.bool_]
 
 # Larger numbers are ignored like infinities: their squares and the sums of a spline must stay finite.
 # float32 ends at 3.4e38, so no number of a 32-bit format is lost.
-WILD = 1e150
+LARGEST_USABLE = 1e150
 
 
 @dataclass(eq=False, repr=False)
@@ -60,12 +60,12 @@ class KeyColumns:
     @property
     def periodic(self) -> Flags:
         """(n,) true if time repeats: the last key must be later than 0, otherwise there is no period."""
-        wanted = np.array([wrap is not Wrap.SINGLE for wrap in self.wraps], dtype=np.bool_)
-        if wanted.any():
+        periodic = np.array([wrap is not Wrap.SINGLE for wrap in self.wraps], dtype=np.bool_)
+        if periodic.any():
             filled = self.counts > 0
-            wanted &= filled
-            wanted[filled] &= self.times[self.lasts[filled]] > 0
-        return wanted
+            periodic &= filled
+            periodic[filled] &= self.times[self.lasts[filled]] > 0
+        return periodic
 
     def where(self, per_track: Sequence[bool] | Flags) -> Flags:
         """Return (K,) the keys of the tracks marked true."""
@@ -103,12 +103,12 @@ def gather(tracks: Sequence[Track], width: int) -> KeyColumns:
     number = np.arange(len(tracks)).repeat(lengths)
     times = _joined([track.times for track in tracks])
     values = _joined([track.values.reshape(-1) for track in tracks]).reshape(-1, width)
-    usable = largest(times) <= WILD and largest(values) <= WILD  # false for NaN, too
+    usable = largest(times) <= LARGEST_USABLE and largest(values) <= LARGEST_USABLE  # false for NaN, too
     if usable and not ((times[1:] < times[:-1]) & (number[1:] == number[:-1])).any():
         pick: slice | Indices = slice(None)
         counts = lengths
     else:
-        keep = (np.abs(times) <= WILD) & (np.abs(values) <= WILD).all(axis=1)
+        keep = (np.abs(times) <= LARGEST_USABLE) & (np.abs(values) <= LARGEST_USABLE).all(axis=1)
         order = keep.nonzero()[0]
         pick = order[np.lexsort((times[order], number[order]))]  # lexsort is stable: equal times keep their order
         counts = np.bincount(number[pick], minlength=len(tracks)).astype(np.intp)
@@ -173,4 +173,4 @@ def _tangents(given: Sequence[Floats | None], lengths: Indices, values: Floats) 
         for tangents, length in zip(given, lengths, strict=True)
     ]
     joined = np.concatenate(parts)
-    return np.where(np.isfinite(joined) & (np.abs(joined) <= WILD), joined, 0.0)
+    return np.where(np.isfinite(joined) & (np.abs(joined) <= LARGEST_USABLE), joined, 0.0)

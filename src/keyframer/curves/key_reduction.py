@@ -17,15 +17,16 @@ from collections.abc import Callable, Generator, Iterable
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from keyframer.arrays import Flags, Floats
 from keyframer.fields import dataclass
 from keyframer.limits import spend
 from keyframer.maths.distinct_values import unique_values
 
 from .cubic_fit import Distance
 from .curve_bank import CurveBank
-from .track import Floats, Interpolation, RotationForm, Track
+from .key_columns import Indices
+from .track import Interpolation, RotationForm, Track
 
 Result = TypeVar("Result")
 Sampling = Generator[tuple[Track, Floats], Floats, Result]
@@ -34,18 +35,16 @@ Sampling = Generator[tuple[Track, Floats], Floats, Result]
 Between = Callable[[Floats], Sampling[Floats]]
 """returns the exact values at any times"""
 
-Indices = NDArray[np.intp]
-Flags = NDArray[np.bool_]
 
 _STRIDES = (16, 8, 6, 4, 3, 2)
 """frames between the first keys of smooth curves: evenly spaced keys need fewer"""
-_WIDEST = 2 + 3**0.5
-_WIDEST_INVERSE = 2 - 3**0.5
-"""the ratio at which the tension is -1"""
-_QUESTION = 1_500
-"""numbers that are sampled in the time that a computation needs for one request"""
+_LARGEST_RATIO = 2 + 3**0.5
+_SMALLEST_RATIO = 2 - 3**0.5
+"""ratios of neighbouring spans at which the tension is -1, its limit"""
+_SAMPLES_PER_REQUEST = 1_500
+"""numbers that are sampled in the time that one request takes besides its samples"""
 MOST_POINTS = 50_000
-"""values requested at once, up to which another computation joins: each keeps a few times as much"""
+"""values requested at once, up to which further computations are started: each keeps several times as many numbers"""
 PROBES = np.array((0.21, 0.5, 0.79))
 """where the difference of a cubic from the line between two frames is largest: in the middle, or at the two extremes of
 an S
@@ -75,20 +74,20 @@ def sample_together(computations: Iterable[Sampling[Result]]) -> list[Result]:
 
     points = 0
     while True:
-        while points < MOST_POINTS and (more := next(waiting, None)) is not None:
-            points += advance(*more, None)
+        while points < MOST_POINTS and (started := next(waiting, None)) is not None:
+            points += advance(*started, None)
         if not running:
             return [results[number] for number in range(len(results))]
-        going, answers = running, _sample(requests)
+        resumed, answers = running, _sample(requests)
         running, requests = [], []
         points = sum(
-            advance(number, generator, values) for (number, generator), values in zip(going, answers, strict=True)
+            advance(number, generator, values) for (number, generator), values in zip(resumed, answers, strict=True)
         )
 
 
 def _sample(requests: list[tuple[Track, Floats]]) -> list[Floats]:
     """Return (T, components) for each track and its times."""
-    spend("samples", _QUESTION * len(requests))
+    spend("samples", _SAMPLES_PER_REQUEST * len(requests))
     bank = CurveBank([track for track, _ in requests])
     members: dict[str, list[int]] = {}
     for number, place in enumerate(bank.places):
@@ -118,11 +117,11 @@ def fewest_keys(
     widest: float = np.inf,
     between: Between | None = None,
 ) -> Sampling[tuple[Track, float]]:
-    """Return a track through some of the frames, and its largest error at the others.
+    """Return a track with few keys, each at a frame, and its largest error at all frames and between them.
 
-    ``times`` (n,) rise; ``values`` (n,) or (n, k); rotations are absolute quaternions. The distance between keys is at
-    most ``widest``, if frames permit. ``between`` returns the exact values at any time; without it nothing is measured
-    between frames.
+    ``times`` (n,) are ascending; ``values`` are (n,) or (n, k); rotations are absolute quaternions. The distance
+    between keys is at most ``widest``, if frames permit. ``between`` returns the exact values at any time; without it
+    nothing is measured between frames.
     """
     frames = values.reshape(len(times), -1)
     if len(times) < 2 or float(distance(frames, frames[:1]).max()) <= tolerance:
@@ -174,10 +173,10 @@ class _Task:
         """Compute all times that are checked, one row from each frame to the next, and the exact values there."""
         checks, wanted = self.times[:-1, None], self.values.reshape(len(self.times), -1)[:-1, None]
         if self.between is not None:
-            inner = subframes(self.times, PROBES)
-            meant = (yield from self.between(inner)).reshape(len(self.times) - 1, len(PROBES), -1)
-            checks = np.concatenate([checks, inner.reshape(-1, len(PROBES))], axis=1)
-            wanted = np.concatenate([wanted, meant], axis=1)
+            times = subframes(self.times, PROBES)
+            exact = (yield from self.between(times)).reshape(len(self.times) - 1, len(PROBES), -1)
+            checks = np.concatenate([checks, times.reshape(-1, len(PROBES))], axis=1)
+            wanted = np.concatenate([wanted, exact], axis=1)
         self.checks, self.wanted = checks, wanted
 
     def is_possible(self) -> Sampling[bool]:
@@ -226,9 +225,9 @@ class _Task:
     @staticmethod
     def _worst_frame(error: Floats, begin: int, end: int) -> int:
         """Return the frame for the next key between two keys: at or next to the largest error."""
-        at = begin + int(np.argmax(error[begin:end].max(axis=1)))
-        before, behind = max(at, begin + 1), min(at + 1, end - 1)
-        return before if error[before, 0] >= error[behind, 0] else behind
+        worst = begin + int(np.argmax(error[begin:end].max(axis=1)))
+        before, after = max(worst, begin + 1), min(worst + 1, end - 1)
+        return before if error[before, 0] >= error[after, 0] else after
 
     def _straighten(
         self, interpolation: Interpolation, starts: Indices, worst: Floats, corners: Flags, settled: Flags
@@ -237,9 +236,8 @@ class _Task:
         settled[starts] = True
         if not len(starts) or interpolation is not Interpolation.TCB or self.between is None:
             return
-        whole = Track(self.kind, self.times, self.values, Interpolation.LINEAR, form=self.form)
-        inner = self.checks[starts].reshape(-1)
-        samples = (yield whole, inner).reshape(len(starts), self.checks.shape[1], -1)
+        linear = Track(self.kind, self.times, self.values, Interpolation.LINEAR, form=self.form)
+        samples = (yield linear, self.checks[starts].reshape(-1)).reshape(len(starts), self.checks.shape[1], -1)
         nearer = starts[self.distance(samples, self.wanted[starts]).max(axis=1) < worst[starts]]
         corners[nearer] = corners[nearer + 1] = True
 
@@ -260,7 +258,7 @@ def _parabolic(times: Floats) -> dict[str, Floats]:
     spans = np.diff(times)
     if len(spans) < 2 or np.ptp(spans) == 0:
         return {}
-    ratio = np.clip(spans[1:] / spans[:-1], _WIDEST_INVERSE, _WIDEST)
+    ratio = np.clip(spans[1:] / spans[:-1], _SMALLEST_RATIO, _LARGEST_RATIO)
     total = ratio + 1 / ratio
     tension, bias = np.zeros(len(times)), np.zeros(len(times))
     tension[1:-1] = 1 - total / 2

@@ -39,16 +39,16 @@ _SHARED: dict[tuple[str, ...], tuple[str, ...]] = {}
 class LazyFields:
     """Base of dataclasses with slots whose fields may be `lazy`, with extras among them."""
 
-    __slots__ = ("_later", "_noted")
+    __slots__ = ("_compact_extras", "_deferred")
     if TYPE_CHECKING:
         extras: dict[str, Any]
-        _noted: tuple[Any, ...] | None
+        _compact_extras: tuple[Any, ...] | None
         """extras of one format in compact form: its id and their names as one shared tuple, and the values"""
-        _later: tuple[Any, ...]
-        """how to make the fields that were left out: see `defer_fields`"""
+        _deferred: tuple[Any, ...]
+        """the function that makes the fields that were left out, and its arguments (see `defer_fields`)"""
 
     def __post_init__(self) -> None:
-        self._noted = None
+        self._compact_extras = None
         names = _NAMES.get(type(self))
         if names is None:
             declared = type(self).__dataclass_fields__.values()  # type: ignore[attr-defined]
@@ -62,19 +62,19 @@ class LazyFields:
         def __getattr__(self, name: str) -> Any:
             declared = type(self).__dataclass_fields__.get(name)
             if declared is None or type(declared.default) is not Lazy:
-                later = None if declared is None else stored(self, "_later")
-                if later is None:
+                deferred = None if declared is None else stored(self, "_deferred")
+                if deferred is None:
                     raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-                make, *known = later
-                for field, value in make(*known).items():
+                make, *arguments = deferred
+                for field, value in make(*arguments).items():
                     if not _is_set(self, field):  # another thread may have set it, or a caller another value
                         setattr(self, field, value)
                 return object.__getattribute__(self, name)
             value = declared.default.make()
-            if name == "extras" and self._noted is not None:
-                (format, *keys), *values = self._noted
+            if name == "extras" and self._compact_extras is not None:
+                (format, *keys), *values = self._compact_extras
                 value[format] = dict(zip(keys, values, strict=True))
-                self._noted = None
+                self._compact_extras = None
             setattr(self, name, value)
             return value
 
@@ -87,20 +87,20 @@ def _is_set(part: LazyFields, name: str) -> bool:
     return True
 
 
-def stored(part: LazyFields, name: str, otherwise: Any = None) -> Any:
-    """Return a field if it was set, without creating its default."""
+def stored(part: LazyFields, name: str, default: Any = None) -> Any:
+    """Return a field if it was set, otherwise ``default``, without creating the field."""
     try:
         return object.__getattribute__(part, name)
     except AttributeError:
-        return otherwise
+        return default
 
 
 def unchecked_constructor(cls: type[Any], *, without: Collection[str] = ()) -> Callable[..., Any]:
     """Return a constructor without checks, for readers that pass valid values.
 
     It is generated from the declaration: ``__init__`` and ``__post_init__`` of a track of one key took longer than
-    everything else that is done with it. Lazy fields cannot be given; set them afterwards. Those of ``without`` must be
-    set, or left out (`defer_fields`).
+    everything else that is done with it. Lazy fields cannot be given; set them afterwards. Fields in ``without`` must
+    be set or deferred afterwards (`defer_fields`).
     """
     names: dict[str, Any] = {"create": cls.__new__, "cls": cls}
     arguments, lines = [], []
@@ -109,34 +109,34 @@ def unchecked_constructor(cls: type[Any], *, without: Collection[str] = ()) -> C
             continue
         names[f"default_{name}"] = declared.default
         arguments.append(name if declared.default is MISSING else f"{name}=default_{name}")
-        lines.append(f"    made.{name} = {name}")
-    head = [f"def make({', '.join(arguments)}):", "    made = create(cls)", "    made._noted = None"]
-    exec(compile("\n".join([*head, *lines, "    return made"]), f"<unchecked {cls.__name__}>", "exec"), names)
+        lines.append(f"    part.{name} = {name}")
+    head = [f"def make({', '.join(arguments)}):", "    part = create(cls)", "    part._compact_extras = None"]
+    exec(compile("\n".join([*head, *lines, "    return part"]), f"<unchecked {cls.__name__}>", "exec"), names)
     make: Callable[..., Any] = names["make"]
     return make
 
 
-def defer_fields(part: LazyFields, make: Callable[..., dict[str, Any]], *known: object) -> None:
-    """Leave fields of this part unset: ``make(*known)`` returns them all when one is first read."""
-    part._later = (make, *known)
+def defer_fields(part: LazyFields, make: Callable[..., dict[str, Any]], *arguments: object) -> None:
+    """Leave fields of this part unset: ``make(*arguments)`` returns them all when one is first read."""
+    part._deferred = (make, *arguments)
 
 
 def set_extras(part: LazyFields, names: tuple[str, ...], *values: object) -> None:
     """Set the extras of a new part in compact form: ``names`` are the id of the format and a name for each value, the
     same tuple for all parts of a kind.
     """
-    part._noted = (names, *values)
+    part._compact_extras = (names, *values)
 
 
 def add_extras(part: LazyFields, format: str, content: Mapping[str, object]) -> None:
     """Add to the extras of a format, in compact form unless they were already read."""
-    noted = part._noted
-    if stored(part, "extras") is not None or (noted is not None and noted[0][0] != format):
+    compact = part._compact_extras
+    if stored(part, "extras") is not None or (compact is not None and compact[0][0] != format):
         part.extras.setdefault(format, {}).update(content)
         return
-    names, values = ((format,), ()) if noted is None else (noted[0], noted[1:])
+    names, values = ((format,), ()) if compact is None else (compact[0], compact[1:])
     if not content.keys().isdisjoint(names[1:]):
         content = {**dict(zip(names[1:], values, strict=True)), **content}
         names, values = (format,), ()
     keys = (*names, *content)
-    part._noted = (_SHARED.setdefault(keys, keys), *values, *content.values())
+    part._compact_extras = (_SHARED.setdefault(keys, keys), *values, *content.values())

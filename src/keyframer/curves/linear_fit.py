@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keyframer.arrays import Flags, Floats
 from keyframer.fields import dataclass
 
 from ..maths import quat
 from .cubic_fit import BEFORE, Allowance, Distance, Functions, turn_degrees, vector_distance
-from .key_columns import Flags, Indices
-from .track import Floats
+from .key_columns import Indices
 
 Between = Callable[[Floats, Floats, Floats], Floats]
 """what a player shows at u (n,) between values (n, k) and values (n, k)"""
@@ -32,30 +32,31 @@ _PROBED_AT_ONCE = 8_192  # temporaries of the comparison stay in the cache of th
 
 @dataclass(frozen=True)
 class Measure:
-    """The error of values of one kind between linear keys, for all kinds of players: the worst of them counts."""
+    """How the error between linear keys is measured: the largest for any of the ways in which players interpolate."""
 
     distance: Distance
     between: tuple[Between, ...]
 
     def error(self, first: Floats, last: Floats, u: Floats, wanted: Floats) -> Floats:
         """Return (n,) the largest error of any player."""
-        distances = [self.distance(show(first, last, u), wanted) for show in self.between]
+        distances = [self.distance(interpolate(first, last, u), wanted) for interpolate in self.between]
         return np.asarray(np.nan_to_num(np.maximum.reduce(distances)))
 
 
-def straight(first: Floats, last: Floats, u: Floats) -> Floats:
+def lerp(first: Floats, last: Floats, u: Floats) -> Floats:
+    """Interpolate linearly at u (n,) between values (n, k)."""
     return np.asarray(first + u[:, None] * (last - first))
 
 
-def straight_components(first_xyzw: Floats, last_xyzw: Floats, u: Floats) -> Floats:
+def nlerp(first_xyzw: Floats, last_xyzw: Floats, u: Floats) -> Floats:
     """Interpolate as Blender does: each component of a quaternion separately, the shorter way, normalised at the
     end."""
     sign = np.where(np.sum(first_xyzw * last_xyzw, axis=1) < 0, -1.0, 1.0)[:, None]
-    return quat.normalise(straight(first_xyzw, sign * last_xyzw, u))
+    return quat.normalise(lerp(first_xyzw, sign * last_xyzw, u))
 
 
-VECTORS = Measure(vector_distance, (straight,))
-ROTATIONS = Measure(turn_degrees, (quat.slerp, straight_components))
+VECTORS = Measure(vector_distance, (lerp,))
+ROTATIONS = Measure(turn_degrees, (quat.slerp, nlerp))
 """in degrees"""
 
 
@@ -71,14 +72,14 @@ class Lines(NamedTuple):
 
 
 def place_keys(
-    functions: Functions, measure: Measure, *, frame: float, most_keys: int, room: int | None = None
+    functions: Functions, measure: Measure, *, frame: float, most_keys: int, most_in_all: int | None = None
 ) -> list[Lines]:
     """Return keys such that linear interpolation is within the tolerances of the functions.
 
     Keys are on multiples of ``frame`` if that is enough. A jump takes the shortest interval of its function.
-    A function gets at most ``most_keys``, all together ``room``.
+    A function gets at most ``most_keys``, all together ``most_in_all``.
     """
-    allowance = Allowance(functions, most_keys, most_keys if room is None else room)
+    allowance = Allowance(functions, most_keys, most_keys if most_in_all is None else most_in_all)
     frames = _at_frames(functions, frame)
     open_, wanted = _first_intervals(functions)
     done: list[_Intervals] = []
@@ -89,7 +90,7 @@ def place_keys(
         tolerance = functions.tolerances[open_.owner]
         most = np.minimum((open_.end - open_.begin) / functions.shortest[open_.owner], _MOST_PIECES)
         wrong = error > tolerance
-        if number:  # in the first round the functions set the shortest interval
+        if number:  # the first intervals are those between breaks, which may be shorter than allowed
             too_fast[open_.owner[wrong & (most < 2)]] = True
         wrong &= most >= 2
         pieces = np.minimum(np.ceil(np.sqrt(error[wrong] / tolerance[wrong])), most[wrong]).astype(np.intp)
@@ -150,16 +151,16 @@ class _Intervals(NamedTuple):
             block = slice(begin, begin + step)
             count = len(largest[block])
             first, last = (np.repeat(column[block], len(_PROBES), axis=0) for column in (self.first, self.last))
-            meant = wanted[block].reshape(len(first), -1)
-            off = measure.error(first, last, np.tile(_PROBES, count), meant)
-            largest[block] = off.reshape(count, -1).max(axis=1)
+            exact = wanted[block].reshape(len(first), -1)
+            errors = measure.error(first, last, np.tile(_PROBES, count), exact)
+            largest[block] = errors.reshape(count, -1).max(axis=1)
         inside = np.flatnonzero(holder >= 0)
         for begin in range(0, len(inside), _PROBED_AT_ONCE):
             chosen = inside[begin : begin + _PROBED_AT_ONCE]
             intervals = holder[chosen]
             u = (frames.times[chosen] - self.begin[intervals]) / (self.end - self.begin)[intervals]
-            off = measure.error(self.first[intervals], self.last[intervals], u, frames.values[chosen])
-            np.maximum.at(largest, intervals, off)
+            errors = measure.error(self.first[intervals], self.last[intervals], u, frames.values[chosen])
+            np.maximum.at(largest, intervals, errors)
         return largest
 
 
@@ -179,7 +180,7 @@ def _at_frames(functions: Functions, frame: float) -> _Points:
 
 
 def _first_intervals(functions: Functions) -> tuple[_Intervals, Floats]:
-    """Return one interval from break to break, or to the start of a jump; and the exact values at their probes."""
+    """Return the intervals between breaks, ending at the start of a jump, and the exact values at their probes."""
     owner, begin, end, jump = functions.intervals()
     end = np.where(jump, end - np.minimum(functions.shortest[owner], 0.25 * (end - begin)), end)
     first, last, *probes = functions.values(owner, [begin, end, *_probes(begin, end)])
@@ -187,7 +188,7 @@ def _first_intervals(functions: Functions) -> tuple[_Intervals, Floats]:
 
 
 def _probes(begin: Floats, end: Floats) -> list[Floats]:
-    return [begin + (end - begin) * share for share in _PROBES]
+    return [begin + (end - begin) * fraction for fraction in _PROBES]
 
 
 def whole_frames(begin: float, end: float, frame: float, most: int) -> Floats:
@@ -214,30 +215,29 @@ class _Cuts(NamedTuple):
         return _Cuts._make(column[chosen] for column in self)
 
 
-def _cut(functions: Functions, whole: _Intervals, cuts: _Cuts, frame: float) -> tuple[_Intervals, Floats]:
-    """Return intervals in pieces, cut at whole frames inside if there are any; and the exact values at the probes of
-    the pieces.
-    """
-    place = np.repeat(np.arange(len(whole.begin)), cuts.counts)
-    number = np.arange(len(place)) - np.repeat(np.cumsum(cuts.counts) - cuts.counts, cuts.counts) + 1
-    share = number / (cuts.counts[place] + 1)
-    on_frames = (cuts.before[place] + np.rint(share * (cuts.inside[place] + 1))) * frame
-    between = whole.begin[place] + share * (whole.end - whole.begin)[place]
-    times = np.where(cuts.inside[place] > 0, on_frames, between)
+def _cut(functions: Functions, intervals: _Intervals, cuts: _Cuts, frame: float) -> tuple[_Intervals, Floats]:
+    """Return the pieces of intervals, cut at whole frames inside if there are any, and the exact values at their
+    probes."""
+    interval = np.repeat(np.arange(len(intervals.begin)), cuts.counts)
+    number = np.arange(len(interval)) - np.repeat(np.cumsum(cuts.counts) - cuts.counts, cuts.counts) + 1
+    fraction = number / (cuts.counts[interval] + 1)
+    on_frames = (cuts.before[interval] + np.rint(fraction * (cuts.inside[interval] + 1))) * frame
+    between = intervals.begin[interval] + fraction * (intervals.end - intervals.begin)[interval]
+    times = np.where(cuts.inside[interval] > 0, on_frames, between)
     # piece j of interval i is at i + the cuts before it + j
-    head = np.arange(len(whole.begin)) + np.cumsum(cuts.counts) - cuts.counts
-    later = head[place] + number
-    owner = np.repeat(whole.owner, cuts.counts + 1)
+    head = np.arange(len(intervals.begin)) + np.cumsum(cuts.counts) - cuts.counts
+    following = head[interval] + number
+    owner = np.repeat(intervals.owner, cuts.counts + 1)
     begin, end = np.empty(len(owner)), np.empty(len(owner))
-    begin[head], begin[later] = whole.begin, times
-    end[head + cuts.counts], end[later - 1] = whole.end, times
+    begin[head], begin[following] = intervals.begin, times
+    end[head + cuts.counts], end[following - 1] = intervals.end, times
     count = len(owner)
     probes = _probes(begin, end)
-    samples = functions.at(np.concatenate([owner[later], *[owner] * len(probes)]), np.concatenate([times, *probes]))
+    samples = functions.at(np.concatenate([owner[following], *[owner] * len(probes)]), np.concatenate([times, *probes]))
     values = samples[: len(times)]
     first, last = np.empty((count, samples.shape[1])), np.empty((count, samples.shape[1]))
-    first[head], first[later] = whole.first, values
-    last[head + cuts.counts], last[later - 1] = whole.last, values
+    first[head], first[following] = intervals.first, values
+    last[head + cuts.counts], last[following - 1] = intervals.last, values
     wanted = samples[len(times) :].reshape(len(probes), count, -1).swapaxes(0, 1)
     return _Intervals(owner, begin, end, first, last), wanted
 
@@ -249,17 +249,17 @@ def _joined(functions: Functions, parts: list[_Intervals], complete: Flags, too_
     firsts, lasts = functions.ends()
     breaks, several = functions.breaks, functions.counts > 1
     single = np.flatnonzero(~several)
-    leaping = np.flatnonzero(functions.jumps[firsts] & several)
-    landing = np.flatnonzero(functions.jumps[lasts] & several)
-    at_first, at_last = firsts[leaping], lasts[landing]
+    jump_first = np.flatnonzero(functions.jumps[firsts] & several)
+    jump_last = np.flatnonzero(functions.jumps[lasts] & several)
+    at_first, at_last = firsts[jump_first], lasts[jump_last]
     for numbers, key_times, sampled in (
         (single, breaks[firsts[single]], breaks[firsts[single]]),
         (
-            leaping,
-            breaks[at_first] - functions.shortest[leaping],
+            jump_first,
+            breaks[at_first] - functions.shortest[jump_first],
             breaks[at_first] - BEFORE * (breaks[at_first + 1] - breaks[at_first]),
         ),
-        (landing, breaks[at_last], breaks[at_last]),
+        (jump_last, breaks[at_last], breaks[at_last]),
     ):
         if len(numbers):
             owners.append(numbers)
@@ -268,13 +268,13 @@ def _joined(functions: Functions, parts: list[_Intervals], complete: Flags, too_
     all_owners, all_times = np.concatenate(owners), np.concatenate(times)
     order = np.lexsort((all_times, all_owners))
     all_owners, all_times = all_owners[order], all_times[order]
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (all_owners[1:] != all_owners[:-1]) | (all_times[1:] != all_times[:-1])
-    kept_times, kept_values = all_times[new], np.concatenate(values)[order[new]]
-    stops = np.searchsorted(all_owners[new], np.arange(len(complete)), side="right").tolist()
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = (all_owners[1:] != all_owners[:-1]) | (all_times[1:] != all_times[:-1])
+    kept_times, kept_values = all_times[is_new], np.concatenate(values)[order[is_new]]
+    stops = np.searchsorted(all_owners[is_new], np.arange(len(complete)), side="right").tolist()
     joined_lines: list[Lines] = []
     start = 0
-    for stop, whole, fast in zip(stops, complete.tolist(), too_fast.tolist(), strict=True):
-        joined_lines.append(Lines(kept_times[start:stop], kept_values[start:stop], whole, fast))
+    for stop, is_complete, is_too_fast in zip(stops, complete.tolist(), too_fast.tolist(), strict=True):
+        joined_lines.append(Lines(kept_times[start:stop], kept_values[start:stop], is_complete, is_too_fast))
         start = stop
     return joined_lines

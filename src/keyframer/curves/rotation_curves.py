@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from keyframer.arrays import Flags, Floats
+
 from ..maths import quat
-from .key_columns import Flags, Indices, KeyColumns
+from .key_columns import Indices, KeyColumns
 from .timeline import Segments
-from .track import Floats, Interpolation, Wrap
+from .track import Interpolation, Wrap
 from .vector_curves import tcb_weights
 
 Parts = tuple[Floats, Floats, Floats]

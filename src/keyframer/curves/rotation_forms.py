@@ -10,12 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from keyframer.arrays import Floats
+
 from ..maths import quat
 from .key_columns import KeyColumns, gather
-from .track import Floats, RotationForm, Track
+from .track import RotationForm, Track
 
 FULL_TURN = 2 * np.pi * (1 - 1e-6)
-"""a quaternion this near to a whole turn has lost its axis"""
+"""angles from here on are treated as full turns: a quaternion this near to a full turn has lost its axis"""
 
 
 def usable_keys(track: Track) -> Track:

@@ -12,10 +12,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from keyframer.arrays import Flags, Floats
 from keyframer.fields import dataclass
 
-from .key_columns import Flags, Indices, KeyColumns
-from .track import Floats, Wrap
+from .key_columns import Indices, KeyColumns
+from .track import Wrap
 
 # Represents infinity: beyond any usable key (1e150), with finite differences.
 FAR = 1e300
@@ -48,9 +49,9 @@ class TimeWrap:
         if not len(self._tracks):
             return times[:, None]
         column = times[:, None]
-        straight = (self._lead_in & (column < 0)) | (np.abs(column) >= FAR)
+        unwrapped = (self._lead_in & (column < 0)) | (np.abs(column) >= FAR)
         out = np.repeat(column, self._count, axis=1)
-        out[:, self._tracks] = np.where(straight, column, np.mod(column, self._periods))
+        out[:, self._tracks] = np.where(unwrapped, column, np.mod(column, self._periods))
         return out
 
     def local_pairs(self, tracks: Indices, times: Floats) -> Floats:
@@ -59,8 +60,8 @@ class TimeWrap:
             return times
         place = np.searchsorted(self._tracks, tracks)
         place[place == len(self._tracks)] = 0
-        straight = (self._tracks[place] != tracks) | (np.abs(times) >= FAR) | (self._lead_in[place] & (times < 0))
-        return np.where(straight, times, np.mod(times, self._periods[place]))
+        unwrapped = (self._tracks[place] != tracks) | (np.abs(times) >= FAR) | (self._lead_in[place] & (times < 0))
+        return np.where(unwrapped, times, np.mod(times, self._periods[place]))
 
 
 @dataclass(eq=False, repr=False)
@@ -150,19 +151,19 @@ class Timeline:
             rows = self._starts + np.maximum(passed - 1, 0)
         else:
             rows = self._ranked.rows(local)
-        return rows, self._shares(local, rows)
+        return rows, self._fractions(local, rows)
 
     def locate_pairs(self, tracks: Indices, times: Floats) -> tuple[Indices, Floats]:
         """Return the same as `locate`, for one track (P,) and one clean time (P,) each; both results are (P,)."""
         local = self._wrap.local_pairs(tracks, times)
         rows = self._ranked.rows_of_pairs(tracks, local)
-        return rows, self._shares(local, rows)
+        return rows, self._fractions(local, rows)
 
     @cached_property
     def _ranked(self) -> _RankedKeys:
         return _RankedKeys(self._key_times, self._track, self._starts)
 
-    def _shares(self, local: Floats, rows: Indices) -> Floats:
+    def _fractions(self, local: Floats, rows: Indices) -> Floats:
         """Return the eased fraction u from the keys ``rows`` to the next ones at local times."""
         u = local - self._key_times[rows]
         u /= self._lengths[rows]

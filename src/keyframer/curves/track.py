@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from keyframer.arrays import Floats
 from keyframer.fields import dataclass, documented
 from keyframer.text import counted, did_you_mean
 
 from .lazy_fields import LazyFields, lazy
-
-Floats = NDArray[np.float64]
 
 
 class Interpolation(Enum):
@@ -51,8 +50,8 @@ class RotationForm(Enum):
     QUATERNION_ABSOLUTE = "quaternion_absolute"  # x, y, z, w
 
 
-_SHAPES_OF_KEYS = ("tension", "continuity", "bias", "ease_to", "ease_from")
-_USUAL_FORM = RotationForm.QUATERNION_ABSOLUTE
+_SHAPE_COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
+_EXAMPLE_FORM = RotationForm.QUATERNION_ABSOLUTE
 KINDS = {
     "position": 3,
     "rotation": 4,
@@ -125,10 +124,10 @@ class Track(LazyFields):
             expected = "a key is a single number" if wide == 1 else f"a key has {wide} numbers"
             raise ValueError(f"track {self.kind!r}: {expected}, not {self.values.size // count}")
         if wide == 4 and self.form is RotationForm.NONE:
-            raise ValueError(f"track {self.kind!r}: form must say what the four numbers are, such as {_USUAL_FORM}")
+            raise ValueError(f"track {self.kind!r}: form must say what the four numbers are, such as {_EXAMPLE_FORM}")
         if self.form is not RotationForm.NONE and self.values.shape != (count, 4):
             raise ValueError(f"track {self.kind!r}: rotation values must be ({count}, 4), not {self.values.shape}")
-        for name in _SHAPES_OF_KEYS:
+        for name in _SHAPE_COLUMNS:
             if getattr(self, name) is not None:
                 self._check(name, (count,))
         if self.flags is not None:

@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .key_columns import Flags, Indices, KeyColumns, gather
+from keyframer.arrays import Flags, Floats
+
+from .key_columns import Indices, KeyColumns, gather
 from .timeline import Segments, find_segments
-from .track import Floats, Interpolation, Track
+from .track import Interpolation, Track
 
 
 class Weights(NamedTuple):

@@ -48,33 +48,33 @@ def write_set(
     names that other files may also use: they never replace other content. An existing file with the same content stays.
     """
     target = os.fspath(main[0])
-    waiting = _WAITING.get()
-    if waiting is None:
+    collected = _COLLECTED.get()
+    if collected is None:
         journal.sweep_once(os.path.dirname(target))
     for path, _ in (main, *pair):
         check_output(path, overwrite=overwrite)
     drafts = OutputSet(target, journal.content_named_files(target) if overwrite and named is not None else [])
     try:
-        drafts.add(shared, replaces=False, same=True)
-        drafts.add(named or (), replaces=overwrite, same=True)
+        drafts.add(shared, replaces=False, keeps_equal=True)
+        drafts.add(named or (), replaces=overwrite, keeps_equal=True)
         drafts.add([*pair, main], replaces=overwrite, pair=bool(pair))
     except BaseException:
         drafts.discard()
         raise
-    if waiting is None:
+    if collected is None:
         drafts.finish()
     else:
-        waiting.append(drafts)
+        collected.append(drafts)
 
 
 class Draft:
     """A written file that does not have its final name yet."""
 
-    def __init__(self, target: str, parts: Parts, *, replaces: bool, same: bool, in_pair: bool) -> None:
+    def __init__(self, target: str, parts: Parts, *, replaces: bool, keeps_equal: bool, in_pair: bool) -> None:
         self.target = target
         self.replaces = replaces
-        self.same = same
-        """whether an existing file of the same content is kept"""
+        self.keeps_equal = keeps_equal
+        """whether an existing file with the same content is kept"""
         self.in_pair = in_pair
         self.size = 0
         self._is_synced = False
@@ -103,12 +103,12 @@ class Draft:
             self._stream.close()
         self._is_synced = True
 
-    def has_its_content(self) -> bool:
-        """Return whether the target has this content already."""
+    def equals_target(self) -> bool:
+        """Return whether the target exists and has the same content."""
         return os.path.lexists(self.target) and digest_of(self.target) == self.sha256
 
     def rename(self) -> None:
-        """Rename it to its final name."""
+        """Rename the file to its final name."""
         if self.replaces:
             os.replace(self.temporary, self.target)
         else:
@@ -119,7 +119,7 @@ class Draft:
             self._stream.close()
 
     def discard(self) -> None:
-        """Remove it."""
+        """Remove the temporary file."""
         self.close()
         with suppress(OSError):
             os.unlink(self.temporary)
@@ -135,10 +135,11 @@ class OutputSet:
         self._superseded = superseded
 
     def add(
-        self, files: Sequence[tuple[PathLike, Parts]], *, replaces: bool, same: bool = False, pair: bool = False
+        self, files: Sequence[tuple[PathLike, Parts]], *, replaces: bool, keeps_equal: bool = False, pair: bool = False
     ) -> None:
         for path, parts in files:
-            self.drafts.append(Draft(os.fspath(path), parts, replaces=replaces, same=same, in_pair=pair))
+            draft = Draft(os.fspath(path), parts, replaces=replaces, keeps_equal=keeps_equal, in_pair=pair)
+            self.drafts.append(draft)
 
     def sync(self) -> None:
         """Wait until the contents are on the disk."""
@@ -149,7 +150,7 @@ class OutputSet:
         """Rename all drafts. Without ``durable`` a power cut may lose the renames, but not the contents."""
         try:
             self.sync()
-            changed = [draft for draft in self.drafts if not (draft.same and draft.has_its_content())]
+            changed = [draft for draft in self.drafts if not (draft.keeps_equal and draft.equals_target())]
             for draft in changed:
                 check_output(draft.target, overwrite=draft.replaces, run=self._run)
             names = {os.path.basename(draft.target) for draft in self.drafts}
@@ -179,7 +180,8 @@ class OutputSet:
             draft.discard()
 
 
-_WAITING: ContextVar[list[OutputSet] | None] = ContextVar("_WAITING", default=None)
+_COLLECTED: ContextVar[list[OutputSet] | None] = ContextVar("_COLLECTED", default=None)
+"""the list of `collect_drafts`; None outside of it"""
 
 
 @contextmanager
@@ -187,7 +189,7 @@ def collect_drafts() -> Iterator[list[OutputSet]]:
     """Collect the sets written inside this block without renaming them, so that the caller can work while the disk
     writes. After a failure they are discarded."""
     sets: list[OutputSet] = []
-    token = _WAITING.set(sets)
+    token = _COLLECTED.set(sets)
     try:
         yield sets
     except BaseException:
@@ -195,4 +197,4 @@ def collect_drafts() -> Iterator[list[OutputSet]]:
             output_set.discard()
         raise
     finally:
-        _WAITING.reset(token)
+        _COLLECTED.reset(token)

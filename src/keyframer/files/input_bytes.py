@@ -10,7 +10,7 @@ from typing import IO
 from keyframer.catalogue import IO_CHANGED_DURING_READ, LIMIT_FILE_SIZE
 from keyframer.files.disk import PathLike
 from keyframer.files.output_checks import current_run, note_input
-from keyframer.limits import DEFAULT_LIMITS, Limits, feed
+from keyframer.limits import DEFAULT_LIMITS, Limits, add_input
 
 _TO_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)  # Windows changes line ends otherwise
 _SHELL_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
@@ -24,7 +24,7 @@ def read_bytes(source: PathLike | IO[bytes], limits: Limits = DEFAULT_LIMITS, pa
     cannot be read, `FormatError` if it is over the limit or changed while it was read.
     """
     data = _read(source, limits)
-    feed(len(data) if packed is None else packed)
+    add_input(len(data) if packed is None else packed)
     return data
 
 
@@ -69,8 +69,8 @@ def _read(source: PathLike | IO[bytes], limits: Limits) -> bytes:
 def _read_sized(file: int, size: int) -> bytes:
     """Read a file of ``size`` bytes, and one more byte if it has grown."""
     data = os.read(file, size + 1)
-    while len(data) < size and (more := os.read(file, size + 1 - len(data))):  # some network disks return fewer
-        data += more
+    while len(data) < size and (part := os.read(file, size + 1 - len(data))):  # some network disks return fewer
+        data += part
     return data
 
 

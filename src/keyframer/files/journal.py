@@ -58,10 +58,10 @@ class Unfinished(OSError):
 
 def is_unfinished(path: str | os.PathLike[str]) -> bool:
     """Return whether a file belongs to a pair whose writing was interrupted."""
-    return os.path.lexists(_path(os.fspath(path), pair=True))
+    return os.path.lexists(_journal_path(os.fspath(path), pair=True))
 
 
-def _path(target: str, *, pair: bool) -> str:
+def _journal_path(target: str, *, pair: bool) -> str:
     """Return the path of the journal; all spellings of a stem share one, because readers accept several."""
     folder, name = os.path.split(target)
     key = f"pair {os.path.splitext(name)[0].casefold()}" if pair else f"set {name}"
@@ -103,10 +103,12 @@ def _matches_its_hash(folder: str, name: str) -> bool:
 
 
 def rename_all(target: str, drafts: Sequence[Draft], superseded: Sequence[str]) -> None:
-    """Rename drafts in this order and remove superseded files, completely, now or in the next run. After a failure
-    everything is as before, or `Unfinished` is raised."""
+    """Rename drafts in this order and remove superseded files: all of it, now or in the next run.
+
+    After a failure everything is as before, or `Unfinished` is raised.
+    """
     folder = os.path.dirname(target)
-    path = _path(target, pair=any(draft.in_pair for draft in drafts))
+    path = _journal_path(target, pair=any(draft.in_pair for draft in drafts))
     entries = [
         {
             "draft": os.path.basename(draft.temporary),
@@ -150,47 +152,47 @@ def rename_all(target: str, drafts: Sequence[Draft], superseded: Sequence[str]) 
 
 
 class _Change:
-    """The rename of one file; the replaced file is kept under another name until all are done."""
+    """The rename of one file; the replaced file is kept under another name until all files are renamed."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._is_made = False
         self._existed = os.path.lexists(draft.target)
-        self._kept: str | None = None
+        self._backup: str | None = None
 
     def make(self) -> None:
         if self._existed:
-            kept = temporary_name(self._draft.target)
+            backup = temporary_name(self._draft.target)
             with suppress(OSError, NotImplementedError):  # no hard links here
-                os.link(self._draft.target, kept, follow_symlinks=False)
-                self._kept = kept
+                os.link(self._draft.target, backup, follow_symlinks=False)
+                self._backup = backup
         self._draft.rename()
         self._is_made = True
 
     def undo(self) -> None:
         """Undo the rename; raises OSError if that is impossible. The draft is restored before its name is removed:
         until the journal is gone, the next run could still complete it."""
-        if self._is_made and self._existed and self._kept is None:
+        if self._is_made and self._existed and self._backup is None:
             raise OSError("the replaced file is gone")
         if self._is_made:
             with suppress(FileExistsError):
                 os.link(self._draft.target, self._draft.temporary)
-            if self._kept is None:
+            if self._backup is None:
                 os.unlink(self._draft.target)
             else:
-                os.replace(self._kept, self._draft.target)
+                os.replace(self._backup, self._draft.target)
         else:
             self.forget()
 
     def forget(self) -> None:
-        """Remove the other name of the replaced file."""
-        if self._kept is not None:
+        """Remove the backup of the replaced file."""
+        if self._backup is not None:
             with suppress(OSError):  # swept by the next run
-                os.unlink(self._kept)
+                os.unlink(self._backup)
 
 
 def _begin(path: str, content: bytes) -> IO[bytes]:
-    """Write a journal and keep it open, which locks it. Waits for or completes another one of the same name."""
+    """Write a journal and keep it open, which locks it. Waits for or completes another journal of the same name."""
     while True:
         stream, temporary = open_temporary(path)
         try:
@@ -223,10 +225,10 @@ def _close(stream: IO[bytes]) -> None:
 
 def sweep_once(folder: str) -> None:
     """Call `sweep` the first time that this process writes into a folder."""
-    place = os.path.abspath(folder)
-    if place not in _SWEPT:
-        _SWEPT.add(place)
-        sweep(place)
+    path = os.path.abspath(folder)
+    if path not in _SWEPT:
+        _SWEPT.add(path)
+        sweep(path)
 
 
 def sweep(folder: str, *, older_than: float = 0.0) -> int:
@@ -270,9 +272,12 @@ def _open(path: str) -> int:
 
 
 def _finish(path: str, *, before_another: bool = False, older_than: float = 0.0) -> set[str]:
-    """Complete a journal and remove it; returns the temporary files that it still needs if that fails or it is locked.
+    """Complete a journal and remove it; if that fails or another run has locked it, returns the temporary files that it
+    needs.
+
     ``before_another``: wait for the lock, and remove a journal that cannot be completed, because all its files are
-    about to be written again."""
+    about to be written again.
+    """
     try:
         descriptor = _open(path)
     except OSError:
@@ -305,7 +310,7 @@ def _is_at(path: str, descriptor: int) -> bool:
 def _finish_all(path: str, content: dict[str, Any]) -> bool:
     folder = os.path.dirname(path)
     main = os.path.join(folder, content["main"])
-    if path not in (_path(main, pair=True), _path(main, pair=False)):
+    if path not in (_journal_path(main, pair=True), _journal_path(main, pair=False)):
         return False
     if not all(_may_replace(content["main"], entry) and _finish_one(folder, entry) for entry in content["files"]):
         return False
@@ -315,8 +320,8 @@ def _finish_all(path: str, content: dict[str, Any]) -> bool:
 
 
 def _may_replace(main: str, entry: dict[str, Any]) -> bool:
-    """Return whether an entry may replace its target: this has the stem of the main file, or a hash of the new content
-    in its name."""
+    """Return whether an entry may replace its target: the target has the stem of the main file, or a hash of the new
+    content in its name."""
     stem, target_stem = (os.path.splitext(name)[0].casefold() for name in (main, entry["target"]))
     match = _CONTENT_NAME.fullmatch(entry["target"])
     return not entry["replaces"] or stem == target_stem or bool(match and entry["sha256"].startswith(match[2]))
@@ -356,8 +361,8 @@ def _parsed(descriptor: int) -> dict[str, Any] | None:
                 return None
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
-    plain = all(isinstance(name, str) and os.path.basename(name) == name and name.strip(".") for name in names)
-    return content if plain else None
+    are_names = all(isinstance(name, str) and os.path.basename(name) == name and name.strip(".") for name in names)
+    return content if are_names else None
 
 
 def _remove_superseded(target: str, names: Sequence[str]) -> None:

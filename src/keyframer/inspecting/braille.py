@@ -16,7 +16,8 @@ _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _ANSI = (31, 32, 34, 33, 35, 36, 91, 37)
 """colours of curves: red, green, blue …"""
 _LABEL = 10
-_ROOM = 3
+"""columns for the numbers of the value axis"""
+_KEY_COLUMNS = 3
 """columns that the mark of a key needs"""
 
 
@@ -86,7 +87,7 @@ def _panel_lines(panel: Panel, columns: int, rows: int, colored: bool) -> Iterat
         good = np.isfinite(curve.values)
         xs = [across(time) for time in curve.times[good].tolist()]
         dots.line(xs, [up(value) for value in curve.values[good].tolist()], number)
-    if len({key.time for key in panel.keys}) * _ROOM <= width:  # else marks would cover the curve
+    if len({key.time for key in panel.keys}) * _KEY_COLUMNS <= width:  # else marks would cover the curve
         for key in panel.keys:
             dots.mark(across(key.time), up(key.value), "◆", key.curve)
     yield safe_text(panel.title)[:columns]

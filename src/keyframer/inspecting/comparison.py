@@ -134,14 +134,14 @@ class Comparison:
 
     @property
     def moved(self) -> list[NodeMotion]:
-        """Nodes that move differently, the largest difference first."""
+        """Nodes that move differently, the largest difference of position first."""
         return [] if self.motion is None else self.motion.changed(self.tolerance, self.degrees)
 
     @property
     def same(self) -> bool:
         """Whether no difference was found."""
-        apart = self.motion is not None and bool(self.motion.only_a or self.motion.only_b)
-        return not (self.structure is not None and self.structure.total) and not self.moved and not apart
+        unpaired = self.motion is not None and bool(self.motion.only_a or self.motion.only_b)
+        return not (self.structure is not None and self.structure.total) and not self.moved and not unpaired
 
     def record(self) -> dict[str, Any]:
         """Return the comparison as JSON values; names are made safe."""
@@ -248,13 +248,13 @@ def compare(
     """
     a, b = sides
     comparison = Comparison((format_name(a), format_name(b)), degrees=_DEGREES if degrees is None else degrees)
-    values = [side.data for side in sides if isinstance(side, ImportedFile) and side.importer.holds_json]
-    if len(values) == 2:
+    json_files = [side.data for side in sides if isinstance(side, ImportedFile) and side.importer.holds_json]
+    if len(json_files) == 2:
         comparison.level = "values"
     elif comparison.formats[0] != comparison.formats[1] or isinstance(a, ImportedFile):
         comparison.level = "scene"
     if structure and comparison.level == "values":
-        comparison.structure = diff_gltf(*values)
+        comparison.structure = diff_gltf(*json_files)
     elif structure and comparison.level == "records" and isinstance(a, Document) and isinstance(b, Document):
         comparison.structure = diff_documents(a, b)
     elif structure and scenes is not None:
@@ -287,8 +287,8 @@ def _structure(level: str, changes: Changes) -> dict[str, Any]:
 
 
 def _over_time(values: Floats, times: Floats) -> dict[str, Any]:
-    at = int(np.argmax(values)) if len(values) else 0
-    return {"largest": _number(values[at]), "mean": _number(values.mean()), "at": _number(times[at])}
+    worst = int(np.argmax(values)) if len(values) else 0
+    return {"largest": _number(values[worst]), "mean": _number(values.mean()), "at": _number(times[worst])}
 
 
 def _number(value: float) -> float | None:

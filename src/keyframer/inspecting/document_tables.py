@@ -171,9 +171,9 @@ def summary_table(summary: Summary, tables: Sequence[Table]) -> Table:
     for name in ("cameras", "lights", "materials"):
         table.add(name, summary[name] or "none")
     missing = _missing(tables)
-    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-    lost = f", {len(missing)} missing: {', '.join(missing[:_NAMED])}{more}" if missing else ""
-    table.add("images", f"{summary['images']}{lost}" if summary["images"] else "none")
+    unnamed = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    missing_text = f", {len(missing)} missing: {', '.join(missing[:_NAMED])}{unnamed}" if missing else ""
+    table.add("images", f"{summary['images']}{missing_text}" if summary["images"] else "none")
     counts = [counted(summary[key], key[:-1]) for key in ("errors", "warnings") if summary[key]]
     table.add("check", f"{summary['verdict']} ({', '.join(counts)})" if counts else summary["verdict"])
     return table

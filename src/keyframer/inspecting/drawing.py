@@ -17,7 +17,7 @@ Point = tuple[float, float]
 Points = Sequence[Point]
 
 FONT = "Helvetica, Arial, sans-serif"
-_FINER = 2
+_OVERSAMPLING = 2
 """a PNG is drawn this many times larger and then reduced, which smooths its lines"""
 _LONGEST = 300
 """maximum number of characters of one text"""
@@ -96,9 +96,9 @@ class Drawing:
         yield "</svg>"
 
     def png(self) -> bytes:
-        if self.width * self.height * _FINER**2 > MOST_PIXELS:
+        if self.width * self.height * _OVERSAMPLING**2 > MOST_PIXELS:
             raise ValueError(f"a drawing of {self.width} x {self.height} is too large for PNG (SVG has no such limit)")
-        picture = pillow.Image.new("RGB", (self.width * _FINER, self.height * _FINER), "#ffffff")
+        picture = pillow.Image.new("RGB", (self.width * _OVERSAMPLING, self.height * _OVERSAMPLING), "#ffffff")
         pen = _Pen(picture, pillow.ImageDraw.Draw(picture))
         for shape in self.shapes:
             pen.draw(shape)
@@ -110,22 +110,22 @@ class Drawing:
 
 def escape_markup(text: str) -> str:
     """Return text escaped for SVG or HTML."""
-    shown = safe_text(text).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
-    shown = shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
-    for mark, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
-        shown = shown.replace(mark, entity)
-    return shown
+    escaped = safe_text(text).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
+    escaped = escaped if len(escaped) <= _LONGEST else f"{escaped[: _LONGEST - 1]}…"
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
+        escaped = escaped.replace(character, entity)
+    return escaped
 
 
 def _svg_shape(shape: Shape) -> str:
     if isinstance(shape, Line):
         dashes = ' stroke-dasharray="4 3"' if shape.dashed else ""
         return (
-            f'<polyline points="{_places(shape.points)}" fill="none" stroke="{shape.color}" '
+            f'<polyline points="{_svg_points(shape.points)}" fill="none" stroke="{shape.color}" '
             f'stroke-width="{shape.width:g}" stroke-linejoin="round"{dashes}/>'
         )
     if isinstance(shape, Area):
-        return f'<polygon points="{_places(shape.points)}" fill="{shape.color}" fill-opacity="{shape.opacity:g}"/>'
+        return f'<polygon points="{_svg_points(shape.points)}" fill="{shape.color}" fill-opacity="{shape.opacity:g}"/>'
     if isinstance(shape, TextLabel):
         weight = ' font-weight="bold"' if shape.bold else ""
         return (
@@ -135,12 +135,12 @@ def _svg_shape(shape: Shape) -> str:
     title = f"<title>{escape_markup(shape.title)}</title>" if shape.title else ""
     x, y = shape.at
     if shape.shape == "diamond":
-        return f'<polygon points="{_places(_diamond(shape))}" fill="{shape.color}">{title}</polygon>'
+        return f'<polygon points="{_svg_points(_diamond(shape))}" fill="{shape.color}">{title}</polygon>'
     paint = f'fill="{shape.color}"' if shape.shape == "dot" else f'fill="#ffffff" stroke="{shape.color}"'
     return f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{shape.size / 2:g}" {paint}>{title}</circle>'
 
 
-def _places(points: Points) -> str:
+def _svg_points(points: Points) -> str:
     return " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
 
 
@@ -158,27 +158,27 @@ class _Pen:
 
     def draw(self, shape: Shape) -> None:
         if isinstance(shape, Line):
-            points = [(x * _FINER, y * _FINER) for x, y in shape.points]
-            width = max(1, round(shape.width * _FINER))
-            for part in _dashes(points, 4 * _FINER, 3 * _FINER) if shape.dashed else [points]:
+            points = [(x * _OVERSAMPLING, y * _OVERSAMPLING) for x, y in shape.points]
+            width = max(1, round(shape.width * _OVERSAMPLING))
+            for part in _dashes(points, 4 * _OVERSAMPLING, 3 * _OVERSAMPLING) if shape.dashed else [points]:
                 self._draw.line(part, fill=shape.color, width=width, joint="curve")
         elif isinstance(shape, Area):
             self._area(shape)
         elif isinstance(shape, TextLabel):
             anchor = {"start": "ls", "middle": "ms", "end": "rs"}[shape.anchor]
-            at = (shape.at[0] * _FINER, shape.at[1] * _FINER)
+            at = (shape.at[0] * _OVERSAMPLING, shape.at[1] * _OVERSAMPLING)
             text = safe_text(shape.text)[:_LONGEST]
-            self._draw.text(at, text, fill=shape.color, font=self._font(shape.size * _FINER), anchor=anchor)
+            self._draw.text(at, text, fill=shape.color, font=self._font(shape.size * _OVERSAMPLING), anchor=anchor)
         elif shape.shape == "diamond":
-            self._draw.polygon([(x * _FINER, y * _FINER) for x, y in _diamond(shape)], fill=shape.color)
+            self._draw.polygon([(x * _OVERSAMPLING, y * _OVERSAMPLING) for x, y in _diamond(shape)], fill=shape.color)
         else:
             (x, y), reach = shape.at, shape.size / 2
-            box = [(x - reach) * _FINER, (y - reach) * _FINER, (x + reach) * _FINER, (y + reach) * _FINER]
+            box = [side * _OVERSAMPLING for side in (x - reach, y - reach, x + reach, y + reach)]
             fill = shape.color if shape.shape == "dot" else "#ffffff"
             self._draw.ellipse(box, fill=fill, outline=shape.color)
 
     def _area(self, shape: Area) -> None:
-        points = [(x * _FINER, y * _FINER) for x, y in shape.points]
+        points = [(x * _OVERSAMPLING, y * _OVERSAMPLING) for x, y in shape.points]
         if shape.opacity >= 1:
             self._draw.polygon(points, fill=shape.color)
             return
@@ -196,19 +196,19 @@ class _Pen:
 
 def _dashes(points: list[Point], on: float, off: float) -> Iterator[list[Point]]:
     """Yield the pieces of a dashed line."""
-    left, drawing = on, True
+    remaining, drawing = on, True
     part = points[:1]
     for (x, y), (to_x, to_y) in pairwise(points):
         length = math.hypot(to_x - x, to_y - y)
         done = 0.0
-        while length - done > left:
-            done += left
+        while length - done > remaining:
+            done += remaining
             corner = (x + (to_x - x) * done / length, y + (to_y - y) * done / length)
             if drawing:
                 yield [*part, corner]
             drawing = not drawing
-            part, left = [corner], on if drawing else off
-        left -= length - done
+            part, remaining = [corner], on if drawing else off
+        remaining -= length - done
         if drawing:
             part.append((to_x, to_y))
     if drawing and len(part) > 1:

@@ -34,9 +34,9 @@ def formats_table() -> Table:
         table.add(known.name, known.title, " ".join(known.extensions), " ".join(features), len(records), known.pronom)
     read = {known.name: known for known in IMPORTERS}
     written = {known.name: known for known in EXPORTERS if not isinstance(known, NativeExporter)}
-    for name, exchanged in (written | read).items():
+    for name, exchange_format in (written | read).items():
         can = ["scene"] if name in read else []
         if name in written:
             can.append("save" if written[name].takes_any_scene else "rewrite")
-        table.add(name, exchanged.title, " ".join(exchanged.extensions), " ".join(can), 0, None)
+        table.add(name, exchange_format.title, " ".join(exchange_format.extensions), " ".join(can), 0, None)
     return table

@@ -83,8 +83,8 @@ def _float(number: float) -> float:
 
 def _largest(before: Any, after: Any) -> float | None:
     pairs = zip(before, after, strict=False) if type(before) is type(after) is list else ((before, after),)
-    apart = [abs(_float(a) - _float(b)) for a, b in pairs if {type(a), type(b)} <= {int, float}]
-    return max(filter(math.isfinite, apart), default=None)
+    differences = [abs(_float(a) - _float(b)) for a, b in pairs if {type(a), type(b)} <= {int, float}]
+    return max(filter(math.isfinite, differences), default=None)
 
 
 def _compare_views(changes: Changes, file_a: Container, file_b: Container) -> None:
@@ -92,12 +92,12 @@ def _compare_views(changes: Changes, file_a: Container, file_b: Container) -> No
     before, after = file_a.root.value.get("bufferViews"), file_b.root.value.get("bufferViews")
     if file_a.binary is None or file_b.binary is None or type(before) is not list or type(after) is not list:
         return
-    left = _TIMES * len(file_a.binary)
+    bytes_left = _TIMES * len(file_a.binary)
     for number, (a, b) in enumerate(zip(before, after, strict=False)):
         span = _byte_range(a)
-        if a != b or span is None or left < 0:
+        if a != b or span is None or bytes_left < 0:
             continue
-        left -= span.stop - span.start
+        bytes_left -= span.stop - span.start
         x, y = (np.frombuffer(binary, np.uint8)[span] for binary in (file_a.binary, file_b.binary))
         common = min(len(x), len(y))
         differ = int(np.count_nonzero(x[:common] != y[:common])) + max(len(x), len(y)) - common

@@ -93,7 +93,7 @@ def _all_lines_have_cr(data: bytes) -> bool:
 
 
 def _cr_added(data: bytes) -> str | None:
-    """Report a transfer in text mode that put a CR before every LF: without them the file is valid."""
+    """Return a message if a transfer in text mode put a CR before every LF and the file is valid without; else None."""
     if not _all_lines_have_cr(data):
         return None
     repaired = data.replace(b"\r\n", b"\n")

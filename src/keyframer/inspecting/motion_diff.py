@@ -1,4 +1,4 @@
-"""The difference of the motion of two scenes: the largest and the mean difference of every node over time.
+"""The difference between the motions of two scenes: of every node, at each time.
 
 Nodes are paired by name, those of the same name in order. Scenes with different axes are converted to right-handed,
 Y up; if both have a unit of length, the second is converted to that of the first. Times are frames if both have the
@@ -49,10 +49,10 @@ class NodeMotion:
 
     def within(self, distance: float, degrees: float) -> bool:
         """Return whether the motion is equal within these tolerances."""
-        moved = [self.position, *([] if self.vertices is None else [self.vertices])]
-        far = max((float(part.max(initial=0.0)) for part in moved), default=0.0)
+        distances = [self.position, *([] if self.vertices is None else [self.vertices])]
+        largest = max((float(part.max(initial=0.0)) for part in distances), default=0.0)
         return (
-            far <= distance
+            largest <= distance
             and float(self.rotation.max(initial=0.0)) <= degrees
             and float(self.scale.max(initial=0.0)) <= SCALE_TOLERANCE
             and not self.visible
@@ -67,6 +67,7 @@ class MotionDiff:
     unit: str
     """``frames`` or ``seconds``"""
     space: str
+    """the axes in which the scenes are compared"""
     size: float
     """of the first scene (`posing.bounds_and_duration`), so that differences can be judged"""
     nodes: list[NodeMotion] = field(default_factory=list)
@@ -75,7 +76,7 @@ class MotionDiff:
     notes: list[str] = field(default_factory=list)
 
     def changed(self, distance: float, degrees: float) -> list[NodeMotion]:
-        """Return the nodes that move differently, the largest difference first."""
+        """Return the nodes that move differently, the largest difference of position first."""
         changed = [node for node in self.nodes if not node.within(distance, degrees)]
         return sorted(changed, key=lambda node: (-float(node.position.max(initial=0.0)), node.name))
 
@@ -105,13 +106,13 @@ def diff_motion(a: Scene, b: Scene) -> MotionDiff:
             difference.only_a.append(node.name)
     for block in blocks(pairs, len(times)):
         difference.nodes += _nodes(pose_a, turn_a, pose_b, turn_b, block, scale)
-    left = sorted(number for same_name in by_name.values() for number in same_name)
-    difference.only_b.extend(b.nodes[number].name for number in left)
+    unpaired = sorted(number for same_name in by_name.values() for number in same_name)
+    difference.only_b.extend(b.nodes[number].name for number in unpaired)
     return difference
 
 
 def _moments(a: Scene, b: Scene) -> tuple[list[float], list[float], Floats, str]:
-    """Return the same times as frames of both scenes, as numbers, and their unit."""
+    """Return the compared times as frames of each scene, and in a common unit, with its name."""
     clip_a, clip_b = (scene.clips[0] if scene.clips else Clip() for scene in (a, b))
     rates = [clip.frames_per_second for clip in (clip_a, clip_b)]
     (start_a, end_a), (start_b, end_b) = _segment(clip_a), _segment(clip_b)
@@ -137,7 +138,7 @@ def _segment(clip: Clip) -> tuple[float, float]:
 
 
 def _spread(start: float, end: float) -> list[float]:
-    """Return whole frames, or at most `MOST_TIMES` evenly spaced ones."""
+    """Return all frames from ``start`` to ``end`` if they are whole and few, else `MOST_TIMES` evenly spaced times."""
     if end - start + 1 <= MOST_TIMES and start == round(start):
         return [start + number for number in range(math.floor(end - start) + 1)]
     return [float(frame) for frame in np.linspace(start, end, MOST_TIMES)]
@@ -165,14 +166,14 @@ def _nodes(
             nearer = other_angles.max(axis=0, initial=0.0) < angles.max(axis=0, initial=0.0)
             angles, lengths = np.where(nearer, other_angles, angles), np.where(nearer, other_lengths, lengths)
         distances = np.nan_to_num(np.sqrt(np.sum((world_a[..., :3, 3] - world_b[..., :3, 3]) ** 2, axis=-1)))
-        hidden = np.count_nonzero(pose_a.visible[:, nodes_a] != pose_b.visible[:, nodes_b], axis=0).tolist()
+        visibility_changes = np.count_nonzero(pose_a.visible[:, nodes_a] != pose_b.visible[:, nodes_b], axis=0).tolist()
         return [
             NodeMotion(
                 pose_a.scene.nodes[a].name,
                 distances[:, column],
                 angles[:, column],
                 lengths[:, column],
-                hidden[column],
+                visibility_changes[column],
                 _vertices(pose_a, a, turn_a, pose_b, b, turn_b, scale),
             )
             for column, (a, b) in enumerate(pairs)
@@ -210,7 +211,7 @@ def _angles(a: Floats, lengths_a: Floats, b: Floats, lengths_b: Floats) -> Float
 
 
 def _rigid(matrices: Floats) -> Floats:
-    """Return mirrored frames made right-handed, both in the same way."""
+    """Return axes of nodes as rotations: those of mirrored nodes are negated."""
     mirrored = np.linalg.det(matrices) < 0
     return np.asarray(np.where(mirrored[:, None, None], -matrices, matrices))
 
@@ -227,8 +228,8 @@ def _vertices(
     points_a, points_b = pose_a.vertices(a), pose_b.vertices(b)
     if turn_a is not None and turn_b is not None:
         points_a, points_b = points_a @ turn_a[:3, :3].T, points_b @ turn_b[:3, :3].T
-    far = np.sqrt(np.sum((points_a - points_b * scale) ** 2, axis=2))
-    return np.asarray(np.nan_to_num(far.max(axis=1)))
+    distances = np.sqrt(np.sum((points_a - points_b * scale) ** 2, axis=2))
+    return np.asarray(np.nan_to_num(distances.max(axis=1)))
 
 
 def motion_panels(diff: MotionDiff, distance: float, degrees: float, most: int = 8) -> list[Panel]:

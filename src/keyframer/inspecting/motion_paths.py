@@ -33,7 +33,7 @@ class Path:
 
     name: str
     frames: Floats
-    places: Floats
+    positions: Floats
     """(T, 3) in the space of the scene"""
     keys: list[int]
     """indices of ``frames`` that have a position key"""
@@ -41,13 +41,13 @@ class Path:
 
 def motion_paths(scene: Scene, nodes: Sequence[int], frames: Sequence[float]) -> list[Path]:
     """Return the paths of nodes at these frames and at the keys of their position tracks."""
-    keyed_of = [_key_frames(scene, number, min(frames), max(frames)) for number in nodes]
-    moment = pose(scene, frames=sorted({*frames, *(frame for keyed in keyed_of for frame in keyed)}))
+    key_frames = [_key_frames(scene, number, min(frames), max(frames)) for number in nodes]
+    moment = pose(scene, frames=sorted({*frames, *(frame for keyed in key_frames for frame in keyed)}))
     paths: list[Path] = []
-    for number, keyed in zip(nodes, keyed_of, strict=True):
-        places = np.nan_to_num(moment.world[:, number, :3, 3]).clip(-1e18, 1e18)
+    for number, keyed in zip(nodes, key_frames, strict=True):
+        positions = np.nan_to_num(moment.world[:, number, :3, 3]).clip(-1e18, 1e18)
         marks = [at for at, frame in enumerate(moment.frames.tolist()) if frame in keyed]
-        paths.append(Path(scene.nodes[number].name, moment.frames, places, marks))
+        paths.append(Path(scene.nodes[number].name, moment.frames, positions, marks))
     return paths
 
 
@@ -65,7 +65,7 @@ class _Box:
     """The box around all paths and its projection."""
 
     def __init__(self, scene: Scene, paths: Sequence[Path]) -> None:
-        points = np.concatenate([path.places for path in paths]) if paths else np.zeros((1, 3))
+        points = np.concatenate([path.positions for path in paths]) if paths else np.zeros((1, 3))
         low, high = points.min(axis=0), points.max(axis=0)
         room = max(float((high - low).max()), max(float(np.abs(points).max()), 1.0) * 1e-6) * 0.04
         self.low, self.high = low - room, high + room
@@ -78,7 +78,7 @@ class _Box:
         flat = towards * math.cos(_AROUND) + side * math.sin(_AROUND)
         self._right = side * math.cos(_AROUND) - towards * math.sin(_AROUND)
         self._top = above * math.cos(_ABOVE) - flat * math.sin(_ABOVE)
-        corners = self.flat(self.corners)
+        corners = self.projected(self.corners)
         self._low, self._size = corners.min(axis=0), np.maximum(np.ptp(corners, axis=0), 1e-12)
 
     @property
@@ -86,13 +86,13 @@ class _Box:
         """(8, 3); bit i of the number of a corner is its side of axis i."""
         return np.array([[(self.low, self.high)[number >> axis & 1][axis] for axis in range(3)] for number in range(8)])
 
-    def flat(self, places: Floats) -> Floats:
+    def projected(self, positions: Floats) -> Floats:
         """Return (n, 2) positions to the right and up."""
-        return np.stack([places @ self._right, places @ self._top], axis=1)
+        return np.stack([positions @ self._right, positions @ self._top], axis=1)
 
-    def shares(self, places: Floats) -> Floats:
+    def fractions(self, positions: Floats) -> Floats:
         """Return (n, 2) positions from 0 to 1 across the projected box."""
-        return np.asarray((self.flat(places) - self._low) / self._size)
+        return np.asarray((self.projected(positions) - self._low) / self._size)
 
     @property
     def ratio(self) -> float:
@@ -111,8 +111,8 @@ def path_drawing(scene: Scene, paths: Sequence[Path], title: str = "") -> Drawin
         shrunk = height * box.ratio
         left, width = left + (width - shrunk) / 2, shrunk
 
-    def at(places: Floats) -> list[Point]:
-        return [(left + x * width, top + (1 - y) * height) for x, y in box.shares(places).tolist()]
+    def at(positions: Floats) -> list[Point]:
+        return [(left + x * width, top + (1 - y) * height) for x, y in box.fractions(positions).tolist()]
 
     drawing.add(TextLabel((24, 24), title, size=13, bold=True))
     corners = at(box.corners)
@@ -124,14 +124,14 @@ def path_drawing(scene: Scene, paths: Sequence[Path], title: str = "") -> Drawin
     _label_edges(drawing, scene, box, corners)
     for number, path in enumerate(paths):
         color = COLORS[number % len(COLORS)]
-        shadow = path.places.copy()
+        shadow = path.positions.copy()
         shadow[:, box.up] = box.low[box.up]
-        drawing.add(Line(at(shadow), "#d3d6dc", 1.2), Line(at(path.places), color, 1.8))
-        points = at(path.places)
+        drawing.add(Line(at(shadow), "#d3d6dc", 1.2), Line(at(path.positions), color, 1.8))
+        points = at(path.positions)
         if len(points) <= _MOST_DOTS:
             drawing.add(*(Mark(point, color, 3.0, "dot") for point in points))
         for key in path.keys:
-            x, y, z = path.places[key].tolist()
+            x, y, z = path.positions[key].tolist()
             tooltip = f"key at {path.frames[key]:g}: {x:g}, {y:g}, {z:g}"
             drawing.add(Mark(points[key], color, 6.0, "diamond", tooltip))
         for end in sorted({0, len(points) - 1}):
@@ -173,7 +173,7 @@ def paths_as_text(scene: Scene, paths: Sequence[Path], columns: int, rows: int, 
     box = _Box(scene, paths)
     dots = Dots(max(columns, 20), max(rows, 5))
     for number, path in enumerate(paths):
-        seen = box.shares(path.places)
+        seen = box.fractions(path.positions)
         dots.line(seen[:, 0].tolist(), seen[:, 1].tolist(), number)
         for key in path.keys:
             dots.mark(float(seen[key, 0]), float(seen[key, 1]), "◆", number)
@@ -181,8 +181,8 @@ def paths_as_text(scene: Scene, paths: Sequence[Path], columns: int, rows: int, 
             dots.mark(float(seen[at, 0]), float(seen[at, 1]), sign, number)
     lines = list(dots.lines(colored))
     for path in paths:
-        low, high = path.places.min(axis=0).tolist(), path.places.max(axis=0).tolist()
-        reach = ", ".join(f"{axis} {a:g}..{b:g}" for axis, a, b in zip("xyz", low, high, strict=True))
+        low, high = path.positions.min(axis=0).tolist(), path.positions.max(axis=0).tolist()
+        ranges = ", ".join(f"{axis} {a:g}..{b:g}" for axis, a, b in zip("xyz", low, high, strict=True))
         span = f"frames {path.frames[0]:g} ○ to {path.frames[-1]:g} ●"
-        lines.append(f"{safe_text(path.name)[:60]}: {span}; {reach} {value_label('position', scene)}")
+        lines.append(f"{safe_text(path.name)[:60]}: {span}; {ranges} {value_label('position', scene)}")
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Notebook output for tracks and documents: a curve, a table. Registered by name in the root of the package."""
+"""HTML for notebooks: curves of tracks and channels, tables of clips and documents. The root package registers it."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ def table_html(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, .
     """Return a small HTML table with escaped cells."""
     head = "".join(f"<th>{escape_markup(column)}</th>" for column in columns)
     body = "".join(f"<tr>{''.join(f'<td>{escape_markup(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    shown = f"<code>{escape_markup(title)}</code>" if title else ""
-    return f"<div>{shown}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    heading = f"<code>{escape_markup(title)}</code>" if title else ""
+    return f"<div>{heading}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"

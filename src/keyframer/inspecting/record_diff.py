@@ -178,21 +178,21 @@ def _digest(records: Sequence[Record], digests: dict[int, bytes]) -> None:
         stack.extend(record.children)
     for record in reversed(order):
         digest = hashlib.blake2b(type(record).__name__.encode() + b"\0" + record.segment.encode(), digest_size=16)
-        digest.update(json.dumps(_shown(record)).encode())
+        digest.update(json.dumps(_content_of(record)).encode())
         for child in record.children:
             digest.update(digests[id(child)])
         digests[id(record)] = digest.digest()
 
 
 def _changed_fields(a: Record, b: Record) -> Iterator[FieldChange]:
-    before, after = _shown(a), _shown(b)
+    before, after = _content_of(a), _content_of(b)
     for name in dict.fromkeys([*before, *after]):
         value_a, value_b = before.get(name), after.get(name)
         if json.dumps(value_a) != json.dumps(value_b):
             yield _field_change(name, value_a, value_b)
 
 
-def _shown(record: Record) -> dict[str, object]:
+def _content_of(record: Record) -> dict[str, object]:
     """Return all content of a record without its children: fields, other attributes and uninterpreted bytes."""
     shown: dict[str, object] = dict(dump_fields(record))
     for name in extra_attributes(type(record)):

@@ -21,11 +21,11 @@ AXES = ("file", "y-up")
 _LAST_TIME = 1e9
 """largest time that can be sampled"""
 _MOST_FRAMES = 1_000_000
-_USUAL_FRAMES = 101
+_DEFAULT_FRAMES = 101
 """maximum number of frames sampled by default"""
 _WHOLE = 1e-6
 """frames this close to a whole number are treated as whole"""
-_MOST = 1_000
+_LONGEST_NAME = 1_000
 """maximum number of characters of a name"""
 _BLOCK = 4096
 """matrices computed at once"""
@@ -76,7 +76,7 @@ def default_frames(scene: Scene) -> list[float]:
     first, last = math.ceil(start - _WHOLE), math.floor(end + _WHOLE)
     if last < first:
         return [start]
-    step = -(-(last - first) // (_USUAL_FRAMES - 1)) or 1
+    step = -(-(last - first) // (_DEFAULT_FRAMES - 1)) or 1
     return [float(frame) for frame in range(first, last + 1, step)]
 
 
@@ -98,21 +98,21 @@ class Sample:
         self.numbers = self._find(nodes) if nodes else list(range(len(scene.nodes)))
         with budgeted(size=scene.stored_bytes):
             self.pose: Pose = pose(scene, times, frames=frames)
-        self._upright = to_right_handed_y_up(scene.space) if axes == "y-up" else None
+        self._to_y_up = to_right_handed_y_up(scene.space) if axes == "y-up" else None
 
     def _find(self, names: Sequence[str]) -> list[int]:
         """Return nodes by name, as stored or as displayed."""
         nodes = list(reversed(list(enumerate(self.scene.nodes))))
-        known = {_name(node.name): number for number, node in nodes} | {node.name: number for number, node in nodes}
-        return [known[name] if name in known else self.scene.find(name) for name in names]
+        by_name = {_name(node.name): number for number, node in nodes} | {node.name: number for number, node in nodes}
+        return [by_name[name] if name in by_name else self.scene.find(name) for name in names]
 
     def world(self, nodes: int | Sequence[int]) -> Floats:
         """Return the (T, 4, 4) world matrices of a node in the chosen axes, (T, n, 4, 4) of several nodes."""
         world: Floats = self.pose.world[:, nodes]
-        if self._upright is None:
+        if self._to_y_up is None:
             return world
-        turn, mirror = self._upright
-        return np.asarray(turn @ world @ mirror)
+        turn, local_turn = self._to_y_up
+        return np.asarray(turn @ world @ local_turn)
 
     def record(self) -> dict[str, Any]:
         """Return the sample as JSON values; non-finite numbers become null."""
@@ -120,7 +120,7 @@ class Sample:
             "schema": SCHEMA,
             "frames": _plain(self.pose.frames),
             "times": _plain(self.pose.times_seconds),
-            "axes": "y-up, right-handed" if self._upright is not None else str(self.scene.space),
+            "axes": "y-up, right-handed" if self._to_y_up is not None else str(self.scene.space),
             "nodes": [self._node(number) for number in self.numbers],
             "raw_channels": [
                 {"name": _name(raw.name), "values": _plain(raw.values)}
@@ -207,4 +207,4 @@ def _without_non_finite(values: Any) -> Any:
 
 
 def _name(text: str) -> str:
-    return safe_text(text)[:_MOST]
+    return safe_text(text)[:_LONGEST_NAME]

@@ -231,5 +231,5 @@ def _where(use: TextureUse, finder: TextureFinder | None) -> str | None:
 
 
 def _users(use: TextureUse) -> str:
-    more = len(use.users) - _SHOWN
-    return ", ".join(use.users[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    unnamed = len(use.users) - _SHOWN
+    return ", ".join(use.users[:_SHOWN]) + (f" and {unnamed} more" if unnamed > 0 else "")

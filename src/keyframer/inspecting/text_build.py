@@ -20,7 +20,8 @@ from keyframer.wire.sink import Sink
 Path = tuple[str | int, ...]
 
 DEEPEST = 200
-"""nesting reported as too deep once Python's own limit is reached; documents of real files reach 20"""
+"""the error message names the first value nested deeper than this, once Python's own limit is reached; documents of
+real files reach 20"""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
 
@@ -309,8 +310,8 @@ def _record(types: Mapping[str, type[Any]], value: object, path: Path) -> tuple[
 
 def _entry(value: object, error: FieldError) -> tuple[int, ...]:
     """Return the array index that the reason names (``entry 3: ...``), so that the line is that of the row."""
-    word, _, rest = error.reason.partition(" ")
-    number = rest.partition(":")[0]
+    word, _, number_and_text = error.reason.partition(" ")
+    number = number_and_text.partition(":")[0]
     if word not in ("entry", "key") or not number.isdigit() or not isinstance(value, list) or not value:
         return ()
     index = int(number)

@@ -19,7 +19,7 @@ from keyframer.wire.record import Record, dump_fields
 
 WIDTH = 120
 """maximum number of characters of a value on one line, without indentation"""
-_NUMBERS_A_LINE = 16
+_NUMBERS_PER_LINE = 16
 
 
 _ENCODER = json.JSONEncoder(allow_nan=False)
@@ -39,8 +39,8 @@ def lines(value: object, indent: int) -> str:
         if len(short) <= WIDTH:
             return short
         pad = " " * (indent + 2)
-        inner = (f"{pad}{compact(key)}: {lines(item, indent + 2)}" for key, item in value.items())
-        return "{\n" + ",\n".join(inner) + "\n" + " " * indent + "}"
+        entries = (f"{pad}{compact(key)}: {lines(item, indent + 2)}" for key, item in value.items())
+        return "{\n" + ",\n".join(entries) + "\n" + " " * indent + "}"
     return compact(value)
 
 
@@ -61,8 +61,8 @@ def _rows(items: list[Any]) -> Iterator[str]:
     if isinstance(items[0], (list, dict, str)):
         yield from map(compact, items)
     else:
-        for start in range(0, len(items), _NUMBERS_A_LINE):
-            yield compact(items[start : start + _NUMBERS_A_LINE])[1:-1]
+        for start in range(0, len(items), _NUMBERS_PER_LINE):
+            yield compact(items[start : start + _NUMBERS_PER_LINE])[1:-1]
 
 
 SCHEMA = "keyframer.text"
@@ -123,9 +123,8 @@ def _dump_one(record: Record, indent: int, offsets: bool) -> tuple[str, str | No
     head, body = _parts(record, offsets)
     tail = {"tail": bytes_to_hex(record.tail)} if record.tail else {}
     if not record.children:
-        whole = {**head, **body, **tail}
         if not any(_is_long(value) for value in body.get("fields", {}).values()) and not _is_long(record.tail):
-            short = compact(whole)
+            short = compact({**head, **body, **tail})
             if len(short) <= WIDTH:
                 return short, None
         return _block(head, {**body, **tail}, indent) + "\n" + " " * indent + "}", None
@@ -162,6 +161,6 @@ def _block(head: dict[str, object], body: dict[str, Any], indent: int) -> str:
 def _entry(key: str, value: object, indent: int) -> str:
     if key == "fields" and isinstance(value, dict):
         pad = " " * (indent + 4)
-        inner = (f'{pad}"{name}": {lines(item, indent + 4)}' for name, item in value.items())
-        return '"fields": {\n' + ",\n".join(inner) + "\n" + " " * (indent + 2) + "}"
+        fields = (f'{pad}"{name}": {lines(item, indent + 4)}' for name, item in value.items())
+        return '"fields": {\n' + ",\n".join(fields) + "\n" + " " * (indent + 2) + "}"
     return f'"{key}": {lines(value, indent + 2)}'

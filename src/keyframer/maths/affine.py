@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import quat
+from keyframer.arrays import Floats
 
-Floats = NDArray[np.float64]
+from . import quat
 
 
 def compose(

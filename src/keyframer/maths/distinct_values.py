@@ -50,11 +50,11 @@ FEW = 16
 def distinct(values: Indices) -> tuple[Indices, Indices]:
     """Return the distinct values in ascending order, and for each entry the index of its value; fast for few values."""
     firsts: list[int] = []
-    left = values
-    while len(left) and len(firsts) <= FEW:
-        firsts.append(int(left[0]))
-        left = left[left != firsts[-1]]
-    if len(left):
+    remaining = values
+    while len(remaining) and len(firsts) <= FEW:
+        firsts.append(int(remaining[0]))
+        remaining = remaining[remaining != firsts[-1]]
+    if len(remaining):
         kinds, rank = np.unique(values, return_inverse=True)
         return kinds, rank.reshape(-1)
     firsts.sort()
@@ -76,8 +76,8 @@ def distinct_rows(rows: Singles) -> tuple[Indices, Indices]:
     _, first, number = np.unique(sums, return_index=True, return_inverse=True)
     number = number.reshape(-1)
     if not np.array_equal(bits[first][number], bits):
-        whole = bits.view(np.dtype((np.void, bits.dtype.itemsize * bits.shape[1]))).reshape(-1)
-        _, first, number = np.unique(whole, return_index=True, return_inverse=True)
+        row_bytes = bits.view(np.dtype((np.void, bits.dtype.itemsize * bits.shape[1]))).reshape(-1)
+        _, first, number = np.unique(row_bytes, return_index=True, return_inverse=True)
     return first, number.reshape(-1)
 
 

@@ -7,11 +7,11 @@ Rx(angle 2): the X turn happens first, and `angles[..., i]` belongs to `order[i]
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from keyframer.arrays import Floats
 
 from . import quat
-
-Floats = NDArray[np.float64]
 
 # Gimbal lock: below this cosine (or sine) of the middle angle the outer two rotate about the same line. The last angle
 # is then set to zero.

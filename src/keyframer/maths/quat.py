@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from keyframer.arrays import Floats
 
 IDENTITY_XYZW = (0.0, 0.0, 0.0, 1.0)
 

@@ -106,10 +106,10 @@ def _clusters(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
         reach[members] = _connected_masks(owner[members], reach[members], bits)
     reach = np.where(common.take(group), every.take(group), reach)
     order = np.lexsort((reach, owner))
-    fresh = _changes(owner.take(order)) | _changes(reach.take(order))
+    is_new = _changes(owner.take(order)) | _changes(reach.take(order))
     cluster = np.empty(count, np.int64)
-    cluster[order] = np.cumsum(fresh) - 1
-    return cluster.take(pair), int(np.count_nonzero(fresh))
+    cluster[order] = np.cumsum(is_new) - 1
+    return cluster.take(pair), int(np.count_nonzero(is_new))
 
 
 def _connected_masks(owner: Indices, reach: Indices, bits: list[int]) -> Indices:

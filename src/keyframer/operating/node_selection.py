@@ -74,7 +74,7 @@ def _with_nodes(clip: Clip, place: dict[int, int]) -> Clip:
 
 
 def _as_dummy(node: Node) -> Node:
-    """Return an ancestor of chosen nodes as a dummy without a mesh; bones, cameras and lights keep their kind."""
+    """Return an ancestor of chosen nodes as a dummy without a mesh; cameras and lights stay, bones keep their kind."""
     kind = node.kind if node.kind is NodeKind.BONE else NodeKind.DUMMY
     if node.camera is not None or node.light is not None:
         return node  # children of a camera follow its aim
@@ -92,9 +92,9 @@ def _renumbered(number: int | None, place: dict[int, int]) -> int | None:
 def merge(clip: Scene, model: Scene, *, by: str = "name") -> Scene:
     """Return the scene ``model`` with the clips of the scene ``clip``.
 
-    Nodes are paired by name (``by="name"``, ignoring case) or by index (``by="order"``, for files without names; the
-    model must have at least as many nodes). The clip is converted to the axes of the model. Nodes without tracks stay
-    as in the model; tracks without a node in the model are dropped. Raises ValueError if no track remains.
+    Nodes are paired by name (``by="name"``, ignoring case) or by index (``by="order"``, for files without names). The
+    clip is converted to the axes of the model. Nodes without tracks stay as in the model; tracks without a node in the
+    model are dropped. Raises ValueError if no track remains.
     """
     if by not in ("name", "order"):
         raise ValueError(f"by must be name or order, not {by!r}")
@@ -106,5 +106,5 @@ def merge(clip: Scene, model: Scene, *, by: str = "name") -> Scene:
         place = {number: number for number in range(min(len(clip.nodes), len(model.nodes)))}
     clips = [_with_nodes(clip, place) for clip in converted.clips]
     if not any(clip.channels for clip in clips):
-        raise ValueError("no node of the clip matches a node of the model")
+        raise ValueError("the clip has no track for a node of the model")
     return replace(model, clips=clips, origin=None)

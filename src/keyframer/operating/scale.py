@@ -10,8 +10,10 @@ from keyframer.scene import Handedness, Scene
 
 
 def scale(scene: Scene, factor: float) -> Scene:
-    """Return the scene with all lengths multiplied by ``factor``; if its unit is known, the unit shrinks in
-    proportion."""
+    """Return the scene with all lengths multiplied by ``factor``.
+
+    If the length of its unit in metres is known, that is divided by ``factor``: the size in metres stays the same.
+    """
     if not (math.isfinite(factor) and factor > 0):
         raise ValueError(f"expected a positive factor, not {factor}")
     metres = scene.space.metres_per_unit

@@ -47,8 +47,8 @@ def sampled(track: Track, times: Floats, tolerance: Tolerance) -> Sampling[Track
     """
     values = yield from values_of(track, times)
     if track.interpolation is Interpolation.STEP and not track.is_rotation:
-        kept = np.concatenate([[True], np.any(np.diff(values.reshape(len(times), -1), axis=0) != 0, axis=1)])
-        return Track(track.kind, times[kept], values[kept], Interpolation.STEP)
+        changes = np.concatenate([[True], np.any(np.diff(values.reshape(len(times), -1), axis=0) != 0, axis=1)])
+        return Track(track.kind, times[changes], values[changes], Interpolation.STEP)
     form = RotationForm.QUATERNION_ABSOLUTE if track.is_rotation else RotationForm.NONE
     allowed, distance, _ = tolerance.for_track(track)
     widest = 90.0 if track.is_rotation else np.inf
@@ -206,8 +206,8 @@ def change_rate(scene: Scene, frames_per_second: float) -> Scene:
     current = None if clip.current is None else clip.current * factor
     times = {"start": clip.start * factor, "end": clip.end * factor, "current": current}
     frame = {"rate": frames_per_second, "unit": "frame", "units_per_frame": 1.0}
-    lost: dict[str, object] = {} if factor == 1 else {"bounds": None, "raw_channels": []}
-    return map_tracks(scene, change, **times, **frame, **lost)
+    dropped: dict[str, object] = {} if factor == 1 else {"bounds": None, "raw_channels": []}
+    return map_tracks(scene, change, **times, **frame, **dropped)
 
 
 def _scaled_tangents(track: Track, factor: float) -> dict[str, Any]:

@@ -72,18 +72,18 @@ def aim_matrices(scene: Scene, eye: Floats, goal: Floats, roll_degrees: Floats) 
         except ZeroDivisionError:
             level, rows = 0.0, np.zeros((3, 3))
         out[0, :3, :3] = rows
-        odd = np.array([not level > _VERTICAL])
+        degenerate = np.array([not level > _VERTICAL])
     else:
         level, rows = _frame(eye.T, np.moveaxis(goal, -1, 0), up, np.cos(angle), np.sin(angle), np.sqrt)
         for i, row in enumerate(rows):
             for j, entry in enumerate(row):
                 out[:, i, j] = entry
-        odd = ~(level > _VERTICAL)
+        degenerate = ~(level > _VERTICAL)
     out[:, :3, 3] = eye
     out[:, 3, 3] = 1.0
-    if odd.any():
-        goals, angles = np.broadcast_to(goal, eye.shape)[odd], np.broadcast_to(angle, len(eye))[odd]
-        out[odd] = affine.look_at(eye[odd], goals, up, angles, _OTHER_UP[scene.space.up])
+    if degenerate.any():
+        goals, angles = np.broadcast_to(goal, eye.shape)[degenerate], np.broadcast_to(angle, len(eye))[degenerate]
+        out[degenerate] = affine.look_at(eye[degenerate], goals, up, angles, _OTHER_UP[scene.space.up])
     return out
 
 

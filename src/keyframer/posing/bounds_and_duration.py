@@ -17,7 +17,7 @@ import numpy as np
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, Track
 from keyframer.curves.lazy_fields import stored
-from keyframer.limits import left
+from keyframer.limits import budget_left
 from keyframer.maths import affine
 from keyframer.posing.rig import Rig
 from keyframer.posing.vertices import posed_vertices
@@ -35,7 +35,7 @@ MOST_MATRICES = 100_000
 MOST_VERTICES = 1_000_000
 """moving vertices x moments, likewise"""
 _SHARE, _NUMBERS = 8, 64
-"""at most the eighth part of the budget of samples is spent, of which a node takes up to 64 at each moment"""
+"""at most one eighth of the budget of samples is spent; a node takes up to 64 samples at each moment"""
 _AT_ONCE = 1 << 18
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
@@ -45,8 +45,8 @@ def clip_span(clip: Clip) -> tuple[float, float]:
     """Return the first and the last played time, in the unit of the clip: the active segment, extended to keys outside
     of it.
 
-    A single key is constant, whatever its time. The first key of steps does not extend the segment: its value holds
-    before it, too.
+    A single key does not extend the segment: its track is constant. Neither does the first key of a step track: its
+    value holds before it, too.
     """
     longest = LONGEST * max(clip.units_per_frame, 1.0) if math.isfinite(clip.units_per_frame) else LONGEST
     begin, end = clip.start, clip.end
@@ -90,12 +90,12 @@ def measured_once() -> Iterator[None]:
 
 def scene_size(scene: Scene, rig: Rig | None = None) -> float:
     """Return the diagonal of the box around everything during the first clip, in scene units; 1 if there is none."""
-    known = _MEASURED.get()
-    if known:
-        return known[0]
+    measured = _MEASURED.get()
+    if measured:
+        return measured[0]
     size = _diagonal(scene, rig or Rig(scene))
-    if known is not None:
-        known.append(size)
+    if measured is not None:
+        measured.append(size)
     return size
 
 
@@ -115,10 +115,10 @@ def _moments(clip: Clip, nodes: int) -> Floats:
     begin, end = clip_span(clip)
     if not end > begin:
         return np.array([begin])
-    inner = (np.arange(1, MOMENTS - 1) * _GOLDEN) % 1.0
-    affordable = max(1, left("samples") // (_SHARE * _NUMBERS * nodes))
+    fractions = (np.arange(1, MOMENTS - 1) * _GOLDEN) % 1.0
+    affordable = max(1, budget_left("samples") // (_SHARE * _NUMBERS * nodes))
     count = min(max(LEAST_MOMENTS, MOST_MATRICES // nodes), affordable)
-    return np.asarray(begin + (end - begin) * np.concatenate([[0.0, 1.0], inner])[:count])
+    return np.asarray(begin + (end - begin) * np.concatenate([[0.0, 1.0], fractions])[:count])
 
 
 class GrowingBox:
@@ -162,15 +162,15 @@ def _add_vertices(box: GrowingBox, scene: Scene, weights: dict[int, Floats], wor
     if not drawn:
         return
     moves = (world[1:] != world[0]).any(axis=(0, 2, 3))
-    bent = [number for number in drawn if scene.nodes[number].skin is not None or number in weights]
+    deformed = [number for number in drawn if scene.nodes[number].skin is not None or number in weights]
     rigid = [number for number in drawn if scene.nodes[number].skin is None and number not in weights]
     still, moving = ([number for number in rigid if moves[number] == wanted] for wanted in (False, True))
-    count = sum(_vertex_count(scene, number) for number in (*moving, *bent))
+    count = sum(_vertex_count(scene, number) for number in (*moving, *deformed))
     few = world[: max(LEAST_MOMENTS, MOST_VERTICES // max(count, 1))]
     _add_rigid(box, scene, still, world[:1])
     _add_rigid(box, scene, moving, few)
-    for number in bent:
-        if _vertex_count(scene, number) * len(few) > left("samples") // _SHARE:
+    for number in deformed:
+        if _vertex_count(scene, number) * len(few) > budget_left("samples") // _SHARE:
             box.add(_corners(np.asarray(scene.meshes[scene.nodes[number].mesh or 0].positions, np.float64)))
             continue
         shapes = weights.get(number)
@@ -185,10 +185,10 @@ def _vertex_count(scene: Scene, number: int) -> int:
 def _add_rigid(box: GrowingBox, scene: Scene, numbers: list[int], world: Floats) -> None:
     """Add rigid meshes; those with equal vertex counts together: scenes of thousands of nodes use the same few
     meshes."""
-    alike: dict[int, list[int]] = {}
+    by_count: dict[int, list[int]] = {}
     for number in numbers:
-        alike.setdefault(_vertex_count(scene, number), []).append(number)
-    for count, members in alike.items():
+        by_count.setdefault(_vertex_count(scene, number), []).append(number)
+    for count, members in by_count.items():
         step = max(1, _AT_ONCE // max(count * len(world), 1))
         for begin in range(0, len(members) if count else 0, step):
             block = members[begin : begin + step]

@@ -9,7 +9,7 @@ import numpy as np
 
 from keyframer.arrays import Flags, Floats, Indices
 from keyframer.curves import CurveBank, Place, RotationForm
-from keyframer.curves.key_columns import WILD, largest
+from keyframer.curves.key_columns import LARGEST_USABLE, largest
 from keyframer.curves.rotation_forms import single_rotations
 from keyframer.fields import dataclass
 from keyframer.maths.distinct_values import unique_values
@@ -72,7 +72,7 @@ class Channels:
     """
 
     def __init__(self, clip: Clip, node_count: int) -> None:
-        channels = _of_nodes(clip, node_count)
+        channels = _valid_channels(clip, node_count)
         single = _single_keys(channels)
         compiled = [channel for channel in channels if len(channel.track.times) != 1] if single else channels
         self.bank = CurveBank([channel.track for channel in compiled])
@@ -90,7 +90,7 @@ class Channels:
             self.still[kind] = StillValues(constant)
 
     def _sort(self, kind: str, places: dict[int, Place]) -> list[tuple[Indices, Floats]]:
-        """Note the animated channels of a kind; returns the nodes and values of the constant ones."""
+        """Add the animated channels of a kind to `animated`; returns the nodes and values of the constant ones."""
         moving: dict[str, list[tuple[int, int]]] = {}
         still: dict[str, list[tuple[int, Floats]]] = {}
         for node, place in places.items():
@@ -112,7 +112,7 @@ class Channels:
     def at_moment(cls, clip: Clip, node_count: int, time: float) -> Channels:
         """Return the channels at one time as if they were constant: compiled and released block by block."""
         result = cls(Clip(), node_count)
-        channels = _of_nodes(clip, node_count)
+        channels = _valid_channels(clip, node_count)
         taken: dict[str, Flags] = {}
         parts: dict[str, list[tuple[Indices, Floats]]] = {}
         for end in range(len(channels), 0, -CHANNELS_PER_BLOCK):  # in reverse: the later of two is used
@@ -190,10 +190,10 @@ def _single_keys(channels: Sequence[Channel]) -> dict[str, list[tuple[Indices, F
             numbers.append(values.reshape(-1))
             absolute = values if form is RotationForm.NONE else single_rotations(values, form)
             keys_by_kind.setdefault(kind, []).append((np.array(nodes, np.int64), absolute))
-    return keys_by_kind if largest(np.concatenate(numbers)) <= WILD else {}  # false for NaN, too
+    return keys_by_kind if largest(np.concatenate(numbers)) <= LARGEST_USABLE else {}  # false for NaN, too
 
 
-def _of_nodes(clip: Clip, node_count: int) -> list[Channel]:
+def _valid_channels(clip: Clip, node_count: int) -> list[Channel]:
     return [channel for channel in clip.channels if 0 <= channel.node < node_count]
 
 
@@ -208,12 +208,12 @@ def _places(channels: Sequence[Channel], bank: CurveBank) -> dict[str, dict[int,
 
 def _joined(parts: Iterable[tuple[Indices, Floats]]) -> Iterator[tuple[Indices, Floats]]:
     """Join parts of the same width."""
-    alike: dict[int, tuple[list[Indices], list[Floats]]] = {}
+    by_width: dict[int, tuple[list[Indices], list[Floats]]] = {}
     for nodes, values in parts:
-        columns = alike.setdefault(values.shape[1], ([], []))
+        columns = by_width.setdefault(values.shape[1], ([], []))
         columns[0].append(nodes)
         columns[1].append(values)
-    for all_nodes, all_values in alike.values():
+    for all_nodes, all_values in by_width.values():
         yield np.concatenate(all_nodes), np.concatenate(all_values)
 
 

@@ -47,9 +47,9 @@ def evaluation_order(nodes: Sequence[Node]) -> Order:
     placed, sizes = _levels(parents, aims)
     untargeted: list[int] = []
     if len(placed) < count:
-        circle_of = _cycles(parents, aims)
+        component_of = _components(parents, aims)
         for node in range(count):
-            if aims[node] >= 0 and circle_of[node] == circle_of[aims[node]]:
+            if aims[node] >= 0 and component_of[node] == component_of[aims[node]]:
                 targets[node] = aims[node] = -1
                 untargeted.append(node)
         placed, sizes = _levels(parents, aims)
@@ -67,7 +67,7 @@ def evaluation_order(nodes: Sequence[Node]) -> Order:
 
 
 def reachable(numbers: Iterable[int], links: Callable[[int], Iterable[int | None]]) -> list[int]:
-    """Return nodes together with all that ``links`` lead to from them; None and negative numbers lead nowhere."""
+    """Return nodes and all that can be reached from them over ``links``; None and negative numbers are ignored."""
     waiting = list(numbers)
     seen = set(waiting)
     reached = []
@@ -141,10 +141,10 @@ def _levels(parents: list[int], aims: list[int]) -> tuple[list[int], list[int]]:
     return placed, sizes
 
 
-def _cycles(parents: list[int], aims: list[int]) -> list[int]:
+def _components(parents: list[int], aims: list[int]) -> list[int]:
     """Return a number for each node, equal for nodes that reach each other (Tarjan's components, without recursion)."""
     count = len(parents)
-    circle = [-1] * count
+    component = [-1] * count
     seen_at = [-1] * count
     lowest = [0] * count
     open_nodes: list[int] = []
@@ -152,30 +152,30 @@ def _cycles(parents: list[int], aims: list[int]) -> list[int]:
     for start in range(count):
         if seen_at[start] >= 0:
             continue
-        way = [(start, 0)]
-        while way:
-            node, edge = way.pop()
+        stack = [(start, 0)]
+        while stack:
+            node, edge = stack.pop()
             if edge == 0:
                 seen_at[node] = lowest[node] = clock
                 clock += 1
                 open_nodes.append(node)
             if edge < 2:
-                way.append((node, edge + 1))
+                stack.append((node, edge + 1))
                 goal = aims[node] if edge else parents[node]
                 if goal < 0:
                     continue
                 if seen_at[goal] < 0:
-                    way.append((goal, 0))
-                elif circle[goal] < 0:
+                    stack.append((goal, 0))
+                elif component[goal] < 0:
                     lowest[node] = min(lowest[node], seen_at[goal])
                 continue
             if lowest[node] == seen_at[node]:
                 while True:
                     member = open_nodes.pop()
-                    circle[member] = node
+                    component[member] = node
                     if member == node:
                         break
-            if way:
-                before = way[-1][0]
+            if stack:
+                before = stack[-1][0]
                 lowest[before] = min(lowest[before], lowest[node])
-    return circle
+    return component

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from keyframer.arrays import Floats, Indices
-from keyframer.curves.key_columns import WILD, largest
+from keyframer.curves.key_columns import LARGEST_USABLE, largest
 from keyframer.curves.lazy_fields import stored
 from keyframer.maths import affine, quat
 from keyframer.posing.channels import AnimatedChannels, Channels, Samples, as_slice
@@ -21,7 +21,7 @@ _NODES_PER_BLOCK = 8_192
 """matrices composed at once: temporaries are twice as large"""
 
 
-class Locals:
+class LocalMatrices:
     """The local matrices of nodes: ``rest`` for all, including constant channels, and those of animated nodes."""
 
     def __init__(self, nodes: Sequence[Node], channels: Channels) -> None:
@@ -36,7 +36,7 @@ class Locals:
         rotation, scale, axes = (np.empty((len(turning), width)) for width in (4, 3, 4))
         for begin in range(0, len(nodes), _NODES_PER_BLOCK):
             block = slice(begin, begin + _NODES_PER_BLOCK)
-            parts = _stated_parts(nodes[block], has_axes)
+            parts = _stored_parts(nodes[block], has_axes)
             for kind, rows in parts.items():
                 channels.set_still(kind, rows, begin)
             parts["rotation"] = quat.normalise(parts["rotation"])
@@ -46,9 +46,9 @@ class Locals:
             if not len(turning):
                 continue
             turning_block = slice(*np.searchsorted(turning, (begin, begin + _NODES_PER_BLOCK)))
-            for kind, kept in (("rotation", rotation), ("scale", scale), ("scale_axes", axes)):
+            for kind, turning_rows in (("rotation", rotation), ("scale", scale), ("scale_axes", axes)):
                 if kind in parts:
-                    kept[turning_block] = parts[kind][turning[turning_block] - begin]
+                    turning_rows[turning_block] = parts[kind][turning[turning_block] - begin]
         self.moving = channels.moving_nodes(("position", "rotation", "scale", "scale_axes"))
         """the nodes with an animated local matrix, in ascending order"""
         self._moving_rest = self.rest[self.moving]
@@ -66,9 +66,9 @@ class Locals:
         out[:] = self._moving_rest
         if self._turns:
             self._write_turns(samples, out)
-        places = out[:, :, :3, 3]
+        positions = out[:, :, :3, 3]
         for animated, rows in self._animated_positions:
-            places[:, rows] = animated.values(samples)
+            positions[:, rows] = animated.values(samples)
         return out
 
     def _write_turns(self, samples: Samples, out: Floats) -> None:
@@ -87,7 +87,7 @@ class Locals:
 
 
 class _Part:
-    """Rotation, scale or scale axes of the rotating nodes: at rest, and their animated channels."""
+    """Rotation, scale or scale axes of nodes that rotate or scale: at rest, and their animated channels."""
 
     def __init__(self, rest: Floats, animated: Sequence[AnimatedChannels], nodes: Indices) -> None:
         self._rest = rest
@@ -117,12 +117,12 @@ def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float] | Floats
     if not rows:
         return np.empty((0, len(default)))
     out: Floats = np.concatenate(rows, dtype=np.float64).reshape(len(rows), len(default))
-    if not largest(out) <= WILD:  # true for NaN, too
-        out[~(np.abs(out) <= WILD).all(axis=1)] = default
+    if not largest(out) <= LARGEST_USABLE:  # true for NaN, too
+        out[~(np.abs(out) <= LARGEST_USABLE).all(axis=1)] = default
     return out
 
 
-def _stated_parts(nodes: Sequence[Node], has_axes: bool) -> dict[str, Floats]:
+def _stored_parts(nodes: Sequence[Node], has_axes: bool) -> dict[str, Floats]:
     """Return (nodes, k) position, rotation, scale and, if any node has them, scale axes, as stored in nodes."""
     parts = {
         "position": usable_rows([stored(node, "position", _ORIGIN) for node in nodes], _ORIGIN),

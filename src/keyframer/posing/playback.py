@@ -21,7 +21,7 @@ class Playback:
     """The playback time of a clip from frame ``start`` to frame ``end`` at ``rate`` frames per second.
 
     `advance` moves by seconds of real time; then show the frame `current` blended with `following` by `blend` (0 to 1).
-    Without ``loop`` it stops at the end.
+    Without ``loop`` playback stops at the end.
     """
 
     start: float
@@ -54,8 +54,8 @@ class Playback:
         """Jump to a time in frames; times outside the clip are clamped to it, and NaN is ignored."""
         if math.isnan(time):
             return
-        place = min(max(time, self.start), self.end) - self.start
-        self.travelled = self.span - place if self.direction is Direction.BACKWARD else place
+        offset = min(max(time, self.start), self.end) - self.start
+        self.travelled = self.span - offset if self.direction is Direction.BACKWARD else offset
 
     @property
     def _length(self) -> float:

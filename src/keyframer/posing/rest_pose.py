@@ -15,10 +15,11 @@ from keyframer.maths.distinct_values import unique_values
 from keyframer.posing.aim_constraints import aim_matrices, is_aimed, rest_roll, stored_target
 from keyframer.posing.channels import Channels, Samples, as_slice
 from keyframer.posing.evaluation_order import Order, evaluation_order
-from keyframer.posing.local_matrices import Locals
+from keyframer.posing.local_matrices import LocalMatrices
 from keyframer.scene import Clip, Node, Scene
 
 Picks = Indices | slice
+"""rows of an array: indices or a slice"""
 
 
 @dataclass(eq=False, repr=False)
@@ -52,12 +53,12 @@ class RestPose:
         self.channels = channels
         self.order: Order = evaluation_order(scene.nodes)
         with np.errstate(all="ignore"):
-            self.locals = Locals(scene.nodes, channels)
+            self.locals = LocalMatrices(scene.nodes, channels)
             self._aimed = np.array([is_aimed(scene, node) for node in scene.nodes], bool)
             aimed = bool(self._aimed.any())
-            self._goals = unique_values(self.order.targets) if aimed else np.empty(0, np.int64)
+            self._target_nodes = unique_values(self.order.targets) if aimed else np.empty(0, np.int64)
             """target nodes (and -1), in ascending order"""
-            self._goal_places = self.locals.rest[self._goals, :3, 3]
+            self._target_positions = self.locals.rest[self._target_nodes, :3, 3]
             local = self.locals.rest[None]
             self.world_at_rest: Floats = local.copy() if keep_locals else local
             if (self.order.parents >= 0).any():
@@ -106,13 +107,13 @@ class RestPose:
         target = int(self.order.targets[number])
         if target < 0:
             return stored_target(self.scene, self.scene.nodes[number])
-        place: Floats = self._goal_places[None, np.searchsorted(self._goals, target)]
+        position: Floats = self._target_positions[None, np.searchsorted(self._target_nodes, target)]
         if samples is not None:
             row = int(np.searchsorted(self.locals.moving, target))
             if row < len(self.locals.moving) and self.locals.moving[row] == target:
-                place = local[:, row, :3, 3]
+                position = local[:, row, :3, 3]
         parent = int(self.order.parents[target])
-        return place if parent < 0 else affine.transform_points(world[:, parent], place[:, None])[:, 0]
+        return position if parent < 0 else affine.transform_points(world[:, parent], position[:, None])[:, 0]
 
     def _plan(self, nodes: Indices, row_of: Indices) -> list[Level]:
         """Plan the evaluation of some nodes; ``row_of`` has the row of each node's local matrix, -1 for those at
@@ -159,10 +160,10 @@ Rows = tuple[tuple[float, float, float, float], ...]
 
 
 class RestTransforms:
-    """Rest positions of single nodes as plain floats, for decisions that do not depend on rounding.
+    """World matrices of single nodes at rest as plain floats, for decisions that do not depend on rounding.
 
-    For few nodes that is several times faster than arrays. The result is None if a node or an ancestor is a camera or
-    light, has scale axes or unusable rest values, or is one of ``moved``, which are not at their rest positions.
+    For few nodes that is several times faster than arrays. A matrix is None if a node or an ancestor is a camera or
+    light, has scale axes or unusable rest values, or is one of ``moved``, which are not at rest.
     """
 
     def __init__(self, nodes: Sequence[Node], moved: Set[int]) -> None:
@@ -172,21 +173,21 @@ class RestTransforms:
     def world(self, number: int) -> Rows | None:
         """Return the world matrix of one node. Parents must not form a cycle."""
         chain: list[int] = []
-        place: Rows | None = _IDENTITY
-        at: int | None = number
-        while at is not None:
-            if at in self._known:
-                place = self._known[at]
+        world: Rows | None = _IDENTITY
+        ancestor: int | None = number
+        while ancestor is not None:
+            if ancestor in self._known:
+                world = self._known[ancestor]
                 break
-            chain.append(at)
-            at = self._nodes[at].parent
-        for ancestor in reversed(chain):
-            node = self._nodes[ancestor]
-            if place is not None:
-                matrix = None if node.camera is not None or node.light is not None else _plain_matrix(node)
-                place = matrix if matrix is None or node.parent is None else _plain_product(place, matrix)
-            self._known[ancestor] = place
-        return place
+            chain.append(ancestor)
+            ancestor = self._nodes[ancestor].parent
+        for index in reversed(chain):
+            node = self._nodes[index]
+            if world is not None:
+                local = None if node.camera is not None or node.light is not None else _plain_matrix(node)
+                world = local if local is None or node.parent is None else _plain_product(world, local)
+            self._known[index] = world
+        return world
 
 
 _IDENTITY: Rows = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0))

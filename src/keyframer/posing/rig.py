@@ -17,20 +17,20 @@ from keyframer.scene import Clip, Scene
 class State:
     """One property of many owners (nodes, cameras or lights): its values at rest (owners, k), and animated channels.
 
-    ``carriers`` maps nodes to owners; None: the node itself.
+    ``owner_of`` maps nodes to owners; None if the nodes themselves are the owners.
     """
 
     def __init__(
-        self, channels: Channels, kind: str, rest: npt.ArrayLike, width: int, carriers: Mapping[int, int] | None
+        self, channels: Channels, kind: str, rest: npt.ArrayLike, width: int, owner_of: Mapping[int, int] | None
     ) -> None:
         self._rest = np.array(rest, np.float64).reshape(-1, width)
-        if carriers is None:
+        if owner_of is None:
             channels.set_still(kind, self._rest)
         else:
             for node, value in channels.still_by_node(kind).items():
-                if node in carriers:
-                    self._rest[carriers[node]] = value
-        self._moved: list[tuple[str, Indices, Indices | slice]] = []
+                if node in owner_of:
+                    self._rest[owner_of[node]] = value
+        self._animated: list[tuple[str, Indices, Indices | slice]] = []
         for animated in channels.animated.get(kind, ()):
             owners = animated.nodes
             slots = (
@@ -38,18 +38,18 @@ class State:
                 if isinstance(animated.slots, slice)
                 else animated.slots
             )
-            if carriers is not None:
-                carrying = np.array([node in carriers for node in owners.tolist()], bool)
+            if owner_of is not None:
+                carrying = np.array([node in owner_of for node in owners.tolist()], bool)
                 slots = slots[carrying]
-                owners = np.array([carriers[node] for node in owners[carrying].tolist()], np.int64)
+                owners = np.array([owner_of[node] for node in owners[carrying].tolist()], np.int64)
             if len(owners):
-                self._moved.append((animated.family, owners, as_slice(slots)))
+                self._animated.append((animated.family, owners, as_slice(slots)))
 
     def at(self, samples: Samples, count: int) -> Floats:
         """Return (T, owners, k)."""
         out = np.empty((count, *self._rest.shape))
         out[:] = self._rest
-        for family, owners, slots in self._moved:
+        for family, owners, slots in self._animated:
             out[:, owners] = samples[family][:, slots]
         return out
 
@@ -152,6 +152,6 @@ class Rig(RestPose):
             if parent >= 0 and moving[parent]:
                 moving[node] = True
             elif aimed[node] and target >= 0:
-                above = parents[target]
-                moving[node] = moving[node] or moves[target] or (above >= 0 and moving[above])
+                target_parent = parents[target]
+                moving[node] = moving[node] or moves[target] or (target_parent >= 0 and moving[target_parent])
         return np.array(moving, bool)

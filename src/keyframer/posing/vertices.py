@@ -34,13 +34,13 @@ def posed_vertices(scene: Scene, number: int, world: Floats, weights: Floats | N
     shaped = base[None]
     if weights is not None and node.morph is not None and node.morph.positions:
         spend("samples", count * len(base) * len(node.morph.positions) // SHAPES_PER_SAMPLE)
-        shaped = _mixed(weights, np.stack([np.asarray(shape, np.float64) for shape in node.morph.positions]))
+        shaped = _morphed(weights, np.stack([np.asarray(shape, np.float64) for shape in node.morph.positions]))
     if node.skin is not None:
         return skinned(scene.skins[node.skin], shaped, world)
     return affine.transform_points(world[:, number], np.broadcast_to(shaped - node.pivot, (count, *base.shape)))
 
 
-def _mixed(weights: Floats, shapes: Floats) -> Floats:
+def _morphed(weights: Floats, shapes: Floats) -> Floats:
     """Return (T, V, 3) from weights (T, S) and shapes (S, V, 3)."""
     flat = shapes.reshape(len(shapes), -1)
     out = np.empty((len(weights), flat.shape[1]))
@@ -55,22 +55,22 @@ def skinned(skin: Skin, shaped: Floats, world: Floats) -> Floats:
 
     ``shaped`` is (1, V, 3), or (T, V, 3) if the mesh is morphed. Vertices without weights stay where they are.
     """
-    bound = SortedInfluences(skin, shaped.shape[1])
+    influences = SortedInfluences(skin, shaped.shape[1])
     bones = world[:, np.asarray(skin.joints, np.int64)]
     if skin.positions is not None:
-        out = bound.skinned_positions(bones, np.asarray(skin.positions, np.float64)[bound.order])
+        out = influences.skinned_positions(bones, np.asarray(skin.positions, np.float64)[influences.order])
     else:
         bones = np.matmul(bones, np.asarray(skin.inverse_bind, np.float64))
         if len(shaped) == 1:
-            out = bound.skinned_positions(bones, shaped[0, bound.owners])
+            out = influences.skinned_positions(bones, shaped[0, influences.owners])
         else:
             parts = [
-                bound.skinned_positions(bones[at : at + 1], positions[bound.owners])
+                influences.skinned_positions(bones[at : at + 1], positions[influences.owners])
                 for at, positions in enumerate(shaped)
             ]
             out = np.concatenate(parts) if parts else np.empty((0, *shaped.shape[1:]))
-    if bound.free.any():
-        out[:, bound.free] = shaped[:, bound.free]
+    if influences.unweighted.any():
+        out[:, influences.unweighted] = shaped[:, influences.unweighted]
     return out
 
 
@@ -84,20 +84,20 @@ class SortedInfluences:
         self.joints = np.asarray(skin.influences, np.int64)[self.order]
         weights = np.nan_to_num(np.asarray(skin.weights, np.float64), nan=0.0, posinf=0.0, neginf=0.0)[self.order]
         total = np.bincount(self.owners, weights, vertices)
-        self.free = total == 0
+        self.unweighted = total == 0
         """vertices without weight"""
-        self.shares: Floats = weights / np.where(self.free, 1.0, total)[self.owners]
+        self.weights: Floats = weights / np.where(self.unweighted, 1.0, total)[self.owners]
 
     def skinned_positions(self, bones: Floats, positions: Floats) -> Floats:
         """Return (T, V, 3) from bones (T, J, 4, 4) and a position for each influence.
 
-        A vertex is the sum of ``bone . (share . position, share)`` over its influences, and only the bones change with
-        time. So a block of vertices is one matrix, and all its times are one product.
+        A vertex is the sum of ``bone . (weight . position, weight)`` over its influences, and only the bones change
+        with time. So a block of vertices is one matrix, and all its times are one product.
         """
-        vertices = len(self.free)
+        vertices = len(self.unweighted)
         out = np.empty((len(bones), vertices, 3))
         rows = np.ascontiguousarray(np.swapaxes(bones[:, :, :3], 1, 2))  # (T, 3, J, 4)
-        weighted = np.column_stack([positions, np.ones(len(positions))]) * self.shares[:, None]
+        weighted = np.column_stack([positions, np.ones(len(positions))]) * self.weights[:, None]
         begin = 0
         while begin < vertices:
             for size in BLOCKS:

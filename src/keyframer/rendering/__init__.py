@@ -2,14 +2,14 @@
 
     keyframer.render(keyframer.load("scene.3ds")).save("scene.png")
 
-    studio = Renderer(keyframer.load("scene.3ds"), Settings(width=256, height=256))
-    data = encode_still(studio.picture(studio.default_frame))
+    renderer = Renderer(keyframer.load("scene.3ds"), Settings(width=256, height=256))
+    data = encode_still(renderer.picture(renderer.default_frame))
 
 A small rasteriser in numpy with a depth buffer; smooth or flat shading as in the file, with its images, and with its
 lights and camera or default ones. The same scene gives the same bytes with the same versions of numpy and Pillow.
 """
 
-from keyframer.rendering.encoding import ANIMATED, encode_film, encode_still
+from keyframer.rendering.encoding import ANIMATED, encode_animation, encode_still
 from keyframer.rendering.renderer import Renderer, Settings, render
 
-__all__ = ["ANIMATED", "Renderer", "Settings", "encode_film", "encode_still", "render"]
+__all__ = ["ANIMATED", "Renderer", "Settings", "encode_animation", "encode_still", "render"]

@@ -16,7 +16,7 @@ from keyframer.rendering.surfaces import Surfaces
 from keyframer.scene import Mesh, NodeKind, Scene
 from keyframer.textures import TextureSource
 
-_KNOT = 0.12
+_THICKEST = 0.12
 """position of the thickest place along a stick, as a fraction of its length"""
 _STICK_TRIANGLES = np.array(
     [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1], [5, 2, 1], [5, 3, 2], [5, 4, 3], [5, 1, 4]], np.int64
@@ -41,18 +41,18 @@ def stick_nodes(scene: Scene) -> tuple[Indices, Indices]:
 
 def stick_points(world: Floats, joined: Indices, alone: Indices) -> Floats:
     """Return (6 (S + K), 3) corners of the sticks for nodes at ``world`` (N, 4, 4)."""
-    places = np.nan_to_num(world[:, :3, 3])
-    begin, end = places[joined[:, 0]], places[joined[:, 1]]
+    positions = np.nan_to_num(world[:, :3, 3])
+    begin, end = positions[joined[:, 0]], positions[joined[:, 1]]
     lengths = _length(end - begin)
-    used = places[np.unique(np.concatenate([joined.reshape(-1), alone]))]
+    used = positions[np.unique(np.concatenate([joined.reshape(-1), alone]))]
     size = float(_length(np.ptp(used, axis=0)[None])[0]) if len(used) else 0.0
     size = size or 1.0
     typical = float(np.median(lengths[lengths > 0])) if (lengths > 0).any() else size * 0.1
     mark = min(typical * 0.25, size * 0.045) if len(joined) else size * 0.03
     thick = np.minimum(np.maximum(lengths * 0.1, 0.0), mark)
-    long = _solids(begin, end, np.maximum(thick, mark * 0.15), _KNOT)
+    long = _solids(begin, end, np.maximum(thick, mark * 0.15), _THICKEST)
     up = np.array([0.0, 0.0, 1.0])
-    short = _solids(places[alone] - up * mark, places[alone] + up * mark, np.full(len(alone), mark * 0.7), 0.5)
+    short = _solids(positions[alone] - up * mark, positions[alone] + up * mark, np.full(len(alone), mark * 0.7), 0.5)
     return np.concatenate([long, short]).reshape(-1, 3)
 
 
@@ -82,7 +82,7 @@ def _length(vectors: Floats) -> Floats:
     return np.asarray(np.sqrt(np.sum(vectors * vectors, axis=-1)))
 
 
-_OTHER_WAY = -0.3
+_OPPOSITE_WINDING = -0.3
 """cosine below which two faces of one smooth surface are treated as having opposite winding"""
 
 
@@ -124,7 +124,7 @@ def corner_normals(faces: Floats, groups: Indices) -> Singles:
     every = np.repeat(faces, 3, axis=0)
     first = np.zeros((count, 3))
     first[flat[::-1]] = every[::-1]
-    turned = np.where(_dot(every, first[flat]) < _OTHER_WAY, -1.0, 1.0)
+    turned = np.where(_dot(every, first[flat]) < _OPPOSITE_WINDING, -1.0, 1.0)
     total = np.empty((count, 3))
     for axis in range(3):
         total[:, axis] = np.bincount(flat, every[:, axis] * turned, count)
@@ -163,8 +163,8 @@ class Shape:
     """(F,) their indices in the scene"""
     normals: Singles
     """(F, 3, 3) of each corner"""
-    sticks_at: int
-    """index of the first face of the skeleton"""
+    first_stick: int
+    """index of the first face of the skeleton, whose faces come last"""
 
 
 class DrawableScene:
@@ -181,22 +181,22 @@ class DrawableScene:
     ) -> None:
         self.scene = scene
         self.surfaces = Surfaces(scene, source, lift_black)
-        self.carriers = [n for n, node in enumerate(scene.nodes) if node.mesh is not None and _faces(scene, n)]
+        self.mesh_nodes = [n for n, node in enumerate(scene.nodes) if node.mesh is not None and _faces(scene, n)]
         """nodes that have a mesh with faces"""
-        counts = [_faces(scene, number) for number in self.carriers]
+        counts = [_faces(scene, number) for number in self.mesh_nodes]
         spend("faces", sum(counts))
-        self._sizes = [len(_mesh(scene, number).positions) for number in self.carriers]
+        self._sizes = [len(_mesh(scene, number).positions) for number in self.mesh_nodes]
         starts = np.cumsum([0, *self._sizes])
         self._bones = bones
         self._last: tuple[Pose, int, Shape] | None = None
         self._joined, self._alone = stick_nodes(scene)
         count = 0 if bones is False else len(self._joined) + len(self._alone)
         self._stick_faces = sum(counts) + np.arange(8 * count)
-        meshes = [np.asarray(_mesh(scene, n).corners, np.int64) + starts[i] for i, n in enumerate(self.carriers)]
+        meshes = [np.asarray(_mesh(scene, n).corners, np.int64) + starts[i] for i, n in enumerate(self.mesh_nodes)]
         self.corners: Indices = np.concatenate([*meshes, stick_corners(count) + starts[-1]])
         stick = np.full(8 * count, len(scene.materials) + 1, np.int64)
-        self.material: Indices = np.concatenate([*(_materials(scene, number) for number in self.carriers), stick])
-        self._node = np.repeat(np.array(self.carriers, np.int64), counts)
+        self.material: Indices = np.concatenate([*(_materials(scene, number) for number in self.mesh_nodes), stick])
+        self._node = np.repeat(np.array(self.mesh_nodes, np.int64), counts)
         self.groups = self._groups()
         self.uv = self._corner_values("uv", "uv_corners", 2, 0.0) if self.surfaces.any_image else None
         self.colors = self._corner_values("colors", "color_corners", 3, 1.0)
@@ -205,7 +205,7 @@ class DrawableScene:
         vertex_groups: list[Indices] = []
         next_number = 0
         smooth = properties_of(self.scene.source_format).smooth_without_groups
-        for number in self.carriers:
+        for number in self.mesh_nodes:
             mesh = _mesh(self.scene, number)
             flat = self.surfaces.flat[_materials(self.scene, number)]
             masks = None if mesh.smoothing is None else np.asarray(mesh.smoothing, np.int64)
@@ -217,19 +217,19 @@ class DrawableScene:
 
     def _corner_values(self, values: str, corners: str, width: int, default: float) -> Singles | None:
         """Return (F, 3, width) values of corners of all meshes, or None if no mesh has them."""
-        if all(getattr(_mesh(self.scene, number), values) is None for number in self.carriers):
+        if all(getattr(_mesh(self.scene, number), values) is None for number in self.mesh_nodes):
             return None
         parts: list[Singles] = []
-        for number in self.carriers:
+        for number in self.mesh_nodes:
             mesh = _mesh(self.scene, number)
-            given, places = getattr(mesh, values), getattr(mesh, corners)
-            places = np.asarray(mesh.corners if places is None else places, np.int64)
-            if given is None or not len(given):
+            stored, indices = getattr(mesh, values), getattr(mesh, corners)
+            indices = np.asarray(mesh.corners if indices is None else indices, np.int64)
+            if stored is None or not len(stored):
                 parts.append(np.full((len(mesh.corners), 3, width), default, np.float32))
                 continue
-            is_valid = (places >= 0) & (places < len(given))
-            corner_values = np.nan_to_num(np.asarray(given, np.float32), nan=0.0, posinf=0.0, neginf=0.0)[
-                np.where(is_valid, places, 0)
+            is_valid = (indices >= 0) & (indices < len(stored))
+            corner_values = np.nan_to_num(np.asarray(stored, np.float32), nan=0.0, posinf=0.0, neginf=0.0)[
+                np.where(is_valid, indices, 0)
             ]
             parts.append(np.where(is_valid[:, :, None], corner_values[..., :width], np.float32(default)))
         parts.append(np.full((len(self._stick_faces), 3, width), default, np.float32))
@@ -247,19 +247,19 @@ class DrawableScene:
         single = _one_time(pose, at)
         parts = [
             single.vertices(number)[0] if shown[number] else np.full((size, 3), np.nan)
-            for number, size in zip(self.carriers, self._sizes, strict=True)
+            for number, size in zip(self.mesh_nodes, self._sizes, strict=True)
         ]
         faces = np.flatnonzero(shown[self._node])
         bones = bool(len(self._stick_faces)) and (not len(faces) if self._bones is None else self._bones)
         if bones:
             parts.append(stick_points(pose.world[at], self._joined, self._alone))
-        sticks_at = len(faces)
+        first_stick = len(faces)
         faces = np.concatenate([faces, self._stick_faces]) if bones else faces
         points = np.concatenate(parts) if parts else np.empty((0, 3))
         corners, groups = self.corners[faces], self.groups[faces]
         points[np.abs(points) > _FARTHEST] = np.nan
         normals = corner_normals(face_normals(points, corners), groups)
-        return Shape(points, corners, faces, normals, sticks_at)
+        return Shape(points, corners, faces, normals, first_stick)
 
     def node_of(self, faces: Indices) -> Indices:
         """Return the node of each face; -1 for the skeleton."""

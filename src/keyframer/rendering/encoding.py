@@ -27,11 +27,11 @@ OPAQUE = ("jpg", "mp4")
 _TICK = 20
 """milliseconds: pictures of an MP4 last a multiple of this, at most 50 per second"""
 _MOST_TICKS = 3_000
-"""maximum number of pictures passed to ffmpeg; a longer film has longer ticks"""
+"""maximum number of pictures passed to ffmpeg; a longer animation has longer ticks"""
 SHORTEST_MILLISECONDS = 20
 """browsers slow down shorter pictures"""
 _LONGEST_MILLISECONDS = 600_000
-"""longest film: equal pictures are joined, and GIF cannot store longer durations"""
+"""longest animation: equal pictures are joined, and GIF cannot store longer durations"""
 
 
 def kind_of(name: str) -> str | None:
@@ -42,8 +42,8 @@ def kind_of(name: str) -> str | None:
     ending = os.path.splitext(name)[1].lower() or (name.lower() if name.startswith(".") else "")
     kind = "jpg" if ending == ".jpeg" else ending[1:]
     if kind and kind not in (*STILL, *ANIMATED):
-        known = ", ".join(f".{known_kind}" for known_kind in (*STILL, *ANIMATED))
-        raise ValueError(f"{ending} pictures cannot be written (only {known})")
+        extensions = ", ".join(f".{known_kind}" for known_kind in (*STILL, *ANIMATED))
+        raise ValueError(f"{ending} pictures cannot be written (only {extensions})")
     return kind or None
 
 
@@ -77,7 +77,7 @@ def durations(seconds: Sequence[float], step: int) -> list[int]:
     return [max(after - before, least) for before, after in pairwise(marks)]
 
 
-def encode_film(pictures: Sequence[Image], seconds: float | Sequence[float], kind: str) -> bytes:
+def encode_animation(pictures: Sequence[Image], seconds: float | Sequence[float], kind: str) -> bytes:
     """Encode a looping animation of one of the kinds `ANIMATED`; ``seconds`` in total, or of each picture."""
     seconds_each = [seconds / len(pictures)] * len(pictures) if isinstance(seconds, (int, float)) else seconds
     stream = io.BytesIO()
@@ -114,10 +114,10 @@ def _mp4(pictures: Sequence[Image], milliseconds: Sequence[int]) -> bytes:
     raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"1000/{step}", "-i", "pipe:0"]
     even = ["-an", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"]
     coded = ["-c:v", "libx264", "-crf", "18", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-threads", "1"]
-    same = ["-fflags", "+bitexact", "-flags:v", "+bitexact"]
+    reproducible = ["-fflags", "+bitexact", "-flags:v", "+bitexact"]
     with tempfile.TemporaryDirectory(prefix="keyframer-") as folder, tempfile.TemporaryFile() as output:
         target = os.path.join(folder, "film.mp4")
-        command = ["ffmpeg", "-loglevel", "error", "-y", "-threads", "1", *raw, *even, *coded, *same, target]
+        command = ["ffmpeg", "-loglevel", "error", "-y", "-threads", "1", *raw, *even, *coded, *reproducible, target]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output) as program:
             assert program.stdin is not None
             with suppress(BrokenPipeError):  # ffmpeg ended early: its messages give the reason

@@ -10,10 +10,9 @@ import numpy as np
 from keyframer.arrays import Bytes, Indices, Singles
 from keyframer.fields import dataclass
 from keyframer.posing import Pose
-from keyframer.rendering import lighting
 from keyframer.rendering.drawable_scene import DrawableScene, Shape
-from keyframer.rendering.lighting import Lighting
-from keyframer.rendering.raster import DepthBuffer, Numbers, Screen, on_screen
+from keyframer.rendering.lighting import Lighting, file_lighting, studio_lighting
+from keyframer.rendering.raster import DepthBuffer, Numbers, Screen, project_faces
 from keyframer.rendering.shading import Shader, SurfaceSamples
 from keyframer.rendering.viewpoint import View
 
@@ -24,32 +23,34 @@ LAYERS = 12
 """maximum number of translucent faces seen through each other"""
 _DARK, _BRIGHT = 0.45, 1.0
 """mean light below which light is added, and light of the brightest tenth above which it is reduced"""
-_AIM, _MEAN_OF_STUDIO = 0.55, 0.65
-"""the mean light aimed at, and the mean light of our studio lights"""
+_WANTED_MEAN, _STUDIO_MEAN = 0.55, 0.65
+"""mean light after light was added, and mean light of the studio lights alone"""
 
 
 @dataclass(eq=False)
 class Exposure:
     """The lights in use, determined with the first picture and kept for the following ones to avoid flicker.
 
-    ``mode``: ``file`` uses the lights of the file, ``studio`` uses ours, ``auto`` those of the file plus as much of
-    ours as the picture needs.
+    ``mode``: ``file`` uses the lights of the file, ``studio`` uses studio lights, ``auto`` uses the lights of the file
+    plus as much studio light as the picture needs.
     """
 
     mode: str = "auto"
     fill: float | None = None
+    """added fraction of the studio lights; None before the first picture"""
     gain: float = 1.0
+    """factor of all lights"""
     complete: bool = True
     """whether all faces of all pictures were drawn"""
 
     def lighting(self, pose: Pose, at: int, view: View) -> Lighting:
-        ours = lighting.studio(view)
-        theirs = None if self.mode == "studio" else lighting.of_file(pose, at)
-        if theirs is None:
-            return Lighting((), (0.0, 0.0, 0.0)) if self.mode == "file" else ours
+        from_studio = studio_lighting(view)
+        from_file = None if self.mode == "studio" else file_lighting(pose, at)
+        if from_file is None:
+            return Lighting((), (0.0, 0.0, 0.0)) if self.mode == "file" else from_studio
         if self.mode == "file":
-            return theirs
-        return theirs.plus(ours, self.fill or 0.0).times(self.gain)
+            return from_file
+        return from_file.plus(from_studio, self.fill or 0.0).times(self.gain)
 
     def adapt(self, levels: Singles) -> bool:
         """Adapt to the brightness of the first picture; returns True if it must be drawn again."""
@@ -58,7 +59,7 @@ class Exposure:
         self.fill = 0.0
         mean, bright = float(levels.mean(dtype=np.float64)), float(np.percentile(levels, 90))
         if mean < _DARK:
-            self.fill = min(1.0, (_AIM - mean) / _MEAN_OF_STUDIO)
+            self.fill = min(1.0, (_WANTED_MEAN - mean) / _STUDIO_MEAN)
         elif bright > _BRIGHT:
             self.gain = _BRIGHT / bright
         return self.fill > 0 or self.gain < 1
@@ -72,12 +73,12 @@ def render(
     width: int,
     height: int,
     exposure: Exposure,
-    finer: int = 2,
+    oversampling: int = 2,
 ) -> Bytes:
-    """Return (height, width, 4) premultiplied RGBA at time index ``at`` of a pose; ``finer`` is the oversampling
-    factor.
+    """Return (height, width, 4) premultiplied RGBA at time index ``at`` of a pose; ``oversampling`` pixels in each
+    direction are averaged.
     """
-    large = Canvas(drawable, drawable.shape(pose, at), view, width * finer, height * finer, finer)
+    large = Canvas(drawable, drawable.shape(pose, at), view, width * oversampling, height * oversampling, oversampling)
     light = exposure.lighting(pose, at, view)
     exposure.complete = exposure.complete and large.complete
     picture, levels = large.paint(light)
@@ -87,23 +88,23 @@ def render(
 
 
 class Canvas:
-    """Projected faces, ready to be shaded in any light; ``finer`` x ``finer`` of its pixels become one."""
+    """Projected faces, ready to be shaded in any light; squares of ``oversampling`` pixels a side become one pixel."""
 
     def __init__(
-        self, drawable: DrawableScene, shape: Shape, view: View, width: int, height: int, finer: int = 1
+        self, drawable: DrawableScene, shape: Shape, view: View, width: int, height: int, oversampling: int = 1
     ) -> None:
-        self._finer = finer
+        self._oversampling = oversampling
         self._drawable, self._shape, self._width, self._height = drawable, shape, width, height
         self._project(shape, view)
 
     @np.errstate(all="ignore")  # a face without area divides by zero; it covers no pixel
     def _project(self, shape: Shape, view: View) -> None:
         drawable, width, height = self._drawable, self._width, self._height
-        self._screen: Screen = on_screen(shape.points, shape.corners, view, width, height)
-        self._shader = Shader(drawable, shape, self._screen, view, width, self._finer)
+        self._screen: Screen = project_faces(shape.points, shape.corners, view, width, height)
+        self._shader = Shader(drawable, shape, self._screen, view, width, self._oversampling)
         material = drawable.material[shape.faces[self._screen.source]]
         translucent = drawable.surfaces.translucent[material]
-        is_stick = self._screen.source >= shape.sticks_at
+        is_stick = self._screen.source >= shape.first_stick
         self._buffer = DepthBuffer(width, height)
         self._buffer.draw(self._screen, np.flatnonzero(~translucent & ~is_stick))
         self._layers = self._translucent(np.flatnonzero(translucent & ~is_stick))
@@ -128,19 +129,19 @@ class Canvas:
 
     @property
     def largest_object_share(self) -> float:
-        """Return the largest fraction of the picture that one of several nodes covers."""
+        """The largest fraction of the picture that one of several nodes covers; 0 if only one node has a mesh."""
         nodes = self._drawable.node_of(self._shape.faces[self._screen.source])
         seen = np.bincount(nodes[self._buffer.owner[self._buffer.owner >= 0]] + 1)
-        return float(seen.max(initial=0)) / len(self._buffer.owner) if len(self._drawable.carriers) > 1 else 0.0
+        return float(seen.max(initial=0)) / len(self._buffer.owner) if len(self._drawable.mesh_nodes) > 1 else 0.0
 
     def _translucent(self, chosen: Indices) -> list[tuple[Indices, Indices]]:
         """Return pixels and triangles of the nearest translucent layer, then of the next one, and so on."""
         if not len(chosen):
             return []
-        kept = list(self._buffer.in_front(self._screen, chosen))
-        if not kept:
+        fragments = list(self._buffer.in_front(self._screen, chosen))
+        if not fragments:
             return []
-        pixel, triangle, near = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+        pixel, triangle, near = (np.concatenate(parts) for parts in zip(*fragments, strict=True))
         order = np.lexsort((-triangle, -near, pixel))
         pixel, triangle = pixel[order], triangle[order]
         starts = np.flatnonzero(np.diff(pixel, prepend=-1))
@@ -154,7 +155,7 @@ class Canvas:
     def paint(self, light: Lighting) -> tuple[Bytes, Singles]:
         """Return (height, width, 4) premultiplied bytes of the final picture, and the light on visible surfaces."""
         covered, solid, layers, sticks = self._samples
-        out = np.zeros((4, self._finer**2, len(covered)), np.float32)
+        out = np.zeros((4, self._oversampling**2, len(covered)), np.float32)
         levels = [_paint_opaque(out, *solid, light)]
         for places, samples in layers:
             color, light_levels = samples.shade(light)
@@ -163,10 +164,10 @@ class Canvas:
             levels.append(light_levels)
         if sticks is not None:
             levels.append(_paint_opaque(out, *sticks, light))
-        small = np.asarray(sum(out[:, plane] for plane in range(self._finer**2)))
-        picture = np.zeros((self._width * self._height // self._finer**2, 4), np.uint8)
-        picture[covered] = np.round(np.clip(small / self._finer**2, 0, 1) * 255).T
-        return picture.reshape(self._height // self._finer, -1, 4), np.concatenate(levels)
+        small = np.asarray(sum(out[:, plane] for plane in range(self._oversampling**2)))
+        picture = np.zeros((self._width * self._height // self._oversampling**2, 4), np.uint8)
+        picture[covered] = np.round(np.clip(small / self._oversampling**2, 0, 1) * 255).T
+        return picture.reshape(self._height // self._oversampling, -1, 4), np.concatenate(levels)
 
     @cached_property
     def _samples(self) -> tuple[Indices, Opaque, list[tuple[tuple[Indices, Indices], SurfaceSamples]], Opaque | None]:
@@ -182,7 +183,7 @@ class Canvas:
         shown = np.asarray((solid >= 0).any(axis=0))
         if sticks is not None:
             shown |= (sticks >= 0).any(axis=0)
-        behind = [(*self._small(pixel), pixel, triangle) for pixel, triangle in reversed(self._layers)]
+        behind = [(*self._final_pixels(pixel), pixel, triangle) for pixel, triangle in reversed(self._layers)]
         for _, small, _, _ in behind:
             shown[small] = True
         covered = np.flatnonzero(shown)
@@ -198,20 +199,20 @@ class Canvas:
         )
 
     def _planes(self, owner: Numbers) -> Numbers:
-        """Return (finer x finer, pixels of the final picture) the triangles at pixels that become one."""
-        finer = self._finer
-        apart = owner.reshape(self._height // finer, finer, self._width // finer, finer)
-        return apart.transpose(1, 3, 0, 2).reshape(finer**2, -1)
+        """Return (oversampling x oversampling, pixels of the final picture) the triangles at pixels that become one."""
+        oversampling = self._oversampling
+        apart = owner.reshape(self._height // oversampling, oversampling, self._width // oversampling, oversampling)
+        return apart.transpose(1, 3, 0, 2).reshape(oversampling**2, -1)
 
-    def _small(self, pixel: Indices) -> tuple[Indices, Indices]:
-        """Return the plane of each pixel, and its pixel in the final picture."""
-        finer = self._finer
+    def _final_pixels(self, pixel: Indices) -> tuple[Indices, Indices]:
+        """Return the plane of each pixel, and the pixel of the final picture that it becomes part of."""
+        size = self._oversampling
         down, across = pixel // self._width, pixel % self._width
-        return down % finer * finer + across % finer, down // finer * (self._width // finer) + across // finer
+        return down % size * size + across % size, down // size * (self._width // size) + across // size
 
     def _opaque(self, planes: Numbers, covered: Indices) -> Opaque:
         """Sample opaque faces; neighbouring pixels that become one and show the same triangle are shaded once."""
-        finer, width = self._finer, self._width // self._finer
+        oversampling, width = self._oversampling, self._width // self._oversampling
         entries = np.full(planes.shape, -1)
         pixels: list[Indices] = []
         triangles: list[Numbers] = []
@@ -220,12 +221,13 @@ class Canvas:
             entry = entries[plane]
             for before in range(plane):
                 np.copyto(entry, entries[before], where=planes[before] == owner)
-            fresh = np.flatnonzero((owner >= 0) & (entry < 0))
-            entry[fresh] = count + np.arange(len(fresh))
-            count += len(fresh)
-            down, across = covered[fresh] // width * finer + plane // finer, covered[fresh] % width * finer
-            pixels.append(down * self._width + across + plane % finer)
-            triangles.append(owner[fresh])
+            unshaded = np.flatnonzero((owner >= 0) & (entry < 0))
+            entry[unshaded] = count + np.arange(len(unshaded))
+            count += len(unshaded)
+            down = covered[unshaded] // width * oversampling + plane // oversampling
+            across = covered[unshaded] % width * oversampling + plane % oversampling
+            pixels.append(down * self._width + across)
+            triangles.append(owner[unshaded])
         return entries, self._shader.sample(np.concatenate(pixels), np.concatenate(triangles).astype(np.int64))
 
 

@@ -14,15 +14,15 @@ from keyframer.scene import Handedness, LightType
 
 MOST_LIGHTS = 64
 """maximum number of lights; the brightest are used"""
-_AMBIENT_OF_STUDIO = 0.30
+_STUDIO_AMBIENT = 0.30
 
 
 @dataclass(frozen=True, slots=True)
 class Lamp:
-    """One light. With a ``place`` it shines from there (in a cone, if it has one), otherwise from a direction."""
+    """One light. It shines from its ``position``, within its ``cone`` if it has one, or only in a ``direction``."""
 
     color: tuple[float, float, float]
-    place: Floats | None = None
+    position: Floats | None = None
     direction: Floats | None = None
     """direction in which the light travels"""
     cone: tuple[float, float] | None = None
@@ -38,17 +38,17 @@ class Lighting:
     ambient: tuple[float, float, float]
 
     def illuminate(
-        self, places: Singles, normals: Singles, to_eye: Singles, exponent: Singles
+        self, positions: Singles, normals: Singles, to_eye: Singles, exponent: Singles
     ) -> tuple[Singles, Singles]:
         """Return (3, n) light on the surface, and (3, n) light reflected to the eye; 0 for surfaces with exponent 0."""
-        diffuse = np.empty_like(places)
+        diffuse = np.empty_like(positions)
         diffuse[:] = np.array(self.ambient, np.float32)[:, None]
-        shine = np.zeros_like(places)
+        shine = np.zeros_like(positions)
         glossy = np.flatnonzero(exponent)
         exponent = exponent[glossy]
         normal, eye = normals[:, glossy], to_eye[:, glossy]
         for lamp in self.lamps:
-            towards, strength = _arriving(lamp, places)
+            towards, strength = _arriving(lamp, positions)
             facing = _dot(normals, towards)
             color = np.array(lamp.color, np.float32)[:, None]
             diffuse += np.maximum(facing, 0) * strength * color
@@ -61,19 +61,20 @@ class Lighting:
             shine[:, glossy] += gloss * (strength if strength.ndim == 0 else strength[glossy]) * color
         return diffuse, shine
 
-    def plus(self, other: Lighting, share: float) -> Lighting:
+    def plus(self, other: Lighting, fraction: float) -> Lighting:
         """Return this lighting plus a fraction of another."""
         dimmed = tuple(
-            Lamp(_times(lamp.color, share), lamp.place, lamp.direction, lamp.cone, lamp.ranges) for lamp in other.lamps
+            Lamp(_times(lamp.color, fraction), lamp.position, lamp.direction, lamp.cone, lamp.ranges)
+            for lamp in other.lamps
         )
-        ambient = tuple(a + share * b for a, b in zip(self.ambient, other.ambient, strict=True))
+        ambient = tuple(a + fraction * b for a, b in zip(self.ambient, other.ambient, strict=True))
         return Lighting(self.lamps + dimmed, (ambient[0], ambient[1], ambient[2]))
 
     def times(self, factor: float) -> Lighting:
         return Lighting((), (0.0, 0.0, 0.0)).plus(self, factor)
 
 
-def studio(view: View) -> Lighting:
+def studio_lighting(view: View) -> Lighting:
     """Return a key light from the upper left of the viewer, a fill light from the right, and some ambient light."""
     key = -0.55 * view.right + 0.75 * view.up - 0.75 * view.forward
     fill = 0.85 * view.right + 0.1 * view.up - 0.6 * view.forward
@@ -81,11 +82,11 @@ def studio(view: View) -> Lighting:
         Lamp((0.68, 0.68, 0.67), direction=-key / np.sqrt(np.sum(key * key))),
         Lamp((0.22, 0.22, 0.24), direction=-fill / np.sqrt(np.sum(fill * fill))),
     )
-    return Lighting(lamps, (_AMBIENT_OF_STUDIO,) * 3)
+    return Lighting(lamps, (_STUDIO_AMBIENT,) * 3)
 
 
-def of_file(pose: Pose, at: int) -> Lighting | None:
-    """Return the lights of the scene at time index ``at``; None if no light is on."""
+def file_lighting(pose: Pose, at: int) -> Lighting | None:
+    """Return the lights of the scene at time index ``at``; None if none is on (ambient lights do not count)."""
     scene = pose.scene
     lamps: list[tuple[float, Lamp]] = []
     ambient = np.array(scene.environment.ambient or (0.0, 0.0, 0.0), np.float64)
@@ -95,8 +96,8 @@ def of_file(pose: Pose, at: int) -> Lighting | None:
             continue
         light = scene.lights[node.light]
         color = pose.light_colors[at, node.light] * pose.light_multipliers[at, node.light]
-        place, way = pose.world[at, number, :3, 3], sign * pose.world[at, number, :3, 2]
-        if not (np.isfinite(color).all() and np.isfinite(place).all()) or not np.any(color):
+        position, way = pose.world[at, number, :3, 3], sign * pose.world[at, number, :3, 2]
+        if not (np.isfinite(color).all() and np.isfinite(position).all()) or not np.any(color):
             continue
         rgb = (float(color[0]), float(color[1]), float(color[2]))
         length = float(np.sqrt(np.sum(way * way)))
@@ -110,38 +111,38 @@ def of_file(pose: Pose, at: int) -> Lighting | None:
             lamp = Lamp(rgb, direction=way / length)
         elif light.type is LightType.SPOT:
             cone = _cone(pose.light_hotspot_degrees[at, node.light], pose.light_falloff_degrees[at, node.light])
-            lamp = Lamp(rgb, place, way / length, cone, ranges)
+            lamp = Lamp(rgb, position, way / length, cone, ranges)
         else:
-            lamp = Lamp(rgb, place, ranges=ranges)
+            lamp = Lamp(rgb, position, ranges=ranges)
         lamps.append((-float(np.abs(color).sum()), lamp))
     ambient = np.clip(np.nan_to_num(ambient), 0, 1)
     if not lamps:
         return None
-    kept = sorted(range(len(lamps)), key=lambda index: (lamps[index][0], index))[:MOST_LIGHTS]
+    brightest = sorted(range(len(lamps)), key=lambda index: (lamps[index][0], index))[:MOST_LIGHTS]
     return Lighting(
-        tuple(lamps[index][1] for index in sorted(kept)), (float(ambient[0]), float(ambient[1]), float(ambient[2]))
+        tuple(lamps[index][1] for index in sorted(brightest)), (float(ambient[0]), float(ambient[1]), float(ambient[2]))
     )
 
 
-def _arriving(lamp: Lamp, places: Singles) -> tuple[Singles, Singles]:
+def _arriving(lamp: Lamp, positions: Singles) -> tuple[Singles, Singles]:
     """Return (3, n) directions to the lamp, and (n,) the fraction of its light that arrives; (3, 1) and one number if
     these are the same everywhere.
     """
-    if lamp.place is None:
+    if lamp.position is None:
         assert lamp.direction is not None
         return -lamp.direction.astype(np.float32)[:, None], np.ones((), np.float32)
-    way = lamp.place.astype(np.float32)[:, None] - places
+    way = lamp.position.astype(np.float32)[:, None] - positions
     distance = np.sqrt(_dot(way, way))
     towards: Singles = (way / np.maximum(distance, np.float32(1e-20))).astype(np.float32, copy=False)
-    strength = np.ones(places.shape[1], np.float32)
+    strength = np.ones(positions.shape[1], np.float32)
     if lamp.ranges is not None:
         inner, outer = lamp.ranges
         strength *= np.clip((outer - distance) / (outer - inner), 0, 1).astype(np.float32)
     if lamp.cone is not None and lamp.direction is not None:
         full, none = lamp.cone
         angle = -_dot(towards, lamp.direction.astype(np.float32)[:, None])
-        share: Singles = np.clip((angle - none) / max(full - none, 1e-6), 0, 1)
-        strength *= (share * share * (3 - 2 * share)).astype(np.float32)
+        fraction: Singles = np.clip((angle - none) / max(full - none, 1e-6), 0, 1)
+        strength *= (fraction * fraction * (3 - 2 * fraction)).astype(np.float32)
     return towards, strength
 
 

@@ -1,4 +1,4 @@
-"""Notebook output for scenes: a picture with a summary. Registered by name in the root of the package."""
+"""HTML for notebooks: pictures of scenes and poses, with a summary. The root package registers it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def pose_html(pose: Pose) -> str:
 
 def _html(scene: Scene, frame: float | None) -> str:
     names = [_escape_markup(node.name) for node in scene.nodes[:_MOST_NAMES]]
-    more = f" and {len(scene.nodes) - _MOST_NAMES} more" if len(scene.nodes) > _MOST_NAMES else ""
-    description = f"<code>{_escape_markup(repr(scene))}</code><p>{', '.join(names)}{more}</p>"
+    unnamed = f" and {len(scene.nodes) - _MOST_NAMES} more" if len(scene.nodes) > _MOST_NAMES else ""
+    description = f"<code>{_escape_markup(repr(scene))}</code><p>{', '.join(names)}{unnamed}</p>"
     try:
         data = encode_still(render(scene, frame=frame, size=_SIZE))
     except FormatError as error:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from keyframer.fields import dataclass
-from keyframer.rendering.encoding import STILL, encode_film, encode_still
+from keyframer.rendering.encoding import STILL, encode_animation, encode_still
 from keyframer.rendering.renderer import Renderer
 
-_PICTURES_A_SECOND, _MOST_PICTURES = 15, 90
+_PICTURES_PER_SECOND, _MOST_PICTURES = 15, 90
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Presentation:
         if self.kind in STILL:
             return encode_still(renderer.picture(frames[0]), self.kind)
         seconds = renderer.seconds if self.frames is None else _lengths(frames, renderer.rate)
-        return encode_film(list(renderer.pictures(frames)), seconds, self.kind)
+        return encode_animation(list(renderer.pictures(frames)), seconds, self.kind)
 
     def _frames(self, renderer: Renderer) -> list[float]:
         if self.frames is not None:
@@ -41,7 +41,7 @@ class Presentation:
             return renderer.spread(self.sheet[0] * self.sheet[1], with_last=True)
         if self.kind in STILL:
             return [renderer.default_frame]
-        default_count = round(min(max(renderer.seconds * _PICTURES_A_SECOND, 2), _MOST_PICTURES))
+        default_count = round(min(max(renderer.seconds * _PICTURES_PER_SECOND, 2), _MOST_PICTURES))
         return renderer.spread(self.pictures or default_count, with_last=False)
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Flags, Floats, Indices
 from keyframer.fields import dataclass
-from keyframer.limits import left, room, spend
+from keyframer.limits import budget_left, budget_total, spend
 from keyframer.rendering.viewpoint import View
 
 
@@ -35,15 +35,15 @@ class Screen:
         return len(self.source)
 
 
-def on_screen(points: Floats, corners: Indices, view: View, width: int, height: int) -> Screen:
-    """Project faces (F, 3) over points (V, 3); return the triangles that may be visible."""
-    seen = view.in_front(points)
+def project_faces(points: Floats, corners: Indices, view: View, width: int, height: int) -> Screen:
+    """Return the triangles of faces (F, 3) over points (V, 3) that may be visible, projected."""
+    seen = view.camera_coordinates(points)
     usable = np.asarray(np.isfinite(seen).all(axis=1))
     depth = np.where(usable, seen[:, 2], -np.inf)
     deep = depth[corners]
     front = (deep > view.near).sum(axis=1)
-    whole = np.asarray(usable[corners].all(axis=1))
-    source, shares = _cut(deep, front, whole, view.near)
+    complete = np.asarray(usable[corners].all(axis=1))
+    source, shares = _clip_near(deep, front, complete, view.near)
     camera = np.einsum("mij,mjk->mik", shares, np.where(usable[:, None], seen, 0.0)[corners[source]])
     z = np.maximum(camera[:, :, 2], view.near * (1 - 1e-9))
     out = np.empty((len(source), 3, 2))
@@ -58,17 +58,21 @@ def on_screen(points: Floats, corners: Indices, view: View, width: int, height: 
     return Screen(out[inside], 1.0 / z[inside], source[inside], shares[inside])
 
 
-def _cut(deep: Floats, front: Indices, whole: Flags, near: float) -> tuple[Indices, Floats]:
-    """Return faces and barycentric coordinates of the parts in front of the near plane."""
+def _clip_near(deep: Floats, front: Indices, complete: Flags, near: float) -> tuple[Indices, Floats]:
+    """Return faces and barycentric coordinates of the parts in front of the near plane.
+
+    ``deep`` (F, 3) are the depths of corners, ``front`` (F,) counts those in front of the plane, ``complete`` (F,)
+    marks faces whose corners are all finite.
+    """
     identity = np.eye(3)
-    clear = np.flatnonzero(whole & (front == 3))
+    clear = np.flatnonzero(complete & (front == 3))
     sources, shares = [clear], [np.broadcast_to(identity, (len(clear), 3, 3))]
-    for kept in (1, 2):
-        cut = np.flatnonzero(whole & (front == kept))
+    for corners_in_front in (1, 2):
+        cut = np.flatnonzero(complete & (front == corners_in_front))
         if not len(cut):
             continue
         # Rotate each face so that the corner that is alone on its side comes first.
-        alone = np.argmax((deep[cut] > near) == (kept == 1), axis=1)
+        alone = np.argmax((deep[cut] > near) == (corners_in_front == 1), axis=1)
         order = (alone[:, None] + np.arange(3)) % 3
         depths = np.take_along_axis(deep[cut], order, axis=1)
         basis = identity[order]
@@ -76,7 +80,7 @@ def _cut(deep: Floats, front: Indices, whole: Flags, near: float) -> tuple[Indic
         edges = (
             basis[:, :1] * (1 - step) + basis[:, 1:] * step
         )  # where the two edges of the single corner meet the plane
-        if kept == 1:
+        if corners_in_front == 1:
             sources.append(cut)
             shares.append(np.concatenate([basis[:, :1], edges], axis=1))
         else:
@@ -193,14 +197,14 @@ class DepthBuffer:
         self.owner: Numbers = np.full(width * height, -1, np.int32)
         """the triangle, -1 for none"""
         spend("pixels", width * height)
-        share = room("pixels") * max(width * height, _STANDARD_SIZE) // (_SHARES * _STANDARD_SIZE)
-        self.left = min(share, left("pixels"))
+        share = budget_total("pixels") * max(width * height, _STANDARD_SIZE) // (_SHARES * _STANDARD_SIZE)
+        self.left = min(share, budget_left("pixels"))
         """pixels of triangles that may still be examined; below 0 the picture is incomplete"""
 
-    def take(self, count: int) -> None:
+    def charge(self, count: int) -> None:
         """Charge pixels of triangles to the budget."""
         self.left -= count
-        spend("pixels", min(count, left("pixels")))
+        spend("pixels", min(count, budget_left("pixels")))
 
     def draw(self, screen: Screen, chosen: Indices) -> None:
         """Draw opaque triangles, the nearest first: once the picture is covered, hidden ones cost nothing."""
@@ -212,7 +216,7 @@ class DepthBuffer:
             if not len(portion) or self.left < 0:
                 return
             for pixel, triangle, near in fragments(screen, portion, self.width, self.height):
-                self.take(len(pixel))
+                self.charge(len(pixel))
                 np.maximum.at(self.closeness, pixel, near)
                 front = np.flatnonzero(near == self.closeness[pixel])  # half as much work as with flags
                 self.owner[pixel[front]] = triangle[front]
@@ -223,7 +227,7 @@ class DepthBuffer:
         """Yield the pixels of triangles that are not hidden by drawn ones."""
         for pixel, triangle, near in fragments(screen, chosen, self.width, self.height):
             clear = np.flatnonzero(near > self.closeness[pixel])
-            self.take(len(pixel) + TRANSLUCENT_COST * len(clear))
+            self.charge(len(pixel) + TRANSLUCENT_COST * len(clear))
             yield pixel[clear], triangle[clear], near[clear]
             if self.left < 0:
                 return

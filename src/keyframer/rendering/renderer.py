@@ -1,4 +1,4 @@
-"""Takes pictures of a scene: selects frame, view and background."""
+"""Renders pictures of a scene: selects frame, view and background."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _MOST_CAMERAS = 16
 """maximum number of cameras that are tried"""
 _MOST_OF_ONE = 0.97
 """largest part of the picture that one object among others may cover"""
-_LABEL, _AROUND_LABEL = (24, 26, 30), (255, 255, 255)
+_LABEL, _LABEL_OUTLINE = (24, 26, 30), (255, 255, 255)
 """dark with a bright outline, so that frame numbers are readable on any picture"""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How pictures are taken."""
+    """How pictures are rendered."""
 
     width: int = 256
     height: int = 256
@@ -59,7 +59,7 @@ class Settings:
     fitted view
     """
     lights: str = "auto"
-    """``file``, ``studio``, or ``auto``: the lights of the file plus as much of ours as needed"""
+    """``file``, ``studio``, or ``auto``: the lights of the file plus as much studio light as needed"""
     background: Rgb | str | None = NEUTRAL
     """a colour, ``file`` for that of the file, None for transparent"""
     bones: bool | None = None
@@ -90,7 +90,7 @@ class Renderer:
         self.scene = scene
         self.settings = settings or Settings()
         with budgeted(size=scene.stored_bytes):
-            self.stage = DrawableScene(scene, textures, self.settings.bones, self.settings.lights != "file")
+            self.drawable = DrawableScene(scene, textures, self.settings.bones, self.settings.lights != "file")
         self._rig = Rig(scene)
         self._last: tuple[float, Pose] | None = None
         self._exposure = Exposure(self.settings.lights)
@@ -150,7 +150,7 @@ class Renderer:
         current = clip.current / clip.units_per_frame if clip is not None and clip.current is not None else start
         chosen = current if start <= current <= end else start
         middle = (start + end) / 2
-        if middle != chosen and not len(self.stage.extent(self.moment(chosen))):
+        if middle != chosen and not len(self.drawable.extent(self.moment(chosen))):
             return middle
         return chosen
 
@@ -160,8 +160,8 @@ class Renderer:
         if end <= start:
             return [start]
         frames = np.linspace(start, end, count, endpoint=with_last)
-        whole = end - start >= count and start == round(start)
-        return [float(frame) for frame in (np.round(frames) if whole else frames)]
+        has_enough = end - start >= count and start == round(start)
+        return [float(frame) for frame in (np.round(frames) if has_enough else frames)]
 
     def picture(self, frame: float) -> Image:
         """Return a picture: RGB, or RGBA with a transparent background."""
@@ -173,7 +173,7 @@ class Renderer:
             drawn = self._draw(frame)
             backdrop = self._backdrop
             if backdrop is None:
-                yield pillow.Image.fromarray(_straight(drawn))
+                yield pillow.Image.fromarray(_unpremultiplied(drawn))
             else:
                 picture = np.empty((height, width, 3), np.uint8)
                 picture[:] = backdrop
@@ -186,10 +186,12 @@ class Renderer:
     def _draw(self, frame: float) -> Bytes:
         """Return (height, width, 4) premultiplied colours."""
         width, height = self.settings.width, self.settings.height
-        finer = 2 if max(width, height) <= 1536 else 1
+        oversampling = 2 if max(width, height) <= 1536 else 1
         with budgeted(size=self.scene.stored_bytes):
             moment = self.moment(frame)
-            return render_frame(self.stage, moment, 0, self._view(moment), width, height, self._exposure, finer)
+            return render_frame(
+                self.drawable, moment, 0, self._view(moment), width, height, self._exposure, oversampling
+            )
 
     def exposure(self) -> tuple[float, float]:
         """Return the added studio light and the factor of all light, determined with the first picture."""
@@ -217,7 +219,7 @@ class Renderer:
             left, top = number % columns * width, number // columns * height
             sheet.paste(picture, (left, top))
             place, label = (left + size // 3, top + size // 4), f"{frame:.4g}"
-            draw.text(place, label, fill=_LABEL, font=font, stroke_width=-(-size // 8), stroke_fill=_AROUND_LABEL)
+            draw.text(place, label, fill=_LABEL, font=font, stroke_width=-(-size // 8), stroke_fill=_LABEL_OUTLINE)
         return sheet
 
     def _view(self, moment: Pose) -> View:
@@ -233,7 +235,7 @@ class Renderer:
         frames = list(self.frames if self.frames is not None else [self.default_frame])
         if len(frames) > _SAMPLES:
             frames = [frames[round(index * (len(frames) - 1) / (_SAMPLES - 1))] for index in range(_SAMPLES)]
-        extents = [self.stage.extent(self.moment(frame)) for frame in frames]
+        extents = [self.drawable.extent(self.moment(frame)) for frame in frames]
         return np.concatenate(extents) if extents else np.empty((0, 3))
 
     @cached_property
@@ -262,11 +264,11 @@ class Renderer:
         seen = camera_view(moment, 0, node, self.settings.width / self.settings.height, self._size)
         if seen is None:
             return False
-        shape = self.stage.shape(moment, 0)
-        preview = Canvas(self.stage, shape, seen, 64, 64)
+        shape = self.drawable.shape(moment, 0)
+        preview = Canvas(self.drawable, shape, seen, 64, 64)
         if preview.coverage < _LEAST_SEEN or preview.largest_object_share >= _MOST_OF_ONE:
             return False
-        shown = seen.share_within(shape.points[np.unique(shape.corners)])
+        shown = seen.fraction_inside(shape.points[np.unique(shape.corners)])
         return shown + preview.coverage / _FILLED >= 1.0
 
     @cached_property
@@ -283,19 +285,20 @@ class Renderer:
         return out
 
     def _file_background(self) -> npt.ArrayLike:
-        around = self.scene.environment
-        if around.gradient is not None and "gradient" in around.uses and len(around.gradient.colors) == 3:
-            middle = min(max(around.gradient.midpoint, 0.01), 0.99) if math.isfinite(around.gradient.midpoint) else 0.5
+        environment = self.scene.environment
+        gradient = environment.gradient if "gradient" in environment.uses else None
+        if gradient is not None and len(gradient.colors) == 3:
+            middle = min(max(gradient.midpoint, 0.01), 0.99) if math.isfinite(gradient.midpoint) else 0.5
             high = np.linspace(0, 1, self.settings.height)
-            colors = np.nan_to_num(np.array(around.gradient.colors)).clip(0, 1) * 255
+            colors = np.nan_to_num(np.array(gradient.colors)).clip(0, 1) * 255
             return np.stack([np.interp(high, [0, middle, 1], colors[:, part]) for part in range(3)], axis=1)
-        if around.background_color is not None and "background_color" in around.uses:
-            color: Floats = np.nan_to_num(np.array(around.background_color)).clip(0, 1) * 255
+        if environment.background_color is not None and "background_color" in environment.uses:
+            color: Floats = np.nan_to_num(np.array(environment.background_color)).clip(0, 1) * 255
             return color
         return NEUTRAL
 
 
-def _straight(pixels: Bytes) -> Bytes:
+def _unpremultiplied(pixels: Bytes) -> Bytes:
     """Return colours that are not multiplied by alpha, as in PNG."""
     alpha = pixels[:, :, 3:].astype(np.uint16)
     colors = (pixels[:, :, :3].astype(np.uint16) * 255 + alpha // 2) // np.maximum(alpha, 1)
@@ -322,5 +325,5 @@ def render(
     folder = scene.origin.folder if scene.origin is not None else scene.folder
     images = TextureSource(TextureFinder([*([] if folder is None else [folder]), *texture_path]))
     settings = Settings(width, height, camera=camera, lights=lights, background=background)
-    studio = Renderer(scene, settings, textures=images)
-    return studio.picture(studio.default_frame if frame is None else frame)
+    renderer = Renderer(scene, settings, textures=images)
+    return renderer.picture(renderer.default_frame if frame is None else frame)

@@ -19,7 +19,7 @@ _WIRE_PIXELS = 1.2
 class SurfaceSamples:
     """Surface data of n pixels. Vectors and colours are in rows, (3, n)."""
 
-    place: Singles
+    position: Singles
     normal: Singles
     to_eye: Singles
     color: Singles
@@ -35,16 +35,18 @@ class SurfaceSamples:
 
     def shade(self, light: Lighting) -> tuple[Singles, Singles]:
         """Return (3, n) colours from 0 to 1, and (n,) the light on each pixel."""
-        fallen, shine = light.illuminate(self.place, self.normal, self.to_eye, self.exponent)
-        out = self.color * np.maximum(fallen, self.glow) + self.emitted + shine * self.specular
-        return np.clip(out, 0, 1), fallen.mean(axis=0)
+        diffuse, shine = light.illuminate(self.position, self.normal, self.to_eye, self.exponent)
+        out = self.color * np.maximum(diffuse, self.glow) + self.emitted + shine * self.specular
+        return np.clip(out, 0, 1), diffuse.mean(axis=0)
 
 
 class Shader:
     """Computes surface data for (pixel, triangle) pairs of one screen."""
 
-    def __init__(self, stage: DrawableScene, shape: Shape, screen: Screen, view: View, width: int, finer: int) -> None:
-        self._stage, self._shape, self._screen, self._view, self._width = stage, shape, screen, view, width
+    def __init__(
+        self, drawable: DrawableScene, shape: Shape, screen: Screen, view: View, width: int, oversampling: int
+    ) -> None:
+        self._drawable, self._shape, self._screen, self._view, self._width = drawable, shape, screen, view, width
         points = screen.points
         edge = points[:, 1:] - points[:, :1]
         area = edge[:, 0, 0] * edge[:, 1, 1] - edge[:, 0, 1] * edge[:, 1, 0]
@@ -58,7 +60,7 @@ class Shader:
         self._points = [np.ascontiguousarray(shape.points[shape.corners[:, corner]].T) for corner in range(3)]
         self._normals = [np.ascontiguousarray(shape.normals[:, corner].T) for corner in range(3)]
         self._uncut = bool((screen.shares == np.eye(3)).all())
-        self._level = self._levels() + (finer - 1)  # pixels that will become one are shaded once
+        self._level = self._levels() + (oversampling - 1)  # pixels that will become one are shaded once
         # Both sides of a face are lit like a front: the winding of old files is not reliable.
         corners = shape.points[shape.corners[screen.source]]
         cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -66,10 +68,10 @@ class Shader:
 
     def _levels(self) -> Indices:
         """Return (M,) mip levels: the logarithm of the texture units that a pixel covers."""
-        stage, screen = self._stage, self._screen
-        if stage.uv is None:
+        drawable, screen = self._drawable, self._screen
+        if drawable.uv is None:
             return np.zeros(len(screen), np.int64)
-        uv = np.einsum("mij,mjk->mik", screen.shares, stage.uv[self._shape.faces[screen.source]].astype(np.float64))
+        uv = np.einsum("mij,mjk->mik", screen.shares, drawable.uv[self._shape.faces[screen.source]].astype(np.float64))
         edge = uv[:, 1:] - uv[:, :1]
         area = np.abs(edge[:, 0, 0] * edge[:, 1, 1] - edge[:, 0, 1] * edge[:, 1, 0])
         with np.errstate(all="ignore"):
@@ -94,40 +96,40 @@ class Shader:
 
     def geometry(self, shares: Floats, face: Indices) -> tuple[Singles, Singles, Singles]:
         """Return positions, normals facing the viewer, and directions to the eye: (3, n) each."""
-        place = np.zeros((3, len(face)))
+        position = np.zeros((3, len(face)))
         normal = np.zeros((3, len(face)), np.float32)
         for corner in range(3):
-            place += self._points[corner].take(face, axis=1) * shares[corner]
+            position += self._points[corner].take(face, axis=1) * shares[corner]
             normal += self._normals[corner].take(face, axis=1) * shares[corner].astype(np.float32)
-        to_eye = (self._view.eye[:, None] - place).astype(np.float32)
+        to_eye = (self._view.eye[:, None] - position).astype(np.float32)
         to_eye /= np.maximum(np.sqrt(_dot(to_eye, to_eye)), np.float32(1e-20))
         length = np.sqrt(_dot(normal, normal))
         normal = np.where(length > 0, normal / np.maximum(length, np.float32(1e-12)), to_eye)
-        return place.astype(np.float32), normal, to_eye
+        return position.astype(np.float32), normal, to_eye
 
     def sample(self, pixel: Indices, triangle: Indices) -> SurfaceSamples:
         """Return the surface data of pixels, independent of light."""
-        stage, shape = self._stage, self._shape
+        drawable, shape = self._drawable, self._shape
         shares, flat = self.shares(pixel, triangle)
         source = self._screen.source[triangle]
         face = shape.faces[source]
-        place, normal, to_eye = self.geometry(shares, source)
+        position, normal, to_eye = self.geometry(shares, source)
         normal = np.where(self._facing[triangle], normal, -normal)
-        material = stage.material[face]
+        material = drawable.material[face]
         uv = None
-        if stage.uv is not None:
+        if drawable.uv is not None:
             single = shares.astype(np.float32)
-            uv = sum(stage.uv[face, corner] * single[corner, :, None] for corner in range(3))
-        color, alpha, glow, emitted = stage.surfaces.colors(material, uv, self._level[triangle])
-        if stage.colors is not None:
+            uv = sum(drawable.uv[face, corner] * single[corner, :, None] for corner in range(3))
+        color, alpha, glow, emitted = drawable.surfaces.colors(material, uv, self._level[triangle])
+        if drawable.colors is not None:
             single = shares.astype(np.float32)
-            color = color * sum((stage.colors[face, corner] * single[corner, :, None]).T for corner in range(3))
-        wire = stage.surfaces.wire[material]
+            color = color * sum((drawable.colors[face, corner] * single[corner, :, None]).T for corner in range(3))
+        wire = drawable.surfaces.wire[material]
         if wire.any():
             alpha = np.where(wire & ~self._near_edge(flat, triangle), 0, alpha)
-        specular = stage.surfaces.specular.T.take(material, axis=1)
-        exponent = np.where(specular.any(axis=0), stage.surfaces.exponent[material], np.float32(0))
-        return SurfaceSamples(place, normal, to_eye, color, alpha, glow, emitted, specular, exponent)
+        specular = drawable.surfaces.specular.T.take(material, axis=1)
+        exponent = np.where(specular.any(axis=0), drawable.surfaces.exponent[material], np.float32(0))
+        return SurfaceSamples(position, normal, to_eye, color, alpha, glow, emitted, specular, exponent)
 
     def _near_edge(self, flat: Floats, triangle: Indices) -> Flags:
         """Return whether a pixel is on the outline of its face."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 1024
-"""maximum number of pixels along the longer side; more is never visible in pictures of this size"""
+"""maximum number of pixels along the longer side of a texture; larger images are reduced"""
 
 
 class MipMaps:

@@ -39,18 +39,18 @@ class View:
     half_height: float
     near: float
 
-    def in_front(self, points: Floats) -> Floats:
+    def camera_coordinates(self, points: Floats) -> Floats:
         """Return (n, 3) coordinates to the right, up and forward from the eye."""
-        given = points - self.eye
-        out = np.empty(given.shape)
+        offsets = points - self.eye
+        out = np.empty(offsets.shape)
         for axis, direction in enumerate((self.right, self.up, self.forward)):
-            out[:, axis] = given[:, 0] * direction[0] + given[:, 1] * direction[1] + given[:, 2] * direction[2]
+            out[:, axis] = offsets[:, 0] * direction[0] + offsets[:, 1] * direction[1] + offsets[:, 2] * direction[2]
         return out
 
-    def share_within(self, points: Floats) -> float:
+    def fraction_inside(self, points: Floats) -> float:
         """Return the fraction of the points inside the picture."""
         with np.errstate(all="ignore"):
-            across, high, deep = self.in_front(points).T
+            across, high, deep = self.camera_coordinates(points).T
             inside = (deep > 0) & (np.abs(across) <= deep * self.half_width) & (np.abs(high) <= deep * self.half_height)
         return float(inside.mean()) if len(inside) else 0.0
 

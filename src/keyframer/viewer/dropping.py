@@ -1,4 +1,4 @@
-"""Opens files that a user drops on the page; they find each other in memory.
+"""Opens files that a user drops on the page. A dropped file finds others, such as its images, in memory.
 
 The body of ``POST /open`` is the length of an index (four bytes, little endian), the index in JSON (a name and a size
 for each file), and the contents one after the other. Names are only compared with each other, never used as paths.
@@ -76,7 +76,7 @@ def view_dropped(files: Sequence[DroppedFile], limits: Limits, *, salvage: bool 
     images."""
     neighbours = _Neighbours(files)
     opened = [
-        OpenedFile(file.data, name=file.base, limits=limits, find_file=partial(neighbours.find, by=file))
+        OpenedFile(file.data, name=file.base, limits=limits, find_file=partial(neighbours.find, referrer=file))
         for file in files
     ]
     known = [_is_known(opening) for opening in opened]
@@ -107,18 +107,18 @@ class _Neighbours:
             folder: Listing([(name, False) for name in sorted(names)]) for folder, names in self._folders.items()
         }
 
-    def find(self, wanted: str, by: DroppedFile) -> tuple[str, bytes] | None:
+    def find(self, wanted: str, referrer: DroppedFile) -> tuple[str, bytes] | None:
         """Return name and content of a dropped file with this name, or of an image with a similar name; never the file
         that refers to it."""
         parts = split_name(wanted).parts
         if not parts:
             return None
-        inside = "/".join([*([by.folder] if by.folder else []), *parts[:-1]])
-        for folder in dict.fromkeys((inside, by.folder, *sorted(self._folders))):
+        inside = "/".join([*([referrer.folder] if referrer.folder else []), *parts[:-1]])
+        for folder in dict.fromkeys((inside, referrer.folder, *sorted(self._folders))):
             for names, _ in self._listings[folder].search(parts[-1]) if folder in self._folders else ():
                 for name in names:
                     file = self._folders[folder][name]
-                    if file is not by:
+                    if file is not referrer:
                         return file.base, file.data
         return None
 

@@ -14,7 +14,7 @@ from keyframer.errors import FormatError
 from keyframer.exchange.gltf.conventions import Axes
 from keyframer.exchange.gltf.write.options import written_span
 from keyframer.rendering import Renderer, Settings
-from keyframer.rendering.lighting import of_file
+from keyframer.rendering.lighting import file_lighting
 from keyframer.scene import Channel, Clip, LightType, Node, RawChannel, Scene
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
 from keyframer.textures import TextureSource
@@ -230,7 +230,8 @@ def _times(track: Track, unit: float) -> list[float | None] | Json:
 
 _PIXELS = 64
 """width and height of the picture that measures how much light is missing"""
-_PLAYED = ("color", "multiplier")
+_LIGHT_TRACKS = ("color", "multiplier")
+"""kinds of tracks that the page plays on lights"""
 
 
 def describe_lamps(
@@ -241,9 +242,9 @@ def describe_lamps(
     Lights are as in rendered pictures: colours as stored, attenuated only by ranges, plus as much studio light as a
     thumbnail needs. The page uses these instead of the lights of the glTF model.
     """
-    studio = Renderer(scene, Settings(_PIXELS, _PIXELS), textures=textures)
-    file_lighting = of_file(studio.moment(studio.default_frame), 0)
-    playing = {} if curves is None else _playing(scene, clip, curves)
+    renderer = Renderer(scene, Settings(_PIXELS, _PIXELS), textures=textures)
+    lighting = file_lighting(renderer.moment(renderer.default_frame), 0)
+    light_curves = {} if curves is None else _light_curves(scene, clip, curves)
     lamps = []
     for index, node in enumerate(scene.nodes):
         light = None if node.light is None else scene.lights[node.light]
@@ -257,18 +258,18 @@ def describe_lamps(
                 "color": [number(part) for part in light.color],
                 "multiplier": number(light.multiplier),
                 "ranges": [None if distance is None else number(distance) for distance in ranges],
-                "curves": playing.get(index, {}),
+                "curves": light_curves.get(index, {}),
             }
         )
-    fill, gain = studio.exposure()
-    ambient = [0, 0, 0] if file_lighting is None else file_lighting.ambient
+    fill, gain = renderer.exposure()
+    ambient = [0, 0, 0] if lighting is None else lighting.ambient
     return {"lamps": lamps, "ambient": ambient, "fill": fill, "gain": gain}
 
 
-def _playing(scene: Scene, clip: int, curves: ClipCurves) -> dict[int, dict[str, object]]:
+def _light_curves(scene: Scene, clip: int, curves: ClipCurves) -> dict[int, dict[str, object]]:
     """Return the curves of the tracks that animate lights, by node and kind."""
-    playing: dict[int, dict[str, object]] = {}
-    for place, channel in enumerate(scene.clips[clip].channels):
-        if channel.track.kind in _PLAYED and 0 <= channel.node < len(scene.nodes) and len(channel.track.times):
-            playing.setdefault(channel.node, {})[channel.track.kind] = curves.curve(place)["curve"]
-    return playing
+    light_curves: dict[int, dict[str, object]] = {}
+    for index, channel in enumerate(scene.clips[clip].channels):
+        if channel.track.kind in _LIGHT_TRACKS and 0 <= channel.node < len(scene.nodes) and len(channel.track.times):
+            light_curves.setdefault(channel.node, {})[channel.track.kind] = curves.curve(index)["curve"]
+    return light_curves

@@ -20,7 +20,7 @@ from keyframer.viewer.json_data import shown
 from keyframer.viewer.record_bytes import KeyRows, LocationGroup, Part, Place, Records, Rows, Span, Strided
 from keyframer.viewer.source_locations import NO_RECORD
 
-_INNER = {"animations": ("samplers", "channels")}
+_NESTED = {"animations": ("samplers", "channels")}
 """nested lists of the text that tracks are made from"""
 
 Row = tuple[int, int, str, str]
@@ -78,15 +78,15 @@ def _text(layout: Layout) -> Iterator[Row]:
             yield from _listed(layout, "", str(name))
 
 
-def _listed(layout: Layout, above: str, name: str) -> Iterator[Row]:
-    path = f"{above}/{name}"
+def _listed(layout: Layout, parent_path: str, name: str) -> Iterator[Row]:
+    path = f"{parent_path}/{name}"
     for number, span in layout.text.entries(path).items():
         if type(number) is not int:  # an object instead of a list
             return
         element = f"{path}[{number}]"
-        yield *span, element, _title_of(layout.root, name, number) if not above else f"{name}[{number}]"
-        for inner in _INNER.get(name, ()):
-            yield from _listed(layout, element, inner)
+        yield *span, element, _title_of(layout.root, name, number) if not parent_path else f"{name}[{number}]"
+        for nested in _NESTED.get(name, ()):
+            yield from _listed(layout, element, nested)
         if name == "nodes":
             yield from _listed(layout, f"{element}/extras/keyframer", "tracks")
 
@@ -94,8 +94,8 @@ def _listed(layout: Layout, above: str, name: str) -> Iterator[Row]:
 def _title_of(root: Item, name: str, number: int) -> str:
     """Return the title with the name of the element, if it has one."""
     item = root.value[name][number]
-    name_stated = item.get("name") if type(item) is dict else None
-    return f"{name}[{number}] {shown(name_stated)}" if type(name_stated) is str and name_stated else f"{name}[{number}]"
+    stated_name = item.get("name") if type(item) is dict else None
+    return f"{name}[{number}] {shown(stated_name)}" if type(stated_name) is str and stated_name else f"{name}[{number}]"
 
 
 def _numbers(layout: Layout) -> Iterator[Row]:
@@ -192,7 +192,7 @@ class GltfPlaces:
             return []
         numbers = [number, *self._sources.helpers.get(number, {}).values()]
         nodes = [f"/nodes[{number}]" for number in numbers]
-        return [*nodes, *dict.fromkeys(path for number in numbers for path in _carried(self._nodes[number]))]
+        return [*nodes, *dict.fromkeys(path for number in numbers for path in _referenced_paths(self._nodes[number]))]
 
     def _sampled(self, part: Track | RawChannel, sampler: str) -> Iterator[Part]:
         """Return the keys of a sampler, which may have more than the track: values first, then times."""
@@ -257,7 +257,7 @@ def _part_of(channel: Channel | RawChannel) -> Track | RawChannel:
     return channel.track if isinstance(channel, Channel) else channel
 
 
-def _carried(item: Item) -> Iterator[str]:
+def _referenced_paths(item: Item) -> Iterator[str]:
     """Yield the paths of the parts that a node of the file refers to by index."""
     value = item.value
     for name, path in (("mesh", "/meshes"), ("skin", "/skins"), ("camera", "/cameras")):

@@ -46,7 +46,7 @@ class Records(ABC):
         return number if number >= 0 and self.starts[number] == offset else None
 
     def at(self, offset: int) -> Iterator[int]:
-        """Return the records that contain a byte, innermost first."""
+        """Yield the records that contain a byte, innermost first."""
         number = bisect_right(self.starts, offset) - 1
         while number >= 0:
             if self.starts[number] <= offset < self.ends[number]:
@@ -84,8 +84,8 @@ class NoRecords(Records):
 
 
 class RecordRanges(Records):
-    """The records of a document in file order. A record ends where the next one starts: they fill their parent without
-    gaps.
+    """The records of a document in file order. A record ends where its next sibling starts: records fill their parent
+    without gaps.
     """
 
     def __init__(self, document: Document, size: int) -> None:
@@ -111,8 +111,8 @@ class RecordRanges(Records):
             self._before.append(before)
 
     def _close(self, end: int) -> None:
-        """Set the end of each record: the start of its next sibling; for the last one the start of the bytes after all
-        records.
+        """Set the end of each record: the start of its next sibling; for the last one the end of its parent without the
+        tail, or ``end`` if it has no parent.
         """
         self.ends = array("q", bytes(8 * len(self.records)))
         following: dict[int, int] = {}
@@ -127,10 +127,10 @@ class RecordRanges(Records):
             self.ends[number] = max(self.ends[number], self.starts[number])
 
     def name(self, number: int) -> str:
-        """Return the last part of its path and its type."""
+        """Return the last part of the path of a record, and its type."""
         record, before = self.records[number], self._before[number]
-        shown = f"{record.segment}[{before}]" if before or record.numbered else record.segment
-        return f"{shown} {type(record).__name__}"
+        segment = f"{record.segment}[{before}]" if before or record.numbered else record.segment
+        return f"{segment} {type(record).__name__}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +152,8 @@ class Strided:
         """Return the same bytes of each row."""
         return Strided(self.start + first, size, self.step, self.count)
 
-    def each(self) -> dict[str, int]:
-        """Return all pieces as four numbers."""
+    def record(self) -> dict[str, int]:
+        """Return the location of all pieces as a JSON record."""
         return {"start": self.start, "size": self.size, "step": self.step, "count": self.count}
 
 
@@ -188,15 +188,15 @@ KeyRows = Rows | LocationGroup
 def place_json(place: Place | None) -> object:
     """Return the location of a whole track as JSON: one run if there are no gaps."""
     if isinstance(place, LocationGroup):
-        return {"parts": [_part(part, "place", _whole(part.place)) for part in place.parts]}
-    return None if place is None else _whole(place)
+        return {"parts": [_part_record(part, "place", _track_record(part.place)) for part in place.parts]}
+    return None if place is None else _track_record(place)
 
 
 def rows_json(rows: KeyRows | None) -> object:
     """Return the locations of keys as JSON."""
     if isinstance(rows, LocationGroup):
-        return {"parts": [_part(part, "places", _each(part.place)) for part in rows.parts]}
-    return None if rows is None else _each(rows)
+        return {"parts": [_part_record(part, "places", _rows_record(part.place)) for part in rows.parts]}
+    return None if rows is None else _rows_record(rows)
 
 
 def byte_range(rows: list[Span | None]) -> Span | None:
@@ -205,18 +205,18 @@ def byte_range(rows: list[Span | None]) -> Span | None:
     return (min(span[0] for span in known), max(span[1] for span in known)) if known else None
 
 
-def _part(part: Part, name: str, place: object) -> dict[str, object]:
+def _part_record(part: Part, name: str, place: object) -> dict[str, object]:
     return {"what": part.what, name: place, **({} if part.file is None else {"file": part.file})}
 
 
-def _whole(place: Span | Rows) -> object:
+def _track_record(place: Span | Rows) -> object:
     if isinstance(place, list):
         return byte_range(place)
     if isinstance(place, Strided):
-        close = place.step == place.size or place.count == 1
-        return [place.start, place.start + place.count * place.size] if close else place.each()
+        contiguous = place.step == place.size or place.count == 1
+        return [place.start, place.start + place.count * place.size] if contiguous else place.record()
     return place
 
 
-def _each(place: Span | Rows) -> object:
-    return place.each() if isinstance(place, Strided) else place
+def _rows_record(place: Span | Rows) -> object:
+    return place.record() if isinstance(place, Strided) else place

@@ -41,7 +41,7 @@ _PAGE = re.compile("/data/(0|[1-9][0-9]{0,8})/page")
 
 
 class Viewer:
-    """A running server for some files. ``url`` carries the token in its fragment; `close` ends it."""
+    """A running server for some files. ``url`` has the token in its fragment; `close` ends the server."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Viewer:
         self._salvage = salvage
         self.resources = Resources(files, limits.file_size)
         self._opening = threading.Lock()
-        self._held = 0
+        self._dropped_bytes = 0
         """bytes of dropped files in memory"""
         self.assets = assets or Assets()
         self.head_seconds = HEAD_SECONDS
@@ -69,9 +69,9 @@ class Viewer:
         self._servers: list[_Server] = [first]
         with suppress(OSError):  # no IPv6, or the port is in use there: 127.0.0.1 is enough
             self._servers.append(_Server6(("::1", self.port), self))
-        self.gate = AccessControl(self.port)
+        self.access = AccessControl(self.port)
         self.address = f"http://127.0.0.1:{self.port}/"
-        self.url = f"{self.address}#{self.gate.token}"
+        self.url = f"{self.address}#{self.access.token}"
         self._slots = threading.BoundedSemaphore(MOST_CLIENTS)
         self._threads = [threading.Thread(target=server.serve_forever, daemon=True) for server in self._servers]
         for thread in self._threads:
@@ -80,10 +80,10 @@ class Viewer:
     def answer(self, path: str, handler: _Handler) -> None:
         """Answer a request that has passed the general rules of access control."""
         if path == "/session":
-            if not self.gate.accepts_token(handler.headers):
+            if not self.access.accepts_token(handler.headers):
                 handler.refuse(HTTPStatus.FORBIDDEN, "wrong token")
             else:
-                handler.send("application/json", b"{}", {"Set-Cookie": self.gate.set_cookie()})
+                handler.send("application/json", b"{}", {"Set-Cookie": self.access.set_cookie()})
                 self.when_opened()
             return
         asset = self.assets.get(path)
@@ -93,7 +93,7 @@ class Viewer:
         if not path.startswith("/data/"):
             handler.refuse(HTTPStatus.NOT_FOUND, "not found")
             return
-        if not self.gate.accepts_cookie(handler.headers):
+        if not self.access.accepts_cookie(handler.headers):
             handler.refuse(HTTPStatus.FORBIDDEN, NO_SESSION)
             return
         try:
@@ -115,7 +115,7 @@ class Viewer:
 
     def open(self, handler: _Handler) -> None:
         """Handle ``POST /open``: files of the user, kept in memory and shown with the others. One request at a time."""
-        refusal = self.gate.refusal_to_open(handler.headers)
+        refusal = self.access.refusal_to_open(handler.headers)
         if refusal is not None:
             handler.refuse(HTTPStatus.FORBIDDEN, refusal)
             return
@@ -123,7 +123,7 @@ class Viewer:
             handler.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "other files are being opened: try again")
             return
         try:
-            room = self.limits.file_size - self._held
+            room = self.limits.file_size - self._dropped_bytes
             body = handler.body(room + LONGEST_INDEX)
             if body is None:
                 return
@@ -133,7 +133,7 @@ class Viewer:
                 handler.refuse_size(room)
                 return
             files = view_dropped(dropped, self.limits, salvage=self._salvage)
-            self._held += size
+            self._dropped_bytes += size
             first = len(self.resources.files)
             self.resources.files.extend(files)
             opened = list(range(first, len(self.resources.files)))
@@ -246,7 +246,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.refuse(HTTPStatus.BAD_REQUEST, "not HTTP/1.1")
             return
         path = self.requestline.split()[1]  # unchanged: http.server collapses //
-        refusal = viewer.gate.refusal(self.headers, self.command, path)
+        refusal = viewer.access.refusal(self.headers, self.command, path)
         if refusal is not None:
             self.refuse(HTTPStatus.FORBIDDEN, refusal)
         elif path == "/open":

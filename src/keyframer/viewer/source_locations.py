@@ -36,8 +36,8 @@ def row_spans(document: Document, data: bytes, extents: RecordRanges, number: in
     start, end = extents.span(number)
     children = [child.offset for child in record.children if child.offset is not None]
     fields_end = min(children, default=end - len(record.tail))
-    written, behind = _written_table(document, record, field)
-    at = fields_end - behind - len(written)
+    written, size_after = _written_table(document, record, field)
+    at = fields_end - size_after - len(written)
     if at < start or data[at : at + len(written)] != written:
         return None
     sizes = _row_sizes(value, len(written))
@@ -54,8 +54,8 @@ def _written_table(document: Document, record: Record, field: str) -> tuple[byte
     plan = record.plan.adapted(style) if isinstance(style, Style) else record.plan
     table_field, *later = plan.fields[[field.name for field in plan.fields].index(field) :]
     heading = len(_written(table_field, record, table_field.kind.default()))  # a count before the first row
-    behind = sum(len(_written(field_plan, record, getattr(record, field_plan.name))) for field_plan in later)
-    return _written(table_field, record, getattr(record, field))[heading:], behind
+    size_after = sum(len(_written(field_plan, record, getattr(record, field_plan.name))) for field_plan in later)
+    return _written(table_field, record, getattr(record, field))[heading:], size_after
 
 
 def _written(plan: FieldPlan, record: Record, value: Any) -> bytes:
@@ -77,9 +77,9 @@ def _row_sizes(value: Any, total: int) -> Sequence[int] | None:
         extra += _FLOATS_OF_BITS[np.asarray(value.flags).astype(np.int64) & 31]
     for row, text in enumerate(getattr(value, "text", ())):
         extra[row] += len(text) + 1
-    fixed, rest = divmod(total - int(extra.sum()), len(value))
+    fixed, remainder = divmod(total - int(extra.sum()), len(value))
     sizes: list[int] = (extra + fixed).tolist()
-    return None if rest or fixed < 0 else sizes
+    return None if remainder or fixed < 0 else sizes
 
 
 class KeyFinder:
@@ -128,7 +128,7 @@ class KeyFinder:
 
 
 IN_COMPANION = "It is stored in the companion, not in this file."
-NO_RECORD = "This file holds no record of it."
+NO_RECORD = "This file has no record of it."
 BEFORE_THE_FIRST = "The file does not store this key: it is the state before the first key. This is its track."
 
 
@@ -220,19 +220,19 @@ class SourceLocations:
     def _records_of(self, node: Node) -> list[int]:
         scene = self._scene
         assert scene is not None
-        carried: list[Mesh | Camera | Light] = [
+        parts: list[Mesh | Camera | Light] = [
             *([scene.meshes[node.mesh]] if node.mesh is not None else []),
             *([scene.cameras[node.camera]] if node.camera is not None else []),
             *([scene.lights[node.light]] if node.light is not None else []),
         ]
-        records = [self._record(extras) for extras in (node.extras, *(part.extras for part in carried))]
+        records = [self._record(extras) for extras in (node.extras, *(part.extras for part in parts))]
         return [number for number in records if number is not None]
 
     def _record(self, extras: Mapping[str, object]) -> int | None:
-        noted = extras.get(self._format)
-        if not isinstance(noted, dict) or _is_companion(noted):
+        location = extras.get(self._format)
+        if not isinstance(location, dict) or _is_companion(location):
             return None
-        offset = noted.get("offset")
+        offset = location.get("offset")
         return self.extents.beginning_at(offset) if isinstance(offset, int) else None
 
     def _assign(self, scene: Scene) -> None:
@@ -248,5 +248,5 @@ class SourceLocations:
                 self._node_of_record.setdefault(record, channel.node)
 
 
-def _is_companion(noted: object) -> bool:
-    return isinstance(noted, dict) and str(noted.get("path", "")).startswith(COMPANION)
+def _is_companion(location: object) -> bool:
+    return isinstance(location, dict) and str(location.get("path", "")).startswith(COMPANION)

@@ -104,8 +104,8 @@ def _archive(resources: Resources) -> str:
             listed.append((path, len(resource[1])))
             parts.append(resource[1])
     index = to_json(listed)
-    whole = b"".join([len(index).to_bytes(4, "little"), index, *parts])
-    return base64.b64encode(gzip.compress(whole, 1, mtime=0)).decode("ascii")
+    archive = b"".join([len(index).to_bytes(4, "little"), index, *parts])
+    return base64.b64encode(gzip.compress(archive, 1, mtime=0)).decode("ascii")
 
 
 def _in_script(text: str) -> str:

@@ -125,10 +125,10 @@ class ClipCurves:
         known: dict[object, Floats] = {}
         lines = []
         for track in tracks:
-            alike = track.times.tobytes(), track.interpolation, track.wrap
-            if alike not in known:
-                known[alike] = _sample_times(track, self._begin, self._end, self._per_segment)
-            lines.append(known[alike])
+            key = track.times.tobytes(), track.interpolation, track.wrap
+            if key not in known:
+                known[key] = _sample_times(track, self._begin, self._end, self._per_segment)
+            lines.append(known[key])
         return lines
 
 

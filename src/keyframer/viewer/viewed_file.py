@@ -220,12 +220,12 @@ class ViewedFile:
         return self._records.page_count
 
     def records(self) -> bytes:
-        """Return the number of records and their ranges."""
+        """Return the number of records, and the first byte of each page of them."""
         with self._lock:
             return to_json(self._records.overview())
 
     def record_page(self, number: int) -> bytes | None:
-        """Return the ranges of some thousand records."""
+        """Return one page of records: ranges, parents and names."""
         with self._lock:
             page = self._records.page(number)
             return None if page is None else to_json(page)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class Operation:
-    """An operation. The module of its name has ``execute(job_input, result)``, which fills the result and may raise."""
+    """An operation. The module with its name has ``execute(job_input, result)``, which fills the result and may
+    raise."""
 
     __slots__ = ("description", "loads", "module", "name", "replaces_extension", "suffix")
 
@@ -86,4 +87,6 @@ _ALL = (
     ),
 )
 
-OPERATIONS = {known.name: known for known in _ALL if known.name != "thumbnail" or find_spec("PIL") is not None}
+OPERATIONS = {
+    operation.name: operation for operation in _ALL if operation.name != "thumbnail" or find_spec("PIL") is not None
+}

@@ -69,15 +69,13 @@ def _write(scene: Scene, job_input: JobInput, chosen: dict[str, Any]) -> LossRep
 
 
 def _upload(scene: Scene, job_input: JobInput, chosen: dict[str, Any]) -> LossReport:
-    """Write files to a store: made in a temporary folder of this job and uploaded, the main one last, so that it is
-    complete.
-    """
-    place, _, name = job_input.job.output.rpartition("/")
+    """Save in a temporary folder and upload the files, the main file last, so that it never refers to missing ones."""
+    parent, _, name = job_input.job.output.rpartition("/")
     with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
         report = save(scene, os.path.join(folder, name), **chosen)
         for path in reversed(report.written):
             with open(path, "rb") as stream:
-                job_input.write(f"{place}/{os.path.basename(path)}", stream.read())
+                job_input.write(f"{parent}/{os.path.basename(path)}", stream.read())
     job_input.outputs.reverse()
     return report
 

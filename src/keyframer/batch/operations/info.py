@@ -18,7 +18,7 @@ def execute(job_input: JobInput, result: Result) -> None:
     checked = check_opened(job_input.opened)
     job_input.note_images(result, finder)
     counts = {"errors": checked.count("error"), "warnings": checked.count("warning")}
-    facts = summary_of(job_input.opened, tables, verdict=checked.verdict, **counts)
+    summary = summary_of(job_input.opened, tables, verdict=checked.verdict, **counts)
     shown = [table for table in tables if not wanted or table.name in wanted]
-    record = info_record(job_input.job.source, facts, shown, encoding)
+    record = info_record(job_input.job.source, summary, shown, encoding)
     job_input.write(job_input.job.output, json_file(SCHEMA, SCHEMA_VERSION, record))

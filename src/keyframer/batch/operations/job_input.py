@@ -19,7 +19,6 @@ from keyframer.textures.file_names import split_name
 
 if TYPE_CHECKING:
     from keyframer.scene import Scene
-    from keyframer.textures import TextureFinder
 
 
 class JobInput:
@@ -49,7 +48,7 @@ class JobInput:
 
     @property
     def format_name(self) -> str | None:
-        """The format, as far as it is known by now."""
+        """The id of the format; None if it is not known yet."""
         reader = self.opened.known_reader
         return None if reader is None else reader.name
 

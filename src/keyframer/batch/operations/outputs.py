@@ -97,9 +97,10 @@ def write(path: str, data: bytes, *, replaces: bool) -> Output:
 
 @contextmanager
 def collect_outputs(path: str, *, replaces: bool) -> Iterator[list[Output]]:
-    """Make the files written inside this block, in the folder of ``path``, outputs of the job; the folder is created.
-    Files of other content are replaced only if ``replaces``; images never, because they may belong to the output of
-    another file.
+    """Collect the files that are written inside this block as outputs of the job; creates the folder of ``path``.
+
+    Existing files with other content are replaced only if ``replaces``; images never, because they may belong to the
+    output of another file.
     """
     outputs: list[Output] = []
     folder = os.path.dirname(path) or "."
@@ -110,7 +111,7 @@ def collect_outputs(path: str, *, replaces: bool) -> Iterator[list[Output]]:
         for output_set in sets:
             for draft in output_set.drafts:
                 draft.replaces = draft.replaces and replaces
-                draft.same = True
+                draft.keeps_equal = True
             outputs.append(Output(output_set.target, partial(_finish, output_set), output_set.sync, output_set.discard))
 
 
@@ -140,12 +141,12 @@ def _indented(value: Any, margin: str) -> str:
 
     ``margin`` is a line break and the indentation of the value.
     """
-    inner = margin + "  "
+    deeper = margin + "  "
     if isinstance(value, dict) and value:
-        items = [f"{inner}{encode_basestring_ascii(key)}: {_indented(item, inner)}" for key, item in value.items()]
+        items = [f"{deeper}{encode_basestring_ascii(key)}: {_indented(item, deeper)}" for key, item in value.items()]
         return f"{{{','.join(items)}{margin}}}"
     if isinstance(value, (list, tuple)) and value:
-        return f"[{','.join([inner + _indented(item, inner) for item in value])}{margin}]"
+        return f"[{','.join([deeper + _indented(item, deeper) for item in value])}{margin}]"
     if type(value) is str:
         return encode_basestring_ascii(value)
     return repr(value) if type(value) is int else json.dumps(value, allow_nan=False)

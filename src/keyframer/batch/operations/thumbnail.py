@@ -27,7 +27,7 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
 
 
 def presentation_of(options: Mapping[str, Any]) -> Presentation:
-    given = dict(options.get("showing") or {})
+    given = dict(options.get("presentation") or {})
     for name in ("sheet", "frames"):
         if name in given:
             given[name] = tuple(given[name])

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from keyframer.arrays import Floats, Indices
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
 from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
-from keyframer.limits import expect
+from keyframer.limits import ensure_budget
 from keyframer.posing.bounds_and_duration import LONGEST, clip_span
 from keyframer.scene import Channel, Clip, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -30,7 +30,7 @@ def frame_count(clip: Clip) -> int:
     begin, end = clip_span(clip)
     if begin < 0:
         raise CannotMerge("the clip starts before frame 0")
-    expect("samples", int(end))
+    ensure_budget("samples", int(end))
     return int(np.ceil(end - 1e-6)) + 1
 
 

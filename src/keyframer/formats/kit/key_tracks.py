@@ -22,7 +22,7 @@ from keyframer.curves.rotation_forms import absolute, has_full_turns, increments
 from keyframer.fields import dataclass
 from keyframer.formats import properties_of
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path, units_per_second
-from keyframer.limits import expect, left
+from keyframer.limits import budget_left, ensure_budget
 from keyframer.posing.bounds_and_duration import clip_span
 from keyframer.scene import Clip, Node
 from keyframer.scene.loss_report import Loss, LossReport, Outcome
@@ -193,7 +193,7 @@ class KeyFitter:
         for parts in _FINER:
             first, last = (float(value) for value in self.times([begin, end]))
             count = math.ceil((last - first) * parts / self.rules.step)
-            if count * track.values[:1].size < left("samples") // _USUAL_SAMPLES:
+            if count * track.values[:1].size < budget_left("samples") // _USUAL_SAMPLES:
                 grid = np.append(first + np.arange(count) * self.rules.step / parts, last)
                 _, error = yield from self._fewest(track, np.unique(grid))
                 if error <= self.tolerance.for_track(track)[0]:
@@ -248,7 +248,7 @@ class KeyFitter:
         if self.rules.whole_times and step < 1:
             return np.empty(0)
         count = math.ceil((last - first) / step) + 1
-        expect("samples", count * _LEAST_SAMPLES)
+        ensure_budget("samples", count * _LEAST_SAMPLES)
         grid = first + step * np.arange(count)
         grid = np.concatenate([grid, key_times[key_times <= last]])
         return np.unique(np.rint(grid) if self.rules.whole_times else grid)

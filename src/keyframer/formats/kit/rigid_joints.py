@@ -16,7 +16,7 @@ from keyframer.curves import Interpolation
 from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
 from keyframer.formats.kit.unsupported_features import has_moving_kind
-from keyframer.limits import expect, spend
+from keyframer.limits import ensure_budget, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.bounds_and_duration import clip_span
@@ -222,7 +222,7 @@ def _frames(clip: Clip, fps: float, joints: int, report: LossReport) -> Floats:
         message = f"frames begin at 0: all times are later by {-first / units_per_second(clip):g} s"
         report.add(Outcome.APPROXIMATED, "/clips/start", message)
     count = math.ceil((max(end, first) - first) / step - 1e-6) + 1
-    expect("samples", count * max(joints, 1) * _NUMBERS)
+    ensure_budget("samples", count * max(joints, 1) * _NUMBERS)
     return np.asarray(first + step * np.arange(count), np.float64)
 
 

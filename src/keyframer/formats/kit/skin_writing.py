@@ -195,12 +195,12 @@ class _RigidParts:
         self.no_joint = len(skin.joints)
         """joint number of vertices without a joint"""
         influences = SortedInfluences(skin, len(mesh.positions))
-        free = np.flatnonzero(influences.free)
-        used = np.flatnonzero(influences.shares != 0)
+        free = np.flatnonzero(influences.unweighted)
+        used = np.flatnonzero(influences.weights != 0)
         vertices = np.concatenate([influences.owners[used], free])
         order = np.argsort(vertices, kind="stable")
         self._joints = np.concatenate([influences.joints[used], np.full(len(free), self.no_joint)])[order]
-        self._shares = np.concatenate([influences.shares[used], np.ones(len(free))])[order]
+        self._shares = np.concatenate([influences.weights[used], np.ones(len(free))])[order]
         self._rows = np.concatenate([influences.order[used], np.full(len(free), -1)])[order]
         """number of each influence in the skin"""
         self._starts = np.searchsorted(vertices[order], np.arange(len(mesh.positions) + 1))

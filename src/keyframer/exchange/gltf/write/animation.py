@@ -28,7 +28,7 @@ from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, brea
 from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, BaseValues, NodeParts, Tree
 from keyframer.exchange.gltf.write.options import Context, written_span
 from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, Sampler
-from keyframer.limits import left, room
+from keyframer.limits import budget_left, budget_total
 from keyframer.posing import Rig
 from keyframer.scene import Clip
 from keyframer.scene.loss_report import Outcome
@@ -212,7 +212,9 @@ class ClipWriter:
             motion.outcome is not Outcome.EXACT for motion in self._motions.values()
         )
         for _ in range(_ROUNDS):
-            if error <= allowed or not fitted or not left("keys") or left("samples") < room("samples") // 2:
+            if error <= allowed or not fitted or not budget_left("keys"):
+                break
+            if budget_left("samples") < budget_total("samples") // 2:
                 break
             tightness *= min(max(0.8 * allowed / error, 0.05), 0.9)
             self._make_motions(tightness, fitted_only=True)

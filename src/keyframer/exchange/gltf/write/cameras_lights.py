@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Floats
 from keyframer.curves.cubic_fit import vector_distance
-from keyframer.curves.linear_fit import Measure, straight
+from keyframer.curves.linear_fit import Measure, lerp
 from keyframer.exchange.gltf.conventions import (
     LARGEST_SINGLE,
     Json,
@@ -170,10 +170,10 @@ def vertical_fov(horizontal_degrees: npt.ArrayLike) -> Floats:
 def _straight_lens(first: Floats, last: Floats, u: Floats) -> Floats:
     """Interpolate between two vertical fields of view as Blender does: linear in focal length."""
     with np.errstate(all="ignore"):
-        return np.asarray(2 * np.arctan(1 / straight(1 / np.tan(first / 2), 1 / np.tan(last / 2), u)))
+        return np.asarray(2 * np.arctan(1 / lerp(1 / np.tan(first / 2), 1 / np.tan(last / 2), u)))
 
 
-FIELDS_OF_VIEW = Measure(vector_distance, (straight, _straight_lens))
+FIELDS_OF_VIEW = Measure(vector_distance, (lerp, _straight_lens))
 """measure of errors of vertical fields of view, in radians"""
 
 

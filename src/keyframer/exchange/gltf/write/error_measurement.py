@@ -12,7 +12,7 @@ from keyframer.exchange.gltf.write.motion import Span
 from keyframer.exchange.gltf.write.nodes import NodeParts
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.exchange.gltf.write.sampler_keys import LINEAR, Sampler, SamplerGroup
-from keyframer.limits import left
+from keyframer.limits import budget_left
 from keyframer.maths import affine
 from keyframer.maths.distinct_values import unique_values
 from keyframer.posing import Rig
@@ -40,7 +40,7 @@ def world_error(context: Context, rig: Rig, span: Span, parts: list[NodeParts], 
     moving = [number for number, node_parts in enumerate(parts) if tree.moving[node_parts.tail]]
     if not len(seconds) or not moving:
         return 0.0
-    matrices = min(_MOST_MATRICES, left("samples") // _SAMPLES_PER_MATRIX)
+    matrices = min(_MOST_MATRICES, budget_left("samples") // _SAMPLES_PER_MATRIX)
     most_times = max(24, min(_MOST_TIMES, matrices // max(len(context.scene.nodes), len(moving), 1)))
     if len(seconds) > most_times:
         seconds = seconds[np.linspace(0, len(seconds) - 1, most_times).astype(int)]

@@ -18,7 +18,7 @@ from keyframer.curves.rotation_forms import absolute_rotations
 from keyframer.curves.vector_curves import Hermite, hermite_columns
 from keyframer.exchange.gltf.write.sampler_keys import LINEAR, STEP, Keys, Sampler, SamplerGroup, in_seconds
 from keyframer.fields import dataclass
-from keyframer.limits import charge, left, room
+from keyframer.limits import budget_left, budget_total, charge
 from keyframer.maths import quat
 from keyframer.maths.distinct_values import unique_values
 from keyframer.scene.loss_report import Outcome
@@ -61,13 +61,13 @@ def _all_keys() -> int:
 
     Half of the samples are reserved for measuring.
     """
-    samples = left("samples") - room("samples") // 2
-    return max(0, min(left("keys"), samples // _SAMPLES_PER_KEY))
+    samples = budget_left("samples") - budget_total("samples") // 2
+    return max(0, min(budget_left("keys"), samples // _SAMPLES_PER_KEY))
 
 
 def _most_keys() -> int:
     """Return how many keys one motion may have: a share of the budget."""
-    return min(room("keys") // _BUDGET_PARTS, _all_keys())
+    return min(budget_total("keys") // _BUDGET_PARTS, _all_keys())
 
 
 @dataclass(frozen=True)
@@ -415,9 +415,11 @@ class MotionMaker:
         functions = Functions(function, np.concatenate(breaks), np.concatenate(jumps), counts, tolerances, shortest)
         most_keys, all_keys = _most_keys(), _all_keys()
         if style == "cubic":
-            fits = fit_cubic(functions, requests[0].measure.distance, most_keys=most_keys, room=all_keys)
+            fits = fit_cubic(functions, requests[0].measure.distance, most_keys=most_keys, most_in_all=all_keys)
             return [(Keys.cubic(fit.keys, is_rotation), fit.complete, False) for fit in fits]
-        lines = place_keys(functions, requests[0].measure, frame=self.span.frame, most_keys=most_keys, room=all_keys)
+        lines = place_keys(
+            functions, requests[0].measure, frame=self.span.frame, most_keys=most_keys, most_in_all=all_keys
+        )
         return [(Keys.of(LINEAR, line.times, line.values, is_rotation), line.complete, line.too_fast) for line in lines]
 
     def _over_span(self, keys: Keys, periodic: bool) -> Keys:

@@ -6,7 +6,7 @@ import numpy as np
 
 from keyframer.arrays import Floats
 from keyframer.curves import Interpolation, RotationForm, Track, compile_track
-from keyframer.limits import room
+from keyframer.limits import budget_total
 from keyframer.maths import affine, quat
 from keyframer.posing.aim_constraints import aim_matrices
 from keyframer.scene import Channel, Node, NodeKind, Scene
@@ -24,7 +24,7 @@ class Motion:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self._remaining_samples = room("samples") // 4
+        self._remaining_samples = budget_total("samples") // 4
         """samples that may still be computed here: a quarter of the budget, so that some is left for later steps"""
         self.tracks: dict[int, dict[str, Track]] = {}
         for channel in scene.clips[0].channels if scene.clips else ():

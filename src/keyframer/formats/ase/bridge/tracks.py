@@ -18,7 +18,7 @@ from keyframer.formats.ase.records import Keys
 from keyframer.formats.kit.key_tracks import KeyFitter, as_tcb, axes_of_keys, constant_axes, is_eased, single_key
 from keyframer.formats.kit.scene_reading import Reporter, check_keys
 from keyframer.formats.kit.scene_writing import plain_path
-from keyframer.limits import expect
+from keyframer.limits import ensure_budget
 from keyframer.maths import quat
 from keyframer.scene import Node
 from keyframer.scene.loss_report import Outcome
@@ -297,7 +297,7 @@ class TrackWriter:
         self.fitter.report.forget(path)
         begin, end = float(track.times.min()), float(track.times.max())
         count = math.ceil((end - begin) * self.fitter.factor / self.step) + 1
-        expect("keys", count)
+        ensure_budget("keys", count)
         frames = np.minimum(begin + np.arange(count) * self.step / self.fitter.factor, end)
         values = compile_track(track)(frames)
         sampled = Track(kind, np.unique(frames), values[: len(np.unique(frames))], Interpolation.SAMPLED)

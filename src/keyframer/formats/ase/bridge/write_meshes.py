@@ -27,7 +27,7 @@ from keyframer.formats.ase.records import (
 from keyframer.formats.kit.declared_fields import put_fields
 from keyframer.formats.kit.key_tracks import KeyFitter, is_eased
 from keyframer.formats.kit.scene_writing import plain_path
-from keyframer.limits import expect, spend
+from keyframer.limits import ensure_budget, spend
 from keyframer.maths import affine
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import is_aimed
@@ -140,7 +140,7 @@ class MeshWriter:
             self.report.add(Outcome.DROPPED, path, "no track uses these shapes")
             return None
         times, exact = self._morph_times(track)
-        expect("keys", len(times))
+        ensure_budget("keys", len(times))
         spend("samples", len(times) * mesh.positions.size)
         clip_times = times / self.fitter.factor
         weights = compile_track(track)(clip_times).reshape(len(times), -1)
@@ -174,7 +174,7 @@ class MeshWriter:
             return np.unique(times), bool((np.diff(times) > 0).all())
         step = self.fitter.rules.step
         count = math.ceil((times.max() - times.min()) / step) + 2
-        expect("keys", count)
+        ensure_budget("keys", count)
         return np.unique(np.rint(times.min() + step * np.arange(count))), False
 
 

@@ -52,7 +52,7 @@ from keyframer.formats.kit.scene_writing import (
     whole_frame,
 )
 from keyframer.formats.kit.unsupported_features import report_dropped
-from keyframer.limits import expect, spend
+from keyframer.limits import ensure_budget, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
 from keyframer.posing.aim_constraints import is_aimed
@@ -390,7 +390,7 @@ class _SceneWriter:
         if self._sampled_frames is None:
             first, last = (float(value) for value in self.fitter.times(self._span()))
             count = math.ceil((last - first) / self.ticks - 1e-9) + 1
-            expect("keys", count)
+            ensure_budget("keys", count)
             spend("samples", 16 * count * len(self.scene.nodes))
             times = np.rint(first + self.ticks * np.arange(count, dtype=np.float64))
             rig = Rig(self.scene)

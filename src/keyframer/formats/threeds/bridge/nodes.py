@@ -16,7 +16,7 @@ from keyframer.catalogue import (
     LINK_UNRESOLVED_NAME,
 )
 from keyframer.curves import Track
-from keyframer.curves.curve_bank import has_first_value, only_first_counts
+from keyframer.curves.curve_bank import has_first_value, only_first_key_counts
 from keyframer.curves.lazy_fields import set_extras, unchecked_constructor
 from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_reading import UniqueNames
@@ -331,7 +331,9 @@ class ChannelReader:
         return self._repeated | {
             index
             for index, track, first in self._moving
-            if not (only_first_counts(track, moment) if first is None else has_first_value(track.wrap, first, moment))
+            if not (
+                only_first_key_counts(track, moment) if first is None else has_first_value(track.wrap, first, moment)
+            )
         }
 
     def _read_checked_track(self, chunk: r.Track, node: Node, vertices: int) -> Track | None:
