@@ -1,7 +1,7 @@
-"""Files of one shape and any size: what growth, honest or hostile, looks like.
+"""Generators of files of one structure and any size, to test how cost grows with size.
 
-`GENERIC` shapes grow any sample of any format; `SHAPES` has those that a format adds for itself, by its id. Each makes
-a file from a number (of records, levels, keys …) to which its size is proportional.
+`GENERIC` shapes extend any sample of any format; `SHAPES` has additional shapes by format id. Each makes a file from
+a number (of records, levels, keys …) to which its size is proportional.
 """
 
 from __future__ import annotations
@@ -13,14 +13,10 @@ Shape = Callable[[int], bytes]
 
 GENERIC: dict[str, Callable[[bytes, int], bytes]] = {
     "bytes after the end": lambda sample, n: sample + bytes(16 * n),
-    "the same file again and again": lambda sample, n: sample * max(1, 16 * n // len(sample)),
-    "the second half again and again": lambda sample, n: (
-        sample + sample[len(sample) // 2 :] * max(1, 32 * n // len(sample))
-    ),
-    "the first half again and again": lambda sample, n: (
-        sample[: len(sample) // 2] * max(1, 32 * n // len(sample)) + sample
-    ),
-    "the last byte again and again": lambda sample, n: sample + sample[-1:] * (16 * n),
+    "the file repeated": lambda sample, n: sample * max(1, 16 * n // len(sample)),
+    "the second half repeated": lambda sample, n: sample + sample[len(sample) // 2 :] * max(1, 32 * n // len(sample)),
+    "the first half repeated": lambda sample, n: sample[: len(sample) // 2] * max(1, 32 * n // len(sample)) + sample,
+    "the last byte repeated": lambda sample, n: sample + sample[-1:] * (16 * n),
 }
 
 
@@ -52,9 +48,9 @@ SHAPES: dict[str, dict[str, Shape]] = {
         "unknown chunks": lambda n: _editor(_chunk(0x7777) * n),
         "empty chunks": lambda n: _editor(_chunk(0x1101) * n),
         "misplaced chunks": lambda n: _editor(_chunk(0xB020) * n),
-        "chunks that hold too little": lambda n: _editor(_chunk(0x0100) * n),
+        "chunks that are too short": lambda n: _editor(_chunk(0x0100) * n),
         "chunks with slack": lambda n: _editor(_chunk(0x1101, b"?") * n),
-        "objects of one name": lambda n: _editor(
+        "objects with one name": lambda n: _editor(
             _chunk(0x4000, b"Box\0", _chunk(0x4100, _chunk(0x4110, bytes(2)))) * n
         ),
         "materials": lambda n: _editor(_chunk(0xAFFF, _chunk(0xA000, b"red\0"), _chunk(0xA081)) * n),
@@ -62,22 +58,22 @@ SHAPES: dict[str, dict[str, Shape]] = {
         "vertex lists in one mesh": lambda n: _editor(
             _chunk(0x4000, b"\0", _chunk(0x4100, _chunk(0x4110, bytes(2)) * n))
         ),
-        "keys of one shape": lambda n: _track(0xB020, n, _KEYS[:18] * n),
-        "keys of two shapes": lambda n: _track(0xB020, 2 * n, _KEYS * n),
-        "a table of keys that is cut": lambda n: _track(0xB020, 2 * n, (_KEYS * n)[:-1]),
+        "keys with equal flags": lambda n: _track(0xB020, n, _KEYS[:18] * n),
+        "keys with different flags": lambda n: _track(0xB020, 2 * n, _KEYS * n),
+        "a truncated table of keys": lambda n: _track(0xB020, 2 * n, (_KEYS * n)[:-1]),
         "named keys": lambda n: _track(0xB026, n, (bytes(6) + b"Box\0") * n),
         "a name without an end": lambda n: _editor(_chunk(0x4000, b"x" * 16 * n)),
         "names without an end": lambda n: _editor(_chunk(0x4000, b"x" * 10) * n),
-        "unknown chunks inside each other": lambda n: _editor(_nested(0x7777, n)),
-        "editors inside each other": lambda n: _nested(0x3D3D, n),
-        "objects inside each other": lambda n: _editor(
+        "nested unknown chunks": lambda n: _editor(_nested(0x7777, n)),
+        "nested editors": lambda n: _nested(0x3D3D, n),
+        "nested objects": lambda n: _editor(
             b"".join(struct.pack("<HI", 0x4000, 7 * (n - level)) + b"\0" for level in range(n))
         ),
     },
     "ase": {
         "unknown keywords": lambda n: _ase(b"*X 1\n" * n),
         "keywords on one line": lambda n: _ase(b"*A*A*A*A" * n),
-        "known keywords with rubbish": lambda n: _ase(b"*TM_POS 1 x\n" * n),
+        "known keywords with invalid values": lambda n: _ase(b"*TM_POS 1 x\n" * n),
         "objects": lambda n: _ase(b'*GEOMOBJECT {\n\t*NODE_NAME "Box"\n}\n' * n),
         "braces that never close": lambda n: _ase(b"*MESH_VERTEX_LIST {\n" * n),
         "closing braces": lambda n: _ase(b"}\n" * 4 * n),
@@ -85,7 +81,7 @@ SHAPES: dict[str, dict[str, Shape]] = {
         "quotes on one line": lambda n: _ase(b'*NODE_NAME "' * (n // 2 * 2 + 1)),
         "stars": lambda n: _ase(b"*" * 16 * n),
         "rows of a table": lambda n: _ase(b"*MESH_VERTEX_LIST {\n" + b"*MESH_VERTEX 0 1 2 3\n" * n + b"}\n"),
-        "rows of a table that is broken": lambda n: _ase(
+        "rows of a broken table": lambda n: _ase(
             b"*MESH_VERTEX_LIST {\n" + b"*MESH_VERTEX 0 1 2 3\n" * n + b"*MESH_VERTEX 0 1 2\n}\n"
         ),
         "rows with commas": lambda n: _ase(b"*MESH_TVERTLIST {\n" + b"*MESH_TVERT 0 0,5 1 0\n" * n + b"}\n"),

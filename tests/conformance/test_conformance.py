@@ -1,4 +1,4 @@
-"""What every format must do, tested once for all: the suite runs over `FORMATS` and the samples of each."""
+"""Requirements on every format, tested once for all: the suite runs over `FORMATS` and the samples of each."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ per_format = pytest.mark.parametrize("name", [known.name for known in FORMATS])
 
 @pytest.fixture(autouse=True, scope="module", params=[True, False], ids=["quick", "careful"])
 def reader(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The whole suite runs with quick readers, and again with the careful reader alone (KEYFRAMER_CAREFUL=1)."""
+    """Run the suite with quick readers, and again with the careful reader alone (KEYFRAMER_CAREFUL=1)."""
     before, quick_readers.ON = quick_readers.ON, request.param
     yield
     quick_readers.ON = before
 
 
 def read_or_refuse(data: bytes, name: str | None) -> keyframer.Document | None:
-    """The law: a located FormatError, or a document that gives the same bytes back. Anything else is a failure."""
+    """Decode: a located FormatError, or a document that encodes to the same bytes. Anything else is a failure."""
     document, error = None, None
     try:
         document = keyframer.decode(data, format=name)
@@ -86,7 +86,7 @@ def test_lossless(name: str, path: Path) -> None:
 
 
 @per_sample
-def test_reading_twice_says_the_same(name: str, path: Path) -> None:
+def test_decoding_is_deterministic(name: str, path: Path) -> None:
     data = path.read_bytes()
     first, second = keyframer.decode(data), keyframer.decode(data)
     assert list(map(str, first.issues)) == list(map(str, second.issues))
@@ -105,24 +105,24 @@ def test_records_have_unique_paths_and_rising_offsets(name: str, path: Path) -> 
     assert offsets == sorted(offsets)  # type: ignore[type-var]
 
 
-def places_in(data: bytes) -> list[int]:
-    """Some places, spread evenly; by make slow up to 512."""
+def offsets_in(data: bytes) -> list[int]:
+    """Evenly spaced offsets: 24, or up to 512 with `make slow`."""
     count = min(len(data), 512 if SLOW else 24)
     return [place * len(data) // count for place in range(count)]
 
 
 @per_small_sample
 def test_every_prefix(name: str, path: Path) -> None:
-    """Whatever it then seems to be: `tests/hostile/test_truncation.py` names the format."""
+    """Without checking which format is detected: `tests/hostile/test_truncation.py` does that."""
     data = path.read_bytes()
-    for size in places_in(data):
+    for size in offsets_in(data):
         read_or_refuse(data[:size], None)
 
 
 @per_small_sample
 def test_byte_flips(name: str, path: Path) -> None:
     data = path.read_bytes()
-    for at in places_in(data):
+    for at in offsets_in(data):
         for change in (0x01, 0x80, 0xFF):
             flipped = bytearray(data)
             flipped[at] ^= change
@@ -147,16 +147,16 @@ def test_any_bytes(name: str, data: bytes) -> None:
 @settings(max_examples=300 if SLOW else 100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_damaged_samples(name: str, data: st.DataObject) -> None:
-    """Splices of a sample: cut, repeat, overwrite; what a bad disk or a bad editor leaves."""
-    whole = data.draw(st.sampled_from(sample_files(name))).read_bytes()
-    start = data.draw(st.integers(0, len(whole)))
-    stop = data.draw(st.integers(start, min(len(whole), start + 64)))
+    """Cut, repeat and overwrite parts of a sample, as a bad disk or a bad editor might do."""
+    sample = data.draw(st.sampled_from(sample_files(name))).read_bytes()
+    start = data.draw(st.integers(0, len(sample)))
+    stop = data.draw(st.integers(start, min(len(sample), start + 64)))
     patch = data.draw(st.binary(max_size=64) | st.sampled_from([b"\xff" * 4, bytes(4), b"\x01\x00\xa0\x7f"]))
-    read_or_refuse(whole[:start] + patch + whole[stop:], name)
+    read_or_refuse(sample[:start] + patch + sample[stop:], name)
 
 
 @per_format
-def test_empty_input_is_named(name: str) -> None:
+def test_empty_input_is_refused(name: str) -> None:
     with pytest.raises(keyframer.FormatError) as caught:
         keyframer.decode(b"", format=name)
     assert caught.value.code == "IO_EMPTY"
@@ -171,18 +171,20 @@ def test_size_limit(name: str) -> None:
 
 
 def shapes() -> list[tuple[str, str, Shape]]:
-    """Every shape of every format: its own, and the generic ones made from its smallest and largest small sample."""
-    found: list[tuple[str, str, Shape]] = []
+    """Every shape of every format: those added for the format, and the generic ones with its smallest and largest
+    small sample.
+    """
+    result: list[tuple[str, str, Shape]] = []
     for known in FORMATS:
-        found += [(known.name, title, shape) for title, shape in SHAPES.get(known.name, {}).items()]
+        result += [(known.name, title, shape) for title, shape in SHAPES.get(known.name, {}).items()]
         samples = sorted(sample_files(known.name), key=lambda path: path.stat().st_size)
         small = [path for path in samples if path.stat().st_size <= 2048]
         for path in dict.fromkeys(small[:1] + small[-1:]):
-            found += [
+            result += [
                 (known.name, f"{path.name}, {title}", partial(grow, path.read_bytes()))
                 for title, grow in GENERIC.items()
             ]
-    return found
+    return result
 
 
 SHAPED = shapes()
@@ -195,7 +197,7 @@ per_shape = pytest.mark.parametrize(
 
 @per_shape
 def test_reading_takes_linear_time(name: str, shape: Shape) -> None:
-    """Sixteen times the records may cost 2.5 ** 4 = 39 times the time; quadratic would be 256 times."""
+    """Sixteen times the records may cost 2.5 ** 4 = 39 times the time; quadratic growth would be 256 times."""
 
     few, many = shape(500), shape(8_000)
     assert len(many) > 10 * len(few)
@@ -203,7 +205,7 @@ def test_reading_takes_linear_time(name: str, shape: Shape) -> None:
 
 
 @per_shape
-def test_memory_stays_in_proportion(name: str, shape: Shape) -> None:
+def test_memory_is_proportional_to_size(name: str, shape: Shape) -> None:
     data = shape(1_000)
     tracemalloc.start()
     try:
@@ -215,8 +217,8 @@ def test_memory_stays_in_proportion(name: str, shape: Shape) -> None:
 
 
 @per_shape
-def test_depth_of_nesting_costs_no_stack(name: str, shape: Shape) -> None:
-    """Whatever lies in whatever: reading, walking and writing need no more Python frames than for a small file."""
+def test_nesting_needs_no_recursion(name: str, shape: Shape) -> None:
+    """Reading, walking and writing a deep file need no more Python frames than for a small file."""
     data = shape(500)
     read_or_refuse(shape(1), name)  # so that everything is imported
     limit = sys.getrecursionlimit()

@@ -1,4 +1,4 @@
-"""Fitting: never farther off than allowed, few keys, jumps kept, ends exact."""
+"""Fitting cubic keys: within the tolerance, few keys, jumps kept, ends exact."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from keyframer.curves.cubic_fit import Fit, Function, Functions, fit_cubic, turn
 from keyframer.curves.vector_curves import Hermite
 
 
-def at(keys: Hermite, times: np.ndarray) -> np.ndarray:
-    """The spline, by the textbook."""
+def sample(keys: Hermite, times: np.ndarray) -> np.ndarray:
+    """Evaluate the Hermite spline by the textbook formula."""
     place = np.clip(np.searchsorted(keys.times, times, side="right") - 1, 0, len(keys.times) - 2)
     span = keys.times[place + 1] - keys.times[place]
     u = ((times - keys.times[place]) / np.where(span > 0, span, 1))[:, None]
@@ -23,10 +23,10 @@ def at(keys: Hermite, times: np.ndarray) -> np.ndarray:
     )
 
 
-def fitted(
-    function: Function, breaks: np.ndarray, jumps: np.ndarray, tolerance: float, shortest: float = 0.0, **more: int
+def fit_one(
+    function: Function, breaks: np.ndarray, jumps: np.ndarray, tolerance: float, shortest: float = 0.0, **limits: int
 ) -> Fit:
-    (fit,) = fit_cubic(Functions.one(function, breaks, jumps, tolerance, shortest), vector_distance, **more)
+    (fit,) = fit_cubic(Functions.one(function, breaks, jumps, tolerance, shortest), vector_distance, **limits)
     return fit
 
 
@@ -35,36 +35,36 @@ def wave(times: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
-def test_the_error_is_kept_and_keys_are_few(tolerance: float) -> None:
-    fit = fitted(wave, np.array([0.0, 10.0]), np.zeros(2, bool), tolerance)
+def test_the_tolerance_is_met_with_few_keys(tolerance: float) -> None:
+    fit = fit_one(wave, np.array([0.0, 10.0]), np.zeros(2, bool), tolerance)
     times = np.linspace(0, 10, 5001)
-    assert vector_distance(at(fit.keys, times), wave(times)).max() <= 1.1 * tolerance
+    assert vector_distance(sample(fit.keys, times), wave(times)).max() <= 1.1 * tolerance
     assert fit.error <= tolerance
     widest = (384 * tolerance / 81) ** 0.25  # the error of such a cubic is h^4 / 384 times the fourth derivative, 3^4
     assert len(fit.keys.times) < 2 * 10 / widest + 2  # halving may overshoot by half
     np.testing.assert_array_equal(fit.keys.values[[0, -1]], wave(np.array([0.0, 10.0])))
 
 
-def test_a_cubic_needs_no_more_keys() -> None:
+def test_a_cubic_needs_no_additional_keys() -> None:
     def cubic(times: np.ndarray) -> np.ndarray:
         return (times**3 - 2 * times)[:, None]
 
-    fit = fitted(cubic, np.array([0.0, 1.0, 4.0]), np.zeros(3, bool), 1e-6)
+    fit = fit_one(cubic, np.array([0.0, 1.0, 4.0]), np.zeros(3, bool), 1e-6)
     assert fit.keys.times.tolist() == [0.0, 1.0, 4.0]
     assert fit.keys.tangents_out[1, 0] == pytest.approx(1.0, abs=1e-5)
 
 
-def test_jumps_stay_jumps() -> None:
+def test_jumps_are_kept() -> None:
     def saw(times: np.ndarray) -> np.ndarray:
         return (times - np.floor(times))[:, None]
 
     breaks = np.arange(4.0)
-    fit = fitted(saw, breaks, np.array([False, True, True, True]), 1e-6)
+    fit = fit_one(saw, breaks, np.array([False, True, True, True]), 1e-6)
     assert fit.keys.times.tolist() == [0, 1, 1, 2, 2, 3, 3]
     np.testing.assert_allclose(fit.keys.values[:, 0], [0, 1, 0, 1, 0, 1, 0], atol=1e-6)
 
 
-def test_turns_are_measured_in_degrees() -> None:
+def test_rotation_error_is_measured_in_degrees() -> None:
     half = np.radians(15.0)
     a, b = np.array([0, 0, 0, 2.0]), np.array([0, 0, np.sin(half), np.cos(half)])
     assert turn_degrees(a, b) == pytest.approx(30.0)
@@ -72,17 +72,17 @@ def test_turns_are_measured_in_degrees() -> None:
     assert turn_degrees(a, -a) == 0
 
 
-def test_keys_have_a_limit_and_a_shortest_distance() -> None:
+def test_number_and_distance_of_keys_are_limited() -> None:
     def noise(times: np.ndarray) -> np.ndarray:
         return np.sin(1e6 * times)[:, None]
 
     breaks, jumps = np.array([0.0, 1.0]), np.zeros(2, bool)
-    assert len(fitted(noise, breaks, jumps, 1e-9, most_keys=100).keys.times) <= 100
-    fit = fitted(noise, breaks, jumps, 1e-9, shortest=0.01)
+    assert len(fit_one(noise, breaks, jumps, 1e-9, most_keys=100).keys.times) <= 100
+    fit = fit_one(noise, breaks, jumps, 1e-9, shortest=0.01)
     assert np.diff(fit.keys.times).min() >= 0.01
     assert fit.error > 0.1  # and says so
 
 
-def test_a_single_break_is_a_single_key() -> None:
-    fit = fitted(wave, np.array([2.0]), np.zeros(1, bool), 1e-3)
+def test_a_single_break_gives_a_single_key() -> None:
+    fit = fit_one(wave, np.array([2.0]), np.zeros(1, bool), 1e-3)
     assert fit.keys.times.tolist() == [2.0]

@@ -1,4 +1,4 @@
-"""CurveBank: many tracks together are the same as each alone, in blocks or whole, by table or by search."""
+"""CurveBank: many tracks give the same values as each alone, in blocks or at once, by table or by search."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMS = list(RotationForm)
 
 
 def random_tracks(seed: int, count: int, on_frames: bool = True) -> list[Track]:
-    """Tracks of every kind, some of them still or empty."""
+    """Tracks of every kind, some of them constant or empty."""
     rng = np.random.default_rng(seed)
     tracks = []
     for _ in range(count):
@@ -49,7 +49,7 @@ def random_tracks(seed: int, count: int, on_frames: bool = True) -> list[Track]:
 TIMES = np.array([-3.0, 0.0, 1.5, 7.0, 22.25, 40.0, 61.0, np.nan, np.inf, -np.inf])
 
 
-def assert_same_as_alone(tracks: list[Track], compiled: CurveBank, **options: int) -> None:
+def assert_same_as_single_curves(tracks: list[Track], compiled: CurveBank, **options: int) -> None:
     sampled = compiled.evaluate(TIMES, **options)
     for track, place in zip(tracks, compiled.places, strict=True):
         alone = compile_track(track)(TIMES).reshape(len(TIMES), -1)
@@ -57,14 +57,16 @@ def assert_same_as_alone(tracks: list[Track], compiled: CurveBank, **options: in
 
 
 @pytest.mark.parametrize("on_frames", [True, False])
-def test_together_as_alone(on_frames: bool) -> None:
+def test_a_bank_gives_the_values_of_single_curves(on_frames: bool) -> None:
     tracks = random_tracks(1, 300, on_frames)
-    assert_same_as_alone(tracks, CurveBank(tracks))
+    assert_same_as_single_curves(tracks, CurveBank(tracks))
 
 
 @pytest.mark.parametrize("table", [True, False])
 @pytest.mark.parametrize("on_frames", [True, False])
-def test_pairs_of_track_and_time_as_alone(on_frames: bool, table: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_of_track_and_time_give_the_values_of_single_curves(
+    on_frames: bool, table: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not table:
         monkeypatch.setattr(timeline, "SMALL_TABLE", 0)
         monkeypatch.setattr(timeline, "ENTRIES_PER_KEY", 0)
@@ -74,14 +76,14 @@ def test_pairs_of_track_and_time_as_alone(on_frames: bool, table: bool, monkeypa
         members = [number for number, place in enumerate(compiled.places) if place.family == family]
         chosen = np.random.default_rng(4).permutation(np.repeat(members, len(TIMES)))
         times = np.resize(TIMES, len(chosen))
-        found = compiled.evaluate_pairs(chosen, times, block=50)
+        values = compiled.evaluate_pairs(chosen, times, block=50)
         for number in members:
             alone = compile_track(tracks[number])(times[chosen == number])
-            np.testing.assert_allclose(found[chosen == number], alone.reshape(len(alone), -1), rtol=0, atol=1e-13)
+            np.testing.assert_allclose(values[chosen == number], alone.reshape(len(alone), -1), rtol=0, atol=1e-13)
 
 
 def test_single_keys_are_never_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A single key needs no curve; whether it can be used is looked at."""
+    """A single key needs no curve; only its values are checked."""
     compiled: list[int] = []
     gather = curve_bank.gather
     monkeypatch.setattr(
@@ -111,12 +113,16 @@ def test_a_bank_for_one_moment_gives_the_values_of_that_moment(moment: float) ->
         for track in random_tracks(6, 150)
         if track.interpolation is not Interpolation.CUBIC
     ]
-    whole, one = CurveBank(tracks), CurveBank(tracks, moment=moment)
-    assert whole.empty == one.empty
-    for number, (here, there) in enumerate(zip(whole.places, one.places, strict=True)):
-        wanted = whole.evaluate([moment])[here.family][0, here.slot]
+    full_bank, moment_bank = CurveBank(tracks), CurveBank(tracks, moment=moment)
+    assert full_bank.empty == moment_bank.empty
+    for number, (full_place, moment_place) in enumerate(zip(full_bank.places, moment_bank.places, strict=True)):
+        wanted = full_bank.evaluate([moment])[full_place.family][0, full_place.slot]
         np.testing.assert_allclose(
-            one.evaluate([moment])[there.family][0, there.slot], wanted, rtol=0, atol=1e-14, err_msg=str(number)
+            moment_bank.evaluate([moment])[moment_place.family][0, moment_place.slot],
+            wanted,
+            rtol=0,
+            atol=1e-14,
+            err_msg=str(number),
         )
 
 
@@ -132,7 +138,7 @@ def test_places_and_families() -> None:
 
 
 @pytest.mark.parametrize("block", [1, 7, 100, 10**9])
-def test_blocks_do_not_matter(block: int) -> None:
+def test_block_size_does_not_change_the_values(block: int) -> None:
     tracks = random_tracks(3, 120)
     compiled = CurveBank(tracks)
     whole = compiled.evaluate(TIMES)
@@ -140,13 +146,13 @@ def test_blocks_do_not_matter(block: int) -> None:
         np.testing.assert_array_equal(values, whole[name])
 
 
-def test_small_groups_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_group_size_does_not_change_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
     tracks = random_tracks(4, 150)
     monkeypatch.setattr(curve_bank, "KEYS_PER_GROUP", 20)
-    assert_same_as_alone(tracks, CurveBank(tracks))
+    assert_same_as_single_curves(tracks, CurveBank(tracks))
 
 
-def test_searching_gives_what_the_table_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_and_table_give_the_same_values(monkeypatch: pytest.MonkeyPatch) -> None:
     tracks = random_tracks(5, 200, on_frames=False)
     whole = CurveBank(tracks).evaluate(TIMES)
     monkeypatch.setattr(timeline, "SMALL_TABLE", 0)
@@ -155,7 +161,7 @@ def test_searching_gives_what_the_table_gives(monkeypatch: pytest.MonkeyPatch) -
         np.testing.assert_array_equal(values, whole[name])
 
 
-def test_few_times_give_what_many_give(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_and_many_times_give_the_same_values(monkeypatch: pytest.MonkeyPatch) -> None:
     tracks = random_tracks(8, 60)
     few = CurveBank(tracks).evaluate(TIMES)
     monkeypatch.setattr(timeline, "FEW_PAIRS", -1)
@@ -179,7 +185,7 @@ def test_the_spline_between_two_keys_without_tcb_has_constant_speed(monkeypatch:
     assert not np.array_equal(simple, spline)  # rounding differs: both formulas were used
 
 
-def test_still_tracks_are_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_constant_tracks_are_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     still = [
         Track("morph", [], []),
         Track("morph", [5], [3.0], Interpolation.TCB),
@@ -198,26 +204,26 @@ def test_still_tracks_are_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
         CurveBank([*still, Track("morph", [0, 1], [0, 1])]).evaluate([0])
 
 
-def test_formulas_are_made_once_and_only_for_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most of compiling is making formulas, and who only asks what moves needs none."""
-    made: list[str] = []
+def test_coefficients_are_computed_once_and_only_for_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Computing coefficients is most of the work of compiling, and finding the animated tracks needs none."""
+    created: list[str] = []
     for name in ("CubicTable", "SquadTable", "TurnTable", "Timeline"):
         real = getattr(curve_bank, name)
-        monkeypatch.setattr(curve_bank, name, lambda *given, real=real, name=name: made.append(name) or real(*given))
+        monkeypatch.setattr(curve_bank, name, lambda *given, real=real, name=name: created.append(name) or real(*given))
     tracks = random_tracks(6, 200)
     bank = CurveBank(tracks)
     moving = [place for place in bank.places if bank.still_value(place) is None]
     assert moving
-    assert not made
+    assert not created
     first = bank.evaluate(TIMES)
-    assert {"CubicTable", "SquadTable", "TurnTable"} < set(made)
-    count = len(made)
+    assert {"CubicTable", "SquadTable", "TurnTable"} < set(created)
+    count = len(created)
     for name, values in bank.evaluate(TIMES).items():
         np.testing.assert_array_equal(values, first[name])
-    assert len(made) == count
+    assert len(created) == count
 
 
-def test_a_full_turn_is_not_still() -> None:
+def test_a_full_turn_is_not_constant() -> None:
     track = Track("morph", [0, 1], [[0, 0, 1, 0], [0, 0, 1, 2 * np.pi]], form=RotationForm.AXIS_ANGLE_RELATIVE)
     np.testing.assert_allclose(compile_track(track).at(0.5), [0, 0, 1, 0], atol=1e-15)
 
@@ -228,16 +234,16 @@ def test_no_tracks_and_no_times() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_bank_for_one_moment_gives_what_all_times_give(seed: int) -> None:
-    """At keys, between them, before the first and behind the last."""
+def test_a_bank_for_one_moment_gives_the_values_of_a_full_bank(seed: int) -> None:
+    """At keys, between them, before the first and after the last."""
     tracks = random_tracks(seed, 60)
     whole = CurveBank(tracks)
     for moment in (-3.0, 0.0, 1.0, 2.5, 4.0, 7.0, 1e6):
         only = CurveBank(tracks, moment=moment)
         assert only.empty == whole.empty
-        expected, found = whole.evaluate([moment]), only.evaluate([moment])
+        expected, values = whole.evaluate([moment]), only.evaluate([moment])
         for number, (place, other) in enumerate(zip(whole.places, only.places, strict=True)):
-            value = found[other.family][0, other.slot]
+            value = values[other.family][0, other.slot]
             np.testing.assert_allclose(
                 value, expected[place.family][0, place.slot], atol=1e-12, err_msg=f"track {number} at {moment}"
             )

@@ -1,4 +1,4 @@
-"""Vectors, wraps, odd numbers: what the formulas promise, checked on small numbers by hand."""
+"""Curve evaluation: vectors, wrap modes and non-finite numbers, checked on small examples by hand."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_tcb_by_hand() -> None:
 
 @pytest.mark.parametrize("interpolation", [Interpolation.TCB, Interpolation.BEZIER, Interpolation.LINEAR])
 @pytest.mark.parametrize("wrap", [Wrap.SINGLE, Wrap.LOOP])
-def test_hermite_keys_are_the_curve(interpolation: Interpolation, wrap: Wrap) -> None:
+def test_hermite_keys_give_the_same_curve(interpolation: Interpolation, wrap: Wrap) -> None:
     rng = np.random.default_rng(3)
     times = np.array([3.0, 1, 4, 9, 9, 12, np.nan])
     track = Track(
@@ -65,7 +65,7 @@ def test_hermite_keys_are_the_curve(interpolation: Interpolation, wrap: Wrap) ->
     curve = compile_track(track)
     keys = curve.hermite()
     assert keys is not None
-    again = compile_track(
+    cubic_curve = compile_track(
         Track(
             "position",
             keys.times,
@@ -77,10 +77,10 @@ def test_hermite_keys_are_the_curve(interpolation: Interpolation, wrap: Wrap) ->
         )
     )
     sampled = np.linspace(-2, 14, 500)
-    np.testing.assert_allclose(again(sampled), curve(sampled), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(cubic_curve(sampled), curve(sampled), rtol=0, atol=1e-12)
 
 
-def test_hermite_is_none_where_no_cubic_is_exact() -> None:
+def test_hermite_keys_are_none_if_no_cubic_is_exact() -> None:
     eased = Track("fov", [0, 1], [0, 1], Interpolation.TCB, ease_to=[0, 0.5])
     assert compile_track(eased).hermite() is None
     assert compile_track(Track("fov", [0, 1], [0, 1], Interpolation.STEP)).hermite() is None
@@ -91,17 +91,17 @@ def test_hermite_is_none_where_no_cubic_is_exact() -> None:
     assert len(nothing.times) == 0
 
 
-def test_repeat_runs_both_ways_from_zero() -> None:
+def test_repeat_continues_in_both_directions() -> None:
     curve = compile_track(Track("fov", [0, 10], [0, 10], wrap=Wrap.REPEAT))
     np.testing.assert_allclose(curve([-1, 9, 10, 11, 25, -25]), [9, 9, 0, 1, 5, 5])
 
 
-def test_repeat_with_a_lead_in() -> None:
+def test_repeat_plays_keys_before_zero_once() -> None:
     curve = compile_track(Track("fov", [-10, 10], [-10, 10], wrap=Wrap.REPEAT))
     np.testing.assert_allclose(curve([-99, -10, -5, 5, 10, 15]), [-10, -10, -5, 5, 0, 5])
 
 
-def test_repeat_before_a_late_first_key_holds_it() -> None:
+def test_repeat_holds_a_late_first_key_before_its_time() -> None:
     curve = compile_track(Track("fov", [4, 10], [4, 10], wrap=Wrap.REPEAT))
     np.testing.assert_allclose(curve([0, 3, 12, 15]), [4, 4, 4, 5])
 
@@ -125,7 +125,7 @@ def test_wrapped_tracks_are_periodic(frames: list[int], wrap: Wrap, form: Rotati
         np.testing.assert_array_equal(curve.at(t), curve.at(0.0))
 
 
-def test_equal_times_jump_to_the_later_key() -> None:
+def test_at_equal_times_the_later_key_is_used() -> None:
     curve = compile_track(Track("fov", [0, 10, 10, 20], [0, 10, 50, 60]))
     np.testing.assert_allclose(curve([10 - 1e-9, 10, 15]), [10, 50, 55], atol=1e-8)
 
@@ -138,7 +138,7 @@ def test_equal_times_jump_to_the_later_key() -> None:
     st.sampled_from(RotationForm),
     st.lists(numbers, min_size=1, max_size=6),
 )
-def test_odd_numbers_neither_raise_nor_leak(
+def test_non_finite_numbers_neither_raise_nor_spread(
     rows: list[tuple[float, ...]],
     interpolation: Interpolation,
     wrap: Wrap,

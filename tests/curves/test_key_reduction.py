@@ -1,6 +1,6 @@
-"""Few keys instead of many frames: how far they are off is found with the slow evaluator, between frames as well.
+"""Reducing samples to few keys; the error is measured with the slow evaluator, also between frames.
 
-What frames mean between frames is written out here: the straight line, and the shortest arc.
+Between frames, positions are interpolated linearly and rotations along the shortest arc.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ PARTS = 8
 
 def slow_track(track: Track) -> slow.SlowTrack:
     def column(name: str) -> list[float]:
-        found = getattr(track, name)
-        return [] if found is None else [float(each) for each in found]
+        column_values = getattr(track, name)
+        return [] if column_values is None else [float(each) for each in column_values]
 
     shapes = {name: column(name) for name in ("tension", "continuity", "bias")}
     values = [[float(part) for part in row] for row in track.values.reshape(len(track.times), -1)]
@@ -36,17 +36,17 @@ def slow_track(track: Track) -> slow.SlowTrack:
     return slow.SlowTrack(track.times.tolist(), values, names[track.interpolation], form=form, **shapes)
 
 
-def on_the_line(frames: list[list[float]], t: float) -> list[float]:
+def lerp_frames(frames: list[list[float]], t: float) -> list[float]:
     at = min(int(t), len(frames) - 2)
     part = t - at
     return [a + part * (b - a) for a, b in zip(frames[at], frames[at + 1], strict=True)]
 
 
-def on_the_arc(frames: list[list[float]], t: float) -> list[float]:
+def slerp_frames(frames: list[list[float]], t: float) -> list[float]:
     at = min(int(t), len(frames) - 2)
     p, q = frames[at], frames[at + 1]
     dot = sum(a * b for a, b in zip(p, q, strict=True))
-    q = [-each for each in q] if dot < 0 else q
+    q = [-value for value in q] if dot < 0 else q
     turn = math.acos(min(abs(dot), 1.0))
     if turn < 1e-9:
         return p
@@ -54,7 +54,7 @@ def on_the_arc(frames: list[list[float]], t: float) -> list[float]:
     return [a * x + b * y for x, y in zip(p, q, strict=True)]
 
 
-def apart(a: list[float], b: list[float]) -> float:
+def distance(a: list[float], b: list[float]) -> float:
     return math.dist(a, b)
 
 
@@ -62,7 +62,7 @@ def degrees_apart(a: list[float], b: list[float]) -> float:
     return float(turn_degrees(np.array([a]), np.array([b]))[0])
 
 
-def worst(
+def largest_error(
     track: Track, frames: list[list[float]], meant: Callable[..., list[float]], off: Callable[..., float]
 ) -> float:
     plain = slow_track(track)
@@ -71,7 +71,7 @@ def worst(
 
 
 def fewest_keys(*given: Any, between: Callable[[np.ndarray], np.ndarray] | None = None) -> tuple[Track, float]:
-    """Alone, and what is meant between frames is a function."""
+    """Reduce one track alone; ``between`` gives the intended values between frames."""
 
     def meant(times: np.ndarray) -> key_reduction.Sampling[np.ndarray]:
         assert between is not None
@@ -83,8 +83,8 @@ def fewest_keys(*given: Any, between: Callable[[np.ndarray], np.ndarray] | None 
     return result
 
 
-def test_many_together_get_the_keys_that_each_gets_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tracks of one, three and four columns, of different lengths; some join in when others have ended."""
+def test_tracks_reduced_together_get_the_same_keys_as_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tracks of one, three and four columns, of different lengths, so that some finish before others."""
     monkeypatch.setattr(key_reduction, "MOST_POINTS", 600)
     tasks: list[tuple[Any, ...]] = []
     for number in range(12):
@@ -104,7 +104,7 @@ def test_many_together_get_the_keys_that_each_gets_alone(monkeypatch: pytest.Mon
         assert error == pytest.approx(alone_error, rel=1e-9, abs=1e-12)
 
 
-def test_many_together_are_compiled_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tracks_reduced_together_are_compiled_together(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
 
     def counting(tracks: list[Track]) -> CurveBank:
@@ -120,8 +120,8 @@ def test_many_together_are_compiled_together(monkeypatch: pytest.MonkeyPatch) ->
     assert sizes == [50] * alone
 
 
-def test_every_question_is_paid_for() -> None:
-    """However short a track is: hundreds of them are as much work as a long one."""
+def test_every_sample_is_charged_to_the_budget() -> None:
+    """Hundreds of short tracks cost as much as a long one."""
     values = np.array(swings(8, 0.9))
     task = ("position", np.arange(8.0), values, RotationForm.NONE, 1e-6, vector_distance)
     spent = []
@@ -142,29 +142,29 @@ def test_positions_stay_within_the_tolerance_everywhere(speed: float, tolerance:
     frames = swings(61, speed)
     values = np.array(frames)
     curve = compile_track(Track.sampled("position", values))
-    made, error = fewest_keys(
+    reduced, error = fewest_keys(
         "position", np.arange(61.0), values, RotationForm.NONE, tolerance, vector_distance, between=curve
     )
-    reached = worst(made, frames, on_the_line, apart)
+    reached = largest_error(reduced, frames, lerp_frames, distance)
     assert reached <= tolerance * 1.02  # more places are looked at here
     assert error == pytest.approx(reached, rel=0.05, abs=1e-12)
-    assert len(made.times) <= 61
+    assert len(reduced.times) <= 61
 
 
 @settings(max_examples=25)
 @given(st.lists(st.tuples(*[st.floats(-3, 3)] * 3), min_size=2, max_size=9), st.sampled_from([0.5, 0.05, 1e-3]))
-def test_any_positions(points: list[tuple[float, float, float]], tolerance: float) -> None:
+def test_any_positions_stay_within_the_tolerance(points: list[tuple[float, float, float]], tolerance: float) -> None:
     frames = [list(point) for point in points]
     values = np.array(frames)
     curve = compile_track(Track.sampled("position", values))
     times = np.arange(float(len(frames)))
-    made, _ = fewest_keys("position", times, values, RotationForm.NONE, tolerance, vector_distance, between=curve)
-    assert worst(made, frames, on_the_line, apart) <= tolerance * 1.05 + 1e-9
+    reduced, _ = fewest_keys("position", times, values, RotationForm.NONE, tolerance, vector_distance, between=curve)
+    assert largest_error(reduced, frames, lerp_frames, distance) <= tolerance * 1.05 + 1e-9
 
 
 @pytest.mark.parametrize("tolerance", [2.0, 0.2, 0.01])
 @pytest.mark.parametrize("speed", [0.01, 0.08])
-def test_turns_stay_within_the_tolerance_everywhere(speed: float, tolerance: float) -> None:
+def test_rotations_stay_within_the_tolerance_everywhere(speed: float, tolerance: float) -> None:
     frames = []
     for n in range(41):
         angle = 0.9 * math.sin(3 * n * speed)
@@ -173,11 +173,11 @@ def test_turns_stay_within_the_tolerance_everywhere(speed: float, tolerance: flo
     values = np.array(frames)
     form = RotationForm.QUATERNION_ABSOLUTE
     curve = compile_track(Track.sampled("rotation", values, form=form))
-    made, _ = fewest_keys("rotation", np.arange(41.0), values, form, tolerance, turn_degrees, 90.0, between=curve)
-    assert worst(made, frames, on_the_arc, degrees_apart) <= tolerance * 1.05 + 1e-6
+    reduced, _ = fewest_keys("rotation", np.arange(41.0), values, form, tolerance, turn_degrees, 90.0, between=curve)
+    assert largest_error(reduced, frames, slerp_frames, degrees_apart) <= tolerance * 1.05 + 1e-6
 
 
-def test_what_is_smooth_between_frames_takes_few_keys_and_what_is_straight_takes_corners() -> None:
+def test_smooth_motion_between_frames_needs_fewer_keys_than_straight_lines() -> None:
     frames = swings(61, 0.1)
     values = np.array(frames)
     times = np.arange(61.0)
@@ -193,5 +193,5 @@ def test_what_is_smooth_between_frames_takes_few_keys_and_what_is_straight_takes
     assert len(blind.times) <= len(few.times) < len(many.times)
     plain = slow_track(few)
     moments = [place / PARTS for place in range(60 * PARTS + 1)]
-    off = [apart(slow.evaluate(plain, t, frames[0]), smooth(np.array([t]))[0].tolist()) for t in moments]
+    off = [distance(slow.evaluate(plain, t, frames[0]), smooth(np.array([t]))[0].tolist()) for t in moments]
     assert max(off) <= 1.15 * max(tolerance, error)  # three places in a frame are looked at; those who ask leave room

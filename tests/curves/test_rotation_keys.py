@@ -1,4 +1,4 @@
-"""Rotations: many turns about one axis are the scalar spline of the angle; nothing is lost between keys."""
+"""Rotation keys: many turns about one axis follow the scalar spline of the angle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHAPE = {
 
 
 def angle_about_axis(rotation_xyzw: np.ndarray) -> np.ndarray:
-    """The angle of turns about AXIS, followed through whole turns."""
+    """The angle of rotations about AXIS, unwrapped over full turns."""
     half = np.arctan2(rotation_xyzw[:, :3] @ AXIS, rotation_xyzw[:, 3])
     return 2 * np.unwrap(half, period=2 * np.pi)
 
@@ -46,32 +46,32 @@ def test_many_turns_equal_the_scalar_spline(degrees: float, where: int) -> None:
     )
     # interior segments: the ends of vectors and of rotations have different rules
     times = np.linspace(TIMES[1], TIMES[3], 4000)
-    found = angle_about_axis(rotation(times))
+    angles = angle_about_axis(rotation(times))
     expected = angle(times)
-    np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(angles - angles[0], expected - expected[0], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("degrees", [200, 360, 540, 720, 1000, -720])
 @pytest.mark.parametrize("tension", [0.0, 0.5, -1.0, 1.0])
-def test_end_segments_use_the_one_difference_twice(degrees: float, tension: float) -> None:
+def test_end_segments_use_their_only_difference_twice(degrees: float, tension: float) -> None:
     track = turning([10, degrees], np.array([0.0, 10.0]), tension=[tension, 0], continuity=[0.5, 0], bias=[0.4, 0])
     u = np.linspace(0, 0.999, 3000)
-    found = angle_about_axis(compile_track(track)(10 * u))
+    angles = angle_about_axis(compile_track(track)(10 * u))
     whole = np.radians(degrees)
     start, end = (1 - tension) * (1 + 0.5 * 0.4) * whole, whole
     cubic = start * u + (3 * whole - 2 * start - end) * u**2 + (start + end - 2 * whole) * u**3
-    np.testing.assert_allclose(found, np.radians(10) + cubic, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(angles, np.radians(10) + cubic, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("degrees", [90, 180, 270, 360, 540, 3600, -3600])
-def test_linear_turns_at_constant_speed(degrees: float) -> None:
+def test_linear_rotations_have_constant_speed(degrees: float) -> None:
     track = turning([0, degrees], np.array([0.0, 1.0]), interpolation=Interpolation.LINEAR)
     u = np.linspace(0, 0.9999, 5000)
-    found = angle_about_axis(compile_track(track)(u))
-    np.testing.assert_allclose(found, np.radians(degrees) * u, rtol=0, atol=1e-9)
+    angles = angle_about_axis(compile_track(track)(u))
+    np.testing.assert_allclose(angles, np.radians(degrees) * u, rtol=0, atol=1e-9)
 
 
-def test_increments_are_applied_in_front() -> None:
+def test_increments_are_multiplied_on_the_left() -> None:
     quarter = np.pi / 2
     track = Track(
         "rotation",
@@ -84,7 +84,7 @@ def test_increments_are_applied_in_front() -> None:
 
 
 def test_smooth_between_small_turns() -> None:
-    """Half the turn of neighbours below 180 degrees: no branch may flip, speed stays bounded."""
+    """Successive rotations of less than 180 degrees: no branch may flip, and the speed stays bounded."""
     rng = np.random.default_rng(7)
     for _ in range(20):
         values = np.column_stack([rng.normal(size=(8, 3)), rng.uniform(-np.pi, np.pi, 8)])
@@ -107,7 +107,7 @@ def test_absolute_quaternions_take_the_shortest_way() -> None:
     np.testing.assert_allclose(np.degrees(angles), [85, 360 - 105], atol=1e-9)
 
 
-def test_relative_quaternions_keep_their_own_angle() -> None:
+def test_relative_quaternions_keep_their_angle() -> None:
     track = Track(
         "rotation",
         [0, 1],
@@ -119,7 +119,7 @@ def test_relative_quaternions_keep_their_own_angle() -> None:
     assert np.degrees(angle) == pytest.approx(150)
 
 
-def test_a_closed_loop_has_no_kink_at_the_seam() -> None:
+def test_a_closed_loop_is_smooth_at_the_seam() -> None:
     values = np.array([[0, 0, 1, 0.0], [0, 0, 1, 2.0], [1, 1, 0, 1.5], [0, 0, 0, 0]])
     rotations = compile_track(Track("rotation", [0, 1, 2, 3], values, form=RotationForm.AXIS_ANGLE_RELATIVE))(
         np.array([0.0, 1, 2])
@@ -142,7 +142,7 @@ def test_a_closed_loop_has_no_kink_at_the_seam() -> None:
     np.testing.assert_allclose((at - before) / h, (after - at) / h, atol=1e-4)
 
 
-def test_ten_thousand_small_turns_stay_unit_and_end_right() -> None:
+def test_ten_thousand_small_rotations_stay_normalised_and_end_right() -> None:
     track = turning([0.1] * 10_000, np.arange(10_000.0), interpolation=Interpolation.LINEAR)
     last = compile_track(track).at(1e9)
     np.testing.assert_allclose(last, quat.from_axis_angle(AXIS, np.radians(1000.0)), atol=1e-11)

@@ -1,4 +1,4 @@
-"""Track: columns as authored, wrong shapes refused, odd numbers kept."""
+"""Track: columns as authored; wrong shapes are refused, non-finite numbers kept."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def test_lists_become_float_columns() -> None:
     assert track.extras == {}
 
 
-def test_unsorted_and_broken_numbers_are_kept() -> None:
+def test_unsorted_times_and_non_finite_numbers_are_kept() -> None:
     track = Track("position", [5, np.nan, 1], [[1, 2, np.inf]] * 3)
     np.testing.assert_array_equal(track.times, [5, np.nan, 1])
     assert np.isinf(track.values[0, 2])
 
 
-def test_empty_tracks_are_tracks() -> None:
+def test_tracks_may_be_empty() -> None:
     assert family_of(Track("fov", [], [])) == "scalar"
     assert family_of(Track("position", [], np.empty((0, 3)))) == "vector3"
     empty = Track("rotation", [], np.empty((0, 4)), form=RotationForm.QUATERNION_ABSOLUTE)

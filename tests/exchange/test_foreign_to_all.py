@@ -19,7 +19,7 @@ from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Scene, Space
 from keyframer.scene.loss_report import Outcome
 from tests.exchange.truth import ORACLES, needs_node_tools
-from tests.formats.made_scenes import SUFFIXES
+from tests.formats.random_scenes import SUFFIXES
 from tests.oracles.gltf.sampler import Gltf
 
 pytestmark = needs_node_tools

@@ -1,4 +1,4 @@
-"""What tests of edits share: an edit as a function of the scene, and why a file was written anew."""
+"""Helpers for tests of edits: an edit as a function of the scene, and the reasons why a new file was written."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from keyframer.scene import Scene
 Edit = Callable[[Scene], None]
 
 
-def put(thing: Callable[[Scene], Any], /, **values: Any) -> Edit:
+def set_fields(part: Callable[[Scene], Any], /, **values: Any) -> Edit:
     """An edit that sets attributes of a part of the scene."""
 
     def edit(scene: Scene) -> None:
         for name, value in values.items():
-            setattr(thing(scene), name, value)
+            setattr(part(scene), name, value)
 
     return edit
 
 
-def why_anew(written: Written) -> list[str]:
-    """Why all was written anew, if it was."""
+def rewrite_reasons(written: Written) -> list[str]:
+    """The reported reasons why an edit could not be merged into the original file."""
     return [loss.detail for loss in written.report if "could not be edited in place" in loss.detail]

@@ -1,4 +1,4 @@
-"""Scenes in other axes: what stands where, which way it looks, how long it is; compared as pictures, not as numbers."""
+"""Scenes converted to other axes: positions, directions and lengths, compared as poses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Floats = npt.NDArray[np.float64]
 
 FRAMES = [0.0, 7.0, 10.0, 26.0, 30.0]
 # Where each axis of a Z-up, right-handed scene goes, written down by hand: X stays to the right, Z goes up.
-HOMES = {
+SPACES = {
     "y right": (Space("y"), np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])),
     "y left": (Space("y", Handedness.LEFT), np.array([[1.0, 0, 0], [0, 0, 1], [0, 1, 0]])),
     "z left": (Space("z", Handedness.LEFT), np.array([[1.0, 0, 0], [0, -1, 0], [0, 0, 1]])),
@@ -45,15 +45,15 @@ FORMS = [form for form in RotationForm if form is not RotationForm.NONE]
 
 
 def turning(form: RotationForm) -> Track:
-    """Three keys in general position."""
+    """Three arbitrary rotation keys."""
     axes = np.array([[0.6, 0.0, 0.8], [0.0, 1.0, 0.0], [0.48, 0.6, 0.64]])
     values = np.column_stack([axes, [0.9, 1.1, -0.7]])
     relative = RotationForm.AXIS_ANGLE_RELATIVE
     return with_form(Track("rotation", np.array([0.0, 10.0, 30.0]), values, Interpolation.LINEAR, form=relative), form)
 
 
-def filmed(form: RotationForm) -> Scene:
-    """A free camera that turns, a lamp on it, and a mesh on both."""
+def camera_scene(form: RotationForm) -> Scene:
+    """A free camera that rotates, a light below it, and a mesh below both."""
     mesh = Mesh("flag", np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]]), np.array([[0, 1, 2]]))
     nodes = [
         Node("eye", NodeKind.CAMERA, camera=0, position=np.array([1.0, 2, 3])),
@@ -67,11 +67,11 @@ def filmed(form: RotationForm) -> Scene:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.value)
-@pytest.mark.parametrize("home", HOMES)
-def test_the_picture_is_the_same(home: str, form: RotationForm) -> None:
-    """Vertices go where their axes go, and cameras look the same way with the same side up."""
-    space, change = HOMES[home]
-    scene = filmed(form)
+@pytest.mark.parametrize("home", SPACES)
+def test_poses_are_the_same_in_other_axes(home: str, form: RotationForm) -> None:
+    """Vertices are at the converted positions, and cameras have the converted direction and up vector."""
+    space, change = SPACES[home]
+    scene = camera_scene(form)
     ours, theirs = keyframer.pose(scene, frames=FRAMES), keyframer.pose(in_space(scene, space), frames=FRAMES)
     for number in (2, 3):
         assert np.allclose(theirs.vertices(number), ours.vertices(number) @ change.T, atol=1e-9), number
@@ -84,43 +84,43 @@ def test_the_picture_is_the_same(home: str, form: RotationForm) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.value)
-def test_keys_stay_keys_of_their_form(form: RotationForm) -> None:
-    made = in_space(filmed(form), Space("y", Handedness.LEFT))
-    for channel in made.clips[0].channels:
+def test_keys_keep_their_form(form: RotationForm) -> None:
+    converted = in_space(camera_scene(form), Space("y", Handedness.LEFT))
+    for channel in converted.clips[0].channels:
         if channel.track.kind == "rotation":
             assert channel.track.form is form
             assert channel.track.times.tolist() == [0.0, 10.0, 30.0]
 
 
-def test_keys_that_are_no_numbers_do_not_become_the_first() -> None:
-    """The key that relative ones start from is the earliest that can be used."""
-    scene = filmed(RotationForm.AXIS_ANGLE_RELATIVE)
+def test_relative_keys_start_from_the_first_usable_key() -> None:
+    """Non-finite keys are skipped."""
+    scene = camera_scene(RotationForm.AXIS_ANGLE_RELATIVE)
     whole = in_space(scene, Space("y"))
     track = scene.clips[0].channels[0].track
     row = np.array([[np.nan, 0.0, 0.0, 1.0]])
     scene.clips[0].channels[0].track = replace(
         track, times=np.array([-5.0, *track.times]), values=np.concatenate([row, track.values])
     )
-    made = in_space(scene, Space("y")).clips[0].channels[0].track
-    assert np.isnan(made.values[0, :3]).any()
-    assert np.allclose(made.values[1:], whole.clips[0].channels[0].track.values)
+    converted_track = in_space(scene, Space("y")).clips[0].channels[0].track
+    assert np.isnan(converted_track.values[0, :3]).any()
+    assert np.allclose(converted_track.values[1:], whole.clips[0].channels[0].track.values)
 
 
-def test_an_axis_that_does_not_exist_is_refused() -> None:
+def test_an_invalid_axis_is_refused() -> None:
     with pytest.raises(ValueError, match="up must be 'x', 'y' or 'z', not 'w'"):
         in_space(Scene(), Space("w"))
 
 
-def test_only_the_words_change_where_the_axes_agree() -> None:
-    scene = filmed(RotationForm.AXIS_ANGLE_RELATIVE)
-    made = in_space(scene, replace(scene.space, metres_per_unit=0.5))
-    assert made.space.metres_per_unit == 0.5
-    assert made.nodes is scene.nodes
+def test_scenes_in_the_right_axes_are_not_copied() -> None:
+    scene = camera_scene(RotationForm.AXIS_ANGLE_RELATIVE)
+    converted = in_space(scene, replace(scene.space, metres_per_unit=0.5))
+    assert converted.space.metres_per_unit == 0.5
+    assert converted.nodes is scene.nodes
     assert in_space(scene, scene.space) is scene
 
 
-def test_lengths_grow_and_everything_else_does_not() -> None:
-    """Twice the unit: distances double, angles, weights, scales and texture coordinates stay."""
+def test_scaling_changes_only_lengths() -> None:
+    """Twice the unit: distances double; angles, weights, scales and texture coordinates stay."""
     mesh = Mesh("box", np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]]), np.array([[0, 1, 2]]))
     mesh.uv = np.array([[0.0, 0.25], [1, 0], [1, 1]])
     mesh.bounding_sphere = (np.array([1.0, 0, 0]), 4.0)
@@ -143,18 +143,18 @@ def test_lengths_grow_and_everything_else_does_not() -> None:
     fog = Fog(1.0, 0.25, 10.0, 0.5)
     around = Environment(fog=fog, distance_cue=fog, layered_fog=LayeredFog(2.0, 5.0, 0.75))
     scene = Scene([node, Node("bone", NodeKind.BONE)], [mesh], [], [camera], [light], [skin], [clip], around)
-    made = in_space(scene, replace(scene.space, v_up=False), 2.0)
+    converted = in_space(scene, replace(scene.space, v_up=False), 2.0)
 
-    thing = made.nodes[0]
+    thing = converted.nodes[0]
     assert thing.pivot.tolist() == [2, 2, 2]
     assert thing.scale.tolist() == [1, 2, 3]
     assert thing.scale_axes_xyzw is not None
     assert thing.scale_axes_xyzw.tolist() == [0.6, 0, 0, 0.8]
     assert thing.bounding_box is not None
-    assert [each.tolist() for each in thing.bounding_box] == [[-2, 0, 0], [2, 4, 6]]
+    assert [corner.tolist() for corner in thing.bounding_box] == [[-2, 0, 0], [2, 4, 6]]
     assert thing.morph is not None
     assert thing.morph.positions[0].tolist() == [[2, 2, 2]] * 3
-    surface = made.meshes[0]
+    surface = converted.meshes[0]
     assert surface.positions.tolist() == [[0, 0, 0], [4, 0, 0], [0, 6, 2]]
     assert surface.uv is not None
     assert surface.uv.tolist() == [[0, 0.75], [1, 1], [1, 0]]  # V runs the other way now
@@ -162,34 +162,34 @@ def test_lengths_grow_and_everything_else_does_not() -> None:
     assert (surface.bounding_sphere[0].tolist(), surface.bounding_sphere[1]) == ([2, 0, 0], 8)
     assert surface.axes is not None
     assert surface.axes.tolist() == [[0, -1, 0, 14], [1, 0, 0, 16], [0, 0, 1, 18], [0, 0, 0, 1]]
-    assert made.skins[0].inverse_bind[0, :3, 3].tolist() == [2, 4, 6]
-    assert made.skins[0].positions is not None
-    assert made.skins[0].positions.tolist() == [[2, 0, 0], [0, 2, 0], [0, 0, 2]]
-    eye, lamp = made.cameras[0], made.lights[0]
+    assert converted.skins[0].inverse_bind[0, :3, 3].tolist() == [2, 4, 6]
+    assert converted.skins[0].positions is not None
+    assert converted.skins[0].positions.tolist() == [[2, 0, 0], [0, 2, 0], [0, 0, 2]]
+    eye, lamp = converted.cameras[0], converted.lights[0]
     assert (eye.fov_degrees, eye.target, eye.ranges, eye.clip) == (40, (2, 4, 6), (2, 18), (1, 180))
     assert (lamp.inner_range, lamp.outer_range, lamp.target) == (4, 6, (0, 0, 2))
-    assert made.clips[0].bounds is not None
-    assert made.clips[0].bounds.tolist() == [[[-2, -4, -6], [2, 4, 6]]]
-    values = {channel.track.kind: channel.track.values.tolist() for channel in made.clips[0].channels}
+    assert converted.clips[0].bounds is not None
+    assert converted.clips[0].bounds.tolist() == [[[-2, -4, -6], [2, 4, 6]]]
+    values = {channel.track.kind: channel.track.values.tolist() for channel in converted.clips[0].channels}
     assert values == {"scale_axes": [[0, 0.6, 0, 0.8]], "scale": [[1, 2, 3]], "visible": [1]}
-    for mist in (made.environment.fog, made.environment.distance_cue):
+    for mist in (converted.environment.fog, converted.environment.distance_cue):
         assert mist is not None
         assert (mist.near, mist.near_density, mist.far, mist.far_density) == (2, 0.25, 20, 0.5)
-    layers = made.environment.layered_fog
+    layers = converted.environment.layered_fog
     assert layers is not None
     assert (layers.z_min, layers.z_max, layers.density) == (4, 10, 0.75)
     assert scene.environment.layered_fog is not None
     assert scene.environment.layered_fog.z_max == 5.0, "the given scene is not touched"
 
 
-def test_surroundings_without_distances_can_be_scaled() -> None:
-    made = in_space(Scene(environment=Environment(background_color=(0.1, 0.2, 0.3))), Space("z"), 3.0)
-    assert (made.environment.fog, made.environment.layered_fog) == (None, None)
-    assert made.environment.background_color == (0.1, 0.2, 0.3)
+def test_an_environment_without_distances_can_be_scaled() -> None:
+    converted = in_space(Scene(environment=Environment(background_color=(0.1, 0.2, 0.3))), Space("z"), 3.0)
+    assert (converted.environment.fog, converted.environment.layered_fog) == (None, None)
+    assert converted.environment.background_color == (0.1, 0.2, 0.3)
 
 
-def test_tangents_turn_with_their_keys() -> None:
-    """Cubic keys of glTF: the hand-made tangents point where their axes go."""
+def test_tangents_are_converted_with_their_keys() -> None:
+    """Cubic keys as in glTF."""
     track = Track(
         "position",
         np.array([0.0, 10.0]),
@@ -199,9 +199,9 @@ def test_tangents_turn_with_their_keys() -> None:
         tangents_out=np.array([[7.0, 8, 9], [0, 0, 0]]),
     )
     scene = Scene([Node("box")], clips=[Clip(channels=[Channel(0, track)], end=10.0)])
-    made = in_space(scene, Space("y")).clips[0].channels[0].track
-    assert made.values.tolist() == [[0, 0, 0], [1, 3, -2]]
-    assert made.tangents_in is not None
-    assert made.tangents_out is not None
-    assert made.tangents_in[1].tolist() == [4, 6, -5]
-    assert made.tangents_out[0].tolist() == [7, 9, -8]
+    converted_track = in_space(scene, Space("y")).clips[0].channels[0].track
+    assert converted_track.values.tolist() == [[0, 0, 0], [1, 3, -2]]
+    assert converted_track.tangents_in is not None
+    assert converted_track.tangents_out is not None
+    assert converted_track.tangents_in[1].tolist() == [4, 6, -5]
+    assert converted_track.tangents_out[0].tolist() == [7, 9, -8]

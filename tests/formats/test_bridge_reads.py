@@ -1,7 +1,6 @@
-"""What no bridge reads: every declared field of every record is watched while a scene is made of all samples.
+"""Which declared fields each bridge reads: every access to a field is recorded while the samples are read as scenes.
 
-A field that a bridge should read and does not shows up here, and so does one that is listed and read after all.
-The same walk for 3D Studio, whose records are many, is with the tests of its own bridge.
+A field must either be read or be listed in `UNREAD`, not both. The same test for 3D Studio is next to its bridge.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ UNREAD: dict[str, dict[str, str]] = {
 
 
 class Watch:
-    """Stands in for the slot of a field and notes who reads it."""
+    """Replaces the slot of a field and records who reads it."""
 
     def __init__(self, slot: Any, name: str, seen: set[str]) -> None:
         self.slot, self.name, self.seen = slot, name, seen
@@ -88,7 +87,7 @@ class Watch:
 
 @contextmanager
 def watched(types: list[type[Record]]) -> Iterator[set[str]]:
-    """The fields that are read meanwhile, as ``Mesh.vertices``."""
+    """Record the fields that are read inside the block, as ``Mesh.vertices``."""
     seen: set[str] = set()
     replaced: list[tuple[type, str, Any]] = []
     for cls in types:
@@ -106,15 +105,15 @@ def watched(types: list[type[Record]]) -> Iterator[set[str]]:
 
 
 def documents(name: str) -> list[tuple[keyframer.Document, dict[str, object]]]:
-    """All samples, and what it takes beside them to meet every field."""
-    found: list[tuple[keyframer.Document, dict[str, object]]] = [
+    """All samples, and more documents that are needed to use every field."""
+    result: list[tuple[keyframer.Document, dict[str, object]]] = [
         (keyframer.decode(path.read_bytes(), format=name), {}) for path in sample_files(name)
     ]
     if name == "hale3d":
-        found.append((keyframer.decode(wave()), {"model": keyframer.decode(arm())}))
+        result.append((keyframer.decode(wave()), {"model": keyframer.decode(arm())}))
     if name == "midtown":
         cut = b"\2\0\0\0\3\0\0\0" + midtown_channel([[0.0] * 6] * 3) + midtown_channel([[0.0] * 6] * 3)[:-5]
-        found.append((keyframer.decode(cut, format=name), {}))
+        result.append((keyframer.decode(cut, format=name), {}))
     if name == "uto3d":
         full = uto3d.small_scene()
         full.lights = [uto3d.light(b"Fspot", 31, 2), uto3d.light(b"Omni", 30)]
@@ -126,10 +125,10 @@ def documents(name: str) -> list[tuple[keyframer.Document, dict[str, object]]]:
         ]
         full.controllers.append({**uto3d.tcb(0, 9, 999)})
         for manner in (uto3d.B, uto3d.LITERAL):
-            found.append((keyframer.decode(uto3d.write(full, manner)), {}))
+            result.append((keyframer.decode(uto3d.write(full, manner)), {}))
         lost = uto3d.Scene(controllers=[uto3d.sampled(1, 2, 77), uto3d.tcb(0, 1, 10, (0, 0))])
-        found.append((keyframer.decode(uto3d.write(lost, uto3d.A)), {}))
-    return found
+        result.append((keyframer.decode(uto3d.write(lost, uto3d.A)), {}))
+    return result
 
 
 @pytest.mark.parametrize("name", UNREAD)
@@ -137,15 +136,15 @@ def test_every_field_is_read_or_listed(name: str) -> None:
     known = format_by_name(name)
     types = list(known.record_types().values())
     declared = {f"{cls.__name__}.{plan.name}" for cls in types for plan in cls.plan.fields}
-    made = documents(name)
+    samples = documents(name)
     with watched(types) as seen:
-        for document, options in made:
+        for document, options in samples:
             scene_of(document, options, salvage=True)
     assert declared - seen == set(UNREAD[name])
     assert all(UNREAD[name].values())
 
 
-def test_the_watch_sees_what_it_should() -> None:
+def test_the_watch_records_reads() -> None:
     known = format_by_name("midtown")
     types = list(known.record_types().values())
     document = documents("midtown")[0][0]
@@ -158,8 +157,8 @@ def test_the_watch_sees_what_it_should() -> None:
 
 
 @pytest.mark.parametrize("name", UNREAD)
-def test_key_tables_arrive_whole(name: str) -> None:
-    """Every key of every table is in a channel, in a raw channel or in the leftovers."""
+def test_every_key_of_a_table_is_read(name: str) -> None:
+    """Every key of every table is in a channel, in a raw channel or in the extras."""
     for document, options in documents(name):
         scene = scene_of(document, options, salvage=True)
         kept = sum(len(channel.track.times) for clip in scene.clips for channel in clip.channels)

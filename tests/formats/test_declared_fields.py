@@ -1,4 +1,4 @@
-"""What formats declare to hold: the words mean something, and declared fields are read as they are written."""
+"""Capabilities of formats: the names are valid, and declared fields are read as they were written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KNOWN = {*FEATURES, "meshes.casts_shadows", *(word for part in REPORTED_PARTS fo
 
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
-def test_every_word_is_a_feature_or_a_field_of_the_model(known: Format) -> None:
+def test_every_capability_is_a_feature_or_a_field_of_the_model(known: Format) -> None:
     capabilities = known.scene_writer().capabilities
     assert capabilities.handled <= KNOWN
     assert not capabilities.supported & set(capabilities.reported), "held, and reported as lost"
@@ -62,97 +62,99 @@ def values(name: str, usual: Any) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize(("part", "name"), LINES)
 @given(data=st.data())
-def test_lines_say_what_was_put_into_them(part: str, name: str, data: Any) -> None:
-    thing, table = PARTS[part]
-    field = next(each for each in table if each.name == name)
-    value = data.draw(values(name, getattr(thing, name)))
+def test_ase_fields_are_read_as_written(part: str, name: str, data: Any) -> None:
+    default, table = PARTS[part]
+    field = next(row for row in table if row.name == name)
+    value = data.draw(values(name, getattr(default, name)))
     block = Block()
     block.children = list(field.put(value))
     if name == "falloff_inwards":  # it means nothing without a falloff
-        block.children += next(each for each in table if each.name == "transparency_falloff").put(0.5)
+        block.children += next(row for row in table if row.name == "transparency_falloff").put(0.5)
     if name == "uses":  # what is stored is in use
-        block.children += next(each for each in table if each.name == "background_color").put((0.5, 0.5, 0.5))
-    found = field.get(block)
+        block.children += next(row for row in table if row.name == "background_color").put((0.5, 0.5, 0.5))
+    restored = field.get(block)
     if isinstance(value, set):
-        assert found == value
+        assert restored == value
         return
-    assert found == (pytest.approx(value, rel=1e-6, abs=1e-6) if not isinstance(value, (bool, type(None))) else value)
+    assert restored == (
+        pytest.approx(value, rel=1e-6, abs=1e-6) if not isinstance(value, (bool, type(None))) else value
+    )
 
 
 @given(inner=NUMBERS, outer=NUMBERS)
-def test_fields_that_are_stored_together_come_back_together(inner: float, outer: float) -> None:
+def test_ase_fields_stored_together_are_read_together(inner: float, outer: float) -> None:
     light, block = Light("lamp", attenuated=True, inner_range=inner, outer_range=outer), Block()
     block.children = list(put_fields(light, ase.ATTENUATION))
-    found = Light("lamp")
-    get_fields(found, block, ase.ATTENUATION)
-    assert (found.attenuated, found.inner_range, found.outer_range) == (
+    restored = Light("lamp")
+    get_fields(restored, block, ase.ATTENUATION)
+    assert (restored.attenuated, restored.inner_range, restored.outer_range) == (
         True,
         pytest.approx(inner),
         pytest.approx(outer),
     )
-    get_fields(found, Block(), ase.ATTENUATION)
-    assert (found.attenuated, found.inner_range, found.outer_range) == (False, None, None)
+    get_fields(restored, Block(), ase.ATTENUATION)
+    assert (restored.attenuated, restored.inner_range, restored.outer_range) == (False, None, None)
 
 
 @pytest.mark.parametrize("stored", [b"Constant", b"Phong", b"Blinn", b"Metal"])
-def test_a_shading_keeps_the_word_of_its_file(stored: bytes) -> None:
+def test_an_ase_shading_keeps_its_original_name(stored: bytes) -> None:
     shading = next(row for row in ase.MATERIAL if row.names == ("shading",))
     material = Material("paint", shading=ase.SHADINGS[stored], extras={"ase": {"shading": stored.decode()}})
     block = Block()
     block.children = list(put_fields(material, (shading,)))
     assert block.name(b"MATERIAL_SHADING") == stored
-    found = Material("paint")
-    get_fields(found, block, (shading,))
-    assert found.shading == material.shading
+    restored = Material("paint")
+    get_fields(restored, block, (shading,))
+    assert restored.shading == material.shading
     assert put_fields(Material("paint"), (shading,)) == []
 
 
 @given(names=st.lists(st.text("abcXYZ 019_", min_size=1, max_size=8).filter(str.strip)))
-def test_names_that_a_light_excludes(names: list[str]) -> None:
-    light, node, found = Light("lamp", excludes=names), Block(), Light("lamp")
+def test_names_excluded_by_a_light(names: list[str]) -> None:
+    light, node, restored = Light("lamp", excludes=names), Block(), Light("lamp")
     node.children = list(put_fields(light, ase.EXCLUDES))
-    get_fields(found, (node, bytes.decode), ase.EXCLUDES)
-    assert found.excludes == names
+    get_fields(restored, (node, bytes.decode), ase.EXCLUDES)
+    assert restored.excludes == names
 
 
 EDGES = st.lists(st.integers(0, 7), min_size=1, max_size=8).map(np.array)
 
 
 @given(edges=EDGES)
-def test_visible_edges_in_three_columns(edges: npt.NDArray[np.int64]) -> None:
-    (visible,) = put_fields(made_mesh(edges=edges), ase.EDGES)
+def test_visible_edges_as_three_columns(edges: npt.NDArray[np.int64]) -> None:
+    (visible,) = put_fields(example_mesh(edges=edges), ase.EDGES)
     assert visible.tolist() == [[edge & 1, edge >> 1 & 1, edge >> 2 & 1] for edge in edges.tolist()]
-    found = made_mesh()
-    get_fields(found, visible, ase.EDGES)
-    assert np.array_equal(found.edges, edges)
+    restored = example_mesh()
+    get_fields(restored, visible, ase.EDGES)
+    assert np.array_equal(restored.edges, edges)
 
 
 @given(edges=EDGES, casts=st.booleans(), dynamic=st.booleans(), radius=st.none() | NUMBERS)
-def test_edges_flags_and_the_sphere_of_a_u3d_mesh(
+def test_edges_flags_and_bounding_sphere_of_a_u3d_mesh(
     edges: npt.NDArray[np.int64], casts: bool, dynamic: bool, radius: float | None
 ) -> None:
     sphere = None if radius is None else (np.array([1.0, 2.0, 3.0]), radius)
-    mesh = made_mesh(edges=edges, casts_shadows=casts, dynamic=dynamic, bounding_sphere=sphere)
-    record, found = uto3d_records.Mesh(), made_mesh()
+    mesh = example_mesh(edges=edges, casts_shadows=casts, dynamic=dynamic, bounding_sphere=sphere)
+    record, restored = uto3d_records.Mesh(), example_mesh()
     for name, stored in put_fields(mesh, uto3d.MESH):
         setattr(record, name, stored)
-    get_fields(found, record, uto3d.MESH)
-    assert (found.casts_shadows, found.dynamic) == (casts, dynamic)
-    assert np.array_equal(found.edges, edges)
-    if sphere is None or found.bounding_sphere is None:
-        assert found.bounding_sphere is sphere
+    get_fields(restored, record, uto3d.MESH)
+    assert (restored.casts_shadows, restored.dynamic) == (casts, dynamic)
+    assert np.array_equal(restored.edges, edges)
+    if sphere is None or restored.bounding_sphere is None:
+        assert restored.bounding_sphere is sphere
     else:
-        assert (found.bounding_sphere[0].tolist(), found.bounding_sphere[1]) == ([1.0, 2.0, 3.0], radius)
+        assert (restored.bounding_sphere[0].tolist(), restored.bounding_sphere[1]) == ([1.0, 2.0, 3.0], radius)
 
 
-def made_mesh(**fields: Any) -> Mesh:
+def example_mesh(**fields: Any) -> Mesh:
     return Mesh("thing", np.zeros((3, 3)), np.zeros((len(fields.get("edges", ())), 3), np.int32), **fields)
 
 
 @pytest.mark.parametrize(("part", "name"), LINES)
-def test_a_block_that_says_nothing_means_the_default_of_the_model(part: str, name: str) -> None:
-    thing, table = PARTS[part]
-    assert next(each for each in table if each.name == name).get(Block()) == getattr(thing, name)
+def test_a_missing_ase_field_has_the_default_of_the_model(part: str, name: str) -> None:
+    default, table = PARTS[part]
+    assert next(row for row in table if row.name == name).get(Block()) == getattr(default, name)
 
 
 RECORDS: dict[str, tuple[tuple[uto3d.StoredField, ...], Any, Any]] = {
@@ -165,10 +167,10 @@ RECORDS: dict[str, tuple[tuple[uto3d.StoredField, ...], Any, Any]] = {
     ("part", "name"), [(part, field.name) for part, (table, _, _) in RECORDS.items() for field in table]
 )
 @given(data=st.data())
-def test_records_say_what_was_put_into_them(part: str, name: str, data: Any) -> None:
-    table, thing, kind = RECORDS[part]
-    field = next(each for each in table if each.name == name)
-    usual = getattr(thing, name)
+def test_record_fields_are_read_as_written(part: str, name: str, data: Any) -> None:
+    table, default, kind = RECORDS[part]
+    field = next(row for row in table if row.name == name)
+    usual = getattr(default, name)
     value = data.draw(values(name, usual) if usual is not None or name in PAIRS else NUMBERS)
     value = ((0.5, 1.5) if name in PAIRS else 1.5) if value is None else value
     record = kind()
@@ -181,7 +183,7 @@ def test_records_say_what_was_put_into_them(part: str, name: str, data: Any) -> 
 @pytest.mark.parametrize("kind", [uto3d_records.Light, uto3d_records.FlexporterLight, uto3d_records.LiteralLight])
 @pytest.mark.parametrize("type", [LightType.OMNI, LightType.SPOT, LightType.DIRECTIONAL])
 @pytest.mark.parametrize("aims", [True, False])
-def test_numbers_of_lights_mean_their_types(kind: Any, type: LightType, aims: bool) -> None:
+def test_u3d_light_types(kind: Any, type: LightType, aims: bool) -> None:
     number = uto3d.light_number(kind, type, aims=aims)
     assert uto3d.light_type(kind(), number) is type
     words = kind.types[number]

@@ -1,4 +1,4 @@
-"""Detection across formats: none takes another's files, and none takes what is lying about on any machine."""
+"""Detection across formats: no format claims files of another, or unrelated files of the machine."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ HEAD = 4096
 
 
 @pytest.mark.parametrize("name", ["", "x.anim", "x.mdl", "x.3ds", "x.prj", "x.txt", "anim"])
-def test_the_extension_never_changes_the_format(name: str) -> None:
+def test_the_extension_does_not_change_the_detected_format(name: str) -> None:
     for expected, path in all_samples():
         data = path.read_bytes()
-        found = keyframer.detect(data, name=name)
-        assert found.format is not None
-        assert found.format.name == expected
-        assert keyframer.detect(data[:HEAD], size=len(data), name=name).format is found.format
+        match = keyframer.detect(data, name=name)
+        assert match.format is not None
+        assert match.format.name == expected
+        assert keyframer.detect(data[:HEAD], size=len(data), name=name).format is match.format
 
 
-def test_no_bytes_are_an_empty_file_whatever_size_is_claimed() -> None:
+def test_empty_data_is_an_empty_file_whatever_size_is_given() -> None:
     for size in (None, 0, 100):
-        found = keyframer.detect(b"", size=size, name="a.nanim")
-        assert (found.format, found.reason) == (None, "an empty file (0 bytes)")
+        match = keyframer.detect(b"", size=size, name="a.nanim")
+        assert (match.format, match.reason) == (None, "an empty file (0 bytes)")
 
 
-def test_two_formats_called_anim_are_told_apart() -> None:
+def test_two_formats_with_the_extension_anim_are_distinguished() -> None:
     clips = [midtown.retail(midtown.walk(frames, bones)) for frames in (1, 7, 90) for bones in (1, 19)]
     clips += [midtown.old(midtown.walk(6, 19)), midtown.beta(6, midtown.channel(midtown.walk(6, 19)))]
     animations = [text_layout(kind) for kind in hale3d.TEXTS.values() for text_layout in (hale3d.wave, hale3d.arm)]
@@ -49,7 +49,7 @@ def test_two_formats_called_anim_are_told_apart() -> None:
 
 
 def files_of_this_machine(seed: int = 1) -> Iterator[Path]:
-    """Programs, libraries, images, fonts, archives, sources, texts: a walk in random order, the same every time."""
+    """Programs, libraries, images, fonts, archives, sources, texts, in a random but reproducible order."""
     folders = [Path(sys.prefix), Path(sysconfig.get_paths()["stdlib"]), Path("/usr"), Path("/etc"), Path("/opt")]
     chosen = random.Random(seed)
     for folder in folders:
@@ -64,8 +64,8 @@ def files_of_this_machine(seed: int = 1) -> Iterator[Path]:
                 break
 
 
-def test_nothing_else_on_this_machine_is_claimed() -> None:
-    """Each file is tried whole and cut to a few sizes: without a signature, size is half of the proof."""
+def test_no_other_file_of_this_machine_is_claimed() -> None:
+    """Each file is tried complete and cut to several sizes: without a signature, detection depends on the size."""
     seen, claimed = 0, []
     for path in files_of_this_machine():
         try:
@@ -78,16 +78,16 @@ def test_nothing_else_on_this_machine_is_claimed() -> None:
             continue
         seen += 1
         for shown in {size, min(size, 97), min(size, 257), min(size, 1217)}:
-            found = keyframer.detect(head[:shown], size=shown, name=path.name)
-            if found.format is not None and not _truly(path, found.format):
-                claimed.append(f"{path} ({shown} of {size} bytes): {found.format.name}, {found.reason}")
+            match = keyframer.detect(head[:shown], size=shown, name=path.name)
+            if match.format is not None and not _really_has_format(path, match.format):
+                claimed.append(f"{path} ({shown} of {size} bytes): {match.format.name}, {match.reason}")
     assert not claimed
     if seen < 200:
         pytest.skip(f"only {seen} files on this machine can be read")
 
 
-def _truly(path: Path, claimant: keyframer.Format) -> bool:
-    """A file that really is of the format: it has the extension and reads without an error."""
+def _really_has_format(path: Path, claimant: keyframer.Format) -> bool:
+    """Whether the file is of this format: it has the extension and is read without an error."""
     if path.suffix.lower() not in claimant.extensions:
         return False
     document = keyframer.decode(path.read_bytes(), format=claimant.name)
@@ -95,14 +95,14 @@ def _truly(path: Path, claimant: keyframer.Format) -> bool:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_made_up_headers_are_not_claimed(seed: int) -> None:
+def test_random_headers_are_not_claimed(seed: int) -> None:
     """Files of small integers, which look most like a header without a signature."""
     chosen = random.Random(seed)
     for _ in range(1_000):
         words = [chosen.choice((0, 1, 1, 2, 3, 6, chosen.randrange(100))) for _ in range(chosen.randrange(3, 40))]
         data = b"".join(word.to_bytes(4, "little") for word in words) + bytes(chosen.randrange(4))
-        found = keyframer.detect(data)
-        assert found.format is None, (data.hex(), found)
+        match = keyframer.detect(data)
+        assert match.format is None, (data.hex(), match)
 
 
 @pytest.mark.parametrize(
@@ -116,14 +116,14 @@ def test_made_up_headers_are_not_claimed(seed: int) -> None:
         (b"[asset]\n", "a text file"),
     ],
 )
-def test_strangers_are_called_by_their_names(head: bytes, words: str) -> None:
-    found = keyframer.detect(head)
-    assert found.format is None
-    assert found.reason.startswith(f"this is {words}")
+def test_well_known_foreign_formats_are_named(head: bytes, words: str) -> None:
+    match = keyframer.detect(head)
+    assert match.format is None
+    assert match.reason.startswith(f"this is {words}")
 
 
 @pytest.mark.parametrize("kind", [bytearray, memoryview])
-def test_any_buffer_is_as_good_as_bytes(kind: type) -> None:
+def test_any_buffer_is_accepted(kind: type) -> None:
     for name, path in all_samples():
         data = path.read_bytes()
         if len(data) < HEAD:

@@ -16,13 +16,13 @@ from keyframer.formats.kit.coordinates import in_space
 from keyframer.scene import Channel, Clip, Handedness, Mesh, Node, NodeKind, Scene, Space
 from keyframer.scene.loss_report import NothingToWrite, Outcome
 from tests.corpus import CORPUS, needs_corpus, threeds_files
-from tests.formats.made_scenes import (
+from tests.formats.random_scenes import (
     KEYED,
     SUFFIXES,
     TURN,
-    apart,
     figures,
     keys_of,
+    largest_difference,
     save_and_load,
     shape_bits,
     spinning,
@@ -44,15 +44,17 @@ PAIRS = list(itertools.permutations(SUFFIXES, 2))
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=[f"{a}-{b}-{a}" for a, b in PAIRS])
 @QUICK
 @given(scene=figures())
-def test_there_and_back_moves_the_same(first: str, second: str, scene: Scene, tmp_path_factory: object) -> None:
+def test_converting_there_and_back_keeps_the_motion(
+    first: str, second: str, scene: Scene, tmp_path_factory: object
+) -> None:
     folder = tmp_path_factory.mktemp("pair")  # type: ignore[attr-defined]
     try:
-        here = save_and_load(scene, first, folder, "first")
-        there = save_and_load(here, second, folder, "second")
-        back = save_and_load(there, first, folder, "third")
-    except NothingToWrite:  # nothing moves: that is what Midtown says of still scenes
+        first_scene = save_and_load(scene, first, folder, "first")
+        second_scene = save_and_load(first_scene, second, folder, "second")
+        back = save_and_load(second_scene, first, folder, "third")
+    except NothingToWrite:  # nothing moves: Midtown refuses static scenes
         return
-    length, degrees = apart(here, back)
+    length, degrees = largest_difference(first_scene, back)
     assert length <= LENGTH.get(first, 0) + LENGTH.get(second, 0) + 2e-3
     assert degrees <= DEGREES.get(first, 0) + DEGREES.get(second, 0) + 0.02
 
@@ -67,21 +69,21 @@ def through_gltf(scene: Scene, folder: Path, name: str) -> Scene:
 @pytest.mark.parametrize("gltf_first", [False, True], ids=["there", "here"])
 @QUICK
 @given(scene=figures())
-def test_there_and_back_by_gltf_moves_the_same(
+def test_converting_to_gltf_and_back_keeps_the_motion(
     format: str, gltf_first: bool, scene: Scene, tmp_path_factory: object
 ) -> None:
-    """A to glTF to A, and glTF to A to glTF."""
+    """From a format to glTF and back, and from glTF to a format and back."""
     folder = tmp_path_factory.mktemp("gltf")  # type: ignore[attr-defined]
     try:
         if gltf_first:
-            here = through_gltf(scene, folder, "first")
-            back = through_gltf(save_and_load(here, format, folder, "second"), folder, "third")
+            first_scene = through_gltf(scene, folder, "first")
+            back = through_gltf(save_and_load(first_scene, format, folder, "second"), folder, "third")
         else:
-            here = save_and_load(scene, format, folder, "first")
-            back = save_and_load(through_gltf(here, folder, "second"), format, folder, "third")
+            first_scene = save_and_load(scene, format, folder, "first")
+            back = save_and_load(through_gltf(first_scene, folder, "second"), format, folder, "third")
     except NothingToWrite:
         return
-    length, degrees = apart(here, back)
+    length, degrees = largest_difference(first_scene, back)
     assert length <= 2 * LENGTH.get(format, 0) + 3e-3
     assert degrees <= 2 * DEGREES.get(format, 0) + 0.03
 
@@ -89,13 +91,13 @@ def test_there_and_back_by_gltf_moves_the_same(
 @pytest.mark.parametrize("format", SUFFIXES)
 @QUICK
 @given(scene=figures())
-def test_what_is_written_means_the_scene(format: str, scene: Scene, tmp_path_factory: object) -> None:
+def test_a_written_scene_is_read_back(format: str, scene: Scene, tmp_path_factory: object) -> None:
     folder = tmp_path_factory.mktemp("one")  # type: ignore[attr-defined]
     try:
-        found = save_and_load(scene, format, folder)
+        loaded = save_and_load(scene, format, folder)
     except NothingToWrite:
         return
-    length, degrees = apart(scene, found)
+    length, degrees = largest_difference(scene, loaded)
     assert length <= LENGTH.get(format, 0) + 1e-5
     assert degrees <= DEGREES.get(format, 0) + 1e-3
 
@@ -103,20 +105,20 @@ def test_what_is_written_means_the_scene(format: str, scene: Scene, tmp_path_fac
 @pytest.mark.parametrize("format", SUFFIXES)
 @QUICK
 @given(scene=figures(sizes=True))
-def test_a_scene_that_was_not_changed_is_the_same_file(format: str, scene: Scene, tmp_path_factory: object) -> None:
+def test_an_unchanged_scene_gives_the_same_file(format: str, scene: Scene, tmp_path_factory: object) -> None:
     folder = tmp_path_factory.mktemp("same")  # type: ignore[attr-defined]
     try:
-        found = save_and_load(scene, format, folder)
+        loaded = save_and_load(scene, format, folder)
     except NothingToWrite:
         return
-    again = folder / ("again" + SUFFIXES[format])
-    report = keyframer.save(found, again, format=format)
-    assert again.read_bytes() == (folder / ("made" + SUFFIXES[format])).read_bytes()
+    second_path = folder / ("again" + SUFFIXES[format])
+    report = keyframer.save(loaded, second_path, format=format)
+    assert second_path.read_bytes() == (folder / ("made" + SUFFIXES[format])).read_bytes()
     assert [loss.outcome for loss in report] == [Outcome.EXACT]
 
 
 @pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
-def test_samples_unchanged_are_the_same_file(name: str, path: Path, tmp_path: Path) -> None:
+def test_unchanged_samples_give_the_same_file(name: str, path: Path, tmp_path: Path) -> None:
     scene = keyframer.load(path, format=name, salvage=True)
     assert scene.origin is not None
     target = tmp_path / path.name
@@ -128,14 +130,14 @@ def test_samples_unchanged_are_the_same_file(name: str, path: Path, tmp_path: Pa
         return
     if scene.issues.first_unsafe() is None:
         assert target.read_bytes() == path.read_bytes()
-    else:  # what is unsafe was left out of the scene, and is not written again
+    else:  # unsafe parts were left out of the scene, and are not written
         assert any("unsafe parts of the original are left out" in loss.detail for loss in report)
         assert [issue for issue in keyframer.check(target, format=format).issues if issue.unsafe] == []
 
 
 @needs_corpus
-def test_the_corpus_unchanged_is_the_same_files() -> None:
-    """All but one, which is damaged: what is saved of that is written anew, without the damage."""
+def test_unchanged_corpus_files_give_the_same_file() -> None:
+    """All but one, which is damaged: a new file without the damage is written."""
     files = [*threeds_files()[:: 1 if SLOW else 3], *sorted((CORPUS / "ase").glob("*.[aA][sS][eE]"))]
     files += [CORPUS / "hale3d/bob_lamp_update.anim", CORPUS / "makbot/mak_running.3DS"]
     damaged = []
@@ -159,13 +161,13 @@ KEY_PAIRS = list(itertools.permutations(KEYED, 2))
 @given(scene=figures(sizes=True))
 def test_keys_survive_between_key_formats(first: str, second: str, scene: Scene, tmp_path_factory: object) -> None:
     folder = tmp_path_factory.mktemp("keys")  # type: ignore[attr-defined]
-    here = save_and_load(scene, first, folder, "first")
-    there = save_and_load(here, second, folder, "second")
-    mine, others = keys_of(here), keys_of(there)
+    first_scene = save_and_load(scene, first, folder, "first")
+    second_scene = save_and_load(first_scene, second, folder, "second")
+    mine, others = keys_of(first_scene), keys_of(second_scene)
     assert set(mine) <= set(others)
     for name, track in mine.items():
         other = others[name]
-        rates = here.clips[0].rate, there.clips[0].rate
+        rates = first_scene.clips[0].rate, second_scene.clips[0].rate
         assert np.allclose(track.times / rates[0], other.times / rates[1], rtol=0, atol=1e-9)
         if track.interpolation is other.interpolation is Interpolation.TCB:
             for column in ("tension", "continuity", "bias", "ease_to", "ease_from"):
@@ -173,31 +175,34 @@ def test_keys_survive_between_key_formats(first: str, second: str, scene: Scene,
 
 
 def written(format: str, scene: Scene, **options: object) -> object:
-    return next(each for each in keyframer.supported_formats() if each.name == format).from_scene(scene, options)
+    return next(format_ for format_ in keyframer.supported_formats() if format_.name == format).from_scene(
+        scene, options
+    )
 
 
 @pytest.mark.parametrize("angle", [TURN, 1.5 * TURN, 3 * TURN, -2.25 * TURN])
 @pytest.mark.parametrize("format", ["3ds", "nodeanim"])
-def test_turns_of_360_degrees_and_more_stay_one_key(format: str, angle: float, tmp_path: Path) -> None:
+def test_rotations_of_360_degrees_and_more_stay_one_key(format: str, angle: float, tmp_path: Path) -> None:
     scene = spinning(angle)
-    found = save_and_load(scene, format, tmp_path)
-    track = keys_of(found)["spinner", "rotation"]
+    loaded = save_and_load(scene, format, tmp_path)
+    track = keys_of(loaded)["spinner", "rotation"]
     assert len(track.times) == 3
     assert np.allclose(np.abs(track.values[1:, 3]), abs(angle), rtol=1e-6)
-    assert apart(scene, found, np.linspace(0, 60, 301))[1] < 1e-3
+    assert largest_difference(scene, loaded, np.linspace(0, 60, 301))[1] < 1e-3
 
 
 @pytest.mark.parametrize("angle", [TURN, 1.5 * TURN, 3 * TURN, -2.25 * TURN])
-def test_turns_of_360_degrees_and_more_are_split_where_keys_are_quaternions(angle: float, tmp_path: Path) -> None:
+def test_rotations_of_360_degrees_and_more_are_split_for_quaternion_keys(angle: float, tmp_path: Path) -> None:
     scene = spinning(angle)
-    found = save_and_load(scene, "uto3d", tmp_path)
-    assert len(keys_of(found)["spinner", "rotation"].times) > 3
-    assert apart(scene, found, np.linspace(0, 60, 61))[1] < 0.01
+    loaded = save_and_load(scene, "uto3d", tmp_path)
+    assert len(keys_of(loaded)["spinner", "rotation"].times) > 3
+    assert largest_difference(scene, loaded, np.linspace(0, 60, 61))[1] < 0.01
 
 
-def test_frames_become_few_keys(tmp_path: Path) -> None:
-    """A gentle swing of 121 frames needs a quarter of them at the usual error; more where less error is allowed. The
-    error holds between frames, too: frames mean straight lines there."""
+def test_samples_become_few_keys(tmp_path: Path) -> None:
+    """A gentle swing of 121 frames needs a quarter of them at the default error, and more keys at a smaller error.
+    The error also holds between frames, where the original is linear.
+    """
     times = np.arange(121.0)
     values = np.column_stack([np.sin(times / 40), np.zeros(121), np.cos(times / 66)])
     scene = Scene(
@@ -205,67 +210,67 @@ def test_frames_become_few_keys(tmp_path: Path) -> None:
     )
     counts = []
     for error in (1e-3, 1e-4, 1e-5):
-        found = save_and_load(scene, "3ds", tmp_path, max_error=error)
-        counts.append(len(keys_of(found)["swing", "position"].times))
-        assert apart(scene, found, np.arange(0, 120.01, 1 / 12))[0] <= error * 2 + 1e-6
+        loaded = save_and_load(scene, "3ds", tmp_path, max_error=error)
+        counts.append(len(keys_of(loaded)["swing", "position"].times))
+        assert largest_difference(scene, loaded, np.arange(0, 120.01, 1 / 12))[0] <= error * 2 + 1e-6
     assert counts[0] < counts[1] < counts[2]
     assert counts[1] <= 30
 
 
-def test_a_game_that_shows_whole_frames_says_nothing_between_them(tmp_path: Path) -> None:
-    """Midtown's frames may become smooth curves: what counts are the frames."""
+def test_for_midtown_only_whole_frames_count(tmp_path: Path) -> None:
+    """The game shows whole frames only, so samples may become smooth curves."""
     times = np.arange(121.0)
     angles = np.sin(times / 20)
     turns = np.column_stack([np.zeros((121, 2)), np.sin(angles / 2), np.cos(angles / 2)])
     clip = Clip(channels=[Channel(0, Track.sampled("rotation", turns, form=RotationForm.QUATERNION_ABSOLUTE))], end=120)
     scene = Scene(nodes=[Node("swing", NodeKind.BONE)], clips=[clip], space=Space("y"))
-    here = save_and_load(scene, "midtown", tmp_path)
-    there = save_and_load(here, "3ds", tmp_path)
-    assert len(keys_of(there)["swing", "rotation"].times) <= 60
-    assert apart(here, there, times)[1] <= 0.011
-    other = save_and_load(scene, "3ds", tmp_path, "straight")
-    assert len(keys_of(other)["swing", "rotation"].times) > 100
-    assert apart(scene, other, np.arange(0, 120.01, 1 / 12))[1] <= 0.011
+    midtown_scene = save_and_load(scene, "midtown", tmp_path)
+    studio_scene = save_and_load(midtown_scene, "3ds", tmp_path)
+    assert len(keys_of(studio_scene)["swing", "rotation"].times) <= 60
+    assert largest_difference(midtown_scene, studio_scene, times)[1] <= 0.011
+    direct_scene = save_and_load(scene, "3ds", tmp_path, "straight")
+    assert len(keys_of(direct_scene)["swing", "rotation"].times) > 100
+    assert largest_difference(scene, direct_scene, np.arange(0, 120.01, 1 / 12))[1] <= 0.011
 
 
-def test_times_off_the_grid_are_rounded_and_said(tmp_path: Path) -> None:
+def test_times_between_frames_are_rounded_and_reported(tmp_path: Path) -> None:
     track = Track("position", np.array([0.0, 0.51, 1.0]), np.eye(3), Interpolation.TCB)
     clip = Clip(channels=[Channel(0, track)], end=1.0, rate=1.0, unit="second", units_per_frame=1 / 30)
     scene = Scene(nodes=[Node("box", NodeKind.DUMMY)], clips=[clip])
     report = written("3ds", scene).report  # type: ignore[attr-defined]
     rounded = [loss for loss in report if "rounded" in loss.detail]
     assert len(rounded) == 1
-    found = save_and_load(scene, "3ds", tmp_path)
-    assert keys_of(found)["box", "position"].times.tolist() == [0.0, 15.0, 30.0]
-    reached = apart(scene, found, np.linspace(0, 30, 601))[0]
+    loaded = save_and_load(scene, "3ds", tmp_path)
+    assert keys_of(loaded)["box", "position"].times.tolist() == [0.0, 15.0, 30.0]
+    reached = largest_difference(scene, loaded, np.linspace(0, 30, 601))[0]
     assert 0.9 * reached < (rounded[0].error or 0.0) <= 1.01 * reached * 3**0.5  # a distance, not of one axis
     assert (rounded[0].unit, rounded[0].detail) == ("scene unit", "times were rounded by up to 0.01 s")
     assert not [loss for loss in written("uto3d", scene).report if "rounded" in loss.detail]  # type: ignore[attr-defined]
 
 
-def test_a_straight_line_stays_straight_in_3ds(tmp_path: Path) -> None:
+def test_a_linear_track_stays_linear_in_3ds(tmp_path: Path) -> None:
     values = np.array([[0.0, 0, 0], [10, 0, 0], [10, 5, 0], [0, 5, 1]])
     track = Track("position", np.array([0.0, 10, 13, 40]), values, Interpolation.LINEAR)
     scene = Scene(nodes=[Node("box", NodeKind.DUMMY)], clips=[Clip(channels=[Channel(0, track)], end=40)])
-    found = save_and_load(scene, "3ds", tmp_path)
-    assert apart(scene, found, np.linspace(0, 40, 401))[0] < 1e-6
-    back = save_and_load(found, "uto3d", tmp_path)
-    assert apart(scene, back, np.linspace(0, 40, 401))[0] < 1e-6
+    loaded = save_and_load(scene, "3ds", tmp_path)
+    assert largest_difference(scene, loaded, np.linspace(0, 40, 401))[0] < 1e-6
+    back = save_and_load(loaded, "uto3d", tmp_path)
+    assert largest_difference(scene, back, np.linspace(0, 40, 401))[0] < 1e-6
 
 
 @pytest.mark.parametrize("wrap", [Wrap.REPEAT, Wrap.LOOP])
-def test_rounds_are_played_out_where_a_format_has_none(wrap: Wrap, tmp_path: Path) -> None:
+def test_repeat_and_loop_are_unrolled_for_formats_without_them(wrap: Wrap, tmp_path: Path) -> None:
     scene = spinning(2.0, wrap=wrap)
     scene.clips[0].end = 150.0
     kept = save_and_load(scene, "3ds", tmp_path)
     assert keys_of(kept)["spinner", "rotation"].wrap is wrap
     frames = np.arange(150.0)
-    assert apart(scene, kept, frames)[1] < 1e-4
-    assert apart(scene, save_and_load(scene, "uto3d", tmp_path), frames)[1] < 0.01
-    assert apart(scene, save_and_load(scene, "nodeanim", tmp_path), frames)[1] < 0.01
+    assert largest_difference(scene, kept, frames)[1] < 1e-4
+    assert largest_difference(scene, save_and_load(scene, "uto3d", tmp_path), frames)[1] < 0.01
+    assert largest_difference(scene, save_and_load(scene, "nodeanim", tmp_path), frames)[1] < 0.01
 
 
-def test_a_pair_that_would_leave_nothing_is_refused() -> None:
+def test_scenes_that_a_format_cannot_store_at_all_are_refused() -> None:
     still = Scene(nodes=[Node("box", mesh=0)], meshes=[Mesh("box", np.eye(3), np.array([[0, 1, 2]]))])
     for format, reason in (("midtown", "nothing in the scene is animated"), ("nodeanim", "the scene has no keys")):
         with pytest.raises(NothingToWrite, match=reason):
@@ -275,7 +280,7 @@ def test_a_pair_that_would_leave_nothing_is_refused() -> None:
             written(format, Scene())
 
 
-def test_what_has_no_place_is_said() -> None:
+def test_dropped_parts_are_reported() -> None:
     scene = keyframer.load(SAMPLES / "3ds/windmill.3ds")
     lost = {loss.path for loss in written("midtown", scene).report.of(Outcome.DROPPED)}  # type: ignore[attr-defined]
     assert {"/meshes", "/materials", "/cameras", "/lights"} <= lost
@@ -284,14 +289,14 @@ def test_what_has_no_place_is_said() -> None:
 
 
 @pytest.mark.parametrize("space", [Space("y"), Space("x"), Space("y", Handedness.LEFT), Space("z", Handedness.LEFT)])
-def test_axes_change_there_and_back_to_the_bit(space: Space) -> None:
+def test_changing_axes_and_back_is_exact(space: Space) -> None:
     scene = keyframer.load(SAMPLES / "3ds/windmill.3ds")
-    there = in_space(scene, Space(space.up, space.handedness, scene.space.metres_per_unit))
-    back = in_space(there, scene.space)
+    converted = in_space(scene, Space(space.up, space.handedness, scene.space.metres_per_unit))
+    back = in_space(converted, scene.space)
     assert Comparison(1e-12).scenes(scene, back) == []
     frames = np.arange(0.0, 100.0, 7)
     meshes = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
-    ours, theirs = keyframer.pose(scene, frames=frames), keyframer.pose(there, frames=frames)
+    ours, theirs = keyframer.pose(scene, frames=frames), keyframer.pose(converted, frames=frames)
     for number in meshes:
         points = ours.vertices(number)
         moved = theirs.vertices(number)
@@ -312,13 +317,15 @@ def test_rotation_forms() -> None:
 
 @pytest.mark.parametrize("format", SUFFIXES)
 def test_from_gltf(format: str, tmp_path: Path) -> None:
-    """A file of ours by way of glTF: the keys come back from its extras, and go on from there."""
+    """A file converted to glTF: the keys are restored from its extras and can be written in any format."""
     source = keyframer.load(SAMPLES / "3ds/windmill.3ds")
     keyframer.save(source, tmp_path / "mill.glb")
     between = keyframer.load(tmp_path / "mill.glb")
-    found = save_and_load(between, format, tmp_path)
+    scene = save_and_load(between, format, tmp_path)
     seconds = np.arange(0.0, 101.0, 4) / 30
-    numbers = {node.name: number for number, node in enumerate(found.nodes)}
+    numbers = {node.name: number for number, node in enumerate(scene.nodes)}
     place = [node.name for node in source.nodes].index("Sail3")
-    ours, theirs = (keyframer.pose(each, seconds).local for each in (source, in_space(found, source.space)))
+    ours, theirs = (
+        keyframer.pose(posed_scene, seconds).local for posed_scene in (source, in_space(scene, source.space))
+    )
     assert np.allclose(ours[:, place], theirs[:, numbers["Sail3"]], atol=0.02)

@@ -1,4 +1,4 @@
-"""What is common to all formats besides bytes: options as text, matches and formats in words, surfaces in pieces."""
+"""Code shared by all formats: options as text, detection results, mesh splitting, optional parts of a format."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ SAMPLES = Path(__file__).parents[1] / "samples"
         ("", "anything", "anything"),
     ],
 )
-def test_text_becomes_what_the_option_wants(kind: str, text: str, value: object) -> None:
-    found = options_from_text({"it": kind}, {"it": text})["it"]
-    assert (found, type(found)) == (value, type(value))
+def test_option_text_is_converted_to_the_type_of_the_option(kind: str, text: str, value: object) -> None:
+    pieces = options_from_text({"it": kind}, {"it": text})["it"]
+    assert (pieces, type(pieces)) == (value, type(value))
 
 
 @pytest.mark.parametrize(
@@ -54,24 +54,24 @@ def test_text_becomes_what_the_option_wants(kind: str, text: str, value: object)
         ("float | None", "it must be a number, not 'maybe'"),
     ],
 )
-def test_text_that_does_not_fit_is_named(kind: str, words: str) -> None:
+def test_invalid_option_text_is_refused(kind: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         options_from_text({"it": kind}, {"it": "maybe"})
 
 
-def test_what_is_no_text_is_left_alone() -> None:
+def test_options_that_are_not_text_are_unchanged() -> None:
     assert options_from_text({"it": "int"}, {"it": 2.5, "other": None}) == {"it": 2.5, "other": None}
 
 
 @pytest.mark.parametrize("format", keyframer.supported_formats(), ids=lambda format: format.name)
-def test_options_are_declared_and_others_refused(format: keyframer.Format) -> None:
+def test_undeclared_options_are_refused(format: keyframer.Format) -> None:
     assert set(format.option_types().values()) | set(format.write_option_types().values()), "there are some"
     with pytest.raises(ValueError, match=f"{format.name} has no option 'colour'"):
         format.from_scene(Scene([Node("box")]), {"colour": "red"})
     assert format.name in repr(format)
 
 
-def test_a_match_in_words() -> None:
+def test_repr_of_match_and_format() -> None:
     assert repr(Match(0.5, "looks like it", "3")) == "Match(0.5, 'looks like it', '3', None)"
     assert repr(FORMAT) == f"<Format 3ds: {FORMAT.title}>"
 
@@ -80,31 +80,31 @@ def test_a_match_in_words() -> None:
 
 
 def strip(count: int, **parts: object) -> Mesh:
-    """A strip of triangles over so many vertices."""
+    """A strip of triangles with this number of vertices."""
     corners = np.array([[first, first + 1, first + 2] for first in range(count - 2)])
     return Mesh("strip", np.arange(3.0 * count).reshape(-1, 3), corners, **parts)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("most", [3, 4, 5, 7, 100])
-def test_pieces_together_are_the_mesh(most: int) -> None:
+def test_the_pieces_together_are_the_mesh(most: int) -> None:
     mesh = strip(10)
-    found = split_mesh(mesh, most)
-    assert len(found) == 1 if most == 100 else len(found) > 1
-    assert max(len(each.vertices) for each in found) <= most
-    assert max(len(each.faces) for each in found) <= most
-    assert np.concatenate([each.faces for each in found]).tolist() == list(range(8))
-    corners = np.concatenate([each.vertices[each.corners] for each in found])
+    pieces = split_mesh(mesh, most)
+    assert len(pieces) == 1 if most == 100 else len(pieces) > 1
+    assert max(len(piece.vertices) for piece in pieces) <= most
+    assert max(len(piece.faces) for piece in pieces) <= most
+    assert np.concatenate([piece.faces for piece in pieces]).tolist() == list(range(8))
+    corners = np.concatenate([piece.vertices[piece.corners] for piece in pieces])
     assert corners.tolist() == mesh.corners.tolist()
 
 
 def test_pieces_with_many_faces_on_few_vertices() -> None:
     mesh = Mesh("fan", np.eye(3), np.array([[0, 1, 2]] * 9))
-    assert [len(each.faces) for each in split_mesh(mesh, 4)] == [4, 4, 1]
+    assert [len(piece.faces) for piece in split_mesh(mesh, 4)] == [4, 4, 1]
 
 
 @pytest.mark.parametrize("count", [2, 4, 6], ids=["too few", "one each", "too many"])
-def test_texture_vertices_that_go_with_the_vertices(count: int) -> None:
-    """Without corners of their own they are those of the vertices; what is missing is 0, what is too much is left."""
+def test_texture_coordinates_without_corners(count: int) -> None:
+    """They belong to the vertices of the same index; missing ones are 0, excess ones are ignored."""
     mesh = strip(4, uv=np.arange(2.0 * count).reshape(-1, 2) + 1)
     (piece,) = split_mesh(mesh, 100)
     assert piece.uv is not None
@@ -112,23 +112,23 @@ def test_texture_vertices_that_go_with_the_vertices(count: int) -> None:
     assert piece.uv.tolist() == wanted
 
 
-def test_texture_vertices_in_another_order_need_no_seams() -> None:
+def test_texture_coordinates_in_another_order_need_no_seams() -> None:
     mesh = strip(4, uv=np.array([[9.0, 9], [1, 1], [2, 2], [3, 3]]), uv_corners=np.array([[3, 2, 1], [2, 1, 0]]))
     (piece,) = split_mesh(mesh, 100)
     assert piece.uv is not None
     assert (len(piece.vertices), piece.uv.tolist()) == (4, [[3, 3], [2, 2], [1, 1], [9, 9]])
 
 
-def test_a_piece_for_each_material() -> None:
+def test_each_material_gives_a_piece() -> None:
     mesh = strip(5, face_materials=np.array([1, -1, 1]))
-    found = split_by_material(mesh)
-    assert [number for number, _ in found] == [-1, 1]
-    assert [piece.faces.tolist() for _, piece in found] == [[1], [0, 2]]
-    assert [piece.vertices.tolist() for _, piece in found] == [[1, 2, 3], [0, 1, 2, 3, 4]]
+    pieces = split_by_material(mesh)
+    assert [number for number, _ in pieces] == [-1, 1]
+    assert [piece.faces.tolist() for _, piece in pieces] == [[1], [0, 2]]
+    assert [piece.vertices.tolist() for _, piece in pieces] == [[1, 2, 3], [0, 1, 2, 3, 4]]
 
 
 @pytest.mark.parametrize("materials", [None, np.array([0, 0, 0])])
-def test_one_material_is_one_piece(materials: object) -> None:
+def test_one_material_gives_one_piece(materials: object) -> None:
     ((number, piece),) = split_by_material(strip(5, face_materials=materials))
     assert (number, piece.faces.tolist()) == (-1 if materials is None else 0, [0, 1, 2])
 
@@ -136,7 +136,7 @@ def test_one_material_is_one_piece(materials: object) -> None:
 # --- places ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_record_is_found_by_its_offset_and_by_itself() -> None:
+def test_a_record_is_found_by_its_offset_and_by_identity() -> None:
     document = keyframer.read(SAMPLES / "3ds/windmill.3ds")
     find, places = path_finder(document), RecordPaths(document)
     innermost: dict[int, str] = {}
@@ -148,17 +148,17 @@ def test_a_record_is_found_by_its_offset_and_by_itself() -> None:
     assert find(1) is None
 
 
-def test_a_record_of_another_document_has_no_place() -> None:
+def test_a_record_of_another_document_has_no_path() -> None:
     document, other = (keyframer.read(SAMPLES / "3ds/windmill.3ds") for _ in range(2))
     for lookup in (RecordPaths(document).path, document.path_of):
         with pytest.raises(LookupError, match="is not part of this document"):
             lookup(other.records[0])
 
 
-# --- what a format may leave out, and tables ------------------------------------------------------------------------
+# --- optional parts of a format, and tables -------------------------------------------------------------------------
 
 
-def test_a_format_without_rules_of_its_own_has_nothing_to_report() -> None:
+def test_a_format_without_rules_reports_nothing() -> None:
     bare = Format()
     document = keyframer.read(SAMPLES / "3ds/windmill.3ds")
     reporter = Reporter(document, IssueLog())
@@ -168,7 +168,7 @@ def test_a_format_without_rules_of_its_own_has_nothing_to_report() -> None:
 
 
 @pytest.mark.parametrize("cells", [(), (1,), (1, 2, 3)])
-def test_a_row_has_as_many_cells_as_there_are_columns(cells: tuple[int, ...]) -> None:
+def test_rows_must_have_a_cell_for_each_column(cells: tuple[int, ...]) -> None:
     table = Table("sizes", "Sizes", ("width", "height"))
     table.add(2, 3)
     with pytest.raises(ValueError, match=f"sizes: expected 2 cells, not {len(cells)}"):
@@ -176,7 +176,7 @@ def test_a_row_has_as_many_cells_as_there_are_columns(cells: tuple[int, ...]) ->
     assert table.rows == [(2, 3)]
 
 
-def test_a_format_that_offers_nothing_but_documents() -> None:
+def test_a_format_without_scenes() -> None:
     class Bare(type(FORMAT)):  # type: ignore[misc]
         name = "bare"
         reader = writer = merger = rules = summary = Format.merger
@@ -189,7 +189,7 @@ def test_a_format_that_offers_nothing_but_documents() -> None:
         bare.from_scene(Scene([Node("box")]))
 
 
-def test_a_format_without_a_merger_writes_edited_scenes_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_format_without_a_merger_writes_a_new_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(FORMAT), "merger", lambda self: None)
     scene = keyframer.load(SAMPLES / "3ds/windmill.3ds")
     written = FORMAT.from_scene(scene)
@@ -199,7 +199,7 @@ def test_a_format_without_a_merger_writes_edited_scenes_anew(monkeypatch: pytest
 
 @pytest.mark.parametrize("known", BUILT_IN, ids=lambda known: known.name)
 def test_parts_are_in_the_package_of_the_format(known: Format) -> None:
-    """Every format here has all parts but a summary and dialects."""
+    """Every format has all parts except a summary and dialects."""
     home = type(known).__module__
     parts = (known.reader(), known.writer(), known.merger())
     assert all(type(part).__module__.startswith(f"{home}.bridge") for part in parts)
@@ -213,7 +213,7 @@ def test_a_format_must_have_a_codec() -> None:
         Format().codec()
 
 
-def test_walking_with_indices_gives_the_same_paths_as_walking_with_places() -> None:
+def test_walking_with_indices_and_with_places_gives_the_same_paths() -> None:
     document = keyframer.read(Path(__file__).resolve().parents[2] / "examples" / "windmill.3ds")
     names: list[str] = []
     for record, parent, index in document.walk_indices():

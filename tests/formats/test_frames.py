@@ -1,4 +1,4 @@
-"""Clips as frames one after the other: how many there are, and which of the original's they are."""
+"""Clips as sampled frames: their number, and which frames of the original they correspond to."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ def places(*numbers: float) -> Track:
 
 
 @pytest.mark.parametrize(("end", "count"), [(0.0, 1), (9.0, 10), (9.25, 11), (9.0 + 1e-9, 10)])
-def test_a_clip_has_a_frame_at_its_begin_and_its_end(end: float, count: int) -> None:
+def test_a_clip_has_frames_at_its_start_and_its_end(end: float, count: int) -> None:
     assert frame_count(Clip(end=end)) == count
 
 
-def late(time: float) -> Clip:
-    """A key far behind the others: the segment of a clip is not believed, keys are."""
+def clip_with_late_key(time: float) -> Clip:
+    """A clip with a key far after its end, which counts as part of the clip."""
     track = Track("position", np.array([0.0, time]), np.zeros((2, 3)), Interpolation.LINEAR)
     return Clip(channels=[Channel(0, track)], end=9.0)
 
 
 @pytest.mark.parametrize(
     ("clip", "why"),
-    [(Clip(start=-5.0, end=9.0), "the clip starts before frame 0"), (late(9.9e6), "LIMIT_SAMPLES")],
+    [(Clip(start=-5.0, end=9.0), "the clip starts before frame 0"), (clip_with_late_key(9.9e6), "LIMIT_SAMPLES")],
 )
-def test_what_cannot_be_frames(clip: Clip, why: str) -> None:
+def test_clips_that_cannot_be_sampled(clip: Clip, why: str) -> None:
     with pytest.raises((CannotMerge, FormatError), match=why):
         frame_count(clip)
 
 
-def test_keys_that_are_not_believed_are_reported() -> None:
+def test_keys_after_the_last_possible_frame_are_reported() -> None:
     report = LossReport("hale3d")
-    at_whole_frames(Scene([Node("a")], clips=[late(1e9)]), 30.0, report)
+    at_whole_frames(Scene([Node("a")], clips=[clip_with_late_key(1e9)]), 30.0, report)
     assert "keys after frame 10,000,000 are ignored" in [loss.detail for loss in report]
 
 
@@ -59,7 +59,7 @@ def test_keys_become_a_value_for_every_frame() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "kept"),
+    ("before", "after", "matches"),
     [
         ({}, {(0, "position"): places(5, 6, 7)}, [0, 1, 2]),
         ({(0, "position"): places(5, 6, 7)}, {(0, "position"): places(5, 6, 7)}, [0, 1, 2]),
@@ -68,27 +68,27 @@ def test_keys_become_a_value_for_every_frame() -> None:
     ],
     ids=["nothing to compare", "the same", "backwards", "cut"],
 )
-def test_frames_that_say_the_same_are_found_again(before: dict, after: dict, kept: list[int]) -> None:
+def test_equal_frames_are_matched(before: dict, after: dict, matches: list[int]) -> None:
     count = len(after[0, "position"].times)
-    assert match_frames(before, after, 3, count).tolist() == kept
+    assert match_frames(before, after, 3, count).tolist() == matches
 
 
-@pytest.mark.parametrize(("factor", "told"), [(2.0, []), (0.5, ["/nodes/a/position"])])
-def test_values_between_frames_are_told(factor: float, told: list[str]) -> None:
+@pytest.mark.parametrize(("factor", "reported"), [(2.0, []), (0.5, ["/nodes/a/position"])])
+def test_values_between_frames_are_reported(factor: float, reported: list[str]) -> None:
     track = places(0, 1, 2, 3, 4)
     track.times = track.times * factor
     scene = Scene([Node("a")], clips=[Clip(channels=[Channel(0, track)], end=4.0 * factor, rate=30.0)])
     report = LossReport("hale3d")
     at_whole_frames(scene, 30.0, report)
-    assert [loss.path for loss in report] == told
+    assert [loss.path for loss in report] == reported
 
 
-@pytest.mark.parametrize(("end", "told"), [(4.0, []), (3.5, []), (2.0, ["/clips/end"])])
-def test_a_clip_that_ends_before_its_frames_do(end: float, told: list[str]) -> None:
+@pytest.mark.parametrize(("end", "reported"), [(4.0, []), (3.5, []), (2.0, ["/clips/end"])])
+def test_a_clip_that_ends_before_its_frames_is_reported(end: float, reported: list[str]) -> None:
     scene = Scene([Node("a")], clips=[Clip(channels=[Channel(0, places(0, 1, 2, 3, 4))], end=end, rate=30.0)])
     report = LossReport("hale3d")
     assert at_whole_frames(scene, 30.0, report).clips[0].end == 4.0
-    assert [loss.path for loss in report] == told
+    assert [loss.path for loss in report] == reported
 
 
 def test_one_frame_is_reported_in_the_singular() -> None:

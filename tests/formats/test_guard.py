@@ -1,4 +1,4 @@
-"""The collector waits, and is then as it was."""
+"""GcPaused switches the garbage collector off and restores its state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from keyframer.formats.guard import GcPaused
 from tests.cli.running import EXAMPLE
 
 
-def test_it_waits_and_goes_on() -> None:
+def test_collection_is_paused_inside_the_block() -> None:
     assert gc.isenabled()
     with GcPaused():
         assert not gc.isenabled()
@@ -21,7 +21,7 @@ def test_it_waits_and_goes_on() -> None:
     assert gc.isenabled()
 
 
-def test_who_switched_it_off_keeps_it_off() -> None:
+def test_a_disabled_collector_stays_disabled() -> None:
     gc.disable()
     try:
         keyframer.load(EXAMPLE)
@@ -30,7 +30,7 @@ def test_who_switched_it_off_keeps_it_off() -> None:
         gc.enable()
 
 
-def test_it_goes_on_after_failures() -> None:
+def test_collection_resumes_after_errors() -> None:
     with pytest.raises(keyframer.FormatError):
         keyframer.decode(b"MM\x06", format="3ds")
     with pytest.raises(keyframer.FormatError):

@@ -1,4 +1,4 @@
-"""What is read by code and not by a declaration: the way back gives what was stored."""
+"""Conversions written as code instead of declarations: writing is the inverse of reading."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 
 @pytest.mark.parametrize("order", ORDERS)
 @given(rph=arrays(np.float64, (4, 3), elements=st.floats(-1.5, 1.5)))
-def test_angles_of_quaternions_of_angles(order: str, rph: Floats) -> None:
-    """Within a quarter of a turn angles are told apart; beyond that the same turn comes back."""
+def test_angles_to_quaternions_and_back(order: str, rph: Floats) -> None:
+    """Up to a quarter of a turn the angles are the same; beyond that the rotation is."""
     turns = quaternions_of(rph, order)
-    again = quaternions_of(angles_of(turns, order), order)
-    assert np.allclose(np.abs((turns * again).sum(axis=1)), 1.0, atol=1e-9)
+    restored = quaternions_of(angles_of(turns, order), order)
+    assert np.allclose(np.abs((turns * restored).sum(axis=1)), 1.0, atol=1e-9)
     assert np.allclose(angles_of(turns, order), rph, atol=1e-6)
 
 
@@ -49,40 +49,42 @@ def test_angles_of_quaternions_of_angles(order: str, rph: Floats) -> None:
     distance=st.floats(-50, 50) | st.just(np.nan),
     in_place=st.booleans(),
 )
-def test_the_stored_path_of_a_root_path(stored: Floats, distance: float, in_place: bool) -> None:
+def test_stored_and_played_root_path(stored: Floats, distance: float, in_place: bool) -> None:
     assert np.allclose(stored_path(root_path(stored, distance, in_place), distance, in_place), stored, atol=1e-9)
 
 
 @given(turns=arrays(np.float64, (4, 4), elements=st.floats(-1, 1)))
-def test_a_turn_without_its_w(turns: Floats) -> None:
+def test_rotations_stored_without_w(turns: Floats) -> None:
     length = np.linalg.norm(turns, axis=1, keepdims=True)
     turns = np.where(length > 1e-3, turns / np.maximum(length, 1e-3), [[0.0, 0.0, 0.0, 1.0]])
-    again, odd = with_w(with_negative_w(turns)[:, :3])
+    restored, odd = with_w(with_negative_w(turns)[:, :3])
     assert odd is None
-    assert np.allclose(np.abs((turns * again).sum(axis=1)), 1.0, atol=1e-6)
+    assert np.allclose(np.abs((turns * restored).sum(axis=1)), 1.0, atol=1e-6)
 
 
 @given(rows=arrays(np.float32, (3, 12), elements=st.floats(-9, 9, width=32)), data=st.data())
-def test_columns_that_are_named_and_laid_out_again(rows: npt.NDArray[np.float32], data: st.DataObject) -> None:
-    """Joints may read the same columns, or none; some columns are nobody's."""
+def test_columns_of_joints_and_back(rows: npt.NDArray[np.float32], data: st.DataObject) -> None:
+    """Joints may share columns or have none; some columns are unused."""
     joints = []
     for _ in range(3):
         flags = data.draw(st.integers(0, 63))
         most = 6 - flags.bit_count()
         joints.append(Joint(-1, flags | 0x140, data.draw(st.integers(0, most))))
     before = dict(enumerate(joints))
-    made, again = arrange_columns(rows, before, before, named_columns(rows, joints))
-    assert made.tobytes() == rows.tobytes()
-    assert [(value.flags, value.start_index) for value in again.values()] == [(j.flags, j.start_index) for j in joints]
+    arranged, restored = arrange_columns(rows, before, before, named_columns(rows, joints))
+    assert arranged.tobytes() == rows.tobytes()
+    assert [(value.flags, value.start_index) for value in restored.values()] == [
+        (j.flags, j.start_index) for j in joints
+    ]
 
 
 @given(fov=st.floats(0.001, 160))
-def test_the_lens_of_a_field_of_view(fov: float) -> None:
+def test_field_of_view_to_lens_and_back(fov: float) -> None:
     assert fov_of_lens(lens_of_fov(fov)) == pytest.approx(fov, rel=1e-12)
 
 
 @pytest.mark.parametrize("flags", range(8))
-def test_edges_and_flags_of_faces(flags: int) -> None:
+def test_edges_to_face_flags_and_back(flags: int) -> None:
     """AB, BC, CA are bits 0, 1, 2 of a mesh and 2, 1, 0 of a stored face."""
     edges = int(REVERSED_EDGES[flags])
     assert REVERSED_EDGES[edges] == flags
@@ -96,28 +98,26 @@ ANGLES = arrays(np.float64, 3, elements=st.floats(-20, 20).filter(lambda angle: 
 
 @pytest.mark.parametrize("absolute", [False, True])
 @given(axes=AXES, angles=ANGLES)
-def test_rotation_keys_of_3d_studio_turn_as_those_that_were_written(
-    axes: Floats, angles: Floats, absolute: bool
-) -> None:
-    """Stored are angle (clockwise) and axis; increments of any size, absolute ones of half a turn."""
+def test_3d_studio_rotation_keys_and_back(axes: Floats, angles: Floats, absolute: bool) -> None:
+    """The file stores angle (clockwise) and axis; increments of any size, absolute keys of up to half a turn."""
     form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
     angles = np.clip(angles, -3, 3) if absolute else angles
     axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
     track = Track("rotation", TIMES, np.column_stack([axes, angles]), Interpolation.TCB, form=form)
     chunk = write_track(track, False, absolute=absolute)
-    found = read_track(context(), chunk, absolute=absolute, max_scene=False)
-    assert found is not None
-    assert found.form is form
-    before, after = (increments(each) for each in (track, found))
+    restored = read_track(writing_context(), chunk, absolute=absolute, max_scene=False)
+    assert restored is not None
+    assert restored.form is form
+    before, after = (increments(keys) for keys in (track, restored))
     assert np.allclose(before[0] * before[1][:, None], after[0] * after[1][:, None], atol=1e-4)
 
 
 @pytest.mark.parametrize("wrap", list(Wrap))
-def test_ends_of_tracks_of_3d_studio(wrap: Wrap) -> None:
+def test_3d_studio_wrap_flags_and_back(wrap: Wrap) -> None:
     track = Track("position", TIMES, np.eye(3), Interpolation.TCB, wrap)
-    found = read_track(context(), write_track(track, False), absolute=False, max_scene=False)
-    assert found is not None
-    assert found.wrap is wrap
+    restored = read_track(writing_context(), write_track(track, False), absolute=False, max_scene=False)
+    assert restored is not None
+    assert restored.wrap is wrap
 
 
 @given(
@@ -125,20 +125,18 @@ def test_ends_of_tracks_of_3d_studio(wrap: Wrap) -> None:
     angles=ANGLES,
     way=st.sampled_from([Interpolation.TCB, Interpolation.LINEAR]),
 )
-def test_rotation_controllers_of_u3d_turn_as_those_that_were_written(
-    axes: Floats, angles: Floats, way: Interpolation
-) -> None:
+def test_u3d_rotation_controllers_and_back(axes: Floats, angles: Floats, way: Interpolation) -> None:
     axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
     values = np.column_stack([axes, np.clip(angles, -3, 3)])
     given_track = Track("rotation", TIMES, values, way, form=RotationForm.AXIS_ANGLE_RELATIVE)
     scene = Scene([Node("box")])
     (record,) = write_controllers(scene, scene.nodes[0], {"rotation": given_track}, False, False, LossReport("uto3d"))
     reporter = Reporter(Document(format_by_name("uto3d"), [record]), IssueLog())
-    (found,) = read_controller(reporter, record, uto3d_options.Options(), 1.0)
-    before, after = (increments(each) for each in (given_track, found))
+    (restored,) = read_controller(reporter, record, uto3d_options.Options(), 1.0)
+    before, after = (increments(keys) for keys in (given_track, restored))
     assert np.allclose(before[0] * before[1][:, None], after[0] * after[1][:, None], atol=1e-4)
 
 
-def context() -> Context:
+def writing_context() -> Context:
     document = new_document()
     return Context(document, threeds_options.Options(), IssueLog())

@@ -1,4 +1,4 @@
-"""Authored tracks made fit for a format: what stays key for key, what is sampled, and what the report says of it."""
+"""Fitting tracks to the rules of a format: which keys are kept, which are sampled, and what the report says."""
 
 from __future__ import annotations
 
@@ -19,70 +19,70 @@ TICKS = KeyRules(4800.0, 160.0)
 TOLERANCE = Tolerance(0.001, 0.01, 0.001)
 
 
-def line(*times: float, kind: str = "position", how: Interpolation = Interpolation.TCB, **more: object) -> Track:
+def line(*times: float, kind: str = "position", how: Interpolation = Interpolation.TCB, **fields: object) -> Track:
     values = np.array([[index, 2.0 * index, 0.0] for index in range(len(times))])
-    return Track(kind, np.array(times), values, how, **more)  # type: ignore[arg-type]
+    return Track(kind, np.array(times), values, how, **fields)  # type: ignore[arg-type]
 
 
 def spin(*angles: float, wrap: Wrap = Wrap.SINGLE, how: Interpolation = Interpolation.TCB) -> Track:
-    """Turns about Z, each from the one before, a second apart."""
+    """Rotations about Z, each relative to the one before, a second apart."""
     values = np.array([[0.0, 0.0, 1.0, angle] for angle in angles])
     return Track("rotation", 30.0 * np.arange(len(angles)), values, how, wrap, RotationForm.AXIS_ANGLE_RELATIVE)
 
 
 def fit(track: Track, rules: KeyRules = TICKS, end: float = 0.0) -> tuple[Track | None, list[Loss]]:
-    """The fitted track of a clip of 30 frames a second, and what the report says."""
+    """The fitted track of a clip with 30 frames per second, and the report."""
     report = LossReport("any")
     clip = Clip(channels=[Channel(0, track)], end=end)
-    made = KeyFitter(clip, rules, TOLERANCE, report).fit(track, "/nodes/box/position")
-    return made, list(report)
+    fitted_track = KeyFitter(clip, rules, TOLERANCE, report).fit(track, "/nodes/box/position")
+    return fitted_track, list(report)
 
 
 def fitted(track: Track, rules: KeyRules = TICKS, end: float = 0.0) -> tuple[Track, Loss]:
-    made, (loss,) = fit(track, rules, end)
-    assert made is not None
+    fitted_track, (loss,) = fit(track, rules, end)
+    assert fitted_track is not None
     assert loss.path == "/nodes/box/position"
-    return made, loss
+    return fitted_track, loss
 
 
 def difference(a: Track, b: Track, frames: np.ndarray[tuple[int], np.dtype[np.float64]], factor: float) -> float:
-    """How far two curves are apart at the given frames; the second counts ``factor`` units a frame."""
+    """The largest difference of two curves at the given frames; the second has ``factor`` units per frame."""
     return float(np.abs(compile_track(a)(frames) - compile_track(b)(frames * factor)).max())
 
 
-# --- what fits is not touched ----------------------------------------------------------------------------------------
+# --- keys that fit are unchanged -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", [Interpolation.TCB, Interpolation.LINEAR, Interpolation.BEZIER])
-def test_keys_that_fit_stay_as_they_are(how: Interpolation) -> None:
+def test_keys_that_fit_are_unchanged(how: Interpolation) -> None:
     track = line(0.0, 10.0, 30.0, how=how)
-    made, loss = fitted(track)
-    assert made.times.tolist() == [0, 1600, 4800]
-    assert made.values is track.values
-    assert made.interpolation is how
+    fitted_track, loss = fitted(track)
+    assert fitted_track.times.tolist() == [0, 1600, 4800]
+    assert fitted_track.values is track.values
+    assert fitted_track.interpolation is how
     assert (loss.outcome, loss.detail) == (Outcome.EXACT, f"3 {how.value} keys")
 
 
-def test_times_that_only_rounding_took_off_the_grid_are_on_it() -> None:
+def test_times_with_rounding_errors_are_put_on_frames() -> None:
     track = line(0.0, 10.0 + 1e-10, 30.0 - 1e-10)
-    made, loss = fitted(track)
-    assert made.times.tolist() == [0, 1600, 4800]
+    fitted_track, loss = fitted(track)
+    assert fitted_track.times.tolist() == [0, 1600, 4800]
     assert loss.outcome is Outcome.EXACT
 
 
-def test_times_between_whole_ones_are_rounded_and_said() -> None:
-    """What rounding does to the values is what counts: here 2 units in 10 frames, along Y, at the key."""
-    made, loss = fitted(line(0.0, 10.001, 30.0, how=Interpolation.LINEAR))
-    assert made.times.tolist() == [0, 1600, 4800]
+def test_times_between_frames_are_rounded_and_reported() -> None:
+    """The error in the report is that of the values: here 2 units in 10 frames, along Y, at the key."""
+    fitted_track, loss = fitted(line(0.0, 10.001, 30.0, how=Interpolation.LINEAR))
+    assert fitted_track.times.tolist() == [0, 1600, 4800]
     assert (loss.outcome, loss.unit) == (Outcome.APPROXIMATED, "scene unit")
     assert loss.detail == "times were rounded by up to 3.3e-05 s"
     assert loss.error == pytest.approx(2.0 * 0.001 / 10, rel=0.5)
 
 
-def test_times_between_frames_are_reported_in_scene_units_with_the_rate_that_holds_them() -> None:
+def test_rounded_times_are_reported_with_a_rate_that_would_store_them() -> None:
     rules = KeyRules(30.0, 1.0, rate_advice="more")
-    made, loss = fitted(line(0.0, 10.5, 30.0, how=Interpolation.LINEAR), rules)
-    assert made.times.tolist() == [0, 10, 30]
+    fitted_track, loss = fitted(line(0.0, 10.5, 30.0, how=Interpolation.LINEAR), rules)
+    assert fitted_track.times.tolist() == [0, 10, 30]
     assert loss.detail == "times were rounded by up to 0.017 s: fps=60 would store them exactly"
     frames = np.linspace(0, 30, 3001)
     wanted = np.interp(frames, [0, 10.5, 30], [0, 2, 4]) - np.interp(frames, [0, 10, 30], [0, 2, 4])
@@ -92,45 +92,45 @@ def test_times_between_frames_are_reported_in_scene_units_with_the_rate_that_hol
 
 
 def test_a_single_key_between_frames_is_exact() -> None:
-    made, loss = fitted(line(10.5), KeyRules(30.0, 1.0))
-    assert made.times.tolist() == [10]
+    fitted_track, loss = fitted(line(10.5), KeyRules(30.0, 1.0))
+    assert fitted_track.times.tolist() == [10]
     assert (loss.outcome, loss.error) == (Outcome.EXACT, 0.0)
 
 
 def test_formats_with_float_times_keep_them() -> None:
-    made, loss = fitted(line(0.0, 10.001, 30.0), KeyRules(1.0, 1 / 30, whole_times=False))
-    assert made.times.tolist() == pytest.approx([0, 10.001 / 30, 1])
+    fitted_track, loss = fitted(line(0.0, 10.001, 30.0), KeyRules(1.0, 1 / 30, whole_times=False))
+    assert fitted_track.times.tolist() == pytest.approx([0, 10.001 / 30, 1])
     assert loss.outcome is Outcome.EXACT
 
 
-def test_one_key_is_not_called_keys() -> None:
+def test_one_key_is_reported_in_the_singular() -> None:
     assert fitted(line(5.0))[1].detail == "1 tcb key"
 
 
-def test_a_single_frame_is_a_key() -> None:
-    made, loss = fitted(Track.sampled("position", np.array([[1.0, 2.0, 3.0]])))
-    assert (made.interpolation, made.values.tolist()) == (Interpolation.LINEAR, [[1, 2, 3]])
+def test_a_single_sample_becomes_a_key() -> None:
+    fitted_track, loss = fitted(Track.sampled("position", np.array([[1.0, 2.0, 3.0]])))
+    assert (fitted_track.interpolation, fitted_track.values.tolist()) == (Interpolation.LINEAR, [[1, 2, 3]])
     assert loss.outcome is Outcome.EXACT
 
 
-# --- keys that are none ----------------------------------------------------------------------------------------------
+# --- invalid keys ----------------------------------------------------------------------------------------------------
 
 
-def test_keys_that_are_no_numbers_are_left_out_and_said() -> None:
+def test_non_finite_keys_are_left_out_and_reported() -> None:
     track = line(0.0, 10.0, 30.0)
     track.values[1, 2] = math.nan
-    made, losses = fit(track)
-    assert made is not None
-    assert made.times.tolist() == [0, 4800]
+    fitted_track, losses = fit(track)
+    assert fitted_track is not None
+    assert fitted_track.times.tolist() == [0, 4800]
     assert [(loss.outcome, loss.detail) for loss in losses] == [
         (Outcome.DROPPED, "1 of 3 keys with non-finite numbers"),
         (Outcome.EXACT, "2 tcb keys"),
     ]
 
 
-def test_a_track_of_no_numbers_at_all_is_no_track() -> None:
-    made, (loss,) = fit(line(math.nan, math.inf))
-    assert made is None
+def test_a_track_without_finite_keys_is_left_out() -> None:
+    fitted_track, (loss,) = fit(line(math.nan, math.inf))
+    assert fitted_track is None
     assert loss.detail == "2 of 2 keys with non-finite numbers"
     assert fit(line()) == (None, [])
 
@@ -138,98 +138,98 @@ def test_a_track_of_no_numbers_at_all_is_no_track() -> None:
 # --- curves of another kind ------------------------------------------------------------------------------------------
 
 
-def test_steps_become_jumps() -> None:
-    """Each value stands twice: at its own time, and where the next takes over."""
-    made, loss = fitted(line(0.0, 10.0, 30.0, how=Interpolation.STEP))
-    assert made.interpolation is Interpolation.LINEAR
-    assert made.times.tolist() == [0, 1600, 1600, 4800, 4800]
-    assert made.values[:, 0].tolist() == [0, 0, 1, 1, 2]
+def test_step_keys_become_jumps() -> None:
+    """Each value has two keys: at its own time, and just before the next one."""
+    fitted_track, loss = fitted(line(0.0, 10.0, 30.0, how=Interpolation.STEP))
+    assert fitted_track.interpolation is Interpolation.LINEAR
+    assert fitted_track.times.tolist() == [0, 1600, 1600, 4800, 4800]
+    assert fitted_track.values[:, 0].tolist() == [0, 0, 1, 1, 2]
     assert loss.outcome is Outcome.EXACT
 
 
-def test_steps_of_turns_become_jumps_of_absolute_ones() -> None:
-    made, _ = fitted(spin(0.0, 1.0, 1.0, how=Interpolation.STEP))
-    assert made.form is RotationForm.QUATERNION_ABSOLUTE
-    turned = 2 * np.arctan2(made.values[:, 2], made.values[:, 3])
+def test_step_keys_of_rotations_become_jumps_of_absolute_keys() -> None:
+    fitted_track, _ = fitted(spin(0.0, 1.0, 1.0, how=Interpolation.STEP))
+    assert fitted_track.form is RotationForm.QUATERNION_ABSOLUTE
+    turned = 2 * np.arctan2(fitted_track.values[:, 2], fitted_track.values[:, 3])
     assert turned == pytest.approx([0, 0, 1, 1, 2])
 
 
-def test_tangents_of_gltf_are_sampled_within_the_tolerance() -> None:
+def test_cubic_keys_are_sampled_within_the_tolerance() -> None:
     ends = np.array([[0.0, 0, 0], [1, 2, 0]])
     swing = np.array([[0.02, 0.0, 0.03], [-0.02, 0.01, 0.03]])
     track = Track(
         "position", np.array([0.0, 30.0]), ends, Interpolation.CUBIC, tangents_in=swing, tangents_out=swing[::-1].copy()
     )
-    made, loss = fitted(track)
+    fitted_track, loss = fitted(track)
     assert loss.outcome is Outcome.APPROXIMATED
     assert loss.detail.startswith("keys with tangents: now ")
     assert loss.error is not None
     assert 0 < loss.error <= TOLERANCE.length
-    assert difference(track, made, np.arange(31.0), 160.0) <= TOLERANCE.length
+    assert difference(track, fitted_track, np.arange(31.0), 160.0) <= TOLERANCE.length
 
 
-def test_keys_that_would_fall_together_are_sampled() -> None:
-    """Frames of 30 a second in a format that has ten: the middle key has no place of its own."""
-    made, loss = fitted(line(0.0, 1.0, 2.0, 30.0), KeyRules(10.0, 1.0))
+def test_keys_that_would_coincide_are_sampled() -> None:
+    """30 frames per second in a format that has ten: the middle key would coincide with another."""
+    fitted_track, loss = fitted(line(0.0, 1.0, 2.0, 30.0), KeyRules(10.0, 1.0))
     assert "several keys would have the same time: now " in loss.detail
-    assert len(set(made.times.tolist())) == len(made.times)
-    assert not np.mod(made.times, 1).any()
+    assert len(set(fitted_track.times.tolist())) == len(fitted_track.times)
+    assert not np.mod(fitted_track.times, 1).any()
 
 
-def test_frames_on_the_grid_become_few_keys() -> None:
+def test_samples_on_frames_become_few_keys() -> None:
     track = Track.sampled("position", np.array([[float(frame), 0.0, 0.0] for frame in range(31)]))
-    made, loss = fitted(track)
-    assert len(made.times) <= 3, "a straight line"
+    fitted_track, loss = fitted(track)
+    assert len(fitted_track.times) <= 3, "a straight line"
     assert loss.detail.startswith("31 frames became ")
-    assert difference(track, made, np.arange(31.0), 160.0) <= TOLERANCE.length
+    assert difference(track, fitted_track, np.arange(31.0), 160.0) <= TOLERANCE.length
 
 
-def test_frames_off_the_grid_are_sampled_on_it() -> None:
-    """Frames of 30 a second in a format that has 25 whole ones."""
+def test_samples_between_frames_are_resampled() -> None:
+    """30 frames per second in a format that has 25."""
     values = np.column_stack([np.sin(np.arange(31.0) / 5), np.zeros(31), np.zeros(31)])
-    made, loss = fitted(Track.sampled("position", values), KeyRules(25.0, 1.0))
-    assert not np.mod(made.times, 1).any()
-    assert (made.times[0], made.times[-1]) == (0.0, 25.0)
+    fitted_track, loss = fitted(Track.sampled("position", values), KeyRules(25.0, 1.0))
+    assert not np.mod(fitted_track.times, 1).any()
+    assert (fitted_track.times[0], fitted_track.times[-1]) == (0.0, 25.0)
     assert loss.error is not None
     assert loss.error < 0.05
 
 
-# --- rounds and whole turns ------------------------------------------------------------------------------------------
+# --- repeat, loop and full turns -------------------------------------------------------------------------------------
 
 
-def test_a_round_that_is_never_played_needs_no_sampling() -> None:
-    made, loss = fitted(line(0.0, 30.0, wrap=Wrap.REPEAT), end=30.0)
-    assert len(made.times) == 2
+def test_a_repeat_that_never_plays_needs_no_sampling() -> None:
+    fitted_track, loss = fitted(line(0.0, 30.0, wrap=Wrap.REPEAT), end=30.0)
+    assert len(fitted_track.times) == 2
     assert loss.outcome is Outcome.EXACT
 
 
 @pytest.mark.parametrize("wrap", [Wrap.REPEAT, Wrap.LOOP])
-def test_rounds_are_played_out(wrap: Wrap) -> None:
+def test_repeat_and_loop_are_unrolled(wrap: Wrap) -> None:
     track = line(0.0, 10.0, 30.0, wrap=wrap)
-    made, loss = fitted(track, end=75.0)
+    fitted_track, loss = fitted(track, end=75.0)
     assert loss.detail.startswith(f"the format cannot store {wrap.value} tracks: now ")
-    assert made.times[-1] == 75 * 160
-    assert difference(track, made, np.arange(30.0), 160.0) <= TOLERANCE.length
-    assert difference(track, made, np.arange(31.0, 60.0), 160.0) <= TOLERANCE.length
+    assert fitted_track.times[-1] == 75 * 160
+    assert difference(track, fitted_track, np.arange(30.0), 160.0) <= TOLERANCE.length
+    assert difference(track, fitted_track, np.arange(31.0, 60.0), 160.0) <= TOLERANCE.length
 
 
 @pytest.mark.parametrize("wrap", [Wrap.REPEAT, Wrap.LOOP])
-def test_formats_that_have_rounds_keep_them(wrap: Wrap) -> None:
-    made, loss = fitted(line(0.0, 10.0, 30.0, wrap=wrap), replace(TICKS, wraps=True), end=75.0)
-    assert (made.wrap, len(made.times), loss.outcome) == (wrap, 3, Outcome.EXACT)
+def test_repeat_and_loop_are_kept_by_formats_that_have_them(wrap: Wrap) -> None:
+    fitted_track, loss = fitted(line(0.0, 10.0, 30.0, wrap=wrap), replace(TICKS, wraps=True), end=75.0)
+    assert (fitted_track.wrap, len(fitted_track.times), loss.outcome) == (wrap, 3, Outcome.EXACT)
 
 
-def test_whole_turns_are_split_where_keys_cannot_say_them() -> None:
+def test_full_turns_are_split_if_keys_cannot_store_them() -> None:
     track = spin(0.0, 2 * math.pi, 1.0)
-    made, loss = fitted(track, replace(TICKS, full_turns=False))
+    fitted_track, loss = fitted(track, replace(TICKS, full_turns=False))
     assert loss.detail.startswith("turns of 360 degrees and more: now ")
     assert loss.unit == "degree"
-    steps = np.abs((made.values[1:] * made.values[:-1]).sum(axis=1))
+    steps = np.abs((fitted_track.values[1:] * fitted_track.values[:-1]).sum(axis=1))
     assert np.degrees(2 * np.arccos(np.clip(steps, 0, 1))).max() <= 90.0 + 1e-6
     assert fitted(track)[0].values is track.values
 
 
-def test_a_clip_that_never_ends_is_refused() -> None:
+def test_an_endless_clip_is_refused() -> None:
     track = spin(0.0, 1.0, wrap=Wrap.LOOP)
     with pytest.raises(FormatError, match="LIMIT_SAMPLES"):
         fit(track, end=9e6)
@@ -238,35 +238,37 @@ def test_a_clip_that_never_ends_is_refused() -> None:
 # --- TCB rows --------------------------------------------------------------------------------------------------------
 
 
-def test_straight_lines_as_tcb_are_straight() -> None:
+def test_linear_tracks_as_tcb_stay_straight() -> None:
     track = line(0.0, 10.0, 13.0, 40.0, how=Interpolation.LINEAR)
-    made = as_tcb(track)
-    assert made.interpolation is Interpolation.TCB
-    assert made.continuity is not None
-    assert made.continuity.tolist() == [-1, -1, -1, -1]
-    assert difference(track, made, np.linspace(0, 40, 201), 1.0) < 1e-12
-    assert as_tcb(made) is made
+    tcb_track = as_tcb(track)
+    assert tcb_track.interpolation is Interpolation.TCB
+    assert tcb_track.continuity is not None
+    assert tcb_track.continuity.tolist() == [-1, -1, -1, -1]
+    assert difference(track, tcb_track, np.linspace(0, 40, 201), 1.0) < 1e-12
+    assert as_tcb(tcb_track) is tcb_track
     assert as_tcb(line(0.0, 10.0, how=Interpolation.LINEAR)).continuity is None, "two keys are straight anyway"
 
 
-def test_bezier_keys_as_tcb_lose_the_ease_that_has_no_say() -> None:
+def test_bezier_keys_as_tcb_lose_unused_ease_and_tension() -> None:
     track = line(0.0, 10.0, 30.0, how=Interpolation.BEZIER, ease_to=np.ones(3), tension=np.ones(3))
-    made = as_tcb(track)
-    assert (made.ease_to, made.tension) == (None, None)
-    assert difference(track, made, np.linspace(0, 30, 201), 1.0) < 1e-12
+    tcb_track = as_tcb(track)
+    assert (tcb_track.ease_to, tcb_track.tension) == (None, None)
+    assert difference(track, tcb_track, np.linspace(0, 30, 201), 1.0) < 1e-12
 
 
-def test_absolute_turns_as_tcb_are_the_shortest_increments() -> None:
+def test_absolute_rotations_as_tcb_are_the_shortest_increments() -> None:
     half = math.sqrt(0.5)
     quaternions = np.array([[0.0, 0, 0, 1], [0, 0, half, half], [0, 0, -half, -half]])
     track = Track("rotation", np.arange(3.0), quaternions, form=RotationForm.QUATERNION_ABSOLUTE)
-    made = as_tcb(track)
-    assert made.form is RotationForm.AXIS_ANGLE_RELATIVE
-    assert np.abs(made.values[:, 3]) == pytest.approx([0, math.pi / 2, 0], abs=1e-7)
+    tcb_track = as_tcb(track)
+    assert tcb_track.form is RotationForm.AXIS_ANGLE_RELATIVE
+    assert np.abs(tcb_track.values[:, 3]) == pytest.approx([0, math.pi / 2, 0], abs=1e-7)
 
 
-def test_floats_that_flags_select_are_stored_even_if_zero() -> None:
-    """A 3D Studio key may say that it has a tension and then say 0: five bits, and bits above them are not ours."""
+def test_flagged_values_are_written_even_if_they_are_zero() -> None:
+    """A 3D Studio key may have a flag for tension and the value 0. Five bits are such flags; the bits above are
+    ignored.
+    """
     track = line(0.0, 10.0, flags=np.array([0x8001, 0]))
     keys = tcb_keys(track, track.values, keep_flags=True)
     assert keys.flags.tolist() == [1, 0]
@@ -278,7 +280,7 @@ def test_floats_that_flags_select_are_stored_even_if_zero() -> None:
     assert (handled.flags.tolist(), handled.extras) == ([0, 0], None)
 
 
-def test_floats_that_flags_select_next_to_non_zero_ones() -> None:
+def test_flagged_zeros_and_other_values_together() -> None:
     track = line(0.0, 10.0, flags=np.array([4, 0]), tension=np.array([0.5, 0.0]))
     keys = tcb_keys(track, track.values, keep_flags=True)
     assert keys.flags.tolist() == [5, 0]
@@ -286,7 +288,7 @@ def test_floats_that_flags_select_next_to_non_zero_ones() -> None:
     assert keys.column("bias").tolist() == [0, 0]
 
 
-def test_still_keys() -> None:
+def test_single_key() -> None:
     vector, number = single_key("position", [1.0, 2.0, 3.0]), single_key("roll", 5.0)
     assert (vector.times.tolist(), vector.values.tolist()) == ([0], [[1, 2, 3]])
     assert number.values.tolist() == [5]
@@ -296,5 +298,5 @@ def test_still_keys() -> None:
     ("columns", "eased"),
     [({}, False), ({"ease_to": [0.0, 0.0]}, False), ({"ease_to": [0.0, 0.5]}, True), ({"ease_from": [1.0, 0.0]}, True)],
 )
-def test_ease_is_what_is_not_zero(columns: dict[str, list[float]], eased: bool) -> None:
-    assert is_eased(line(0.0, 1.0, **{name: np.array(each) for name, each in columns.items()})) is eased
+def test_ease_values_that_are_not_zero_count(columns: dict[str, list[float]], eased: bool) -> None:
+    assert is_eased(line(0.0, 1.0, **{name: np.array(column) for name, column in columns.items()})) is eased

@@ -1,4 +1,4 @@
-"""Quick and careful reading give the same document and the same scene, whatever the bytes: see docs/decisions/0009."""
+"""Quick and careful reading give the same document and the same scene for any bytes: see docs/decisions/0009."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ per_sample = pytest.mark.parametrize("path", [p for _, p in SAMPLES], ids=[f"{n}
 
 
 def plain(value: Any) -> object:
-    """A value that can be compared, to the bit."""
+    """A value that can be compared exactly."""
     if isinstance(value, Keys):
         return [plain(value.time), plain(value.flags), plain(value.value), plain(value.extras), value.text]
     if isinstance(value, np.ndarray):
@@ -42,7 +42,7 @@ def plain(value: Any) -> object:
 
 
 def described(data: bytes) -> Iterator[object]:
-    """Everything about a document, or the failure."""
+    """A description of the document, or of the error."""
     try:
         document = keyframer.decode(data)
     except keyframer.FormatError as error:
@@ -61,7 +61,7 @@ def described(data: bytes) -> Iterator[object]:
 
 @pytest.fixture(autouse=True, scope="module")
 def generated() -> None:
-    """Nobody waits here until quick readers are worth generating."""
+    """Generate quick readers at once instead of after several uses."""
     for known in FORMATS:
         for cls in known.record_types().values():
             cls.plan.generate()
@@ -75,9 +75,9 @@ def assert_same(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def content(part: Any) -> object:
-    """All fields of a part of a scene, to the bit."""
+    """All fields of a part of a scene, exactly."""
     if isinstance(part, (list, tuple)):
-        return [content(each) for each in part]
+        return [content(element) for element in part]
     if isinstance(part, dict):
         return {key: content(value) for key, value in part.items()}
     if dataclasses.is_dataclass(part):
@@ -86,7 +86,7 @@ def content(part: Any) -> object:
 
 
 def loaded(data: bytes) -> Iterator[object]:
-    """Everything about a scene and some poses, or the failure."""
+    """A description of the scene and of some poses, or of the error."""
     try:
         scene = keyframer.load(data, salvage=True)
     except keyframer.FormatError as error:
@@ -113,7 +113,7 @@ def test_samples_load_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("path", [p for name, p in SAMPLES if name == "3ds"], ids=lambda path: path.name)
 def test_damaged_samples_load_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers of keys, flags, matrices and vertices become odd: none at all, huge, zero, out of order."""
+    """Counts of keys, flags, matrices and vertices become zero, huge, non-finite or unsorted."""
     data = path.read_bytes()[:20_000]
     chance = random.Random(path.name)
     for _ in range(40):
@@ -137,7 +137,7 @@ def test_samples_read_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @per_sample
 def test_damaged_samples_read_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Changed bytes (also to signalling NaNs), cut ends, and runs that were taken out or put in."""
+    """Changed bytes (also to signalling NaNs), truncated files, and removed or inserted ranges."""
     data = path.read_bytes()[:20_000]
     chance = random.Random(path.name)
     for _ in range(12):
@@ -159,24 +159,24 @@ def test_the_corpus_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_limits_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One record, one level, one letter less than the sample needs."""
+    """One record, one level, one character less than the sample needs."""
     data = next(path for name, path in SAMPLES if name == "3ds" and "windmill" in path.name).read_bytes()
     for limits in [keyframer.Limits(records=n) for n in (1, 2, 10, 60)] + [
         *(keyframer.Limits(depth=n) for n in range(7)),
         *(keyframer.Limits(name=n) for n in range(8)),
     ]:
-        said = []
+        outcomes = []
         for on in (True, False):
             monkeypatch.setattr(quick_readers, "ON", on)
             try:
-                said.append(str(list(keyframer.decode(data, limits=limits).issues)))
+                outcomes.append(str(list(keyframer.decode(data, limits=limits).issues)))
             except keyframer.FormatError as error:
-                said.append(str(error))
-        assert said[0] == said[1]
+                outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1]
 
 
 def test_most_records_of_every_format_have_a_quick_reader() -> None:
-    """Who writes a declaration gets one: of 3D Studio's classes only morph tracks (keys with texts) go without."""
+    """Every declaration gives one: of 3D Studio's classes only morph tracks (keys with texts) have none."""
     slow: dict[str, set[str]] = {}
     for known in FORMATS:
         for name, cls in known.record_types().items():
@@ -198,8 +198,8 @@ def test_the_environment_switches_quick_readers_off(value: str, on: bool) -> Non
     assert done.stdout.strip() == str(on)
 
 
-def test_usual_chunks_are_read_without_a_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The point of it all: of the whole windmill only tracks whose keys differ in shape are looked at with care."""
+def test_ordinary_chunks_are_read_without_a_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the whole windmill only tracks whose keys have different flags need the careful reader."""
     from keyframer.formats.threeds import document
 
     careful: list[int] = []

@@ -1,4 +1,4 @@
-"""Loss reports are true, in every format: what is reported as dropped is gone, and what is not reported survives.
+"""Loss reports are true in every format: everything reported as dropped is gone, everything else survives.
 
 Random scenes have values in any fields of the model, including those that some format does not declare. Each is
 written, read again, and compared field by field with the report.
@@ -42,7 +42,7 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import LossReport, Outcome
-from tests.formats.made_scenes import SUFFIXES
+from tests.formats.random_scenes import SUFFIXES
 from tests.slow import SLOW
 
 GONE = object()
@@ -127,7 +127,7 @@ NEEDS = {"maps": "textures", "materials": "materials", "meshes": "meshes", "came
 """the feature without which a part is not stored"""
 
 
-def made() -> Scene:
+def base_scene() -> Scene:
     """A moving object with a material and a map, a camera and a spot light."""
     places = np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1], [1, 1, 5]])
     mesh = Mesh("thing", places, np.array([[0, 1, 2], [0, 2, 3]]), uv=places[:, :2] / 4)
@@ -154,7 +154,7 @@ def made() -> Scene:
 
 
 def part_of(scene: Scene, part: str) -> Any:
-    """The one part of a kind; None if it is missing."""
+    """The first part of a kind, or None."""
     if part == "scene":
         return scene
     if part == "environment":
@@ -177,25 +177,27 @@ def value_of(scene: Scene, word: str) -> Any:
     return GONE if owner is None else getattr(owner, name)
 
 
-def alike(given: Any, found: Any) -> bool:
-    """Equal within what 32 bits, bytes of colours and angles of lenses hold."""
+def alike(given: Any, actual: Any) -> bool:
+    """Equal within the precision of 32 bits, of bytes for colours, and of lens angles."""
     if is_dataclass(given):
-        return type(given) is type(found) and all(
-            alike(getattr(given, item.name), getattr(found, item.name)) for item in fields(given)
+        return type(given) is type(actual) and all(
+            alike(getattr(given, item.name), getattr(actual, item.name)) for item in fields(given)
         )
     if isinstance(given, dict):
         return (
-            isinstance(found, dict) and given.keys() == found.keys() and all(alike(given[k], found[k]) for k in given)
+            isinstance(actual, dict)
+            and given.keys() == actual.keys()
+            and all(alike(given[k], actual[k]) for k in given)
         )
     if isinstance(given, (list, tuple, np.ndarray)):
         return (
-            isinstance(found, (list, tuple, np.ndarray))
-            and len(given) == len(found)
-            and all(alike(one, other) for one, other in zip(given, found, strict=True))
+            isinstance(actual, (list, tuple, np.ndarray))
+            and len(given) == len(actual)
+            and all(alike(one, other) for one, other in zip(given, actual, strict=True))
         )
     if isinstance(given, (float, np.floating)):
-        return isinstance(found, (int, float, np.floating)) and bool(np.isclose(given, found, rtol=1e-4, atol=1e-5))
-    return bool(given == found)
+        return isinstance(actual, (int, float, np.floating)) and bool(np.isclose(given, actual, rtol=1e-4, atol=1e-5))
+    return bool(given == actual)
 
 
 def saved_and_loaded(format: Format, scene: Scene, folder: Path) -> tuple[LossReport, Scene]:
@@ -208,7 +210,7 @@ def saved_and_loaded(format: Format, scene: Scene, folder: Path) -> tuple[LossRe
 
 
 def test_every_field_of_the_model_has_values() -> None:
-    """A field that is added to the model is tried in every format, and fails here until it has values."""
+    """A field that is added to the model fails here until it has values, and is then tested in every format."""
     assert set(VALUES) == {word for part in REPORTED_PARTS for word in all_fields(part)}
 
 
@@ -233,7 +235,7 @@ OWNERS = {
 
 
 def is_lost_with_its_part(word: str, dropped: set[str]) -> bool:
-    """Whether the format stores no such part at all, and says that."""
+    """Whether the format cannot store the whole part, and reports that."""
     part = word.split(".")[0]
     return f"/{NEEDS.get(part, part)}" in dropped or (part == "maps" and "/materials" in dropped)
 
@@ -248,26 +250,26 @@ def is_reported(word: str, paths: set[str], usual: set[str]) -> bool:
 
 @functools.cache
 def usual_paths(format: Format) -> set[str]:
-    return {loss.path for loss in format.from_scene(made()).report}
+    return {loss.path for loss in format.from_scene(base_scene()).report}
 
 
 @pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=500 if SLOW else 60)
 @given(values=settings_of())
 def test_reports_are_true(format: Format, values: dict[str, Any], tmp_path: Path) -> None:
-    scene = made()
+    scene = base_scene()
     for word, value in values.items():
         setattr(part_of(scene, word.split(".")[0]), word.split(".")[1], value)
-    report, again = saved_and_loaded(format, scene, tmp_path)
+    report, loaded = saved_and_loaded(format, scene, tmp_path)
     usual = usual_paths(format)
     dropped = {loss.path for loss in report.of(Outcome.DROPPED)}
     changed = {loss.path for loss in report if loss.outcome is not Outcome.EXACT}
     for word, value in values.items():
-        survives = alike(value, value_of(again, word))
+        survives = alike(value, value_of(loaded, word))
         if is_lost_with_its_part(word, dropped) or f"/{word.replace('.', '/')}" in dropped:
             assert not survives, f"{word} is reported as dropped, and survives"
         elif not is_reported(word, changed, usual):
-            assert survives, f"{word} is lost without a report: {value} became {value_of(again, word)}"
+            assert survives, f"{word} is lost without a report: {value} became {value_of(loaded, word)}"
     for part in REPORTED_PARTS:
         for word in all_fields(part):
             assert word in values or f"/{word.replace('.', '/')}" not in dropped, f"{word} has its default"
@@ -327,9 +329,9 @@ SHAPED: dict[str, st.SearchStrategy[Any]] = {
 
 @st.composite
 def moved_scenes(draw: st.DrawFn) -> tuple[Scene, frozenset[str]]:
-    """The made scene with some tracks and shapes, and their names."""
+    """The base scene with some tracks and shapes, and their names."""
     chosen = draw(st.sets(st.sampled_from(sorted({**TRACKS, **SHAPED})), max_size=5))
-    scene = made()
+    scene = base_scene()
     numbers = {"thing": 0, "eye": 1, "lamp": 3}
     for word in sorted(chosen & set(TRACKS)):
         node, _ = word.split(".")
@@ -366,50 +368,50 @@ def moved_scenes(draw: st.DrawFn) -> tuple[Scene, frozenset[str]]:
     return scene, frozenset(chosen)
 
 
-def seen(scene: Scene) -> dict[str, Any]:
-    """What the frames of a scene show, by what may be lost; parts that the scene does not have are missing."""
+def observations(scene: Scene) -> dict[str, Any]:
+    """What the frames of a scene show, by name; parts that the scene does not have are missing."""
     posed = keyframer.pose(scene, frames=FRAMES)
-    found: dict[str, Any] = {}
+    actual: dict[str, Any] = {}
     names = [node.name for node in scene.nodes]
     carriers = [number for number, node in enumerate(scene.nodes) if node.mesh is not None]
     carriers.sort(key=lambda number: names[number] != "thing")
     if carriers:
-        found["shape"] = posed.vertices(carriers[0])
+        actual["shape"] = posed.vertices(carriers[0])
     if carriers or "thing" in names:
         number = carriers[0] if carriers else names.index("thing")
-        found["motion"], found["thing.visible"] = posed.world[:, number], posed.visible[:, number]
+        actual["motion"], actual["thing.visible"] = posed.world[:, number], posed.visible[:, number]
     for number, node in enumerate(scene.nodes):
         if node.camera is not None:
-            found["eye.position"] = posed.world[:, number, :3, 3]
-            found["eye.roll"] = posed.world[:, number, :3, :3]
-            found["eye.fov"] = posed.camera_fov_degrees[:, node.camera]
+            actual["eye.position"] = posed.world[:, number, :3, 3]
+            actual["eye.roll"] = posed.world[:, number, :3, :3]
+            actual["eye.fov"] = posed.camera_fov_degrees[:, node.camera]
         if node.light is not None:
-            found["lamp.position"] = posed.world[:, number, :3, 3]
-            found["lamp.roll"] = posed.world[:, number, :3, :3]
-            found["lamp.color"] = posed.light_colors[:, node.light]
-            found["lamp.multiplier"] = posed.light_multipliers[:, node.light]
-            found["lamp.hotspot"] = posed.light_hotspot_degrees[:, node.light]
-            found["lamp.falloff"] = posed.light_falloff_degrees[:, node.light]
-    return found
+            actual["lamp.position"] = posed.world[:, number, :3, 3]
+            actual["lamp.roll"] = posed.world[:, number, :3, :3]
+            actual["lamp.color"] = posed.light_colors[:, node.light]
+            actual["lamp.multiplier"] = posed.light_multipliers[:, node.light]
+            actual["lamp.hotspot"] = posed.light_hotspot_degrees[:, node.light]
+            actual["lamp.falloff"] = posed.light_falloff_degrees[:, node.light]
+    return actual
 
 
-def looks_alike(word: str, given: Any, found: Any) -> bool:
+def looks_alike(word: str, given: Any, actual: Any) -> bool:
     if word == "shape":  # vertices may be in another order, or repeated
-        apart = np.linalg.norm(given[:, :, None] - found[:, None], axis=-1).min(axis=2)
+        apart = np.linalg.norm(given[:, :, None] - actual[:, None], axis=-1).min(axis=2)
         return bool((apart < NEAR).all())
-    return bool(np.abs(np.asarray(given, np.float64) - np.asarray(found, np.float64)).max() < NEAR * 4)
+    return bool(np.abs(np.asarray(given, np.float64) - np.asarray(actual, np.float64)).max() < NEAR * 4)
 
 
 FEATURE_PATHS = {"pivot": "/pivots", "skin": "/skins", "morph": "/morphs", "scale axes": "/scale_axes"}
 
 
-def shown_as(word: str) -> str:
-    """The observation that a track or shape is part of."""
+def observation_of(word: str) -> str:
+    """The observation that a track or shape affects."""
     return "shape" if word in (*SHAPED, "thing.rotation", "thing.scale", "thing.scale_axes") else word
 
 
-def about(word: str) -> tuple[str, ...]:
-    """Beginnings of paths of losses about an observation."""
+def loss_paths(word: str) -> tuple[str, ...]:
+    """Beginnings of the paths of losses about an observation."""
     if word in ("shape", "motion"):
         return ("/nodes/thing", "/nodes/hip", "/nodes/knee", "/meshes", "/channels/scale", *FEATURE_PATHS.values())
     node, kind = word.split(".")
@@ -426,20 +428,22 @@ def test_reports_about_motion_and_shape_are_true(
     format: Format, moved: tuple[Scene, frozenset[str]], tmp_path: Path
 ) -> None:
     scene, chosen = moved
-    report, again = saved_and_loaded(format, scene, tmp_path)
-    given, found = seen(scene), seen(again)
-    if "shape" in found:  # its node may have another origin
+    report, loaded = saved_and_loaded(format, scene, tmp_path)
+    given, actual = observations(scene), observations(loaded)
+    if "shape" in actual:  # its node may have another origin
         del given["motion"]
-    lost = {word for word in given if word not in found or not looks_alike(word, given[word], found[word])}
+    lost = {word for word in given if word not in actual or not looks_alike(word, given[word], actual[word])}
     usual = usual_paths(format)
     dropped = {loss.path for loss in report.of(Outcome.DROPPED)} - usual
     changed = {loss.path for loss in report if loss.outcome is not Outcome.EXACT}
     for word in sorted(lost):
-        paths = changed - usual if word in found else changed
-        assert any(path.startswith(about(word)) for path in paths), f"{word} is lost without a report: {list(report)}"
+        paths = changed - usual if word in actual else changed
+        assert any(path.startswith(loss_paths(word)) for path in paths), (
+            f"{word} is lost without a report: {list(report)}"
+        )
     for word in sorted(chosen):
         node, _, kind = word.partition(".")
         stated = {FEATURE_PATHS.get(word, f"/channels/{kind}"), f"/nodes/{node}/{kind}"}
-        is_unseen = "skin" in chosen and shown_as(word) == "shape" and word not in ("skin", "morph")
+        is_unseen = "skin" in chosen and observation_of(word) == "shape" and word not in ("skin", "morph")
         if stated & dropped and not is_unseen:  # a skin moves with its joints, not with its node
-            assert shown_as(word) in lost, f"{word} is reported as dropped, and survives: {list(report)}"
+            assert observation_of(word) in lost, f"{word} is reported as dropped, and survives: {list(report)}"

@@ -1,8 +1,8 @@
-"""One motion written as 3D Studio, U3D and node animation keys: three conventions, the same poses.
+"""The same motion written as 3D Studio, U3D and node animation keys gives the same poses.
 
-The motion is given in right-handed Z-up numbers, turns counter-clockwise about their axis, each from the key before.
-3D Studio stores turns clockwise; U3D stores x, z, y, which is left-handed, so that its turns run the other way too;
-node animations have no tree and store radians before the axis.
+The motion is right-handed and Z up, with counter-clockwise rotations, each relative to the key before. 3D Studio stores
+clockwise rotations. U3D stores x, z, y, which is left-handed, so that its rotations are also reversed. Node animations
+have no hierarchy and store radians before the axis.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Rows = list[tuple[float, ...]]
 
 @dataclass
 class Motion:
-    """Keys at the same frames for place, turn (axis and angle) and size."""
+    """Keys at the same frames for position, rotation (axis and angle) and scale."""
 
     name: bytes
     frames: list[int]
@@ -90,10 +90,10 @@ def as_3ds() -> keyframer.Scene:
 
 def as_uto3d() -> keyframer.Scene:
     ids = [50, 51]
-    made = uto3d.Scene(frames=(0, 100, 30, 160))
+    loaded = uto3d.Scene(frames=(0, 100, 30, 160))
     for number, motion in enumerate(MOTIONS):
         parent = -1 if motion.parent < 0 else ids[motion.parent]
-        made.bones.append(uto3d.node(motion.name, ids[number], parent))
+        loaded.bones.append(uto3d.node(motion.name, ids[number], parent))
         values = [
             (0, [(x, z, y) for x, y, z in motion.places]),
             (1, [quaternion((x, z, y), -angle) for x, y, z, angle in motion.turns]),
@@ -104,8 +104,8 @@ def as_uto3d() -> keyframer.Scene:
                 (160 * frame, list(row), 31, list(shape))
                 for frame, row, shape in zip(motion.frames, rows, motion.shapes, strict=True)
             ]
-            made.controllers.append({"type": kind, "id": 0, "owner": ids[number], "scheme": 1, "keys": keys})
-    return scene(uto3d.write(made, uto3d.B), "uto3d")
+            loaded.controllers.append({"type": kind, "id": 0, "owner": ids[number], "scheme": 1, "keys": keys})
+    return scene(uto3d.write(loaded, uto3d.B), "uto3d")
 
 
 def quaternion(axis: tuple[float, ...], angle: float) -> tuple[float, ...]:
@@ -125,19 +125,19 @@ def as_nodeanim() -> keyframer.Scene:
             for rows in (motion.places, turns, motion.sizes)
         ]
         bones.append(nodeanim.Bone(motion.name, nodeanim.TCB, *keys))
-    data = nodeanim.write(nodeanim.Clip(tuple(bones)), nodeanim.How())
+    data = nodeanim.write(nodeanim.Clip(tuple(bones)), nodeanim.Framing())
     return scene(data, "nodeanim", time_unit="frames", rotation_keys="relative")
 
 
 def scene(data: bytes, name: str, **options: Any) -> keyframer.Scene:
-    made = scene_of(keyframer.decode(data, format=name), options)
-    assert [node.name for node in made.nodes] == ["body", "arm"]
-    assert made.clips[0].frames_per_second == 30
-    return made
+    loaded = scene_of(keyframer.decode(data, format=name), options)
+    assert [node.name for node in loaded.nodes] == ["body", "arm"]
+    assert loaded.clips[0].frames_per_second == 30
+    return loaded
 
 
-def test_the_three_give_the_same_poses() -> None:
-    studio, fantasy, bare = (keyframer.pose(made, frames=FRAMES) for made in (as_3ds(), as_uto3d(), as_nodeanim()))
+def test_the_three_formats_give_the_same_poses() -> None:
+    studio, fantasy, bare = (keyframer.pose(scene, frames=FRAMES) for scene in (as_3ds(), as_uto3d(), as_nodeanim()))
     np.testing.assert_allclose(studio.local, bare.local, rtol=0, atol=2e-6)
     np.testing.assert_allclose(studio.local, SWAP @ fantasy.local @ SWAP, rtol=0, atol=2e-6)
     np.testing.assert_allclose(studio.world, SWAP @ fantasy.world @ SWAP, rtol=0, atol=5e-6)
@@ -146,10 +146,10 @@ def test_the_three_give_the_same_poses() -> None:
     assert (moved[2:-3] > 1e-3).all()  # there was something to compare
 
 
-def test_the_keys_are_where_the_motion_says() -> None:
-    """By hand: two turns about Z, one after the other, counter-clockwise seen from above."""
-    for made in (as_3ds(), as_nodeanim()):
-        world = keyframer.pose(made, frames=[0, 10]).world[:, 0]
+def test_the_poses_at_the_keys_are_those_of_the_motion() -> None:
+    """Computed by hand: two rotations about Z in sequence, counter-clockwise seen from above."""
+    for scene in (as_3ds(), as_nodeanim()):
+        world = keyframer.pose(scene, frames=[0, 10]).world[:, 0]
         for at, angle in enumerate((0.25, 2.75)):
             size = (1, 2, 1) if at else (1, 1, 1)
             turn = np.array([[math.cos(angle), -math.sin(angle), 0], [math.sin(angle), math.cos(angle), 0], [0, 0, 1]])
@@ -157,9 +157,9 @@ def test_the_keys_are_where_the_motion_says() -> None:
 
 
 @pytest.mark.parametrize("node", [0, 1])
-def test_in_common_axes_they_stand_at_the_same_place(node: int) -> None:
+def test_in_common_axes_the_positions_are_the_same(node: int) -> None:
     studio, fantasy = (
-        Sample(made, frames=[0, 12.5, 40], times=None, axes="y-up").world(node) for made in (as_3ds(), as_uto3d())
+        Sample(scene, frames=[0, 12.5, 40], times=None, axes="y-up").world(node) for scene in (as_3ds(), as_uto3d())
     )
     np.testing.assert_allclose(studio[:, :3, 3], fantasy[:, :3, 3], atol=5e-6)
     assert (np.linalg.det(fantasy[:, :3, :3]) > 0).all()

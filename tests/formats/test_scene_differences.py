@@ -1,4 +1,4 @@
-"""What differs between two scenes, as paths: what has grown or shrunk is named whole."""
+"""The differences between two scenes, as paths; arrays of different lengths are named as a whole."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def scene() -> Scene:
 
 EDITS: dict[str, tuple[Callable[[Scene], object], list[tuple[object, ...]]]] = {
     "nothing": (lambda scene: None, []),
-    "a node more": (lambda scene: scene.nodes.append(Node("toe")), [("nodes",)]),
-    "a material less": (lambda scene: scene.materials.clear(), [("materials",)]),
-    "a clip more": (lambda scene: scene.clips.append(Clip("run")), [("clips",)]),
+    "one more node": (lambda scene: scene.nodes.append(Node("toe")), [("nodes",)]),
+    "one material less": (lambda scene: scene.materials.clear(), [("materials",)]),
+    "one more clip": (lambda scene: scene.clips.append(Clip("run")), [("clips",)]),
     "no clip": (lambda scene: scene.clips.clear(), [("clips",)]),
     "a field": (lambda scene: setattr(scene.nodes[1], "hidden", True), [("nodes", 1, "hidden")]),
     "a map": (
@@ -41,8 +41,8 @@ EDITS: dict[str, tuple[Callable[[Scene], object], list[tuple[object, ...]]]] = {
         lambda scene: setattr(scene.clips[0].channels[1], "track", position(0, 3)),
         [("clips", 0, "channels", 1, "position")],
     ),
-    "a channel less": (lambda scene: scene.clips[0].channels.pop(0), [("clips", 0, "channels", 0, "position")]),
-    "two channels of a kind": (
+    "one channel less": (lambda scene: scene.clips[0].channels.pop(0), [("clips", 0, "channels", 0, "position")]),
+    "two channels of one kind": (
         lambda scene: scene.clips[0].channels.append(Channel(1, position(5))),
         [("clips", 0, "channels")],
     ),
@@ -50,7 +50,7 @@ EDITS: dict[str, tuple[Callable[[Scene], object], list[tuple[object, ...]]]] = {
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_paths_of_what_differs(name: str) -> None:
+def test_paths_of_differences(name: str) -> None:
     edit, wanted = EDITS[name]
     other = scene()
     edit(other)
@@ -58,7 +58,7 @@ def test_paths_of_what_differs(name: str) -> None:
     assert Comparison().scenes(other, scene()) == wanted
 
 
-def test_two_tracks_of_a_kind_cannot_be_told_apart() -> None:
+def test_two_tracks_of_one_kind_cannot_be_compared() -> None:
     clip = scene().clips[0]
     assert list(tracks_by_node_and_kind(clip) or {}) == [(0, "position"), (1, "position")]
     clip.channels.append(Channel(1, position(5)))
@@ -66,7 +66,7 @@ def test_two_tracks_of_a_kind_cannot_be_told_apart() -> None:
 
 
 @pytest.mark.parametrize(("relative", "same"), [(0.0, False), (1e-6, False), (1e-5, True)])
-def test_numbers_may_be_off_by_a_share_of_the_largest(relative: float, same: bool) -> None:
+def test_the_tolerance_is_relative_to_the_largest_number(relative: float, same: bool) -> None:
     numbers = np.array([1000.0, 0.0])
     assert Comparison(relative).same(numbers, numbers + np.array([0.0, 0.005])) is same
     assert not Comparison(relative).same(numbers, numbers[:1])

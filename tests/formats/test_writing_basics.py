@@ -1,4 +1,4 @@
-"""What all writers share: tolerances, sizes, time bases that make no sense, names that fit."""
+"""Code shared by all writers: tolerances, invalid time bases, valid names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def path(*times: float, kind: str = "position", width: int = 3) -> Track:
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, NAN, INF])
-def test_an_error_that_is_none_is_refused(wrong: float) -> None:
+def test_an_invalid_max_error_is_refused(wrong: float) -> None:
     with pytest.raises(ValueError, match="max_error must be positive"):
         check_max_error(wrong)
 
@@ -52,12 +52,12 @@ def test_an_error_that_is_none_is_refused(wrong: float) -> None:
     ],
 )
 def test_each_kind_of_track_has_its_own_tolerance(kind: str, form: RotationForm, allowed: float, unit: str) -> None:
-    """A scene of 50 units and ten times the usual error: 1e-3 of its size, ten times 0.01 degrees."""
+    """A scene of 50 units and ten times the default error: 1e-3 of its size, ten times 0.01 degrees."""
     scene = Scene(nodes=[Node("a"), Node("b", position=np.array([50.0, 0.0, 0.0]))])
     width = {"degree": 1, "scene unit": 3, "of 1": 3}[unit] if form is RotationForm.NONE else 4
     track = Track(kind, np.zeros(1), np.zeros((1, width)) if width > 1 else np.zeros(1), form=form)
-    found, _, words = Tolerance.of(scene, 1e-3).for_track(track)
-    assert (found, words) == (pytest.approx(allowed), unit)
+    allowed_error, _, words = Tolerance.of(scene, 1e-3).for_track(track)
+    assert (allowed_error, words) == (pytest.approx(allowed), unit)
 
 
 # --- time ------------------------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def test_each_kind_of_track_has_its_own_tolerance(kind: str, form: RotationForm,
         (Clip(rate=INF), 30.0, 30.0),
     ],
 )
-def test_a_time_base_that_is_none_is_that_of_30_frames_a_second(clip: Clip, fps: float, units: float) -> None:
+def test_an_invalid_time_base_becomes_30_frames_per_second(clip: Clip, fps: float, units: float) -> None:
     assert (frames_per_second(clip), units_per_second(clip)) == (fps, units)
 
 
@@ -98,9 +98,9 @@ def test_names_as_bytes(text: str, encoding: str | None, raw: bytes) -> None:
     assert encode_name(text, encoding) == raw
 
 
-def test_names_within_a_limit_stay_different() -> None:
+def test_shortened_names_are_unique() -> None:
     names = UniqueByteNames(4, reserved=[b"ROOT"])
-    assert [names.claim(each) for each in ("root", "Boxes", "boxer", "BOXE", "", "unna")] == [
+    assert [names.claim(name) for name in ("root", "Boxes", "boxer", "BOXE", "", "unna")] == [
         b"roo2",
         b"Boxe",
         b"box2",
@@ -110,8 +110,8 @@ def test_names_within_a_limit_stay_different() -> None:
     ]
 
 
-def test_a_taken_name_gets_the_first_free_number() -> None:
-    """As trying all numbers from 2 would find it."""
+def test_a_repeated_name_gets_the_first_free_number() -> None:
+    """As if all numbers from 2 were tried."""
     random = Random(1)
     names, taken = UniqueByteNames(6), set[str]()
     for _ in range(4_000):
@@ -122,7 +122,7 @@ def test_a_taken_name_gets_the_first_free_number() -> None:
         taken.add(free)
 
 
-def test_thousands_of_long_names_take_time_in_proportion() -> None:
+def test_thousands_of_long_names_take_linear_time() -> None:
     def claimed(amount: int) -> None:
         names = UniqueByteNames(10)
         for number in range(10_000, 10_000 + amount):
@@ -132,26 +132,26 @@ def test_thousands_of_long_names_take_time_in_proportion() -> None:
 
 
 def test_names_are_cut_at_characters() -> None:
-    """Letters that take two or three bytes, and marks that stand over the letter before them."""
+    """Characters of two or three bytes, and combining characters."""
     russian, japanese = "\u041a\u043e\u0440\u043e\u0431\u043a\u0430", "\u7bb1\u306e\u4e2d\u8eab"
     assert UniqueByteNames(10).claim(russian).decode() == russian[:5]
     assert UniqueByteNames(10).claim(japanese).decode() == japanese[:3]
     assert UniqueByteNames(6).claim("boxe\u0301\u0301").decode() == "box"
     assert UniqueByteNames(6).claim("\u0301" * 9) == b"unname"
     names = UniqueByteNames(10)
-    made = [names.claim(japanese) for _ in range(12)]
-    assert [each.decode()[-1] for each in made[:3]] == [japanese[2], "2", "3"]
-    assert all(len(each) <= 10 and names.decode(each).isprintable() for each in made)
-    assert made[-1].decode() == japanese[:2] + "12"
+    claimed = [names.claim(japanese) for _ in range(12)]
+    assert [name.decode()[-1] for name in claimed[:3]] == [japanese[2], "2", "3"]
+    assert all(len(name) <= 10 and names.decode(name).isprintable() for name in claimed)
+    assert claimed[-1].decode() == japanese[:2] + "12"
     assert UniqueByteNames(4).claim("\u00e4\u00f6\u00fc\u00df\u00e9") == "\u00e4\u00f6\u00fc\u00df".encode("cp1252")
 
 
-def test_names_without_a_limit_are_numbered_as_the_reader_does() -> None:
+def test_names_without_a_limit_are_numbered_as_by_the_reader() -> None:
     names = UniqueByteNames()
-    assert [names.claim(each) for each in ("a", "a", "A", "a.2")] == [b"a", b"a.2", b"A.3", b"a.2.2"]
+    assert [names.claim(name) for name in ("a", "a", "A", "a.2")] == [b"a", b"a.2", b"A.3", b"a.2.2"]
 
 
-def test_a_name_as_the_file_had_it_is_taken_where_it_says_the_same() -> None:
+def test_the_original_bytes_of_a_name_are_used_if_the_name_is_unchanged() -> None:
     names = UniqueByteNames()
     assert names.claim("\u00e4", b"\xe4") == b"\xe4"
     assert names.claim("b", b"other") == b"b"
@@ -159,8 +159,8 @@ def test_a_name_as_the_file_had_it_is_taken_where_it_says_the_same() -> None:
     assert UniqueByteNames().claim("", fallback="bone") == b"bone"
 
 
-def test_more_names_than_a_limit_of_one_letter_can_hold() -> None:
-    """Nobody is left without a name: the number goes beyond the limit before two things share one."""
+def test_more_names_than_a_limit_of_one_character_allows() -> None:
+    """Every name is unique even if that exceeds the limit."""
     names = UniqueByteNames(1)
-    made = [names.claim("a") for _ in range(12)]
-    assert len(set(made)) == 12
+    claimed = [names.claim("a") for _ in range(12)]
+    assert len(set(claimed)) == 12

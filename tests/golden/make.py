@@ -1,5 +1,6 @@
 """Makes the golden files: ``python -m tests.golden.make`` writes at least two small files for every code that a file
-alone can cause, each with the exact report on it. Read the difference before committing it: reports are a promise."""
+alone can cause, each with its exact report. Read the diff before committing it: users rely on reports.
+"""
 
 from __future__ import annotations
 
@@ -64,17 +65,17 @@ _BOX = w.mesh(w.points(*w.TRIANGLE))
 _MATRIX = w.chunk(0x4160, w.floats(2, 0, 0, 0, 3, 0, 0, 0, 4, 1, 2, 3))
 
 
-def _rest(position: tuple[float, float, float], *parts: bytes) -> bytes:
+def _moved_box(position: tuple[float, float, float], *parts: bytes) -> bytes:
     moved = w.node(b"Box", 0, -1, w.track(0xB020, w.key(0, *position)))
     return w.main(w.chunk(0x3D3D, w.mesh(w.points(*w.TRIANGLE), *parts)), w.chunk(0xB000, moved))
 
 
-def _looker(kind: int, goal: int) -> bytes:
-    """A target that hangs on what looks at it."""
+def _target_below_camera(kind: int, goal: int) -> bytes:
+    """A target below the camera or light that is aimed at it."""
     return w.keyframer(w.node(b"Eye", 0, -1, kind=kind), w.node(b"Eye", 1, 0, kind=goal))
 
 
-def _max_turns(*angles: float) -> bytes:
+def _max_rotations(*angles: float) -> bytes:
     header = w.chunk(0xB00A, struct.pack("<h", 5) + b"MAXSCENE\0" + struct.pack("<i", 100))
     keys = [w.key(number, angle, 0, 0, 1) for number, angle in enumerate(angles)]
     return w.keyframer(header, w.node(b"$$$DUMMY", 0, -1, w.track(0xB021, *keys)))
@@ -89,8 +90,8 @@ def _weighted(weight: float) -> bytes:
     return w.u3d(objects=[w.u3d_mesh(flags=4, skin=skin)], materials=[w.u3d_material()], bones=[w.thing(b"b", 3)])
 
 
-def _turned(flags: int, *angles: float) -> bytes:
-    """A node that turns about z; ``flags`` is the kind of curve."""
+def _rotating(flags: int, *angles: float) -> bytes:
+    """A node that rotates about z; ``flags`` is the kind of curve."""
     keys = [w.nanim_key(time / 4, angle, 0, 0, 1, tcb=(0.0,) * 5 * (flags == 1)) for time, angle in enumerate(angles)]
     return w.nanim(w.nanim_node(b"hip", flags, rotations=keys))
 
@@ -141,7 +142,7 @@ EXTRA: dict[str, list[Case]] = {
         ("3ds", w.editor(w.mesh(name=b"Cylinder001"))), ("nodeanim", w.nanim(w.nanim_node(b"x" * 256))),
     ],
     "SEM_NAME_EMPTY": [("3ds", w.editor(w.mesh(name=b""))), ("hale3d", w.h3da([w.joint(b"\0")]))],
-    "LINK_TARGET_CYCLE": [("3ds", _looker(0xB003, 0xB004)), ("3ds", _looker(0xB007, 0xB006))],
+    "LINK_TARGET_CYCLE": [("3ds", _target_below_camera(0xB003, 0xB004)), ("3ds", _target_below_camera(0xB007, 0xB006))],
     "LINK_UNRESOLVED_NAME": [
         ("3ds", w.editor(w.mesh(w.points(*w.TRIANGLE), w.faces((0, 1, 2), inside=w.chunk(0x4130, b"red\0\0\0"))))),
         ("3ds", w.main(w.chunk(0x3D3D), w.chunk(0xB000, w.node(b"Nobody")))),
@@ -157,11 +158,11 @@ EXTRA: dict[str, list[Case]] = {
     "DATA_SCALE_INVALID": [("uto3d", w.u3d(bones=[w.thing(b"b", 3)], scale=0.0))],
     "DATA_WEIGHT_SUM": [("uto3d", _weighted(0.5)), ("uto3d", _weighted(2.0))],
     "SEC_PATH_URL": [("3ds", w.editor(w.chunk(0x1100, b"ftp://x/y.tga\0")))],
-    "SCENE_REST_POSE": [("3ds", _rest((9, 9, 9), _MATRIX)), ("3ds", _rest((0, 0, 70), _MATRIX))],
-    "SCENE_SIGN_FLIP": [("3ds", _max_turns(0.0, 6.2, 0.1)), ("3ds", _max_turns(0.1, -6.1, 0.1, 6.1))],
+    "SCENE_REST_POSE": [("3ds", _moved_box((9, 9, 9), _MATRIX)), ("3ds", _moved_box((0, 0, 70), _MATRIX))],
+    "SCENE_SIGN_FLIP": [("3ds", _max_rotations(0.0, 6.2, 0.1)), ("3ds", _max_rotations(0.1, -6.1, 0.1, 6.1))],
     "SCENE_DEFAULT_RIG": [("midtown", w.retail()), ("midtown", w.retail(2, 60))],
     "SCENE_BEZIER_SMOOTH": [("nodeanim", _bezier(b"hip")), ("nodeanim", _bezier(b"leg"))],
-    "SCENE_ROTATION_GUESSED": [("nodeanim", _turned(4, 0, 90, 90, 90)), ("nodeanim", _turned(1, 0.2, 0.3))],
+    "SCENE_ROTATION_GUESSED": [("nodeanim", _rotating(4, 0, 90, 90, 90)), ("nodeanim", _rotating(1, 0.2, 0.3))],
     "SCENE_NO_KEYS": [
         ("uto3d", w.u3d(bones=[w.thing(b"b", 3)], controllers=[w.controller(3, 1, 2, count=4)])),
     ],
@@ -169,9 +170,10 @@ EXTRA: dict[str, list[Case]] = {
 
 
 def cases() -> dict[str, list[Case]]:
-    """For every code small files: those made for it, then attacks of the threat tables that cause it: those that are
-    here already, else the smallest."""
-    found: dict[str, list[Case]] = {code: list(EXTRA.get(code, ())) for code in CATALOGUE if code not in NOT_BY_A_FILE}
+    """Small files for every code: those in EXTRA, then files of the threat tables that cause it, existing ones first,
+    then the smallest.
+    """
+    files: dict[str, list[Case]] = {code: list(EXTRA.get(code, ())) for code in CATALOGUE if code not in NOT_BY_A_FILE}
     attacks = [
         (name, data)
         for name, rows in THREATS.items()
@@ -179,15 +181,15 @@ def cases() -> dict[str, list[Case]]:
         for _, data, code in attacks
         if len(data) <= MOST_BYTES and code is not None
     ]
-    causes = {code: [case for case in attacks if code in check(case, code).counts] for code in found}
-    for code, known in found.items():
+    causes = {code: [case for case in attacks if code in check(case, code).counts] for code in files}
+    for code, known in files.items():
         formats = {name for name, _ in known}
         here = {path.read_bytes() for path in (FOLDER / code).glob("*")}
         order = {case: (case[1] not in here, case[0] in formats, len(case[1])) for case in causes[code]}
         for case in sorted(causes[code], key=order.__getitem__):
             if len(known) < WANTED and case not in known:
                 known.append(case)
-    return found
+    return files
 
 
 def check(case: Case, code: str) -> keyframer.Report:
@@ -196,7 +198,7 @@ def check(case: Case, code: str) -> keyframer.Report:
 
 
 def report_text(case: Case, code: str) -> str:
-    """The exact report, as it stands beside the file."""
+    """The exact report, as stored next to the file."""
     record = report_record(check(case, code), "")
     del record["file"]
     return json.dumps(record, indent=1, ensure_ascii=True) + "\n"

@@ -1,4 +1,4 @@
-"""Golden files: every code that a file alone can cause has two small files or more, each with the exact report."""
+"""Golden files: every code that a file alone can cause has at least two small files, each with its exact report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_every_code_has_files(code: str) -> None:
     assert len([path for path in FILES if path.parent.name == code]) >= WANTED
 
 
-def test_codes_are_either_here_or_there() -> None:
+def test_every_code_has_golden_files_or_a_reason() -> None:
     assert set(NOT_BY_A_FILE) <= set(CATALOGUE)
     assert {path.parent.name for path in FILES} == set(CATALOGUE) - set(NOT_BY_A_FILE)
     assert all(NOT_BY_A_FILE.values())

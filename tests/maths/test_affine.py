@@ -1,4 +1,4 @@
-"""Affine matrices: composed, taken apart, inverted, applied, aimed."""
+"""Affine matrices: compose, decompose, invert, apply, look at."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ R = Rotation.random(40, random_state=3).as_quat()
 S = RNG.uniform(0.2, 3, (40, 3))
 
 
-def close(found: object, expected: object, tolerance: float = 1e-12) -> None:
-    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+def close(actual: object, expected: object, tolerance: float = 1e-12) -> None:
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance)
 
 
 def test_compose_is_t_r_s() -> None:
@@ -98,10 +98,10 @@ def test_decompose_sheared() -> None:
     flat = np.diag([1.0, 0.0, 2.0, 1.0])
     close(affine.compose(*affine.decompose_sheared(flat)), flat)
     turned = affine.compose([1, 2, 3], [0.6, 0, 0, 0.8], [2, 2, 2])
-    close(affine.decompose_sheared(turned)[1], [0.6, 0, 0, 0.8])  # of a matrix without shear it is the turn itself
+    close(affine.decompose_sheared(turned)[1], [0.6, 0, 0, 0.8])  # for a matrix without shear it is its rotation
 
 
-def test_axes_of_the_scale_stand_only_where_there_is_shear() -> None:
+def test_scale_axes_are_needed_only_for_shear() -> None:
     straight = affine.compose([1, 2, 3], [0.6, 0, 0, 0.8], [2, 3, -4])
     sheared = affine.compose([1, 2, 3], [0.6, 0, 0, 0.8], [1, 2, 3], [0, 0, 0.6, 0.8])
     both = np.stack([straight, sheared])

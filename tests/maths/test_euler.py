@@ -28,7 +28,7 @@ def test_angles_back(order: str) -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_locked_angles_still_give_the_rotation(order: str) -> None:
+def test_angles_at_gimbal_lock_still_give_the_rotation(order: str) -> None:
     middles = [0, np.pi] if order[0] == order[2] else [np.pi / 2, -np.pi / 2]
     for middle in middles:
         matrix = euler.to_matrix3([0.7, middle, -1.9], order)
@@ -44,6 +44,6 @@ def test_an_order_is_the_product_left_to_right() -> None:
 
 
 @pytest.mark.parametrize("order", ["XY", "XXY", "XYW", "xyz", "XYZX", "XYY"])
-def test_nonsense_orders(order: str) -> None:
+def test_invalid_orders_are_refused(order: str) -> None:
     with pytest.raises(ValueError, match="not an order of three axes"):
         euler.to_matrix3([0, 0, 0], order)

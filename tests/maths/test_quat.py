@@ -13,8 +13,8 @@ A = Rotation.random(200, random_state=1).as_quat()
 B = Rotation.random(200, random_state=2).as_quat()
 
 
-def close(found: object, expected: object, tolerance: float = 1e-12) -> None:
-    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+def close(actual: object, expected: object, tolerance: float = 1e-12) -> None:
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance)
 
 
 def test_products_and_matrices() -> None:
@@ -61,7 +61,7 @@ def test_exp_and_log_keep_the_sign() -> None:
     close(quat.log([0, 0, 0, -1]), [0, 0, 0])
 
 
-def test_normalise_without_direction() -> None:
+def test_normalising_zero_gives_the_identity() -> None:
     close(quat.normalise([[0, 0, 0, 0], [0, 0, 3, 4]]), [[0, 0, 0, 1], [0, 0, 0.6, 0.8]])
 
 

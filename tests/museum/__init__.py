@@ -1,5 +1,5 @@
-"""A museum of named curves: an independent slow evaluator, text baselines, and a picture beside each.
+"""A museum of named curves: an independent slow evaluator, and a text baseline and a picture of each curve.
 
-`python -m tests.museum.regenerate` (in the project's root) writes baselines and pictures anew, from the slow
+`python -m tests.museum.regenerate` (in the project's root) rewrites baselines and pictures from the slow
 evaluator alone; read the diff before committing it.
 """

@@ -1,4 +1,4 @@
-"""Baselines as text: a line per time, the time and the components."""
+"""Baselines as text: one line per time, with the time and the components."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PICTURES = Path(__file__).parent / "pictures"
 
 
 def write_text(track: SlowTrack) -> str:
-    """What the slow evaluator says."""
+    """The text of a baseline, computed by the slow evaluator."""
     lines = []
     for t in sample_times(track):
         t = float(f"{t:.12g}")

@@ -1,4 +1,4 @@
-"""From the museum's plain lists to keyframer tracks."""
+"""Converts tracks of the museum (plain lists) to tracks of keyframer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 
 
 def to_track(slow: SlowTrack, scalars_flat: bool = True) -> Track:
-    """The same keys as a Track; one component becomes a scalar track unless told otherwise."""
+    """The same keys as a Track; one component becomes a scalar track unless ``scalars_flat`` is false."""
     width = len(slow.values[0]) if slow.values else 1 if slow.form == "NONE" else 4
     shape = (-1,) if width == 1 and scalars_flat else (-1, width)
     columns = {name: np.array(getattr(slow, name)) for name in _COLUMNS if getattr(slow, name)}

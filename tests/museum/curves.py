@@ -1,4 +1,4 @@
-"""The named curves, as plain lists: each shows one thing keys can do."""
+"""The named curves, as plain lists: each shows one feature of keys."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def vectors() -> dict[str, SlowTrack]:
 
 
 def eases() -> dict[str, SlowTrack]:
-    """Slow starts and stops, and every combination of the five spline flags of 3DS keys."""
-    found = {
+    """Ease in and ease out, and every combination of the five spline flags of 3DS keys."""
+    tracks = {
         "ease_to": SlowTrack(EVEN, WAVE, ease_to=[0.5] * 4),
         "ease_from": SlowTrack(EVEN, WAVE, ease_from=[0.5] * 4),
         "ease_both": SlowTrack(EVEN, WAVE, ease_to=[0.25] * 4, ease_from=[0.4] * 4),
@@ -103,12 +103,12 @@ def eases() -> dict[str, SlowTrack]:
     }
     for flags in range(32):
         present = {name: numbers for bit, (name, numbers) in enumerate(shapes.items()) if flags >> bit & 1}
-        found[f"flags_{flags:05b}"] = SlowTrack(UNEVEN, WAVE, **present)
-    return found
+        tracks[f"flags_{flags:05b}"] = SlowTrack(UNEVEN, WAVE, **present)
+    return tracks
 
 
 def wraps() -> dict[str, SlowTrack]:
-    """Repeat and loop."""
+    """Curves with repeat and loop."""
     closed = column(1, 5, -3, 1)
     return {
         "repeat_linear": SlowTrack(EVEN, WAVE, "LINEAR", "REPEAT"),
@@ -136,8 +136,8 @@ def wraps() -> dict[str, SlowTrack]:
 
 
 def rotations() -> dict[str, SlowTrack]:
-    """Turns in every form."""
-    found = {
+    """Rotations in every form."""
+    tracks = {
         f"turn_{degrees}": SlowTrack(
             [0, 10, 25, 40, 50],
             turns((Y, 15), (Y, 40), (Y, degrees), (Y, -30), (Y, 20)),
@@ -147,7 +147,7 @@ def rotations() -> dict[str, SlowTrack]:
         )
         for degrees in (200, 240, 300, 360, 540, 720, 1000, -540)
     }
-    found |= {
+    tracks |= {
         "turn_two_keys_540": SlowTrack([0, 10], turns((Z, 0), (Z, 540)), form=RELATIVE),
         "turn_two_keys_360": SlowTrack([0, 10], turns((Z, 0), (Z, 360)), form=RELATIVE, tension=[0.5, -1]),
         "turn_linear_540": SlowTrack([0, 10], turns((X, 30), ([3, 0, 4], 540)), "LINEAR", form=RELATIVE),
@@ -199,14 +199,14 @@ def rotations() -> dict[str, SlowTrack]:
             tangents_out=[[0.03, 0.0, 0.0, -0.05]] * 4,
         ),
     }
-    return found
+    return tracks
 
 
 CURVES: dict[str, SlowTrack] = {**vectors(), **eases(), **wraps(), **rotations()}
 
 
 def default_of(track: SlowTrack) -> Vector:
-    """What the museum gives a track without usable keys: a value that is not the library's own default."""
+    """The value of a track without usable keys: different from the default of the library."""
     return [0.5] if track.form == "NONE" else [0.0, 0.0, 1.0, 0.0]
 
 

@@ -1,4 +1,4 @@
-"""Write baselines and pictures anew: `python -m tests.museum.regenerate` in the project's root."""
+"""Rewrites baselines and pictures: `python -m tests.museum.regenerate` in the project's root."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .picture import svg
 
 
 def main() -> None:
-    """Replace every file; names that left the museum lose theirs."""
+    """Replace every file, and remove the files of curves that no longer exist."""
     for folder, suffix, make in (
         (BASELINES, ".txt", lambda name: write_text(CURVES[name])),
         (PICTURES, ".svg", lambda name: svg(name, CURVES[name])),

@@ -1,7 +1,7 @@
 """The slow evaluator: one key track at one time in plain Python floats, written from the formulas alone.
 
 It shares nothing with keyframer.curves (no import, no numpy, no helper) and was written before it.
-Everything is recomputed for every time, so that each line can be held against the formula it stands for.
+Everything is recomputed for every time, so that each line can be compared with its formula.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SlowTrack:
 
 @dataclass
 class Key:
-    """One usable key with its shape numbers brought into range."""
+    """One usable key with its TCB and ease values clamped."""
 
     time: float
     value: Vector
@@ -50,7 +50,7 @@ class Key:
 
 
 class Margin:
-    """How far the nearest either-or decision was from tipping; tests skip comparisons on the edge."""
+    """How close the nearest branch decision was to the other outcome; tests skip comparisons that are too close."""
 
     def __init__(self) -> None:
         self.smallest = math.inf
@@ -143,7 +143,9 @@ def eased(u: float, left: Key, right: Key) -> float:
 
 
 def segment_at(keys: list[Key], t: float) -> tuple[int, float] | None:
-    """The key before t and the eased way to the next; None where one key's own value holds."""
+    """The index of the key before t and the eased fraction of the way to the next; None where the value of one key
+    holds.
+    """
     if t < keys[0].time or t >= keys[-1].time:
         return None
     i = max(j for j in range(len(keys)) if keys[j].time <= t)
@@ -152,7 +154,7 @@ def segment_at(keys: list[Key], t: float) -> tuple[int, float] | None:
 
 
 def neighbours(keys: list[Key], looping: bool, j: int) -> tuple[int | None, int | None]:
-    """The segments before and after key j (named by the key they start at), across the seam in a loop."""
+    """The segments before and after key j (by the index of their first key), across the seam in a loop."""
     n = len(keys)
 
     def lasting(i: int) -> int | None:
@@ -164,7 +166,7 @@ def neighbours(keys: list[Key], looping: bool, j: int) -> tuple[int | None, int 
 
 
 def weights(key: Key, before_length: float, after_length: float) -> tuple[float, float, float, float]:
-    """Weights of D- and D+ in the incoming, then in the outgoing tangent."""
+    """Weights of D- and D+ in the incoming tangent, then in the outgoing tangent."""
     h = (before_length + after_length) / 2
     fp, fn, c = before_length / h, after_length / h, abs(key.continuity)
     fp, fn = fp + c - c * fp, fn + c - c * fn
@@ -245,7 +247,7 @@ def rotation_value(track: SlowTrack, keys: list[Key], looping: bool, t: float, m
         return absolute[0] if t < keys[0].time else absolute[-1]
     i, u = where
     q0, q1 = absolute[i], absolute[i + 1]
-    way = turned(conjugate(q0), turns[i + 1])  # L: the key's own turn, seen from q0
+    way = turned(conjugate(q0), turns[i + 1])  # L: the rotation of the key, relative to q0
     if track.interpolation == "STEP":
         return q0
     if track.interpolation in ("LINEAR", "SAMPLED"):

@@ -1,4 +1,4 @@
-"""Every named curve: production against the slow evaluator, against its baseline, and the files beside it."""
+"""Every named curve: keyframer.curves against the slow evaluator and against its baseline; the files are up to date."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def values_of(name: str, times: list[float]) -> np.ndarray:
 
 
 def dense_times(name: str) -> list[float]:
-    """The sample times, ten between each two of them, hair's breadths around keys, and far away."""
+    """The sample times, ten times between every two of them, times very close to keys, and distant times."""
     coarse = sample_times(CURVES[name])
     fine = [a + (b - a) * i / 11 for a, b in pairwise(coarse) for i in range(11)]
     keys = [t for t in CURVES[name].times if math.isfinite(t)]
@@ -37,24 +37,24 @@ def dense_times(name: str) -> list[float]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_production_equals_the_slow_evaluator(name: str) -> None:
+def test_keyframer_equals_the_slow_evaluator(name: str) -> None:
     times = dense_times(name)
     expected = [evaluate(CURVES[name], t, default_of(CURVES[name])) for t in times]
     np.testing.assert_allclose(values_of(name, times), expected, rtol=0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_production_equals_the_baseline(name: str) -> None:
+def test_keyframer_equals_the_baseline(name: str) -> None:
     times, expected = read_text((BASELINES / f"{name}.txt").read_text(encoding="utf-8"))
     np.testing.assert_allclose(values_of(name, times), expected, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_slow_evaluator_still_gives_the_baseline(name: str) -> None:
+def test_the_slow_evaluator_equals_the_baseline(name: str) -> None:
     times, expected = read_text((BASELINES / f"{name}.txt").read_text(encoding="utf-8"))
-    again_times, again = read_text(write_text(CURVES[name]))
+    again_times, values_again = read_text(write_text(CURVES[name]))
     assert times == again_times
-    np.testing.assert_allclose(again, expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(values_again, expected, rtol=0, atol=1e-10)
 
 
 def test_every_curve_has_one_baseline_and_one_picture() -> None:
@@ -74,7 +74,7 @@ def test_picture_is_current(name: str) -> None:
     np.testing.assert_allclose(numbers(stored), numbers(svg(name, CURVES[name])), rtol=0, atol=0.11)
 
 
-def test_the_whole_museum_as_one_bank() -> None:
+def test_all_curves_in_one_bank() -> None:
     tracks = [to_track(CURVES[name]) for name in NAMES]
     bank = CurveBank(tracks, [default_of(CURVES[name]) for name in NAMES])
     times = [-50.0, -7.3, -1.0, 0.0, 4.0, 10.0, 13.3, 29.999, 30.0, 44.0, 1e6, math.nan, math.inf]

@@ -1,4 +1,4 @@
-"""Random tracks: production equals the slow evaluator, whatever the keys."""
+"""Random tracks: keyframer.curves equals the slow evaluator for any keys."""
 
 from __future__ import annotations
 
@@ -72,18 +72,18 @@ def compare(track: SlowTrack, times: list[float]) -> None:
     expected = np.array([evaluate(track, t, default_of(track), margin) for t in times])
     # On the edge between two branches (or two signs) rounding decides; such draws prove nothing.
     assume(margin.smallest > 1e-7)
-    found = compile_track(to_track(track), default=default_of(track))(times).reshape(expected.shape)
+    actual = compile_track(to_track(track), default=default_of(track))(times).reshape(expected.shape)
     scale = max(1.0, float(np.abs(expected).max()))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * scale)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-9 * scale)
 
 
 @settings(max_examples=400 if SLOW else 200)
 @given(slow_tracks(["NONE"]), st.lists(frames, max_size=8))
-def test_vectors(track: SlowTrack, more: list[float]) -> None:
-    compare(track, times_around(track, more))
+def test_vectors(track: SlowTrack, extra_times: list[float]) -> None:
+    compare(track, times_around(track, extra_times))
 
 
 @settings(max_examples=500 if SLOW else 250)
 @given(slow_tracks(FORMS[1:]), st.lists(frames, max_size=8))
-def test_rotations(track: SlowTrack, more: list[float]) -> None:
-    compare(track, times_around(track, more))
+def test_rotations(track: SlowTrack, extra_times: list[float]) -> None:
+    compare(track, times_around(track, extra_times))

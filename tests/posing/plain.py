@@ -57,19 +57,19 @@ def local(
     turning: SlowTrack | None = None,
     scale: SlowTrack | None = None,
 ) -> Matrix:
-    """T . R . S of the tracks at a frame; a missing track is identity."""
+    """T . R . S of the tracks at a frame; a missing track is the identity."""
     place = [0.0, 0.0, 0.0] if position is None else evaluate(position, frame, [0.0, 0.0, 0.0])
     q = NO_TURN if turning is None else evaluate(turning, frame, NO_TURN)
     size = [1.0, 1.0, 1.0] if scale is None else evaluate(scale, frame, [1.0, 1.0, 1.0])
     return product(product(translation(place), rotation(q)), scaling(size))
 
 
-def moved(matrix: Matrix, point: Vector) -> Vector:
+def transform_point(matrix: Matrix, point: Vector) -> Vector:
     return [sum(matrix[i][k] * point[k] for k in range(3)) + matrix[i][3] for i in range(3)]
 
 
 def inverse(matrix: Matrix) -> Matrix:
-    """Gauss and Jordan."""
+    """Gauss-Jordan elimination."""
     rows = [list(row) + identity()[i] for i, row in enumerate(matrix)]
     for i in range(4):
         best = max(range(i, 4), key=lambda k: abs(rows[k][i]))
@@ -90,7 +90,7 @@ def unit(v: Vector) -> Vector:
     return [x / length for x in v]
 
 
-def looking(eye: Vector, goal: Vector, roll_degrees: float) -> Matrix:
+def look_at(eye: Vector, goal: Vector, roll_degrees: float) -> Matrix:
     """X right, Y up, along -Z from eye to goal, Z is up in the world (Y where the line of sight is vertical).
 
     Then a roll: about Z, which points backwards, by the degrees with their sign changed.

@@ -1,4 +1,4 @@
-"""How large a scene is, against a slow and obvious evaluation, and that it means the same for every target."""
+"""The size of a scene and the duration of a clip, compared with a slow and obvious evaluation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAN, INF = math.nan, math.inf
 
 
 def slow_size(scene: Scene, moments: int) -> float:
-    """Every vertex and every origin at many moments, one after the other."""
+    """Every vertex and every node origin at many moments, one after the other."""
     clip = scene.clips[0] if scene.clips else Clip()
     begin, end = clip_span(clip)
     low, high = [INF] * 3, [-INF] * 3
@@ -43,14 +43,14 @@ def slow_size(scene: Scene, moments: int) -> float:
 def test_samples_have_the_size_of_the_slow_evaluation(name: str, path: Path) -> None:
     scene = keyframer.load(path, salvage=True)
     slow = slow_size(scene, 61 if SLOW else 25)
-    if slow > 1e20:  # keys that leave what is believed: when they do, few moments cannot tell
+    if slow > 1e20:  # keys beyond the largest accepted number: a few moments cannot show when
         assert scene_size(scene) < 2e30
     else:
         assert 0.97 * slow <= scene_size(scene) <= 1.03 * slow
 
 
-def turning(turns: float) -> Scene:
-    """A rod that turns about one end: the box around it over time is a square."""
+def rotating_rod(turns: float) -> Scene:
+    """A rod that rotates about one end: the box around it over time is a square."""
     rod = Mesh("rod", np.array([[0.0, 0, 0], [10, 0, 0]]), np.empty((0, 3), int))
     times = np.linspace(0.0, 100.0, 16 * max(1, round(turns)) + 1)
     half = np.pi * turns * times / 100.0
@@ -64,11 +64,11 @@ def turning(turns: float) -> Scene:
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 4, 8, 16, 32, 33])
-def test_no_regular_motion_falls_in_step_with_the_moments(turns: int) -> None:
-    assert scene_size(turning(turns)) == pytest.approx(math.hypot(20, 20), rel=0.03)
+def test_size_is_right_for_any_number_of_turns(turns: int) -> None:
+    assert scene_size(rotating_rod(turns)) == pytest.approx(math.hypot(20, 20), rel=0.03)
 
 
-def test_vertices_and_origins_count_hidden_ones_too() -> None:
+def test_size_includes_vertices_and_origins_also_of_hidden_nodes() -> None:
     box = Mesh("box", np.array([[0.0, 0, 0], [1, 7, 2], [NAN, 0, 900], [1e31, 0, 0]]), np.empty((0, 3), int))
     scene = Scene(nodes=[Node("a", mesh=0), Node("b", position=np.array([3.0, 0, 0]))], meshes=[box])
     assert scene_size(scene) == pytest.approx(math.hypot(3, 7, 2))
@@ -80,14 +80,14 @@ def test_vertices_and_origins_count_hidden_ones_too() -> None:
     assert scene_size(scene) == pytest.approx(math.hypot(3, 107, 42))
 
 
-def test_nothing_is_of_size_1_and_so_is_what_is_beyond_all_measure() -> None:
+def test_empty_and_unmeasurable_scenes_have_size_1() -> None:
     assert scene_size(Scene()) == 1.0
     assert scene_size(Scene(nodes=[Node("a")])) == 1.0
     assert scene_size(Scene(nodes=[Node("a"), Node("b", position=np.array([1e31, 0, 0]))])) == 1.0
 
 
-def test_large_scenes_are_looked_at_in_fewer_moments(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = turning(1)
+def test_large_scenes_are_measured_at_fewer_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = rotating_rod(1)
     wanted = scene_size(scene)
     monkeypatch.setattr(bounds_and_duration, "MOST_VERTICES", 1)
     monkeypatch.setattr(bounds_and_duration, "MOST_MATRICES", 1)
@@ -110,9 +110,9 @@ def test_windmill_has_one_size_for_all_targets(tmp_path: Path, monkeypatch: pyte
         return measured[-1]
 
     def noted(given: Scene, max_error: float) -> Tolerance:
-        found = tolerance(given, max_error)
-        allowed.append(found.length)
-        return found
+        allowed_error = tolerance(given, max_error)
+        allowed.append(allowed_error.length)
+        return allowed_error
 
     monkeypatch.setattr(bounds_and_duration, "_diagonal", counted)
     monkeypatch.setattr(Tolerance, "of", staticmethod(noted))
@@ -129,14 +129,14 @@ def test_windmill_has_one_size_for_all_targets(tmp_path: Path, monkeypatch: pyte
     assert keyframer.save(scene, tmp_path / "a.glb").measured["size"] == pytest.approx(size)
 
 
-def test_nothing_is_measured_before_somebody_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saving_an_unchanged_scene_measures_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds_and_duration, "_diagonal", lambda *_: pytest.fail("measured"))
     scene = keyframer.load(EXAMPLE)
     keyframer.save(scene, tmp_path / "same.3ds")
     assert (tmp_path / "same.3ds").read_bytes() == EXAMPLE.read_bytes()
 
 
-def test_one_size_holds_for_all_that_is_made_on_the_way() -> None:
+def test_inside_measured_once_all_scenes_have_the_first_size() -> None:
     near, far = (Scene(nodes=[Node("a"), Node("b", position=np.array([size, 0, 0]))]) for size in (3.0, 5.0))
     with measured_once():
         assert scene_size(near) == 3.0
@@ -145,7 +145,7 @@ def test_one_size_holds_for_all_that_is_made_on_the_way() -> None:
     assert scene_size(far) == 5.0
 
 
-def path(*times: float, interpolation: Interpolation = Interpolation.LINEAR) -> Track:
+def position_track(*times: float, interpolation: Interpolation = Interpolation.LINEAR) -> Track:
     return Track("position", np.array(times), np.zeros((len(times), 3)), interpolation)
 
 
@@ -154,7 +154,7 @@ def path(*times: float, interpolation: Interpolation = Interpolation.LINEAR) -> 
     [
         (0.0, 100.0, [], (0.0, 100.0)),
         (0.0, 0.0, [[-10.0, 20.0], [5.0, 60.0]], (-10.0, 60.0)),
-        (10.0, 20.0, [[99.0]], (10.0, 20.0)),  # one key is at rest whenever it stands
+        (10.0, 20.0, [[99.0]], (10.0, 20.0)),  # a single key does not move, whatever its time
         (NAN, 100.0, [[0.0, 7.0]], (0.0, 7.0)),
         (4.0, INF, [[0.0, 7.0]], (0.0, 7.0)),
         (50.0, 10.0, [], (50.0, 50.0)),
@@ -162,17 +162,19 @@ def path(*times: float, interpolation: Interpolation = Interpolation.LINEAR) -> 
         (0.0, 5.0, [[0.0, NAN, 1e13, 9.0]], (0.0, 9.0)),
     ],
 )
-def test_how_long_a_clip_plays(start: float, end: float, times: list[list[float]], span: tuple[float, float]) -> None:
-    clip = Clip(start=start, end=end, channels=[Channel(0, path(*each)) for each in times])
+def test_clip_span(start: float, end: float, times: list[list[float]], span: tuple[float, float]) -> None:
+    clip = Clip(start=start, end=end, channels=[Channel(0, position_track(*time)) for time in times])
     assert clip_span(clip) == span
 
 
-def test_the_first_step_does_not_make_a_clip_longer() -> None:
-    clip = Clip(start=5.0, end=6.0, channels=[Channel(0, path(-10.0, 3.0, 9.0, interpolation=Interpolation.STEP))])
+def test_the_first_step_key_does_not_extend_a_clip() -> None:
+    clip = Clip(
+        start=5.0, end=6.0, channels=[Channel(0, position_track(-10.0, 3.0, 9.0, interpolation=Interpolation.STEP))]
+    )
     assert clip_span(clip) == (3.0, 9.0)
 
 
-def test_times_in_ticks_may_be_as_long_as_in_frames() -> None:
+def test_the_longest_clip_is_limited_in_frames_not_in_ticks() -> None:
     clip = Clip(end=1e9, units_per_frame=200.0, rate=4800.0)
     assert clip_span(clip) == (0.0, 1e9)
     assert clip_span(replace(clip, units_per_frame=1.0)) == (0.0, 0.0)

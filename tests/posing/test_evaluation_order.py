@@ -1,4 +1,4 @@
-"""The order in which nodes are placed: parents first, targets before what looks, circles cut where they close."""
+"""The order in which nodes are evaluated: parents first, targets before aimed nodes, cycles cut where they close."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ def order_of(parents: list[int | None], targets: dict[int, int] | None = None) -
     return evaluation_order(nodes)
 
 
-def test_parents_come_first_wherever_they_stand() -> None:
+def test_parents_come_first_whatever_their_order() -> None:
     order = order_of([2, 0, None, 1, None])
     assert order.level_of.tolist() == [1, 2, 0, 3, 0]
     assert sorted(order.flat.tolist()) == [0, 1, 2, 3, 4]
     assert order.cut == order.untargeted == []
 
 
-def test_what_looks_comes_after_the_parent_of_its_target() -> None:
+def test_an_aimed_node_comes_after_the_parent_of_its_target() -> None:
     order = order_of([None, 0, 1, None], {3: 2})
     assert order.level_of[3] > order.level_of[1]
 
 
-def test_numbers_that_are_no_node_are_none() -> None:
+def test_links_to_missing_nodes_are_ignored() -> None:
     order = order_of([7, -3, 0], {0: 99, 1: -1})
     assert order.parents.tolist() == [-1, -1, 0]
     assert order.targets.tolist() == [-1, -1, -1]
     assert order.cut == []
 
 
-def test_circles_of_parents_lose_one_edge_each() -> None:
+def test_one_link_of_each_parent_cycle_is_cut() -> None:
     assert order_of([0]).cut == [0]
     assert len(order_of([1, 2, 0, None, 3]).cut) == 1
     assert len(order_of([1, 0, 3, 2, 0]).cut) == 2
 
 
-def test_a_target_under_its_own_camera_is_not_followed() -> None:
+def test_a_target_below_its_own_camera_is_not_followed() -> None:
     order = order_of([None, 0, 1], {1: 2})  # arm, camera, target
     assert order.untargeted == [1]
     assert order.cut == []
     assert order.parents.tolist() == [-1, 0, 1]
 
 
-def test_only_those_in_the_circle_become_blind() -> None:
-    """Two cameras whose targets hang under each other; a third that hangs below them looks at something else."""
+def test_only_cameras_in_a_cycle_lose_their_target() -> None:
+    """Two cameras, each with its target below the other; a third camera below them has a target elsewhere."""
     parents: list[int | None] = [None, None, 1, 0, 0, 6, None]
     order = order_of(parents, {0: 2, 1: 3, 4: 5})
     assert order.untargeted == [0, 1]
     assert order.targets[4] == 5
 
 
-def test_long_circles_and_chains_need_no_recursion() -> None:
+def test_long_cycles_and_chains_need_no_recursion() -> None:
     count = 50_000
     order = order_of([(i + 1) % count for i in range(count)])
     assert len(order.cut) == 1
@@ -91,7 +91,7 @@ def test_any_graph_can_be_ordered(data: st.DataObject) -> None:
             assert wanted is None or not 0 <= wanted < count
 
 
-def test_reachable_nodes_follow_all_links_once() -> None:
+def test_reachable_nodes_follow_every_link_once() -> None:
     links = {0: (1, None), 1: (2, -1), 2: (0, 3), 3: (), 4: (0,)}  # 0, 1 and 2 form a cycle
     assert sorted(reachable([0], lambda node: links[node])) == [0, 1, 2, 3]
     assert reachable([3], lambda node: links[node]) == [3]

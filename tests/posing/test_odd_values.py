@@ -1,4 +1,4 @@
-"""Keys and rest values that are no numbers, or absurd: evaluation never raises, never warns, and keeps to the node."""
+"""Non-finite or absurd keys and rest values: posing never raises or warns, and only the affected node is wrong."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ NAN, INF = float("nan"), float("inf")
 FRAMES = [-1e300, -1.0, 0.0, 0.5, 5.0, 1e9, NAN, INF, -INF]
 
 
-def family(*channels: Channel) -> Scene:
-    """A broken node (0), its child and grandchild, a camera that looks at it, and a node on its own."""
+def scene_with(*channels: Channel) -> Scene:
+    """A broken node (0), its child and grandchild, a camera aimed at it, and an independent node."""
     return Scene(
         nodes=[
             Node("broken", position=np.array([1.0, 2.0, 3.0])),
@@ -31,7 +31,7 @@ def family(*channels: Channel) -> Scene:
     )
 
 
-def check(scene: Scene) -> np.ndarray:
+def posed_world(scene: Scene) -> np.ndarray:
     posed = keyframer.pose(scene, frames=FRAMES)
     assert np.isfinite(posed.world).all()
     assert np.isfinite(posed.local).all()
@@ -42,41 +42,41 @@ def check(scene: Scene) -> np.ndarray:
 @pytest.mark.parametrize("bad", [NAN, INF, -INF, 1e200])
 @pytest.mark.parametrize("kind", ["position", "scale"])
 def test_a_channel_without_a_usable_key_leaves_the_node_at_rest(kind: str, bad: float) -> None:
-    world = check(family(Channel(0, Track(kind, [0, 5], [[bad, 0, 0], [0, bad, 0]], Interpolation.TCB))))
+    world = posed_world(scene_with(Channel(0, Track(kind, [0, 5], [[bad, 0, 0], [0, bad, 0]], Interpolation.TCB))))
     np.testing.assert_array_equal(world[:, 0, :3, 3], [[1, 2, 3]] * len(FRAMES))
     np.testing.assert_array_equal(world[:, 1, :3, 3], [[1, 3, 3]] * len(FRAMES))
 
 
 @pytest.mark.parametrize("bad", [NAN, INF, 1e200])
-def test_one_bad_key_is_left_out(bad: float) -> None:
+def test_one_bad_key_is_ignored(bad: float) -> None:
     values = [[0, 0, 0], [bad, 7, 7], [10, 0, 0]]
-    world = check(family(Channel(0, Track("position", [0, 1, 10], values, Interpolation.LINEAR))))
+    world = posed_world(scene_with(Channel(0, Track("position", [0, 1, 10], values, Interpolation.LINEAR))))
     assert world[4, 0, 0, 3] == 5  # frame 5: as if the key were not there
-    times = check(family(Channel(0, Track("position", [0, bad, 10], [[0, 0, 0], [3, 3, 3], [10, 0, 0]]))))
+    times = posed_world(scene_with(Channel(0, Track("position", [0, bad, 10], [[0, 0, 0], [3, 3, 3], [10, 0, 0]]))))
     assert times[4, 0, 0, 3] == 5
 
 
 @pytest.mark.parametrize("form", list(RotationForm)[1:], ids=lambda form: form.value)
-def test_rotations_that_are_none(form: RotationForm) -> None:
+def test_invalid_rotations(form: RotationForm) -> None:
     rows = [[0, 0, 0, 0], [NAN, 0, 0, 1], [0, 0, 0, 1e38], [0, INF, 0, 1], [3, 4, 0, 1e30]]
-    world = check(family(Channel(0, Track("rotation", range(5), rows, Interpolation.TCB, form=form))))
+    world = posed_world(scene_with(Channel(0, Track("rotation", range(5), rows, Interpolation.TCB, form=form))))
     lengths = np.linalg.norm(world[:, 0, :3, :3], axis=1)
     np.testing.assert_allclose(lengths, 1, atol=1e-9)
 
 
-def test_rest_values_that_are_none_count_as_identity() -> None:
-    scene = family()
+def test_invalid_rest_values_are_replaced_by_the_identity() -> None:
+    scene = scene_with()
     scene.nodes[0].position = np.array([NAN, 0, 0])
     scene.nodes[0].rotation_xyzw = np.array([0, INF, 0, 1])
     scene.nodes[0].scale = np.array([1, 1e300, 1])
-    world = check(scene)
+    world = posed_world(scene)
     np.testing.assert_array_equal(world[:, 0], [np.eye(4)] * len(FRAMES))
     scene.nodes[1].rotation_xyzw = np.zeros(4)
-    np.testing.assert_array_equal(check(scene)[0, 1, :3, 3], [0, 1, 0])
+    np.testing.assert_array_equal(posed_world(scene)[0, 1, :3, 3], [0, 1, 0])
 
 
-def test_products_that_overflow_stay_with_the_node() -> None:
-    """1e120 in 1e120 in 1e120 is beyond doubles: such a node stands as if it had no parent."""
+def test_overflow_affects_only_the_node() -> None:
+    """1e120 times 1e120 times 1e120 exceeds a double: the node is placed as if it had no parent."""
     nodes = [Node(str(i), parent=i - 1 if i else None, scale=np.full(3, 1e120)) for i in range(6)]
     nodes.append(Node("other"))
     posed = keyframer.pose(Scene(nodes=nodes), frames=[0, 1])
@@ -87,12 +87,12 @@ def test_products_that_overflow_stay_with_the_node() -> None:
     ).all()
 
 
-def test_a_scale_of_nothing() -> None:
-    world = check(family(Channel(0, Track("scale", [0, 10], [[1, 1, 1], [0, 0, 0]], Interpolation.LINEAR))))
+def test_a_scale_of_zero() -> None:
+    world = posed_world(scene_with(Channel(0, Track("scale", [0, 10], [[1, 1, 1], [0, 0, 0]], Interpolation.LINEAR))))
     np.testing.assert_array_equal(world[5, 2, :3, :3], np.zeros((3, 3)))
 
 
-def test_looking_at_nothing_and_at_oneself() -> None:
+def test_cameras_and_lights_aimed_at_nothing_or_at_themselves() -> None:
     scene = Scene(
         nodes=[
             Node("self", NodeKind.CAMERA, camera=0, target=0),
@@ -105,7 +105,7 @@ def test_looking_at_nothing_and_at_oneself() -> None:
     assert np.isfinite(keyframer.pose(scene, frames=[0, 1]).world).all()
 
 
-def test_a_morph_channel_without_usable_keys_leaves_the_mesh_as_it_is() -> None:
+def test_a_morph_channel_without_usable_keys_leaves_the_mesh_unchanged() -> None:
     points = np.arange(9.0).reshape(3, 3)
     node = Node("a", mesh=0, morph=Morph(["x"], [points + 5]))
     channel = Channel(0, Track("morph", [0, 1], [[NAN], [NAN]]))
@@ -120,7 +120,7 @@ numbers = st.one_of(st.floats(width=32), st.floats(-10, 10), st.sampled_from([NA
 
 @settings(max_examples=150 if SLOW else 50)
 @given(st.data())
-def test_any_numbers_at_all(data: st.DataObject) -> None:
+def test_any_numbers(data: st.DataObject) -> None:
     channels = []
     for kind in ("position", "rotation", "scale", "roll", "visible", "fov"):
         width = {"rotation": 4, "position": 3, "scale": 3}.get(kind, 1)
@@ -134,12 +134,12 @@ def test_any_numbers_at_all(data: st.DataObject) -> None:
         wrap = data.draw(st.sampled_from(Wrap))
         track = Track(kind, times, values, Interpolation.TCB, wrap, form, **shape)
         channels.append(Channel(3 if kind in ("roll", "fov") else 0, track))
-    check(family(*channels))
+    posed_world(scene_with(*channels))
 
 
 @pytest.mark.parametrize("rate", [5e-324, 1e308])
 def test_absurd_rates(rate: float) -> None:
-    scene = family()
+    scene = scene_with()
     scene.clips[0].rate = rate
     for posed in (keyframer.pose(scene, frames=[0.0, 1e300]), keyframer.pose(scene, [0.0, 1e300])):
         assert np.isfinite(posed.world).all()

@@ -1,4 +1,4 @@
-"""The playback cursor: which two frames to show now, and how to mix them."""
+"""The playback cursor: which two frames are shown now, and how they are mixed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_forward_once_stops_at_the_end() -> None:
     assert not cursor.finished
 
 
-def test_forward_loop_begins_again() -> None:
+def test_forward_loop_starts_again() -> None:
     cursor = Playback(5, 15, rate=10)
     assert cursor.advance(0.95) == 14.5
     assert shown(cursor) == (14, 15, 0.5)
@@ -49,7 +49,7 @@ def test_backward() -> None:
     assert shown(once) == (0, 1, 0)
 
 
-def test_alternating_turns_at_both_ends() -> None:
+def test_alternating_playback_reverses_at_both_ends() -> None:
     cursor = Playback(0, 4, rate=1, direction=Direction.ALTERNATING)
     assert [cursor.advance(1) for _ in range(9)] == [1, 2, 3, 4, 3, 2, 1, 0, 1]
     once = Playback(0, 4, rate=1, loop=False, direction=Direction.ALTERNATING)
@@ -62,7 +62,7 @@ def test_alternating_turns_at_both_ends() -> None:
 
 @pytest.mark.parametrize("direction", [Direction.FORWARD, Direction.BACKWARD])
 def test_the_seam_of_sampled_clips_mixes_the_last_frame_with_the_first(direction: Direction) -> None:
-    """Frames 0 to 3 that all count: between 3 and the next 0 lies one frame's time."""
+    """All of the frames 0 to 3 count: one frame's time lies between frame 3 and the next frame 0."""
     cursor = Playback(0, 3, rate=1, seam=1, direction=direction)
     cursor.seek(3)
     cursor.advance(0.25 if direction is Direction.FORWARD else 3.75)
@@ -74,15 +74,15 @@ def test_the_seam_of_sampled_clips_mixes_the_last_frame_with_the_first(direction
 def test_seek() -> None:
     for direction in Direction:
         cursor = Playback(2, 8, rate=30, direction=direction)
-        for time, there in ((5.5, 5.5), (-4, 2), (3, 3), (math.nan, 3)):
+        for time, expected in ((5.5, 5.5), (-4, 2), (3, 3), (math.nan, 3)):
             cursor.seek(time)
-            assert cursor.time == there
+            assert cursor.time == expected
         cursor = Playback(2, 8, rate=30, loop=False, direction=direction)
         cursor.seek(math.inf)
         assert cursor.time == 8
 
 
-def test_speed_and_odd_steps() -> None:
+def test_speed_and_invalid_steps() -> None:
     cursor = Playback(0, 100, rate=30, speed=2)
     assert cursor.advance(0.5) == 30
     assert cursor.advance(math.nan) == 30
@@ -92,7 +92,7 @@ def test_speed_and_odd_steps() -> None:
 @pytest.mark.parametrize("loop", [True, False])
 @pytest.mark.parametrize("direction", Direction)
 @pytest.mark.parametrize("end", [7, 3])
-def test_a_clip_without_length_stands_still(direction: Direction, loop: bool, end: float) -> None:
+def test_a_clip_of_length_zero_does_not_move(direction: Direction, loop: bool, end: float) -> None:
     cursor = Playback(7, end, rate=30, loop=loop, direction=direction)
     assert cursor.advance(1.7) == 7
     assert shown(cursor)[0] == 7
@@ -109,7 +109,7 @@ def test_a_clip_without_length_stands_still(direction: Direction, loop: bool, en
     st.sampled_from([0.0, 1.0]),
     st.lists(st.floats(-20, 20), max_size=8),
 )
-def test_what_is_shown_is_always_inside_the_clip(
+def test_the_shown_frames_are_always_inside_the_clip(
     start: int, length: int, direction: Direction, loop: bool, seam: float, steps: list[float]
 ) -> None:
     cursor = Playback(start, start + length, rate=7.5, loop=loop, seam=seam, direction=direction)

@@ -1,4 +1,4 @@
-"""keyframer.pose: seconds and frames, clips, rest values, deep trees, and one scene posed in blocks."""
+"""keyframer.pose: seconds and frames, clips, rest values, deep trees, and scenes posed in blocks."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_seconds_and_frames_are_the_same_moments() -> None:
     assert by_frames.world.shape == by_frames.local.shape == (3, 1, 4, 4)
 
 
-def test_seconds_that_mean_a_whole_frame_give_it_exactly() -> None:
-    """A jump at frame n is there at n / 30 seconds, for every n."""
+def test_seconds_of_a_whole_frame_give_exactly_that_frame() -> None:
+    """A jump at frame n is visible at n / 30 seconds, for every n."""
     numbers = np.arange(100_000) / 30
     assert np.array_equal(keyframer.pose(Scene(clips=[Clip()]), numbers).frames, np.arange(100_000))
 
@@ -73,19 +73,19 @@ def test_one_of_several_clips() -> None:
     assert keyframer.pose(scene, frames=[10], clip=1).world[0, 0, 0, 3] == -4
 
 
-def test_rest_values_hold_where_no_channel_moves_them() -> None:
+def test_rest_values_are_used_without_a_channel() -> None:
     turn = np.array([0.0, 0.0, 2.0, 2.0])  # not of length 1: normalised
     node = Node("a", position=np.array([1, 2, 3]), rotation_xyzw=turn, scale=np.array([1, 2, 4]))
     scene = Scene(nodes=[node], clips=[Clip(channels=[Channel(0, Track("scale", [0], [[5, 5, 5]]))])])
     expected = plain.product(plain.translation([1, 2, 3]), plain.turn([0, 0, 1], np.pi / 2))
-    found = keyframer.pose(scene, frames=[0, 7])
+    posed = keyframer.pose(scene, frames=[0, 7])
     for index in range(2):
-        np.testing.assert_allclose(found.world[index, 0], plain.product(expected, plain.scaling([5, 5, 5])), atol=1e-12)
-    assert np.array_equal(found.local, found.world)
+        np.testing.assert_allclose(posed.world[index, 0], plain.product(expected, plain.scaling([5, 5, 5])), atol=1e-12)
+    assert np.array_equal(posed.local, posed.world)
 
 
-def test_scale_along_other_axes() -> None:
-    """S = Q diag(s) Q^-1, at rest and moved by a channel."""
+def test_scale_along_rotated_axes() -> None:
+    """S = Q diag(s) Q^-1, at rest and animated."""
     q = [0.0, 0.0, float(np.sin(0.3)), float(np.cos(0.3))]
     about = plain.rotation(q)
     nodes = [Node("rest", scale=np.array([2, 1, 1]), scale_axes_xyzw=np.array(q)), Node("moved"), Node("plain")]
@@ -101,7 +101,7 @@ def test_scale_along_other_axes() -> None:
             np.testing.assert_allclose(posed.world[index, node], expected, atol=1e-12)
 
 
-def test_the_later_of_two_channels_counts_and_strangers_are_left_out() -> None:
+def test_the_later_of_two_channels_is_used_and_unknown_nodes_are_ignored() -> None:
     channels = [sliding(), sliding(size=3), sliding(node=77), sliding(node=-1)]
     posed = keyframer.pose(Scene(nodes=[Node("a")], clips=[Clip(channels=channels)]), frames=[10])
     assert posed.world[0, 0, 0, 3] == 3
@@ -109,7 +109,7 @@ def test_the_later_of_two_channels_counts_and_strangers_are_left_out() -> None:
 
 @pytest.mark.parametrize("up", ["x", "y", "z"])
 @pytest.mark.parametrize("hand", Handedness)
-def test_what_looks_is_upright_in_every_space(up: str, hand: Handedness) -> None:
+def test_aimed_nodes_are_upright_in_every_space(up: str, hand: Handedness) -> None:
     axis = np.eye(3)["xyz".index(up)]
     eye, goal = np.array([3.0, -2.0, 1.5]), np.array([-1.0, 4.0, 2.0])
     scene = Scene(
@@ -125,7 +125,7 @@ def test_what_looks_is_upright_in_every_space(up: str, hand: Handedness) -> None
     assert np.linalg.det(world[:3, :3]) == pytest.approx(1)
 
 
-def test_omni_lights_do_not_turn_and_directional_ones_do() -> None:
+def test_omni_lights_do_not_rotate_and_directional_lights_do() -> None:
     kinds = [LightType.OMNI, LightType.DIRECTIONAL, LightType.SPOT]
     scene = Scene(
         nodes=[Node(str(i), NodeKind.LIGHT, light=i, position=np.array([0, 0, 5.0])) for i in range(3)],

@@ -1,4 +1,4 @@
-"""Where nodes stand at one moment, worked out in blocks, is where a rig of the whole scene puts them."""
+"""Node matrices at one moment, computed in blocks, equal those of a rig of the whole scene."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ def slide(node: int, *places: tuple[float, float, float]) -> Channel:
 
 
 def family() -> Scene:
-    """A tower that moves and turns, a camera on it that looks at a target under another moving node, sizes along axes
-    of their own, a node with two channels of a kind and one of a channel without a usable key."""
+    """A tower that moves and rotates, a camera on it aimed at a target below another moving node, rotated scale axes,
+    a node with two channels of one kind and one with a channel without usable keys.
+    """
     turn = Track("rotation", [0, 8], [[0, 0, 1, 0], [0, 0, 1, 2]], form=RotationForm.AXIS_ANGLE_RELATIVE)
     grow = Track("scale", [0, 8], [[1, 1, 1], [3, 2, 1]], Interpolation.LINEAR)
     axes = Track("scale_axes", [0], [[0, 0, 0.6, 0.8]], form=RotationForm.QUATERNION_ABSOLUTE)
@@ -62,21 +63,23 @@ def family() -> Scene:
 
 
 @pytest.mark.parametrize("block", [1, 2, 3, 100])
-def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+def test_block_size_does_not_change_the_matrices(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     monkeypatch.setattr(channels_module, "CHANNELS_PER_BLOCK", block)
     monkeypatch.setattr(locals_module, "_NODES_PER_BLOCK", block)
     scene = family()
     rig = Rig(scene)
-    whole = rig.world(rig.sample(FRAMES), len(FRAMES))
+    rig_worlds = rig.world(rig.sample(FRAMES), len(FRAMES))
     for number, frame in enumerate(FRAMES):
-        np.testing.assert_allclose(world_at(scene, scene.clips[0], frame), whole[number], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(world_at(scene, scene.clips[0], frame), rig_worlds[number], rtol=0, atol=1e-12)
 
 
-def test_places_that_can_be_worked_out_by_hand() -> None:
+def test_positions_computed_by_hand() -> None:
     world = world_at(family(), family().clips[0], 2.0)
     tower = plain.product(plain.translation([4, 0, 0]), plain.turn([0, 0, 1], 0.5))
     np.testing.assert_allclose(world[2], tower, atol=1e-12)
-    np.testing.assert_allclose(world[0, :3, 3], [0, 4 + 3, 0], atol=1e-12)  # half way of the cart, and the target's own
+    np.testing.assert_allclose(
+        world[0, :3, 3], [0, 4 + 3, 0], atol=1e-12
+    )  # half of the cart's way, and the position of the target
     np.testing.assert_allclose(world[4, :3, 3], [0, 0, 4.5])  # the later channel of two
     np.testing.assert_allclose(world[6], np.eye(4))
     np.testing.assert_allclose(world[1, :3, 3], [4, 0, 9], atol=1e-12)
@@ -90,13 +93,13 @@ def test_samples(name: str, sample: Path) -> None:
     rig = Rig(scene)
     for clip in scene.clips[:1]:
         moments = [clip.start or 0.0, 3.5]
-        whole = rig.world(rig.sample(moments), 2)
+        rig_worlds = rig.world(rig.sample(moments), 2)
         for number, moment in enumerate(moments):
-            np.testing.assert_allclose(world_at(scene, clip, moment), whole[number], rtol=1e-12, atol=1e-9)
+            np.testing.assert_allclose(world_at(scene, clip, moment), rig_worlds[number], rtol=1e-12, atol=1e-9)
 
 
-def test_rough_places_are_those_of_arrays() -> None:
-    """Of every sample, node by node; what looks at a target, or is carried by it, has none."""
+def test_rest_transforms_equal_the_rest_pose() -> None:
+    """For every sample, node by node; aimed nodes and nodes below them have no rest transform."""
     asked = 0
     for name, sample in all_samples():
         scene = keyframer.load(sample, format=name, salvage=True)
@@ -111,6 +114,6 @@ def test_rough_places_are_those_of_arrays() -> None:
     assert asked > 50
 
 
-def test_rough_places_leave_out_scale_axes() -> None:
+def test_nodes_with_scale_axes_have_no_rest_transform() -> None:
     node = Node("a", scale=np.array([1.0, 2.0, 3.0]), scale_axes_xyzw=np.array([0.0, 0.0, 0.6, 0.8]))
     assert RestTransforms([node], set()).world(0) is None

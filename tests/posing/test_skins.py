@@ -1,4 +1,4 @@
-"""Posed vertices: rigid and weighted skins, with bound or own positions, against sums in plain Python."""
+"""Posed vertices of rigid and weighted skins, with and without stored positions, compared with sums in plain Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLACES = [[1.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 3.0]]
 
 
 def bones() -> tuple[list[Node], Clip, list[tuple[SlowTrack, SlowTrack]]]:
-    """A chain of two bones that turn and slide."""
+    """A chain of two bones that rotate and slide."""
     nodes = [Node("upper", NodeKind.BONE), Node("lower", NodeKind.BONE, parent=0)]
     channels, slow = [], []
     for bone in range(2):
@@ -56,47 +56,51 @@ def skinned_scene(influences: list[tuple[int, int, float]], positions: list[list
     return Scene(nodes=nodes, meshes=[mesh], skins=[skin], clips=[clip])
 
 
-@pytest.mark.parametrize("own_positions", [False, True], ids=["bound", "own positions"])
+@pytest.mark.parametrize("own_positions", [False, True], ids=["bound", "stored positions"])
 @pytest.mark.parametrize("rigid", [False, True], ids=["weighted", "rigid"])
 def test_vertices_follow_their_bones(rigid: bool, own_positions: bool) -> None:
     influences = [(v, v % 2, 1.0) for v in range(5)] if rigid else INFLUENCES
     positions = [[0.1 * i, 0.2, -0.3 * i] for i in range(len(influences))] if own_positions else None
-    found = keyframer.pose(skinned_scene(influences, positions), frames=FRAMES).vertices(2)
+    vertices = keyframer.pose(skinned_scene(influences, positions), frames=FRAMES).vertices(2)
     slow = bones()[2]
     for index, frame in enumerate(FRAMES):
         worlds = bone_worlds(slow, frame)
         for vertex, point in enumerate(POINTS):
-            mine = [(i, joint, weight) for i, (v, joint, weight) in enumerate(influences) if v == vertex]
-            total = sum(weight for _, _, weight in mine)
+            influences_of_vertex = [
+                (i, joint, weight) for i, (v, joint, weight) in enumerate(influences) if v == vertex
+            ]
+            total = sum(weight for _, _, weight in influences_of_vertex)
             expected = [0.0, 0.0, 0.0]
-            for i, joint, weight in mine:
+            for i, joint, weight in influences_of_vertex:
                 if positions is None:
-                    placed = plain.moved(plain.product(worlds[joint], BIND[joint]), point)
+                    placed = plain.transform_point(plain.product(worlds[joint], BIND[joint]), point)
                 else:
-                    placed = plain.moved(worlds[joint], positions[i])
+                    placed = plain.transform_point(worlds[joint], positions[i])
                 expected = [x + weight / total * y for x, y in zip(expected, placed, strict=True)]
-            np.testing.assert_allclose(found[index, vertex], expected if mine else point, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(
+                vertices[index, vertex], expected if influences_of_vertex else point, rtol=0, atol=1e-9
+            )
 
 
-def test_the_weights_stay_as_they_were_authored() -> None:
+def test_posing_does_not_change_the_weights() -> None:
     scene = skinned_scene(INFLUENCES)
     keyframer.pose(scene, frames=[0]).vertices(2)
     assert scene.skins[0].weights.tolist() == [weight for _, _, weight in INFLUENCES]
 
 
 def test_a_skin_on_a_morphed_mesh() -> None:
-    """Shapes are mixed first, then carried."""
+    """Shapes are blended first, then moved by the bones."""
     scene = skinned_scene([(v, 0, 1.0) for v in range(5)])
     shapes = [np.array(POINTS), np.array(POINTS) + 1.0]
     scene.nodes[2].morph = Morph(["a", "b"], shapes)
     weights = Track("morph", [0, 30], [[1.0, 0.0], [0.0, 1.0]], Interpolation.LINEAR)
     scene.clips[0].channels.append(Channel(2, weights))
-    found = keyframer.pose(scene, frames=FRAMES)
+    posed = keyframer.pose(scene, frames=FRAMES)
     for index, frame in enumerate(FRAMES):
         matrix = plain.product(bone_worlds(bones()[2], frame)[0], BIND[0])
-        expected = [plain.moved(matrix, [x + frame / 30 for x in point]) for point in POINTS]
-        np.testing.assert_allclose(found.vertices(2)[index], expected, rtol=0, atol=1e-9)
-        np.testing.assert_allclose(found.morph_weights[2][index], [1 - frame / 30, frame / 30], atol=1e-12)
+        expected = [plain.transform_point(matrix, [x + frame / 30 for x in point]) for point in POINTS]
+        np.testing.assert_allclose(posed.vertices(2)[index], expected, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(posed.morph_weights[2][index], [1 - frame / 30, frame / 30], atol=1e-12)
 
 
 def test_a_node_without_a_mesh_has_no_vertices() -> None:

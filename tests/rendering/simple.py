@@ -1,4 +1,4 @@
-"""Small scenes whose pictures are known beforehand."""
+"""Small scenes with predictable pictures."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FRONT = View(np.array([0.0, -10.0, 0.0]), np.eye(3)[0], np.eye(3)[2], np.eye(3)[
 
 
 def square(size: float = 1.0, y: float = 0.0) -> Mesh:
-    """Across the line of sight of `FRONT`."""
+    """A square perpendicular to the view direction of `FRONT`."""
     points = np.array([[-size, y, -size], [size, y, -size], [size, y, size], [-size, y, size]])
     return Mesh("square", points, np.array([[0, 1, 2], [0, 2, 3]]))
 
 
 def scene_of(*meshes: Mesh, materials: list[Material] | None = None) -> Scene:
-    """Each mesh on its own node, with the material of the same number."""
+    """Each mesh on a separate node, with the material of the same index."""
     for number, mesh in enumerate(meshes):
         if materials:
             mesh.face_materials = np.full(len(mesh.corners), number)
@@ -32,7 +32,7 @@ def scene_of(*meshes: Mesh, materials: list[Material] | None = None) -> Scene:
     return Scene(nodes=nodes, meshes=list(meshes), materials=materials or [], source_format="3ds")
 
 
-def shot(
+def rendered(
     scene: Scene, view: View = FRONT, size: int = 32, source: TextureSource | None = None, finer: int = 1
 ) -> np.ndarray:
     """The picture in studio light."""
@@ -41,7 +41,7 @@ def shot(
 
 
 def moving_scene() -> Scene:
-    """A square that goes to the right and back, over 20 frames."""
+    """A square that moves to the right and back within 20 frames."""
     scene = scene_of(square(), materials=[Material("red", diffuse=(1.0, 0.0, 0.0))])
     track = Track("position", np.array([0.0, 10.0, 20.0]), np.array([[0.0, 0, 0], [4, 0, 0], [0, 0, 0]]))
     scene.clips.append(Clip("move", [Channel(0, track)], 0.0, 20.0, 20.0))

@@ -1,4 +1,4 @@
-"""What is in a picture: colours, sides, images, smoothing, translucency, lights, sticks."""
+"""Picture content: colours, sides, images, smoothing, transparency, lights, skeletons."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from keyframer.rendering.lighting import file_lighting
 from keyframer.rendering.viewpoint import View
 from keyframer.scene import Light, LightType, Material, Mesh, Node, NodeKind, Scene, TextureMap
 from keyframer.textures import TextureFinder, TextureSource
-from tests.rendering.simple import FRONT, scene_of, shot, square
+from tests.rendering.simple import FRONT, rendered, scene_of, square
 
 RED, BLUE = Material("red", diffuse=(1.0, 0.0, 0.0)), Material("blue", diffuse=(0.0, 0.0, 1.0))
 
 
-def test_a_square_is_where_it_belongs() -> None:
+def test_a_square_is_drawn_at_its_position() -> None:
     mesh = square(0.5)
     mesh.positions = mesh.positions + np.array([1.0, 0.0, 1.0])  # to the right and up
-    picture = shot(scene_of(mesh, materials=[RED]))
+    picture = rendered(scene_of(mesh, materials=[RED]))
     seen = picture[:, :, 3] == 255
     assert seen[4:12, 20:28].all()
     assert seen.sum() == 64
@@ -34,9 +34,9 @@ def test_a_square_is_where_it_belongs() -> None:
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_the_nearer_square_is_seen(swap: bool) -> None:
+def test_the_nearer_square_is_visible(swap: bool) -> None:
     meshes, materials = [square(0.5, -1.0), square(1.0, 1.0)], [RED, BLUE]
-    picture = shot(scene_of(*(meshes[::-1] if swap else meshes), materials=materials[::-1] if swap else materials))
+    picture = rendered(scene_of(*(meshes[::-1] if swap else meshes), materials=materials[::-1] if swap else materials))
     assert picture[16, 16, 0] > 100
     assert picture[16, 16, 2] == 0
     assert picture[16, 9, 2] > 100
@@ -44,10 +44,10 @@ def test_the_nearer_square_is_seen(swap: bool) -> None:
 
 def test_faces_are_lit_from_both_sides() -> None:
     mesh = square()
-    front = shot(scene_of(mesh, materials=[RED]))
+    front = rendered(scene_of(mesh, materials=[RED]))
     turned = square()
     turned.corners = turned.corners[:, ::-1]
-    assert np.array_equal(front, shot(scene_of(turned, materials=[RED])))
+    assert np.array_equal(front, rendered(scene_of(turned, materials=[RED])))
 
 
 def textured(tmp_path: Path, image: Image.Image, **options: object) -> np.ndarray:
@@ -56,18 +56,18 @@ def textured(tmp_path: Path, image: Image.Image, **options: object) -> np.ndarra
     mesh.uv = np.array([[0.0, 0.0], [1, 0], [1, 1], [0, 1]])
     material = Material("m", diffuse=(0.0, 1.0, 0.0), maps={"texture1": TextureMap("IMAGE.PNG", **options)})  # type: ignore[arg-type]
     source = TextureSource(TextureFinder([tmp_path]))
-    return shot(scene_of(mesh, materials=[material]), source=source)
+    return rendered(scene_of(mesh, materials=[material]), source=source)
 
 
 def corners_image() -> Image.Image:
-    """White, red above on the right, blue below on the left."""
+    """White, red at the top right, blue at the bottom left."""
     image = Image.new("RGB", (16, 16), (255, 255, 255))
     image.paste((255, 0, 0), (8, 0, 16, 8))
     image.paste((0, 0, 255), (0, 8, 8, 16))
     return image
 
 
-def test_images_lie_the_right_way_up(tmp_path: Path) -> None:
+def test_images_are_upright(tmp_path: Path) -> None:
     picture = textured(tmp_path, corners_image())
     upper_right, lower_left, upper_left = picture[4, 28], picture[28, 4], picture[4, 4]
     assert upper_right[0] > 100
@@ -77,14 +77,14 @@ def test_images_lie_the_right_way_up(tmp_path: Path) -> None:
     assert min(upper_left[:3]) > 100
 
 
-def test_images_repeat_move_and_mix(tmp_path: Path) -> None:
+def test_images_are_tiled_moved_and_blended(tmp_path: Path) -> None:
     twice = textured(tmp_path, corners_image(), scale=(2.0, 1.0))
     assert np.array_equal(twice[:, 2:6, :], twice[:, 18:22, :])
     half = textured(tmp_path, Image.new("RGB", (4, 4), (255, 0, 0)), amount=0.5)
     assert abs(int(half[16, 16, 0]) - int(half[16, 16, 1])) <= 1  # half red image, half green material
     decal = textured(tmp_path, Image.new("RGB", (4, 4), (255, 0, 0)), scale=(2.0, 2.0), decal=True)
     assert decal[16, 16, 0] > 100
-    assert decal[2, 2, 1] > 100  # beside the decal the material's own green
+    assert decal[2, 2, 1] > 100  # next to the decal the green of the material
     assert decal[2, 2, 0] < 20
 
 
@@ -97,7 +97,7 @@ def test_holes_in_an_image_and_in_an_opacity_map(tmp_path: Path) -> None:
     assert picture[16, 28, 3] == 255
 
 
-def test_colours_show_where_the_alpha_of_an_image_is_ignored(tmp_path: Path) -> None:
+def test_ignored_alpha_shows_the_colours_of_the_image(tmp_path: Path) -> None:
     """As in glTF, where an OPAQUE material has all colours of its image; the material itself is green."""
     picture = textured(tmp_path, Image.new("RGBA", (16, 16), (255, 0, 0, 0)), ignore_alpha=True)
     assert picture[16, 16, 3] == 255
@@ -105,19 +105,19 @@ def test_colours_show_where_the_alpha_of_an_image_is_ignored(tmp_path: Path) -> 
     assert picture[16, 16, 1] < 20
 
 
-def test_what_is_behind_glass_shines_through() -> None:
+def test_objects_behind_glass_are_visible() -> None:
     glass = Material("glass", diffuse=(1.0, 1.0, 1.0), transparency=0.5)
-    plain = shot(scene_of(square(1.0, 1.0), materials=[BLUE]))
-    through = shot(scene_of(square(1.0, 1.0), square(2.0, -1.0), square(2.0, -2.0), materials=[BLUE, glass, glass]))
+    plain = rendered(scene_of(square(1.0, 1.0), materials=[BLUE]))
+    through = rendered(scene_of(square(1.0, 1.0), square(2.0, -1.0), square(2.0, -2.0), materials=[BLUE, glass, glass]))
     assert through[16, 16, 3] == 255
     assert 0 < through[16, 16, 0] < 255  # some white of the panes
     assert plain[16, 16, 0] == 0
-    assert through[2, 2, 3] == round(255 * 0.75)  # two panes of a half each, and nothing behind
+    assert through[2, 2, 3] == round(255 * 0.75)  # two half-transparent panes, and nothing behind them
 
 
 def test_wire_materials_show_edges_only() -> None:
     wire = Material("wire", diffuse=(1.0, 1.0, 1.0), wire=True)
-    picture = shot(scene_of(square(1.5), materials=[wire]), size=64)
+    picture = rendered(scene_of(square(1.5), materials=[wire]), size=64)
     assert picture[32, 12, 3] < picture[32, 8, 3]  # 8 is the outline
     assert 0 < (picture[:, :, 3] > 0).mean() < 0.3
 
@@ -133,18 +133,18 @@ def ball(masks: int | None) -> Scene:
 
 
 @pytest.mark.parametrize("masks", [None, 0])
-def test_flat_and_smooth_as_the_file_says(masks: int | None) -> None:
-    flat, smooth = shot(ball(masks), size=64), shot(ball(1), size=64)
+def test_flat_and_smooth_shading_follow_the_file(masks: int | None) -> None:
+    flat, smooth = rendered(ball(masks), size=64), rendered(ball(1), size=64)
     assert len(np.unique(flat[:, :, 0])) < 60 < len(np.unique(smooth[:, :, 0]))
     by_shading = ball(1)
     by_shading.materials[0].shading = "flat"
-    assert np.array_equal(shot(by_shading, size=64), flat)
+    assert np.array_equal(rendered(by_shading, size=64), flat)
     other_format = ball(None)
     other_format.source_format = "hale3d"  # a format without smoothing groups is smooth
-    assert np.array_equal(shot(other_format, size=64), smooth)
+    assert np.array_equal(rendered(other_format, size=64), smooth)
 
 
-def test_smoothing_groups_join_through_others() -> None:
+def test_smoothing_groups_are_joined_through_common_faces() -> None:
     corners = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 5]])
     groups = normal_groups(corners, np.array([1, 3, 2, 8]), np.zeros(4, bool), smooth=False)
     at_0 = groups[:, 0].tolist()
@@ -153,7 +153,7 @@ def test_smoothing_groups_join_through_others() -> None:
     assert len({*flat[:, 0].tolist()}) == 2
 
 
-def test_normals_of_faces_wound_in_both_ways_agree() -> None:
+def test_normals_agree_for_faces_of_both_windings() -> None:
     points = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
     corners = np.array([[0, 1, 2], [0, 3, 2]])  # the second looks down
     groups = normal_groups(corners, np.array([1, 1]), np.zeros(2, bool), smooth=False)
@@ -162,34 +162,34 @@ def test_normals_of_faces_wound_in_both_ways_agree() -> None:
     assert np.allclose(normals[1], (0, 0, -1))
 
 
-def lit(light: Light, place: tuple[float, float, float]) -> np.ndarray:
+def lit_square(light: Light, place: tuple[float, float, float]) -> np.ndarray:
     scene = scene_of(square(2.0), materials=[Material("m", diffuse=(1.0, 1.0, 1.0))])
     scene.lights.append(light)
     scene.nodes.append(Node("lamp", NodeKind.LIGHT, light=0, position=np.array(place)))
     return render(DrawableScene(scene), pose(scene, frames=[0.0]), 0, FRONT, 32, 32, Exposure("file"), 1)
 
 
-def test_lights_of_the_file() -> None:
-    left = lit(Light("omni"), (-4.0, -2.0, 0.0))
+def test_lights_of_the_file_are_used() -> None:
+    left = lit_square(Light("omni"), (-4.0, -2.0, 0.0))
     assert left[16, 2, 0] > 2 * left[16, 30, 0]
-    red = lit(Light("omni", color=(1.0, 0.0, 0.0)), (0.0, -5.0, 0.0))
+    red = lit_square(Light("omni", color=(1.0, 0.0, 0.0)), (0.0, -5.0, 0.0))
     assert red[16, 16, 0] > 200
     assert red[16, 16, 1] == 0
-    near = lit(Light("omni", attenuated=True, inner_range=1.0, outer_range=2.5), (0.0, -2.0, 0.0))
+    near = lit_square(Light("omni", attenuated=True, inner_range=1.0, outer_range=2.5), (0.0, -2.0, 0.0))
     assert near[16, 16, 0] > 50
     assert near[1, 1, 0] == 0
-    spot = lit(
+    spot = lit_square(
         Light("spot", LightType.SPOT, target=(0.0, 0.0, 0.0), hotspot_degrees=10.0, falloff_degrees=20.0),
         (0.0, -6.0, 0.0),
     )
     assert spot[16, 16, 0] > 200
     assert spot[2, 2, 0] == 0
-    off = lit(Light("omni", on=False), (0.0, -5.0, 0.0))
+    off = lit_square(Light("omni", on=False), (0.0, -5.0, 0.0))
     assert off[:, :, :3].max() == 0
     assert file_lighting(pose(scene_of(square()), frames=[0.0]), 0) is None
 
 
-def test_a_dark_scene_gets_light_and_keeps_it() -> None:
+def test_automatic_exposure_is_chosen_once() -> None:
     scene = scene_of(square(2.0), materials=[Material("m", diffuse=(1.0, 1.0, 1.0))])
     scene.lights.append(Light("weak", multiplier=0.01))
     scene.nodes.append(Node("lamp", NodeKind.LIGHT, light=0, position=np.array([0.0, -5.0, 0.0])))
@@ -205,9 +205,9 @@ def test_a_dark_scene_gets_light_and_keeps_it() -> None:
     assert exposure.gain < 0.1
 
 
-def test_skeletons_are_sticks() -> None:
+def test_skeletons_are_drawn_as_sticks() -> None:
     bones = [Node("a", NodeKind.BONE), Node("b", NodeKind.BONE, parent=0, position=np.array([0.0, 0.0, 1.5]))]
-    picture = shot(Scene(nodes=bones), size=64, finer=4)
+    picture = rendered(Scene(nodes=bones), size=64, finer=4)
     column = picture[:, 32, 3] > 0
     assert 20 <= column.sum() <= 32  # from the middle up
     assert column[10:31].all()
@@ -215,20 +215,20 @@ def test_skeletons_are_sticks() -> None:
     assert picture[28, 32, 0] > picture[28, 32, 2]
     alone = Renderer(Scene(nodes=[Node("x", NodeKind.BONE)]), Settings(32, 32, background=None)).picture(0.0)
     assert alone.getpixel((16, 16))[3] == 255  # type: ignore[index]
-    assert not shot(Scene(nodes=[Node("x", NodeKind.CAMERA)]), size=16).any()
+    assert not rendered(Scene(nodes=[Node("x", NodeKind.CAMERA)]), size=16).any()
 
 
-def test_edges_are_smooth_where_the_picture_is_made_finer() -> None:
+def test_supersampling_smooths_edges() -> None:
     mesh = square(1.0)
     turn = np.array([[0.96, 0, 0.28], [0, 1, 0], [-0.28, 0, 0.96]])
     mesh.positions = mesh.positions @ turn
-    rough, smooth = shot(scene_of(mesh), finer=1), shot(scene_of(mesh), finer=2)
+    rough, smooth = rendered(scene_of(mesh), finer=1), rendered(scene_of(mesh), finer=2)
     assert set(np.unique(rough[:, :, 3])) == {0, 255}
     assert len(np.unique(smooth[:, :, 3])) > 2
     assert abs(int(rough[:, :, 3].astype(int).sum()) - int(smooth[:, :, 3].astype(int).sum())) < 255 * 12
 
 
-def test_hostile_numbers_make_some_picture() -> None:
+def test_extreme_numbers_still_give_a_picture() -> None:
     rng = np.random.default_rng(7)
     points = rng.normal(size=(60, 3)).astype(np.float32) * np.float32(10) ** rng.integers(-30, 38, (60, 1)).astype(
         np.float32
@@ -238,13 +238,13 @@ def test_hostile_numbers_make_some_picture() -> None:
     mesh.smoothing = rng.integers(-(2**31), 2**31, 200)
     mesh.uv = points[:, :2]
     material = Material("m", diffuse=(np.nan, 2.0, -1.0), transparency=np.inf, shininess=np.nan)
-    shot(scene_of(mesh, materials=[material]))
+    rendered(scene_of(mesh, materials=[material]))
     huge = View(np.zeros(3), np.eye(3)[0], np.eye(3)[2], np.eye(3)[1], 1e-6, 1e-6, 1e-9)
-    shot(scene_of(mesh, materials=[material]), huge)
+    rendered(scene_of(mesh, materials=[material]), huge)
 
 
-def test_same_scene_same_bytes() -> None:
-    first, second = shot(ball(1), size=64, finer=2), shot(ball(1), size=64, finer=2)
+def test_rendering_is_deterministic() -> None:
+    first, second = rendered(ball(1), size=64, finer=2), rendered(ball(1), size=64, finer=2)
     assert first.tobytes() == second.tobytes()
     stream = io.BytesIO()
     Image.fromarray(first).save(stream, "PNG")

@@ -1,4 +1,4 @@
-"""Triangles to pixels: against a slow loop, shared edges, depth, the near plane."""
+"""Rasterising triangles: compared with a slow loop; shared edges, depth, the near plane."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def screen_of(points: np.ndarray, closeness: np.ndarray | None = None) -> Screen
 
 
 def slow_pixels(triangle: np.ndarray, width: int, height: int) -> set[tuple[int, int]]:
-    """Pixels whose middle lies clearly inside, one by one, by the signs of three areas."""
-    found = set()
+    """Pixels whose centre is clearly inside the triangle, one by one, by the signs of three areas."""
+    pixels = set()
     for y in range(height):
         for x in range(width):
             p = np.array([x + 0.5, y + 0.5])
@@ -29,11 +29,11 @@ def slow_pixels(triangle: np.ndarray, width: int, height: int) -> set[tuple[int,
                 edge, to = triangle[b] - triangle[a], p - triangle[a]
                 sides.append(edge[0] * to[1] - edge[1] * to[0])
             if min(sides) > 1e-9 or max(sides) < -1e-9:
-                found.add((x, y))
-    return found
+                pixels.add((x, y))
+    return pixels
 
 
-def test_pixels_are_those_of_a_slow_loop() -> None:
+def test_pixels_equal_those_of_a_slow_loop() -> None:
     rng = np.random.default_rng(1)
     for _ in range(60):
         triangle = rng.uniform(-10, 30, (1, 3, 2))
@@ -55,7 +55,7 @@ def test_triangles_that_tile_a_square_cover_each_pixel_once() -> None:
         assert (counts == 1).all()
 
 
-def test_closeness_is_even_over_the_picture() -> None:
+def test_inverse_depth_is_linear_over_the_picture() -> None:
     triangle = np.array([[[0.0, 0], [16, 0], [0, 16]]])
     closeness = np.array([[1.0, 2.0, 3.0]])
     ((pixel, _, near),) = fragments(screen_of(triangle, closeness), np.array([0]), 16, 16)
@@ -64,7 +64,7 @@ def test_closeness_is_even_over_the_picture() -> None:
 
 
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])
-def test_what_is_nearer_hides_the_rest_in_any_order(order: list[int]) -> None:
+def test_the_nearest_triangle_is_visible_in_any_order(order: list[int]) -> None:
     big = np.array([[0.0, 0], [40, 0], [0, 40]])
     screen = screen_of(np.stack([big, big]), np.array([[1.0, 1, 1], [2, 2, 2]])[order])
     buffer = DepthBuffer(8, 8)
@@ -72,7 +72,7 @@ def test_what_is_nearer_hides_the_rest_in_any_order(order: list[int]) -> None:
     assert (buffer.owner == order.index(1)).all()
 
 
-def test_many_portions_give_the_same_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_splitting_the_work_does_not_change_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     screen = screen_of(rng.uniform(0, 64, (200, 3, 2)), rng.uniform(0.1, 1, (200, 3)))
     whole = DepthBuffer(64, 64)
@@ -84,7 +84,7 @@ def test_many_portions_give_the_same_picture(monkeypatch: pytest.MonkeyPatch) ->
     assert np.array_equal(whole.owner, parts.owner)
 
 
-def test_faces_without_area_and_off_the_picture_cost_nothing() -> None:
+def test_faces_without_area_or_outside_the_picture_are_skipped() -> None:
     points = np.array([[[3.0, 3], [3, 3], [3, 3]], [[1, 1], [5, 5], [9, 9]], [[100, 0], [120, 0], [100, 9]]])
     assert sum(len(part[0]) for part in fragments(screen_of(points), np.arange(3), 16, 16)) == 0
 
@@ -93,7 +93,7 @@ def clipped(points: list[list[float]]) -> Screen:
     return project_faces(np.array(points), np.array([[0, 1, 2]]), FRONT, 32, 32)
 
 
-def test_the_near_plane_cuts() -> None:
+def test_triangles_are_clipped_at_the_near_plane() -> None:
     # y is forward of the eye at -10; near is 0.1
     behind, ahead = [0.0, -11.0, 0.0], [0.5, 0.0, 0.5]
     assert len(clipped([behind, [0, -12, 1], [1, -12, 0]])) == 0
@@ -107,18 +107,18 @@ def test_the_near_plane_cuts() -> None:
         assert screen.closeness.max() <= 10 + 1e-6  # nothing nearer than the plane
 
 
-def test_points_that_are_no_numbers_take_their_faces_away() -> None:
+def test_faces_with_non_finite_points_are_left_out() -> None:
     points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 0, 1], [np.nan, 0, 0]])
     screen = project_faces(points, np.array([[0, 1, 2], [0, 1, 3]]), FRONT, 8, 8)
     assert screen.source.tolist() == [0]
 
 
-def test_a_view_is_given_by_its_directions() -> None:
+def test_a_view_is_defined_by_its_directions() -> None:
     view = View(np.zeros(3), np.array([0.0, 1, 0]), np.array([0.0, 0, 1]), np.array([-1.0, 0, 0]), 1, 1, 0.1)
     assert view.camera_coordinates(np.array([[-5.0, 2.0, 3.0]])).tolist() == [[2.0, 3.0, 5.0]]
 
 
-def test_what_lies_behind_a_full_picture_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hidden_triangles_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("keyframer.rendering.raster.BOXES_AT_ONCE", 1)
     big = np.array([[-9.0, -9], [400, -9], [-9, 400]])
     screen = screen_of(np.stack([big] * 500), np.repeat(np.linspace(1, 2, 500)[:, None], 3, axis=1))

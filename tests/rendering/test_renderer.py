@@ -1,4 +1,4 @@
-"""Taking pictures: views, frames, sheets and films, and that everything is on the picture."""
+"""Rendering scenes: views, frames, contact sheets and films; everything is inside the picture."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.rendering.simple import moving_scene, scene_of, square
 @pytest.mark.parametrize("up", ["x", "y", "z"])
 @pytest.mark.parametrize("hand", list(Handedness))
 @pytest.mark.parametrize("place", [(100, -50, 3), (-100, 50, -3), (-100, -90, 80), (0, 0, 0)])
-def test_a_fitted_view_shows_all_points_and_wastes_little(
+def test_a_fitted_view_contains_all_points_and_wastes_little_space(
     up: str, hand: Handedness, place: tuple[int, int, int]
 ) -> None:
     points = np.random.default_rng(3).normal(size=(500, 3)) * (1, 5, 2) + place
@@ -53,7 +53,7 @@ def test_a_fitted_view_shows_all_points_and_wastes_little(
 
 
 @pytest.mark.parametrize("hand", list(Handedness))
-def test_up_is_up_and_right_is_right(hand: Handedness) -> None:
+def test_the_picture_is_upright_and_not_mirrored(hand: Handedness) -> None:
     for up in ("y", "z"):
         axis = np.eye(3)["xyz".index(up)]
         view = fitted_view(np.zeros((1, 3)), Space(up, hand), 1.0, None, None)
@@ -63,7 +63,7 @@ def test_up_is_up_and_right_is_right(hand: Handedness) -> None:
         assert np.isclose(turn, 1 if hand is Handedness.RIGHT else -1)
 
 
-def test_nothing_to_show() -> None:
+def test_an_empty_scene() -> None:
     for scene in (Scene(), Scene(nodes=[Node("a", hidden=True)])):
         studio = Renderer(scene, Settings(16, 16))
         assert studio.picture(studio.default_frame).size == (16, 16)
@@ -77,7 +77,7 @@ def with_camera(place: tuple[float, float, float], target: tuple[float, float, f
     return scene
 
 
-def test_the_files_camera_is_taken_if_it_shows_something() -> None:
+def test_the_camera_of_the_file_is_used_if_it_shows_something() -> None:
     front = Renderer(with_camera((0.0, -5.0, 0.0), (0.0, 0.0, 0.0)), Settings(32, 32, background=None))
     alpha = np.asarray(front.picture(0.0))[:, :, 3]
     reach = 16 / np.tan(np.radians(22.5)) / 5  # half a side of the square, in pixels
@@ -91,23 +91,23 @@ def test_the_files_camera_is_taken_if_it_shows_something() -> None:
         Renderer(Scene(), Settings(camera="other"))
 
 
-def test_a_camera_that_points_past_the_scene_is_not_taken() -> None:
-    """The square is 2 units wide; half of 5 units at 45 degrees is 2.07: looking 2.9 aside leaves a thin strip."""
+def test_a_camera_that_points_past_the_scene_is_not_used() -> None:
+    """The square is 2 units wide; half of 5 units at 45 degrees is 2.07: aiming 2.9 to the side leaves a thin strip."""
     past = Renderer(with_camera((2.9, -5.0, 0.0), (2.9, 0.0, 0.0)), Settings(32, 32, background=None))
     assert len(np.flatnonzero(np.asarray(past.picture(0.0))[:, :, 3].any(axis=0))) > 20
     close = Renderer(with_camera((0.5, -1.2, 0.5), (0.5, 0.0, 0.5)), Settings(32, 32, background=None))
     assert (np.asarray(close.picture(0.0))[:, :, 3] == 255).all()  # it shows a part, but fills the picture
 
 
-def test_a_camera_that_shows_something_later_is_taken() -> None:
+def test_a_camera_that_shows_something_later_is_used() -> None:
     scene = with_camera((0.0, -5.0, 0.0), (0.0, 0.0, 0.0))
     away = Track("position", np.array([0.0, 5.0]), np.array([[90.0, 0, 0], [0, 0, 0]]))
     scene.clips.append(Clip("come", [Channel(0, away)], 0.0, 10.0, 20.0))
     film = Renderer(scene, Settings(32, 32, background=None), frames=range(11))
-    empty, full = (np.asarray(made)[:, :, 3] for made in film.pictures([0.0, 10.0]))
+    empty, full = (np.asarray(picture)[:, :, 3] for picture in film.pictures([0.0, 10.0]))
     assert not empty.any()
     assert full[16, 16] == 255
-    assert full[:3].max() == 0  # as far away as the camera stands
+    assert full[:3].max() == 0  # at the distance of the camera
 
 
 @pytest.mark.parametrize(("width", "height"), [(0, 10), (10, 5000)])
@@ -116,7 +116,7 @@ def test_sizes_are_limited(width: int, height: int) -> None:
         Settings(width, height)
 
 
-def test_a_film_shows_the_motion_from_one_place() -> None:
+def test_a_film_shows_the_motion_from_one_view() -> None:
     studio = Renderer(moving_scene(), Settings(48, 48, camera="fit", background=None))
     studio.frames = studio.spread(4, with_last=False)
     assert studio.frames == [0.0, 5.0, 10.0, 15.0]
@@ -129,7 +129,7 @@ def test_a_film_shows_the_motion_from_one_place() -> None:
 
 @pytest.mark.parametrize("kind", ["gif", "apng", "webp"])
 @pytest.mark.parametrize("background", [(250, 250, 250), None])
-def test_films_play_and_are_the_same_bytes_every_time(kind: str, background: tuple[int, int, int] | None) -> None:
+def test_films_are_animated_and_deterministic(kind: str, background: tuple[int, int, int] | None) -> None:
     def film() -> bytes:
         studio = Renderer(moving_scene(), Settings(24, 20, background=background))
         return encode_animation(list(studio.pictures(studio.spread(4, with_last=False))), studio.seconds, kind)
@@ -160,8 +160,10 @@ def test_durations_do_not_drift() -> None:
 @pytest.mark.parametrize("kind", ["gif", "apng", "webp"])
 @pytest.mark.parametrize("rate", [1e-3, 1e-300])
 @pytest.mark.parametrize("frames", [None, (0.0, 5.0, 10.0)])
-def test_films_of_what_hardly_moves_end(kind: str, rate: float, frames: tuple[float, ...] | None) -> None:
-    """Pictures that are alike become one, whose time the formats must still be able to say."""
+def test_durations_of_films_with_little_motion_are_limited(
+    kind: str, rate: float, frames: tuple[float, ...] | None
+) -> None:
+    """Equal pictures are merged into one, whose duration must still be valid in the file format."""
     scene = scene_of(square())
     scene.clips = [Clip("slow", start=0.0, end=20.0, rate=rate)]
     opened = Image.open(
@@ -177,12 +179,12 @@ def test_films_of_what_hardly_moves_end(kind: str, rate: float, frames: tuple[fl
 
 
 @pytest.mark.parametrize("background", [(0, 0, 0), (255, 255, 255)])
-def test_frame_numbers_can_be_read_on_any_background(background: tuple[int, int, int]) -> None:
+def test_frame_numbers_are_readable_on_any_background(background: tuple[int, int, int]) -> None:
     studio = Renderer(Scene(), Settings(120, 90, background=background))
     sheet = np.asarray(studio.sheet([33.3333, 7.0], 2).convert("L")).astype(int)
     for label in (sheet[:20, :50], sheet[:20, 120:150]):
         assert (label < 110).sum() >= 6  # the digits
-        assert (label > 230).sum() >= 15  # what they stand out from
+        assert (label > 230).sum() >= 15  # the background of the numbers
     blank = np.asarray(studio.picture(0).convert("L"))
     assert (blank[:20, :50] == blank[0, 0]).all()
 
@@ -216,7 +218,7 @@ def test_backgrounds() -> None:
     assert [picture.getpixel((0, y)) for y in (0, 2, 4)] == [(255, 0, 0), (0, 255, 0), (0, 0, 255)]
 
 
-def test_the_example_is_framed() -> None:
+def test_the_example_fills_the_picture() -> None:
     scene = keyframer.load(EXAMPLE)
     for camera in ("auto", "fit"):
         studio = Renderer(scene, Settings(64, 64, camera=camera, background=None))
@@ -229,7 +231,7 @@ def test_the_example_is_framed() -> None:
     assert encode_still(studio.picture(0.0)) == encode_still(studio.picture(0.0))
 
 
-def test_pictures_have_a_budget_in_python_too(tmp_path: Path) -> None:
+def test_rendering_has_a_budget_in_the_library_too(tmp_path: Path) -> None:
     """1,361 nodes of a small file that show one mesh."""
     (tmp_path / "a.3ds").write_bytes(ATTACKS["instances_of_one_mesh"]()["a.3ds"])
     scene = keyframer.load(tmp_path / "a.3ds")

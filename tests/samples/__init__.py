@@ -1,6 +1,6 @@
-"""Small files of every format, made by us: one folder for each format id.
+"""Small files of every format, made for this project: one folder for each format id.
 
-`sample_files` is what the conformance suite runs over, so a new sample is tested by being there.
+The conformance suite runs over `sample_files`, so a file that is added there is tested.
 """
 
 from __future__ import annotations
@@ -21,5 +21,5 @@ def all_samples() -> list[tuple[str, Path]]:
 
 
 def unhex(text: str) -> bytes:
-    """Bytes from annotated hex: everything behind a ``#`` is for the reader."""
+    """Bytes from annotated hex: everything after a ``#`` is a comment."""
     return bytes.fromhex("".join(line.split("#")[0] for line in text.splitlines()))

@@ -1,7 +1,7 @@
 """Makes the small files in ``tests/samples/3ds``, byte by byte: ``python -m tests.samples.make_3ds``.
 
-Nothing of the project is used here, so that the samples are a truth of their own. `windmill.3ds` is not made here: it
-is the example that the project ships.
+No code of the project is used here, so the samples are independent of it. `windmill.3ds` is not made here: it is the
+example that the project ships.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SIGNALLING_NEGATIVE = bytes.fromhex("efbeadff")
 
 
 def chunk(chunk_id: int, *parts: bytes, length: int | None = None) -> bytes:
-    """u16 id, u32 length (the true one unless another is given), fields and sub-chunks."""
+    """u16 id, u32 length (the correct one unless another is given), fields and sub-chunks."""
     body = b"".join(parts)
     return struct.pack("<HI", chunk_id, 6 + len(body) if length is None else length) + body
 
@@ -46,12 +46,12 @@ def track(chunk_id: int, *keys: bytes, flags: int = 0, count: int | None = None)
     return chunk(chunk_id, u16(flags), u32(0, 0), u32(len(keys) if count is None else count), *keys)
 
 
-def triangle(*more: bytes) -> bytes:
+def triangle(*sub_chunks: bytes) -> bytes:
     return chunk(
         0x4100,
         chunk(0x4110, u16(3), f32(0, 0, 0, 1, 0, 0, 0, 1, 0)),
         chunk(0x4120, u16(1), u16(0, 1, 2, 7), chunk(0x4130, strz("red"), u16(1), u16(0)), chunk(0x4150, u32(1))),
-        *more,
+        *sub_chunks,
     )
 
 
@@ -102,7 +102,7 @@ def bare_editor() -> bytes:
 
 
 def oddities() -> bytes:
-    """Unknown, misplaced, repeated, too long and too short chunks, slack, counts that lie, bytes behind the end."""
+    """Unknown, misplaced, repeated, too long and too short chunks, slack, wrong counts, bytes after the end."""
     return (
         chunk(
             0x4D4D,
@@ -149,7 +149,7 @@ def oddities() -> bytes:
 
 
 def tracks() -> bytes:
-    """All ten kinds of tracks: one shape, mixed shapes, undefined flag bits, no keys."""
+    """All ten kinds of tracks: equal flags, mixed flags, undefined flag bits, no keys."""
     number = (f32(10), f32(20.5), f32(-30))
     place = (f32(1, 2, 3), f32(-4, 5e-7, 6e30), f32(0, 0, 0))
 
@@ -195,7 +195,7 @@ def tracks() -> bytes:
 
 
 def signalling_nans() -> bytes:
-    """Numbers that a detour through double precision would change, wherever a float can stand."""
+    """Signalling NaNs, which a conversion to double precision would change, in every float field."""
     nan, minus = SIGNALLING, SIGNALLING_NEGATIVE
     quiet = bytes.fromhex("0100c07f")
     return chunk(
@@ -229,7 +229,7 @@ def signalling_nans() -> bytes:
 
 
 def cut() -> bytes:
-    """A file whose end is missing: every chunk around the cut is longer than what is there."""
+    """A truncated file: every chunk around the cut is longer than the remaining bytes."""
     return bare_in_main()[:-31]
 
 

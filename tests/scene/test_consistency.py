@@ -1,4 +1,4 @@
-"""A scene made by hand that contradicts itself is refused in words, whatever it is to become."""
+"""An inconsistent scene is refused with a clear message, whatever format it is saved in."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 import keyframer
 from keyframer.scene import Material, Mesh, Morph, Node, Scene, Skin
 from keyframer.scene.consistency import check_consistency
-from tests.formats.editing import put
+from tests.formats.editing import set_fields
 from tests.samples import all_samples
 
 Break = Callable[[Scene], object]
 
 
-def sound() -> Scene:
-    """A skinned triangle with everything that can be wrong about one."""
+def consistent_scene() -> Scene:
+    """A skinned triangle with every part that can be inconsistent."""
     square = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
     corners = np.array([[0, 1, 2]])
     mesh = Mesh("tri", square, corners, uv=square[:, :2], colors=square, color_corners=corners)
@@ -45,45 +45,48 @@ def shape(*size: int) -> np.ndarray:
 
 
 BROKEN: list[tuple[Break, str]] = [
-    (put(node, mesh=3), "node 'body': mesh 3 does not exist: the scene has 1 mesh"),
-    (put(node, camera=0), "node 'body': camera 0 does not exist: the scene has 0 cameras"),
-    (put(node, light=-1), "node 'body': light -1 does not exist: the scene has 0 lights"),
-    (put(node, skin=1), "node 'body': skin 1 does not exist: the scene has 1 skin"),
+    (set_fields(node, mesh=3), "node 'body': mesh 3 does not exist: the scene has 1 mesh"),
+    (set_fields(node, camera=0), "node 'body': camera 0 does not exist: the scene has 0 cameras"),
+    (set_fields(node, light=-1), "node 'body': light -1 does not exist: the scene has 0 lights"),
+    (set_fields(node, skin=1), "node 'body': skin 1 does not exist: the scene has 1 skin"),
     (
-        put(node, morph=Morph(["wide"], [shape(4, 3)])),
+        set_fields(node, morph=Morph(["wide"], [shape(4, 3)])),
         "node 'body': morph shape 'wide' is 4 x 3, its mesh is 3 x 3",
     ),
-    (put(node, morph=Morph(["a", "b"], [shape(3, 3)])), "node 'body': 1 morph shape with 2 names"),
-    (put(mesh, positions=shape(3)), "mesh 'tri': positions must be n x 3, not 3"),
-    (put(mesh, positions=shape(2, 3)), "mesh 'tri': corners refer to index 2, but the number of vertices is 2"),
+    (set_fields(node, morph=Morph(["a", "b"], [shape(3, 3)])), "node 'body': 1 morph shape with 2 names"),
+    (set_fields(mesh, positions=shape(3)), "mesh 'tri': positions must be n x 3, not 3"),
+    (set_fields(mesh, positions=shape(2, 3)), "mesh 'tri': corners refer to index 2, but the number of vertices is 2"),
     (
-        put(mesh, positions=shape(0, 3), corners=np.array([[0, 0, 0]])),
+        set_fields(mesh, positions=shape(0, 3), corners=np.array([[0, 0, 0]])),
         "mesh 'tri': corners refer to index 0, but the number of vertices is 0",
     ),
-    (put(mesh, corners=np.array([[0, -1, 2]])), "mesh 'tri': corners refer to index -1"),
-    (put(mesh, corners=np.array([[0, 1]])), "mesh 'tri': corners must be 1 x 3, not 1 x 2"),
-    (put(mesh, corners=np.array(0)), "mesh 'tri': corners must be 0 x 3, not a single number"),
-    (put(mesh, uv=shape(2, 2)), "mesh 'tri': uv_corners refer to index 2, but the number of entries is 2"),
-    (put(mesh, uv=shape(3, 3)), "mesh 'tri': uv must be n x 2, not 3 x 3"),
-    (put(mesh, uv_corners=np.zeros((2, 3), int)), "mesh 'tri': uv_corners must be 1 x 3, not 2 x 3"),
-    (put(mesh, colors=shape(1, 3)), "mesh 'tri': color_corners refer to index 2, but the number of entries is 1"),
-    (put(mesh, smoothing=shape(2)), "mesh 'tri': smoothing must be 1 number, not 2 numbers"),
-    (put(mesh, edges=shape(1, 1)), "mesh 'tri': edges must be 1 number, not 1 x 1"),
+    (set_fields(mesh, corners=np.array([[0, -1, 2]])), "mesh 'tri': corners refer to index -1"),
+    (set_fields(mesh, corners=np.array([[0, 1]])), "mesh 'tri': corners must be 1 x 3, not 1 x 2"),
+    (set_fields(mesh, corners=np.array(0)), "mesh 'tri': corners must be 0 x 3, not a single number"),
+    (set_fields(mesh, uv=shape(2, 2)), "mesh 'tri': uv_corners refer to index 2, but the number of entries is 2"),
+    (set_fields(mesh, uv=shape(3, 3)), "mesh 'tri': uv must be n x 2, not 3 x 3"),
+    (set_fields(mesh, uv_corners=np.zeros((2, 3), int)), "mesh 'tri': uv_corners must be 1 x 3, not 2 x 3"),
     (
-        put(mesh, face_materials=np.array([1])),
+        set_fields(mesh, colors=shape(1, 3)),
+        "mesh 'tri': color_corners refer to index 2, but the number of entries is 1",
+    ),
+    (set_fields(mesh, smoothing=shape(2)), "mesh 'tri': smoothing must be 1 number, not 2 numbers"),
+    (set_fields(mesh, edges=shape(1, 1)), "mesh 'tri': edges must be 1 number, not 1 x 1"),
+    (
+        set_fields(mesh, face_materials=np.array([1])),
         "mesh 'tri': face_materials refer to index 1, but the number of materials is 1",
     ),
-    (put(mesh, face_materials=np.array([-2])), "mesh 'tri': face_materials refer to index -2"),
-    (put(skin, joints=[2]), "skin 'skin': joints refer to index 2, but the number of nodes is 2"),
-    (put(skin, inverse_bind=shape(2, 4, 4)), "skin 'skin': inverse_bind must be 1 x 4 x 4, not 2 x 4 x 4"),
+    (set_fields(mesh, face_materials=np.array([-2])), "mesh 'tri': face_materials refer to index -2"),
+    (set_fields(skin, joints=[2]), "skin 'skin': joints refer to index 2, but the number of nodes is 2"),
+    (set_fields(skin, inverse_bind=shape(2, 4, 4)), "skin 'skin': inverse_bind must be 1 x 4 x 4, not 2 x 4 x 4"),
     (
-        put(skin, influences=np.array([0, 0, 1])),
+        set_fields(skin, influences=np.array([0, 0, 1])),
         "skin 'skin': influences refer to index 1, but the number of joints is 1",
     ),
-    (put(skin, weights=shape(2)), "skin 'skin': weights must be 3 numbers, not 2 numbers"),
-    (put(skin, positions=shape(2, 3)), "skin 'skin': positions must be 3 x 3, not 2 x 3"),
+    (set_fields(skin, weights=shape(2)), "skin 'skin': weights must be 3 numbers, not 2 numbers"),
+    (set_fields(skin, positions=shape(2, 3)), "skin 'skin': positions must be 3 x 3, not 2 x 3"),
     (
-        put(skin, vertices=np.array([0, 1, 3])),
+        set_fields(skin, vertices=np.array([0, 1, 3])),
         "node 'body': the skin's vertices refer to index 3, but the number of vertices is 3",
     ),
 ]
@@ -91,8 +94,8 @@ BROKEN: list[tuple[Break, str]] = [
 
 @pytest.mark.parametrize(("change", "words"), BROKEN, ids=[words[:60] for _, words in BROKEN])
 @pytest.mark.parametrize("name", ["out.glb", "out.3ds"])
-def test_what_is_wrong_is_said(change: Break, words: str, name: str, tmp_path: Path) -> None:
-    scene = sound()
+def test_the_error_names_the_inconsistency(change: Break, words: str, name: str, tmp_path: Path) -> None:
+    scene = consistent_scene()
     change(scene)
     with pytest.raises(ValueError, match="the scene is inconsistent: ") as caught:
         keyframer.save(scene, tmp_path / name)
@@ -100,8 +103,8 @@ def test_what_is_wrong_is_said(change: Break, words: str, name: str, tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
-def test_no_material_parents_of_nobody_and_channels_of_nobody_are_fine(tmp_path: Path) -> None:
-    scene = sound()
+def test_missing_materials_and_links_to_missing_nodes_are_accepted(tmp_path: Path) -> None:
+    scene = consistent_scene()
     scene.meshes[0].face_materials = np.array([-1])
     scene.materials = []
     scene.nodes[1].parent = scene.nodes[1].target = 99
@@ -110,5 +113,5 @@ def test_no_material_parents_of_nobody_and_channels_of_nobody_are_fine(tmp_path:
 
 
 @pytest.mark.parametrize(("name", "sample"), all_samples(), ids=lambda each: getattr(each, "name", each))
-def test_what_is_read_is_sound(name: str, sample: Path) -> None:
+def test_loaded_scenes_are_consistent(name: str, sample: Path) -> None:
     check_consistency(keyframer.load(sample, format=name, salvage=True))

@@ -1,4 +1,4 @@
-"""What is given to constructors is checked, and the message says what is wanted; help() says what fields mean."""
+"""Constructors check their arguments with clear messages; help() shows the meaning of every field."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ TURN = Track("rotation", [0], [[0, 0, 0, 1]], form=keyframer.RotationForm.QUATER
         ),
     ],
 )
-def test_the_message_says_what_is_wanted(make: Callable[[], Any], words: str) -> None:
+def test_the_error_says_what_is_expected(make: Callable[[], Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         make()
 
@@ -71,7 +71,7 @@ def test_lists_become_arrays() -> None:
     assert keyframer.pose(scene, frames=[0]).vertices(0).shape == (1, 3, 3)
 
 
-def test_parents_in_any_order_are_fine() -> None:
+def test_a_parent_may_follow_its_child() -> None:
     nodes = [Node("c", parent=2), Node("a"), Node("b", parent=1), Node("far", parent=99)]
     assert len(Scene(nodes=nodes).nodes) == 4
 
@@ -97,7 +97,7 @@ def test_help_shows_every_field_with_its_meaning(cls: type[Any]) -> None:
         assert "): " in line, f"{cls.__name__}.{field.name} has no meaning"
 
 
-def test_reprs_are_short_and_name_things() -> None:
+def test_reprs_are_short_and_include_the_name() -> None:
     scene = keyframer.load("tests/samples/3ds/windmill.3ds")
     pose = keyframer.pose(scene, frames=[0])
     parts: list[Any] = [scene, pose, scene.nodes[0], scene.meshes[0], scene.materials[0], scene.cameras[0]]

@@ -1,4 +1,4 @@
-"""Fields that are made when somebody asks for them: nobody can tell, but for the memory."""
+"""Lazy fields are created on first access, which users cannot notice except by memory."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ PARTS = [
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: type(part).__name__)
-def test_no_field_is_ever_seen_as_lazy(part: object) -> None:
+def test_reading_a_field_never_returns_a_lazy_placeholder(part: object) -> None:
     for item in dataclasses.fields(part):  # type: ignore[arg-type]
         assert not isinstance(getattr(part, item.name), Lazy)
 
 
-def test_defaults_belong_to_the_part() -> None:
+def test_defaults_are_not_shared_between_objects() -> None:
     one, other = Node("a"), Node("b")
     one.position[0] = 5
     one.scale *= 2
@@ -48,22 +48,22 @@ def test_defaults_belong_to_the_part() -> None:
     assert one.extras == {"x": {"y": 1}}
 
 
-def test_what_is_given_is_kept() -> None:
+def test_given_values_are_kept() -> None:
     place, extras = np.array([1.0, 2.0, 3.0]), {"x": {}}
     node = Node("a", position=place, extras=extras)
     assert node.position is place
     assert node.extras is extras
 
 
-def test_asking_whether_it_is_known_makes_nothing() -> None:
+def test_stored_does_not_create_the_default() -> None:
     node = Node("a")
     assert stored(node, "position") is None
     assert stored(node, "position") is None
-    made = node.position
-    assert stored(node, "position") is made
+    position = node.position
+    assert stored(node, "position") is position
 
 
-def test_notes_become_extras() -> None:
+def test_added_extras_become_extras() -> None:
     node = Node("a")
     add_extras(node, "3ds", {"flags": 1, "offset": 6})
     add_extras(node, "3ds", {"offset": 7, "geometry": "raw"})
@@ -75,14 +75,14 @@ def test_notes_become_extras() -> None:
     assert node.extras == {"3ds": {"flags": 2, "offset": 7, "geometry": "raw"}, "uto3d": {"id": 3}}
 
 
-def test_notes_of_two_formats() -> None:
+def test_added_extras_of_two_formats() -> None:
     node = Node("a")
     add_extras(node, "3ds", {"flags": 1})
     add_extras(node, "uto3d", {"id": 3})
     assert node.extras == {"3ds": {"flags": 1}, "uto3d": {"id": 3}}
 
 
-def test_extras_that_are_set_replace_notes() -> None:
+def test_assigned_extras_replace_added_extras() -> None:
     node = Node("a")
     add_extras(node, "3ds", {"flags": 1})
     node.extras = {}
@@ -95,15 +95,15 @@ def test_extras_that_are_set_replace_notes() -> None:
 def test_copies(twin: object) -> None:
     node = Node("a", parent=3)
     add_extras(node, "3ds", {"flags": 1})
-    again = twin(node)  # type: ignore[operator]
-    assert again.extras == {"3ds": {"flags": 1}}
-    assert again.parent == 3
-    assert again.pivot.tolist() == [0, 0, 0]
+    duplicate = twin(node)  # type: ignore[operator]
+    assert duplicate.extras == {"3ds": {"flags": 1}}
+    assert duplicate.parent == 3
+    assert duplicate.pivot.tolist() == [0, 0, 0]
     changed = dataclasses.replace(node, name="b")
     assert changed.extras == {"3ds": {"flags": 1}}
 
 
-def test_what_is_not_declared_does_not_exist() -> None:
+def test_undeclared_attributes_do_not_exist() -> None:
     node = Node("a")
     with pytest.raises(AttributeError, match="'Node' object has no attribute 'colour'"):
         node.colour  # type: ignore[attr-defined]  # noqa: B018
@@ -111,13 +111,13 @@ def test_what_is_not_declared_does_not_exist() -> None:
         node.colour = 1  # type: ignore[attr-defined]
 
 
-def test_a_node_that_states_nothing_is_small() -> None:
-    """An empty node of a hostile file takes 30 bytes there."""
+def test_a_node_with_defaults_is_small() -> None:
+    """An empty node takes only 30 bytes in a hostile file."""
     assert sys.getsizeof(Node("a")) < 220
     assert all(stored(Node("a"), name) is None for name in ("position", "rotation_xyzw", "scale", "pivot", "extras"))
 
 
-def test_the_public_model_does_not_show_it() -> None:
+def test_lazy_fields_are_not_visible_in_signature_and_dir() -> None:
     assert "position: 'Floats' = <factory>" in str(inspect.signature(Node))
     assert {name for name in dir(Node("a")) if not name.startswith("_")} == {
         item.name for item in dataclasses.fields(Node)
@@ -125,19 +125,19 @@ def test_the_public_model_does_not_show_it() -> None:
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: type(part).__name__)
-def test_a_part_made_without_checks_is_the_same(part: Any) -> None:
+def test_an_object_made_without_checks_equals_a_checked_one(part: Any) -> None:
     given = {item.name for item in dataclasses.fields(part) if item.default is dataclasses.MISSING}
     make = unchecked_constructor(type(part))
-    made = make(**{name: getattr(part, name) for name in given})
-    assert type(made) is type(part)
+    copy = make(**{name: getattr(part, name) for name in given})
+    assert type(copy) is type(part)
     for item in dataclasses.fields(part):
-        assert repr(getattr(made, item.name)) == repr(getattr(part, item.name))
-    made = make(**{name: getattr(part, name) for name in given})
-    set_extras(made, ("3ds", "flags"), 5)
-    assert made.extras == {"3ds": {"flags": 5}}
+        assert repr(getattr(copy, item.name)) == repr(getattr(part, item.name))
+    copy = make(**{name: getattr(part, name) for name in given})
+    set_extras(copy, ("3ds", "flags"), 5)
+    assert copy.extras == {"3ds": {"flags": 5}}
 
 
-def late_track(asked: list[tuple[int, ...]]) -> Track:
+def deferred_track(asked: list[tuple[int, ...]]) -> Track:
     def columns(*known: int) -> dict[str, Any]:
         asked.append(known)
         return {"times": np.array([1.0, 2.0]), "values": np.array([3.0, 4.0])}
@@ -147,9 +147,9 @@ def late_track(asked: list[tuple[int, ...]]) -> Track:
     return track
 
 
-def test_fields_that_were_left_out_are_made_when_one_is_read() -> None:
+def test_deferred_fields_are_created_when_one_of_them_is_read() -> None:
     asked: list[tuple[int, ...]] = []
-    track = late_track(asked)
+    track = deferred_track(asked)
     assert track.tension is None
     assert not asked
     assert track.values.tolist() == [3, 4]
@@ -159,15 +159,15 @@ def test_fields_that_were_left_out_are_made_when_one_is_read() -> None:
         track.colour  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_what_was_set_before_is_not_replaced() -> None:
-    track = late_track([])
+def test_a_field_assigned_earlier_is_not_replaced() -> None:
+    track = deferred_track([])
     track.values = np.array([8.0, 9.0])
     assert track.times.tolist() == [1, 2]
     assert track.values.tolist() == [8, 9]
 
 
 @pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, dataclasses.replace])
-def test_copies_of_fields_that_were_left_out(twin: Callable[[Track], Track]) -> None:
-    again = twin(late_track([]))
-    assert again.times.tolist() == [1, 2]
-    assert again.values.tolist() == [3, 4]
+def test_copies_of_deferred_fields(twin: Callable[[Track], Track]) -> None:
+    duplicate = twin(deferred_track([]))
+    assert duplicate.times.tolist() == [1, 2]
+    assert duplicate.values.tolist() == [3, 4]

@@ -1,4 +1,4 @@
-"""The scene: plain data that can be made from nothing, copied, and shown in one line."""
+"""The scene: plain data that can be built from scratch, copied, and shown in one line."""
 
 from __future__ import annotations
 
@@ -108,29 +108,29 @@ def full_scene() -> Scene:
 
 
 def parts(value: object) -> list[object]:
-    """Everything in a scene that is declared here or in curves."""
-    found, stack = [], [value]
+    """Every object in a scene whose class is declared in scene or curves."""
+    objects, stack = [], [value]
     while stack:
-        each = stack.pop()
-        if dataclasses.is_dataclass(each) and not isinstance(each, type):
-            found.append(each)
-            stack += [getattr(each, item.name) for item in dataclasses.fields(each)]
-        elif isinstance(each, dict):
-            stack += list(each.values())
-        elif isinstance(each, (list, tuple)):
-            stack += list(each)
-    return found
+        current = stack.pop()
+        if dataclasses.is_dataclass(current) and not isinstance(current, type):
+            objects.append(current)
+            stack += [getattr(current, item.name) for item in dataclasses.fields(current)]
+        elif isinstance(current, dict):
+            stack += list(current.values())
+        elif isinstance(current, (list, tuple)):
+            stack += list(current)
+    return objects
 
 
 def test_the_full_scene_uses_every_class() -> None:
     declared = {
-        each for name in scene_package.__all__ if dataclasses.is_dataclass(each := getattr(scene_package, name))
+        item for name in scene_package.__all__ if dataclasses.is_dataclass(item := getattr(scene_package, name))
     }
     declared.remove(scene_package.Origin)  # where a scene came from: only loading a file makes one
     assert {type(part) for part in parts(full_scene())} >= declared
 
 
-def test_every_part_shows_itself_in_one_short_line() -> None:
+def test_repr_of_every_part_is_one_short_line() -> None:
     for part in parts(full_scene()):
         shown = repr(part)
         assert len(shown) <= 160, shown[:200]
@@ -139,7 +139,7 @@ def test_every_part_shows_itself_in_one_short_line() -> None:
     assert repr(posed) == "<Pose of 2 nodes at 1 time>"
 
 
-def test_one_of_everything_is_shown_in_the_singular() -> None:
+def test_repr_uses_the_singular_for_one() -> None:
     track = Track("position", [0], [[0, 0, 0]], Interpolation.LINEAR)
     mesh = Mesh("dot", np.zeros((1, 3)), np.zeros((1, 3), np.int64))
     skin = Skin("dot", [0], np.eye(4)[None], [0], [0], [1.0])
@@ -161,7 +161,7 @@ def test_one_of_everything_is_shown_in_the_singular() -> None:
     assert repr(keyframer.pose(scene, frames=[0])) == "<Pose of 1 node at 1 time>"
 
 
-def test_nothing_is_needed_for_a_scene() -> None:
+def test_an_empty_scene_is_valid() -> None:
     scene = Scene()
     assert keyframer.pose(scene, frames=[0]).world.shape == (1, 0, 4, 4)
     assert scene.space == Space("z", Handedness.RIGHT, None)
@@ -170,7 +170,7 @@ def test_nothing_is_needed_for_a_scene() -> None:
     assert (node.parent, node.mesh, node.hidden, node.extras) == (None, None, False, {})
 
 
-def test_scenes_can_be_copied_and_sent_elsewhere() -> None:
+def test_scenes_can_be_copied_and_pickled() -> None:
     scene = full_scene()
     for twin in (copy.deepcopy(scene), pickle.loads(pickle.dumps(scene))):
         assert np.array_equal(twin.meshes[0].positions, scene.meshes[0].positions)
@@ -187,7 +187,7 @@ def test_defaults_are_not_shared() -> None:
                 assert value is not getattr(two, item.name), item.name
 
 
-def test_looking_things_up() -> None:
+def test_lookup_by_name() -> None:
     scene = full_scene()
     assert scene.node("b") is scene.nodes[1]
     with pytest.raises(LookupError, match="no node is named 'x'"):

@@ -1,4 +1,4 @@
-"""Opening images: every format, what goes on as it is, Autodesk's own, bombs and damage."""
+"""Opening images: every format, unchanged JPEG and PNG data, Autodesk formats, decompression bombs and damage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.corpus import CORPUS, needs_corpus
 
 
 def picture(mode: str = "RGB") -> Image.Image:
-    """Red above, blue below."""
+    """Red at the top, blue at the bottom."""
     rows = np.zeros((4, 6, 3), np.uint8)
     rows[:2] = (255, 0, 0)
     rows[2:] = (0, 0, 255)
@@ -43,12 +43,12 @@ def test_formats(tmp_path: Path, kind: str) -> None:
     pixels = texture.pixels()
     assert (pixels[0, 0, 0] > 200, pixels[-1, -1, 2] > 200) == (True, True)
     assert pixels.shape[2] == 4
-    again = decode_texture(texture.png(), "x.png")
-    assert again.format == "PNG"
-    assert np.array_equal(again.pixels(), pixels)
+    decoded = decode_texture(texture.png(), "x.png")
+    assert decoded.format == "PNG"
+    assert np.array_equal(decoded.pixels(), pixels)
 
 
-def test_jpeg_and_png_can_go_on_as_they_are() -> None:
+def test_jpeg_and_png_data_is_passed_on_unchanged() -> None:
     jpeg = decode_texture(saved("JPEG"), "x.jpg")
     assert (jpeg.mime_type, jpeg.data) == ("image/jpeg", saved("JPEG"))
 
@@ -63,7 +63,7 @@ def test_alpha() -> None:
     clear.putalpha(0)
     stream = io.BytesIO()
     clear.save(stream, "TGA")
-    assert not decode_texture(stream.getvalue(), "x.tga").has_alpha  # an alpha that nobody filled
+    assert not decode_texture(stream.getvalue(), "x.tga").has_alpha  # an alpha channel that was never filled
 
 
 def test_sixteen_bit_greys() -> None:
@@ -73,7 +73,7 @@ def test_sixteen_bit_greys() -> None:
 
 
 def test_dark_sixteen_bit_greys_stay_dark() -> None:
-    """The file goes into glTF as it is: a picture of ours must not be brighter than that of a viewer."""
+    """glTF gets the file unchanged: our picture must not be brighter than that of a viewer."""
     stream = io.BytesIO()
     Image.fromarray(np.full((2, 2), 200, np.uint16)).save(stream, "PNG")
     assert decode_texture(stream.getvalue(), "x.png").pixels()[0, 0, 0] == 0
@@ -88,14 +88,14 @@ def test_dark_sixteen_bit_greys_stay_dark() -> None:
         (np.float32, [0.0, np.nan, 1.0], [0, 0, 255]),
     ],
 )
-def test_wide_and_floating_greys(kind: type, levels: list[float], shown: list[int]) -> None:
+def test_32_bit_and_float_greys(kind: type, levels: list[float], shown: list[int]) -> None:
     stream = io.BytesIO()
     Image.fromarray(np.array([levels], kind)).save(stream, "TIFF")
     assert decode_texture(stream.getvalue(), "x.tif").pixels()[0, :, 1].tolist() == shown
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "TGA", "BMP", "PCX", "TIFF"])
-def test_what_is_cut_off_says_so(kind: str) -> None:
+def test_truncated_images_are_reported_as_damaged(kind: str) -> None:
     data = saved(kind)
     with pytest.raises(ImageRefused, match=f"^{kind}, damaged or cut off$"):
         decode_texture(data[:-30], "x")
@@ -141,13 +141,13 @@ def test_limits_are_options(tmp_path: Path) -> None:
         (bytes([0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24, 0]), "not an image that can be read"),  # 0 x 0
     ],
 )
-def test_what_is_no_image_is_refused(data: bytes, reason: str) -> None:
+def test_data_that_is_not_an_image_is_refused(data: bytes, reason: str) -> None:
     for look in (decode_texture, describe_embedded_image):
         with pytest.raises(ImageRefused, match=f"^{reason}$"):
             look(data, "x.tga")
 
 
-def test_damaged_images_never_raise_anything_else() -> None:
+def test_damaged_images_are_read_or_refused() -> None:
     rng = np.random.default_rng(5)
     for kind in ("PNG", "TGA", "GIF", "BMP", "PCX", "TIFF", "JPEG"):
         good = bytearray(saved(kind))
@@ -208,7 +208,7 @@ def test_image_lists(tmp_path: Path) -> None:
 
 
 @needs_corpus
-def test_the_robot_finds_its_panels() -> None:
+def test_the_texture_of_the_robot_is_found() -> None:
     source = TextureSource(TextureFinder([CORPUS / "makbot"]))
     opened = source.open("PANELS.JPG")
     assert opened.match.how == "case"

@@ -1,4 +1,4 @@
-"""Names from files: which are parts below a folder, and which are refused, with the code of the reason."""
+"""File names from files: which are split into parts of a relative path, and which are refused with which code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding images: the order of guesses, what is reported, and that nothing outside the folders is ever found."""
+"""Finding images: the order of guesses, what is reported, and that nothing outside the folders is ever used."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def put(folder: Path, *names: str) -> Path:
     return folder
 
 
-def found(match: TextureMatch) -> tuple[str | None, str]:
+def name_and_rule(match: TextureMatch) -> tuple[str | None, str]:
     return (match.path.name if match.path else None), match.how
 
 
 @pytest.mark.parametrize(
-    ("name", "there", "expected"),
+    ("name", "files", "expected"),
     [
         ("Panels.jpg", ["Panels.jpg", "PANELS.JPG"], ("Panels.jpg", "exact")),
         ("PANELS.JPG", ["Panels.jpg"], ("Panels.jpg", "case")),
@@ -44,28 +44,28 @@ def found(match: TextureMatch) -> tuple[str | None, str]:
         ("deep/er/wood.tga", ["deep/wood.tga"], (None, "missing")),
     ],
 )
-def test_the_order_of_guesses(tmp_path: Path, name: str, there: list[str], expected: tuple[str | None, str]) -> None:
-    match = TextureFinder([put(tmp_path, *there)]).find(name)
-    assert found(match) == expected
+def test_the_order_of_guesses(tmp_path: Path, name: str, files: list[str], expected: tuple[str | None, str]) -> None:
+    match = TextureFinder([put(tmp_path, *files)]).find(name)
+    assert name_and_rule(match) == expected
     assert match.is_guess == (expected[0] is not None and expected[1] != "exact")
 
 
-def test_folders_in_order_and_those_inside_on_request(tmp_path: Path) -> None:
-    own, given_ = put(tmp_path / "own", "a.png", "sub/deep.png"), put(tmp_path / "given", "A.PNG", "B.PNG")
-    finder = TextureFinder([own, given_])
-    assert finder.find("A.PNG").path == own / "a.png"  # the file's own folder first, even as a guess
+def test_folders_are_searched_in_order_and_subfolders_on_request(tmp_path: Path) -> None:
+    scene_folder, given_ = put(tmp_path / "own", "a.png", "sub/deep.png"), put(tmp_path / "given", "A.PNG", "B.PNG")
+    finder = TextureFinder([scene_folder, given_])
+    assert finder.find("A.PNG").path == scene_folder / "a.png"  # the file's own folder first, even as a guess
     assert finder.find("B.PNG").path == given_ / "B.PNG"
     assert finder.find("deep.png").path is None
-    inside = TextureFinder([own, given_], recursive=True).find("DEEP.png")
-    assert inside.path == own / "sub" / "deep.png"
+    inside = TextureFinder([scene_folder, given_], recursive=True).find("DEEP.png")
+    assert inside.path == scene_folder / "sub" / "deep.png"
     assert inside.in_subfolder
     assert "in a subfolder" in str(inside)
     assert [match.name for match in finder.matches] == ["A.PNG", "B.PNG", "deep.png"]
 
 
-def test_what_would_have_served_as_well_is_named(tmp_path: Path) -> None:
+def test_other_candidates_are_listed(tmp_path: Path) -> None:
     match = TextureFinder([put(tmp_path, "wood.png", "wood.jpg", "WOOD.gif")]).find("wood.tga")
-    assert found(match) == ("wood.png", "extension")
+    assert name_and_rule(match) == ("wood.png", "extension")
     assert match.others == ("wood.jpg", "WOOD.gif")
     assert match.as_dict() == {
         "name": "wood.tga", "found": "wood.png", "how": "extension", "guess": True, "refusal": None,
@@ -73,7 +73,7 @@ def test_what_would_have_served_as_well_is_named(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_path_that_is_refused_is_looked_for_by_its_last_part_only_inside(tmp_path: Path) -> None:
+def test_a_refused_path_is_searched_only_by_its_file_name_inside_the_folders(tmp_path: Path) -> None:
     put(tmp_path, "secret.png")
     folder = put(tmp_path / "models", "wood.tga")
     finder = TextureFinder([folder])
@@ -88,7 +88,7 @@ def test_a_path_that_is_refused_is_looked_for_by_its_last_part_only_inside(tmp_p
     assert finder.find(str(tmp_path / "secret.png")).path is None
 
 
-def test_links_do_not_lead_outside(tmp_path: Path) -> None:
+def test_links_to_the_outside_are_not_followed(tmp_path: Path) -> None:
     put(tmp_path, "secret.png", "folder/in.png")
     folder = put(tmp_path / "models", "real.png")
     (folder / "link.png").symlink_to(tmp_path / "secret.png")
@@ -101,13 +101,13 @@ def test_links_do_not_lead_outside(tmp_path: Path) -> None:
     assert finder.find("in.png").path is None
 
 
-def test_a_link_that_leads_outside_is_named_and_the_next_best_is_taken(tmp_path: Path) -> None:
+def test_a_link_to_the_outside_is_reported_and_the_next_match_is_used(tmp_path: Path) -> None:
     put(tmp_path, "secret.png")
     folder = put(tmp_path / "models", "wood.JPG")
     for name in ("wood.png", "alone.png"):
         (folder / name).symlink_to(tmp_path / "secret.png")
     finder = TextureFinder([folder])
-    assert found(finder.find("wood.png")) == ("wood.JPG", "extension")
+    assert name_and_rule(finder.find("wood.png")) == ("wood.JPG", "extension")
     alone = finder.find("ALONE.PNG")
     assert (alone.path, alone.how) == (None, "outside")
     assert str(alone) == "ALONE.PNG: a link that leads outside the folders, which is not followed"
@@ -116,7 +116,7 @@ def test_a_link_that_leads_outside_is_named_and_the_next_best_is_taken(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("name", "there", "moved"),
+    ("name", "files", "moved"),
     [
         ("maps/wood.png", ["wood.png"], True),
         ("maps/wood.png", ["maps/wood.png", "wood.png"], False),
@@ -124,8 +124,8 @@ def test_a_link_that_leads_outside_is_named_and_the_next_best_is_taken(tmp_path:
         ("wood.png", ["wood.png"], False),
     ],
 )
-def test_what_is_found_without_its_folder_is_a_guess(tmp_path: Path, name: str, there: list[str], moved: bool) -> None:
-    finder = TextureFinder([put(tmp_path, *there)])
+def test_a_match_without_its_folder_is_a_guess(tmp_path: Path, name: str, files: list[str], moved: bool) -> None:
+    finder = TextureFinder([put(tmp_path, *files)])
     match = finder.find(name)
     assert (match.how, match.is_guess, match.without_folder) == ("exact", moved, moved)
     assert ("without its folder" in str(match)) is moved
@@ -152,13 +152,13 @@ def test_every_map_of_a_scene(tmp_path: Path) -> None:
     ]
 
 
-def test_messages_are_inert(tmp_path: Path) -> None:
+def test_messages_have_no_control_characters(tmp_path: Path) -> None:
     text = str(TextureFinder([tmp_path]).find("\x1b[31mred\u202e.png"))
     assert text.isprintable()
 
 
 @given(st.text(max_size=40) | st.lists(st.sampled_from(["..", "/", "\\", "C:", "a.png", "~", "con", "."])).map("".join))
-def test_no_name_leads_outside(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
+def test_no_name_finds_a_file_outside(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     base = tmp_path_factory.getbasetemp() / "outside"
     folder = base / "inside"
     if not folder.is_dir():

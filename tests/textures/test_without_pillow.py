@@ -1,4 +1,4 @@
-"""Hosts such as Blender bring numpy and no Pillow: only decoding and drawing pictures needs it, and says so."""
+"""Without Pillow, as in Blender: only decoding and drawing images needs it, and the message says so."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_commands_that_draw_pictures_say_in_one_line_that_pillow_is_missing(
     assert not list(tmp_path.iterdir())
 
 
-def test_conversions_keep_the_names_of_images_and_say_why_they_are_not_embedded(tmp_path: Path) -> None:
+def test_conversions_keep_image_names_and_report_why_images_are_not_embedded(tmp_path: Path) -> None:
     (tmp_path / "STONE.PNG").write_bytes(b"\x89PNG\r\n\x1a\n")
     (tmp_path / "windmill.3ds").write_bytes((ROOT / "examples" / "windmill.3ds").read_bytes())
     arguments = ["convert", str(tmp_path / "windmill.3ds"), str(tmp_path / "out.glb"), "--report", "-"]
@@ -90,7 +90,7 @@ def test_conversions_keep_the_names_of_images_and_say_why_they_are_not_embedded(
     assert (tmp_path / "out.glb").exists()
 
 
-def test_information_about_a_file_needs_no_pillow() -> None:
+def test_keyframer_info_needs_no_pillow() -> None:
     result = run("from keyframer.cli import main; sys.exit(main(['info', 'examples/windmill.3ds']))")
     assert result.returncode == 0
     assert "12, 5 of them animated" in result.stdout

@@ -1,4 +1,4 @@
-"""Scenes that 3ds Max exported both as ASE and as 3DS play the same, as far as either file can say it."""
+"""Scenes that 3ds Max exported both as ASE and as 3DS play the same, as far as the two formats can store them."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def twins(name: str) -> tuple[Scene, Scene]:
     return keyframer.load(only("ase")), keyframer.load(only("3ds"))
 
 
-def test_the_cube_turns_the_same_in_every_frame() -> None:
-    """Four decimals, accumulated over 181 samples."""
+def test_the_cube_rotates_the_same_in_every_frame() -> None:
+    """Within four decimals, accumulated over 181 samples."""
     ase, threeds = twins("RotatingCube")
     (track,) = (channel.track for channel in ase.clips[0].channels)
     frames = track.times / 160
     assert frames.tolist() == list(range(181))
     played = keyframer.pose(ase, frames=frames).world[:, 0]
     expected = keyframer.pose(threeds, frames=frames).world[:, 0]
-    assert np.abs(np.diff(expected[:, 0, 0])).max() > 0.01  # it does turn
+    assert np.abs(np.diff(expected[:, 0, 0])).max() > 0.01  # it does rotate
     np.testing.assert_allclose(played, expected, atol=7e-4)
 
 
 def camera_of(scene: Scene, frames: Floats) -> tuple[Floats, Floats, float]:
-    """World matrices of the camera, places of its target, and its field of view."""
+    """World matrices of the camera, positions of its target, and its field of view."""
     (number,) = (at for at, node in enumerate(scene.nodes) if node.camera is not None)
     node = scene.nodes[number]
     assert node.target is not None
@@ -55,7 +55,7 @@ def camera_of(scene: Scene, frames: Floats) -> tuple[Floats, Floats, float]:
         ("TargetCameraAnim", [0, 30, 60, 90], 0.02),
     ],
 )
-def test_cameras_agree_where_the_3ds_file_has_keys(name: str, rolls: list[int], off: float) -> None:
+def test_cameras_agree_at_the_keys_of_the_3ds_file(name: str, rolls: list[int], off: float) -> None:
     ase, threeds = twins(name)
     (camera,) = (at for at, node in enumerate(threeds.nodes) if node.camera is not None)
     owners = {camera, threeds.nodes[camera].target}
@@ -74,23 +74,23 @@ def test_cameras_agree_where_the_3ds_file_has_keys(name: str, rolls: list[int], 
     assert np.abs(np.degrees(np.arctan2(turned[:, 1, 0], turned[:, 0, 0]))).max() < off
 
 
-def test_the_roll_is_there_to_be_compared() -> None:
+def test_the_camera_does_roll() -> None:
     ase, _ = twins("CameraRollAnim")
     (roll,) = (channel.track for channel in ase.clips[0].channels if channel.track.kind == "roll")
     assert roll.values[-1] == pytest.approx(-77.3, abs=0.1)
 
 
-def test_between_keys_3ds_max_played_curves_that_3ds_files_do_not_hold() -> None:
+def test_between_keys_the_ase_samples_differ_from_the_3ds_curve() -> None:
     ase, threeds = twins("TargetCameraAnim")
     frames = np.arange(91.0)
-    one, other = camera_of(ase, frames)[0][:, :3, 3], camera_of(threeds, frames)[0][:, :3, 3]
-    apart = np.linalg.norm(one - other, axis=1)
+    ase_positions, threeds_positions = camera_of(ase, frames)[0][:, :3, 3], camera_of(threeds, frames)[0][:, :3, 3]
+    apart = np.linalg.norm(ase_positions - threeds_positions, axis=1)
     assert 20 < apart.max() < 30
     assert apart[[0, 30, 60, 90]].max() < 1e-3
 
 
-def test_a_child_of_a_camera_is_where_its_samples_say() -> None:
-    """Box02 hangs on the rolling camera: its place in the file is relative, its matrix that of the world."""
+def test_a_child_of_a_camera_is_at_its_sampled_position() -> None:
+    """Box02 is a child of the rolling camera: its samples are relative, its matrix is in world space."""
     ase, _ = twins("CameraRollAnimWithChildObject")
     number = [node.name for node in ase.nodes].index("Box02")
     world = keyframer.pose(ase, frames=[0.0]).world[0, number]

@@ -1,6 +1,6 @@
-"""The roll of a camera, against what 3ds Max itself played: ASCII exports of the scenes that two 3DS files came from.
+"""The roll of cameras, compared with ASCII exports by 3ds Max of the scenes that two 3DS files were made from.
 
-The twins hold a sampled rotation for every frame, relative to the one before it and left-handed. Between the keys of
+The exports have a sampled rotation for every frame, left-handed and relative to the frame before. Between the keys of
 the 3DS files 3ds Max played other curves, so only the frames of keys are compared.
 """
 
@@ -19,23 +19,23 @@ from tests.corpus import CORPUS, needs_corpus
 Matrix = npt.NDArray[np.float64]
 
 
-def turns_played(path: Path) -> dict[int, Matrix]:
-    """Frame → the camera's rotation in the world, from the text alone: the samples multiplied up, in doubles."""
+def played_rotations(path: Path) -> dict[int, Matrix]:
+    """Frame → world rotation of the camera, from the text alone: the product of the samples, in double precision."""
     text = path.read_text("ascii").split("*CAMERAOBJECT")[1]
-    total, found = np.eye(3), {}
+    total, rotations = np.eye(3), {}
     for line in re.findall(r"\*CONTROL_ROT_SAMPLE\s+(.*)", text):
         ticks, *axis, angle = map(float, line.split())
         x, y, z = np.array(axis) / np.linalg.norm(axis)
         cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
         total = (np.eye(3) - np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross) @ total
-        found[round(ticks / 160)] = total
-    return found
+        rotations[round(ticks / 160)] = total
+    return rotations
 
 
 @needs_corpus
 @pytest.mark.parametrize("name", ["CameraRollAnim", "CameraRollAnimWithChildObject"])
 def test_cameras_roll_as_3ds_max_played_them(name: str) -> None:
-    played = turns_played(CORPUS / "ase" / f"assimp__{name}.ase")
+    played = played_rotations(CORPUS / "ase" / f"assimp__{name}.ase")
     scene = keyframer.load(CORPUS / "3ds" / f"assimp__assimp__{name}.3ds")
     (camera,) = (number for number, node in enumerate(scene.nodes) if node.camera is not None)
     (roll,) = (channel.track for channel in scene.clips[0].channels if channel.track.kind == "roll")

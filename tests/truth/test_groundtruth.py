@@ -1,7 +1,7 @@
-"""3ds Max wrote where its nodes were: the keyframer, evaluated at the stored time, must put them there.
+"""3ds Max wrote the positions of its nodes: the keyframer evaluated at the stored time must reproduce them.
 
-Each file holds the matrix 4160 of its meshes at the moment of saving (B009), written by Autodesk's own code. 472 nodes
-of 28 files are listed in GROUNDTRUTH.tsv; many of them stand between two keys.
+Each file has the matrix 4160 of its meshes at the moment of saving (B009), written by Autodesk's own code. 472 nodes
+of 28 files are listed in GROUNDTRUTH.tsv; at many of them that time is between two keys.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ def truth() -> dict[str, list[dict[str, str]]]:
 TRUTH = truth()
 
 
-def test_the_table_is_whole() -> None:
+def test_the_table_is_complete() -> None:
     assert sum(map(len, TRUTH.values())) == 472
 
 
 @pytest.mark.parametrize("file", TRUTH)
-def test_every_node_is_where_3ds_max_had_it(file: str) -> None:
+def test_every_node_is_where_3ds_max_placed_it(file: str) -> None:
     scene = keyframer.load(CORPUS / "3ds" / file)
     number = {node.file_id: index for index, node in enumerate(scene.nodes)}
     rig = keyframer.pose(scene, frames=[0]).rig
     for row in TRUTH[file]:
         # the file's axes X, Y, Z and the origin, three numbers each
         expected = np.array(row["world_matrix_4160_rows_X_Y_Z_O"].split(), float).reshape(4, 3).T
-        found = keyframer.pose(scene, frames=[float(row["frame"])], rig=rig).world[0, number[int(row["node_id"])]]
+        worlds = keyframer.pose(scene, frames=[float(row["frame"])], rig=rig).world[0, number[int(row["node_id"])]]
         axes, origin = expected[:, :3], expected[:, 3]
-        assert np.abs(found[:3, :3] - axes).max() <= RELATIVE * np.abs(axes).max(), row["node"]
+        assert np.abs(worlds[:3, :3] - axes).max() <= RELATIVE * np.abs(axes).max(), row["node"]
         allowed = max(RELATIVE * float(np.linalg.norm(origin)), MAX_WRITES_FOR_ZERO)
-        assert np.abs(found[:3, 3] - origin).max() <= allowed, row["node"]
+        assert np.abs(worlds[:3, 3] - origin).max() <= allowed, row["node"]

@@ -1,7 +1,7 @@
-"""The one real Hale3D animation against the MD5 file it was made from, frame by frame.
+"""The only real Hale3D animation, compared with its original MD5 file, frame by frame.
 
-The twin is read and played here by a small parser and player of its own: plain Python, from the MD5 conventions alone.
-Bob.md5anim holds 140 frames; the Hale3D file repeats frame 0 as its frame 140, at a scale of 0.1.
+A small parser and player in plain Python reads the MD5 file, from the MD5 conventions alone.
+Bob.md5anim has 140 frames; the Hale3D file repeats frame 0 as its frame 140, at a scale of 0.1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Vector = tuple[float, float, float]
 
 
 class Twin:
-    """``.md5anim``: names, parents, and the world place of every joint at a frame."""
+    """A parsed ``.md5anim`` file: names, parents, and the world transform of every joint at a frame."""
 
     def __init__(self, text: str) -> None:
         joints = re.findall(r'^\s*"([^"]*)"\s+(-?\d+)\s+(\d+)\s+(\d+)', section(text, "hierarchy"), re.M)
@@ -58,9 +58,9 @@ class Twin:
 
 
 def section(text: str, name: str) -> str:
-    found = re.search(name + r" \{([^}]*)\}", text)
-    assert found is not None
-    return found.group(1)
+    match = re.search(name + r" \{([^}]*)\}", text)
+    assert match is not None
+    return match.group(1)
 
 
 def product(p: Quaternion, q: Quaternion) -> Quaternion:
@@ -109,29 +109,29 @@ def test_every_joint_at_every_frame() -> None:
         places = np.array([place for place, _ in truth]) * SCALE
         assert np.abs(pose.world[frame, :33, :3, 3] - places).max() < 1e-3
         turns = np.array([matrix(turn) for _, turn in truth])
-        assert np.abs(pose.world[frame, :33, :3, :3] - turns).max() < 1e-3  # w is the root of what six digits leave
+        assert np.abs(pose.world[frame, :33, :3, :3] - turns).max() < 1e-3  # w is computed from xyz with six digits
     np.testing.assert_allclose(pose.world[140], pose.world[0], atol=1e-9)
 
 
-def test_between_frames_places_lerp_and_turns_slerp() -> None:
+def test_between_frames_positions_are_lerped_and_rotations_slerped() -> None:
     rig = keyframer.pose(scene(), frames=[10, 10.25, 11]).local[:, :33]
     for joint in range(33):
         np.testing.assert_allclose(
             rig[1, joint, :3, 3], 0.75 * rig[0, joint, :3, 3] + 0.25 * rig[2, joint, :3, 3], atol=1e-9
         )
-        whole = rig[0, joint, :3, :3].T @ rig[2, joint, :3, :3]
-        part = rig[0, joint, :3, :3].T @ rig[1, joint, :3, :3]
-        assert angle(part) == pytest.approx(angle(whole) / 4, abs=2e-6)
+        full_rotation = rig[0, joint, :3, :3].T @ rig[2, joint, :3, :3]
+        quarter_rotation = rig[0, joint, :3, :3].T @ rig[1, joint, :3, :3]
+        assert angle(quarter_rotation) == pytest.approx(angle(full_rotation) / 4, abs=2e-6)
 
 
 def angle(turn: np.ndarray) -> float:
-    """Of a small turn, without the arc cosine that is blind near 0."""
+    """The angle of a small rotation, without the arc cosine, which is imprecise near 0."""
     odd = [turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]]
     return math.atan2(math.hypot(*odd), float(np.trace(turn)) - 1)
 
 
-def test_the_model_lies_near_its_twin_in_the_bind_pose() -> None:
-    """The ``.md5mesh`` is a near twin (494 against 489 vertices in the body): the joints are the same."""
+def test_the_model_matches_the_md5_mesh_in_the_bind_pose() -> None:
+    """The ``.md5mesh`` has the same joints and nearly the same mesh (494 instead of 489 vertices in the body)."""
     text = (FOLDER / "Bob.md5mesh").read_text("latin-1")
     rows = re.findall(r'^\s*"([^"]*)"\s+(-?\d+)\s+\(([^)]*)\)\s*\(([^)]*)\)', section(text, "joints"), re.M)
     model = keyframer.load(FOLDER / "bob_lamp_update.mdl", animation=None)
@@ -148,7 +148,7 @@ def test_the_model_lies_near_its_twin_in_the_bind_pose() -> None:
         assert np.abs(rest.world[0, number] - bound[number]).max() < 1e-5
 
 
-def test_the_skin_at_the_bind_pose_gives_back_its_vertices() -> None:
+def test_in_the_bind_pose_the_skin_does_not_move_the_vertices() -> None:
     model = keyframer.load(FOLDER / "bob_lamp_update.mdl", animation=None)
     rest = keyframer.pose(model, frames=[0])
     for number, node in enumerate(model.nodes):
@@ -158,14 +158,14 @@ def test_the_skin_at_the_bind_pose_gives_back_its_vertices() -> None:
             np.testing.assert_allclose(rest.vertices(number)[0], stored, atol=1e-5)
 
 
-def test_boxes_and_what_the_pair_is_made_of() -> None:
-    whole = scene()
-    assert whole.clips[0].bounds is not None
-    assert whole.clips[0].bounds.shape == (141, 2, 3)
-    assert len(whole.meshes) == len(whole.skins) == len(whole.materials) == 6
-    assert whole.materials[0].maps["texture1"].file_name == "Resources/Materials/bob_body.mat"
-    assert whole.nodes[0].raw_name == b'"origin"'
-    assert whole.nodes[5].raw_name == b'"origin"'
-    assert not list(whole.issues)
-    assert whole.space.up == "z"
-    assert not whole.space.v_up
+def test_boxes_and_parts_of_the_pair() -> None:
+    pair = scene()
+    assert pair.clips[0].bounds is not None
+    assert pair.clips[0].bounds.shape == (141, 2, 3)
+    assert len(pair.meshes) == len(pair.skins) == len(pair.materials) == 6
+    assert pair.materials[0].maps["texture1"].file_name == "Resources/Materials/bob_body.mat"
+    assert pair.nodes[0].raw_name == b'"origin"'
+    assert pair.nodes[5].raw_name == b'"origin"'
+    assert not list(pair.issues)
+    assert pair.space.up == "z"
+    assert not pair.space.v_up

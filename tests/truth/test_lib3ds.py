@@ -1,7 +1,7 @@
 """World matrices against lib3ds 1.3, on every animated file, at keys and between them.
 
-lib3ds is wrong in known ways; `REASONS` lists them, each with a test of the node's own data that says whether it can
-matter for this node at this frame. A difference without such a reason fails.
+lib3ds has known errors; `REASONS` lists them, each with a function that decides from the data of a node whether the
+error can affect it at a frame. A difference without such a reason fails.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ def animated_files() -> list[str]:
 
 
 def segment(track: Track, frame: float) -> int | None:
-    """The segment a frame is strictly inside of."""
+    """The index of the segment that the frame is strictly inside of, or None."""
     times = track.times
     inside = np.flatnonzero((times[:-1] < frame) & (frame < times[1:]))
     return int(inside[0]) if len(inside) else None
 
 
-def at_an_end(track: Track, frame: float) -> bool:
+def in_end_segment(track: Track, frame: float) -> bool:
     number = segment(track, frame)
     return number is not None and len(track.times) > 2 and number in (0, len(track.times) - 2)
 
 
-def chord_at_the_ends(track: Track, frame: float) -> bool:
-    return not track.is_rotation and at_an_end(track, frame)
+def vector_end_tangents(track: Track, frame: float) -> bool:
+    return not track.is_rotation and in_end_segment(track, frame)
 
 
-def no_rotation_tangents_at_the_ends(track: Track, frame: float) -> bool:
-    return track.is_rotation and at_an_end(track, frame)
+def rotation_end_tangents(track: Track, frame: float) -> bool:
+    return track.is_rotation and in_end_segment(track, frame)
 
 
 def two_keys_with_tension(track: Track, frame: float) -> bool:
@@ -80,13 +80,13 @@ def wrong_repeat_bits(track: Track, frame: float) -> bool:
     return bool(track.extras["3ds"]["flags"] & 3) and len(track.times) > 1  # type: ignore[index]
 
 
-def shortest_way(track: Track, frame: float) -> bool:
+def shortest_arc(track: Track, frame: float) -> bool:
     if track.form is not RotationForm.AXIS_ANGLE_RELATIVE or len(track.times) < 2:
         return False
     return bool(np.any(np.abs(track.values[1:, 3]) > math.pi * 0.999)) and segment(track, frame) is not None
 
 
-def jump(track: Track, frame: float) -> bool:
+def equal_times(track: Track, frame: float) -> bool:
     return bool(np.any(np.diff(track.times) <= 0))
 
 
@@ -95,22 +95,25 @@ def before_the_first_key(track: Track, frame: float) -> bool:
 
 
 REASONS: dict[str, tuple[Callable[[Track, float], bool], str]] = {
-    "chord ends": (chord_at_the_ends, "tangents of first and last key are the chord; 3ds Max's own files disprove it"),
-    "rotation ends": (no_rotation_tangents_at_the_ends, "first and last rotation key have no tangents"),
+    "chord ends": (
+        vector_end_tangents,
+        "tangents of first and last key are the chord; 3ds Max's own files disprove it",
+    ),
+    "rotation ends": (rotation_end_tangents, "first and last rotation key have no tangents"),
     "two keys": (two_keys_with_tension, "the tension of a track of two keys is ignored"),
     "ease": (ease_ignored, "the ease function is never called"),
     "repeat": (wrong_repeat_bits, "bit 0 is taken for repeat and bit 1 for smooth; 2 is repeat and 3 is loop"),
-    "long way": (shortest_way, "turns of more than half a circle take the shorter way"),
+    "long way": (shortest_arc, "turns of more than half a circle take the shorter way"),
     "before": (before_the_first_key, "before the first key the first segment is extrapolated instead of held"),
-    "jump": (jump, "two keys at one frame divide by the time between them"),
+    "jump": (equal_times, "two keys at one frame divide by the time between them"),
 }
 CAMERA_FRAME = "camera frame"  # children of cameras and spots get the translation only, not the way it looks
 MISSING_TRACK = "missing track"  # a missing scale track becomes scale 0, not 1
 
 
 def reasons(scene: Scene, number: int, frame: float) -> Iterator[str]:
-    """Everything about a node or what it hangs on that lib3ds does otherwise at this frame."""
-    own = True
+    """The known errors of lib3ds that affect a node or one of its ancestors at this frame."""
+    is_start = True
     node: int | None = number
     while node is not None:
         tracks = {channel.track.kind: channel.track for channel in scene.channels_of(node)}
@@ -119,9 +122,9 @@ def reasons(scene: Scene, number: int, frame: float) -> Iterator[str]:
                 yield from (name for name, (test, _) in REASONS.items() if test(tracks[kind], frame))
             elif scene.nodes[node].kind in (NodeKind.OBJECT, NodeKind.DUMMY):
                 yield MISSING_TRACK
-        if not own and scene.nodes[node].kind in (NodeKind.CAMERA, NodeKind.LIGHT):
+        if not is_start and scene.nodes[node].kind in (NodeKind.CAMERA, NodeKind.LIGHT):
             yield CAMERA_FRAME
-        own = False
+        is_start = False
         node = scene.nodes[node].parent
 
 
@@ -129,15 +132,15 @@ def reasons(scene: Scene, number: int, frame: float) -> Iterator[str]:
 
 
 def frames_of(scene: Scene) -> list[float]:
-    """Keys, places between keys, and both ends, some dozen in all."""
+    """About a dozen frames: keys, between keys, and beyond both ends."""
     times = np.unique(np.concatenate([channel.track.times for channel in scene.clips[0].channels]))
-    inner = times[:: max(1, len(times) // 8)]
-    between = (inner[:-1] + inner[1:]) / 2
-    return sorted({*inner.tolist(), *between.tolist(), float(times[0]) - 2.5, float(times[-1]) + 3.0})
+    chosen = times[:: max(1, len(times) // 8)]
+    between = (chosen[:-1] + chosen[1:]) / 2
+    return sorted({*chosen.tolist(), *between.tolist(), float(times[0]) - 2.5, float(times[-1]) + 3.0})
 
 
 def evaluate(program: Path, path: Path, frames: list[float]) -> dict[tuple[float, str, int], Matrix] | None:
-    """lib3ds' matrices by frame, kind and id; None where it refuses, crashes or hangs."""
+    """Matrices of lib3ds by frame, kind and id; None if it refuses the file, crashes or hangs."""
     given = "".join(f"{frame!r}\n" for frame in frames)
     try:
         done = subprocess.run(
@@ -147,15 +150,15 @@ def evaluate(program: Path, path: Path, frames: list[float]) -> dict[tuple[float
         return None
     if done.returncode:
         return None
-    found: dict[tuple[float, str, int], Matrix] = {}
+    matrices: dict[tuple[float, str, int], Matrix] = {}
     twice: set[tuple[float, str, int]] = set()
     for line in done.stdout.splitlines():
         frame, kind, number, _, *entries = line.split("\t")
         key = (float(frame), KINDS.get(int(kind), "?"), int(number))
-        if key in found:
+        if key in matrices:
             twice.add(key)
-        found[key] = np.array(entries, float).reshape(4, 4)
-    return {key: matrix for key, matrix in found.items() if key not in twice}
+        matrices[key] = np.array(entries, float).reshape(4, 4)
+    return {key: matrix for key, matrix in matrices.items() if key not in twice}
 
 
 def kind_in_lib3ds(scene: Scene, number: int) -> str:
@@ -167,7 +170,7 @@ def kind_in_lib3ds(scene: Scene, number: int) -> str:
 
 
 def difference(scene: Scene, number: int, ours: Matrix, theirs: Matrix) -> float:
-    """Relative; of cameras, lights and targets lib3ds knows the place only."""
+    """The relative difference; only of the positions for cameras, lights and targets."""
     size = max(float(np.abs(ours[:3, 3]).max()), 1.0)
     place = float(np.abs(ours[:3, 3] - theirs[:3, 3]).max()) / size
     if scene.nodes[number].kind not in (NodeKind.OBJECT, NodeKind.DUMMY):

@@ -1,7 +1,7 @@
-"""One robot, stored twice: the 3DS file with keys, and a text file of DirectX with 24 baked frames.
+"""One robot, stored twice: as a 3DS file with keys, and as a DirectX text file with 24 baked frames.
 
-The twin's axes are x, z, y of the 3DS file, its quaternion keys are w, x, y, z of the inverse rotation, spaces in names
-became underscores, and keys that are missing interpolate.
+The axes of the text file are x, z, y of the 3DS file, its quaternion keys are w, x, y, z of the inverse rotation,
+spaces in names became underscores, and missing keys are interpolated.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Keys = dict[int, list[float]]
 
 @dataclass
 class Bone:
-    """A frame of the text file: its parent, and keys by kind."""
+    """A frame of the text file: its parent and its keys by kind."""
 
     parent: str | None
     keys: dict[int, Keys] = field(default_factory=dict)
 
 
 def read_twin(text: str) -> dict[str, Bone]:
-    """Frames and animation keys of a DirectX text file; everything else is stepped over."""
+    """Frames and animation keys of a DirectX text file; everything else is skipped."""
     bones: dict[str, Bone] = {}
     blocks: list[list[str]] = []  # the words before each open brace
     owner = ""
@@ -58,8 +58,8 @@ def read_twin(text: str) -> dict[str, Bone]:
     return bones
 
 
-def at(keys: Keys, frame: int) -> npt.NDArray[np.float64]:
-    """A key, or the straight way between its neighbours."""
+def interpolated(keys: Keys, frame: int) -> npt.NDArray[np.float64]:
+    """The key at a frame, or the linear interpolation of its neighbours."""
     if frame in keys:
         return np.array(keys[frame])
     before = max((time for time in keys if time < frame), default=min(keys))
@@ -74,10 +74,10 @@ def at(keys: Keys, frame: int) -> npt.NDArray[np.float64]:
 
 
 def local(bone: Bone, frame: int) -> npt.NDArray[np.float64]:
-    """The bone under its parent, column vectors, in the twin's axes."""
+    """The matrix of the bone relative to its parent, for column vectors, in the axes of the text file."""
     matrix = np.eye(4)
     if ROTATION in bone.keys:
-        w, x, y, z = at(bone.keys[ROTATION], frame) / np.linalg.norm(at(bone.keys[ROTATION], frame))
+        w, x, y, z = interpolated(bone.keys[ROTATION], frame) / np.linalg.norm(interpolated(bone.keys[ROTATION], frame))
         matrix[:3, :3] = np.array(
             [
                 [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
@@ -86,9 +86,9 @@ def local(bone: Bone, frame: int) -> npt.NDArray[np.float64]:
             ]
         ).T  # of the inverse rotation
     if SCALE in bone.keys:
-        matrix[:3, :3] *= at(bone.keys[SCALE], frame)
+        matrix[:3, :3] *= interpolated(bone.keys[SCALE], frame)
     if POSITION in bone.keys:
-        matrix[:3, 3] = at(bone.keys[POSITION], frame)
+        matrix[:3, 3] = interpolated(bone.keys[POSITION], frame)
     return matrix
 
 
@@ -100,9 +100,9 @@ def test_node_origins_agree_at_all_frames() -> None:
     compared = 0
     for frame in range(FRAMES):
         world: dict[str, npt.NDArray[np.float64]] = {}
-        for name, bone in bones.items():  # parents stand before children
-            own = local(bone, frame)
-            world[name] = own if bone.parent is None else world[bone.parent] @ own
+        for name, bone in bones.items():  # parents come before children
+            local_matrix = local(bone, frame)
+            world[name] = local_matrix if bone.parent is None else world[bone.parent] @ local_matrix
         for name, matrix in world.items():
             if name in names and bones[name].keys:
                 origin = matrix[[0, 2, 1], 3]
@@ -111,9 +111,10 @@ def test_node_origins_agree_at_all_frames() -> None:
     assert compared >= 50 * FRAMES
 
 
-def test_the_exported_file_runs_alike() -> None:
-    """The GLB, played from its bytes by a player that shares no code with us, against the twin; glTF is Y up, so the
-    twin's axes are those of the file with z turned round. What was promised is 1e-4 of the scene's size."""
+def test_the_exported_file_plays_the_same() -> None:
+    """The GLB, played by a player that shares no code with the exporter, compared with the text file. glTF is Y up, so
+    z of the text file is negated. The promised error is 1e-4 of the size of the scene.
+    """
     scene = keyframer.load(CORPUS / "makbot" / "mak_running.3DS")
     bones = read_twin((CORPUS / "makbot" / "mak_running.x").read_text(encoding="latin-1"))
     asset, report = export(scene)
@@ -127,8 +128,8 @@ def test_the_exported_file_runs_alike() -> None:
     for frame in range(FRAMES):
         world: dict[str, npt.NDArray[np.float64]] = {}
         for name, bone in bones.items():
-            own = local(bone, frame)
-            world[name] = own if bone.parent is None else world[bone.parent] @ own
+            local_matrix = local(bone, frame)
+            world[name] = local_matrix if bone.parent is None else world[bone.parent] @ local_matrix
         for name, matrix in world.items():
             if name in names and bones[name].keys:
                 origin = matrix[:3, 3] * (1, 1, -1)

@@ -1,4 +1,4 @@
-"""Where stored vertices and keyframer disagree, the right one of the two is taken (RESTPOSE.tsv)."""
+"""Where stored vertices and keyframer disagree, the right one of the two is used (RESTPOSE.tsv)."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ ROWS = rows_by_file()
 
 
 def choices(scene: Scene, name: str) -> set[str]:
-    """What was chosen for the nodes of this name that carry a mesh."""
+    """What was chosen for the nodes with this name that have a mesh."""
     named = [node for node in scene.nodes if node.mesh is not None and (node.raw_name or b"").decode("latin-1") == name]
     return {node.extras["3ds"]["geometry"] for node in named if "geometry" in node.extras.get("3ds", {})}
 
 
 @pytest.mark.parametrize("file", ROWS)
-def test_the_trusted_side_is_taken(file: str) -> None:
+def test_the_expected_geometry_is_chosen(file: str) -> None:
     scene = keyframer.load(CORPUS / "3ds" / file, salvage=True)
     for row in ROWS[file]:
-        found = choices(scene, row["node"])
-        assert found, f"no node {row['node']!r} carries a mesh"
-        assert found <= ALLOWED[row["trust"].split()[0]], (row["node"], row["cause"])
+        chosen = choices(scene, row["node"])
+        assert chosen, f"no node {row['node']!r} carries a mesh"
+        assert chosen <= ALLOWED[row["trust"].split()[0]], (row["node"], row["cause"])
 
 
 @pytest.mark.parametrize("file", list(ROWS)[::12])
 @pytest.mark.parametrize("geometry", ["raw", "keyframer"])
-def test_an_option_forces_either_side(file: str, geometry: str) -> None:
+def test_an_option_forces_either_geometry(file: str, geometry: str) -> None:
     scene = keyframer.load(CORPUS / "3ds" / file, salvage=True, geometry=geometry)
-    made = {node.extras["3ds"]["geometry"] for node in scene.nodes if "geometry" in node.extras.get("3ds", {})}
-    assert made == {geometry}
+    chosen = {node.extras["3ds"]["geometry"] for node in scene.nodes if "geometry" in node.extras.get("3ds", {})}
+    assert chosen == {geometry}
 
 
 @pytest.mark.parametrize("file", [name for name, rows in ROWS.items() if any(row["trust"] == "raw" for row in rows)])
-def test_raw_nodes_show_the_stored_vertices(file: str) -> None:
-    """What ``raw`` means: posed at rest, the vertices are the file's own."""
+def test_raw_geometry_shows_the_stored_vertices(file: str) -> None:
+    """With ``raw``, the vertices posed at rest are those of the file."""
     document = keyframer.read(CORPUS / "3ds" / file)
     scene = keyframer.load(CORPUS / "3ds" / file, salvage=True)
     moment = scene.clips[0].current if scene.clips[0].name == "MAXSCENE" else 0.0

@@ -1,7 +1,7 @@
-"""3D Studio files as we write them, read by programs that are not ours: lib3ds, assimp, three.js.
+"""3D Studio files written by Keyframer, read by other programs: lib3ds, assimp, three.js.
 
-All of them see the same vertices, faces and box; lib3ds also evaluates the keyframer, and agrees where it can (see
-`test_lib3ds` for what it does otherwise).
+All of them read the same vertices, faces and box; lib3ds also evaluates the keyframer, and agrees except for its known
+errors (see `test_lib3ds`).
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ pytestmark = needs_corpus
 
 
 def write(source: Path, folder: Path) -> tuple[Path, Scene, float]:
-    """A file made from nothing but the scene, the scene that it was made from, and how far parts of skins that bend
-    may be off: 3D Studio has no skins."""
+    """Write a new file from a scene. Return its path, the scene, and the reported error of skins: 3D Studio has
+    none.
+    """
     scene = replace(keyframer.load(source, salvage=True), origin=None)
     path = folder / "written.3ds"
     report = keyframer.save(scene, path)
@@ -52,7 +53,7 @@ def write(source: Path, folder: Path) -> tuple[Path, Scene, float]:
     return path, scene, max(bent, default=0.0)
 
 
-def ours(scene: Scene) -> tuple[int, int, Box]:
+def expected(scene: Scene) -> tuple[int, int, Box]:
     """Faces, meshes and the box of all vertices at frame 0, in the axes of 3D Studio."""
     from keyframer.formats.kit.coordinates import in_space
     from keyframer.scene import Space
@@ -65,8 +66,8 @@ def ours(scene: Scene) -> tuple[int, int, Box]:
     return faces, len(carriers), (points.min(axis=0), points.max(axis=0))
 
 
-def together(found: Found) -> Box:
-    boxes = [box for vertices, _, box in found.values() if vertices]
+def joint_box(meshes: Found) -> Box:
+    boxes = [box for vertices, _, box in meshes.values() if vertices]
     return np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
 
 
@@ -76,18 +77,18 @@ def same_box(a: Box, b: Box, off: float = 0.0) -> bool:
 
 
 def stored(path: Path) -> Found:
-    """What the file says, by our own reader of documents."""
+    """Vertex count, face count and box of each mesh, as our own reader sees them."""
     from keyframer.formats.threeds import records as r
 
-    found: Found = {}
-    for thing in keyframer.read(path).find(r.NamedObject):
-        points = [child for child in thing.children[-1].children if isinstance(child, r.PointArray)]
-        faces = [child for child in thing.children[-1].children if isinstance(child, r.FaceArray)]
+    meshes: Found = {}
+    for named_object in keyframer.read(path).find(r.NamedObject):
+        points = [child for child in named_object.children[-1].children if isinstance(child, r.PointArray)]
+        faces = [child for child in named_object.children[-1].children if isinstance(child, r.FaceArray)]
         if points:
             table = points[0].points.astype(np.float64).reshape(-1, 3)
             box = (table.min(axis=0, initial=np.inf), table.max(axis=0, initial=-np.inf))
-            found[thing.name.decode("latin-1")] = (len(table), len(faces[0].faces), box)
-    return found
+            meshes[named_object.name.decode("latin-1")] = (len(table), len(faces[0].faces), box)
+    return meshes
 
 
 @pytest.fixture(scope="session")
@@ -119,12 +120,12 @@ def test_lib3ds_reads_the_same_meshes(source: Path, meshes_program: Path, tmp_pa
         theirs[name] = (int(vertices), int(faces), (values[:3], values[3:]))
     mine = stored(path)
     assert {name: entry[:2] for name, entry in theirs.items()} == {name: entry[:2] for name, entry in mine.items()}
-    faces, _, box = ours(scene)
+    faces, _, box = expected(scene)
     assert sum(entry[1] for entry in theirs.values()) == faces
-    assert same_box(together(theirs), box, off)
+    assert same_box(joint_box(theirs), box, off)
 
 
-# three takes a matrix apart into turn and scale, and skew is lost: a part here hangs on unevenly scaled joints.
+# three.js decomposes a matrix into rotation and scale and loses shear: a part here has unevenly scaled parents.
 UNSKEWED = [source for source in SOURCES if source.name != "maxscript.u3d"]
 
 
@@ -137,12 +138,12 @@ def test_three_reads_the_same_meshes(source: Path, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     theirs = {
-        each["name"]: (each["vertices"], each["faces"], (np.array(each["low"]), np.array(each["high"])))
-        for each in json.loads(done.stdout)
+        mesh["name"]: (mesh["vertices"], mesh["faces"], (np.array(mesh["low"]), np.array(mesh["high"])))
+        for mesh in json.loads(done.stdout)
     }
     mine = stored(path)
     assert {name: entry[:2] for name, entry in theirs.items()} == {name: entry[:2] for name, entry in mine.items()}
-    assert same_box(together(theirs), ours(scene)[2], off)
+    assert same_box(joint_box(theirs), expected(scene)[2], off)
 
 
 # assimp does not know that children of cameras live in the camera's frame.
@@ -158,12 +159,12 @@ def test_assimp_reads_the_same_meshes(source: Path, tmp_path: Path) -> None:
     text = out.read_text(errors="replace")
     vertices = np.array([line.split()[1:4] for line in text.splitlines() if line.startswith("v ")], float)
     faces = len(re.findall(r"^f ", text, re.MULTILINE))
-    wanted, _, box = ours(scene)
+    wanted, _, box = expected(scene)
     assert faces == wanted
     command = ["assimp", "info", str(path), "-r"]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=True)
-    assert re.search(rf"Vertices:\s+{3 * wanted}\n", done.stdout)  # it gives every corner a vertex of its own
-    turned = np.column_stack([vertices[:, 0], -vertices[:, 2], vertices[:, 1]])  # assimp turns Y up
+    assert re.search(rf"Vertices:\s+{3 * wanted}\n", done.stdout)  # it gives every corner a separate vertex
+    turned = np.column_stack([vertices[:, 0], -vertices[:, 2], vertices[:, 1]])  # assimp converts to Y up
     assert same_box((turned.min(axis=0), turned.max(axis=0)), box, off)
 
 

@@ -1,4 +1,4 @@
-"""Numbers that a program gives are stored as they are or refused; none changes in silence."""
+"""checked_cast keeps every number unchanged or raises an error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ U2, I4, F4 = np.dtype("<u2"), np.dtype("<i4"), np.dtype("<f4")
         ([None], F4, "expected numbers"),
     ],
 )
-def test_refused(given: list[object], dtype: np.dtype[np.generic], words: str) -> None:
+def test_values_that_would_change_are_refused(given: list[object], dtype: np.dtype[np.generic], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         checked_cast(np.array(given), dtype)
 
@@ -44,16 +44,16 @@ def test_refused(given: list[object], dtype: np.dtype[np.generic], words: str) -
         ([], F4),
     ],
 )
-def test_accepted(given: list[float], dtype: np.dtype[np.generic]) -> None:
-    made = checked_cast(np.array(given), dtype)
-    assert made.dtype == dtype
-    assert made.tolist() == np.array(given, np.float64).astype(dtype).tolist()
+def test_values_that_fit_are_converted(given: list[float], dtype: np.dtype[np.generic]) -> None:
+    converted = checked_cast(np.array(given), dtype)
+    assert converted.dtype == dtype
+    assert converted.tolist() == np.array(given, np.float64).astype(dtype).tolist()
 
 
-def test_what_fits_is_not_copied() -> None:
+def test_an_array_of_the_right_type_is_not_copied() -> None:
     array = np.array([1, 2], U2)
     assert checked_cast(array, U2) is array
 
 
-def test_foreign_byte_order_is_turned() -> None:
+def test_big_endian_arrays_are_byte_swapped() -> None:
     assert checked_cast(np.array([1, 2], ">u2"), U2).tobytes() == bytes.fromhex("01000200")

@@ -1,4 +1,4 @@
-"""The bounded cursor: it never leaves its window, and every failure says what, where and how much was there."""
+"""The bounded cursor never reads outside its window, and every error gives field, offset and sizes."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from tests.samples import unhex
 NODE = Place().child("4d4d").child("b000").child("b002", 3)
 
 
-def refusal(action: Callable[[], object]) -> FormatError:
+def error_of(action: Callable[[], object]) -> FormatError:
     with pytest.raises(FormatError) as caught:
         action()
     return caught.value
 
 
-def test_places_become_paths() -> None:
+def test_place_as_path() -> None:
     assert str(Place()) == "/"
     assert str(Place().child("4d4d")) == "/4d4d"
     assert str(NODE.child("b020")) == "/4d4d/b000/b002[3]/b020"
     assert str(Place().child("x", 0)) == "/x[0]"
 
 
-def test_values_in_order() -> None:
+def test_values_are_read_in_order() -> None:
     data = unhex("""
         10 b0                    # u16
         2a 00 00 00              # u32
@@ -50,7 +50,7 @@ def test_values_in_order() -> None:
     assert cursor.take(0) == b""
 
 
-def test_arrays_are_views_that_cannot_be_written() -> None:
+def test_arrays_are_read_only_views() -> None:
     data = bytes(range(24))
     rows = Cursor(data).array(np.dtype(("<f4", (3,))), 2)
     assert rows.shape == (2, 3)
@@ -59,30 +59,30 @@ def test_arrays_are_views_that_cannot_be_written() -> None:
         assert not array.flags.writeable
 
 
-def test_no_entries_keep_their_width() -> None:
+def test_empty_arrays_keep_their_width() -> None:
     assert Cursor(b"").array(np.dtype(("<f4", (3,))), 0).shape == (0, 3)
 
 
-def test_reading_beyond_the_end_is_located() -> None:
+def test_error_for_reading_beyond_the_end() -> None:
     cursor = Cursor(bytes(20), 8, 12, NODE)
-    error = refusal(lambda: cursor.take(5, "keys[3]/flags"))
+    error = error_of(lambda: cursor.take(5, "keys[3]/flags"))
     assert (error.code, error.offset) == ("STRUCT_TRUNCATED", 8)
     assert error.path == "/4d4d/b000/b002[3]/keys[3]/flags"
     assert error.details == {"wanted": 5, "left": 4}
     assert str(error) == "STRUCT_TRUNCATED at 0x8 in /4d4d/b000/b002[3]/keys[3]/flags: expected 5 bytes, 4 remaining"
-    assert refusal(lambda: cursor.unpack(struct.Struct("<d"))).code == "STRUCT_TRUNCATED"
-    assert refusal(lambda: cursor.need(5)).path == "/4d4d/b000/b002[3]"
+    assert error_of(lambda: cursor.unpack(struct.Struct("<d"))).code == "STRUCT_TRUNCATED"
+    assert error_of(lambda: cursor.need(5)).path == "/4d4d/b000/b002[3]"
     assert cursor.pos == 8
 
 
-def test_a_field_at_the_root_has_a_path() -> None:
-    assert refusal(lambda: Cursor(b"").take(1, "id")).path == "/id"
+def test_error_at_the_root_has_the_path_of_its_field() -> None:
+    assert error_of(lambda: Cursor(b"").take(1, "id")).path == "/id"
 
 
 def test_text_must_end_inside_its_window() -> None:
     data = b"abc\0"
     assert Cursor(data, 0, 4).strz() == b"abc"
-    error = refusal(lambda: Cursor(data, 1, 3).strz("name"))
+    error = error_of(lambda: Cursor(data, 1, 3).strz("name"))
     assert (error.code, error.offset, error.path) == ("STRUCT_STRING_UNTERMINATED", 1, "/name")
     assert error.details == {"left": 2}
 
@@ -90,50 +90,50 @@ def test_text_must_end_inside_its_window() -> None:
 def test_names_have_a_limit() -> None:
     cursor = Cursor(b"abcd\0", limits=Limits(name=4))
     assert cursor.strz() == b"abcd"
-    error = refusal(lambda: Cursor(b"abcde\0", limits=Limits(name=4)).strz("name"))
+    error = error_of(lambda: Cursor(b"abcde\0", limits=Limits(name=4)).strz("name"))
     assert (error.code, error.offset, error.path) == ("LIMIT_NAME", 0, "/name")
     assert error.details == {"size": 5, "limit": 4}
 
 
 @pytest.mark.parametrize("count", [2, 2**31, 2**32 - 1, 2**64])
-def test_counts_are_checked_before_anything_is_made(count: int) -> None:
+def test_counts_are_checked_before_allocation(count: int) -> None:
     cursor = Cursor(bytes(20), 4)
-    error = refusal(lambda: cursor.array(np.dtype(("<f4", (3,))), count, "points"))
+    error = error_of(lambda: cursor.array(np.dtype(("<f4", (3,))), count, "points"))
     assert (error.code, error.offset, error.path) == ("STRUCT_COUNT_EXCEEDS_DATA", 4, "/points")
     assert error.details == {"count": count, "size": 12, "left": 16, "available": 1}
 
 
-def test_a_count_is_reported_where_it_stands() -> None:
-    assert refusal(lambda: Cursor(bytes(9), 4).need_entries(9, 4, "x", 2)).offset == 2
+def test_a_count_error_has_the_offset_of_the_count() -> None:
+    assert error_of(lambda: Cursor(bytes(9), 4).need_entries(9, 4, "x", 2)).offset == 2
 
 
-def test_windows_bound_what_is_inside() -> None:
+def test_a_window_limits_reading() -> None:
     outer = Cursor(bytes(range(10)), 2)
     inner = outer.window(4, Place().child("a"))
     assert (inner.pos, inner.end, outer.pos) == (2, 6, 6)
     assert inner.take(4) == bytes([2, 3, 4, 5])
-    assert refusal(lambda: inner.take(1)).offset == 6
+    assert error_of(lambda: inner.take(1)).offset == 6
     assert outer.take_rest() == bytes([6, 7, 8, 9])
-    assert refusal(lambda: outer.window(1, Place().child("b"))).code == "STRUCT_TRUNCATED"
+    assert error_of(lambda: outer.window(1, Place().child("b"))).code == "STRUCT_TRUNCATED"
 
 
-def test_depth_is_counted() -> None:
+def test_nesting_depth_is_limited() -> None:
     cursor = Cursor(bytes(8), limits=Limits(depth=2))
     one = cursor.window(8, Place().child("a"))
     two = one.window(8, one.place.child("b"))
-    error = refusal(lambda: two.window(8, two.place.child("c")))
+    error = error_of(lambda: two.window(8, two.place.child("c")))
     assert (error.code, error.offset, error.path, error.details) == ("LIMIT_DEPTH", 0, "/a/b/c", {"limit": 2})
 
 
 @given(st.binary(max_size=40), st.integers(0, 40), st.integers(0, 40), st.lists(st.integers(0, 60), max_size=6))
-def test_nothing_outside_the_window_is_ever_seen(data: bytes, start: int, size: int, sizes: list[int]) -> None:
+def test_no_read_leaves_its_window(data: bytes, start: int, size: int, sizes: list[int]) -> None:
     start = min(start, len(data))
     end = min(start + size, len(data))
     cursor = Cursor(data, start, end)
     seen = b""
     for wanted in sizes:
         if wanted > end - start - len(seen):
-            assert refusal(partial(cursor.take, wanted)).offset == start + len(seen)
+            assert error_of(partial(cursor.take, wanted)).offset == start + len(seen)
         else:
             seen += cursor.take(wanted)
     assert data[start:end].startswith(seen)

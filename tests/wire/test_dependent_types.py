@@ -1,4 +1,4 @@
-"""Fields that depend on earlier fields: linked arrays and keys, counts of counts, choices."""
+"""Fields that depend on earlier fields: arrays and keys with counts, arrays of counts, choices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FLAGGED = KeyLayout(1, flags=np.dtype("u1"), value_first=True, time_name="time")
 
 @record
 class Bag(Record):
-    """A record in which everything hangs on something before it."""
+    """A record in which every field depends on an earlier one."""
 
     count: int = i32("how many")
     kind: int = choice("B", {0: "plain", 1: "flagged"}, "what follows")
@@ -32,7 +32,7 @@ class Bag(Record):
 
 @record
 class Track(Record):
-    """Keys whose number and layout stand before them."""
+    """Keys whose number and layout are given by earlier fields."""
 
     key_count: int = i32("how many keys")
     flagged: int = u8("layout")
@@ -46,28 +46,28 @@ class Track(Record):
 
 
 def read(cls: type[Record], data: bytes) -> Record:
-    made = cls()
+    record = cls()
     cursor = Cursor(data)
-    read_fields(made, cursor)
+    read_fields(record, cursor)
     assert cursor.left == 0
-    return made
+    return record
 
 
-def written(made: Record) -> bytes:
+def write(record: Record) -> bytes:
     sink = Sink()
-    write_fields(made, sink)
+    write_fields(record, sink)
     return sink.getvalue()
 
 
 BAG = unhex("02 00 00 00  01  01 00 00 00  02 00 00 00  0a 00 0b 00 0c 00  07 08")
 
 
-def test_everything_is_read_and_written_back() -> None:
+def test_all_fields_are_read_and_written_back() -> None:
     bag = read(Bag, BAG)
     assert isinstance(bag, Bag)
     assert bag.parts.tolist() == [10, 11, 12]
     assert bag.extra.tolist() == [7, 8]
-    assert written(bag) == BAG
+    assert write(bag) == BAG
 
 
 def failure(cls: type[Record], data: bytes) -> FormatError:
@@ -87,23 +87,23 @@ def failure(cls: type[Record], data: bytes) -> FormatError:
         ("01 00 00 00  01  01 00 00 00  00 00", "STRUCT_COUNT_EXCEEDS_DATA", 0, "/extra"),
     ],
 )
-def test_failures_say_where_the_claim_stands(hex_text: str, code: str, offset: int, path: str) -> None:
+def test_errors_are_located_at_the_wrong_field(hex_text: str, code: str, offset: int, path: str) -> None:
     error = failure(Bag, unhex(hex_text))
     assert (error.code, error.offset, error.path) == (code, offset, path)
 
 
-def test_counts_are_what_the_arrays_hold() -> None:
+def test_written_counts_are_the_lengths_of_the_arrays() -> None:
     bag = Bag(count=99, kind=1, shares=np.array([1]), parts=np.array([5]), extra=np.array([9]))
-    assert written(bag) == unhex("01 00 00 00  01  01 00 00 00  05 00  09")
+    assert write(bag) == unhex("01 00 00 00  01  01 00 00 00  05 00  09")
     bag.kind = 0
     bag.extra = np.array([1, 2, 3])  # not written, so it does not count
-    assert written(bag) == unhex("01 00 00 00  00  01 00 00 00  05 00")
+    assert write(bag) == unhex("01 00 00 00  00  01 00 00 00  05 00")
     bag.parts = np.array([5, 6])
     with pytest.raises(ValueError, match="number of entries: expected 1, not 2"):
-        written(bag)
+        write(bag)
     bag.kind = 7
     with pytest.raises(ValueError, match=r"expected one of .*, not 7"):
-        written(bag)
+        write(bag)
 
 
 PLAIN_TRACK = unhex("01 00 00 00  00  05 00 00 00  00 00 80 3f")
@@ -112,15 +112,15 @@ BARE_TRACK = unhex("09 00 00 00  02")
 
 
 @pytest.mark.parametrize("data", [PLAIN_TRACK, FLAGGED_TRACK, BARE_TRACK])
-def test_keys_lie_as_the_record_says(data: bytes) -> None:
+def test_key_layout_follows_the_flag_of_the_record(data: bytes) -> None:
     track = read(Track, data)
-    assert written(track) == data
-    again = Track()
-    restore_fields(again, dump_fields(track))
-    assert written(again) == data
+    assert write(track) == data
+    restored = Track()
+    restore_fields(restored, dump_fields(track))
+    assert write(restored) == data
 
 
-def test_keys_in_json_have_flags_only_where_the_layout_has() -> None:
+def test_keys_in_json_have_flags_only_if_the_layout_has_them() -> None:
     assert dump_fields(read(Track, PLAIN_TRACK))["keys"] == [{"time": 5, "value": 1.0}]
     flagged = dump_fields(read(Track, FLAGGED_TRACK))["keys"]
     assert flagged == [
@@ -130,15 +130,15 @@ def test_keys_in_json_have_flags_only_where_the_layout_has() -> None:
 
 
 @pytest.mark.parametrize(("count", "code"), [(-1, "STRUCT_COUNT_NEGATIVE"), (2, "STRUCT_COUNT_EXCEEDS_DATA")])
-def test_key_counts_are_claims(count: int, code: str) -> None:
+def test_impossible_key_counts_are_refused(count: int, code: str) -> None:
     data = count.to_bytes(4, "little", signed=True) + PLAIN_TRACK[4:]
     error = failure(Track, data)
     assert (error.code, error.offset, error.path) == (code, 0, "/keys")
 
 
-def test_nothing_counted_is_nothing_shared_out() -> None:
+def test_a_count_of_zero_gives_empty_arrays() -> None:
     data = unhex("00 00 00 00  00")
     bag = read(Bag, data)
     assert isinstance(bag, Bag)
     assert (len(bag.shares), len(bag.parts)) == (0, 0)
-    assert written(bag) == data
+    assert write(bag) == data

@@ -1,4 +1,4 @@
-"""One declaration, several styles of file: byte order and kind of text."""
+"""One declaration, several encoding styles: byte order and kind of text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from keyframer.wire.sink import Sink
 
 @record
 class Everything(Record):
-    """A field of every kind that has styles."""
+    """A record with a field of every type that depends on the style."""
 
     number: int = u32("a number")
     small: int = u8("a byte")
@@ -62,7 +62,7 @@ class Flagged(Record):
 STYLES = [Style(big, text) for big in (False, True) for text in TEXT_KINDS]
 
 
-def written_by_hand(style: Style) -> bytes:
+def expected_bytes(style: Style) -> bytes:
     order = ">" if style.big_endian else "<"
     name = b"name"
     length = {"nul": None, "u8": "B", "u16": "H", "u32": "I"}[style.text]
@@ -79,8 +79,8 @@ def written_by_hand(style: Style) -> bytes:
 
 
 @pytest.mark.parametrize("style", STYLES, ids=str)
-def test_every_kind_in_every_style(style: Style) -> None:
-    data = written_by_hand(style)
+def test_every_field_type_in_every_style(style: Style) -> None:
+    data = expected_bytes(style)
     plan = Everything.plan.adapted(style)
     target = Everything()
     read_fields(target, Cursor(data), plan)
@@ -107,45 +107,45 @@ def test_every_kind_in_every_style(style: Style) -> None:
     assert sink.getvalue() == data
 
 
-def test_variants_are_made_once_and_the_declaration_stays() -> None:
+def test_adapted_plans_are_cached_and_the_original_is_unchanged() -> None:
     big = Everything.plan.adapted(Style(True))
     assert Everything.plan.adapted(Style(True)) is big
     assert big is not Everything.plan
     target = Everything()
-    read_fields(target, Cursor(written_by_hand(Style())))
+    read_fields(target, Cursor(expected_bytes(Style())))
     assert target.number == 0x01020304
 
 
-def test_from_one_style_to_another() -> None:
+def test_converting_between_styles() -> None:
     target = Everything()
-    read_fields(target, Cursor(written_by_hand(Style())))
+    read_fields(target, Cursor(expected_bytes(Style())))
     for style in STYLES:
         sink = Sink()
         write_fields(target, sink, Everything.plan.adapted(style))
-        assert sink.getvalue() == written_by_hand(style)
+        assert sink.getvalue() == expected_bytes(style)
 
 
 def test_arrays_are_views_in_the_byte_order_of_the_file() -> None:
     target = Everything()
-    read_fields(target, Cursor(written_by_hand(Style(True))), Everything.plan.adapted(Style(True)))
+    read_fields(target, Cursor(expected_bytes(Style(True))), Everything.plan.adapted(Style(True)))
     assert target.many.dtype == np.dtype(">f4")
     assert not target.many.flags.owndata
 
 
-def test_bytes_have_no_style() -> None:
+def test_raw_bytes_do_not_depend_on_the_style() -> None:
     target = Tail()
     read_fields(target, Cursor(b"abc"), Tail.plan.adapted(Style(True, "u32")))
     assert target.data == b"abc"
 
 
-def test_a_kind_that_is_known_in_one_layout_says_so() -> None:
+def test_adapting_a_type_with_a_single_layout_is_refused() -> None:
     for _ in range(2):
         with pytest.raises(NotImplementedError, match="no variant for another byte order or kind of text"):
             Flagged.plan.adapted(Style(True))
 
 
 @pytest.mark.parametrize("text", ["u8", "u16", "u32"])
-def test_a_length_is_a_claim(text: Any) -> None:
+def test_impossible_text_lengths_are_refused(text: Any) -> None:
     plan = Everything.plan.adapted(Style(False, text))
     data = struct.pack("<IB", 1, 1) + b"\xff" * 4 + b"abc"
     with pytest.raises(FormatError) as caught:
@@ -158,15 +158,15 @@ def test_a_length_is_a_claim(text: Any) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES, ids=str)
-def test_the_size_of_a_text(style: Style) -> None:
+def test_size_of_an_encoded_text(style: Style) -> None:
     sink = Sink()
     plan = Everything.plan.adapted(style)
     plan.steps[1].write(sink, Everything(name=b"abcde"))
     assert sink.size == style.text_size(b"abcde")
 
 
-def test_odd_numbers_of_a_big_endian_array_as_text() -> None:
-    """The bits that are shown are those of the number, whatever the byte order."""
+def test_non_finite_numbers_of_a_big_endian_array_as_text() -> None:
+    """The text shows the bits of the number, whatever the byte order."""
     bits = np.array([0x7FC00000, 0x7FA00001, 0x7F800000, 0xFFC00000, 0x3F800000], ">u4")
     shown = array_to_json(bits.view(">f4"))
     assert shown == ["nan", "nan:7fa00001", "inf", "nan:ffc00000", 1.0]

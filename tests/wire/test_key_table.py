@@ -1,4 +1,4 @@
-"""Key tables as columns, against a plain loop over rows written here with `struct`."""
+"""Key tables read as columns, compared with a plain loop over rows that uses `struct`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.k
 
 
 def pack_rows(rows: list[Row], layout: KeyLayout) -> bytes:
-    """The slow way to write: row by row."""
+    """Write row by row: slow and obvious."""
     flags_code = "<B" if layout.flags.itemsize == 1 else "<H"
     out = b""
     for when, flags, extras, value in rows:
@@ -44,7 +44,7 @@ def pack_rows(rows: list[Row], layout: KeyLayout) -> bytes:
 
 
 def unpack_rows(data: bytes, count: int, layout: KeyLayout) -> list[Row]:
-    """The slow way to read: row by row, every float as its four bytes."""
+    """Read row by row, slow and obvious; every float as its four bytes."""
     rows: list[Row] = []
     at = 0
 
@@ -70,7 +70,7 @@ def unpack_rows(data: bytes, count: int, layout: KeyLayout) -> list[Row]:
 
 
 def as_rows(keys: Keys, layout: KeyLayout) -> list[Row]:
-    """Columns turned back into rows of stored bytes."""
+    """Convert columns back to rows of stored bytes."""
     rows: list[Row] = []
     for index in range(len(keys)):
         flags = int(keys.flags[index])
@@ -96,7 +96,7 @@ def write(keys: Keys, layout: KeyLayout) -> bytes:
 
 
 def make_rows(flags: list[int], layout: KeyLayout, seed: int = 1) -> list[Row]:
-    """Rows of random bits: every fourth float of a random table is odd in some way."""
+    """Rows of random bits."""
     random = np.random.default_rng(seed)
     word = lambda: random.integers(0, 256, 4, np.uint8).tobytes()  # noqa: E731
     mask = 0xFF if layout.flags.itemsize == 1 else 0xFFFF
@@ -110,7 +110,7 @@ def make_rows(flags: list[int], layout: KeyLayout, seed: int = 1) -> list[Row]:
 
 @every_layout
 @pytest.mark.parametrize("bits", range(32))
-def test_one_shape(layout: KeyLayout, bits: int) -> None:
+def test_rows_with_equal_flags(layout: KeyLayout, bits: int) -> None:
     high = [0, 0x20, 0xE0, 0xFFE0, 0x8000]  # undefined bits announce nothing and are kept
     rows = make_rows([bits | high[n % 5] for n in range(7)], layout)
     data = pack_rows(rows, layout)
@@ -120,7 +120,7 @@ def test_one_shape(layout: KeyLayout, bits: int) -> None:
 
 
 @every_layout
-def test_every_pair_of_shapes(layout: KeyLayout) -> None:
+def test_every_pair_of_flags(layout: KeyLayout) -> None:
     for first in range(32):
         flags = [first if n % 2 else n // 2 for n in range(64)]
         rows = make_rows(flags, layout, first)
@@ -152,7 +152,7 @@ def test_any_rows(data: st.DataObject, layout: KeyLayout) -> None:
 
 @given(st.binary(max_size=200), st.integers(0, 12), st.sampled_from([*LAYOUTS.values(), TEXT]))
 def test_any_bytes(data: bytes, count: int, layout: KeyLayout) -> None:
-    """Both ways of reading agree on what can be read at all."""
+    """Both readers accept and refuse the same bytes."""
     cursor = Cursor(data)
     try:
         rows = unpack_rows(data, count, layout)
@@ -168,7 +168,7 @@ def test_any_bytes(data: bytes, count: int, layout: KeyLayout) -> None:
 
 
 def test_columns_by_name() -> None:
-    """tension, continuity, bias, ease to, ease from: in the order of the bits, 0 where nothing is stored."""
+    """Columns in the order of the bits: tension, continuity, bias, ease to, ease from; 0 if not stored."""
     data = struct.pack("<iH5f3f", 10, 0x1F, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3)
     data += struct.pack("<iHff3f", 20, 0x14, 0.6, 0.7, 4, 5, 6)
     keys = read(data, KeyLayout(3), 2)
@@ -184,7 +184,7 @@ def test_columns_by_name() -> None:
     assert read(data[38:], KeyLayout(3), 1).tension.tolist() == [0]
 
 
-def test_one_shape_is_a_view_of_the_file() -> None:
+def test_columns_of_rows_with_equal_flags_are_views_of_the_file() -> None:
     layout = KeyLayout(3)
     data = pack_rows(make_rows([1] * 4, layout), layout)
     keys = read(data, layout, 4)
@@ -202,7 +202,7 @@ def test_single_keys_without_flags_share_one_column() -> None:
 
 
 @pytest.mark.parametrize("flags", [[0], [0, 0], [3, 3], [0, 3]])
-def test_columns_cannot_be_written_into(flags: list[int]) -> None:
+def test_columns_are_read_only(flags: list[int]) -> None:
     layout = KeyLayout(3)
     keys = read(pack_rows(make_rows(flags, layout), layout), layout, len(flags))
     for column in (keys.time, keys.flags, keys.value, keys.tension, keys.extras):
@@ -221,18 +221,18 @@ CUT_TABLES: list[tuple[str, list[int], int, int, int]] = [
 
 
 @pytest.mark.parametrize(
-    ("flags", "there", "wanted", "left"), [row[1:] for row in CUT_TABLES], ids=[r[0] for r in CUT_TABLES]
+    ("flags", "size", "wanted", "left"), [row[1:] for row in CUT_TABLES], ids=[r[0] for r in CUT_TABLES]
 )
-def test_a_cut_table_names_the_row(flags: list[int], there: int, wanted: int, left: int) -> None:
+def test_error_for_a_truncated_table_names_the_row(flags: list[int], size: int, wanted: int, left: int) -> None:
     layout = KeyLayout(3)
     rows = make_rows(flags, layout)
     before = pack_rows(rows[:3], layout)
-    data = before + pack_rows(rows[3:], layout)[:there]
+    data = before + pack_rows(rows[3:], layout)[:size]
     place = Place().child("4d4d").child("b000").child("b002", 3).child("b020")
     with pytest.raises(FormatError) as caught:
         read(data, layout, 4, place)
     error = caught.value
-    if there + len(before) < 4 * 18:
+    if size + len(before) < 4 * 18:
         assert error.code == "STRUCT_COUNT_EXCEEDS_DATA"
         return
     assert error.code == "STRUCT_TRUNCATED"
@@ -241,8 +241,8 @@ def test_a_cut_table_names_the_row(flags: list[int], there: int, wanted: int, le
     assert error.details == {"wanted": wanted, "left": left}
 
 
-def test_a_row_cut_long_before_the_last_is_the_one_that_is_named() -> None:
-    """Row 1 is cut by two bytes; a third row is claimed and nothing of it is there."""
+def test_error_names_the_first_truncated_row() -> None:
+    """Row 1 lacks two bytes; a third row is announced but missing."""
     layout = KeyLayout(3)
     data = pack_rows(make_rows([0x1F, 0x1F], layout), layout)[:-2]
     with pytest.raises(FormatError) as caught:
@@ -252,7 +252,7 @@ def test_a_row_cut_long_before_the_last_is_the_one_that_is_named() -> None:
     assert error.details == {"wanted": 38, "left": 36}
 
 
-def test_cut_text_rows_name_the_row() -> None:
+def test_error_for_truncated_text_rows_names_the_row() -> None:
     good = struct.pack("<iH", 0, 0) + b"Box\0"
     for data, code, offset in (
         (good + good + struct.pack("<i", 1) + bytes(1), "STRUCT_TRUNCATED", 20),
@@ -275,7 +275,7 @@ def test_names_in_keys_have_a_limit() -> None:
 
 @pytest.mark.parametrize("layout", [*LAYOUTS.values(), TEXT])
 @pytest.mark.parametrize("count", [2**32 - 1, 2**31, 10_000_000])
-def test_a_huge_count_costs_nothing(layout: KeyLayout, count: int) -> None:
+def test_a_huge_count_allocates_nothing(layout: KeyLayout, count: int) -> None:
     data = bytes(1000)
     tracemalloc.start()
     try:
@@ -289,7 +289,7 @@ def test_a_huge_count_costs_nothing(layout: KeyLayout, count: int) -> None:
     assert peak < 50_000
 
 
-def test_memory_stays_in_proportion() -> None:
+def test_memory_is_proportional_to_the_table() -> None:
     """Mixed rows are the costly case: columns, row starts and indices together stay below 20 times the table."""
     layout = KeyLayout(0)
     data = pack_rows(make_rows([0, 0, 0, 1] * 2_500, layout), layout)
@@ -302,7 +302,7 @@ def test_memory_stays_in_proportion() -> None:
     assert peak < 20 * len(data)
 
 
-def test_no_keys() -> None:
+def test_empty_table() -> None:
     for layout in (*LAYOUTS.values(), TEXT):
         keys = read(b"", layout, 0)
         assert len(keys) == 0
@@ -310,7 +310,7 @@ def test_no_keys() -> None:
         assert write(keys, layout) == b""
 
 
-def test_keys_from_nothing() -> None:
+def test_tables_made_without_a_file() -> None:
     keys = Keys.make([0, 10], [[0, 0, 0], [1, 2, 3]], tension=[0.5, 0], ease_from=[0, 1])
     assert keys.flags.tolist() == [1, 16]
     assert write(keys, KeyLayout(3)) == struct.pack("<iHf3f", 0, 1, 0.5, 0, 0, 0) + struct.pack(
@@ -353,28 +353,28 @@ def test_replacing_columns() -> None:
         (TEXT, Keys.make([0], text=(b"a\0b",)), "contains a NUL"),
     ],
 )
-def test_what_does_not_fit_is_refused(layout: KeyLayout, keys: Keys, words: str) -> None:
+def test_values_that_do_not_fit_are_refused(layout: KeyLayout, keys: Keys, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         write(keys, layout)
 
 
 @every_layout
 @pytest.mark.parametrize("flags", [0, 1, 0x80])
-def test_rows_of_several_tables_are_joined_without_columns(layout: KeyLayout, flags: int) -> None:
+def test_stored_rows_of_several_tables_can_be_joined(layout: KeyLayout, flags: int) -> None:
     size = layout.time.itemsize + (layout.flags.itemsize if layout.has_flags else 0) + 4 * (layout.width or 0) + 4
     row = size if flags & 1 or layout.width is None or not layout.has_flags else size - 4
     data = bytearray(bytes(range(size)) * 4)
     for at in range(layout.flags_at, row * 4, row):
         data[at : at + layout.flags.itemsize] = flags.to_bytes(layout.flags.itemsize, "little")
     cursor = Cursor(bytes(data))
-    tables = [read_keys(cursor, layout, count, "keys", 0) for count in (1, 3)]  # one behind the other in one file
+    tables = [read_keys(cursor, layout, count, "keys", 0) for count in (1, 3)]  # consecutive in one file
     stored = [keys.stored_rows() for keys in tables]
     if None in stored:
         assert layout.width is None
         return
-    rows = joined_rows([each for each in stored if each is not None])
+    rows = joined_rows([table_rows for table_rows in stored if table_rows is not None])
     assert len(rows) == 4
     assert rows["time"].tolist() == [time for keys in tables for time in keys.time.tolist()]
     if layout.width:
         assert rows["value"].tolist() == [value for keys in tables for value in keys.value.tolist()]
-    assert tables[0].stored_rows() is None  # the columns are there now: whoever changed them is believed
+    assert tables[0].stored_rows() is None  # the columns exist now and may have been edited

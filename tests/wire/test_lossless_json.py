@@ -1,4 +1,4 @@
-"""Numbers as JSON and back: no bit is lost, and what does not fit is refused with its place."""
+"""Numbers as JSON and back without losing a bit; values that do not fit are refused with their location."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def test_every_float64_survives(bits: list[int]) -> None:
 @given(st.lists(st.tuples(words32, words32, words32), max_size=40))
 def test_rows_survive(rows: list[tuple[int, int, int]]) -> None:
     array = np.array(rows, "<u4").reshape(-1, 3).view(F4)
-    again = through_text(array, 3)
-    assert again.shape == array.shape
-    assert again.tobytes() == array.tobytes()
+    restored = through_text(array, 3)
+    assert restored.shape == array.shape
+    assert restored.tobytes() == array.tobytes()
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=100))
-def test_floats_are_shown_as_short_as_they_can(values: list[float]) -> None:
+def test_floats_are_shown_with_the_fewest_digits(values: list[float]) -> None:
     array = np.array(values, F4)
     for shown, single in zip(array_to_json(array), array, strict=True):
         assert float(np.format_float_scientific(single, unique=True)) == shown
 
 
-def test_what_json_cannot_say() -> None:
+def test_non_finite_numbers_become_strings() -> None:
     bits = np.array([0x7F800000, 0xFF800000, 0x7FC00000, 0x7FA00001, 0xFFC00000, 0x80000000], "<u4")
     assert array_to_json(bits.view(F4)) == ["inf", "-inf", "nan", "nan:7fa00001", "nan:ffc00000", -0.0]
 
@@ -76,7 +76,7 @@ def test_short_decimals_stay_short() -> None:
         ([True], U2, None, "entry 0: expected a whole number, not true/false"),
     ],
 )
-def test_what_does_not_fit_is_refused(value: object, dtype: np.dtype, width: int | None, words: str) -> None:
+def test_values_that_do_not_fit_are_refused(value: object, dtype: np.dtype, width: int | None, words: str) -> None:
     with pytest.raises(ValueError) as caught:
         array_from_json(value, dtype, width)
     assert words in str(caught.value)

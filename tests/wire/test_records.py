@@ -1,4 +1,4 @@
-"""Wire types and records: one declaration drives reading, writing, dumping and describing."""
+"""Wire types and records: reading, writing, dumping and describing follow from one declaration."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.samples import unhex
 
 @record
 class Thing(Record):
-    """A record with a field of every kind."""
+    """A record with a field of every type."""
 
     small: int = wire.u8("a byte")
     signed: int = wire.i16("a signed word", default=-1)
@@ -68,9 +68,9 @@ THING = unhex("""
 
 
 def read(cls: type[Record], data: bytes) -> Any:
-    made = cls()
-    read_fields(made, Cursor(data))
-    return made
+    record = cls()
+    read_fields(record, Cursor(data))
+    return record
 
 
 def write(source: Record) -> bytes:
@@ -79,7 +79,7 @@ def write(source: Record) -> bytes:
     return sink.getvalue()
 
 
-def test_reading_every_kind() -> None:
+def test_reading_every_field_type() -> None:
     thing = read(Thing, THING)
     assert (thing.small, thing.signed, thing.place) == (1, -2, (1.0, 2.0, 3.0))
     assert (thing.name, thing.label, thing.count, thing.extra) == (b"Box", b"ab\0\0", 2, 0.5)
@@ -99,12 +99,12 @@ def test_dumping_and_restoring() -> None:
     assert dumped["place"] == [1.0, 2.0, 3.0]
     assert dumped["label"] == "ab\\x00\\x00"
     assert dumped["keys"] == [{"frame": 5, "flags": 1, "tension": 0.25, "value": 10.0}]
-    again = Thing()
-    restore_fields(again, dumped)
-    assert write(again) == THING
+    restored = Thing()
+    restore_fields(restored, dumped)
+    assert write(restored) == THING
 
 
-def test_a_condition_leaves_a_field_out() -> None:
+def test_a_field_whose_condition_is_false_is_left_out() -> None:
     without = b"\0" + THING[1:25] + THING[29:]
     thing = read(Thing, without)
     assert thing.extra == 0.0
@@ -125,7 +125,7 @@ def test_describing() -> None:
     assert rows["points"][0] == "u16 n, n x (3 x f32)"
 
 
-def test_the_plan_is_made_once_and_neighbours_are_read_together() -> None:
+def test_the_plan_is_cached_and_adjacent_numbers_are_read_together() -> None:
     assert read(Thing, THING).plan is Thing.plan
     runs = [step.names for step in Thing.plan.steps if isinstance(step, NumberRun)]
     assert runs == [["small", "signed", "place"], ["count"]]
@@ -140,7 +140,7 @@ def test_defaults() -> None:
     assert Thing().children is not Thing().children
 
 
-def test_every_cut_is_located() -> None:
+def test_truncation_anywhere_is_located() -> None:
     for size in range(len(THING) - 4):
         with pytest.raises(FormatError) as caught:
             read(Thing, THING[:size])
@@ -150,9 +150,9 @@ def test_every_cut_is_located() -> None:
 
 @pytest.mark.parametrize(
     ("at", "field", "offset"),
-    [(3, "small", 0), (25, "extra", 25)],  # in a run of numbers, and alone behind a condition
+    [(3, "small", 0), (25, "extra", 25)],  # in a run of numbers, and alone after a condition
 )
-def test_numbers_that_cannot_be_reproduced_are_refused(at: int, field: str, offset: int) -> None:
+def test_signalling_nans_in_numbers_are_refused(at: int, field: str, offset: int) -> None:
     damaged = THING[:at] + bytes.fromhex("0100a07f") + THING[at + 4 :]
     with pytest.raises(FormatError) as caught:
         read(Thing, damaged)
@@ -162,7 +162,7 @@ def test_numbers_that_cannot_be_reproduced_are_refused(at: int, field: str, offs
 
 @pytest.mark.parametrize("at", [3, 7, 25])
 @pytest.mark.parametrize("bits", ["0000c07f", "0100c07f", "0000c0ff", "0000807f", "000080ff", "00000080", "01000000"])
-def test_other_odd_numbers_are_typed_and_survive(at: int, bits: str) -> None:
+def test_other_unusual_floats_survive(at: int, bits: str) -> None:
     odd = THING[:at] + bytes.fromhex(bits) + THING[at + 4 :]
     assert write(read(Thing, odd)) == odd
 
@@ -196,7 +196,7 @@ def test_other_odd_numbers_are_typed_and_survive(at: int, bits: str) -> None:
         ("rest", [-1]),
     ],
 )
-def test_a_value_that_does_not_fit_is_named(field: str, value: object) -> None:
+def test_error_for_a_value_that_does_not_fit_names_the_field(field: str, value: object) -> None:
     thing = read(Thing, THING)
     setattr(thing, field, value)
     with pytest.raises(ValueError) as caught:
@@ -211,12 +211,12 @@ class Bytes(Record):
 
 
 @pytest.mark.parametrize("value", ["text", None, [1, 2], bytearray(b"x")])
-def test_a_blob_wants_bytes(value: object) -> None:
+def test_a_blob_must_be_bytes(value: object) -> None:
     with pytest.raises(ValueError, match=r"Bytes\.data: expected bytes"):
         write(Bytes(value))  # type: ignore[arg-type]
 
 
-def test_a_count_is_what_its_array_holds() -> None:
+def test_the_written_count_is_the_length_of_the_array() -> None:
     thing = read(Thing, THING)
     thing.count = 9
     assert write(thing) == THING
@@ -231,7 +231,7 @@ class Twins(Record):
     right: Any = wire.linked_array("<u2", "count", "right")
 
 
-def test_one_count_for_two_arrays() -> None:
+def test_two_arrays_with_one_count() -> None:
     data = unhex("02 00  01 00 02 00  03 00 04 00")
     twins = read(Twins, data)
     assert (twins.left.tolist(), twins.right.tolist()) == ([1, 2], [3, 4])
@@ -241,7 +241,7 @@ def test_one_count_for_two_arrays() -> None:
         write(twins)
 
 
-def test_lists_are_as_good_as_arrays() -> None:
+def test_lists_are_accepted_as_arrays() -> None:
     thing = read(Thing, THING)
     thing.points = [[0, 0, -1]]
     thing.rest = [7, 8]
@@ -269,7 +269,7 @@ def test_lists_are_as_good_as_arrays() -> None:
         ({"other": 1}, "other: unknown field"),
     ],
 )
-def test_restoring_says_what_is_wrong(change: dict[str, object], words: str) -> None:
+def test_restoring_wrong_values_raises_a_clear_error(change: dict[str, object], words: str) -> None:
     dumped = dump_fields(read(Thing, THING))
     with pytest.raises(FieldError) as caught:
         restore_fields(Thing(), {**dumped, **change})
@@ -277,14 +277,14 @@ def test_restoring_says_what_is_wrong(change: dict[str, object], words: str) -> 
     assert caught.value.name == words.split(":")[0]
 
 
-def test_restoring_misses_nothing() -> None:
+def test_restoring_without_a_field_is_refused() -> None:
     dumped = dump_fields(read(Thing, THING))
     del dumped["rest"]
     with pytest.raises(FieldError, match="rest: missing"):
         restore_fields(Thing(), dumped)
 
 
-def test_showing_a_record_takes_one_short_line() -> None:
+def test_repr_of_a_record_is_one_short_line() -> None:
     thing = read(Thing, THING)
     thing.name = b"x" * 1000
     shown = repr(thing)
@@ -302,13 +302,13 @@ def test_any_bytes_are_reproduced_or_refused(data: bytes) -> None:
     except FormatError:
         return
     assert write(thing) == data[: cursor.pos]
-    again = Thing()
-    restore_fields(again, json.loads(json.dumps(dump_fields(thing), allow_nan=False)))
-    assert write(again) == data[: cursor.pos]
+    restored = Thing()
+    restore_fields(restored, json.loads(json.dumps(dump_fields(thing), allow_nan=False)))
+    assert write(restored) == data[: cursor.pos]
 
 
 @given(st.integers(0, len(THING)), st.binary(max_size=20), st.integers(0, 20))
-def test_damage_in_the_middle(at: int, patch: bytes, lost: int) -> None:
+def test_a_damaged_record_is_reproduced_or_refused(at: int, patch: bytes, lost: int) -> None:
     data = THING[:at] + patch + THING[at + lost :]
     try:
         thing = read(Thing, data)
@@ -319,14 +319,14 @@ def test_damage_in_the_middle(at: int, patch: bytes, lost: int) -> None:
 
 @record
 class Turn(Record):
-    """Floats of which no bit may be lost."""
+    """A record whose floats must keep every bit."""
 
     axis: tuple[float, ...] = exact_floats("axis", 3)
     angle: float = exact_floats("angle")
 
 
 @pytest.mark.parametrize("value", [[1, 2], [1, 2, 3, 4], 1.0, None, "123"])
-def test_exact_floats_are_as_many_as_declared(value: object) -> None:
+def test_restoring_exact_floats_checks_their_number(value: object) -> None:
     turn = Turn()
     restore_fields(turn, {"axis": [1, 2, 3], "angle": 0.5})
     assert (turn.axis, turn.angle) == ((1.0, 2.0, 3.0), 0.5)
@@ -334,7 +334,7 @@ def test_exact_floats_are_as_many_as_declared(value: object) -> None:
         restore_fields(turn, {"axis": value, "angle": 0.5})
 
 
-def test_construction_by_place_and_by_name() -> None:
+def test_construction_by_position_and_by_keyword() -> None:
     thing = Thing(3, 4, name=b"Box", children=[Thing()], offset=7)
     assert (thing.small, thing.signed, thing.name, thing.tail, thing.offset) == (3, 4, b"Box", b"", 7)
     assert len(thing.children) == 1
@@ -372,16 +372,16 @@ def test_a_record_is_a_dataclass_to_its_users() -> None:
 
 
 def test_copies_and_pickles_of_records_that_were_read() -> None:
-    """Also while nobody has looked at the keys: the copy must not hold on to the file."""
+    """Also before the keys are first accessed: the copy must not refer to the file."""
     for copied in (copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one)), copy.copy):
         thing = read(Thing, THING)
-        again = copied(thing)
-        assert write(again) == THING
-        assert not hasattr(again.keys, "_rows")
-        assert again.keys.tension.tolist() == [0.25]
+        duplicate = copied(thing)
+        assert write(duplicate) == THING
+        assert not hasattr(duplicate.keys, "_rows")
+        assert duplicate.keys.tension.tolist() == [0.25]
 
 
-def test_columns_of_keys_are_made_once_when_asked_for() -> None:
+def test_columns_of_keys_are_created_once_on_first_access() -> None:
     keys = read(Thing, THING).keys
     assert hasattr(keys, "_rows")
     assert keys.value is keys.value
@@ -391,7 +391,7 @@ def test_columns_of_keys_are_made_once_when_asked_for() -> None:
         keys.colour  # noqa: B018
 
 
-def test_a_wire_type_that_overrides_reading_alone_is_read_with_care() -> None:
+def test_a_wire_type_that_overrides_read_gets_no_quick_reader() -> None:
     class Shouted(wire.Strz):
         def read(self, cursor: Cursor, record: Any, name: str) -> bytes:
             return super().read(cursor, record, name).upper()

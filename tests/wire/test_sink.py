@@ -1,4 +1,4 @@
-"""Writing: parts in order, blocks whose header is filled in when they are complete."""
+"""The sink: parts in order, and blocks whose header is written when they are complete."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def test_parts_in_order() -> None:
     assert sink.getvalue() == b"ab" + bytes.fromhex("0100020003000400")
 
 
-def test_arrays_are_written_as_they_look_and_not_as_they_lie() -> None:
+def test_arrays_are_written_in_logical_order_not_in_memory_order() -> None:
     sink = Sink()
     sink.write_array(np.arange(6, dtype="<u2").reshape(2, 3).T)
     sink.write_array(np.arange(6, dtype="<u2")[::2])
     assert np.frombuffer(sink.getvalue(), "<u2").tolist() == [0, 3, 1, 4, 2, 5, 0, 2, 4]
 
 
-def test_blocks_know_their_size() -> None:
+def test_block_headers_get_the_size_of_the_block() -> None:
     sink = Sink()
     sink.write(b"before")
     outer = sink.open_block(6)

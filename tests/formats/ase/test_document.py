@@ -1,4 +1,4 @@
-"""The ASE document: text as it was written, typed values, tables of numbers, and what editing does to them."""
+"""The ASE document: original text, typed values, tables of numbers, and edits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lines(document: keyframer.Document) -> dict[bytes, tuple[object, ...]]:
     return {line.keyword: line.values for line in document.find(r.Line)}
 
 
-def test_samples_are_what_the_script_makes() -> None:
+def test_samples_are_up_to_date() -> None:
     assert {path.name: path.read_bytes() for path in SAMPLES.glob("*.ase")} == samples()
 
 
@@ -45,7 +45,7 @@ def test_encodings(name: str, dialect: Dialect) -> None:
     assert document.dialect == dialect
     if name != "textured.ase":
         assert keyframer.load(SAMPLES / name).nodes[0].name == "Fähre"
-    # the record of the first line begins behind the mark
+    # the first record begins after the byte order mark
     assert document.records[0].offset == {True: 3 if "utf8" in name else 2, False: 0}[dialect.mark]
     last = list(document.find(r.Line))[-1]
     assert last.offset is not None
@@ -54,22 +54,22 @@ def test_encodings(name: str, dialect: Dialect) -> None:
 
 
 def test_values_have_the_types_of_their_keywords() -> None:
-    found = lines(keyframer.read(SAMPLES / "textured.ase"))
-    assert found[b"3DSMAX_ASCIIEXPORT"] == (200,)
-    assert found[b"SCENE_FILENAME"] == (b"made.max",)
-    assert found[b"SCENE_BACKGROUND_STATIC"] == (0.0, 0.0, 0.5)
-    assert found[b"MATERIAL_SHADING"] == (b"Phong",)
-    assert found[b"MATERIAL_TWOSIDED"] == ()
+    values = lines(keyframer.read(SAMPLES / "textured.ase"))
+    assert values[b"3DSMAX_ASCIIEXPORT"] == (200,)
+    assert values[b"SCENE_FILENAME"] == (b"made.max",)
+    assert values[b"SCENE_BACKGROUND_STATIC"] == (0.0, 0.0, 0.5)
+    assert values[b"MATERIAL_SHADING"] == (b"Phong",)
+    assert values[b"MATERIAL_TWOSIDED"] == ()
 
 
-def test_odd_text_is_understood_and_kept() -> None:
+def test_unusual_text_is_parsed_and_kept() -> None:
     document = keyframer.read(SAMPLES / "odd.ase")
-    found = lines(document)
-    assert found[b"SCENE_FIRSTFRAME"] == (0,)  # +0
-    assert found[b"SCENE_LASTFRAME"] == (1,)  # 1.0
-    assert found[b"NODE_NAME"] == (b"bare",)
-    assert found[b"TM_ROW3"] == (10.0, 0.5, -0.25)  # 1e1 .5 -0,25
-    assert found[b"SCENE_MOOD"] == ()
+    values = lines(document)
+    assert values[b"SCENE_FIRSTFRAME"] == (0,)  # +0
+    assert values[b"SCENE_LASTFRAME"] == (1,)  # 1.0
+    assert values[b"NODE_NAME"] == (b"bare",)
+    assert values[b"TM_ROW3"] == (10.0, 0.5, -0.25)  # 1e1 .5 -0,25
+    assert values[b"SCENE_MOOD"] == ()
     unknown = next(line for line in document.find(r.Line) if line.keyword == b"SCENE_MOOD")
     assert unknown.text == ' "cheerful { * }" 7'
     vertices = document.first(r.VertexList)
@@ -95,7 +95,7 @@ def test_tables() -> None:
     assert keys[0].values[:, 0].tolist() == [10.0, 11.0, 12.0]
 
 
-def test_only_what_is_edited_is_written_anew() -> None:
+def test_only_edited_lines_change() -> None:
     data = (SAMPLES / "textured.ase").read_bytes()
     document = keyframer.decode(data)
     line = next(line for line in document.find(r.Line) if line.keyword == b"SCENE_LASTFRAME")
@@ -129,14 +129,14 @@ def test_edits_in_utf_16_are_written_in_utf_16() -> None:
         (b"NO SUCH", ()),
     ],
 )
-def test_values_that_cannot_be_written(keyword: bytes, values: tuple[float | bytes, ...]) -> None:
+def test_values_that_cannot_be_written_are_refused(keyword: bytes, values: tuple[float | bytes, ...]) -> None:
     document = keyframer.decode(w.ase())
     document.records.append(r.Line(keyword, values))
     with pytest.raises(ValueError, match=r"expected|not"):
         keyframer.encode(document)
 
 
-def test_documents_made_by_hand_look_like_those_of_3ds_max() -> None:
+def test_new_documents_are_formatted_like_those_of_3ds_max() -> None:
     scene = r.BLOCK_TYPES[b"SCENE"]()
     scene.children = [r.Line(b"SCENE_FRAMESPEED", (30,)), r.Line(b"SCENE_AMBIENT_STATIC", (0.5, 0.0, 1 / 3))]
     keys = r.Keys(b"CONTROL_BEZIER_POS_KEY")
@@ -151,12 +151,12 @@ def test_documents_made_by_hand_look_like_those_of_3ds_max() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(samples()))
-def test_dumps_are_built_back(name: str) -> None:
+def test_dumps_can_be_built_back(name: str) -> None:
     data = samples()[name]
     assert build_bytes(dump_text(keyframer.decode(data)))[1] == data
 
 
-def test_a_table_that_3ds_max_wrote_is_dumped_as_numbers_alone() -> None:
+def test_a_table_of_3ds_max_is_dumped_as_numbers_only() -> None:
     value = json.loads(dump_text(keyframer.read(SAMPLES / "textured.ase")))
     stack, bodies = list(value["records"]), []
     while stack:
@@ -170,7 +170,7 @@ def test_a_table_that_3ds_max_wrote_is_dumped_as_numbers_alone() -> None:
 @needs_corpus
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
 def test_files_of_3ds_max(path) -> None:  # type: ignore[no-untyped-def]
-    """Lossless, without an issue, and nearly nothing is written otherwise than we would."""
+    """They decode without loss and without issues, and almost all lines are formatted as we format them."""
     data = path.read_bytes()
     document = keyframer.decode(data)
     assert keyframer.encode(document) == data

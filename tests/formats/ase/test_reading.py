@@ -1,4 +1,4 @@
-"""What ASE files mean: places, meshes, materials, motion, against numbers worked out by hand in `samples.ase.make`."""
+"""Reading ASE scenes: positions, meshes, materials and motion, compared with the numbers of `samples.ase.make`."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def world(name: str, node: str, frames: list[float]) -> np.ndarray:  # type: ign
     return keyframer.pose(scene, frames=frames).world[:, number]
 
 
-def test_samples_hold_across_gaps() -> None:
+def test_samples_hold_until_the_next_sample() -> None:
     """Samples at frames 0, 1 and 4: 10, 11 and 12 units; frames 2 and 3 hold 11."""
     places = world("textured.ase", "Flag", [0, 0.5, 1, 2, 3, 3.5, 4, 9])[:, 0, 3]
     np.testing.assert_allclose(places, [10, 10.5, 11, 11, 11, 11.5, 12, 12], atol=1e-12)
 
 
 def test_rotation_samples_are_relative_and_left_handed() -> None:
-    """No sample at frame 0: not turned. Then twice -0.7854 about z, left-handed: 45 and 90 degrees."""
+    """No sample at frame 0: no rotation. Then twice -0.7854 about z, left-handed: 45 and 90 degrees."""
     turned = world("textured.ase", "Flag", [0, 1, 2, 4])
     angles = np.degrees(np.arctan2(turned[:, 1, 0], turned[:, 0, 0]))
     np.testing.assert_allclose(angles, [0, 45, 90, 90], atol=1e-3)
 
 
-def test_vertices_are_in_the_space_of_their_node() -> None:
+def test_vertices_are_relative_to_their_node() -> None:
     scene = keyframer.load(SAMPLES / "textured.ase")
     mesh = scene.meshes[0]
     np.testing.assert_allclose(mesh.positions, [[0, 0, 0], [1, 0, 0], [0, 1, 0]], atol=1e-12)
@@ -62,7 +62,7 @@ def test_vertices_are_in_the_space_of_their_node() -> None:
         ((0, 1, 1), "LINK_DUPLICATE_ID", "row 2 has the id 1, which row 1 already has"),
     ],
 )
-def test_wrong_numbers_of_rows_are_located(numbers: tuple[int, ...], code: str, message: str) -> None:
+def test_wrong_row_numbers_are_located(numbers: tuple[int, ...], code: str, message: str) -> None:
     table = "\n".join(f"*MESH_VERTEX {number} {row} 0 0" for row, number in enumerate(numbers))
     document = keyframer.decode(w.ase_object(f"*MESH {{\n*MESH_VERTEX_LIST {{\n{table}\n}}\n}}"))
     scene = document.format.to_scene(document, {})
@@ -79,7 +79,7 @@ def test_an_invalid_rate_is_located() -> None:
     assert issue.message == "invalid frame rate: 30 frames per second, 0 ticks per frame"
 
 
-def test_a_mirrored_node_has_its_faces_turned_back() -> None:
+def test_the_faces_of_a_mirrored_node_are_flipped_back() -> None:
     rows = "*TM_ROW0 -1 0 0\n*TM_ROW1 0 1 0\n*TM_ROW2 0 0 1\n*TM_ROW3 5 0 0"
     table = "*MESH_VERTEX 0 5 0 0\n*MESH_VERTEX 1 4 0 0\n*MESH_VERTEX 2 5 1 0"
     face = "*MESH_FACE 0: A: 0 B: 2 C: 1 AB: 1 BC: 0 CA: 0"
@@ -94,7 +94,7 @@ def test_a_mirrored_node_has_its_faces_turned_back() -> None:
     assert mesh.edges.tolist() == [0b010]  # 0-2 of the file is the second edge now
 
 
-def test_sub_materials_are_picked_by_the_id_of_the_face() -> None:
+def test_sub_materials_are_chosen_by_the_face_id() -> None:
     scene = keyframer.load(SAMPLES / "textured.ase")
     assert [material.name for material in scene.materials] == ["red", "stone", "blue"]
     faces = scene.meshes[0].face_materials
@@ -103,10 +103,10 @@ def test_sub_materials_are_picked_by_the_id_of_the_face() -> None:
     red, stone, _ = scene.materials
     assert (red.diffuse, red.shininess, red.shading) == ((1.0, 0.0, 0.0), 0.25, "phong")
     assert (stone.two_sided, stone.transparency) == (True, 0.25)
-    found = stone.maps["texture1"]
-    assert (found.file_name, found.amount, found.scale) == ("STONE.TGA", 0.75, (2.0, 3.0))
-    assert found.offset == (0.25, -0.125)  # the scene counts down
-    assert found.rotation_degrees == pytest.approx(-30.0, abs=1e-3)
+    texture = stone.maps["texture1"]
+    assert (texture.file_name, texture.amount, texture.scale) == ("STONE.TGA", 0.75, (2.0, 3.0))
+    assert texture.offset == (0.25, -0.125)  # the scene counts down
+    assert texture.rotation_degrees == pytest.approx(-30.0, abs=1e-3)
 
 
 def test_cameras_and_lights() -> None:
@@ -126,7 +126,7 @@ def test_cameras_and_lights() -> None:
     assert scene.environment.background_color == (0.0, 0.0, 0.5)
 
 
-def test_controllers_keep_their_keys() -> None:
+def test_controllers_become_tracks_with_their_keys() -> None:
     scene = keyframer.load(SAMPLES / "controllers.ase")
     tracks = {
         (scene.nodes[channel.node].name, channel.track.kind): channel.track for channel in scene.clips[0].channels
@@ -147,8 +147,8 @@ def test_controllers_keep_their_keys() -> None:
     assert bezier.tangents_in[1].tolist() == [0.0125, 0, 0]
 
 
-def test_bezier_curves_are_those_of_their_control_points() -> None:
-    """From 0 to 4 in 640 ticks; flat at the start, 0.0125 a tick at the end: control points 0, 0, 4 - 8/3, 4."""
+def test_bezier_curves_follow_their_control_points() -> None:
+    """From 0 to 4 in 640 ticks; flat at the start, 0.0125 per tick at the end: control points 0, 0, 4 - 8/3, 4."""
     places = world("controllers.ase", "Bezier", [0, 1, 2, 3, 4])[:, 0, 3]
     u = np.linspace(0, 1, 5)
     expected = 3 * u**2 * (1 - u) * (4 - 0.0125 * 640 / 3) + u**3 * 4
@@ -161,7 +161,7 @@ def test_bezier_curves_are_those_of_their_control_points() -> None:
 def test_tcb_and_bezier_rotation_keys_are_relative_and_linear_ones_absolute(
     controller: str, key: str, usual: float
 ) -> None:
-    """Unless the user asks otherwise. Half a radian, then half a radian more or one in all."""
+    """Unless an option says otherwise. The second key of 1 radian adds to the first (1.5) or replaces it (1)."""
     shape = " 0 0 0 0 0" if controller == "TCB" else ""
     rows = "\n".join(f"*CONTROL_{key}_KEY {time} 0 0 1 {angle}{shape}" for time, angle in ((0, -0.5), (160, -1.0)))
     data = w.ase_object(f'*TM_ANIMATION {{\n*NODE_NAME "Box"\n*CONTROL_ROT_{controller} {{\n{rows}\n}}\n}}')
@@ -174,8 +174,8 @@ def test_tcb_and_bezier_rotation_keys_are_relative_and_linear_ones_absolute(
         document.format.to_scene(document, {"rotation_keys": "maybe"})
 
 
-def test_a_small_turn_with_its_sign_flipped_is_small() -> None:
-    """3ds Max writes 0.1 as 2 pi - 0.1 the other way round where its quaternion changes sign."""
+def test_a_small_rotation_with_flipped_sign_stays_small() -> None:
+    """3ds Max writes 0.1 as 2 pi - 0.1 in the other direction when its quaternion changes sign."""
     rows = f"*CONTROL_ROT_SAMPLE 0 0 0 1 -0.5\n*CONTROL_ROT_SAMPLE 160 0 0 1 {2 * math.pi - 0.1:.4f}"
     data = w.ase_object(f'*TM_ANIMATION {{\n*NODE_NAME "Box"\n*CONTROL_ROT_TRACK {{\n{rows}\n}}\n}}')
     document = keyframer.decode(data)
@@ -208,8 +208,8 @@ def test_skins(name: str) -> None:
     np.testing.assert_allclose(moved[:, 2], [0, shares[2], 1], atol=1e-9)
 
 
-def test_a_long_chain_of_cameras_costs_no_more_than_its_budget() -> None:
-    """Where finding the roll would cost too much, cameras keep the turns that the file has."""
+def test_a_long_chain_of_cameras_stays_within_the_budget() -> None:
+    """If computing the roll would cost too much, cameras keep the rotation keys of the file."""
     place = '*NODE_TM {\n*NODE_NAME "%s"\n*TM_ROW3 1 2 %d\n}\n'
     keys = '*TM_ANIMATION {\n*NODE_NAME "c%d"\n*CONTROL_ROT_TRACK {\n*CONTROL_ROT_SAMPLE 0 0 0 1 0.1\n}\n}\n'
     one = '*CAMERAOBJECT {\n*NODE_NAME "c%d"\n*NODE_PARENT "c%d"\n'

@@ -1,4 +1,4 @@
-"""Scenes as ASE: what is held exactly, what becomes something else, and what the report says about it."""
+"""Writing scenes as ASE: what is stored exactly, what is converted, and what the report says."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ from tests.samples import FOLDER
 TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
 
 
-def again(scene: Scene, folder: Path) -> tuple[Scene, LossReport]:
-    """The scene that a written file means, and the report on writing it."""
+def save_and_reload(scene: Scene, folder: Path) -> tuple[Scene, LossReport]:
+    """Save the scene, and return the reloaded scene and the loss report."""
     report = keyframer.save(scene, folder / "made.ase")
     assert not list(keyframer.check(folder / "made.ase").issues)
     return keyframer.load(folder / "made.ase"), report
 
 
-def moved(*tracks: Track, **said: object) -> Scene:
-    """A dummy that moves: 30 frames a second, times in frames."""
+def animated_dummy(*tracks: Track, **fields: object) -> Scene:
+    """A dummy with these tracks: 30 frames per second, times in frames."""
     clip = Clip(channels=[Channel(0, track) for track in tracks], end=10.0)
-    return Scene(nodes=[Node("Box", NodeKind.DUMMY, **said)], clips=[clip])  # type: ignore[arg-type]
+    return Scene(nodes=[Node("Box", NodeKind.DUMMY, **fields)], clips=[clip])  # type: ignore[arg-type]
 
 
 def outcomes(report: LossReport) -> dict[str, str]:
     return {loss.path: loss.outcome.value for loss in report}
 
 
-def test_tcb_keys_stay(tmp_path: Path) -> None:
+def test_tcb_keys_are_kept(tmp_path: Path) -> None:
     track = Track("position", np.array([0.0, 4, 10]), np.array([[0.0, 0, 0], [1, 2, 3], [4, 0, 0]]), Interpolation.TCB)
     track.tension, track.ease_to = np.array([0.0, 0.5, 0]), np.array([0.0, 0.25, 0])
     turn = Track(
         "rotation", np.array([0.0, 10]), np.array([[0, 0, 1, 0.5], [0, 1, 0, 7.0]]), Interpolation.TCB,
         form=RotationForm.AXIS_ANGLE_RELATIVE,
     )  # fmt: skip
-    scene, report = again(moved(track, turn), tmp_path)
+    scene, report = save_and_reload(animated_dummy(track, turn), tmp_path)
     assert outcomes(report)["/nodes/Box/position"] == outcomes(report)["/nodes/Box/rotation"] == "exact"
     position, rotation = (channel.track for channel in scene.clips[0].channels)
     assert position.interpolation is rotation.interpolation is Interpolation.TCB
@@ -76,8 +76,8 @@ def test_cubic_keys_become_bezier_keys_and_play_the_same(tmp_path: Path) -> None
         tangents_in=np.array([[0.0, 0, 0], [0.5, 0, 0.25], [1, 0, 0]]),
         tangents_out=np.array([[1.0, 0, 0], [0, 0.5, 0], [0, 0, 0]]),
     )  # fmt: skip
-    given = moved(track)
-    scene, report = again(given, tmp_path)
+    given = animated_dummy(track)
+    scene, report = save_and_reload(given, tmp_path)
     assert outcomes(report)["/nodes/Box/position"] == "exact"
     assert b"CONTROL_POS_BEZIER" in (tmp_path / "made.ase").read_bytes()
     frames = np.linspace(0, 10, 41)
@@ -86,9 +86,9 @@ def test_cubic_keys_become_bezier_keys_and_play_the_same(tmp_path: Path) -> None
     )
 
 
-def test_samples_stay_samples(tmp_path: Path) -> None:
+def test_sampled_tracks_stay_sampled(tmp_path: Path) -> None:
     values = np.column_stack([np.sin(np.arange(11.0)), np.zeros(11), np.arange(11.0)])
-    scene, report = again(moved(Track.sampled("position", values)), tmp_path)
+    scene, report = save_and_reload(animated_dummy(Track.sampled("position", values)), tmp_path)
     assert outcomes(report)["/nodes/Box/position"] == "exact"
     (channel,) = scene.clips[0].channels
     assert channel.track.interpolation is Interpolation.SAMPLED
@@ -101,13 +101,13 @@ def test_a_mesh_with_two_materials(tmp_path: Path) -> None:
     stone = Material("stone", diffuse=(0.5, 0.25, 0.125), two_sided=True, shading="metal")
     stone.maps["bump"] = TextureMap("a.tga", amount=0.5, scale=(2, 3), offset=(0.25, 0.5), rotation_degrees=30)
     materials = [stone, Material("unused"), Material("red", transparency=0.75)]
-    scene, _ = again(Scene(nodes=[Node("Box", mesh=0)], meshes=[mesh], materials=materials), tmp_path)
+    scene, _ = save_and_reload(Scene(nodes=[Node("Box", mesh=0)], meshes=[mesh], materials=materials), tmp_path)
     assert [material.name for material in scene.materials] == ["stone", "unused", "red"]
-    found = scene.meshes[0]
-    assert found.face_materials is not None
-    assert found.face_materials.tolist() == [2, 0]
-    assert found.smoothing is not None
-    assert found.smoothing.tolist() == [0, 1 << 31 | 1]
+    loaded_mesh = scene.meshes[0]
+    assert loaded_mesh.face_materials is not None
+    assert loaded_mesh.face_materials.tolist() == [2, 0]
+    assert loaded_mesh.smoothing is not None
+    assert loaded_mesh.smoothing.tolist() == [0, 1 << 31 | 1]
     assert (scene.materials[0].two_sided, scene.materials[0].shading) == (True, "metal")
     bump = scene.materials[0].maps["bump"]
     assert (bump.amount, bump.scale, bump.offset) == (0.5, (2, 3), (0.25, 0.5))
@@ -117,7 +117,7 @@ def test_a_mesh_with_two_materials(tmp_path: Path) -> None:
 def test_mirrored_nodes_keep_their_faces(tmp_path: Path) -> None:
     mesh = Mesh("Box", TRIANGLE, np.array([[0, 1, 2]]), edges=np.array([0b011]))
     given = Scene(nodes=[Node("Box", mesh=0, scale=np.array([-1.0, 1, 1]))], meshes=[mesh])
-    scene, _ = again(given, tmp_path)
+    scene, _ = save_and_reload(given, tmp_path)
     document = keyframer.read(tmp_path / "made.ase")
     faces = document.first(r.FaceList)
     assert faces is not None
@@ -135,27 +135,27 @@ def test_hidden_and_blinking_nodes(tmp_path: Path) -> None:
         nodes=[Node("Ghost", NodeKind.DUMMY, hidden=True), Node("Lamp", NodeKind.DUMMY)],
         clips=[Clip(channels=[Channel(1, blink)], end=10.0)],
     )
-    scene, report = again(given, tmp_path)
+    scene, report = save_and_reload(given, tmp_path)
     assert [node.hidden for node in scene.nodes] == [True, False]
     assert outcomes(report)["/nodes/Lamp/visible"] == "exact"
     assert keyframer.pose(scene, frames=[0, 2, 3, 4, 5]).visible[:, 1].tolist() == [True, True, False, False, True]
 
 
-def looking(**said: object) -> Scene:
+def rolling_camera(**fields: object) -> Scene:
     """A camera that rolls by 90 degrees in 10 frames while its target moves."""
     times = np.array([0.0, 10])
     goal = Track("position", times, np.array([[0.0, 10, 0], [5, 10, 0]]))
     roll = Track("roll", times, np.array([0.0, 90]))
     return Scene(
-        nodes=[Node("Eye", NodeKind.CAMERA, camera=0, target=1), Node("Goal", NodeKind.TARGET, **said)],  # type: ignore[arg-type]
+        nodes=[Node("Eye", NodeKind.CAMERA, camera=0, target=1), Node("Goal", NodeKind.TARGET, **fields)],  # type: ignore[arg-type]
         cameras=[Camera("Eye", fov_degrees=60.0)],
         clips=[Clip(channels=[Channel(1, goal), Channel(0, roll)], end=10.0)],
     )
 
 
 def test_a_rolling_camera(tmp_path: Path) -> None:
-    given = looking()
-    scene, report = again(given, tmp_path)
+    given = rolling_camera()
+    scene, report = save_and_reload(given, tmp_path)
     assert outcomes(report)["/nodes/Eye/roll"] == "baked"
     assert [node.name for node in scene.nodes] == ["Eye", "Goal"]
     frames = np.arange(11.0)
@@ -165,10 +165,10 @@ def test_a_rolling_camera(tmp_path: Path) -> None:
     assert scene.cameras[0].fov_degrees == pytest.approx(60)
 
 
-def test_a_target_that_hangs_on_something_becomes_one_of_its_own(tmp_path: Path) -> None:
-    given = looking(parent=2)
+def test_a_target_with_a_parent_becomes_a_separate_target(tmp_path: Path) -> None:
+    given = rolling_camera(parent=2)
     given.nodes.append(Node("Cart", NodeKind.DUMMY, position=np.array([0.0, 0, 3])))
-    scene, report = again(given, tmp_path)
+    scene, report = save_and_reload(given, tmp_path)
     assert outcomes(report)["/nodes/Eye/target"] == "baked"
     assert [(node.name, node.kind) for node in scene.nodes] == [
         ("Eye", NodeKind.CAMERA),
@@ -177,11 +177,14 @@ def test_a_target_that_hangs_on_something_becomes_one_of_its_own(tmp_path: Path)
         ("Cart", NodeKind.DUMMY),
     ]
     frames = np.arange(11.0)
-    one, other = keyframer.pose(scene, frames=frames).world[:, 0], keyframer.pose(given, frames=frames).world[:, 0]
-    np.testing.assert_allclose(one, other, atol=1e-4)
+    loaded_worlds, given_worlds = (
+        keyframer.pose(scene, frames=frames).world[:, 0],
+        keyframer.pose(given, frames=frames).world[:, 0],
+    )
+    np.testing.assert_allclose(loaded_worlds, given_worlds, atol=1e-4)
 
 
-def test_lights_that_change(tmp_path: Path) -> None:
+def test_animated_lights(tmp_path: Path) -> None:
     times = np.array([0.0, 10])
     light = Light("Spot", LightType.SPOT, (1.0, 0.5, 0.0), 2.0, hotspot_degrees=20.0, falloff_degrees=40.0)
     light.attenuated, light.inner_range, light.outer_range, light.excludes = True, 5.0, 9.0, ["Box"]
@@ -191,20 +194,20 @@ def test_lights_that_change(tmp_path: Path) -> None:
         lights=[light],
         clips=[Clip(channels=[Channel(0, track) for track in tracks], end=10.0)],
     )
-    scene, _ = again(given, tmp_path)
-    found = scene.lights[0]
-    assert (found.type, found.color, found.inner_range, found.outer_range) == (
+    scene, _ = save_and_reload(given, tmp_path)
+    loaded_light = scene.lights[0]
+    assert (loaded_light.type, loaded_light.color, loaded_light.inner_range, loaded_light.outer_range) == (
         LightType.SPOT,
         (1.0, 0.5, 0.0),
         5.0,
         9.0,
     )
-    assert found.excludes == ["Box"]
+    assert loaded_light.excludes == ["Box"]
     values = {channel.track.kind: channel.track.values.tolist() for channel in scene.clips[0].channels}
     assert values == {"multiplier": [1, 3], "falloff": [40, 60]}
 
 
-def test_morphs_become_meshes_and_morphs_again(tmp_path: Path) -> None:
+def test_morphs_become_animated_meshes_and_morphs_again(tmp_path: Path) -> None:
     shapes = [TRIANGLE, TRIANGLE + np.array([0, 0, 2.0]), TRIANGLE * 3]
     weights = Track("morph", np.array([0.0, 4, 10]), np.eye(3))
     turn = Track("position", np.array([0.0, 10]), np.array([[0.0, 0, 0], [10, 0, 0]]))
@@ -213,7 +216,7 @@ def test_morphs_become_meshes_and_morphs_again(tmp_path: Path) -> None:
         meshes=[Mesh("Box", TRIANGLE, np.array([[0, 1, 2]]))],
         clips=[Clip(channels=[Channel(0, weights), Channel(0, turn)], end=10.0)],
     )
-    scene, report = again(given, tmp_path)
+    scene, report = save_and_reload(given, tmp_path)
     assert outcomes(report)["/nodes/Box/morph"] == "baked"
     frames = np.arange(11.0)
     one, other = keyframer.pose(scene, frames=frames), keyframer.pose(given, frames=frames)
@@ -232,7 +235,7 @@ def test_skins(tmp_path: Path) -> None:
         meshes=[Mesh("Leg", TRIANGLE, np.array([[0, 1, 2]]))],
         skins=[Skin("Leg", [0, 1], bind, np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([1.0, 0.25, 0.75]))],
     )
-    scene, _ = again(given, tmp_path)
+    scene, _ = save_and_reload(given, tmp_path)
     (skin,) = scene.skins
     assert [scene.nodes[joint].name for joint in skin.joints] == ["hip", "knee"]
     assert skin.vertices.tolist() == [0, 1, 1]  # the third vertex has no bone
@@ -240,21 +243,23 @@ def test_skins(tmp_path: Path) -> None:
     np.testing.assert_allclose(skin.inverse_bind, bind, atol=1e-9)
 
 
-def test_names_that_cannot_stand_in_quotes_are_changed_and_said(tmp_path: Path) -> None:
-    scene, report = again(Scene(nodes=[Node('a "b"\nc', NodeKind.DUMMY), Node("Fähre", NodeKind.DUMMY)]), tmp_path)
+def test_names_with_quotes_are_changed_and_reported(tmp_path: Path) -> None:
+    scene, report = save_and_reload(
+        Scene(nodes=[Node('a "b"\nc', NodeKind.DUMMY), Node("Fähre", NodeKind.DUMMY)]), tmp_path
+    )
     assert [node.name for node in scene.nodes] == ["a 'b' c", "Fähre"]
     assert any("renamed" in loss.detail for loss in report)
 
 
-def test_reports_give_the_written_name(tmp_path: Path) -> None:
-    scene, report = again(Scene(nodes=[Node("box", NodeKind.DUMMY), Node("box", NodeKind.DUMMY)]), tmp_path)
+def test_reports_use_the_written_name(tmp_path: Path) -> None:
+    scene, report = save_and_reload(Scene(nodes=[Node("box", NodeKind.DUMMY), Node("box", NodeKind.DUMMY)]), tmp_path)
     (detail,) = (loss.detail for loss in report if "renamed" in loss.detail)
     assert detail == f"renamed to {scene.nodes[1].name}"
     assert scene.nodes[1].name != "box"
 
 
-def edited(name: str, edit: Callable[[Scene], object], folder: Path) -> tuple[bytes, bytes, LossReport]:
-    """A sample, what became of it, and the report."""
+def edit_sample(name: str, edit: Callable[[Scene], object], folder: Path) -> tuple[bytes, bytes, LossReport]:
+    """The bytes of a sample, its bytes after an edit, and the report."""
     source = FOLDER / "ase" / name
     scene = keyframer.load(source)
     edit(scene)
@@ -262,17 +267,17 @@ def edited(name: str, edit: Callable[[Scene], object], folder: Path) -> tuple[by
     return source.read_bytes(), (folder / "edited.ase").read_bytes(), report
 
 
-def test_an_unchanged_scene_is_the_same_file(tmp_path: Path) -> None:
-    before, after, _ = edited("odd.ase", lambda scene: None, tmp_path)
+def test_an_unchanged_scene_gives_the_same_file(tmp_path: Path) -> None:
+    before, after, _ = edit_sample("odd.ase", lambda scene: None, tmp_path)
     assert after == before
 
 
 def test_a_renamed_node_changes_the_lines_with_its_name(tmp_path: Path) -> None:
-    before, after, _ = edited("textured.ase", lambda scene: setattr(scene.nodes[0], "name", "Banner"), tmp_path)
+    before, after, _ = edit_sample("textured.ase", lambda scene: setattr(scene.nodes[0], "name", "Banner"), tmp_path)
     assert after == before.replace(b'*NODE_NAME "Flag"', b'*NODE_NAME "Banner"')
 
 
-def test_a_renamed_bone_is_renamed_in_the_skin_that_it_carries(tmp_path: Path) -> None:
+def test_a_renamed_bone_is_renamed_in_its_skin(tmp_path: Path) -> None:
     text = (FOLDER / "ase" / "skinned.ase").read_bytes().partition(b"*MESH_SOFTSKINVERTS")[0]
     (tmp_path / "skinned.ase").write_bytes(text)
     scene = keyframer.load(tmp_path / "skinned.ase")
@@ -287,7 +292,7 @@ def test_an_edited_key_changes_its_row(tmp_path: Path) -> None:
         values[1, 0] = 4.5
         scene.clips[0].channels[0].track.values = values
 
-    before, after, _ = edited("controllers.ase", edit, tmp_path)
+    before, after, _ = edit_sample("controllers.ase", edit, tmp_path)
     assert after == before.replace(b"*CONTROL_POS_KEY 640\t4.0000", b"*CONTROL_POS_KEY 640\t4.5000")
 
 
@@ -302,26 +307,28 @@ def test_an_edited_material_in_utf_16(tmp_path: Path) -> None:
     assert (tmp_path / "edited.ase").read_bytes() == b"\xff\xfe" + expected.encode("utf-16-le")
 
 
-def test_an_edited_part_of_a_material_stays_a_part(tmp_path: Path) -> None:
-    before, after, _ = edited("textured.ase", lambda scene: setattr(scene.materials[0], "shininess", 0.75), tmp_path)
+def test_an_edited_sub_material_stays_a_sub_material(tmp_path: Path) -> None:
+    before, after, _ = edit_sample(
+        "textured.ase", lambda scene: setattr(scene.materials[0], "shininess", 0.75), tmp_path
+    )
     assert after == before.replace(b"*MATERIAL_SHINE 0.2500", b"*MATERIAL_SHINE 0.7500")
 
 
-def test_a_part_of_a_material_that_goes_is_cut_out_and_counted(tmp_path: Path) -> None:
+def test_a_removed_sub_material_is_removed_and_the_count_updated(tmp_path: Path) -> None:
     def edit(scene: Scene) -> None:
         scene.materials.pop(1)
         mesh = scene.meshes[0]
         assert mesh.face_materials is not None
         mesh.face_materials = np.where(mesh.face_materials == 1, 0, mesh.face_materials)
 
-    before, after, report = edited("textured.ase", edit, tmp_path)
+    before, after, report = edit_sample("textured.ase", edit, tmp_path)
     assert not any("a new file was written" in loss.detail for loss in report)
     begin, end = before.index(b"\n\t\t*SUBMATERIAL 1"), before.index(b"\n\t}\n\t*MATERIAL 1 {")
     expected = (before[:begin] + before[end:]).replace(b"*NUMSUBMTLS 2", b"*NUMSUBMTLS 1")
     assert after.replace(b"MTLID 0", b"MTLID 1") == expected.replace(b"MTLID 0", b"MTLID 1")
 
 
-def test_faces_with_materials_that_are_not_parts_of_one_are_written_anew_and_that_is_said(tmp_path: Path) -> None:
+def test_faces_with_unrelated_materials_cause_a_new_file(tmp_path: Path) -> None:
     def edit(scene: Scene) -> None:
         mesh = scene.meshes[0]
         twice = {
@@ -329,7 +336,7 @@ def test_faces_with_materials_that_are_not_parts_of_one_are_written_anew_and_tha
         }
         scene.meshes[0] = replace(mesh, **{**twice, "face_materials": np.array([0, 2], np.int32)})
 
-    _, after, report = edited("textured.ase", edit, tmp_path)
+    _, after, report = edit_sample("textured.ase", edit, tmp_path)
     assert any("not sub-materials of one" in loss.detail and "a new file was written" in loss.detail for loss in report)
     document = keyframer.decode(after)
     assert document.format.to_scene(document, {}).meshes[0].face_materials.tolist() == [0, 2]
@@ -338,26 +345,26 @@ def test_faces_with_materials_that_are_not_parts_of_one_are_written_anew_and_tha
 PER_FACE = ("corners", "uv_corners", "color_corners", "smoothing", "edges")
 
 
-def test_a_node_in_a_group_stays_there(tmp_path: Path) -> None:
-    before, after, _ = edited("stage.ase", lambda scene: setattr(scene.node("Line01"), "name", "Line02"), tmp_path)
+def test_a_renamed_node_stays_in_its_group(tmp_path: Path) -> None:
+    before, after, _ = edit_sample("stage.ase", lambda scene: setattr(scene.node("Line01"), "name", "Line02"), tmp_path)
     assert after == before.replace(b'"Line01"', b'"Line02"')
 
 
-def test_the_first_keys_of_a_node_whose_name_is_not_ascii(tmp_path: Path) -> None:
+def test_first_keys_of_a_node_with_a_name_that_is_not_ascii(tmp_path: Path) -> None:
     def edit(scene: Scene) -> None:
         track = Track("position", np.array([0.0, 160.0]), np.array([[0.0, 0, 0], [1, 2, 3]]), Interpolation.LINEAR)
         scene.clips[0].channels.append(Channel(0, track))
 
-    before, after, report = edited("cp1252_crlf.ase", edit, tmp_path)
+    before, after, report = edit_sample("cp1252_crlf.ase", edit, tmp_path)
     assert not any("a new file was written" in loss.detail for loss in report)
     assert after.count("Fähre".encode("cp1252")) == before.count("Fähre".encode("cp1252"))
     assert len(keyframer.load(tmp_path / "edited.ase").clips[0].channels) == 1
 
 
-def test_an_edited_sample_changes_its_row_where_samples_are_left_out(tmp_path: Path) -> None:
-    """Between 0 and 480 nothing moves: the scene has one more sample there, and the file does not get it."""
+def test_an_edited_sample_changes_only_its_row(tmp_path: Path) -> None:
+    """Nothing moves between ticks 0 and 480: the scene has an additional sample there, which is not written."""
     row = b"\t\t\t\t*CONTROL_POS_SAMPLE %d\t%d.0000\t0.0000\t0.0000\n"
-    rows = b"".join(row % each for each in ((0, 1), (480, 2), (640, 3)))
+    rows = b"".join(row % sample for sample in ((0, 1), (480, 2), (640, 3)))
     lines = b"\t\t*SHAPE_LINECOUNT 1\n"
     head = b'\t\t*TM_ANIMATION {\n\t\t\t*NODE_NAME "Line01"\n\t\t\t*CONTROL_POS_TRACK {\n'
     text = (FOLDER / "ase" / "stage.ase").read_bytes()
@@ -374,8 +381,8 @@ def test_an_edited_sample_changes_its_row_where_samples_are_left_out(tmp_path: P
     assert (tmp_path / "edited.ase").read_bytes() == text.replace(b"640\t3.0000", b"640\t4.0000")
 
 
-def test_vertices_are_stored_by_the_matrix_that_the_file_has(tmp_path: Path) -> None:
-    """Its four decimals are not quite the matrix of the scene: vertices come out as they are meant all the same."""
+def test_vertices_are_stored_relative_to_the_matrix_in_the_file(tmp_path: Path) -> None:
+    """Its four decimals differ slightly from the matrix of the scene, but the vertices are read back correctly."""
     text = (FOLDER / "ase" / "textured.ase").read_text()
     turned = {"TM_ROW0 1.0000\t0.0000\t0.0000": "TM_ROW0 0.8662\t0.5000\t0.0000"}
     turned["TM_ROW1 0.0000\t1.0000\t0.0000"] = "TM_ROW1 -0.5000\t0.8659\t0.0000"
@@ -392,7 +399,7 @@ def test_vertices_are_stored_by_the_matrix_that_the_file_has(tmp_path: Path) -> 
     np.testing.assert_allclose(keyframer.load(tmp_path / "edited.ase").meshes[0].positions, meant, atol=1e-4)
 
 
-def test_nothing_to_write(tmp_path: Path) -> None:
+def test_an_empty_scene_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no objects or materials"):
         keyframer.save(Scene(), tmp_path / "a.ase")
     scene = replace(keyframer.load(FOLDER / "3ds" / "windmill.3ds"), origin=None)

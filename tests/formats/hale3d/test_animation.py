@@ -1,4 +1,4 @@
-"""Hale3D animations: bytes with their meaning, dialects, building and editing."""
+"""Hale3D animations: annotated bytes, dialects, building and editing."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_every_field() -> None:
     assert keyframer.encode(document) == TINY
 
 
-def test_frames_are_one_read_only_view() -> None:
+def test_frames_are_a_read_only_view() -> None:
     data = wave()
     frames = keyframer.decode(data).first(Frames)
     assert frames is not None
@@ -104,18 +104,18 @@ def test_dialects_with_any_names(name: str, names: list[bytes]) -> None:
         assert document.issues.total == 0
 
 
-def test_without_an_exact_end_names_end_with_nul() -> None:
+def test_with_trailing_bytes_the_nul_terminated_dialect_is_assumed() -> None:
     document = keyframer.decode(wave(TEXTS["length"]) + b"!")
     assert document.dialect is Dialect.NUL_ENDED
 
 
-def test_a_written_dialect_can_be_changed() -> None:
+def test_the_dialect_can_be_changed() -> None:
     document = keyframer.decode(wave())
     document.dialect = Dialect.LENGTH
     assert keyframer.encode(document) == wave(TEXTS["length"])
 
 
-def test_equal_names_stay_different_joints() -> None:
+def test_joints_with_equal_names_stay_separate() -> None:
     data = header(1, 33, 0) + joint(b'"origin"') * 33 + frame((0,) * 6, ())
     document = keyframer.decode(data)
     assert len(list(document.find(Joint))) == 33
@@ -130,22 +130,22 @@ def test_trailing_bytes_are_kept_with_a_warning() -> None:
     ]
 
 
-def test_a_signalling_nan_stays_what_it_is() -> None:
+def test_a_signalling_nan_is_kept() -> None:
     data = samples()["signalling-nan.anim"]
     document = keyframer.decode(data)
-    found = document.first(Joint)
-    assert found is not None
-    assert np.asarray(found.orientation, "<f4").view("<u4").tolist() == [0x7FA00001, 0, 0, 0]
+    record = document.first(Joint)
+    assert record is not None
+    assert np.asarray(record.orientation, "<f4").view("<u4").tolist() == [0x7FA00001, 0, 0, 0]
     assert keyframer.encode(document) == data
     copy = Joint()
-    restore_fields(copy, dump_fields(found))
-    found_at = document.records[0].children.index(found)
+    restore_fields(copy, dump_fields(record))
+    found_at = document.records[0].children.index(record)
     document.records[0].children[found_at] = copy
     assert keyframer.encode(document) == data
 
 
-def test_built_from_nothing() -> None:
-    made = new_animation(
+def test_building_a_document() -> None:
+    document = new_animation(
         [
             Joint(-1, 0b000110, 0, b'"root"', (0, 1, 2)),
             Joint(0, 0b100000, 2, b'"arm"', (0.5, 0, 0), (0, 0, 0.5, -0.8660254)),
@@ -154,25 +154,25 @@ def test_built_from_nothing() -> None:
         [[0.25 * number, 2.0, 0.1 * number - 0.2, 0.125] for number in range(5)],
         bounds=[[[-1, -1, -1], [1, 1, 1 + number]] for number in range(5)],
     )
-    assert keyframer.encode(made) == wave()
-    top = made.records[0]
+    assert keyframer.encode(document) == wave()
+    top = document.records[0]
     assert isinstance(top, Animation)
     assert (top.joint_count, top.frame_count, top.component_count) == (3, 5, 4)
 
 
-def test_counts_follow_what_is_inside() -> None:
+def test_counts_are_updated() -> None:
     document = keyframer.decode(wave())
     top = document.records[0]
     del top.children[1]
     frames = document.first(Frames)
     assert frames is not None
     frames.rows = frames.rows[:2, :8]
-    again = keyframer.decode(keyframer.encode(document)).records[0]
-    assert isinstance(again, Animation)
-    assert (again.joint_count, again.frame_count, again.component_count) == (2, 2, 2)
+    decoded = keyframer.decode(keyframer.encode(document)).records[0]
+    assert isinstance(decoded, Animation)
+    assert (decoded.joint_count, decoded.frame_count, decoded.component_count) == (2, 2, 2)
 
 
-def test_no_frames_keep_the_component_count() -> None:
+def test_a_table_without_frames_keeps_the_component_count() -> None:
     data = header(0, 1, 4_000_000_000) + joint(b"only")
     document = keyframer.decode(data)
     assert document.issues.total == 0
@@ -193,7 +193,7 @@ def test_no_frames_keep_the_component_count() -> None:
         lambda top: setattr(top.children[0], "tail", b"no"),
     ],
 )
-def test_what_cannot_be_written_is_refused(spoil: object) -> None:
+def test_values_that_cannot_be_written_are_refused(spoil: object) -> None:
     document = keyframer.decode(wave())
     assert callable(spoil)
     spoil(document.records[0])
@@ -201,7 +201,7 @@ def test_what_cannot_be_written_is_refused(spoil: object) -> None:
         keyframer.encode(document)
 
 
-def test_text_twin_of_every_record() -> None:
+def test_text_form_of_every_record() -> None:
     for data in samples().values():
         document = keyframer.decode(data)
         for _, record in document.walk():
@@ -220,16 +220,16 @@ def test_every_record_is_described() -> None:
         assert all(row.description and row.type for row in describe_fields(cls))
 
 
-def test_samples_are_what_the_writer_makes() -> None:
+def test_samples_are_up_to_date() -> None:
     stored = {
         path.name: path.read_bytes() for path in (FOLDER / "hale3d").iterdir() if path.suffix in (".anim", ".mdl")
     }
     assert stored == samples()
 
 
-def test_sniffing_reports_version_and_cut_headers() -> None:
-    found = keyframer.detect(struct.pack("<4s5I", b"H3DA", 7, 0, 24, 0, 0))
-    assert (found.version, found.score) == ("7", 1.0)
+def test_detection_of_versions_and_truncated_headers() -> None:
+    match = keyframer.detect(struct.pack("<4s5I", b"H3DA", 7, 0, 24, 0, 0))
+    assert (match.version, match.score) == ("7", 1.0)
     assert keyframer.detect(b"H3DA\x01\0").score == 0.7
     assert keyframer.detect(header(1000, 1, 1)).score == 0.8
 
@@ -243,7 +243,7 @@ def test_limits() -> None:
             assert caught.value.code == code
 
 
-def test_only_what_has_a_layout_can_be_written() -> None:
+def test_invalid_dialects_and_records_are_refused() -> None:
     document = keyframer.decode(wave())
     document.dialect = "length"
     with pytest.raises(ValueError, match="expected a dialect of Hale3D, not 'length'"):
@@ -263,10 +263,10 @@ def test_only_what_has_a_layout_can_be_written() -> None:
         (struct.pack("<I", 3) + b"hip", "STRUCT_STRING_UNTERMINATED", 40),
         (struct.pack("<I", 0), "STRUCT_STRING_UNTERMINATED", 40),
     ],
-    ids=["longer than the file", "no NUL in its length", "no length for a NUL"],
+    ids=["longer than the file", "no NUL in its length", "length without room for the NUL"],
 )
-def test_names_behind_a_length_that_they_do_not_keep(name: bytes, code: str, offset: int) -> None:
-    """Read in the dialect in which a length counts the NUL too."""
+def test_names_that_contradict_their_length_are_refused(name: bytes, code: str, offset: int) -> None:
+    """In the dialect where the length includes the NUL."""
     data = b"".join([header(0, 1, 0), struct.pack("<iII", -1, 0, 0), name, struct.pack("<7f", *[0.0] * 7)])
     cursor = TextCursor(data, keyframer.Limits(), Dialect.LENGTH_WITH_NUL)
     cursor.pos = 24
@@ -275,7 +275,7 @@ def test_names_behind_a_length_that_they_do_not_keep(name: bytes, code: str, off
     assert (caught.value.code, caught.value.offset, caught.value.path) == (code, offset, "/name")
 
 
-def test_without_a_scene_the_records_are_still_checked() -> None:
+def test_records_are_checked_without_a_scene() -> None:
     document = keyframer.decode(wave(names=(b'"a\x1b[2J"', b'"b"', b'"b"')))
     reporter = Reporter(document, IssueLog())
     FORMAT.apply_rules(document, None, reporter)

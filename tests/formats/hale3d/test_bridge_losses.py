@@ -1,4 +1,4 @@
-"""Scenes as Hale3D pairs: skins, anchors, other rates; what has no place is said."""
+"""Writing scenes as Hale3D pairs: skins, materials, frame rates; everything that cannot be stored is reported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from keyframer.scene import (
     Skin,
 )
 from keyframer.scene.loss_report import NothingToWrite, Outcome
-from tests.formats.telling import said
+from tests.formats.round_trip import details
 
 POINTS = np.array([[0.0, 0, 1], [2, 0, 1], [0, 3, 2], [5, 5, 5]])
 
@@ -46,8 +46,8 @@ def write(scene: Scene, **options: object) -> Written:
     return FORMAT.from_scene(scene, options)
 
 
-def again(written: Written) -> Scene:
-    """The pair, read together."""
+def read_again(written: Written) -> Scene:
+    """The scene of the written pair."""
     ((_, content),) = written.companions
     document = keyframer.decode(keyframer.encode(written.document), format="hale3d")
     return scene_of(document, {"model": decode(content)})
@@ -59,7 +59,7 @@ def bend(node: int) -> Channel:
 
 
 def figure(offsets: bool = False, bound: int = 4) -> Scene:
-    """A mesh of four vertices on two bones, one of them scaled; only ``bound`` vertices hang on a bone."""
+    """A mesh of four vertices on two bones, one of them scaled; only ``bound`` vertices have a bone."""
     nodes = [
         Node("hip", NodeKind.BONE, position=np.array([0.0, 0, 1])),
         Node("knee", NodeKind.BONE, 0, position=np.array([1.0, 0, 0]), scale=np.array([1.0, 2.0, 1.0])),
@@ -79,29 +79,29 @@ def figure(offsets: bool = False, bound: int = 4) -> Scene:
 
 
 @pytest.mark.parametrize("offsets", [False, True])
-@pytest.mark.parametrize("bound", [4, 3], ids=["all bound", "one vertex hangs on nothing"])
-def test_a_skin_moves_the_same(offsets: bool, bound: int) -> None:
+@pytest.mark.parametrize("bound", [4, 3], ids=["all bound", "one vertex without a bone"])
+def test_a_skin_keeps_its_motion(offsets: bool, bound: int) -> None:
     scene = figure(offsets, bound)
     written = write(scene)
-    found = again(written)
+    loaded = read_again(written)
     frames = [0.0, 1.0, 2.0]
     ours = keyframer.pose(scene, frames=frames).vertices(2)
-    number = next(i for i, node in enumerate(found.nodes) if node.mesh is not None)
-    assert np.allclose(keyframer.pose(found, frames=frames).vertices(number), ours, atol=1e-4)
+    number = next(i for i, node in enumerate(loaded.nodes) if node.mesh is not None)
+    assert np.allclose(keyframer.pose(loaded, frames=frames).vertices(number), ours, atol=1e-4)
     names = [record.name for record in written.document.find(Joint)]
     assert names == ([b"hip", b"knee"] if bound == 4 else [b"hip", b"knee", b"anchor"])
     if bound == 3:
         assert np.allclose(ours[:, 3], POINTS[3]), "it stands still"
 
 
-def test_a_skinned_mesh_is_no_joint_of_its_own() -> None:
+def test_a_skinned_mesh_gets_no_joint() -> None:
     scene = figure()
     assert [record.name for record in write(scene).document.find(Joint)] == [b"hip", b"knee"]
-    scene.nodes.append(Node("pin", NodeKind.DUMMY, 2))  # but what hangs on its node needs one
+    scene.nodes.append(Node("pin", NodeKind.DUMMY, 2))  # but a child of its node needs one
     assert [record.name for record in write(scene).document.find(Joint)] == [b"hip", b"knee", b"cloth", b"pin"]
 
 
-def test_parents_that_come_later_come_first_in_the_file() -> None:
+def test_joints_are_written_after_their_parents() -> None:
     scene = Scene([Node("tip", NodeKind.BONE, 1, position=np.array([1.0, 0, 0])), Node("base", NodeKind.BONE)])
     scene.clips = [Clip(channels=[bend(1)], end=2.0)]
     joints = list(write(scene).document.find(Joint))
@@ -120,12 +120,12 @@ def test_parents_that_come_later_come_first_in_the_file() -> None:
         ({"dialect": "morse"}, "morse"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options: dict[str, object], words: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         write(figure(), **options)
 
 
-def test_the_rate_is_whole() -> None:
+def test_the_frame_rate_is_rounded_to_an_integer() -> None:
     scene = figure()
     scene.clips[0].rate = 23.976
     written = write(scene)
@@ -133,7 +133,7 @@ def test_the_rate_is_whole() -> None:
     assert top is not None
     assert top.frame_rate == 24
     words = "sampled at 24 frames per second; the clip has 23.976"
-    assert said(written.report, Outcome.APPROXIMATED)["/clips/rate"] == words
+    assert details(written.report, Outcome.APPROXIMATED)["/clips/rate"] == words
     faster = write(scene, fps=48).document.first(Animation)
     assert faster is not None
     assert (faster.frame_rate, faster.frame_count) == (
@@ -145,20 +145,20 @@ def test_the_rate_is_whole() -> None:
 def test_the_model_can_be_left_out() -> None:
     written = write(figure(), companion=False)
     assert written.companions == ()
-    assert said(written.report, Outcome.DROPPED)["/meshes"] == "no model was requested"
+    assert details(written.report, Outcome.DROPPED)["/meshes"] == "no model was requested"
     model = write(figure(), file="model", companion=False)
     assert model.companions == ()
     assert model.document.first(MeshRecord) is not None
 
 
-def test_a_model_of_a_still_scene_needs_no_animation() -> None:
+def test_a_static_scene_can_be_written_as_a_model() -> None:
     scene = replace(figure(), clips=[])
     written = write(scene, file="model")
     assert written.companions == ()
     assert [record.name for record in written.document.find(ModelJoint)] == [b"hip", b"knee"]
 
 
-def test_nothing_but_lights_is_refused() -> None:
+def test_a_scene_with_only_lights_is_refused() -> None:
     scene = Scene([Node("lamp", NodeKind.LIGHT, light=0)], lights=[Light("lamp")])
     with pytest.raises(NothingToWrite, match="no joints and no meshes"):
         write(scene)
@@ -167,27 +167,27 @@ def test_nothing_but_lights_is_refused() -> None:
 # --- losses ----------------------------------------------------------------------------------------------------------
 
 
-def test_materials_are_paths_of_textures() -> None:
+def test_materials_are_stored_as_texture_paths() -> None:
     scene = figure()
     scene.materials = [Material("paint")]
     scene.meshes[0].face_materials = np.array([0, -1])
     written = write(scene)
     assert (
-        said(written.report, Outcome.DROPPED)["/materials/paint"]
+        details(written.report, Outcome.DROPPED)["/materials/paint"]
         == "only a texture path is stored; this material has none"
     )
-    assert said(written.report, Outcome.BAKED)["/nodes/cloth/mesh"] == "2 meshes: one for each material"
+    assert details(written.report, Outcome.BAKED)["/nodes/cloth/mesh"] == "2 meshes: one for each material"
     ((_, content),) = written.companions
     assert sorted(record.material for record in decode(content).find(MeshRecord)) == [b"", b"paint"]
 
 
-def test_boxes_are_computed_anew() -> None:
+def test_bounding_boxes_are_recomputed() -> None:
     scene = figure()
     scene.clips[0].bounds = np.zeros((3, 2, 3))
-    assert said(write(scene).report, Outcome.BAKED)["/clips/bounds"] == "bounding boxes were recomputed"
+    assert details(write(scene).report, Outcome.BAKED)["/clips/bounds"] == "bounding boxes were recomputed"
 
 
-def test_a_mesh_without_faces_is_a_piece() -> None:
+def test_a_mesh_without_faces_is_written() -> None:
     scene = figure()
     scene.meshes[0].corners = np.empty((0, 3), np.int64)
     ((_, content),) = write(scene).companions
@@ -195,20 +195,20 @@ def test_a_mesh_without_faces_is_a_piece() -> None:
     assert (record.vertex_count, record.triangle_count) == (4, 0)
 
 
-def test_frames_begin_at_zero() -> None:
-    """Keys before time 0 shift everything: the first frame of the file is the first key."""
+def test_the_first_frame_is_the_first_key() -> None:
+    """Keys before time 0 shift all times."""
     scene = figure()
     values = np.array([[1.0, 0, 0], [2, 0, 0]])
     scene.clips = [Clip(channels=[Channel(0, Track("position", np.array([-10.0, 5.0]), values))], end=5.0)]
     written = write(scene)
     words = "frames begin at 0: all times are later by 0.333333 s"
-    assert said(written.report, Outcome.APPROXIMATED)["/clips/start"] == words
+    assert details(written.report, Outcome.APPROXIMATED)["/clips/start"] == words
     top = written.document.first(Animation)
     assert top is not None
     assert top.frame_count == 16
 
 
-def test_scale_that_changes_is_lost_and_said() -> None:
+def test_animated_scale_is_dropped_and_reported() -> None:
     scene = figure()
     track = Track("scale", np.array([0.0, 2.0]), np.array([[1.0, 1, 1], [3, 1, 1]]), Interpolation.LINEAR)
     scene.clips[0].channels.append(Channel(0, track))
@@ -217,7 +217,7 @@ def test_scale_that_changes_is_lost_and_said() -> None:
     assert loss.error == pytest.approx(2.0)
 
 
-def test_clips_that_never_end_are_refused() -> None:
+def test_endless_clips_are_refused() -> None:
     scene = figure()
     scene.nodes.append(Node("tip", NodeKind.BONE, 1))
     scene.clips[0].end = 9.9e6
@@ -225,7 +225,7 @@ def test_clips_that_never_end_are_refused() -> None:
         write(scene)
 
 
-def test_more_frames_than_any_clip_may_have_are_refused() -> None:
+def test_too_many_frames_are_refused() -> None:
     scene = figure()
     scene.clips[0].end = 9.9e6
     with pytest.raises(keyframer.FormatError, match="LIMIT_SAMPLES"):
@@ -233,7 +233,7 @@ def test_more_frames_than_any_clip_may_have_are_refused() -> None:
 
 
 def everything() -> Scene:
-    """A scene that has one of everything which a Hale3D pair cannot hold."""
+    """A scene with one of every part that a Hale3D pair cannot store."""
     scene = figure()
     scene.nodes += [
         Node("eye", NodeKind.CAMERA, camera=0, target=5),
@@ -288,12 +288,12 @@ DROPPED = {
         (Environment(), None),
     ],
 )
-def test_surroundings_are_lost_even_if_they_are_not_in_use(around: Environment, words: str | None) -> None:
-    lost = said(write(replace(figure(), environment=around)).report, Outcome.DROPPED)
+def test_environment_settings_are_dropped_even_if_unused(around: Environment, words: str | None) -> None:
+    lost = details(write(replace(figure(), environment=around)).report, Outcome.DROPPED)
     assert lost.get("/environment") == (words and f"this format cannot store {words}")
 
 
-def test_every_kind_of_thing_without_a_place_is_said_once() -> None:
+def test_everything_that_cannot_be_stored_is_reported_once() -> None:
     losses: list[Any] = write(everything()).report.of(Outcome.DROPPED)
     assert {loss.path: loss.detail for loss in losses} == DROPPED
     assert len(losses) == len(DROPPED)

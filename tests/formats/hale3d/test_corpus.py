@@ -1,4 +1,4 @@
-"""The one real pair of Hale3D files, read to the last byte and checked against the MD5 pair it was made from."""
+"""The only real pair of Hale3D files, compared with the MD5 pair it was made from."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_animation() -> None:
     assert keyframer.encode(document) == data
 
 
-def test_hierarchy_is_that_of_the_md5_file() -> None:
+def test_the_hierarchy_is_that_of_the_md5_file() -> None:
     text = (FOLDER / "Bob.md5anim").read_text(encoding="utf-8", errors="replace")
     block = re.search(r"hierarchy\s*\{(.*?)\}", text, re.DOTALL)
     assert block is not None

@@ -1,4 +1,4 @@
-"""Hale3D animations that lie: every claim ends in one located issue, every byte is kept."""
+"""Hale3D animations with wrong counts and lengths: each gives one located issue, and every byte is kept."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ def test_component_count(count: int) -> None:
     assert (issue.code, issue.offset, issue.path) == ("STRUCT_COUNT_EXCEEDS_DATA", 8, "/animation/frame_count")
 
 
-def test_fewer_joints_than_there_are() -> None:
+def test_too_small_a_joint_count_leaves_trailing_data() -> None:
     data = patched(16, 0)
     document = keyframer.decode(data)
     assert [issue.code for issue in document.issues] == ["STRUCT_TRAILING_DATA"]
     assert keyframer.encode(document) == data
 
 
-def test_a_name_that_lost_its_nul_is_pointed_at() -> None:
-    """It slides into the floats behind it, up to their first zero byte, and everything after is shifted."""
+def test_a_name_without_its_nul_is_located() -> None:
+    """It then includes the following floats up to their first zero byte, and all later fields are shifted."""
     last = joint(b"hand\0", position=(0.1, 0.2, 0.3), orientation=(0.4, 0.5, 0.6, 1.0), text=bytes)
     data = header(1, 2, 0) + joint(b"arm") + last.replace(b"\0\xcd", b"\xcd", 1) + bytes(24)
     document = keyframer.decode(data)
@@ -73,13 +73,13 @@ def test_a_name_that_lost_its_nul_is_pointed_at() -> None:
     assert (cause.code, cause.offset, cause.severity.label) == ("STRUCT_COUNT_EXCEEDS_DATA", 8, "error")
 
 
-def test_a_name_without_any_end() -> None:
+def test_a_name_that_never_ends() -> None:
     data = header(0, 1, 0) + struct.pack("<iII", -1, 0, 0) + b"x" * 40
     issue = only_issue(data)
     assert (issue.code, issue.offset, issue.path) == ("STRUCT_STRING_UNTERMINATED", 36, "/animation/joint[0]/name")
 
 
-def test_a_joint_that_is_cut() -> None:
+def test_a_truncated_joint() -> None:
     data = header(0, 2, 0) + joint(b"a long enough name") + joint(b"b" * 20)[:-4]
     issue = only_issue(data)
     assert (issue.code, issue.path) == ("STRUCT_TRUNCATED", "/animation/joint[1]/orientation")
@@ -90,13 +90,13 @@ def test_a_joint_that_is_cut() -> None:
     assert raw.offset == 24 + len(joint(b"a long enough name"))
 
 
-def test_a_length_that_is_not_there_is_no_dialect() -> None:
+def test_an_impossible_length_selects_another_dialect() -> None:
     data = header(0, 1, 0) + joint(b"name", text=lambda text: length(text)[:3] + b"\xff" + text)
     assert keyframer.encode(keyframer.decode(data)) == data
 
 
 @pytest.mark.parametrize("size", range(4, 24))
-def test_a_cut_header_is_one_raw_run(size: int) -> None:
+def test_a_truncated_header_is_one_raw_record(size: int) -> None:
     data = wave()[:size]
     document = keyframer.decode(data)
     assert [type(record) for record in document.records] == [RawRun]
@@ -112,7 +112,7 @@ def test_other_signatures_are_refused(start: bytes) -> None:
     assert "\x1b" not in str(caught.value)
 
 
-def test_big_endian_is_called_that() -> None:
+def test_big_endian_files_are_reported_as_such() -> None:
     with pytest.raises(keyframer.FormatError, match="little endian"):
         keyframer.decode(b"AD3H" + wave()[4:], format="hale3d")
 

@@ -1,4 +1,4 @@
-"""Hale3D models: bytes with their meaning, dialects, damage, building."""
+"""Hale3D models: annotated bytes, dialects, damage, building."""
 
 from __future__ import annotations
 
@@ -77,32 +77,32 @@ def test_dialects(name: str) -> None:
     assert keyframer.encode(document) == arm(TEXTS[name])
 
 
-def test_counts_follow_what_is_inside() -> None:
+def test_counts_are_updated() -> None:
     document = keyframer.decode(arm())
     surface = document.first(Mesh)
     assert surface is not None
     surface.triangles = surface.triangles[:1]
     del document.records[0].children[1]
-    again = keyframer.decode(keyframer.encode(document))
-    top, smaller = again.records[0], again.first(Mesh)
+    decoded = keyframer.decode(keyframer.encode(document))
+    top, smaller = decoded.records[0], decoded.first(Mesh)
     assert isinstance(top, Model)
     assert smaller is not None
     assert (top.mesh_count, top.joint_count) == (1, 3)
     assert smaller.triangle_count == 1
-    assert again.issues.total == 0
+    assert decoded.issues.total == 0
 
 
-def test_built_from_nothing() -> None:
+def test_building_a_model() -> None:
     vertices = np.zeros(1, VERTEX)
     vertices["st"], vertices["weight_count"] = [0.5, 0.25], 1
     weights = np.zeros(1, WEIGHT)
     weights["bias"], weights["position"] = 1, [1, 2, 3]
     surface = Mesh(material=b"a.mat", vertices=vertices, weights=weights, triangles=np.zeros((1, 3), np.uint32))
-    made = new_model([surface], [ModelJoint(-1, (0, 1, 0), (0, 0, 0.5), b"hip")])
-    assert keyframer.encode(made) == TINY
+    document = new_model([surface], [ModelJoint(-1, (0, 1, 0), (0, 0, 0.5), b"hip")])
+    assert keyframer.encode(document) == TINY
 
 
-def test_a_table_of_the_wrong_kind_is_refused() -> None:
+def test_a_table_of_the_wrong_type_is_refused() -> None:
     document = keyframer.decode(TINY)
     surface = document.first(Mesh)
     assert surface is not None
@@ -111,7 +111,7 @@ def test_a_table_of_the_wrong_kind_is_refused() -> None:
         keyframer.encode(document)
 
 
-def test_text_twin() -> None:
+def test_text_form() -> None:
     document = keyframer.decode(arm())
     top = document.records[0]
     for index, record in enumerate(top.children):
@@ -134,7 +134,7 @@ def test_text_twin() -> None:
         (24, "/model/mesh[0]/triangles"),
     ],
 )
-def test_counts_that_promise_too_much(at: int, path: str) -> None:
+def test_impossible_counts_are_located(at: int, path: str) -> None:
     for count in (0xFFFFFFFF, 0x10000000, 0x40000000):
         data = TINY[:at] + struct.pack("<I", count) + TINY[at + 4 :]
         document = keyframer.decode(data)
@@ -145,7 +145,7 @@ def test_counts_that_promise_too_much(at: int, path: str) -> None:
         assert keyframer.encode(document) == data
 
 
-def test_meshes_before_the_damage_stay_typed() -> None:
+def test_meshes_before_the_damage_are_kept() -> None:
     whole = mesh(b"a", [(0, 0, 0, 1)], [(1, 0, 0, 0, 0)], [])
     data = model([whole, whole[:20]], [])
     document = keyframer.decode(data)
@@ -157,8 +157,8 @@ def test_meshes_before_the_damage_stay_typed() -> None:
     assert keyframer.encode(document) == data
 
 
-def test_a_swallowed_material_is_pointed_at() -> None:
-    surface = mesh(b"mat", [(0.3, 0.7, 1, 1)] * 2, [], [], text=bytes)  # no NUL behind the name
+def test_a_material_name_without_its_nul_is_located() -> None:
+    surface = mesh(b"mat", [(0.3, 0.7, 1, 1)] * 2, [], [], text=bytes)  # no NUL after the name
     data = model([surface], [model_joint(b"a", -1, (0, 0, 0))])
     first, second = keyframer.decode(data).issues
     assert (first.code, first.path, first.offset) == ("STRUCT_NAME_SUSPECT", "/model/mesh[0]/material", 28)

@@ -1,6 +1,6 @@
-"""Hale3D animations whose frames or moving components change: every number that nobody touched keeps its bits.
+"""Edits of the frames or animated components of Hale3D animations: every other number keeps its bits.
 
-The animation has what no scene knows: components that no joint reads, flags of no meaning, names in odd quotes.
+The animation contains data that no scene has: components that no joint uses, undefined flags, unusually quoted names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Row = tuple[float, ...]
 
 
 def row(number: int) -> tuple[Row, Row]:
-    """Box and components: root up (2), nobody's (1), arm's turn (1)."""
+    """Box and components: height of the root (2), unused (1), rotation of the arm (1)."""
     return (-1, -1, -1, 1, 1, 1.1 + number), (0.3 * number, 2.7 - 0.1 * number, 1000.3 + number, 0.1 * number - 0.2)
 
 
@@ -55,11 +55,11 @@ def file(
     )
 
 
-def loaded() -> Scene:
+def load() -> Scene:
     return scene_of(keyframer.decode(file(ROWS), format="hale3d"), {})
 
 
-def saved(scene: Scene) -> bytes:
+def save(scene: Scene) -> bytes:
     written = FORMAT.from_scene(scene, {})
     assert not [loss for loss in written.report if "could not be edited in place" in loss.detail]
     return keyframer.encode(written.document)
@@ -71,10 +71,10 @@ def channel(scene: Scene, node: int, kind: str) -> Channel:
 
 OPERATIONS: dict[str, tuple[Callable[[Scene], Scene], bytes]] = {
     "cut": (lambda scene: cut(scene, 2, 5), file(ROWS[2:6])),
-    "cut at the front": (lambda scene: cut(scene, 0, 3), file(ROWS[:4])),
+    "cut at the start": (lambda scene: cut(scene, 0, 3), file(ROWS[:4])),
     "reversed": (reverse, file(ROWS[::-1])),
     "cut and reversed": (lambda scene: reverse(cut(scene, 1, 4)), file(ROWS[4:0:-1])),
-    "counted otherwise": (
+    "renumbered": (
         lambda scene: replace(scene, clips=[replace(scene.clips[0], rate=30.0)]),
         file(ROWS, rate=30),
     ),
@@ -82,14 +82,14 @@ OPERATIONS: dict[str, tuple[Callable[[Scene], Scene], bytes]] = {
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_frames_keep_all_that_is_in_them(name: str) -> None:
+def test_operations_keep_the_bytes_of_frames(name: str) -> None:
     change, data = OPERATIONS[name]
-    assert saved(change(loaded())) == data
+    assert save(change(load())) == data
 
 
-def test_twice_the_rate_keeps_the_frames_that_there_were() -> None:
-    """Frames between are new: what moves is in the middle, what nobody knows is that of a frame beside."""
-    data = saved(change_rate(loaded(), 48.0))
+def test_doubling_the_rate_keeps_the_original_frames() -> None:
+    """New frames between them: animated components are interpolated, unused ones copied from a neighbour."""
+    data = save(change_rate(load(), 48.0))
     head, size = data.index(struct.pack("<4f", 0.25, 0, 0, -0.9682458)) + 16, 40
     assert data[:head] == file(ROWS)[:head].replace(struct.pack("<II", 8, 24), struct.pack("<II", 15, 48))
     table = np.frombuffer(data[head : head + 15 * size], "<f4").reshape(15, 10)
@@ -102,46 +102,46 @@ def test_twice_the_rate_keeps_the_frames_that_there_were() -> None:
     assert set(table[:, 8].tolist()) == set(before[:, 8].tolist())
 
 
-def test_a_rate_whose_frames_fall_beside_the_old_ones() -> None:
-    """7 frames at 24 a second take 7.3 at 25: one more is needed, and boxes are made anew."""
-    data = saved(change_rate(loaded(), 25.0))
+def test_a_rate_whose_frames_differ_from_the_original_ones() -> None:
+    """7 frame intervals at 24 per second are 7.3 at 25: one more frame is needed, and boxes are recomputed."""
+    data = save(change_rate(load(), 25.0))
     head = data.index(struct.pack("<4f", 0.25, 0, 0, -0.9682458)) + 16
     assert data[:head] == file(ROWS)[:head].replace(struct.pack("<II", 8, 24), struct.pack("<II", 9, 25))
     table = np.frombuffer(data[head:-6], "<f4").reshape(9, 10)
     assert np.allclose(table[:, 6], 0.3 * np.minimum(np.arange(9) * 24 / 25, 7), atol=1e-5)
 
 
-def test_a_component_that_was_still_gets_a_column() -> None:
-    """The root moves along x in frame 2: its columns become three, all others keep their numbers."""
-    scene = loaded()
+def test_a_component_that_starts_to_move_gets_a_column() -> None:
+    """The root moves along x in frame 2: it then has three columns; all others keep their numbers."""
+    scene = load()
     track = channel(scene, 0, "position").track
     values = track.values.copy()
     values[2, 0] = 5.5
     track.values = values
     x = [0.1, 0.1, 5.5, *[0.1] * 5]
     rows = [(box, (x[number], *parts)) for number, (box, parts) in enumerate(ROWS)]
-    assert saved(scene) == file(rows, root=(0b11000111, 0), arm=(0b100000, 4))
+    assert save(scene) == file(rows, root=(0b11000111, 0), arm=(0b100000, 4))
 
 
-def test_a_joint_that_never_moved_gets_columns_behind_the_others() -> None:
-    scene = loaded()
+def test_a_joint_that_starts_to_move_gets_columns_after_the_others() -> None:
+    scene = load()
     values = np.tile([1.5, 0.0, 0.0], (FRAMES, 1))
     values[:, 1] = 0.25 * np.arange(FRAMES)
     scene.clips[0].channels.append(Channel(2, Track.sampled("position", values)))
     rows = [(box, (*parts, 0.25 * number)) for number, (box, parts) in enumerate(ROWS)]
-    assert saved(scene) == file(rows, hand=(0b10, 4))
+    assert save(scene) == file(rows, hand=(0b10, 4))
 
 
 def test_a_joint_that_stops_loses_its_columns() -> None:
-    scene = loaded()
+    scene = load()
     scene.clips[0].channels.remove(channel(scene, 0, "position"))
     rows = [(box, parts[2:]) for box, parts in ROWS]
-    assert saved(scene) == file(rows, root=(0b11000000, 0), arm=(0b100000, 1))
+    assert save(scene) == file(rows, root=(0b11000000, 0), arm=(0b100000, 1))
 
 
-@pytest.mark.parametrize("edit", ["value", "component", "joint goes"])
-def test_a_column_that_two_joints_read_stays_for_the_other(edit: str) -> None:
-    """Root and arm move up together: they read one column. What changes for the arm gets a column behind all others."""
+@pytest.mark.parametrize("edit", ["value", "component", "joint removed"])
+def test_editing_one_of_two_joints_with_a_shared_column(edit: str) -> None:
+    """Root and arm share the column of their height. The edited component of the arm gets a new column at the end."""
 
     def moving(joints: list[bytes], *columns: list[float]) -> bytes:
         frames = (w.frame((0,) * 6, row) for row in zip(*columns, strict=True))
@@ -152,7 +152,7 @@ def test_a_column_that_two_joints_read_stays_for_the_other(edit: str) -> None:
     scene = scene_of(keyframer.decode(moving([root, arm], height, other), format="hale3d"), {})
     track = channel(scene, 1, "position").track
     values = track.values.copy()
-    if edit == "joint goes":
+    if edit == "joint removed":
         scene.nodes.pop()
         scene.clips[0].channels.remove(channel(scene, 1, "position"))
         wanted = moving([root], height, other)
@@ -163,12 +163,12 @@ def test_a_column_that_two_joints_read_stays_for_the_other(edit: str) -> None:
         values[1, 0] = 4.0
         wanted = moving([root, w.joint(b"arm", 0, 0b101, 2)], height, other, [0.0, 4.0, 0.0], height)
     track.values = values
-    assert saved(scene) == wanted
+    assert save(scene) == wanted
 
 
 def test_keys_become_frames() -> None:
-    """Three straight keys instead of frames: the other joint is not touched."""
-    scene = loaded()
+    """Three linear keys replace the frames of one joint; the other joint is unchanged."""
+    scene = load()
     turn = np.array([[0, 0, z, -((1 - z * z) ** 0.5)] for z in (0.0, 0.5, 0.0)])
     keys = Track(
         "rotation",
@@ -178,7 +178,7 @@ def test_keys_become_frames() -> None:
         form=RotationForm.QUATERNION_ABSOLUTE,
     )
     channel(scene, 1, "rotation").track = keys
-    data = saved(scene)
+    data = save(scene)
     table = np.frombuffer(data[-6 - 320 : -6], "<f4").reshape(8, 10)
     before = np.array([[*box, *parts] for box, parts in ROWS], "<f4")
     assert np.array_equal(table[:, :9], before[:, :9])
@@ -187,21 +187,21 @@ def test_keys_become_frames() -> None:
     assert np.allclose(table[:, 9], wanted, atol=1e-6)
 
 
-def test_boxes_that_are_missing_are_made() -> None:
-    """The skeleton alone is in them: three joints, of which the second stands half a unit beside the first."""
-    scene = loaded()
+def test_missing_boxes_are_computed() -> None:
+    """They contain only the joints of the skeleton."""
+    scene = load()
     scene.clips[0].bounds = None
-    data = saved(scene)
+    data = save(scene)
     table = np.frombuffer(data[-6 - 320 : -6], "<f4").reshape(8, 10)
     before = np.array([[*box, *parts] for box, parts in ROWS], "<f4")
     assert np.array_equal(table[:, 6:], before[:, 6:])
-    pose = keyframer.pose(loaded(), frames=np.arange(8.0)).world[:, :, :3, 3]
+    pose = keyframer.pose(load(), frames=np.arange(8.0)).world[:, :, :3, 3]
     assert np.allclose(table[:, :3], pose.min(axis=1), atol=1e-5)
     assert np.allclose(table[:, 3:6], pose.max(axis=1), atol=1e-5)
 
 
-def test_a_number_that_is_none_keeps_its_bits_when_another_changes(tmp_path: Path) -> None:
-    """In a component that nobody reads, and in a box."""
+def test_a_nan_keeps_its_bits_when_another_number_changes(tmp_path: Path) -> None:
+    """In an unused component, and in a box."""
     rows = [((ODD_NAN, *box[1:]), (*parts[:2], ODD_NAN, parts[3])) for box, parts in ROWS]
     data = bytearray(file(rows))
     first = data.index(w.frame(*rows[0])[4:24])
@@ -218,12 +218,12 @@ def test_a_number_that_is_none_keeps_its_bits_when_another_changes(tmp_path: Pat
     wanted = bytearray(data)
     place = first - 4 + 40 * 4 + 36
     wanted[place : place + 4] = struct.pack("<f", 0.6)
-    assert saved(scene) == bytes(wanted)
+    assert save(scene) == bytes(wanted)
 
 
 @needs_corpus
-def test_the_real_animation_cut_has_the_bytes_of_its_frames(tmp_path: Path) -> None:
-    """Frames 10 to 50, joints and all before them as they were; the model beside it untouched."""
+def test_cutting_the_real_animation_keeps_the_bytes_of_its_frames(tmp_path: Path) -> None:
+    """Frames 10 to 50: joints and all data before them are unchanged, and so is the model."""
     source = CORPUS / "hale3d" / "bob_lamp_update.anim"
     data = source.read_bytes()
     count, components = struct.unpack_from("<I", data, 8)[0], struct.unpack_from("<I", data, 20)[0]
@@ -246,7 +246,9 @@ def still_joints(count: int) -> Scene:
 
 
 def calls_to_save(scene: Scene) -> int:
-    """How many functions are called, in Python and C: work that no other program on the machine changes."""
+    """The number of function calls, in Python and C, that saving takes: a measure that does not depend on the
+    machine.
+    """
     count = 0
 
     def counted(frame: object, event: str, argument: object) -> None:
@@ -255,20 +257,20 @@ def calls_to_save(scene: Scene) -> int:
 
     sys.setprofile(counted)
     try:
-        saved(scene)
+        save(scene)
     finally:
         sys.setprofile(None)
     return count
 
 
-def test_many_joints_that_begin_to_move_cost_linear_work() -> None:
+def test_many_joints_that_start_to_move_take_linear_work() -> None:
     work = {}
     for count in (200, 400):
         scene = still_joints(count)
         places = np.arange(3.0 * FRAMES * count).reshape(count, FRAMES, 3) / 7
         scene.clips[0].channels = [Channel(n, Track.sampled("position", places[n])) for n in range(count)]
         work[count] = calls_to_save(scene)
-        found = keyframer.decode(saved(scene), format="hale3d")
-        moved = {channel.node: channel.track.values for channel in scene_of(found, {}).clips[0].channels}
+        decoded = keyframer.decode(save(scene), format="hale3d")
+        moved = {channel.node: channel.track.values for channel in scene_of(decoded, {}).clips[0].channels}
         np.testing.assert_allclose([moved[n] for n in range(count)], places, rtol=1e-6)
     assert work[400] < 2.2 * work[200]

@@ -1,4 +1,4 @@
-"""Models beside animations, and models alone, changed in place: bytes as a writer of our own makes them."""
+"""Edits of Hale3D models, with and without an animation: the bytes equal those of an independent writer."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SLEEVE = {
     "weights": [(1, 0, 0, 0, 0), (1, 1, 1, 0, 0), (0.5, 1, 1, 1, 0), (0.5, 2, 0, 1, 0), (1, 0, 0, 1, 0)],
     "triangles": [(0, 1, 2), (0, 2, 3)],
 }
-BEHIND = b"what nobody knows"
+TRAILING = b"what nobody knows"
 
 
 def arm(material: bytes = b"materials/sleeve.mat", hand: bytes = b'"hand"', **changes: object) -> bytes:
-    """The model of the samples with one thing changed; the second mesh is always the same."""
+    """The model of the samples with one change; the second mesh is always the same."""
     shape = {**SLEEVE, **changes}
     first = w.mesh(material, shape["vertices"], shape["weights"], shape["triangles"])  # type: ignore[arg-type]
     glove = w.mesh(
@@ -37,13 +37,13 @@ def arm(material: bytes = b"materials/sleeve.mat", hand: bytes = b'"hand"', **ch
     return w.model([first, glove], joints)
 
 
-def test_the_test_s_own_model_is_the_samples() -> None:
+def test_the_model_of_this_test_is_that_of_the_samples() -> None:
     assert arm() == w.arm()
 
 
-def test_an_animation_takes_its_changed_model_along(edit_and_save: object) -> None:
+def test_saving_an_animation_also_saves_its_edited_model(edit_and_save: object) -> None:
     data, model = edit_and_save(lambda scene: None, "anim")  # type: ignore[operator]
-    assert (data, model) == (w.wave(), arm() + BEHIND)
+    assert (data, model) == (w.wave(), arm() + TRAILING)
 
 
 @pytest.fixture(params=["anim", "mdl"])
@@ -53,11 +53,11 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def edit_and_save(tmp_path: Path) -> object:
-    """Both files, read by way of one of them, edited, saved under another name, and saved again as they are."""
+    """Loads one of both files, edits and saves it under another name; saving that again must not change it."""
 
     def act(edit: object, kind: str) -> tuple[bytes, bytes]:
         (tmp_path / "arm.anim").write_bytes(w.wave())
-        (tmp_path / "arm.mdl").write_bytes(w.arm() + BEHIND)
+        (tmp_path / "arm.mdl").write_bytes(w.arm() + TRAILING)
         scene = keyframer.load(tmp_path / f"arm.{kind}", format="hale3d")
         edit(scene)  # type: ignore[operator]
         folder = tmp_path / "out"
@@ -66,8 +66,8 @@ def edit_and_save(tmp_path: Path) -> object:
             report = keyframer.save(scene, folder / f"new.{kind}", format="hale3d", overwrite=True)
             assert not [str(loss) for loss in report if "a new file was written" in loss.detail]
             scene = keyframer.load(folder / f"new.{kind}", format="hale3d")
-            made = (folder / "new.anim").read_bytes(), (folder / "new.mdl").read_bytes()
-        return made
+            saved = (folder / "new.anim").read_bytes(), (folder / "new.mdl").read_bytes()
+        return saved
 
     return act
 
@@ -121,8 +121,8 @@ EDITS = {
 
 
 @pytest.mark.parametrize("what", EDITS)
-def test_only_what_changed_is_rewritten(what: str, kind: str, edit_and_save: object) -> None:
+def test_only_the_edited_part_is_rewritten(what: str, kind: str, edit_and_save: object) -> None:
     edit, changes = EDITS[what]
     data, model = edit_and_save(edit, kind)  # type: ignore[operator]
     assert data == w.wave()
-    assert model == arm(**changes) + BEHIND  # type: ignore[arg-type]
+    assert model == arm(**changes) + TRAILING  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Joints and meshes that come and go in a Hale3D pair: the bytes are those that a writer of our own makes of it."""
+"""Adding and removing joints and meshes in a Hale3D pair: the bytes equal those of an independent writer."""
 
 from __future__ import annotations
 
@@ -74,20 +74,20 @@ def either(pair: Path, request: pytest.FixtureRequest) -> Path:
     return pair.with_suffix(request.param)
 
 
-def saved(scene: Scene, like: Path) -> tuple[bytes, bytes]:
-    """Both files; they read back to what they are."""
+def save(scene: Scene, like: Path) -> tuple[bytes, bytes]:
+    """Save both files, check that saving them again changes nothing, and return their bytes."""
     folder = like.parent / "out"
     folder.mkdir()
     path = folder / f"new{like.suffix}"
     report = keyframer.save(scene, path, format="hale3d")
     assert not [str(loss) for loss in report if "a new file was written" in loss.detail]
-    made = path.with_suffix(".anim").read_bytes(), path.with_suffix(".mdl").read_bytes()
+    saved = path.with_suffix(".anim").read_bytes(), path.with_suffix(".mdl").read_bytes()
     keyframer.save(keyframer.load(path, format="hale3d"), path, format="hale3d", overwrite=True)
-    assert (path.with_suffix(".anim").read_bytes(), path.with_suffix(".mdl").read_bytes()) == made
-    for each in (".anim", ".mdl"):
-        checked = keyframer.check(path.with_suffix(each), format="hale3d")
+    assert (path.with_suffix(".anim").read_bytes(), path.with_suffix(".mdl").read_bytes()) == saved
+    for suffix in (".anim", ".mdl"):
+        checked = keyframer.check(path.with_suffix(suffix), format="hale3d")
         assert not [issue for issue in checked.issues if issue.severity is keyframer.Severity.ERROR]
-    return made
+    return saved
 
 
 def load(path: Path) -> Scene:
@@ -95,9 +95,9 @@ def load(path: Path) -> Scene:
 
 
 def without(scene: Scene, names: set[str]) -> Scene:
-    """A scene without some nodes; skins lose what hung on them."""
-    kept = [number for number, node in enumerate(scene.nodes) if node.name not in names]
-    place = {number: new for new, number in enumerate(kept)}
+    """A scene without some nodes and without their influences."""
+    remaining = [number for number, node in enumerate(scene.nodes) if node.name not in names]
+    place = {number: new for new, number in enumerate(remaining)}
     skins = []
     for skin in scene.skins:
         slots = [slot for slot, joint in enumerate(skin.joints) if joint in place]
@@ -111,7 +111,7 @@ def without(scene: Scene, names: set[str]) -> Scene:
                 influences=np.array([new[slot] for slot in np.asarray(skin.influences).tolist()]),
             )
         )
-    nodes = [scene.nodes[number] for number in kept]
+    nodes = [scene.nodes[number] for number in remaining]
     parents = [None if node.parent is None else place[node.parent] for node in nodes]
     clip = scene.clips[0]
     channels = [Channel(place[channel.node], channel.track) for channel in clip.channels if channel.node in place]
@@ -123,9 +123,9 @@ def without(scene: Scene, names: set[str]) -> Scene:
     )
 
 
-def test_a_joint_that_goes_takes_its_column_along(either: Path) -> None:
-    """All other numbers, the weight and the component that nobody reads, names and versions stay."""
-    animation, model = saved(without(load(either), {"tail"}), either)
+def test_a_removed_joint_loses_its_column(either: Path) -> None:
+    """All other numbers, the weights, the unused component, names and versions are unchanged."""
+    animation, model = save(without(load(either), {"tail"}), either)
     hand = w.joint(b'"origin"', 1, 0b001000, 3, (1.5, 0, 0), (0.25, 0, 0, -0.9682458))
     columns = frames(lambda n: (0.25 * n, 2.0, 0.1 * n - 0.2, 0.125, 1000.0 + n))
     assert animation == w.header(5, 3, 5, version=3) + ROOT + ARM + hand + columns
@@ -138,15 +138,15 @@ def test_a_joint_that_goes_takes_its_column_along(either: Path) -> None:
     assert model == w.model([sleeve, glove(2)], [BOUND[0], BOUND[1], BOUND[3]], version=5) + b"model's own"
 
 
-def test_frames_and_joints_go_at_once(pair: Path) -> None:
-    animation, _ = saved(cut(without(load(pair), {"tail"}), 1, 3), pair)
+def test_frames_and_joints_removed_at_once(pair: Path) -> None:
+    animation, _ = save(cut(without(load(pair), {"tail"}), 1, 3), pair)
     hand = w.joint(b'"origin"', 1, 0b001000, 3, (1.5, 0, 0), (0.25, 0, 0, -0.9682458))
     columns = frames(lambda n: (0.25 * n, 2.0, 0.1 * n - 0.2, 0.125, 1000.0 + n), range(1, 4))
     assert animation == w.header(3, 3, 5, version=3) + ROOT + ARM + hand + columns
 
 
-def tailed(scene: Scene, moving: bool) -> Scene:
-    """One more joint, at the end of the tail."""
+def add_joint(scene: Scene, moving: bool) -> Scene:
+    """Add a joint at the end of the tail."""
     tip = Node("tip", NodeKind.BONE, scene.nodes.index(scene.node("tail")), position=np.array([0.0, 0.5, 0.0]))
     scene.nodes.append(tip)
     if moving:
@@ -157,8 +157,8 @@ def tailed(scene: Scene, moving: bool) -> Scene:
 
 
 @pytest.mark.parametrize("moving", [False, True])
-def test_a_joint_that_comes_stands_behind_the_others(moving: bool, either: Path) -> None:
-    animation, model = saved(tailed(load(either), moving), either)
+def test_a_new_joint_is_written_after_the_others(moving: bool, either: Path) -> None:
+    animation, model = save(add_joint(load(either), moving), either)
     flags, start = (0b000100, 6) if moving else (0, 0)
     tip = w.joint(b'"tip"', 2, flags, start, (0, 0.5, 0), (0, 0, 0, -1))
     parts = frames(
@@ -170,49 +170,49 @@ def test_a_joint_that_comes_stands_behind_the_others(moving: bool, either: Path)
     assert model == w.model([SLEEVE, glove(3)], [*BOUND, bound], version=5) + b"model's own"
 
 
-def test_a_joint_between_two_others_stands_before_the_one_that_hangs_on_it(pair: Path) -> None:
-    """Readers place joints one after the other: the hand moves behind the wrist, and its weights follow it."""
+def test_a_new_joint_is_written_before_its_children(pair: Path) -> None:
+    """Readers expect parents first: the hand moves after the wrist, and its weights follow it."""
     scene = load(pair)
     wrist = Node("wrist", NodeKind.BONE, 1)
     scene.nodes.append(wrist)
     scene.node("hand").parent = len(scene.nodes) - 1
-    animation, model = saved(scene, pair)
+    animation, model = save(scene, pair)
     document = keyframer.decode(animation, format="hale3d")
     joints = [record for record in document.walk() if type(record[1]).__name__ == "Joint"]
     assert [joint.parent for _, joint in joints] == [-1, 0, 0, 1, 3]  # type: ignore[attr-defined]
-    found = keyframer.load(pair.parent / "out" / "new.anim", format="hale3d")
-    assert [node.name for node in found.nodes[:5]] == ["root", "arm", "tail", "wrist", "hand"]
+    loaded = keyframer.load(pair.parent / "out" / "new.anim", format="hale3d")
+    assert [node.name for node in loaded.nodes[:5]] == ["root", "arm", "tail", "wrist", "hand"]
     assert glove(4) in model
-    before, after = (keyframer.pose(each, frames=[3.0]).world[0] for each in (load(pair), found))
+    before, after = (keyframer.pose(suffix, frames=[3.0]).world[0] for suffix in (load(pair), loaded))
     for name in ("root", "arm", "tail", "hand"):
         places = [
-            np.asarray(world)[each.nodes.index(each.node(name))]
-            for world, each in ((before, load(pair)), (after, found))
+            np.asarray(world)[suffix.nodes.index(suffix.node(name))]
+            for world, suffix in ((before, load(pair)), (after, loaded))
         ]
         assert np.allclose(*places, atol=1e-5)
 
 
-def test_a_mesh_that_goes(either: Path) -> None:
+def test_a_removed_mesh(either: Path) -> None:
     scene = load(either)
     scene.nodes = [node for node in scene.nodes if node.mesh != 0]
     scene.nodes[-1] = replace(scene.nodes[-1], mesh=0, skin=0)
     del scene.meshes[0], scene.skins[0], scene.materials[0]
     scene.meshes[0].face_materials = np.zeros(1, np.int32)
-    animation, model = saved(scene, either)
+    animation, model = save(scene, either)
     assert animation == ANIMATION
     assert model == w.model([glove(3)], BOUND, version=5) + b"model's own"
 
 
-def test_chosen_nodes_are_what_is_left(pair: Path) -> None:
-    """A mesh is chosen by name: its joints stay, the other mesh goes; the material that nothing shows is said."""
+def test_choosing_a_mesh_keeps_its_joints(pair: Path) -> None:
+    """A mesh is chosen by name: its joints stay, the other mesh is removed."""
     scene = load(pair)
     name = next(node.name for node in scene.nodes if node.mesh == 1)
-    animation, model = saved(choose_nodes(scene, [name]), pair)
+    animation, model = save(choose_nodes(scene, [name]), pair)
     assert animation == ANIMATION
     assert model == w.model([glove(3)], BOUND, version=5) + b"model's own"
 
 
-def test_a_skinned_mesh_that_comes(either: Path) -> None:
+def test_a_new_skinned_mesh(either: Path) -> None:
     scene = load(either)
     corners = np.array([[0, 1, 2]], np.int32)
     places = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
@@ -224,7 +224,7 @@ def test_a_skinned_mesh_that_comes(either: Path) -> None:
     scene.meshes.append(mesh)
     scene.skins.append(skin)
     scene.nodes.append(Node("flag", NodeKind.OBJECT, mesh=2, skin=2))
-    animation, model = saved(scene, either)
+    animation, model = save(scene, either)
     assert animation == ANIMATION
     flag = w.mesh(
         b"",
@@ -235,15 +235,15 @@ def test_a_skinned_mesh_that_comes(either: Path) -> None:
     assert model == w.model([SLEEVE, glove(3), flag], BOUND, version=5) + b"model's own"
 
 
-def test_an_object_that_comes_is_a_joint_and_a_mesh(tmp_path: Path) -> None:
-    """Beside an animation that had no model: it gets one, and keeps all that is in it."""
+def test_a_new_object_becomes_a_joint_and_a_mesh(tmp_path: Path) -> None:
+    """The animation had no model: it gets one, and its other data is unchanged."""
     path = tmp_path / "alone.anim"
     path.write_bytes(ANIMATION)
     scene = load(path)
     places = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
     scene.meshes.append(Mesh("hat", places, np.array([[0, 1, 2]], np.int32)))
     scene.nodes.append(Node("hat", NodeKind.OBJECT, 0, position=np.array([0.0, 0, 4.0]), mesh=0))
-    animation, model = saved(scene, path)
+    animation, model = save(scene, path)
     hat = w.joint(b'"hat"', 0, 0, 0, (0, 0, 4), (0, 0, 0, -1))
     parts = frames(lambda n: (0.25 * n, 2.0, 0.1 * n - 0.2, 0.3 * n, 0.125, 1000.0 + n))
     assert animation == w.header(5, 5, 6, version=3) + ROOT + ARM + TAIL + HAND + hat + parts
@@ -254,13 +254,13 @@ def test_an_object_that_comes_is_a_joint_and_a_mesh(tmp_path: Path) -> None:
         [(0, 2, 1)],
     )
     assert cone in model
-    found = load(path.parent / "out" / "new.anim")
-    world = np.asarray(keyframer.pose(found, frames=[2.0]).world)[0, found.nodes.index(found.node("hat"))]
+    loaded = load(path.parent / "out" / "new.anim")
+    world = np.asarray(keyframer.pose(loaded, frames=[2.0]).world)[0, loaded.nodes.index(loaded.node("hat"))]
     assert np.allclose(world[:3, 3], (0, 0.5, 6.0), atol=1e-5)
 
 
-def test_a_file_whose_joints_stand_before_their_parents_keeps_them_so(tmp_path: Path) -> None:
-    """Nobody asked for another order: one number changes, and nothing else."""
+def test_joints_stored_before_their_parents_keep_their_order(tmp_path: Path) -> None:
+    """An edit of one number changes no other byte."""
     late = w.joint(b"late", 1, 0, 0, (1, 0, 0))
     root = w.joint(b"root", -1, 0b1, 0)
     data = w.header(2, 2, 1) + late + root + frames(lambda n: (0.5 * n,), range(2))
@@ -276,8 +276,8 @@ def test_a_file_whose_joints_stand_before_their_parents_keeps_them_so(tmp_path: 
 
 
 @pytest.mark.parametrize("edit", [False, True])
-def test_either_file_of_a_pair_is_saved_as_the_other(edit: bool, either: Path) -> None:
-    """The name says which is meant; both are there, and both are the originals."""
+def test_either_file_of_a_pair_can_be_saved_as_the_other(edit: bool, either: Path) -> None:
+    """The extension selects the main file; both are written, and both equal the originals."""
     scene = load(either)
     if edit:
         scene.node("hand").name = "fist"
@@ -288,17 +288,17 @@ def test_either_file_of_a_pair_is_saved_as_the_other(edit: bool, either: Path) -
     assert out.with_suffix(".mdl").read_bytes() == (MODEL.replace(b"hand", b"fist") if edit else MODEL)
 
 
-def test_a_model_alone_is_no_animation(tmp_path: Path) -> None:
-    """Its name says which file is meant: an animation is made of it, not a model by another name."""
+def test_a_model_saved_with_the_extension_of_an_animation(tmp_path: Path) -> None:
+    """An animation and a model are written, not a model with another extension."""
     (tmp_path / "alone.mdl").write_bytes(MODEL)
     keyframer.save(load(tmp_path / "alone.mdl"), tmp_path / "alone2.anim", format="hale3d")
     assert (tmp_path / "alone2.anim").read_bytes()[:4] == b"H3DA"
     assert (tmp_path / "alone2.mdl").read_bytes()[:4] == b"H3DM"
 
 
-def test_twice_the_size_is_twice_the_lengths_and_nothing_else(pair: Path) -> None:
-    """Turns, weights, names, versions, the component that nobody reads and the bytes behind the model stay."""
-    animation, model = saved(scale(load(pair), 2.0), pair)
+def test_doubling_the_size_changes_only_lengths(pair: Path) -> None:
+    """Rotations, weights, names, versions, the unused component and the bytes after the model are unchanged."""
+    animation, model = save(scale(load(pair), 2.0), pair)
     root = w.joint(b'"origin"', -1, 0b000110, 0, (0, 2, 4), (0, 0, 0, 1))
     arm = w.joint(b'"origin"', 0, 0b100000, 2, (1, 0, 0), (0, 0, 0.5, -0.8660254))
     tail = w.joint(b'"origin"', 0, 0b000001, 3, (0, 0, 2), (0, 0, 0, 1))
@@ -312,5 +312,5 @@ def test_twice_the_size_is_twice_the_lengths_and_nothing_else(pair: Path) -> Non
     assert model.endswith(b"model's own")
     assert [model.index(name) for name in names] == [MODEL.index(name) for name in names]
     assert len(model) == len(MODEL)
-    found = load(pair.parent / "out" / "new.mdl")
-    assert np.allclose(found.meshes[0].positions, 2 * np.asarray(load(pair).meshes[0].positions), atol=1e-5)
+    scene = load(pair.parent / "out" / "new.mdl")
+    assert np.allclose(scene.meshes[0].positions, 2 * np.asarray(load(pair).meshes[0].positions), atol=1e-5)

@@ -1,4 +1,4 @@
-"""Hale3D animations in which one thing is edited: the bytes are those that a writer of our own makes of the edit."""
+"""Hale3D animations with one edit: the bytes equal those of an independent writer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Clip, Mesh, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import why_anew
+from tests.formats.editing import rewrite_reasons
 from tests.formats.hale3d import writer as w
 
 GLOVE = (b"materials/glove.mat", [(0, 0, 0, 1), (0.5, 0, 1, 1), (0, 0.5, 2, 1)])
@@ -32,7 +32,7 @@ def wave(
     up: float | None = None,
     turn: float | None = None,
 ) -> bytes:
-    """`writer.wave` with other numbers: the box and the height of frame 2, the arm's turn in frame 3."""
+    """`writer.wave` with other numbers: the box and the height of frame 2, the arm's rotation in frame 3."""
     parts = [
         w.header(5, 3, 4, rate=rate),
         w.joint(b'"root"', -1, 0b000110, 0, root, (0, 0, 0, 1)),
@@ -47,24 +47,24 @@ def wave(
     return b"".join(parts)
 
 
-def loaded(data: bytes, **options: object) -> Scene:
+def load(data: bytes, **options: object) -> Scene:
     return scene_of(keyframer.decode(data, format="hale3d"), options)
 
 
-def edited(edit: Callable[[Scene], None], model: bool = False, **options: object) -> Written:
-    scene = loaded(wave(), **({"model": decode(w.arm())} if model else {}))
+def save_edited(edit: Callable[[Scene], None], model: bool = False, **options: object) -> Written:
+    scene = load(wave(), **({"model": decode(w.arm())} if model else {}))
     edit(scene)
     return FORMAT.from_scene(scene, options)
 
 
-def values(node: int, kind: str, row: int, numbers: object) -> Callable[[Scene], None]:
+def set_values(node: int, kind: str, row: int, numbers: object) -> Callable[[Scene], None]:
     def edit(scene: Scene) -> None:
         channel = next(
             channel for channel in scene.clips[0].channels if (channel.node, channel.track.kind) == (node, kind)
         )
-        made = channel.track.values.copy()
-        made[row] = numbers
-        channel.track.values = made
+        values = channel.track.values.copy()
+        values[row] = numbers
+        channel.track.values = values
 
     return edit
 
@@ -76,7 +76,7 @@ def set_box(scene: Scene) -> None:
     scene.clips[0].bounds = boxes
 
 
-def turned(z: float) -> list[float]:
+def quaternion(z: float) -> list[float]:
     return [0.0, 0.0, z, -((1 - z * z) ** 0.5)]
 
 
@@ -84,53 +84,56 @@ MERGED: dict[str, tuple[Callable[[Scene], None], bytes]] = {
     "nothing": (lambda scene: None, wave()),
     "rate": (lambda scene: setattr(scene.clips[0], "rate", 30.0), wave(rate=30)),
     "box": (set_box, wave(box=4.0)),
-    "height": (values(0, "position", 2, [0.0, 9.0, 2.0]), wave(up=9.0)),
-    "turn": (values(1, "rotation", 3, turned(0.5)), wave(turn=0.5)),
+    "height": (set_values(0, "position", 2, [0.0, 9.0, 2.0]), wave(up=9.0)),
+    "turn": (set_values(1, "rotation", 3, quaternion(0.5)), wave(turn=0.5)),
     "name": (lambda scene: setattr(scene.node("hand"), "name", "fist"), wave(hand=(b'"fist"', 1))),
     "parent": (lambda scene: setattr(scene.node("hand"), "parent", 0), wave(hand=(b'"hand"', 0))),
     "no parent": (lambda scene: setattr(scene.node("hand"), "parent", None), wave(hand=(b'"hand"', -1))),
-    "rest place": (lambda scene: setattr(scene.node("root"), "position", np.array([0.0, 7, 2])), wave(root=(0, 7, 2))),
+    "rest position": (
+        lambda scene: setattr(scene.node("root"), "position", np.array([0.0, 7, 2])),
+        wave(root=(0, 7, 2)),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", MERGED)
-def test_one_edit_is_one_change_of_the_bytes(name: str) -> None:
+def test_an_edit_changes_only_its_bytes(name: str) -> None:
     edit, data = MERGED[name]
-    written = edited(edit)
-    assert why_anew(written) == []
+    written = save_edited(edit)
+    assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == data
 
 
-def test_a_rest_turn_counts_where_no_key_says_otherwise() -> None:
-    """The root never turns: its orientation is its own."""
-    written = edited(lambda scene: setattr(scene.node("root"), "rotation_xyzw", np.array(TURN)))
-    assert why_anew(written) == []
-    data, made = wave(), keyframer.encode(written.document)
-    assert made == data.replace(struct.pack("<7f", 0, 1, 2, 0, 0, 0, 1), struct.pack("<7f", 0, 1, 2, *TURN))
+def test_an_edited_rest_rotation_without_keys_is_stored() -> None:
+    """The root has no rotation keys."""
+    written = save_edited(lambda scene: setattr(scene.node("root"), "rotation_xyzw", np.array(TURN)))
+    assert rewrite_reasons(written) == []
+    data, encoded = wave(), keyframer.encode(written.document)
+    assert encoded == data.replace(struct.pack("<7f", 0, 1, 2, 0, 0, 0, 1), struct.pack("<7f", 0, 1, 2, *TURN))
 
 
-def sign(scene: Scene) -> None:
-    values(1, "rotation", 3, [-number for number in turned(0.5)])(scene)
+def negate_one_quaternion(scene: Scene) -> None:
+    set_values(1, "rotation", 3, [-number for number in quaternion(0.5)])(scene)
 
 
-def all_signs(scene: Scene) -> None:
+def negate_all_quaternions(scene: Scene) -> None:
     track = next(
         channel.track for channel in scene.clips[0].channels if (channel.node, channel.track.kind) == (1, "rotation")
     )
     track.values = -track.values
 
 
-@pytest.mark.parametrize(("edit", "data"), [(sign, wave(turn=0.5)), (all_signs, wave())])
-def test_a_quaternion_of_the_other_sign_is_the_same_turn(edit: Callable[[Scene], None], data: bytes) -> None:
-    written = edited(edit)
-    assert why_anew(written) == []
+@pytest.mark.parametrize(("edit", "data"), [(negate_one_quaternion, wave(turn=0.5)), (negate_all_quaternions, wave())])
+def test_a_negated_quaternion_is_the_same_rotation(edit: Callable[[Scene], None], data: bytes) -> None:
+    written = save_edited(edit)
+    assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == data
 
 
-def test_half_a_frame_a_second_has_no_place() -> None:
-    """At 24 frames a second the first one is as it was, and all others are a little later in the motion."""
-    written = edited(lambda scene: setattr(scene.clips[0], "rate", 23.5))
-    assert why_anew(written) == []
+def test_a_fractional_frame_rate_is_sampled_at_a_whole_one() -> None:
+    """At 24 instead of 23.5 frames per second the first frame is unchanged, and all others are a little earlier."""
+    written = save_edited(lambda scene: setattr(scene.clips[0], "rate", 23.5))
+    assert rewrite_reasons(written) == []
     assert "sampled at 24 frames per second; the clip has 23.5" in "".join(loss.detail for loss in written.report)
     data, original = keyframer.encode(written.document), wave()
     table = np.frombuffer(data[-6 * 40 :], "<f4").reshape(6, 10)
@@ -139,31 +142,31 @@ def test_half_a_frame_a_second_has_no_place() -> None:
     assert np.allclose(table[:, 6], heights, atol=1e-6)
 
 
-REFUSED: dict[str, tuple[Callable[[Scene], None], str]] = {
+NOT_MERGEABLE: dict[str, tuple[Callable[[Scene], None], str]] = {
     "scale": (lambda scene: setattr(scene.node("arm"), "scale", np.array([2.0, 2, 2])), "scale of joints"),
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
-    edit, words = REFUSED[name]
-    written = edited(edit)
-    (why,) = why_anew(written)
+@pytest.mark.parametrize("name", NOT_MERGEABLE)
+def test_edits_that_cannot_be_merged_cause_a_new_file(name: str) -> None:
+    edit, words = NOT_MERGEABLE[name]
+    written = save_edited(edit)
+    (why,) = rewrite_reasons(written)
     assert f"({words})" in why
-    assert len(loaded(keyframer.encode(written.document)).nodes) == 3
+    assert len(load(keyframer.encode(written.document)).nodes) == 3
 
 
-def test_the_model_goes_along_byte_for_byte() -> None:
-    written = edited(values(0, "position", 2, [0.0, 9.0, 2.0]), model=True)
-    assert why_anew(written) == []
+def test_the_model_is_kept_byte_for_byte() -> None:
+    written = save_edited(set_values(0, "position", 2, [0.0, 9.0, 2.0]), model=True)
+    assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == wave(up=9.0)
     assert written.companions == ((".mdl", w.arm()),)
 
 
-def test_parents_change_in_both_files() -> None:
-    """Changing them in one of the two would part the pair."""
-    written = edited(lambda scene: setattr(scene.node("hand"), "parent", 0), model=True)
-    assert why_anew(written) == []
+def test_a_new_parent_changes_both_files() -> None:
+    """Otherwise the two skeletons would not match."""
+    written = save_edited(lambda scene: setattr(scene.node("hand"), "parent", 0), model=True)
+    assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == wave(hand=(b'"hand"', 0))
     hand = w.model_joint(b'"hand"', 1, (2, 1, 2), (0.25, 0, 0))
     ((suffix, model),) = written.companions
@@ -171,9 +174,10 @@ def test_parents_change_in_both_files() -> None:
     assert model == w.arm().replace(hand, w.model_joint(b'"hand"', 0, (2, 1, 2), (0.25, 0, 0)))
 
 
-def test_vertices_that_move_take_their_weights_along() -> None:
-    """Two of the glove's vertices hang on the hand, which stands at (2, 1, 2) and is turned by 0.25 of a half: only
-    their places in its space change."""
+def test_moved_vertices_change_their_positions_in_joint_space() -> None:
+    """Two of the glove's vertices follow the hand, which is at (2, 1, 2) and rotated (x of its quaternion is 0.25).
+    Only their positions in the space of the hand change.
+    """
 
     def edit(scene: Scene) -> None:
         mesh: Mesh = scene.meshes[1]
@@ -181,12 +185,12 @@ def test_vertices_that_move_take_their_weights_along() -> None:
         places[1:] += (0.0, 0.0, 1.0)
         mesh.positions = places
 
-    written = edited(edit, model=True)
-    assert why_anew(written) == []
+    written = save_edited(edit, model=True)
+    assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == wave()
     ((_, model),) = written.companions
     x, w_ = 0.25, (1 - 0.25**2) ** 0.5
-    up = (0.0, -2 * x * w_, 1 - 2 * x * x)  # z seen from a joint turned about x, the other way round (w < 0)
+    up = (0.0, -2 * x * w_, 1 - 2 * x * x)  # z in the space of a joint rotated about x, backwards (w < 0)
     old = w.mesh(*GLOVE, [(1, 2, 0, 0, 0), (1, 2, 1, 0, 0), (1, 2, 0, 1, 0)], [(0, 1, 2)])
     new = w.mesh(*GLOVE, [(1, 2, 0, 0, 0), (1, 2, 1, *up[1:]), (1, 2, 0, 1 + up[1], up[2])], [(0, 1, 2)])
     assert len(model) == len(w.arm())
@@ -196,7 +200,7 @@ def test_vertices_that_move_take_their_weights_along() -> None:
     assert np.allclose(numbers, np.frombuffer(new[-72:-12], "<f4"), atol=1e-6)
 
 
-NOWHERE: dict[str, Callable[[Scene], object]] = {
+NOT_STORABLE: dict[str, Callable[[Scene], object]] = {
     "hidden": lambda scene: setattr(scene.node("arm"), "hidden", True),
     "title": lambda scene: setattr(scene, "title", "waving"),
     "name of the clip": lambda scene: setattr(scene.clips[0], "name", "waving"),
@@ -207,45 +211,45 @@ NOWHERE: dict[str, Callable[[Scene], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", NOWHERE)
-def test_what_no_file_can_say_is_dropped_and_the_original_kept(name: str) -> None:
-    written = edited(NOWHERE[name], model=True)  # type: ignore[arg-type]
-    assert why_anew(written) == []
+@pytest.mark.parametrize("name", NOT_STORABLE)
+def test_edits_that_the_format_cannot_store_are_dropped(name: str) -> None:
+    written = save_edited(NOT_STORABLE[name], model=True)  # type: ignore[arg-type]
+    assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == wave()
     assert written.companions == ((".mdl", w.arm()),)
     assert len(written.report.of(Outcome.DROPPED)) == 1
 
 
-def test_another_base_frame_leaves_the_frames_what_they_say() -> None:
-    """The arm's base is turned about x: frames said nothing of x and y, and have to now."""
-    written = edited(lambda scene: setattr(scene.node("arm"), "rotation_xyzw", np.array([0.6, 0.0, 0.0, -0.8])))
-    assert why_anew(written) == []
-    found = loaded(keyframer.encode(written.document))
-    assert found.node("arm").rotation_xyzw.tolist() == pytest.approx([0.6, 0, 0, -0.8])
+def test_a_new_base_frame_does_not_change_the_frames() -> None:
+    """The base of the arm is rotated about x: the frames, which had no columns for x and y, get them."""
+    written = save_edited(lambda scene: setattr(scene.node("arm"), "rotation_xyzw", np.array([0.6, 0.0, 0.0, -0.8])))
+    assert rewrite_reasons(written) == []
+    reloaded = load(keyframer.encode(written.document))
+    assert reloaded.node("arm").rotation_xyzw.tolist() == pytest.approx([0.6, 0, 0, -0.8])
     for frame in range(5):
-        one, other = (np.asarray(keyframer.pose(each, frames=[frame]).world) for each in (loaded(wave()), found))
-        assert np.allclose(one, other, atol=1e-6)
+        before, after = (np.asarray(keyframer.pose(each, frames=[frame]).world) for each in (load(wave()), reloaded))
+        assert np.allclose(before, after, atol=1e-6)
 
 
-def test_a_mesh_takes_the_material_of_another() -> None:
+def test_a_mesh_can_take_the_material_of_another() -> None:
     def edit(scene: Scene) -> None:
         scene.meshes[1].face_materials = np.zeros(1, np.int32)
 
-    written = edited(edit, model=True)
-    assert why_anew(written) == []
+    written = save_edited(edit, model=True)
+    assert rewrite_reasons(written) == []
     assert written.companions == ((".mdl", w.arm().replace(b"materials/glove.mat", b"materials/sleeve.mat")),)
 
 
-def test_a_model_cannot_be_patched_but_written_anew() -> None:
-    scene = loaded(w.arm())
+def test_a_moved_joint_of_a_model_causes_a_new_file() -> None:
+    scene = load(w.arm())
     scene.nodes[0].position = np.array([5.0, 5.0, 5.0])
     written = FORMAT.from_scene(scene, {"file": "model"})
-    (why,) = why_anew(written)
+    (why,) = rewrite_reasons(written)
     assert "(/nodes/0/position would read back differently)" in why
 
 
 @pytest.mark.parametrize(
-    ("options", "kept"),
+    ("options", "is_unchanged"),
     [
         ({"dialect": "nul-ended"}, True),
         ({"file": "animation"}, True),
@@ -254,7 +258,7 @@ def test_a_model_cannot_be_patched_but_written_anew() -> None:
         ({"fps": 24}, False),
     ],
 )
-def test_another_layout_is_written_anew(options: dict[str, object], kept: bool) -> None:
-    written = edited(lambda scene: None, **options)
-    assert (keyframer.encode(written.document) == wave()) is kept
-    assert ("a different layout was requested" in "".join(why_anew(written))) is not kept
+def test_another_dialect_causes_a_new_file(options: dict[str, object], is_unchanged: bool) -> None:
+    written = save_edited(lambda scene: None, **options)
+    assert (keyframer.encode(written.document) == wave()) is is_unchanged
+    assert ("a different layout was requested" in "".join(rewrite_reasons(written))) is not is_unchanged

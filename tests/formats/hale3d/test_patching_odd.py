@@ -1,4 +1,4 @@
-"""Edits that a Hale3D pair has no place for: what is lost, or the reason why all was written anew."""
+"""Edits that a Hale3D pair cannot store: what is dropped, or the reason why a new file was written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.kit.scene_writing import Written
 from keyframer.scene import Mesh, Node, NodeKind, Scene, Skin
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import put, why_anew
+from tests.formats.editing import rewrite_reasons, set_fields
 from tests.formats.hale3d import writer as w
 
 
@@ -29,43 +29,43 @@ def new_flag(scene: Scene) -> None:
     scene.skins.append(Skin("flag", [0], np.eye(4)[None], np.arange(2), np.zeros(2, np.int64), np.ones(2)))
 
 
-REFUSED: dict[str, tuple[Callable[[Scene], None], str]] = {
-    "two materials": (put(sleeve, face_materials=np.array([0, 1])), "a mesh has several materials"),
-    "a new mesh with a vertex that no joint carries": (new_flag, "a mesh has vertices without a joint"),
-    "no clip": (put(lambda scene: scene, clips=[]), "the clip was removed"),
-    "joints bound otherwise in one skin": (
-        put(lambda scene: scene.skins[0], inverse_bind=np.tile(np.diag([1.0, 1, 1, 1]), (3, 1, 1))),
+NOT_MERGEABLE: dict[str, tuple[Callable[[Scene], None], str]] = {
+    "two materials": (set_fields(sleeve, face_materials=np.array([0, 1])), "a mesh has several materials"),
+    "a new mesh with a vertex without a joint": (new_flag, "a mesh has vertices without a joint"),
+    "no clip": (set_fields(lambda scene: scene, clips=[]), "the clip was removed"),
+    "another bind pose in one skin": (
+        set_fields(lambda scene: scene.skins[0], inverse_bind=np.tile(np.diag([1.0, 1, 1, 1]), (3, 1, 1))),
         "two skins have different bind poses",
     ),
 }
 
 
-def edited(edit: Callable[[Scene], None]) -> Written:
+def save_edited(edit: Callable[[Scene], None]) -> Written:
     model = keyframer.decode(w.arm(), format="hale3d")
     scene = scene_of(keyframer.decode(w.wave(), format="hale3d"), {"model": model})
     edit(scene)
     return FORMAT.from_scene(scene)
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
-    edit, words = REFUSED[name]
-    (why,) = why_anew(edited(edit))
+@pytest.mark.parametrize("name", NOT_MERGEABLE)
+def test_edits_that_cannot_be_merged_cause_a_new_file(name: str) -> None:
+    edit, words = NOT_MERGEABLE[name]
+    (why,) = rewrite_reasons(save_edited(edit))
     assert f"({words})" in why
 
 
 NEVER_ABSENT: dict[str, tuple[Callable[[Scene], None], str]] = {
-    "no texture vertices": (put(sleeve, uv=None), "/meshes/0/uv"),
-    "no places in joints": (put(lambda scene: scene.skins[0], positions=None), "/skins/0/positions"),
+    "no texture coordinates": (set_fields(sleeve, uv=None), "/meshes/0/uv"),
+    "no positions in joint space": (set_fields(lambda scene: scene.skins[0], positions=None), "/skins/0/positions"),
 }
 
 
 @pytest.mark.parametrize("name", NEVER_ABSENT)
-def test_what_files_always_have_is_made_and_said(name: str) -> None:
-    """The animation and the other mesh are those of the original; places in joints follow from the bind pose."""
+def test_removed_parts_that_files_always_have_are_written_and_reported(name: str) -> None:
+    """The animation and the other mesh are unchanged; positions in joint space follow from the bind pose."""
     edit, path = NEVER_ABSENT[name]
-    written = edited(edit)
-    assert why_anew(written) == []
+    written = save_edited(edit)
+    assert rewrite_reasons(written) == []
     assert [loss.path for loss in written.report.of(Outcome.DROPPED)] == [path]
     assert keyframer.encode(written.document) == w.wave()
     ((_, model),) = written.companions

@@ -1,4 +1,4 @@
-"""Hale3D animations and models from scenes: frames, boxes, weights; edited originals."""
+"""Hale3D animations and models from scenes: frames, boxes, weights, edited originals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from keyframer.formats.hale3d.records import Animation, Frames, Joint
 from keyframer.scene import Channel, Clip, Material, Mesh, Node, NodeKind, Scene, TextureMap
 from keyframer.scene.loss_report import NothingToWrite, Outcome
 from tests.corpus import CORPUS, needs_corpus
-from tests.formats.made_scenes import apart
+from tests.formats.random_scenes import largest_difference
 
 SAMPLES = Path(__file__).parents[2] / "samples/hale3d"
 
@@ -42,7 +42,7 @@ def with_mesh() -> Scene:
     return replace(scene, nodes=[*scene.nodes, skinned], meshes=[mesh], materials=materials)
 
 
-def test_components_are_only_what_moves(tmp_path: Path) -> None:
+def test_only_animated_components_are_stored(tmp_path: Path) -> None:
     document = FORMAT.from_scene(arm()).document
     upper, lower = document.find(Joint)
     assert (upper.flags, upper.start_index, upper.parent) == (0b000100, 0, -1)
@@ -52,10 +52,10 @@ def test_components_are_only_what_moves(tmp_path: Path) -> None:
     assert (top.frame_rate, top.frame_count, top.component_count) == (24, 3, 2)
     path = tmp_path / "arm.anim"
     path.write_bytes(keyframer.encode(document))
-    assert max(apart(arm(), keyframer.load(path, format="hale3d"), np.array([0.0, 1.25, 2.5]))) < 1e-3
+    assert max(largest_difference(arm(), keyframer.load(path, format="hale3d"), np.array([0.0, 1.25, 2.5]))) < 1e-3
 
 
-def test_boxes_come_from_joints_or_vertices() -> None:
+def test_boxes_contain_joints_or_vertices() -> None:
     frames = FORMAT.from_scene(arm()).document.first(Frames)
     assert frames is not None
     assert frames.bounds.tolist() == [[[0, 0, z], [0, 3, z]] for z in (0, 1, 2)]
@@ -67,7 +67,7 @@ def test_boxes_come_from_joints_or_vertices() -> None:
     assert np.allclose(frames.bounds[:, 1], posed.max(axis=1), atol=1e-6)
 
 
-def test_the_model_comes_along(tmp_path: Path) -> None:
+def test_the_model_is_written_with_the_animation(tmp_path: Path) -> None:
     scene = with_mesh()
     report = keyframer.save(scene, tmp_path / "arm.anim", format="hale3d")
     assert [Path(name).name for name in report.written] == ["arm.anim", "arm.mdl"]
@@ -75,32 +75,32 @@ def test_the_model_comes_along(tmp_path: Path) -> None:
     assert [record.material for record in records] == [b"skin.tga", b"b"]
     assert records[0].triangles.tolist() == [[0, 2, 1]]  # clockwise
     assert records[0].vertices["st"][0].tolist() == [0.0, 0.75]  # t runs down
-    found = keyframer.load(tmp_path / "arm.anim", format="hale3d")
+    loaded = keyframer.load(tmp_path / "arm.anim", format="hale3d")
     frames = [0.0, 1.0, 2.0]
     ours = keyframer.pose(scene, frames=frames).vertices(2)
-    posed = keyframer.pose(found, frames=frames)
-    theirs = [posed.vertices(number) for number, node in enumerate(found.nodes) if node.mesh is not None]
+    posed = keyframer.pose(loaded, frames=frames)
+    theirs = [posed.vertices(number) for number, node in enumerate(loaded.nodes) if node.mesh is not None]
     together = np.concatenate(theirs, axis=1)
     assert np.allclose(together.min(axis=1), ours.min(axis=1), atol=1e-5)
     assert np.allclose(together.max(axis=1), ours.max(axis=1), atol=1e-5)
     assert [issue for issue in keyframer.check(tmp_path / "arm.mdl").issues if issue.severity.name == "ERROR"] == []
 
 
-def test_a_model_as_the_file(tmp_path: Path) -> None:
+def test_a_model_can_be_the_main_file(tmp_path: Path) -> None:
     report = keyframer.save(with_mesh(), tmp_path / "arm.mdl")
     assert [Path(name).name for name in report.written] == ["arm.mdl", "arm.anim"]
     with pytest.raises(NothingToWrite, match="meshes"):
         keyframer.save(arm(), tmp_path / "none.mdl")
 
 
-def test_nothing_is_overwritten(tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "arm.mdl").write_bytes(b"mine")
     with pytest.raises(FileExistsError, match=r"arm\.mdl"):
         keyframer.save(with_mesh(), tmp_path / "arm.anim", format="hale3d")
     assert not (tmp_path / "arm.anim").exists()
 
 
-def test_scale_is_taken_out_and_said() -> None:
+def test_scale_is_removed_and_reported() -> None:
     scene = with_mesh()
     scene.nodes[0].scale = np.array([2.0, 2.0, 2.0])
     written = FORMAT.from_scene(scene)
@@ -118,18 +118,18 @@ def test_dialects(dialect: str, tmp_path: Path) -> None:
 
 
 @needs_corpus
-def test_the_real_figure_from_nothing(tmp_path: Path) -> None:
+def test_the_real_figure_written_as_new_files(tmp_path: Path) -> None:
     figure = replace(keyframer.load(CORPUS / "hale3d/bob_lamp_update.anim"), origin=None)
     keyframer.save(figure, tmp_path / "bob.anim", format="hale3d")
-    found = keyframer.load(tmp_path / "bob.anim", format="hale3d")
+    scene = keyframer.load(tmp_path / "bob.anim", format="hale3d")
     frames = [0.0, 17.0, 99.0, 140.0]
-    ours, theirs = keyframer.pose(figure, frames=frames), keyframer.pose(found, frames=frames)
+    ours, theirs = keyframer.pose(figure, frames=frames), keyframer.pose(scene, frames=frames)
     for number, node in enumerate(figure.nodes):
         if node.mesh is not None:
             assert np.abs(theirs.vertices(number) - ours.vertices(number)).max() < 2e-3
 
 
-def test_edits_are_patched(tmp_path: Path) -> None:
+def test_edits_are_merged(tmp_path: Path) -> None:
     path = SAMPLES / "wave-nul-ended.anim"
     scene = keyframer.load(path)
     channel = next(channel for channel in scene.clips[0].channels if channel.track.kind == "position")
@@ -139,13 +139,13 @@ def test_edits_are_patched(tmp_path: Path) -> None:
     channel.track.values = values
     written = FORMAT.from_scene(scene)
     assert not [loss for loss in written.report if "a new file was written" in loss.detail], list(written.report)
-    made, data = keyframer.encode(written.document), path.read_bytes()
-    assert len(made) == len(data)
-    assert 1 <= sum(a != b for a, b in zip(made, data, strict=True)) <= 4
+    encoded, data = keyframer.encode(written.document), path.read_bytes()
+    assert len(encoded) == len(data)
+    assert 1 <= sum(a != b for a, b in zip(encoded, data, strict=True)) <= 4
 
 
 @needs_corpus
-def test_the_pair_stays_together(tmp_path: Path) -> None:
+def test_both_files_of_a_pair_are_saved(tmp_path: Path) -> None:
     source = CORPUS / "hale3d/bob_lamp_update.anim"
     report = keyframer.save(keyframer.load(source), tmp_path / "bob.anim", format="hale3d")
     assert (tmp_path / "bob.anim").read_bytes() == source.read_bytes()

@@ -1,4 +1,4 @@
-"""An independent writer of Hale3D files: `struct` and the document, no code of the reader."""
+"""An independent writer of Hale3D files: `struct` and the specification, no code of the reader."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def frame(bounds: Sequence[float], components: Sequence[float]) -> bytes:
 
 
 def wave(text: Text = nul_ended, names: Sequence[bytes] = (b'"root"', b'"arm"', b'"hand"')) -> bytes:
-    """Three joints, five frames, four components: the root goes up, the arm turns about z, the hand about x."""
+    """Three joints, five frames, four components: the root moves up, the arm rotates about z, the hand about x."""
     parts = [
         header(5, 3, 4),
         joint(names[0], -1, 0b000110, 0, (0, 1, 2), (0, 0, 0, 1), text=text),
@@ -69,9 +69,9 @@ def mesh(
     return (
         struct.pack("<III", len(vertices), len(weights), len(triangles))
         + text(material)
-        + b"".join(struct.pack("<ffII", *each) for each in vertices)
-        + b"".join(struct.pack("<fi3f", *each) for each in weights)
-        + b"".join(struct.pack("<III", *each) for each in triangles)
+        + b"".join(struct.pack("<ffII", *row) for row in vertices)
+        + b"".join(struct.pack("<fi3f", *row) for row in weights)
+        + b"".join(struct.pack("<III", *row) for row in triangles)
     )
 
 

@@ -1,4 +1,4 @@
-"""What Midtown clips mean: figures played against a slow evaluator, skeletons, root motion, raw channels."""
+"""Reading Midtown clips: figures compared with a slow evaluator, skeletons, root motion, raw channels."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def single(number: float) -> float:
     return float(struct.unpack("<f", struct.pack("<f", number))[0])
 
 
-def about(axis: int, angle: float) -> list[float]:
+def rotation_about(axis: int, angle: float) -> list[float]:
     q = [0.0, 0.0, 0.0, math.cos(angle / 2)]
     q[axis] = math.sin(angle / 2)
     return q
@@ -54,7 +54,9 @@ def about(axis: int, angle: float) -> list[float]:
 def slow_world(
     rows: list[list[float]], parents: list[int], offsets: list[list[float]], frame: float, order: str = "YZX"
 ) -> list[Matrix]:
-    """Root translation lerps, turns slerp; R = Ry . Rz . Rx of roll (X), pitch (Y), heading (Z) by default."""
+    """The root translation is lerped, rotations are slerped; R = Ry . Rz . Rx of roll (X), pitch (Y), heading (Z) by
+    default.
+    """
     times = [float(number) for number in range(len(rows))]
     numbers = [[single(x) for x in row] for row in rows]
     path = SlowTrack(times, [row[:3] for row in numbers], "SAMPLED")
@@ -65,7 +67,7 @@ def slow_world(
             angles = row[3 + 3 * bone : 6 + 3 * bone]
             q = [0.0, 0.0, 0.0, 1.0]
             for axis in order:
-                q = multiply(q, about("XYZ".index(axis), angles["XYZ".index(axis)]))
+                q = multiply(q, rotation_about("XYZ".index(axis), angles["XYZ".index(axis)]))
             keys.append(q)
         turning = SlowTrack(times, keys, "SAMPLED", form="QUATERNION_ABSOLUTE")
         place = evaluate(path, frame, [0.0] * 3) if bone == 0 else offset
@@ -86,37 +88,37 @@ def wild_walk(frames: int, bones: int) -> list[list[float]]:
 def test_the_19_bone_rig_against_the_slow_evaluator(layout: str) -> None:
     rows = wild_walk(4, 19)
     data = {"retail": retail(rows), "beta": beta(4, channel(rows)), "old": old(rows)}[layout]
-    found = load(data)
-    assert [node.name for node in found.nodes] == NAMES
-    assert codes(found) == ["SCENE_DEFAULT_RIG"]
-    parents = [-1 if node.parent is None else node.parent for node in found.nodes]
+    scene = load(data)
+    assert [node.name for node in scene.nodes] == NAMES
+    assert codes(scene) == ["SCENE_DEFAULT_RIG"]
+    parents = [-1 if node.parent is None else node.parent for node in scene.nodes]
     assert all(parent < number for number, parent in enumerate(parents))
-    pose = keyframer.pose(found, frames=FRAMES)
-    offsets = [node.position.tolist() for node in found.nodes]
+    pose = keyframer.pose(scene, frames=FRAMES)
+    offsets = [node.position.tolist() for node in scene.nodes]
     for at, frame in enumerate(FRAMES):
         np.testing.assert_allclose(pose.world[at], slow_world(rows, parents, offsets, frame), atol=1e-9)
 
 
-def test_the_default_rig_is_a_person() -> None:
+def test_the_default_rig_is_a_human_figure() -> None:
     """Facing -Z, its right is +X; head up, ankles near the ground, all in metres."""
     rows = [[0.0, 1.0, 0.0] + [0.0] * 57] * 2
-    found = load(retail(rows))
-    origins = keyframer.pose(found, frames=[0]).world[0, :, :3, 3]
+    scene = load(retail(rows))
+    origins = keyframer.pose(scene, frames=[0]).world[0, :, :3, 3]
     place = dict(zip(NAMES, origins, strict=True))
     assert 1.4 < place["head"][1] < 1.9
     assert 0 < place["ankle_l"][1] < 0.2
     for part in ("clavicle", "shoulder", "elbow", "wrist", "hip", "knee", "ankle"):
         assert place[f"{part}_r"][0] > 0 > place[f"{part}_l"][0]
-    assert found.nodes[NAMES.index("knee_l")].parent == NAMES.index("hip_l")
-    assert (found.space.up, found.space.handedness.value, found.space.metres_per_unit) == ("y", "right", 1.0)
+    assert scene.nodes[NAMES.index("knee_l")].parent == NAMES.index("hip_l")
+    assert (scene.space.up, scene.space.handedness.value, scene.space.metres_per_unit) == ("y", "right", 1.0)
 
 
 @pytest.mark.parametrize("order", ["XYZ", "ZYX", "YXZ"])
-def test_the_order_of_angles_is_an_option(order: str) -> None:
+def test_the_euler_order_is_an_option(order: str) -> None:
     rows = wild_walk(3, 2)
-    found = load(retail(rows), euler_order=order)
-    pose = keyframer.pose(found, frames=[0, 1.5])
-    offsets = [node.position.tolist() for node in found.nodes]
+    scene = load(retail(rows), euler_order=order)
+    pose = keyframer.pose(scene, frames=[0, 1.5])
+    offsets = [node.position.tolist() for node in scene.nodes]
     for at, frame in enumerate((0, 1.5)):
         np.testing.assert_allclose(pose.world[at], slow_world(rows, [-1, 0], offsets, frame, order), atol=1e-9)
     usual = keyframer.pose(load(retail(rows)), frames=[0, 1.5])
@@ -125,7 +127,7 @@ def test_the_order_of_angles_is_an_option(order: str) -> None:
 
 @pytest.mark.parametrize("distance", [1.552, 2.97, 0.0, -0.75])
 def test_root_motion_and_in_place(distance: float) -> None:
-    """The game adds i x distance / frames to z of frame i; a steady walk along -Z then stays where it is."""
+    """The game adds i x distance / frames to z of frame i; a steady walk along -Z then stays in place."""
     frames = 8
     rows = [[0.0, 1.0, -single(distance) * n / frames] + [0.0] * 57 for n in range(frames)]
     moving, still = load(retail(rows, distance)), load(retail(rows, distance), in_place=True)
@@ -138,16 +140,16 @@ def test_root_motion_and_in_place(distance: float) -> None:
     assert still.clips[0].extras["midtown"]["in_place"]
 
 
-def test_time() -> None:
+def test_times_and_rate() -> None:
     clip = load(retail(walk(4))).clips[0]
     assert (clip.unit, clip.start, clip.end, clip.frames_per_second) == ("frame", 0, 3, 30)
     assert load(retail(walk(4)), fps=15.0).clips[0].frames_per_second == 15
     assert keyframer.pose(load(retail(walk(4))), frames=[3]).times_seconds == pytest.approx([0.1])
 
 
-def test_other_numbers_of_bones_are_told_apart_by_number() -> None:
-    found = load(retail(walk(3, 12)))
-    assert [node.name for node in found.nodes] == [f"bone_{number:02}" for number in range(12)]
+def test_bones_of_an_unknown_rig_are_numbered() -> None:
+    scene = load(retail(walk(3, 12)))
+    assert [node.name for node in scene.nodes] == [f"bone_{number:02}" for number in range(12)]
 
 
 @pytest.fixture
@@ -161,30 +163,30 @@ def clip(tmp_path: Path) -> Path:
 def test_a_skeleton_file(clip: Path, how: str) -> None:
     skeleton = clip.with_name("man.skel")
     if how == "named":
-        found = keyframer.load(clip, skeleton=skeleton)
+        scene = keyframer.load(clip, skeleton=skeleton)
     else:
         skeleton.rename(clip.with_suffix(".skel" if how == "found" else ".SKEL"))
-        found = keyframer.load(clip)
-    assert not list(found.issues)
-    assert [node.name for node in found.nodes] == ["hips", "chest", '"skull"']
-    assert found.nodes[1].extras["midtown"]["words"] == ["XROT", "-1.5", "1.5"]
-    pose = keyframer.pose(found, frames=FRAMES)
+        scene = keyframer.load(clip)
+    assert not list(scene.issues)
+    assert [node.name for node in scene.nodes] == ["hips", "chest", '"skull"']
+    assert scene.nodes[1].extras["midtown"]["words"] == ["XROT", "-1.5", "1.5"]
+    pose = keyframer.pose(scene, frames=FRAMES)
     for at, frame in enumerate(FRAMES):
         truth = slow_world(wild_walk(4, 3), [-1, 0, 1], OFFSETS, frame)
         np.testing.assert_allclose(pose.world[at], truth, atol=1e-9)
 
 
-def test_a_skeleton_that_does_not_fit(clip: Path) -> None:
+def test_a_skeleton_that_does_not_match(clip: Path) -> None:
     clip.write_bytes(retail(walk(4, 2)))
     skeleton = clip.with_name("man.skel")
     why = "the clip animates 2 bones, the skeleton has 3; nothing animates bone 2"
     with pytest.raises(keyframer.FormatError, match=f"LINK_SKELETON_MISMATCH .*{why}"):
         keyframer.load(clip, skeleton=skeleton)
     skeleton.rename(clip.with_suffix(".skel"))
-    found = keyframer.load(clip)
-    assert [issue.code for issue in found.issues] == ["LINK_SKELETON_MISMATCH", "SCENE_DEFAULT_RIG"]
-    assert found.issues[0].severity.label == "warning"
-    assert len(found.nodes) == 2
+    scene = keyframer.load(clip)
+    assert [issue.code for issue in scene.issues] == ["LINK_SKELETON_MISMATCH", "SCENE_DEFAULT_RIG"]
+    assert scene.issues[0].severity.label == "warning"
+    assert len(scene.nodes) == 2
     clip.write_bytes(retail(walk(4, 5)))
     assert "the clip animates 5 bones, the skeleton has 3" in str(keyframer.load(clip).issues[0])
 
@@ -205,50 +207,50 @@ def test_skeletons_that_cannot_be_read(clip: Path) -> None:
     assert codes(keyframer.load(clip)) == ["LINK_SKELETON_MISMATCH", "SCENE_DEFAULT_RIG"]
 
 
-def test_a_wrong_announcement_and_equal_names(clip: Path) -> None:
+def test_a_wrong_bone_count_is_reported_and_equal_names_made_unique(clip: Path) -> None:
     clip.write_bytes(retail(walk(4, 2)))
     text = "NumBones 9 bone a { offset 0 0 0 bone a { offset 0 1 0 } }"
     clip.with_suffix(".skel").write_text(text)
-    found = keyframer.load(clip)
-    assert [str(issue) for issue in found.issues] == [
+    scene = keyframer.load(clip)
+    assert [str(issue) for issue in scene.issues] == [
         "warning: LINK_COUNT_MISMATCH at 0x0 in /companion/walk.skel/numbones: bones: expected 9, found 2"
     ]
-    assert [node.name for node in found.nodes] == ["a", "a.2"]
+    assert [node.name for node in scene.nodes] == ["a", "a.2"]
 
 
 def test_raw_channels_are_kept_and_never_posed() -> None:
     strange = [[0.5, 0.25], [0.5, 0.5], [0.5, 0.75]]
     data = beta(3, channel(strange, 2.0, 2), channel(walk(3, 2)), channel(walk(3, 4)), channel([[1.0, 2.0, 3.0]] * 3))
-    found = load(data)
-    assert len(found.nodes) == 2
-    first, second, third = found.clips[0].raw_channels
+    scene = load(data)
+    assert len(scene.nodes) == 2
+    first, second, third = scene.clips[0].raw_channels
     assert [raw.name for raw in (first, second, third)] == ["channel 0", "channel 2", "channel 3"]
     np.testing.assert_array_equal(first.values, strange)
     (stored, *_) = keyframer.decode(data).find(Channel)
     assert first.extras["midtown"] == {"type": 2, "distance": 2.0, "offset": stored.offset}
     assert second.values.shape == (3, 15)
     assert third.values.shape == (3, 3)
-    told = [issue.path for issue in found.issues if issue.code == "SEM_RPH_WIDTH"]
-    assert told == ["/clip/channel[0]", "/clip/channel[3]"]
+    reported = [issue.path for issue in scene.issues if issue.code == "SEM_RPH_WIDTH"]
+    assert reported == ["/clip/channel[0]", "/clip/channel[3]"]
 
 
 def test_a_clip_of_raw_channels_only() -> None:
-    found = load(beta(2, channel([[1.0, 2.0]] * 2, 0.0, 9)))
-    assert not found.nodes
-    assert keyframer.pose(found, frames=[0, 1]).world.shape == (2, 0, 4, 4)
-    assert found.clips[0].end == 1
+    scene = load(beta(2, channel([[1.0, 2.0]] * 2, 0.0, 9)))
+    assert not scene.nodes
+    assert keyframer.pose(scene, frames=[0, 1]).world.shape == (2, 0, 4, 4)
+    assert scene.clips[0].end == 1
 
 
-def test_odd_numbers_are_told() -> None:
+def test_non_finite_numbers_are_reported() -> None:
     rows = walk(3, 2)
     rows[1][4] = rows[1][5] = float("nan")
     rows[2][0] = float("inf")
-    found = load(retail(rows, float("nan")), in_place=True)
-    assert [(issue.path, issue.message) for issue in found.issues if issue.code == "DATA_NON_FINITE"] == [
+    scene = load(retail(rows, float("nan")), in_place=True)
+    assert [(issue.path, issue.message) for issue in scene.issues if issue.code == "DATA_NON_FINITE"] == [
         ("/clip/channel[0]/rows[1]", "3 non-finite numbers, the first at entry 1"),
         ("/clip/channel[0]/distance", "1 non-finite number, the first at entry 0"),
     ]
-    assert np.isfinite(keyframer.pose(found, frames=[0, 1, 1.5, 2]).world).all()
+    assert np.isfinite(keyframer.pose(scene, frames=[0, 1, 1.5, 2]).world).all()
 
 
 @pytest.mark.parametrize(

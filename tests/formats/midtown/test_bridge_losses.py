@@ -1,4 +1,4 @@
-"""Scenes as Midtown clips: distance, raw channels, skeletons; what has no place is said."""
+"""Writing scenes as Midtown clips: distance, raw channels, skeletons; everything that cannot be stored is reported."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from keyframer.formats.midtown.skeleton import read_skeleton
 from keyframer.scene import Light, Node, NodeKind, RawChannel, Scene, Space
 from keyframer.scene.loss_report import NothingToWrite, Outcome
 from tests.formats.hale3d.test_writing import arm
-from tests.formats.made_scenes import apart
-from tests.formats.telling import said
+from tests.formats.random_scenes import largest_difference
+from tests.formats.round_trip import details
 
 
 def write(scene: Scene, **options: object) -> Written:
@@ -29,13 +29,13 @@ def write(scene: Scene, **options: object) -> Written:
 
 def record(written: Written) -> Record | OldChannel:
     document = keyframer.decode(keyframer.encode(written.document), format="midtown")
-    found: Any = next(each for each in document.records[0].children or document.records if hasattr(each, "rows"))
-    return found  # type: ignore[no-any-return]
+    channel: Any = next(child for child in document.records[0].children or document.records if hasattr(child, "rows"))
+    return channel  # type: ignore[no-any-return]
 
 
-def with_extras(**said: object) -> Scene:
+def with_extras(**extras: object) -> Scene:
     scene = arm()
-    scene.clips[0].extras["midtown"] = said
+    scene.clips[0].extras["midtown"] = extras
     return scene
 
 
@@ -51,7 +51,7 @@ def with_extras(**said: object) -> Scene:
         ({"max_error": -1.0}, "max_error must be positive"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options: dict[str, object], words: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         write(arm(), **options)
 
@@ -67,14 +67,14 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, object], word
         (with_extras(distance=math.nan), None, 0.0),
     ],
 )
-def test_the_distance(scene: Scene, distance: float | None, stored: float) -> None:
+def test_distance_option(scene: Scene, distance: float | None, stored: float) -> None:
     assert record(write(scene, distance=distance)).distance == stored
 
 
-def test_without_a_skeleton_the_tree_is_lost() -> None:
+def test_without_a_skeleton_the_hierarchy_is_dropped() -> None:
     written = write(arm(), skeleton=False)
     assert written.companions == ()
-    assert said(written.report, Outcome.DROPPED) == {
+    assert details(written.report, Outcome.DROPPED) == {
         "/tree": "names, offsets and parents of bones need a skeleton file",
         "/reading": "readers need the option fps=24.0, which the file does not store",
     }
@@ -86,8 +86,8 @@ def test_angles_in_another_order() -> None:
     assert written.reading == {"euler_order": "XYZ", "fps": 24.0}
     ((_, skeleton),) = written.companions
     document = keyframer.decode(keyframer.encode(written.document), format="midtown")
-    found = scene_of(document, {**written.reading, "skeleton": read_skeleton(skeleton)})
-    length, degrees = apart(scene, found, np.array([0.0, 1.25, 2.5]))
+    loaded = scene_of(document, {**written.reading, "skeleton": read_skeleton(skeleton)})
+    length, degrees = largest_difference(scene, loaded, np.array([0.0, 1.25, 2.5]))
     assert length < 1e-5
     assert degrees < 1e-3
 
@@ -95,22 +95,22 @@ def test_angles_in_another_order() -> None:
 # --- losses -------------------------------------------------------------------------------------------------------
 
 
-def test_metres_are_not_asked_for_but_said() -> None:
+def test_units_other_than_metres_are_reported() -> None:
     scene = replace(arm(), space=Space("z", metres_per_unit=0.5))
     words = "the format uses metres: the numbers were not converted"
-    assert said(write(scene).report, Outcome.BAKED) == {"/space": words}
+    assert details(write(scene).report, Outcome.BAKED) == {"/space": words}
     known = replace(arm(), space=Space("z", metres_per_unit=1.0))
-    assert said(write(known).report, Outcome.BAKED) == {}
+    assert details(write(known).report, Outcome.BAKED) == {}
 
 
-def test_names_lose_blanks_and_braces() -> None:
+def test_spaces_and_braces_in_names_are_replaced() -> None:
     scene = arm()
     scene.nodes[0].name, scene.nodes[1].name = "upper arm {left}", "upper\tarm__left_"
     written = write(scene)
     ((suffix, content),) = written.companions
     assert suffix == ".skel"
     assert [bone.name for bone in read_skeleton(content).bones] == [b"upper_arm__left_", b"upper_arm__left_.2"]
-    renamed = {path: words for path, words in said(written.report, Outcome.BAKED).items() if path != "/space"}
+    renamed = {path: words for path, words in details(written.report, Outcome.BAKED).items() if path != "/space"}
     assert renamed == {
         "/nodes/upper arm {left}": "named 'upper_arm__left_' in the skeleton",
         "/nodes/upper\tarm__left_": "named 'upper_arm__left_.2' in the skeleton",
@@ -124,33 +124,33 @@ def test_bones_without_a_name_get_one() -> None:
     assert [bone.name for bone in read_skeleton(content).bones] == [b"upper", b"bone"]
 
 
-def raw(rows: int, **said: object) -> RawChannel:
-    made = RawChannel("channel 1", np.arange(2.0 * rows).reshape(rows, 2))
-    made.extras["midtown"] = said
-    return made
+def raw(rows: int, **extras: object) -> RawChannel:
+    channel = RawChannel("channel 1", np.arange(2.0 * rows).reshape(rows, 2))
+    channel.extras["midtown"] = extras
+    return channel
 
 
-def test_raw_channels_go_with_the_layout_that_has_room() -> None:
+def test_raw_channels_are_written_only_in_the_beta_layout() -> None:
     scene = arm()
     scene.clips[0].raw_channels = [raw(3, distance=0.5, type=7), raw(2)]
     written = write(scene, dialect="beta")
-    losses = said(written.report, Outcome.DROPPED)
+    losses = details(written.report, Outcome.DROPPED)
     assert losses.pop("/reading").startswith("readers need the option fps=24")
     assert losses == {"/raw_channels/channel 1": "2 frames, but the clip has 3"}
     document = keyframer.decode(keyframer.encode(written.document), format="midtown")
     _, kept = document.find(Record)
     assert (kept.type, kept.distance, kept.rows.tolist()) == (7, 0.5, [[0, 1], [2, 3], [4, 5]])
     retail = write(scene).report
-    assert said(retail, Outcome.DROPPED)["/raw_channels"] == "this format cannot store 2 raw channels"
+    assert details(retail, Outcome.DROPPED)["/raw_channels"] == "this format cannot store 2 raw channels"
 
 
-def test_nothing_but_lights_is_refused() -> None:
+def test_a_scene_with_only_lights_is_refused() -> None:
     scene = Scene([Node("lamp", NodeKind.LIGHT, light=0)], lights=[Light("lamp")])
     with pytest.raises(NothingToWrite, match="no bones or objects"):
         write(scene)
 
 
-def test_a_clip_that_stood_still_may_stand_still_again() -> None:
+def test_a_static_clip_is_written_only_if_it_was_a_midtown_clip() -> None:
     scene = replace(arm(), clips=[])
     with pytest.raises(NothingToWrite, match="nothing in the scene is animated"):
         write(scene)

@@ -1,4 +1,4 @@
-"""Midtown Madness 2 clips: the three layouts with their bytes, the choice between them, building and damage."""
+"""Midtown Madness 2 clips: annotated bytes of the three layouts, choosing between them, building and damage."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ def test_retail() -> None:
     top = document.records[0]
     assert isinstance(top, Clip)
     assert (top.channels, top.frames) == (0, 2)
-    (found,) = top.children
-    assert isinstance(found, Channel)
-    assert (found.floats, found.distance, found.type, found.bones) == (6, 1.5, 1, 1)
-    assert found.rows.tolist() == [[0, 1, 0, 0.5, 0, -0.25], [0, 1, -1, 0.5, 0, 0.25]]
+    (channel_record,) = top.children
+    assert isinstance(channel_record, Channel)
+    assert (channel_record.floats, channel_record.distance, channel_record.type, channel_record.bones) == (6, 1.5, 1, 1)
+    assert channel_record.rows.tolist() == [[0, 1, 0, 0.5, 0, -0.25], [0, 1, -1, 0.5, 0, 0.25]]
     assert [(str(place), record.offset) for place, record in document.walk()] == [("/clip", 0), ("/clip/channel[0]", 8)]
     assert keyframer.encode(document) == RETAIL
 
 
-def test_document() -> None:
+def test_beta() -> None:
     document = keyframer.decode(BETA)
     assert document.dialect is Dialect.BETA
     first, second = document.find(Channel)
@@ -87,15 +87,15 @@ def test_old() -> None:
     top = document.records[0]
     assert isinstance(top, OldClip)
     assert (top.frames, top.bones) == (1, 1)
-    (found,) = top.children
-    assert isinstance(found, OldChannel)
-    assert (found.distance, found.type, found.bones) == (2, 1, 1)
-    assert found.rows.tolist() == [[0, 1, 0, 0.5, 0, -0.25]]
+    (channel_record,) = top.children
+    assert isinstance(channel_record, OldChannel)
+    assert (channel_record.distance, channel_record.type, channel_record.bones) == (2, 1, 1)
+    assert channel_record.rows.tolist() == [[0, 1, 0, 0.5, 0, -0.25]]
     assert [str(place) for place, _ in document.walk()] == ["/oldclip", "/oldclip/channel"]
     assert keyframer.encode(document) == OLD
 
 
-def test_frames_are_one_read_only_view() -> None:
+def test_frames_are_a_read_only_view() -> None:
     for data in (RETAIL, BETA, OLD):
         for record in keyframer.decode(data).records[0].children:
             assert isinstance(record, (Channel, OldChannel))
@@ -103,8 +103,8 @@ def test_frames_are_one_read_only_view() -> None:
             assert np.shares_memory(record.rows, np.frombuffer(data, np.uint8))
 
 
-def test_where_two_layouts_fit_the_document_wins() -> None:
-    """1 channel, 2 frames, 3 floats = 41 bytes; 1 frame of 2 bones would be 49: only widths decide, so make both 49."""
+def test_if_two_layouts_fit_the_type_byte_decides() -> None:
+    """49 bytes are 1 channel with 2 frames of 4 floats, or 1 frame of 2 bones in the old layout."""
     both = struct.pack("<IIIfB", 1, 2, 4, 1.0, 1) + struct.pack("<8f", *[0.5] * 8)
     assert len(both) == 17 + 4 * 2 * 4 == 13 + 12 * 1 * (2 + 1)
     assert keyframer.decode(both, format="midtown").dialect is Dialect.BETA
@@ -118,7 +118,7 @@ def test_where_two_layouts_fit_the_document_wins() -> None:
 
 @pytest.mark.parametrize("extra", [b"\0", b"x" * 23, b"y" * 1000])
 @pytest.mark.parametrize("whole", [RETAIL, BETA, OLD], ids=["retail", "beta", "old"])
-def test_bytes_left_over_are_kept_when_the_format_is_named(whole: bytes, extra: bytes) -> None:
+def test_trailing_bytes_are_kept_if_the_format_is_given(whole: bytes, extra: bytes) -> None:
     document = keyframer.decode(whole + extra, format="midtown")
     assert document.trailing == extra
     assert [(issue.code, issue.offset, issue.severity.label) for issue in document.issues] == [
@@ -128,7 +128,7 @@ def test_bytes_left_over_are_kept_when_the_format_is_named(whole: bytes, extra: 
 
 
 def test_text_is_not_an_animation() -> None:
-    """The game ships a clip that is 104 bytes of text."""
+    """The game ships a clip that consists of 104 bytes of text."""
     text = (b"This is not an animation at all, whatever its name may say.\r\n" * 2)[:104]
     for name in ("midtown", None):
         with pytest.raises(keyframer.FormatError) as caught:
@@ -137,7 +137,7 @@ def test_text_is_not_an_animation() -> None:
         assert "text" in caught.value.message
 
 
-def test_the_compressed_variant_is_named() -> None:
+def test_the_compressed_variant_is_recognised() -> None:
     for name in ("midtown", None):
         with pytest.raises(keyframer.FormatError) as caught:
             keyframer.decode(b"cmp\0" + RETAIL[4:], format=name)
@@ -146,7 +146,7 @@ def test_the_compressed_variant_is_named() -> None:
 
 
 @pytest.mark.parametrize("channels", [0, 1, 200])
-def test_frames_without_floats_are_refused_at_once(channels: int) -> None:
+def test_clips_without_floats_are_refused(channels: int) -> None:
     data = struct.pack("<IIIfB", channels, 0xFFFFFFFF, 0, 1.0, 1) + bytes(9 * 200)
     with pytest.raises(keyframer.FormatError) as caught:
         keyframer.decode(data, format="midtown")
@@ -155,7 +155,7 @@ def test_frames_without_floats_are_refused_at_once(channels: int) -> None:
     assert keyframer.detect(data).format is None
 
 
-def test_an_empty_channel_among_others_is_kept_with_an_error() -> None:
+def test_an_empty_channel_is_kept_with_an_error() -> None:
     data = beta(2, channel(walk(2, 1)), struct.pack("<IfB", 0, 0.0, 3), channel(walk(2, 1)))
     document = keyframer.decode(data, format="midtown")
     assert [(issue.code, issue.path) for issue in document.issues] == [
@@ -168,7 +168,7 @@ def test_an_empty_channel_among_others_is_kept_with_an_error() -> None:
 @pytest.mark.parametrize(
     ("frames", "floats"), [(0xFFFFFFFF, 0xFFFFFFFF), (0x40000000, 3), (3, 6), (0xFFFFFFFF, 0xC0000000)]
 )
-def test_a_clip_that_ends_too_early_keeps_its_bytes(frames: int, floats: int) -> None:
+def test_a_truncated_clip_keeps_its_bytes(frames: int, floats: int) -> None:
     data = struct.pack("<IIIfB", 0, frames, floats, 1.5, 1) + RETAIL[17:]
     document = keyframer.decode(data, format="midtown")
     (issue,) = document.issues
@@ -181,7 +181,7 @@ def test_a_clip_that_ends_too_early_keeps_its_bytes(frames: int, floats: int) ->
     assert keyframer.detect(data).format is None
 
 
-def test_channels_before_the_cut_stay_typed() -> None:
+def test_channels_before_the_truncation_are_kept() -> None:
     data = beta(3, channel(walk(3, 2)), channel(walk(3, 2)))[:-5]
     document = keyframer.decode(data, format="midtown")
     first, raw = document.records[0].children
@@ -201,52 +201,52 @@ def test_channels_before_the_cut_stay_typed() -> None:
         b"\xff" * 100,
     ],
 )
-def test_what_fits_no_layout_is_refused(data: bytes) -> None:
+def test_data_that_fits_no_layout_is_refused(data: bytes) -> None:
     with pytest.raises(keyframer.FormatError) as caught:
         keyframer.decode(data, format="midtown")
     assert caught.value.code == "IO_UNRECOGNISED"
     assert str(len(data)) in caught.value.message
 
 
-def test_odd_numbers_are_kept() -> None:
+def test_non_finite_numbers_are_kept() -> None:
     rows = walk(2, 2)
     rows[1][4] = float("nan")
     rows[0][5] = 1e38
     data = retail(rows, float("inf"))
     signalling = data[:12] + b"\x01\x00\xa0\x7f" + data[16:20] + b"\x01\x00\xa0\x7f" + data[24:]
-    for each in (data, signalling):
-        assert keyframer.encode(keyframer.decode(each, format="midtown")) == each
+    for content in (data, signalling):
+        assert keyframer.encode(keyframer.decode(content, format="midtown")) == content
 
 
 @pytest.mark.parametrize("layout", Dialect)
-def test_built_from_nothing(layout: Dialect) -> None:
+def test_building_a_clip(layout: Dialect) -> None:
     rows = walk(5, 19)
     independent = {
         Dialect.RETAIL: retail(rows, 1.25),
         Dialect.BETA: beta(5, channel(rows, 1.25)),
         Dialect.OLD: old(rows, 1.25),
     }
-    made = new_clip(rows, 1.25, layout=layout)
-    assert keyframer.encode(made) == independent[layout]
-    again = keyframer.decode(independent[layout])
-    assert again.dialect is layout
-    assert dump_fields(again.records[0]) == dump_fields(made.records[0])
+    document = new_clip(rows, 1.25, layout=layout)
+    assert keyframer.encode(document) == independent[layout]
+    decoded = keyframer.decode(independent[layout])
+    assert decoded.dialect is layout
+    assert dump_fields(decoded.records[0]) == dump_fields(document.records[0])
 
 
-def test_several_channels_from_nothing() -> None:
-    made = new_document([make_channel(walk(3, 2)), make_channel([[1], [2], [3]], 0.5, 9)])
-    assert keyframer.encode(made) == beta(3, channel(walk(3, 2), 0.0), channel([[1], [2], [3]], 0.5, 9))
+def test_building_several_channels() -> None:
+    document = new_document([make_channel(walk(3, 2)), make_channel([[1], [2], [3]], 0.5, 9)])
+    assert keyframer.encode(document) == beta(3, channel(walk(3, 2), 0.0), channel([[1], [2], [3]], 0.5, 9))
 
 
-def test_counts_follow_what_is_inside() -> None:
+def test_counts_are_updated() -> None:
     document = keyframer.decode(beta(3, channel(walk(3, 2)), channel(walk(3, 4))))
-    for each in document.find(Channel):
-        each.rows = each.rows[:2, :6]
-    again = keyframer.decode(keyframer.encode(document))
-    top = again.records[0]
+    for channel_record in document.find(Channel):
+        channel_record.rows = channel_record.rows[:2, :6]
+    decoded = keyframer.decode(keyframer.encode(document))
+    top = decoded.records[0]
     assert isinstance(top, Clip)
     assert (top.channels, top.frames) == (2, 2)
-    assert [record.floats for record in again.find(Channel)] == [6, 6]
+    assert [record.floats for record in decoded.find(Channel)] == [6, 6]
 
 
 @pytest.mark.parametrize(
@@ -259,12 +259,12 @@ def test_counts_follow_what_is_inside() -> None:
         ([[[1.0, 2.0]]], Dialect.OLD),
     ],
 )
-def test_what_a_layout_cannot_hold_is_refused(rows: list[list[list[float]]], layout: Dialect) -> None:
+def test_rows_that_a_layout_cannot_store_are_refused(rows: list[list[list[float]]], layout: Dialect) -> None:
     with pytest.raises(ValueError):
         new_document([make_channel(row) for row in rows], layout=layout)
 
 
-def test_a_clip_of_another_layout_is_refused() -> None:
+def test_a_document_with_the_wrong_layout_is_refused() -> None:
     document = keyframer.decode(OLD)
     for layout in (Dialect.RETAIL, None):
         document.dialect = layout
@@ -273,7 +273,7 @@ def test_a_clip_of_another_layout_is_refused() -> None:
 
 
 @given(st.integers(0, 4), st.integers(0, 5), st.lists(st.integers(1, 7), min_size=1, max_size=4))
-def test_any_shape_of_the_document_layout(frames: int, type: int, widths: list[int]) -> None:
+def test_any_shape_of_the_beta_layout(frames: int, type: int, widths: list[int]) -> None:
     parts = [
         struct.pack("<IfB", width, 0.5, type) + struct.pack(f"<{frames * width}f", *[0.25] * (frames * width))
         for width in widths
@@ -285,7 +285,7 @@ def test_any_shape_of_the_document_layout(frames: int, type: int, widths: list[i
         assert [record.rows.shape for record in document.find(Channel)] == [(frames, width) for width in widths]
 
 
-def test_text_twin_of_every_record() -> None:
+def test_text_form_of_every_record() -> None:
     for data in samples().values():
         document = keyframer.decode(data, format="midtown")
         top = document.records[0]
@@ -309,12 +309,12 @@ def test_limits() -> None:
     assert caught.value.code == "LIMIT_RECORDS"
 
 
-def test_samples_are_what_the_writer_makes() -> None:
+def test_samples_are_up_to_date() -> None:
     stored = {path.name: path.read_bytes() for path in (FOLDER / "midtown").iterdir() if path.suffix == ".anim"}
     assert stored == samples()
 
 
-def test_one_clip_of_channels_and_nothing_else_can_be_written() -> None:
+def test_invalid_records_are_refused() -> None:
     document = keyframer.decode(RETAIL)
     document.records.append(Clip())
     with pytest.raises(ValueError, match="holds one clip, not 2"):
@@ -328,7 +328,7 @@ def test_one_clip_of_channels_and_nothing_else_can_be_written() -> None:
 
 
 def test_an_old_clip_without_frames_keeps_its_bones() -> None:
-    """No row tells how many there are: the header alone does."""
+    """There is no row to count them from: only the header has their number."""
     document = keyframer.decode(OLD)
     top = document.records[0]
     assert isinstance(top, OldClip)

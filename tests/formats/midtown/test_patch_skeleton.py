@@ -1,4 +1,4 @@
-"""Edited Midtown clips: frames that come and go, and the skeleton beside the clip with its own words and blanks."""
+"""Edited Midtown clips with a skeleton: added and removed frames and bones; unknown words and white space are kept."""
 
 from __future__ import annotations
 
@@ -38,55 +38,55 @@ def rows() -> list[list[float]]:
 
 
 def save(scene: Scene, folder: Path) -> tuple[bytes, bytes]:
-    """Clip and skeleton, which the same scene gives again when it is read and saved."""
+    """Save clip and skeleton, check that saving them again changes nothing, and return their bytes."""
     path = folder / "out.anim"
     report = keyframer.save(scene, path, format="midtown", overwrite=True)
     assert not [loss for loss in report if "a new file was written" in loss.detail], [str(loss) for loss in report]
     assert sorted(Path(name).name for name in report.written) == ["out.anim", "out.skel"]
-    made = path.read_bytes(), path.with_suffix(".skel").read_bytes()
+    saved = path.read_bytes(), path.with_suffix(".skel").read_bytes()
     keyframer.save(keyframer.load(path, format="midtown"), path, format="midtown", overwrite=True)
-    assert (path.read_bytes(), path.with_suffix(".skel").read_bytes()) == made
-    return made
+    assert (path.read_bytes(), path.with_suffix(".skel").read_bytes()) == saved
+    return saved
 
 
-def test_unchanged_both_files_are_as_they_were(clip: Path, tmp_path: Path) -> None:
+def test_unchanged_files_are_kept(clip: Path, tmp_path: Path) -> None:
     assert save(keyframer.load(clip, format="midtown"), tmp_path) == (clip.read_bytes(), SKELETON)
 
 
-def test_names_and_offsets_change_their_own_words(clip: Path, tmp_path: Path) -> None:
+def test_names_and_offsets_change_only_their_own_words(clip: Path, tmp_path: Path) -> None:
     scene = keyframer.load(clip, format="midtown")
     scene.node("head").name = "skull"
     scene.node("back").position = np.array([0.0, 0.375, 0.5])
     data, text = save(scene, tmp_path)
     assert data == clip.read_bytes()
     assert text == SKELETON.replace(b"bone head", b"bone skull").replace(b"0 .25 0.5", b"0 0.375 0.5")
-    found = keyframer.load(tmp_path / "out.anim", format="midtown")
-    assert [node.name for node in found.nodes] == ["hips", "back", "skull"]
+    loaded = keyframer.load(tmp_path / "out.anim", format="midtown")
+    assert [node.name for node in loaded.nodes] == ["hips", "back", "skull"]
 
 
-def test_another_parent_keeps_the_words_of_the_bones(clip: Path, tmp_path: Path) -> None:
+def test_a_new_parent_keeps_the_words_of_the_bones(clip: Path, tmp_path: Path) -> None:
     scene = keyframer.load(clip, format="midtown")
     scene.node("head").parent = 0
     _, text = save(scene, tmp_path)
-    found = keyframer.load(tmp_path / "out.anim", format="midtown")
-    assert [node.parent for node in found.nodes] == [None, 0, 0]
+    loaded = keyframer.load(tmp_path / "out.anim", format="midtown")
+    assert [node.parent for node in loaded.nodes] == [None, 0, 0]
     assert b"mass 12 // a word that nobody knows" in text
 
 
-def test_a_clip_without_a_skeleton_gets_one_where_bones_are_renamed(tmp_path: Path) -> None:
+def test_renaming_a_bone_writes_a_skeleton_if_there_was_none(tmp_path: Path) -> None:
     (tmp_path / "bare.anim").write_bytes(w.retail(rows()))
     scene = keyframer.load(tmp_path / "bare.anim", format="midtown")
     old = [node.name for node in scene.nodes]
     scene.nodes[1].name = "other"
     data, _ = save(scene, tmp_path)
     assert data == w.retail(rows())
-    found = keyframer.load(tmp_path / "out.anim", format="midtown")
-    assert [node.name for node in found.nodes] == [old[0], "other", old[2]]
+    loaded = keyframer.load(tmp_path / "out.anim", format="midtown")
+    assert [node.name for node in loaded.nodes] == [old[0], "other", old[2]]
 
 
 @pytest.mark.parametrize("count", [4, 9])
-def test_frames_that_go_and_come(count: int, clip: Path, tmp_path: Path) -> None:
-    """Frames that stay keep their bytes; new ones stand behind them."""
+def test_added_and_removed_frames(count: int, clip: Path, tmp_path: Path) -> None:
+    """Remaining frames keep their bytes; new frames follow them."""
     scene = keyframer.load(clip, format="midtown")
     channels = []
     for channel in scene.clips[0].channels:
@@ -96,9 +96,9 @@ def test_frames_that_go_and_come(count: int, clip: Path, tmp_path: Path) -> None
     scene.clips = [replace(scene.clips[0], channels=channels, end=count - 1.0)]
     data, text = save(scene, tmp_path)
     assert text == SKELETON
-    kept = min(count, 6)
+    remaining = min(count, 6)
     assert data[:4] == clip.read_bytes()[:4]
-    assert data[8 : 17 + kept * 48] == clip.read_bytes()[8 : 17 + kept * 48]  # 12 floats a frame
+    assert data[8 : 17 + remaining * 48] == clip.read_bytes()[8 : 17 + remaining * 48]  # 12 floats a frame
     table = np.frombuffer(data[17:], "<f4").reshape(count, 12)
     last = np.array(rows()[5])
     for row in table[6:]:
@@ -108,9 +108,9 @@ def test_frames_that_go_and_come(count: int, clip: Path, tmp_path: Path) -> None
 
 
 def without(scene: Scene, names: set[str]) -> Scene:
-    kept = [number for number, node in enumerate(scene.nodes) if node.name not in names]
-    place = {number: new for new, number in enumerate(kept)}
-    nodes = [scene.nodes[number] for number in kept]
+    remaining = [number for number, node in enumerate(scene.nodes) if node.name not in names]
+    place = {number: new for new, number in enumerate(remaining)}
+    nodes = [scene.nodes[number] for number in remaining]
     clip = scene.clips[0]
     channels = [Channel(place[channel.node], channel.track) for channel in clip.channels if channel.node in place]
     return replace(
@@ -120,7 +120,7 @@ def without(scene: Scene, names: set[str]) -> Scene:
     )
 
 
-def test_a_bone_that_goes_takes_its_block_and_its_angles(clip: Path, tmp_path: Path) -> None:
+def test_a_removed_bone_loses_its_block_and_its_angles(clip: Path, tmp_path: Path) -> None:
     scene = keyframer.load(clip, format="midtown")
     data, text = save(without(scene, {"head"}), tmp_path)
     assert data == w.retail([row[:9] for row in rows()])
@@ -129,23 +129,23 @@ def test_a_bone_that_goes_takes_its_block_and_its_angles(clip: Path, tmp_path: P
     )
 
 
-def test_a_bone_out_of_the_middle_leaves_the_angles_of_what_hung_on_it(clip: Path, tmp_path: Path) -> None:
+def test_removing_a_bone_in_the_middle_keeps_the_angles_of_its_children(clip: Path, tmp_path: Path) -> None:
     scene = keyframer.load(clip, format="midtown")
     data, text = save(without(scene, {"back"}), tmp_path)
     assert data == w.retail([[*row[:6], *row[9:]] for row in rows()])
-    found = keyframer.load(tmp_path / "out.anim", format="midtown")
-    assert [(node.name, node.parent) for node in found.nodes] == [("hips", None), ("head", 0)]
+    loaded = keyframer.load(tmp_path / "out.anim", format="midtown")
+    assert [(node.name, node.parent) for node in loaded.nodes] == [("hips", None), ("head", 0)]
     assert b"mass 12 // a word that nobody knows" in text
 
 
-def test_a_bone_that_comes_stands_at_the_end_of_its_parent(clip: Path, tmp_path: Path) -> None:
-    """Its angles stand behind those of the back and its head, and before nothing else: a tail that never turns."""
+def test_a_new_bone_is_the_last_child_of_its_parent(clip: Path, tmp_path: Path) -> None:
+    """The angles of both new bones, which never rotate, follow those of the head."""
     scene = keyframer.load(clip, format="midtown")
     scene.nodes.append(Node("tail end", NodeKind.BONE, 0, position=np.array([0.0, 0.0, 0.5])))
     scene.nodes.append(Node("ear", NodeKind.BONE, 2, position=np.array([0.25, 0.0, 0.0])))
     data, text = save(scene, tmp_path)
-    found = keyframer.load(tmp_path / "out.anim", format="midtown")
-    assert [(node.name, node.parent) for node in found.nodes] == [
+    loaded = keyframer.load(tmp_path / "out.anim", format="midtown")
+    assert [(node.name, node.parent) for node in loaded.nodes] == [
         ("hips", None),
         ("back", 0),
         ("head", 1),
@@ -159,31 +159,29 @@ def test_a_bone_that_comes_stands_at_the_end_of_its_parent(clip: Path, tmp_path:
     assert text == wanted
 
 
-def test_bones_come_and_frames_go_at_once(clip: Path, tmp_path: Path) -> None:
+def test_bones_added_and_frames_removed_at_once(clip: Path, tmp_path: Path) -> None:
     scene = keyframer.load(clip, format="midtown")
     scene.nodes.append(Node("tail", NodeKind.BONE, 0))
     data, _ = save(cut(scene, 2, 4), tmp_path)
     assert data == w.retail([[*row, 0.0, 0.0, 0.0] for row in rows()[2:5]])
 
 
-def test_a_bone_put_before_its_elders_moves_behind_them(clip: Path, tmp_path: Path) -> None:
-    """Two children of the hips: the head, hung on the hips, is read behind the back, whose own child it was."""
+def test_swapping_parent_and_child_reorders_their_angles(clip: Path, tmp_path: Path) -> None:
+    """The head becomes a child of the hips, and the back a child of the head."""
     scene = keyframer.load(clip, format="midtown")
     scene.node("back").parent = 2
     scene.node("head").parent = 0
     data, _ = save(scene, tmp_path)
     assert data == w.retail([[*row[:6], *row[9:12], *row[6:9]] for row in rows()])
-    found = keyframer.load(tmp_path / "out.anim", format="midtown")
-    assert [(node.name, node.parent) for node in found.nodes] == [("hips", None), ("head", 0), ("back", 1)]
+    loaded = keyframer.load(tmp_path / "out.anim", format="midtown")
+    assert [(node.name, node.parent) for node in loaded.nodes] == [("hips", None), ("head", 0), ("back", 1)]
 
 
 @pytest.mark.parametrize(
     ("name", "word"),
     [("my head", b"my_head"), ("a{b}", b"a_b_"), ("", b"bone"), ("\t", b"_"), ("Hips", b"Hips.2")],
 )
-def test_a_name_that_a_skeleton_cannot_have_becomes_one_word_of_its_own(
-    clip: Path, tmp_path: Path, name: str, word: bytes
-) -> None:
+def test_an_invalid_bone_name_is_replaced_by_a_unique_word(clip: Path, tmp_path: Path, name: str, word: bytes) -> None:
     scene = keyframer.load(clip, format="midtown")
     scene.node("head").name = name
     report = keyframer.save(scene, tmp_path / "told.anim", format="midtown")
@@ -191,7 +189,7 @@ def test_a_name_that_a_skeleton_cannot_have_becomes_one_word_of_its_own(
     assert save(scene, tmp_path) == (clip.read_bytes(), SKELETON.replace(b"bone head{", b"bone " + word + b"{"))
 
 
-def test_the_name_of_a_new_bone_is_one_word_and_told_once(clip: Path, tmp_path: Path) -> None:
+def test_the_name_of_a_new_bone_is_made_valid_and_reported_once(clip: Path, tmp_path: Path) -> None:
     scene = keyframer.load(clip, format="midtown")
     scene.nodes.append(Node("left ear", NodeKind.BONE, 2))
     report = keyframer.save(scene, tmp_path / "told.anim", format="midtown")
@@ -200,7 +198,7 @@ def test_the_name_of_a_new_bone_is_one_word_and_told_once(clip: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf])
-def test_an_offset_that_is_no_number_does_not_get_into_the_text(clip: Path, tmp_path: Path, odd: float) -> None:
+def test_a_non_finite_offset_is_not_written(clip: Path, tmp_path: Path, odd: float) -> None:
     scene = keyframer.load(clip, format="midtown")
     scene.node("head").position = np.array([0.0, odd, 0.0])
     report = keyframer.save(scene, tmp_path / "out.anim", format="midtown")

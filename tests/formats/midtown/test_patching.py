@@ -1,4 +1,4 @@
-"""Midtown clips in which one thing is edited: the bytes are those that a writer of our own makes of the edit."""
+"""Midtown clips with one edit: the bytes equal those of an independent writer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from keyframer.formats.kit.scene_writing import Written
 from keyframer.formats.midtown import FORMAT
 from keyframer.operating import change_rate, cut, reverse
 from keyframer.scene import Scene
-from tests.formats.editing import why_anew
+from tests.formats.editing import rewrite_reasons
 from tests.formats.midtown import writer as w
 
 LAYOUTS: dict[str, Callable[[w.Rows], bytes]] = {
@@ -27,17 +27,17 @@ def rows() -> list[list[float]]:
     return [[float(np.float32(number)) for number in row] for row in w.walk(frames=5, bones=2)]
 
 
-def loaded(data: bytes, **options: object) -> Scene:
+def load(data: bytes, **options: object) -> Scene:
     return scene_of(keyframer.decode(data, format="midtown"), options)
 
 
-def edited(layout: str, edit: Callable[[Scene], object], **options: object) -> Written:
-    scene = loaded(LAYOUTS[layout](rows()), **options)
+def save_edited(layout: str, edit: Callable[[Scene], object], **options: object) -> Written:
+    scene = load(LAYOUTS[layout](rows()), **options)
     edit(scene)
     return FORMAT.from_scene(scene)
 
 
-def step(scene: Scene) -> None:
+def move_root(scene: Scene) -> None:
     track = next(channel.track for channel in scene.clips[0].channels if channel.track.kind == "position")
     values = track.values.copy()
     values[2] += (1.0, 0.0, 0.5)
@@ -46,31 +46,31 @@ def step(scene: Scene) -> None:
 
 @pytest.mark.parametrize("in_place", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_one_step_of_the_root(layout: str, in_place: bool) -> None:
-    """What ``in_place`` adds when it reads is taken off again."""
-    written = edited(layout, step, in_place=in_place)
-    assert why_anew(written) == []
+def test_moving_the_root_changes_one_frame(layout: str, in_place: bool) -> None:
+    """The motion that ``in_place`` adds on reading is removed again."""
+    written = save_edited(layout, move_root, in_place=in_place)
+    assert rewrite_reasons(written) == []
     wanted = rows()
-    found = loaded(keyframer.encode(written.document)).clips[0].channels[0].track.values
-    assert np.allclose(found[2], np.add(wanted[2][:3], (1.0, 0.0, 0.5)), atol=1e-6)
+    positions = load(keyframer.encode(written.document)).clips[0].channels[0].track.values
+    assert np.allclose(positions[2], np.add(wanted[2][:3], (1.0, 0.0, 0.5)), atol=1e-6)
     data = keyframer.encode(written.document)
     original = LAYOUTS[layout](rows())
     assert len(data) == len(original)
     assert sum(a != b for a, b in zip(data, original, strict=True)) <= 12
 
 
-def fewer(scene: Scene) -> None:
+def remove_frames(scene: Scene) -> None:
     for channel in scene.clips[0].channels:
         channel.track.times, channel.track.values = channel.track.times[:3], channel.track.values[:3]
     scene.clips[0].end = 2.0
 
 
-def apart(scene: Scene) -> None:
+def spread_frames(scene: Scene) -> None:
     for channel in scene.clips[0].channels:
         channel.track.times = channel.track.times * 2.0
 
 
-REFUSED: dict[str, tuple[str, Callable[[Scene], object], str]] = {
+NOT_MERGEABLE: dict[str, tuple[str, Callable[[Scene], object], str]] = {
     "scale": (
         "retail",
         lambda scene: setattr(scene.nodes[1], "scale", np.array([2.0, 2.0, 2.0])),
@@ -79,24 +79,24 @@ REFUSED: dict[str, tuple[str, Callable[[Scene], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
-    layout, edit, words = REFUSED[name]
-    written = edited(layout, edit)
-    (why,) = why_anew(written)
+@pytest.mark.parametrize("name", NOT_MERGEABLE)
+def test_edits_that_cannot_be_merged_cause_a_new_file(name: str) -> None:
+    layout, edit, words = NOT_MERGEABLE[name]
+    written = save_edited(layout, edit)
+    (why,) = rewrite_reasons(written)
     assert f"({words})" in why
 
 
-def test_frames_at_the_end_go_where_the_clip_is_alone() -> None:
-    written = edited("retail", fewer)
-    assert why_anew(written) == []
+def test_removing_frames_at_the_end() -> None:
+    written = save_edited("retail", remove_frames)
+    assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == w.retail(rows()[:3])
 
 
-def test_frames_that_stand_apart_are_filled() -> None:
-    """Every second frame is one that was there, with all its bits; those between are half way."""
-    written = edited("retail", apart)
-    assert why_anew(written) == []
+def test_frames_that_are_spread_are_interpolated() -> None:
+    """Every second frame is an original one with all its bits; those between are interpolated."""
+    written = save_edited("retail", spread_frames)
+    assert rewrite_reasons(written) == []
     table = np.frombuffer(keyframer.encode(written.document)[17:], "<f4").reshape(9, 9)
     before = np.array(rows(), "<f4")
     assert np.array_equal(table[::2], before)
@@ -105,39 +105,39 @@ def test_frames_that_stand_apart_are_filled() -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_cut_keeps_the_bits_of_the_frames(layout: str) -> None:
-    """Angles of more than a turn, which no quaternion knows, stay what they are; other channels are cut, too."""
+    """Angles of more than a turn, which a quaternion cannot represent, are kept; raw channels are cut too."""
     wide = [[*row[:5], row[5] + 20.0, *row[6:]] for row in rows()]
-    written = FORMAT.from_scene(cut(loaded(LAYOUTS[layout](wide)), 1, 3))
-    assert why_anew(written) == []
+    written = FORMAT.from_scene(cut(load(LAYOUTS[layout](wide)), 1, 3))
+    assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == LAYOUTS[layout](wide[1:4])
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_backwards_is_the_same_frames_backwards(layout: str) -> None:
-    written = FORMAT.from_scene(reverse(loaded(LAYOUTS[layout](rows()))))
-    assert why_anew(written) == []
+def test_reversing_reverses_the_frames(layout: str) -> None:
+    written = FORMAT.from_scene(reverse(load(LAYOUTS[layout](rows()))))
+    assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == LAYOUTS[layout](rows()[::-1])
 
 
-def test_another_rate_leaves_out_the_channels_that_nobody_knows() -> None:
-    """The clip is counted in 30 frames a second whatever the scene has: frames are those that there were."""
-    written = FORMAT.from_scene(change_rate(loaded(LAYOUTS["beta"](rows())), 60.0))
-    assert why_anew(written) == []
+def test_a_new_rate_drops_raw_channels() -> None:
+    """The clip always has 30 frames per second: the frames stay the same."""
+    written = FORMAT.from_scene(change_rate(load(LAYOUTS["beta"](rows())), 60.0))
+    assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == w.beta(5, w.channel(rows()))
 
 
-def test_a_bone_without_keys_rests() -> None:
+def test_a_bone_without_keys_is_at_rest() -> None:
     def rest(scene: Scene) -> None:
         scene.clips[0].channels = [channel for channel in scene.clips[0].channels if channel.node != 1]
 
-    written = edited("retail", rest)
-    assert why_anew(written) == []
+    written = save_edited("retail", rest)
+    assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == w.retail([[*row[:6], 0.0, 0.0, 0.0] for row in rows()])
 
 
-def test_a_channel_of_more_frames_is_as_long_as_the_clip() -> None:
-    """Two frames went from the figure: those of the other channel go, too, and that is said."""
-    written = edited("beta", fewer)
-    assert why_anew(written) == []
+def test_a_longer_raw_channel_is_cut_to_the_length_of_the_clip() -> None:
+    """Two frames were removed from the figure: those of the raw channel are removed too, and reported."""
+    written = save_edited("beta", remove_frames)
+    assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == LAYOUTS["beta"](rows()[:3])
     assert "5 frames became 3, as many as the clip has" in "".join(loss.detail for loss in written.report)

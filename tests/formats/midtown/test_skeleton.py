@@ -1,4 +1,4 @@
-"""The companion skeleton text: names, offsets, tree, and where bad text is wrong."""
+"""The companion skeleton text: names, offsets, hierarchy, and located errors."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_bad_text_is_located(text: bytes, at: int, path: str) -> None:
     assert (caught.value.code, caught.value.offset, caught.value.path) == ("STRUCT_SYNTAX", at, path)
 
 
-def test_hostile_words_are_shown_harmless_and_short() -> None:
+def test_hostile_words_are_escaped_and_shortened() -> None:
     with pytest.raises(keyframer.FormatError) as caught:
         read_skeleton(b"\x1b[2J" + b"A" * 10_000)
     assert "\x1b" not in str(caught.value)
@@ -95,7 +95,7 @@ def test_limits(limits: dict[str, int], code: str) -> None:
     assert caught.value.code == code
 
 
-def test_depth_is_no_matter() -> None:
+def test_deep_hierarchies_need_no_recursion() -> None:
     depth = 20_000
     skeleton = read_skeleton(b"bone a{offset 0 1 0 " * depth + b"}" * depth)
     assert [bone.parent for bone in skeleton.bones] == list(range(-1, depth - 1))

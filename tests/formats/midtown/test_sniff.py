@@ -1,4 +1,4 @@
-"""Recognising a format without a signature: what is accepted from the head and the size alone, and what is not."""
+"""Detecting a format without a signature, from the first bytes and the size alone."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def claimed(data: bytes) -> str | None:
 
 @pytest.mark.parametrize("frames", [1, 53, 500])
 @pytest.mark.parametrize("bones", [1, 19, 40])
-def test_every_layout_is_recognised(frames: int, bones: int) -> None:
+def test_every_layout_is_detected(frames: int, bones: int) -> None:
     rows = walk(frames, bones)
     assert claimed(retail(rows)) == "retail"
     assert claimed(beta(frames, channel(rows))) == "beta"
     assert claimed(old(rows)) == "old"
 
 
-def test_the_layout_that_sniffing_reports_is_the_one_that_reading_finds() -> None:
+def test_detection_and_reading_agree_on_the_layout() -> None:
     for data in (retail(walk()), beta(4, channel(walk())), old(walk()), beta(4, channel(walk()), channel(walk()))):
         assert claimed(data) == str(keyframer.decode(data).dialect)
 
@@ -39,7 +39,7 @@ def test_the_layout_that_sniffing_reports_is_the_one_that_reading_finds() -> Non
         (struct.pack("<IIfB", 0, 19, 1.0, 1), "old"),
     ],
 )
-def test_a_clip_of_no_frames_is_identified_and_read(data: bytes, layout: str) -> None:
+def test_a_clip_without_frames_is_detected_and_read(data: bytes, layout: str) -> None:
     assert keyframer.detect(data, name="still.anim").format is not None
     assert claimed(data) == layout == str(keyframer.decode(data).dialect)
     assert keyframer.encode(keyframer.decode(data)) == data
@@ -48,12 +48,12 @@ def test_a_clip_of_no_frames_is_identified_and_read(data: bytes, layout: str) ->
     assert report.counts["SEM_EMPTY_TRACK"]
 
 
-def test_no_score_reaches_that_of_a_signature() -> None:
+def test_the_score_is_lower_than_that_of_a_signature() -> None:
     for data in (retail(walk()), beta(4, channel(walk())), old(walk())):
         assert keyframer.detect(data).score <= 0.9
 
 
-def test_channels_behind_the_head_must_add_up() -> None:
+def test_channels_after_the_first_must_add_up() -> None:
     long = beta(30, channel(walk(30, 19)), channel(walk(30, 2), 0.0, 7))
     assert len(long) > 2 * 4096
     assert claimed(long) == "beta"
@@ -62,7 +62,7 @@ def test_channels_behind_the_head_must_add_up() -> None:
     assert claimed(beta(30, channel(walk(30, 19), type=3), channel(walk(30, 2)))) is None  # named, it is read
 
 
-def test_less_than_one_frame_left_over_is_accepted_for_retail_only() -> None:
+def test_less_than_one_trailing_frame_is_accepted_only_for_retail() -> None:
     rows = walk(3, 2)
     assert claimed(retail(rows) + bytes(35)) == "retail"
     assert claimed(retail(rows) + bytes(36)) is None
@@ -71,7 +71,7 @@ def test_less_than_one_frame_left_over_is_accepted_for_retail_only() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30, 1e-40])
-def test_floats_must_be_metres_and_radians(value: float) -> None:
+def test_floats_must_be_plausible_metres_and_radians(value: float) -> None:
     rows = walk(3, 2)
     for row in rows:
         row[2:7] = [value] * 5
@@ -81,7 +81,7 @@ def test_floats_must_be_metres_and_radians(value: float) -> None:
     assert claimed(retail(walk(), value)) is None
 
 
-def test_one_odd_number_does_not_unmake_a_retail_clip() -> None:
+def test_a_retail_clip_may_have_one_implausible_number() -> None:
     rows = walk(3, 2)
     rows[1][4] = float("nan")
     assert claimed(retail(rows)) == "retail"
@@ -108,5 +108,5 @@ def test_one_odd_number_does_not_unmake_a_retail_clip() -> None:
         b"text of any kind" * 10,
     ],
 )
-def test_what_is_not_claimed(data: bytes) -> None:
+def test_other_data_is_not_claimed(data: bytes) -> None:
     assert claimed(data) is None

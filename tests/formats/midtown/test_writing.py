@@ -1,4 +1,4 @@
-"""Midtown clips from scenes: layouts, skeletons, what is left out; edited originals."""
+"""Midtown clips from scenes: layouts, skeletons, losses, edited originals."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from keyframer.formats.midtown.skeleton import Bone, Skeleton, read_skeleton, wr
 from keyframer.scene import NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
 from tests.formats.hale3d.test_writing import arm
-from tests.formats.made_scenes import apart
+from tests.formats.random_scenes import largest_difference
 
 SAMPLES = Path(__file__).parents[2] / "samples/midtown"
 
 
-@pytest.mark.parametrize("layout", [each.value for each in Dialect])
+@pytest.mark.parametrize("layout", [dialect.value for dialect in Dialect])
 def test_layouts(layout: str, tmp_path: Path) -> None:
     path = tmp_path / "arm.anim"
     report = keyframer.save(arm(), path, format="midtown", dialect=layout)
     assert [Path(name).name for name in report.written] == ["arm.anim", "arm.skel"]
     assert str(keyframer.read(path, format="midtown").dialect) == layout
-    found = keyframer.load(path, format="midtown")
-    length, degrees = apart(arm(), found, np.arange(0.0, 2.5))
+    scene = keyframer.load(path, format="midtown")
+    length, degrees = largest_difference(arm(), scene, np.arange(0.0, 2.5))
     assert length < 1e-5
     assert degrees < 5  # 24 frames a second, sampled at 30: slerp between frames that lie elsewhere
 
@@ -39,7 +39,7 @@ def test_retail_is_the_default(tmp_path: Path) -> None:
     assert len(data) == 17 + 4 * 9 * frames
 
 
-def test_what_other_bones_do_besides_turning_is_said() -> None:
+def test_motion_of_other_bones_besides_rotation_is_reported() -> None:
     scene = arm()
     scene.clips[0].channels[0].node = 1
     lost = FORMAT.from_scene(scene).report.of(Outcome.DROPPED)
@@ -51,12 +51,12 @@ def test_the_distance_of_a_midtown_clip_is_kept(tmp_path: Path) -> None:
     scene = keyframer.load(SAMPLES / "retail.anim")
     scene.origin = None
     keyframer.save(scene, tmp_path / "again.anim", format="midtown")
-    found = keyframer.load(tmp_path / "again.anim", format="midtown")
-    assert found.clips[0].extras["midtown"]["distance"] == scene.clips[0].extras["midtown"]["distance"]
-    assert max(apart(scene, found, np.arange(4.0))) < 1e-3
+    loaded = keyframer.load(tmp_path / "again.anim", format="midtown")
+    assert loaded.clips[0].extras["midtown"]["distance"] == scene.clips[0].extras["midtown"]["distance"]
+    assert max(largest_difference(scene, loaded, np.arange(4.0))) < 1e-3
 
 
-def test_options_that_readers_must_know() -> None:
+def test_options_that_readers_need_are_returned() -> None:
     written = FORMAT.from_scene(arm(), {"euler_order": "XYZ", "fps": 24.0})
     assert written.reading == {"euler_order": "XYZ", "fps": 24.0}
 
@@ -78,7 +78,7 @@ def test_skeletons_are_written_as_they_are_read() -> None:
 
 
 @pytest.mark.parametrize("sample", ["retail.anim", "document.anim", "old.anim"])
-def test_edits_are_patched(sample: str, tmp_path: Path) -> None:
+def test_edits_are_merged(sample: str, tmp_path: Path) -> None:
     path = SAMPLES / sample
     scene: Scene = keyframer.load(path, format="midtown")
     channel = next(channel for channel in scene.clips[0].channels if channel.track.kind == "position")
@@ -87,6 +87,6 @@ def test_edits_are_patched(sample: str, tmp_path: Path) -> None:
     channel.track.values = values
     written = FORMAT.from_scene(scene)
     assert not [loss for loss in written.report if "a new file was written" in loss.detail], list(written.report)
-    made, data = keyframer.encode(written.document), path.read_bytes()
-    assert 1 <= sum(a != b for a, b in zip(made, data, strict=True)) <= 4
+    encoded, data = keyframer.encode(written.document), path.read_bytes()
+    assert 1 <= sum(a != b for a, b in zip(encoded, data, strict=True)) <= 4
     assert scene.nodes[0].kind is NodeKind.BONE

@@ -1,4 +1,4 @@
-"""An independent writer of Midtown Madness 2 clips: `struct` and the document, no code of the reader."""
+"""An independent writer of Midtown Madness 2 clips: `struct` and the specification, no code of the reader."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def old(rows: Rows, distance: float = 1.5) -> bytes:
 
 
 def walk(frames: int = 4, bones: int = 19) -> list[list[float]]:
-    """A figure about a metre up that swings every bone a little."""
+    """A figure about a metre high that swings every bone a little."""
     rows = []
     for number in range(frames):
         turn = 2 * math.pi * number / frames

@@ -1,4 +1,4 @@
-"""What node animations mean: keys against a slow evaluator, what the numbers say about units, and the options."""
+"""Reading node animations: keys compared with a slow evaluator, guessed units, and options."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import pytest
 import keyframer
 from keyframer.curves import RotationForm
 from keyframer.formats.kit.scene_reading import scene_of
-from tests.formats.nodeanim.writer import BEZIER, LINEAR, TCB, Bone, Clip, How, Key, write
+from tests.formats.nodeanim.writer import BEZIER, LINEAR, TCB, Bone, Clip, Framing, Key, write
 from tests.museum.slow import SlowTrack, evaluate, unit
 from tests.posing.plain import Matrix, product, rotation, scaling, translation
 
-DEFAULT = How()
+DEFAULT = Framing()
 TIMES = [-0.5, 0.0, 0.1, 0.5, 0.75, 1.0, 1.25, 1.9, 2.0, 3.5]
 
 
-def load(clip: Clip, how: How = DEFAULT, *, salvage: bool = False, **options: Any) -> keyframer.Scene:
+def load(clip: Clip, how: Framing = DEFAULT, *, salvage: bool = False, **options: Any) -> keyframer.Scene:
     return scene_of(keyframer.decode(write(clip, how), format="nodeanim"), options, salvage=salvage)
 
 
@@ -38,11 +38,11 @@ def slow(keys: tuple[Key, ...], flags: int, relative: bool = False, turn: bool =
     if turn:
         values = [[x, y, z, angle] for angle, x, y, z in values]
         form = "AXIS_ANGLE_RELATIVE" if relative else "AXIS_ANGLE_ABSOLUTE"
-    made = SlowTrack(single(key.time for key in keys), values, kind, form=form)
+    slow_track = SlowTrack(single(key.time for key in keys), values, kind, form=form)
     if kind == "TCB":
         for at, name in enumerate(("tension", "continuity", "bias", "ease_to", "ease_from")):
-            setattr(made, name, [single(key.shape)[at] for key in keys])
-    return made
+            setattr(slow_track, name, [single(key.shape)[at] for key in keys])
+    return slow_track
 
 
 def slow_local(bone: Bone, time: float, relative: bool) -> Matrix:
@@ -79,14 +79,16 @@ def dancing(seed: int, flags: int) -> Bone:
 @pytest.mark.parametrize("flags", [TCB, BEZIER, LINEAR, TCB | LINEAR, BEZIER | LINEAR])
 def test_against_the_slow_evaluator(flags: int, relative: bool, seed: int) -> None:
     bone = dancing(seed, flags)
-    found = load(Clip((bone,)), rotation_keys="relative" if relative else "absolute", time_unit="seconds")
-    pose = keyframer.pose(found, TIMES)
+    scene = load(Clip((bone,)), rotation_keys="relative" if relative else "absolute", time_unit="seconds")
+    pose = keyframer.pose(scene, TIMES)
     for at, time in enumerate(TIMES):
         np.testing.assert_allclose(pose.world[at, 0], slow_local(bone, time, relative), rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("how", [DEFAULT, How(">", "u16", "none"), How(header="u8+u32"), How(tcb_by_key=True)], ids=str)
-def test_every_framing_means_the_same(how: How) -> None:
+@pytest.mark.parametrize(
+    "how", [DEFAULT, Framing(">", "u16", "none"), Framing(header="u8+u32"), Framing(tcb_by_key=True)], ids=str
+)
+def test_every_framing_gives_the_same_scene(how: Framing) -> None:
     bone = dancing(1, LINEAR)
     pose = keyframer.pose(load(Clip((bone,)), how, rotation_keys="absolute"), TIMES)
     for at, time in enumerate(TIMES):
@@ -115,14 +117,14 @@ def sliding(times: list[float]) -> Clip:
     ],
 )
 def test_time_units(times: list[float], options: dict[str, Any], unit_: str, seconds: float) -> None:
-    found = load(sliding(times), **options)
-    clip = found.clips[0]
+    scene = load(sliding(times), **options)
+    clip = scene.clips[0]
     assert clip.unit == unit_
     assert clip.end / clip.rate == pytest.approx(seconds)
-    assert keyframer.pose(found, [seconds]).world[0, 0, 0, 3] == pytest.approx(times[-1])
+    assert keyframer.pose(scene, [seconds]).world[0, 0, 0, 3] == pytest.approx(times[-1])
 
 
-def test_frames_of_ticks_follow_their_grid() -> None:
+def test_ticks_per_frame_follow_the_key_times() -> None:
     assert load(sliding([0, 192, 4800])).clips[0].frames_per_second == 25
     assert load(sliding([0, 200, 4600])).clips[0].frames_per_second == 24
     assert load(sliding([0, 0.5, 2])).clips[0].frames_per_second == 30
@@ -143,9 +145,9 @@ RELATIVE, ABSOLUTE = RotationForm.AXIS_ANGLE_RELATIVE, RotationForm.AXIS_ANGLE_A
 @pytest.mark.parametrize(
     ("flags", "angles", "wanted"),
     [
-        (TCB, [0.1, 0.2, -0.1, 0.15], RELATIVE),  # small turns that would jump about as absolute ones
+        (TCB, [0.1, 0.2, -0.1, 0.15], RELATIVE),  # small rotations, which as absolute keys would jump
         (LINEAR, [0.0, 1.0, 1.2, 1.4, 1.6], ABSOLUTE),
-        (TCB, [1.0, 1.1, 1.2, 1.3], ABSOLUTE),  # near each other, far from 0: nobody turns so much each time
+        (TCB, [1.0, 1.1, 1.2, 1.3], ABSOLUTE),  # near each other, far from 0: implausible as increments
         (LINEAR, [0.1, -0.1, 0.1, -0.1], RELATIVE),  # as absolute keys they are twice as far apart
         (TCB, [0.3, 0.3, 0.3], RELATIVE),  # a pause or a steady spin: habit decides
         (LINEAR, [0.3, 0.3, 0.3], ABSOLUTE),
@@ -153,15 +155,15 @@ RELATIVE, ABSOLUTE = RotationForm.AXIS_ANGLE_RELATIVE, RotationForm.AXIS_ANGLE_A
         (BEZIER, [0.0, 0.5], ABSOLUTE),
     ],
 )
-def test_relative_or_absolute(flags: int, angles: list[float], wanted: RotationForm) -> None:
+def test_relative_or_absolute_rotation_keys(flags: int, angles: list[float], wanted: RotationForm) -> None:
     assert form(spinning(flags, angles)) is wanted
     for word, always in (("relative", RELATIVE), ("absolute", ABSOLUTE)):
         assert form(spinning(flags, angles), rotation_keys=word) is always
 
 
-def test_relative_keys_add_up() -> None:
-    found = load(spinning(LINEAR, [0.5, 0.5, 0.5]), rotation_keys="relative", time_unit="seconds")
-    world = keyframer.pose(found, [0, 0.125, 0.5]).world[:, 0]
+def test_relative_keys_are_accumulated() -> None:
+    scene = load(spinning(LINEAR, [0.5, 0.5, 0.5]), rotation_keys="relative", time_unit="seconds")
+    world = keyframer.pose(scene, [0, 0.125, 0.5]).world[:, 0]
     np.testing.assert_allclose(np.arctan2(world[:, 1, 0], world[:, 0, 0]), [0.5, 0.75, 1.5], atol=1e-9)
 
 
@@ -180,10 +182,10 @@ def test_angle_units(angles: list[float], options: dict[str, str], wanted: float
     assert track.values[1].tolist() == pytest.approx([0, 0, 1, wanted])
 
 
-def test_title_author_and_copyright_arrive() -> None:
-    found = load(Clip((Bone(b"a", LINEAR),), b"run", b"(C) 2002 J. R\xf6der"))
-    assert (found.title, found.author, found.copyright) == ("run", "(C) 2002 J. Röder", "(C) 2002 J. Röder")
-    assert found.clips[0].name == "run"
+def test_title_author_and_copyright_are_read() -> None:
+    scene = load(Clip((Bone(b"a", LINEAR),), b"run", b"(C) 2002 J. R\xf6der"))
+    assert (scene.title, scene.author, scene.copyright) == ("run", "(C) 2002 J. Röder", "(C) 2002 J. Röder")
+    assert scene.clips[0].name == "run"
     plain = load(Clip((), b"idle", b"somebody"))
     assert (plain.title, plain.author, plain.copyright) == ("idle", "somebody", "")
     assert load(Clip((), b"", b"\x94"), encoding="cp437").author == "ö"
@@ -192,52 +194,52 @@ def test_title_author_and_copyright_arrive() -> None:
 @pytest.mark.parametrize(
     ("options", "up", "hand"), [({}, "z", "right"), ({"up": "y", "handedness": "left"}, "y", "left")]
 )
-def test_axes_are_stated(options: dict[str, str], up: str, hand: str) -> None:
+def test_axes_are_an_option(options: dict[str, str], up: str, hand: str) -> None:
     space = load(sliding([0, 1]), **options).space
     assert (space.up, space.handedness.value) == (up, hand)
 
 
-def test_bezier_keys_are_smooth_and_say_so() -> None:
+def test_bezier_keys_are_read_as_smooth() -> None:
     bone = dancing(2, BEZIER)
-    found = load(Clip((bone,)), How(tangents=True))
-    assert found.issues.counts["SCENE_BEZIER_SMOOTH"] == 3
-    track = found.clips[0].channels[0].track
+    scene = load(Clip((bone,)), Framing(tangents=True))
+    assert scene.issues.counts["SCENE_BEZIER_SMOOTH"] == 3
+    track = scene.clips[0].channels[0].track
     assert track.extras["nodeanim"]["tangents"].tolist() == [[1, 2, 3, 4, 5, 6]] * 4  # type: ignore[index]
 
 
 def test_scale_axes() -> None:
     half = math.sqrt(0.5)
     key = Key(0, 0.0, (2.0, 1.0, 1.0), axis=(0.0, 0.0, math.sin(math.pi / 8), math.cos(math.pi / 8)))
-    found = load(Clip((Bone(b"a", LINEAR, scales=(key, replace(key, time=1.0))),)), How(axis=True))
-    assert [channel.track.kind for channel in found.clips[0].channels] == ["scale", "scale_axes"]
-    world = keyframer.pose(found, [0.5]).world[0, 0, :3, :3]
+    scene = load(Clip((Bone(b"a", LINEAR, scales=(key, replace(key, time=1.0))),)), Framing(axis=True))
+    assert [channel.track.kind for channel in scene.clips[0].channels] == ["scale", "scale_axes"]
+    world = keyframer.pose(scene, [0.5]).world[0, 0, :3, :3]
     long = np.array([half, half, 0])
     np.testing.assert_allclose(world @ long, 2 * long, atol=1e-6)
     np.testing.assert_allclose(world, [[1.5, 0.5, 0], [0.5, 1.5, 0], [0, 0, 1]], atol=1e-6)
 
 
-def test_a_zero_axis_is_no_turn_and_told() -> None:
+def test_a_zero_axis_is_reported_and_does_not_rotate() -> None:
     clip = Clip((Bone(b"a", LINEAR, rotations=(Key(0, 0.0, (1.0, 0.0, 0.0, 0.0)),)),))
-    found = load(clip)
-    assert [issue.path for issue in found.issues] == ["/animations/nodes[0]/rotation_keys[0]"]
-    assert found.issues[0].code == "DATA_ZERO_AXIS"
-    np.testing.assert_allclose(keyframer.pose(found, [0]).world[0, 0], np.eye(4))
+    scene = load(clip)
+    assert [issue.path for issue in scene.issues] == ["/animations/nodes[0]/rotation_keys[0]"]
+    assert scene.issues[0].code == "DATA_ZERO_AXIS"
+    np.testing.assert_allclose(keyframer.pose(scene, [0]).world[0, 0], np.eye(4))
 
 
-def test_odd_keys_are_told() -> None:
+def test_invalid_keys_are_reported() -> None:
     nan = float("nan")
     keys = (Key(0, 1.0, (0.0, 0.0, 0.0)), Key(0, 0.0, (nan, 0.0, 0.0)), Key(0, 2.0, (4.0, 0.0, 0.0)))
-    found = load(Clip((Bone(b"a", LINEAR, keys), Bone(b"b", LINEAR))))
-    assert {issue.code for issue in found.issues} == {"DATA_KEYS_NOT_INCREASING", "DATA_NON_FINITE"}
-    np.testing.assert_allclose(keyframer.pose(found, [0, 1.5]).world[:, 0, 0, 3], [0, 2])
+    scene = load(Clip((Bone(b"a", LINEAR, keys), Bone(b"b", LINEAR))))
+    assert {issue.code for issue in scene.issues} == {"DATA_KEYS_NOT_INCREASING", "DATA_NON_FINITE"}
+    np.testing.assert_allclose(keyframer.pose(scene, [0, 1.5]).world[:, 0, 0, 3], [0, 2])
 
 
-def test_names_and_leftovers() -> None:
-    found = load(Clip((Bone(b"Bip01", LINEAR), Bone(b"Bip01", TCB)), flags=0))
-    assert [node.name for node in found.nodes] == ["Bip01", "Bip01.2"]
-    assert [node.extras["nodeanim"]["flags"] for node in found.nodes] == [LINEAR, TCB]
-    assert found.clips[0].extras["nodeanim"] == {"flags": 0, "node_count": 2}
-    assert "little" in found.extras["nodeanim"]["dialect"]
+def test_names_and_extras() -> None:
+    scene = load(Clip((Bone(b"Bip01", LINEAR), Bone(b"Bip01", TCB)), flags=0))
+    assert [node.name for node in scene.nodes] == ["Bip01", "Bip01.2"]
+    assert [node.extras["nodeanim"]["flags"] for node in scene.nodes] == [LINEAR, TCB]
+    assert scene.clips[0].extras["nodeanim"] == {"flags": 0, "node_count": 2}
+    assert "little" in scene.extras["nodeanim"]["dialect"]
 
 
 def test_key_flags_are_kept() -> None:

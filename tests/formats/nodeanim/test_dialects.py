@@ -1,4 +1,4 @@
-"""Every framing the notes list is read to exactly one dialect, with the right values, and written back the same."""
+"""Every framing in the notes is detected as exactly one dialect, read correctly, and written back unchanged."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import pytest
 import keyframer
 from keyframer.formats.nodeanim.dialect import DIALECTS, OPTION_SETS, Dialect, with_options
 from keyframer.formats.nodeanim.records import Animations, Header, Node, NodeKeys
-from tests.formats.nodeanim.writer import BEZIER, TCB, Bone, Clip, How, Key, clips, framings, marked, write
+from tests.formats.nodeanim.writer import BEZIER, TCB, Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
 from tests.samples.nodeanim import make as sample_maker
 
 CLIPS = clips()
 FRAMINGS = list(framings())
 
 
-def variants(name: str, how: How) -> list[tuple[Clip, How]]:
-    """The clip as it is, and with every option that changes its bytes."""
+def variants(name: str, how: Framing) -> list[tuple[Clip, Framing]]:
+    """The clip unchanged, and with every option that changes its bytes."""
     clip = CLIPS[name]
-    found = [(clip, how), (clip, replace(how, axis=True)), (marked(clip), replace(how, tcb_by_key=True))]
+    detected = [(clip, how), (clip, replace(how, axis=True)), (with_key_flags(clip), replace(how, tcb_by_key=True))]
     if any(bone.flags == BEZIER for bone in clip.bones):
-        found.append((clip, replace(how, tangents=True)))
-        found.append((clip, replace(how, tangents=True, axis=True)))
-        found.append((marked(clip), replace(how, tcb_by_key=True, tangents=True, axis=True)))
-    return found
+        detected.append((clip, replace(how, tangents=True)))
+        detected.append((clip, replace(how, tangents=True, axis=True)))
+        detected.append((with_key_flags(clip), replace(how, tcb_by_key=True, tangents=True, axis=True)))
+    return detected
 
 
-def check_keys(keys: NodeKeys, truth: tuple[Key, ...], node_flags: int, how: How, table: str) -> None:
+def check_keys(keys: NodeKeys, truth: tuple[Key, ...], node_flags: int, how: Framing, table: str) -> None:
     assert len(keys) == len(truth)
     if not truth:
         return
@@ -47,7 +47,7 @@ def check_keys(keys: NodeKeys, truth: tuple[Key, ...], node_flags: int, how: How
         assert np.array_equal(keys.column("axis"), np.array([key.axis for key in truth], "f4"))
 
 
-def check(document: keyframer.Document, clip: Clip, how: How) -> None:
+def check(document: keyframer.Document, clip: Clip, how: Framing) -> None:
     header, animations = document.records
     assert isinstance(header, Header)
     assert isinstance(animations, Animations)
@@ -61,7 +61,7 @@ def check(document: keyframer.Document, clip: Clip, how: How) -> None:
         check_keys(node.scale_keys, bone.scales, bone.flags, how, "scale")
 
 
-def test_all_framings_are_made() -> None:
+def test_the_number_of_framings() -> None:
     """Two byte orders, four kinds of text, five headers with two meanings of size, and four without size."""
     assert len(FRAMINGS) == 2 * 4 * (5 * 2 + 4) == len(DIALECTS)
     assert [str(how) for how in FRAMINGS] == [str(dialect) for dialect in DIALECTS]
@@ -70,7 +70,7 @@ def test_all_framings_are_made() -> None:
 @pytest.mark.parametrize("name", CLIPS)
 @pytest.mark.parametrize("order", "<>")
 @pytest.mark.parametrize("text", ["nul", "u8", "u16", "u32"])
-def test_one_reading(name: str, order: str, text: str) -> None:
+def test_every_framing_is_read_in_one_dialect(name: str, order: str, text: str) -> None:
     for framing in FRAMINGS:
         if (framing.order, framing.text) != (order, text):
             continue
@@ -87,8 +87,8 @@ def test_one_reading(name: str, order: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("how", FRAMINGS, ids=str)
-def test_one_bare_node_is_enough(how: How) -> None:
-    """A clip without titles and one node without keys: still only one reading."""
+def test_one_node_without_keys_determines_the_dialect(how: Framing) -> None:
+    """A clip without titles, with one node without keys."""
     data = write(Clip((Bone(b"a", 4),), b"", b""), how)
     document = keyframer.decode(data, format="nodeanim")
     assert str(document.dialect) == str(how)
@@ -101,35 +101,37 @@ def test_one_bare_node_is_enough(how: How) -> None:
     [Clip((), b"", b""), Clip((), b"walk", b""), Clip((Bone(b"", 4),), b"", b"")],
     ids=["bare", "named", "blank"],
 )
-def test_files_that_lie_the_same_in_several_dialects_say_so(clip: Clip) -> None:
-    """Without text, NUL-ended and u8-counted are the same bytes: the first of the list is taken, the others named."""
-    same: dict[bytes, list[How]] = {}
+def test_ambiguous_dialects_are_reported(clip: Clip) -> None:
+    """Without text, NUL-terminated and u8-counted give the same bytes: the first dialect is used, the others are
+    listed.
+    """
+    same: dict[bytes, list[Framing]] = {}
     for how in FRAMINGS:
         same.setdefault(write(clip, how), []).append(how)
     assert any(len(hows) > 1 for hows in same.values())
     for data, hows in same.items():
         document = keyframer.decode(data, format="nodeanim")
         assert str(document.dialect) == str(hows[0])
-        told = [issue for issue in document.issues if issue.code == "SEM_AMBIGUOUS_DIALECT"]
-        assert len(told) == (len(hows) > 1)
-        if told:
-            assert told[0].args["count"] == len(hows)
-            assert str(hows[1]) in told[0].message
+        reported = [issue for issue in document.issues if issue.code == "SEM_AMBIGUOUS_DIALECT"]
+        assert len(reported) == (len(hows) > 1)
+        if reported:
+            assert reported[0].args["count"] == len(hows)
+            assert str(hows[1]) in reported[0].message
         assert keyframer.encode(document) == data
 
 
-def test_flags_zero_and_readable_names_decide_before_the_order_of_the_list() -> None:
-    """NUL-ended comes first, but here it would make control characters of the lengths."""
-    data = write(Clip((Bone(b"\x00", 4),), b"", b""), How(text="u8", header="none"))
-    also = write(Clip((Bone(b"\x01", 4),), b"", b""), How(text="nul", header="none"))
+def test_readable_names_decide_before_the_order_of_dialects() -> None:
+    """NUL-terminated is first in the list, but would turn the lengths into control characters."""
+    data = write(Clip((Bone(b"\x00", 4),), b"", b""), Framing(text="u8", header="none"))
+    also = write(Clip((Bone(b"\x01", 4),), b"", b""), Framing(text="nul", header="none"))
     assert data == also
     document = keyframer.decode(data, format="nodeanim")
-    assert str(document.dialect) == str(How(header="none"))  # no better: the NUL is no more printable
-    better = write(Clip((Bone(b"A", 4),), b"", b""), How(text="u16", header="none"))
-    assert str(keyframer.decode(better, format="nodeanim").dialect) == str(How(text="u16", header="none"))
+    assert str(document.dialect) == str(Framing(header="none"))  # no better: the NUL is no more printable
+    better = write(Clip((Bone(b"A", 4),), b"", b""), Framing(text="u16", header="none"))
+    assert str(keyframer.decode(better, format="nodeanim").dialect) == str(Framing(text="u16", header="none"))
 
 
-def test_other_chunks_are_kept_where_they_were() -> None:
+def test_unknown_chunks_are_kept_in_place() -> None:
     from tests.formats.nodeanim.writer import bone_content, chunk, header_content
 
     clip = CLIPS["mixed"]
@@ -151,9 +153,9 @@ def test_other_chunks_are_kept_where_they_were() -> None:
         ]
         assert {issue.code for issue in document.issues} == {"STRUCT_UNKNOWN_CHUNK"}
         assert keyframer.encode(document) == data
-        found = keyframer.detect(data).format
-        assert found is not None
-        assert found.name == "nodeanim"
+        detected = keyframer.detect(data).format
+        assert detected is not None
+        assert detected.name == "nodeanim"
 
 
 @pytest.mark.parametrize("size", [1, 4, 7, 63, 64])
@@ -171,11 +173,11 @@ def test_a_prefix_is_kept(size: int) -> None:
 
 def test_a_prefix_that_is_too_long_is_refused() -> None:
     with pytest.raises(keyframer.FormatError) as caught:
-        keyframer.decode(b"\x80" * 65 + write(CLIPS["mixed"], How()), format="nodeanim")
+        keyframer.decode(b"\x80" * 65 + write(CLIPS["mixed"], Framing()), format="nodeanim")
     assert caught.value.code == "IO_UNRECOGNISED"
 
 
-def test_text_form_names_every_dialect_once() -> None:
+def test_the_text_form_of_every_dialect_is_unique() -> None:
     everything = [with_options(base, options) for base in DIALECTS for options in OPTION_SETS]
     texts = {str(dialect) for dialect in everything}
     assert len(texts) == len(everything) == 112 * 8
@@ -187,7 +189,7 @@ def test_text_form_names_every_dialect_once() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "little", "little text:u64 chunk:u16", "little text:nul chunk:u16 size:all"])
-def test_other_texts_are_no_dialect(text: str) -> None:
+def test_invalid_dialect_texts_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a dialect"):
         Dialect.parse(text)
 
@@ -199,9 +201,9 @@ def test_impossible_dialects_are_refused() -> None:
         Dialect(length_size=0, length_counts_header=False)
 
 
-def test_the_samples_are_what_their_maker_makes() -> None:
+def test_samples_are_up_to_date() -> None:
     folder = sample_maker.FOLDER
-    made = sample_maker.samples()
-    assert {path.stem for path in folder.glob("*.nanim")} == set(made)
-    for name, data in made.items():
+    samples = sample_maker.samples()
+    assert {path.stem for path in folder.glob("*.nanim")} == set(samples)
+    for name, data in samples.items():
         assert (folder / f"{name}.nanim").read_bytes() == data

@@ -1,4 +1,4 @@
-"""Documents: their tree, building from nothing, editing, and the text form of their fields."""
+"""Node animation documents: structure, building, editing, and the text form of fields."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from keyframer.formats.nodeanim.records import (
     RawChunk,
 )
 from keyframer.wire.record import describe_fields, dump_fields, restore_fields
-from tests.formats.nodeanim.writer import Bone, Clip, How, Key, clips, framings, marked, write
+from tests.formats.nodeanim.writer import Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
 from tests.samples import unhex
 
 DEFAULT = unhex("""
@@ -77,7 +77,7 @@ def test_a_file_field_by_field() -> None:
 
 
 def test_paths() -> None:
-    document = keyframer.decode(write(clips()["mixed"], How()))
+    document = keyframer.decode(write(clips()["mixed"], Framing()))
     assert [str(place) for place, _ in document.walk()] == [
         "/header",
         "/animations",
@@ -87,7 +87,7 @@ def test_paths() -> None:
 
 def test_keys_are_views_of_the_file() -> None:
     for order in "<>":
-        data = write(clips()["tcb"], How(order))
+        data = write(clips()["tcb"], Framing(order))
         keys = first_node(keyframer.decode(data)).translation_keys
         assert not keys.rows.flags.writeable
         assert not keys.rows.flags.owndata
@@ -96,8 +96,8 @@ def test_keys_are_views_of_the_file() -> None:
             keys.value[0] = 1
 
 
-def test_from_nothing() -> None:
-    """What the tests' own writer makes of the same clip, in a few lines and in any dialect."""
+def test_building_a_document() -> None:
+    """In any dialect it equals the same clip by the writer of the tests."""
     keys = NodeKeys.make([0, 1], [[0, 0, 0], [0, 0, 9]], flags=[3, 0], tension=[0.5, 0], ease_out=1)
     turn = NodeKeys.make(0.25, [3.0, 0, 0, 1])
     truth = (Key(3, 0, (0, 0, 0), (0.5, 0, 0, 0, 1)), Key(0, 1, (0, 0, 9), (0, 0, 0, 0, 1)))
@@ -111,12 +111,12 @@ def test_from_nothing() -> None:
     )
     for how in framings():
         nodes = Node(b"hip", TCB, translation_keys=keys, rotation_keys=turn), Node(b"tail")
-        made = new_document(*nodes, name=b"jump", author=b"me", dialect=Dialect.parse(str(how)))
-        assert keyframer.encode(made) == write(clip, how)
+        document = new_document(*nodes, name=b"jump", author=b"me", dialect=Dialect.parse(str(how)))
+        assert keyframer.encode(document) == write(clip, how)
 
 
 def test_changing_the_dialect_rewrites_the_file() -> None:
-    """Any clip from any framing to any other: what the tests' writer makes of it there."""
+    """Any clip from any framing to any other equals the clip by the writer of the tests."""
     hows = list(framings())
     for name, clip in clips().items():
         for source, target in zip(hows, [*hows[37:], *hows[:37]], strict=True):
@@ -125,8 +125,8 @@ def test_changing_the_dialect_rewrites_the_file() -> None:
             assert keyframer.encode(document) == write(clip, target), name
 
 
-def test_nodes_can_be_added_and_taken_away() -> None:
-    for how in (How(), How(">", "u16", "u32+u32", False), How(header="none")):
+def test_nodes_can_be_added_and_removed() -> None:
+    for how in (Framing(), Framing(">", "u16", "u32+u32", False), Framing(header="none")):
         clip = clips()["mixed"]
         document = keyframer.decode(write(clip, how), format="nodeanim")
         animations = document.first(Animations)
@@ -138,18 +138,18 @@ def test_nodes_can_be_added_and_taken_away() -> None:
 
 
 def test_keys_can_be_replaced() -> None:
-    document = keyframer.decode(write(clips()["tcb"], How(">")))
+    document = keyframer.decode(write(clips()["tcb"], Framing(">")))
     node = first_node(document)
     node.translation_keys = node.translation_keys.replace(time=node.translation_keys.time * 2, tension=0)
-    again = first_node(keyframer.decode(keyframer.encode(document)))
-    assert again.translation_keys.time.tolist() == [0, 0.5, 1, 1.5]
-    assert not again.translation_keys.tension.any()
-    assert again.translation_keys.bias.tolist() == [0.75] * 4
+    decoded_node = first_node(keyframer.decode(keyframer.encode(document)))
+    assert decoded_node.translation_keys.time.tolist() == [0, 0.5, 1, 1.5]
+    assert not decoded_node.translation_keys.tension.any()
+    assert decoded_node.translation_keys.bias.tolist() == [0.75] * 4
     node.translation_keys = NodeKeys.make([], np.empty((0, 3)))
     assert first_node(keyframer.decode(keyframer.encode(document))).translation_key_count == 0
 
 
-def test_what_has_no_place_is_refused() -> None:
+def test_records_in_wrong_places_are_refused() -> None:
     tense = NodeKeys.make(0, [0, 0, 0], tension=1)
     with pytest.raises(ValueError, match=r"Node.translation_keys: tension is stored only if bit 0 of the node"):
         keyframer.encode(new_document(Node(b"a", LINEAR, translation_keys=tense)))
@@ -167,7 +167,7 @@ def test_what_has_no_place_is_refused() -> None:
         NodeKeys.make([0, 1], [[0, 0, 0]] * 2, tension=[1, 2, 3])
 
 
-def test_what_does_not_fit_a_header_is_refused() -> None:
+def test_values_too_large_for_a_header_are_refused() -> None:
     long = NodeKeys.make(np.arange(4000), np.zeros((4000, 3)))
     small = Dialect(id_size=2, length_size=2)
     with pytest.raises(ValueError, match="size 80021 does not fit 2 bytes"):
@@ -187,10 +187,10 @@ def test_what_does_not_fit_a_header_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "how", [How(), How(">"), How(tcb_by_key=True, axis=True, tangents=True), How(">", tcb_by_key=True)]
+    "how", [Framing(), Framing(">"), Framing(tcb_by_key=True, axis=True, tangents=True), Framing(">", tcb_by_key=True)]
 )
-def test_fields_survive_their_text_form(how: How) -> None:
-    clip = marked(clips()["mixed"]) if how.tcb_by_key else clips()["mixed"]
+def test_fields_survive_their_text_form(how: Framing) -> None:
+    clip = with_key_flags(clips()["mixed"]) if how.tcb_by_key else clips()["mixed"]
     odd = Key(1, float("nan"), (float("inf"), -0.0, 1e-42))
     clip = replace(clip, bones=(*clip.bones, Bone(b"odd \xff\\", TCB, (odd, replace(odd, flags=0)))))
     data = write(clip, how)
@@ -216,14 +216,14 @@ def test_fields_survive_their_text_form(how: How) -> None:
         ([{"flags": 0, "time": 0, "value": [0, 0]}], "value: entry 0: expected a list of 3"),
     ],
 )
-def test_wrong_text_forms_are_named(rows: object, words: str) -> None:
+def test_errors_for_invalid_text_forms(rows: object, words: str) -> None:
     fields = dump_fields(Node(b"a"))
     fields["translation_keys"] = rows
     with pytest.raises(ValueError, match=words):
         restore_fields(Node(), fields)
 
 
-def test_record_types_describe_themselves() -> None:
+def test_record_types_have_descriptions() -> None:
     types = record_types()
     assert set(types) == {"Header", "Animations", "Node", "Prefix", "RawChunk"}
     assert [(row.name, row.type) for row in describe_fields(Header)] == [
@@ -236,7 +236,7 @@ def test_record_types_describe_themselves() -> None:
     assert rows["rotation_keys"].startswith("rotation_key_count x (i32 flags, f32 time, f32 tension")
 
 
-def test_records_have_their_places() -> None:
+def test_paths_of_records() -> None:
     document = new_document(Node(b"a"))
     document.records.append(Node(b"b"))
     with pytest.raises(ValueError, match="must be inside a chunk"):
@@ -251,7 +251,7 @@ def test_records_have_their_places() -> None:
         keyframer.encode(document)
 
 
-def test_columns_that_are_not_stored_are_zeros_and_others_unknown() -> None:
+def test_missing_columns_are_zero_and_unknown_names_are_refused() -> None:
     keys = NodeKeys.make([0, 1], [[0, 0, 0], [0, 0, 9]])
     assert keys.column("tension").tolist() == [0, 0]
     assert keys.column("tangents").tolist() == [[0] * 6] * 2
@@ -259,9 +259,9 @@ def test_columns_that_are_not_stored_are_zeros_and_others_unknown() -> None:
         keys.column("colour")
 
 
-def test_without_a_dialect_a_document_is_in_the_usual_one() -> None:
-    made = new_document(Node(b"a"), name=b"clip")
-    plain = keyframer.Document(made.format, made.records)
-    assert keyframer.encode(plain) == keyframer.encode(made)
+def test_a_document_without_a_dialect_uses_the_default_one() -> None:
+    document = new_document(Node(b"a"), name=b"clip")
+    plain = keyframer.Document(document.format, document.records)
+    assert keyframer.encode(plain) == keyframer.encode(document)
     assert "nodeanim" not in scene_of(plain).extras
-    assert scene_of(made).extras["nodeanim"] == {"dialect": str(Dialect())}
+    assert scene_of(document).extras["nodeanim"] == {"dialect": str(Dialect())}

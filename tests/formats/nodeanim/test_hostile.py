@@ -1,4 +1,4 @@
-"""Damaged and hostile files: what the safety table lists, field by field. Nothing is lost, all trouble has a place."""
+"""Damaged and hostile files, for each row of the safety table: nothing is lost, every issue is located."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tests.formats.nodeanim.writer import (
     TCB,
     Bone,
     Clip,
-    How,
+    Framing,
     Key,
     bone_content,
     chunk,
     clips,
     framings,
     header_content,
-    marked,
+    with_key_flags,
     write,
 )
 from tests.growth import assert_linear
 
-HOW = How()
+HOW = Framing()
 CLIP = clips()["mixed"]
 ONE = chunk(1, header_content(CLIP, HOW), HOW)
 NODES = b"".join(bone_content(bone, HOW) for bone in CLIP.bones)
@@ -40,7 +40,7 @@ def read(data: bytes) -> keyframer.Document:
     return document
 
 
-def told(document: keyframer.Document) -> list[tuple[str, str, int]]:
+def issues_of(document: keyframer.Document) -> list[tuple[str, str, int]]:
     """Code, path and offset of every issue."""
     return [(issue.code, issue.path, issue.offset) for issue in document.issues]
 
@@ -52,58 +52,58 @@ def nodes_of(document: keyframer.Document) -> int:
 @pytest.mark.parametrize("size", [0, 3, 5])
 def test_chunk_smaller_than_its_header(size: int) -> None:
     document = read(struct.pack("<HI", 1, size) + ONE[6:] + TWO)
-    assert told(document)[0] == ("STRUCT_CHUNK_TOO_SMALL", "/header", 2)
+    assert issues_of(document)[0] == ("STRUCT_CHUNK_TOO_SMALL", "/header", 2)
     assert document.trailing
     document = read(ONE + struct.pack("<HI", 2, size) + TWO[6:])
-    assert ("STRUCT_CHUNK_TOO_SMALL", "/animations", len(ONE) + 2) in told(document)
+    assert ("STRUCT_CHUNK_TOO_SMALL", "/animations", len(ONE) + 2) in issues_of(document)
 
 
 @pytest.mark.parametrize("size", [0xFFFFFFFF, 0x80000000, len(TWO) + 1])
 def test_chunk_larger_than_the_file(size: int) -> None:
     document = read(ONE + struct.pack("<HI", 2, size) + TWO[6:])
-    assert told(document) == [("STRUCT_CHUNK_OVERRUN", "/animations", len(ONE) + 2)]
+    assert issues_of(document) == [("STRUCT_CHUNK_OVERRUN", "/animations", len(ONE) + 2)]
     assert nodes_of(document) == len(CLIP.bones)
     document = read(struct.pack("<HI", 1, size) + ONE[6:])
-    assert told(document)[0] == ("STRUCT_CHUNK_OVERRUN", "/header", 2)
+    assert issues_of(document)[0] == ("STRUCT_CHUNK_OVERRUN", "/header", 2)
 
 
-def test_chunk_two_before_one() -> None:
+def test_chunk_two_before_chunk_one() -> None:
     document = read(TWO + ONE)
-    assert told(document) == [("STRUCT_CHUNK_ORDER", "/animations", 0)]
+    assert issues_of(document) == [("STRUCT_CHUNK_ORDER", "/animations", 0)]
     assert nodes_of(document) == len(CLIP.bones)
 
 
 def test_a_missing_chunk() -> None:
-    assert told(read(ONE)) == [("STRUCT_CHUNK_MISSING", "/", len(ONE))]
+    assert issues_of(read(ONE)) == [("STRUCT_CHUNK_MISSING", "/", len(ONE))]
     document = read(TWO)
-    assert told(document) == [("STRUCT_CHUNK_MISSING", "/", len(TWO))]
+    assert issues_of(document) == [("STRUCT_CHUNK_MISSING", "/", len(TWO))]
     assert nodes_of(document) == len(CLIP.bones)
 
 
-def test_a_chunk_twice() -> None:
+def test_a_repeated_chunk() -> None:
     document = read(ONE + ONE + TWO + TWO)
-    assert [entry for entry in told(document) if entry[0] == "STRUCT_DUPLICATE_CHUNK"] == [
+    assert [entry for entry in issues_of(document) if entry[0] == "STRUCT_DUPLICATE_CHUNK"] == [
         ("STRUCT_DUPLICATE_CHUNK", "/header[1]", len(ONE)),
         ("STRUCT_DUPLICATE_CHUNK", "/animations[1]", 2 * len(ONE) + len(TWO)),
     ]
     assert nodes_of(document) == 2 * len(CLIP.bones)
 
 
-def test_unknown_chunks_and_bytes_behind_the_end() -> None:
+def test_unknown_chunks_and_trailing_bytes() -> None:
     document = read(ONE + chunk(77, b"abc", HOW) + TWO + b"rubbish!")
-    assert told(document) == [
+    assert issues_of(document) == [
         ("STRUCT_UNKNOWN_CHUNK", "/chunk_77", len(ONE)),
         ("STRUCT_TRAILING_DATA", "/", len(ONE) + 9 + len(TWO)),
     ]
     assert document.trailing == b"rubbish!"
-    document = read(write(CLIP, How(">", "u8", "none")) + b"rubbish!")
-    assert [code for code, _, _ in told(document)] == ["STRUCT_TRAILING_DATA"]
+    document = read(write(CLIP, Framing(">", "u8", "none")) + b"rubbish!")
+    assert [code for code, _, _ in issues_of(document)] == ["STRUCT_TRAILING_DATA"]
     assert nodes_of(document) == len(CLIP.bones)
 
 
-def test_slack_behind_the_fields_of_chunk_one() -> None:
+def test_trailing_bytes_in_chunk_one() -> None:
     document = read(chunk(1, header_content(CLIP, HOW) + b"?", HOW) + TWO)
-    assert told(document) == [("STRUCT_CHUNK_SLACK", "/header", len(ONE))]
+    assert issues_of(document) == [("STRUCT_CHUNK_SLACK", "/header", len(ONE))]
 
 
 @pytest.mark.parametrize("count", [-1, -32768])
@@ -119,18 +119,18 @@ def test_negative_node_count(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [5, 32767])
-def test_more_nodes_announced_than_there_are(count: int) -> None:
+def test_too_large_a_node_count(count: int) -> None:
     document = read(write(replace(CLIP, count=count), HOW))
-    assert told(document) == [("STRUCT_COUNT_EXCEEDS_DATA", "/header/node_count", len(ONE) - 2)]
+    assert issues_of(document) == [("STRUCT_COUNT_EXCEEDS_DATA", "/header/node_count", len(ONE) - 2)]
     assert document.issues[0].args["available"] == nodes_of(document) == 4
     header = document.first(Header)
     assert header is not None
     assert header.node_count == count
 
 
-def test_fewer_nodes_announced_than_there_are() -> None:
+def test_too_small_a_node_count() -> None:
     document = read(write(replace(CLIP, count=3), HOW))
-    assert [code for code, _, _ in told(document)] == ["STRUCT_CHUNK_SLACK"]
+    assert [code for code, _, _ in issues_of(document)] == ["STRUCT_CHUNK_SLACK"]
     assert nodes_of(document) == 3
     animations = document.first(Animations)
     assert animations is not None
@@ -148,10 +148,10 @@ def test_fewer_nodes_announced_than_there_are() -> None:
     ],
 )
 def test_flags_of_a_node(flags: int, codes: list[str]) -> None:
-    """The TCB bit decides the layout; the rest is told and is no more than a warning."""
+    """The TCB bit determines the layout; all other flags cause at most a warning."""
     clip = Clip((replace(CLIP.bones[2], flags=flags), CLIP.bones[1]))
     document = read(write(clip, HOW))
-    assert [code for code, _, _ in told(document)] == codes
+    assert [code for code, _, _ in issues_of(document)] == codes
     assert {issue.path for issue in document.issues} == {"/animations/nodes[0]/flags"}
     at = document.issues[0].offset
     assert struct.unpack_from("<i", keyframer.encode(document), at) == (flags,)
@@ -161,11 +161,11 @@ def test_flags_of_a_node(flags: int, codes: list[str]) -> None:
 
 def test_flags_of_the_clip() -> None:
     document = read(write(replace(CLIP, flags=9), HOW))
-    assert told(document) == [("SEM_UNKNOWN_FLAG_BITS", "/header/flags", 6)]
+    assert issues_of(document) == [("SEM_UNKNOWN_FLAG_BITS", "/header/flags", 6)]
 
 
 def with_counts(*counts: int) -> bytes:
-    """One good node, then one with these key counts over a single key's bytes."""
+    """One valid node, then one with these key counts but the bytes of a single key."""
     bad = b"bad\0" + struct.pack("<4i", 4, *counts) + bytes(20)
     content = bone_content(Bone(b"good", 4, (Key(0, 0, (1, 2, 3)),)), HOW) + bad
     return chunk(1, header_content(Clip(count=2), HOW), HOW) + chunk(2, content, HOW)
@@ -197,8 +197,8 @@ def test_key_counts(counts: tuple[int, int, int], code: str, field: str) -> None
 
 
 @pytest.mark.parametrize("how", list(framings())[::7], ids=str)
-def test_a_cut_file_keeps_its_dialect_and_its_whole_nodes(how: How) -> None:
-    clip, how = marked(CLIP), replace(how, tcb_by_key=True)
+def test_a_truncated_file_keeps_its_dialect_and_its_complete_nodes(how: Framing) -> None:
+    clip, how = with_key_flags(CLIP), replace(how, tcb_by_key=True)
     data = write(clip, how)
     cut = len(data) - 10
     document = read(data[:cut])
@@ -207,11 +207,11 @@ def test_a_cut_file_keeps_its_dialect_and_its_whole_nodes(how: How) -> None:
     assert document.issues.worst() is keyframer.Severity.ERROR
 
 
-def test_odd_numbers_are_kept() -> None:
+def test_non_finite_numbers_are_kept() -> None:
     signalling = struct.unpack("<f", b"\x01\x00\xa0\x7f")[0]
     keys = [Key(0, value, (value, 0.0, 1e38)) for value in (float("nan"), float("-inf"), -5.0, signalling)]
     for order in "<>":
-        how = How(order)
+        how = Framing(order)
         data = write(Clip((Bone(b"a", 4, tuple(keys)),)), how)
         patched = data.replace(struct.pack(order + "I", 0x7FE00001), struct.pack(order + "I", 0x7FA00001))
         assert not read(patched).issues
@@ -229,13 +229,13 @@ def test_hostile_names_are_kept_as_bytes(name: bytes) -> None:
 def test_text_without_an_end() -> None:
     endless = struct.pack("<i", 0) + b"A" * 50
     document = read(chunk(1, endless, HOW) + TWO)
-    assert told(document) == [("STRUCT_STRING_UNTERMINATED", "/header/name", 10)]
+    assert issues_of(document) == [("STRUCT_STRING_UNTERMINATED", "/header/name", 10)]
     assert isinstance(document.records[0], RawChunk)
     assert nodes_of(document) == 4
     document = read(ONE + chunk(2, NODES[:5], HOW))
-    assert told(document) == [("STRUCT_STRING_UNTERMINATED", "/animations/nodes[0]/name", len(ONE) + 6)]
+    assert issues_of(document) == [("STRUCT_STRING_UNTERMINATED", "/animations/nodes[0]/name", len(ONE) + 6)]
     for text, path in (("u8", "/animations/nodes[0]/name"), ("u32", "/animations/nodes[0]/name")):
-        how = How(text=text)
+        how = Framing(text=text)
         document = read(chunk(1, header_content(CLIP, how), how) + chunk(2, b"\xff" * 4 + b"abc", how))
         assert [(issue.code, issue.path) for issue in document.issues] == [("STRUCT_COUNT_EXCEEDS_DATA", path)]
 
@@ -245,7 +245,7 @@ def test_limits() -> None:
         keyframer.decode(write(CLIP, HOW), limits=keyframer.Limits(name=5))
     assert caught.value.code == "LIMIT_NAME"
     with pytest.raises(keyframer.FormatError) as caught:
-        keyframer.decode(write(CLIP, How(text="u16")), limits=keyframer.Limits(name=5))
+        keyframer.decode(write(CLIP, Framing(text="u16")), limits=keyframer.Limits(name=5))
     assert caught.value.code == "LIMIT_NAME"
     with pytest.raises(keyframer.FormatError) as caught:
         keyframer.decode(write(CLIP, HOW), limits=keyframer.Limits(records=4))
@@ -255,7 +255,7 @@ def test_limits() -> None:
     assert caught.value.code == "LIMIT_RECORDS"
 
 
-def test_what_cannot_be_this_format() -> None:
+def test_other_data_is_refused() -> None:
     for data in (b"\0", b"\x01", b"nothing of the kind", bytes(500), b"\x03\x00\x06\x00\x00\x00"):
         with pytest.raises(keyframer.FormatError) as caught:
             read(data)
@@ -263,8 +263,8 @@ def test_what_cannot_be_this_format() -> None:
 
 
 def hostile_files(size: int) -> dict[str, bytes]:
-    """Files of about this size, made to keep many dialects busy for long."""
-    small = How(header="u16+u16")
+    """Files of about this size for which many dialects have to be tried for long."""
+    small = Framing(header="u16+u16")
     start = chunk(1, header_content(Clip((), b"a", b""), small), small)
     key = b"\0" + struct.pack("<4i", 2, 1, 0, 1) + bytes(40)
     zeros = Clip((), b"", b"", count=0x7F7F)
@@ -279,8 +279,8 @@ def hostile_files(size: int) -> dict[str, bytes]:
         "tiny chunks without chunk 2": start + chunk(5, b"", small) * (size // 4),
         "tiny chunks first": chunk(5, b"", small) * (size // 4),
         **{
-            f"{what} nodes, {header}": chunk(1, header_content(zeros, How(header=header)), How(header=header))
-            + chunk(2, key + nodes, How(header=header))
+            f"{what} nodes, {header}": chunk(1, header_content(zeros, Framing(header=header)), Framing(header=header))
+            + chunk(2, key + nodes, Framing(header=header))
             for header in ("none", "u8", "u16+u32")
             for what, nodes in (("blank", bytes(size)), ("short-named", named))
         },
@@ -297,7 +297,7 @@ def test_hostile_files_take_linear_time(what: str) -> None:
     assert_linear(decode_or_refuse, hostile_files(1 << 14)[what], hostile_files(1 << 17)[what], times=8)
 
 
-def test_a_huge_claim_allocates_nothing() -> None:
+def test_a_huge_count_allocates_nothing() -> None:
     data = with_counts(2**31 - 1, 0, 0)
     keyframer.decode(data, format="nodeanim")
     tracemalloc.start()

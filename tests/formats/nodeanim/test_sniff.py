@@ -1,4 +1,4 @@
-"""Detection: every framing from its head alone, and nothing else ever."""
+"""Detection of every framing from its first bytes, without claiming other files."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ import pytest
 import keyframer
 from keyframer.formats.contract import HEAD_SIZE
 from keyframer.formats.nodeanim.sniff import sniff
-from tests.formats.nodeanim.writer import Bone, Clip, Key, clips, framings, marked, write
+from tests.formats.nodeanim.writer import Bone, Clip, Key, clips, framings, with_key_flags, write
 from tests.slow import SLOW
 
 FRAMINGS = list(framings())
 
 
 def long_clip(bones: int, keys: int) -> Clip:
-    """More than any head holds."""
+    """A clip that is longer than the bytes used for detection."""
     track = tuple(Key(0, index / 8, (index / 4, 1.0, -2.0)) for index in range(keys))
     turns = tuple(Key(0, key.time, (key.time, 0.0, 0.0, 1.0)) for key in track)
     flags = (4, 1, 2)
-    made = tuple(Bone(b"bone %d" % at, flags[at % 3], track, turns, track[:1]) for at in range(bones))
-    return Clip(made, b"a long walk", b"somebody")
+    nodes = tuple(Bone(b"bone %d" % at, flags[at % 3], track, turns, track[:1]) for at in range(bones))
+    return Clip(nodes, b"a long walk", b"somebody")
 
 
 @pytest.mark.parametrize("shape", [(200, 3), (3, 400), (1, 700)], ids=["many bones", "many keys", "one bone"])
-def test_the_head_of_a_large_file_is_enough(shape: tuple[int, int]) -> None:
+def test_the_first_bytes_of_a_large_file_are_enough(shape: tuple[int, int]) -> None:
     clip = long_clip(*shape)
     for framing in FRAMINGS[:: 1 if SLOW or shape[0] == 200 else 4]:
         for how in (framing, replace(framing, tcb_by_key=True)):
             if how.header.endswith("+u16") and shape[1] == 400:
                 continue  # more than such a chunk can hold
-            data = write(marked(clip) if how.tcb_by_key else clip, how)
+            data = write(with_key_flags(clip) if how.tcb_by_key else clip, how)
             match = sniff(data[:HEAD_SIZE], len(data))
             assert match is not None, str(how)
             assert match.score >= 0.5
             document = keyframer.decode(data, format="nodeanim")
             assert str(document.dialect) == str(how)
-            found = keyframer.detect(data[:HEAD_SIZE], size=len(data)).format
-            assert found is not None
-            assert found.name == "nodeanim"
+            detected = keyframer.detect(data[:HEAD_SIZE], size=len(data)).format
+            assert detected is not None
+            assert detected.name == "nodeanim"
 
 
-def test_without_sizes_an_empty_clip_is_not_claimed() -> None:
-    """Ten or twenty bytes, mostly zeros: only the user can say that they are a clip."""
+def test_an_empty_clip_without_chunk_sizes_is_not_claimed() -> None:
+    """Ten or twenty bytes, mostly zeros: the user must name the format."""
     for clip in (Clip((), b"", b""), Clip(), Clip((Bone(b"a", 4),))):
         for how in FRAMINGS:
             data = write(clip, how)
@@ -58,8 +58,8 @@ def test_without_sizes_an_empty_clip_is_not_claimed() -> None:
             assert (match is None) == ("+" not in how.header)
 
 
-def test_a_prefix_does_not_hide_a_file() -> None:
-    """Except without any headers: then the user must name the format."""
+def test_files_with_a_prefix_are_detected() -> None:
+    """Except without chunk headers: then the user must name the format."""
     for how in FRAMINGS:
         data = b"NANM\x03\x02" + write(clips()["linear"], how)
         match = sniff(data, len(data))
@@ -80,22 +80,22 @@ def test_damaged_files_with_sizes_are_still_claimed() -> None:
 
 
 def machine_files(limit: int) -> Iterator[Path]:
-    """Files that are on every machine: the interpreter, its libraries and what it was built with."""
+    """Files that every machine has: the interpreter, its libraries and headers."""
     roots = {sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), "/usr/share", "/usr/lib", "/usr/bin"}
     share = limit // len(roots)
     for root in sorted(roots):
-        found = 0
+        detected = 0
         for folder, _, names in os.walk(root):
             for name in names:
                 path = Path(folder, name)
-                if found < share and path.is_file() and not path.is_symlink():
-                    found += 1
+                if detected < share and path.is_file() and not path.is_symlink():
+                    detected += 1
                     yield path
 
 
 @pytest.mark.slow
 def test_no_file_of_the_machine_is_claimed() -> None:
-    """Other files than those of `tests/formats/test_detection.py`."""
+    """Other files than in `tests/formats/test_detection.py`."""
     seen = 0
     for path in machine_files(4000):
         try:
@@ -110,7 +110,7 @@ def test_no_file_of_the_machine_is_claimed() -> None:
     assert seen > 1000
 
 
-def test_no_noise_is_claimed() -> None:
+def test_random_bytes_are_not_claimed() -> None:
     dice = random.Random(20021)
     for _ in range(2000):
         size = dice.randrange(8, 300)
@@ -132,8 +132,8 @@ def test_sniffing_needs_no_numpy() -> None:
     subprocess.run([sys.executable, "-c", program, str(sample)], check=True)
 
 
-def test_the_first_key_must_stand_in_the_head() -> None:
-    """Without sizes of chunks a key of sane numbers is half of the proof; a long name moves it out of sight."""
+def test_the_first_key_must_be_in_the_first_bytes() -> None:
+    """Without chunk sizes, detection needs a plausible key; a long name moves it out of the examined bytes."""
     key = Key(0, 0.0, (1.0, 2.0, 3.0))
     size = 20  # flags, time, three numbers
     for how in FRAMINGS:

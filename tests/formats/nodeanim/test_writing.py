@@ -1,4 +1,4 @@
-"""Node animations from scenes: in any framing, recognised as what they are; edited originals."""
+"""Node animations from scenes: in any framing, with units that readers recognise; edited originals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from keyframer.formats.nodeanim.dialect import DIALECTS, Dialect
 from keyframer.formats.nodeanim.records import BEZIER, LINEAR, TCB
 from keyframer.formats.nodeanim.records import Node as Record
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
-from tests.formats.made_scenes import apart, keys_of, save_and_load, spinning
+from tests.formats.random_scenes import keys_of, largest_difference, save_and_load, spinning
 
 SAMPLES = Path(__file__).parents[2] / "samples/nodeanim"
 STILL = {"default_empty_clip", "other_chunks"}
@@ -39,13 +39,13 @@ def figure(**clip: object) -> Scene:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS[::7], ids=str)
-def test_any_framing_on_request(dialect: Dialect, tmp_path: Path) -> None:
+def test_every_framing_can_be_written(dialect: Dialect, tmp_path: Path) -> None:
     path = tmp_path / "made.nanim"
     keyframer.save(figure(), path, dialect=str(dialect))
-    found = keyframer.load(path, format="nodeanim")
-    assert found.origin is not None
-    assert found.origin.document.dialect == dialect
-    assert apart(figure(), found)[0] < 1e-6
+    scene = keyframer.load(path, format="nodeanim")
+    assert scene.origin is not None
+    assert scene.origin.document.dialect == dialect
+    assert largest_difference(figure(), scene)[0] < 1e-6
 
 
 def test_the_default_framing() -> None:
@@ -55,7 +55,7 @@ def test_the_default_framing() -> None:
     assert (figure().title, figure().author) == ("run", "somebody")
 
 
-def test_a_wrong_dialect_is_refused() -> None:
+def test_an_invalid_dialect_is_refused() -> None:
     with pytest.raises(ValueError, match="is not a dialect"):
         FORMAT.from_scene(figure(), {"dialect": "middle endian"})
 
@@ -68,24 +68,24 @@ def test_times_are_exact_and_recognised(rate: float, unit: str, per_frame: float
     for channel in scene.clips[0].channels:
         channel.track.times = channel.track.times * rate / 30
     scene.clips[0].end = rate
-    found = save_and_load(scene, "nodeanim", tmp_path)
-    mine, theirs = keys_of(scene), keys_of(found)
+    loaded = save_and_load(scene, "nodeanim", tmp_path)
+    mine, theirs = keys_of(scene), keys_of(loaded)
     for name, track in mine.items():
-        assert np.array_equal(track.times / rate, theirs[name].times / found.clips[0].rate)
+        assert np.array_equal(track.times / rate, theirs[name].times / loaded.clips[0].rate)
 
 
 def test_many_turns_are_recognised(tmp_path: Path) -> None:
     """More than four turns in radians look like degrees, so degrees are written."""
-    found = save_and_load(spinning(40.0), "nodeanim", tmp_path)
-    assert np.allclose(np.abs(keys_of(found)["spinner", "rotation"].values[1:, 3]), 40.0)
+    scene = save_and_load(spinning(40.0), "nodeanim", tmp_path)
+    assert np.allclose(np.abs(keys_of(scene)["spinner", "rotation"].values[1:, 3]), 40.0)
 
 
-def test_curves_of_one_node_that_differ_become_tcb(tmp_path: Path) -> None:
+def test_different_interpolations_of_one_node_become_tcb(tmp_path: Path) -> None:
     scene = figure()
     line = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0]])
     scene.clips[0].channels[0] = Channel(0, Track("position", np.array([0.0, 10, 30]), line, Interpolation.LINEAR))
-    found = save_and_load(scene, "nodeanim", tmp_path)
-    assert apart(scene, found, np.linspace(0, 30, 91))[0] < 1e-6
+    loaded = save_and_load(scene, "nodeanim", tmp_path)
+    assert largest_difference(scene, loaded, np.linspace(0, 30, 91))[0] < 1e-6
 
 
 def test_bezier_stays_bezier() -> None:
@@ -96,7 +96,7 @@ def test_bezier_stays_bezier() -> None:
 
 
 @pytest.mark.parametrize("path", MOVED, ids=lambda path: path.stem)
-def test_edits_are_patched(path: Path, tmp_path: Path) -> None:
+def test_edits_are_merged(path: Path, tmp_path: Path) -> None:
     scene = keyframer.load(path)
     positions = [channel for channel in scene.clips[0].channels if channel.track.kind == "position"]
     values = positions[0].track.values.copy()
@@ -104,10 +104,10 @@ def test_edits_are_patched(path: Path, tmp_path: Path) -> None:
     positions[0].track.values = values
     written = FORMAT.from_scene(scene)
     assert not [loss for loss in written.report if "a new file was written" in loss.detail], list(written.report)
-    made = keyframer.encode(written.document)
+    encoded = keyframer.encode(written.document)
     data = path.read_bytes()
-    assert len(made) == len(data)
-    assert sum(a != b for a, b in zip(made, data, strict=True)) <= 12
+    assert len(encoded) == len(data)
+    assert sum(a != b for a, b in zip(encoded, data, strict=True)) <= 12
     target = tmp_path / path.name
-    target.write_bytes(made)
+    target.write_bytes(encoded)
     assert Comparison(1e-6).scenes(scene, keyframer.load(target)) == []

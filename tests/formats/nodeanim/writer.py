@@ -1,6 +1,6 @@
-"""A writer of node animation files that shares nothing with the reader: plain `struct`, straight from the document.
+"""An independent writer of node animation files: `struct` and the specification, no code of the reader.
 
-It makes a clip in every framing that the format's notes list, for tests that must know the truth.
+It writes a clip in every framing that the notes on the format list.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ TCB, BEZIER, LINEAR = 1, 2, 4
 
 
 @dataclass(frozen=True)
-class How:
-    """One way to write a file."""
+class Framing:
+    """How a file is framed, and other options of the writer."""
 
     order: str = "<"
     text: str = "nul"
@@ -64,18 +64,18 @@ class Clip:
 _CODE = {"u8": "B", "u16": "H", "u32": "I"}
 
 
-def framings() -> Iterator[How]:
-    """Byte order x kind of text x chunk header x what its size counts: all of them, without options."""
+def framings() -> Iterator[Framing]:
+    """Byte order x kind of text x chunk header x what its size counts: all combinations, without options."""
     for order, text in itertools.product("<>", ("nul", "u8", "u16", "u32")):
         for header in ("u16+u32", "u32+u32", "u8+u32", "u16+u16", "u32+u16"):
-            yield How(order, text, header, True)
-            yield How(order, text, header, False)
+            yield Framing(order, text, header, True)
+            yield Framing(order, text, header, False)
         for header in ("u8", "u16", "u32", "none"):
-            yield How(order, text, header)
+            yield Framing(order, text, header)
 
 
 def clips() -> dict[str, Clip]:
-    """A few ordinary clips: one of each interpolation, and all of them mixed."""
+    """Some ordinary clips: one for each interpolation, and one with all of them."""
     keys = _keys(5)
     linear = Bone(b"Bip01 Spine", LINEAR, *keys)
     tcb = Bone(b"Bip01 Head", TCB, *_keys(4))
@@ -98,8 +98,8 @@ def _keys(count: int) -> tuple[tuple[Key, ...], tuple[Key, ...], tuple[Key, ...]
     )
 
 
-def marked(clip: Clip) -> Clip:
-    """The same clip with every second key announcing its own TCB values."""
+def with_key_flags(clip: Clip) -> Clip:
+    """The same clip with every second key flagged to have TCB values."""
 
     def mark(keys: tuple[Key, ...]) -> tuple[Key, ...]:
         return tuple(replace(key, flags=index & 1 | 0x100) for index, key in enumerate(keys))
@@ -115,13 +115,13 @@ def marked(clip: Clip) -> Clip:
     )
 
 
-def text(value: bytes, how: How) -> bytes:
+def text(value: bytes, how: Framing) -> bytes:
     if how.text == "nul":
         return value + b"\0"
     return struct.pack(how.order + _CODE[how.text], len(value)) + value
 
 
-def chunk(number: int, content: bytes, how: How) -> bytes:
+def chunk(number: int, content: bytes, how: Framing) -> bytes:
     if how.header == "none":
         return content
     sizes = how.header.split("+")
@@ -132,13 +132,13 @@ def chunk(number: int, content: bytes, how: How) -> bytes:
     return struct.pack(layout, number, size) + content
 
 
-def header_content(clip: Clip, how: How) -> bytes:
+def header_content(clip: Clip, how: Framing) -> bytes:
     count = len(clip.bones) if clip.count is None else clip.count
     flags = struct.pack(how.order + "i", clip.flags)
     return flags + text(clip.name, how) + text(clip.author, how) + struct.pack(how.order + "h", count)
 
 
-def bone_content(bone: Bone, how: How) -> bytes:
+def bone_content(bone: Bone, how: Framing) -> bytes:
     out = text(bone.name, how) + struct.pack(
         how.order + "4i", bone.flags, len(bone.translations), len(bone.rotations), len(bone.scales)
     )
@@ -156,6 +156,6 @@ def bone_content(bone: Bone, how: How) -> bytes:
     return out
 
 
-def write(clip: Clip, how: How) -> bytes:
+def write(clip: Clip, how: Framing) -> bytes:
     nodes = b"".join(bone_content(bone, how) for bone in clip.bones)
     return chunk(1, header_content(clip, how), how) + chunk(2, nodes, how)

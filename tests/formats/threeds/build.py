@@ -1,4 +1,4 @@
-"""Chunks as bytes, framed by hand: what the tests of this folder build their files from."""
+"""Builds 3D Studio chunks as bytes for the tests of this folder."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import struct
 
 import keyframer
 
-# Where each container stands, and the fields it needs before its sub-chunks: from the document's tree.
-_AROUND: dict[int, tuple[int | None, bytes]] = {
+# The parent of each container, and the fields it needs before its sub-chunks: from the tree in the specification.
+_PARENTS: dict[int, tuple[int | None, bytes]] = {
     0x4D4D: (None, b""),
     0xC23D: (None, b""),
     0x3DAA: (None, b""),
@@ -46,30 +46,30 @@ def chunk(chunk_id: int, *parts: bytes, length: int | None = None) -> bytes:
 
 def chain(home: int | None) -> list[int]:
     """The containers down to ``home``, outermost first."""
-    found: list[int] = []
+    containers: list[int] = []
     while home is not None:
-        found.insert(0, home)
-        home = _AROUND[home][0]
-    return found
+        containers.insert(0, home)
+        home = _PARENTS[home][0]
+    return containers
 
 
-def at_home(home: int | None, *inside: bytes) -> bytes:
-    """A file with these chunks inside a ``home``, and nothing else but what has to stand around it."""
+def in_container(home: int | None, *inside: bytes) -> bytes:
+    """A file with these chunks inside the container ``home`` and its parents, and nothing else."""
     data = b"".join(inside)
     for parent in reversed(chain(home)):
-        data = chunk(parent, _AROUND[parent][1], data)
+        data = chunk(parent, _PARENTS[parent][1], data)
     return data
 
 
 def decoded(data: bytes) -> keyframer.Document:
-    """The document, after a check that it gives the same bytes back."""
+    """The document of the data, which must encode to the same bytes."""
     document = keyframer.decode(data, format="3ds")
     assert keyframer.encode(document) == data
     return document
 
 
 def innermost(document: keyframer.Document, home: int | None) -> list[object]:
-    """What stands inside the innermost container of `at_home`."""
+    """The records inside the innermost container of `in_container`."""
     records = list(document.records)
     for _ in chain(home):
         records = list(records[0].children)

@@ -1,4 +1,4 @@
-"""Scenes as 3D Studio files: what the file says is what the scene said, and what it cannot say is in the report."""
+"""Writing scenes as 3D Studio files: the file reads back as the scene, and the report lists everything else."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from keyframer.scene import (
     TextureMap,
 )
 from keyframer.scene.loss_report import NothingToWrite, Outcome
-from tests.formats.telling import said
-from tests.formats.telling import write as write_as
+from tests.formats.round_trip import details
+from tests.formats.round_trip import write as write_as
 
 POINTS = np.array([[0.0, 0, 0], [2, 0, 0], [0, 3, 1]])
 FRAMES = [0.0, 3.0, 10.0]
@@ -51,7 +51,7 @@ def numbers(scene: Scene) -> dict[str, int]:
     return {node.name: number for number, node in enumerate(scene.nodes)}
 
 
-def moving(*channels: Channel, end: float = 10.0) -> list[Clip]:
+def one_clip(*channels: Channel, end: float = 10.0) -> list[Clip]:
     return [Clip(channels=list(channels), end=end)]
 
 
@@ -67,9 +67,9 @@ def turn(node: int, *angles: float) -> Channel:
     return Channel(node, Track("rotation", times, values, Interpolation.TCB, form=form))
 
 
-def same_vertices(scene: Scene, found: Scene, *names: str) -> None:
-    ours, theirs = keyframer.pose(scene, frames=FRAMES), keyframer.pose(found, frames=FRAMES)
-    mine, others = numbers(scene), numbers(found)
+def assert_same_vertices(scene: Scene, loaded: Scene, *names: str) -> None:
+    ours, theirs = keyframer.pose(scene, frames=FRAMES), keyframer.pose(loaded, frames=FRAMES)
+    mine, others = numbers(scene), numbers(loaded)
     for name in names:
         assert np.allclose(theirs.vertices(others[name]), ours.vertices(mine[name]), atol=1e-4), name
 
@@ -78,7 +78,7 @@ def same_vertices(scene: Scene, found: Scene, *names: str) -> None:
 
 
 @pytest.mark.parametrize("fps", [0.0, -1.0, math.inf, math.nan])
-def test_a_rate_that_is_none_is_refused(fps: float) -> None:
+def test_an_invalid_rate_is_refused(fps: float) -> None:
     with pytest.raises(ValueError, match="fps must be positive"):
         FORMAT.from_scene(Scene([Node("box")]), {"fps": fps})
 
@@ -88,10 +88,10 @@ def test_more_nodes_than_16_bits_can_number_are_refused() -> None:
         FORMAT.from_scene(Scene([Node("")] * 32_001))
 
 
-def test_materials_without_nodes_need_no_keyframer() -> None:
-    document, _, found = write(Scene(materials=[Material("paint")]))
+def test_a_scene_without_nodes_is_written_without_a_keyframer() -> None:
+    document, _, scene = write(Scene(materials=[Material("paint")]))
     assert document.first(r.Keyframer) is None
-    assert [material.name for material in found.materials] == ["paint"]
+    assert [material.name for material in scene.materials] == ["paint"]
 
 
 @pytest.mark.parametrize(
@@ -107,11 +107,11 @@ def test_the_active_segment(start: float, end: float, stored: tuple[int, int], w
     frames = document.first(r.Frames)
     assert frames is not None
     assert (frames.start, frames.end) == stored
-    assert said(report, Outcome.APPROXIMATED).get("/clips/segment") == words
+    assert details(report, Outcome.APPROXIMATED).get("/clips/segment") == words
 
 
 @pytest.mark.parametrize(("metres", "scale"), [(None, 1.0), (0.0254, 1.0), (1.0, 1 / 0.0254)])
-def test_the_unit_is_the_master_scale_in_inches(metres: float | None, scale: float) -> None:
+def test_the_unit_is_stored_as_master_scale_in_inches(metres: float | None, scale: float) -> None:
     scene = Scene([Node("box", NodeKind.DUMMY)])
     scene.space = type(scene.space)(metres_per_unit=metres)
     chunk = write(scene)[0].first(r.MasterScale)
@@ -122,7 +122,7 @@ def test_the_unit_is_the_master_scale_in_inches(metres: float | None, scale: flo
 # --- materials and surroundings --------------------------------------------------------------------------------------
 
 
-def test_everything_a_material_says_is_read_again() -> None:
+def test_materials_are_read_back() -> None:
     image = TextureMap("A.PNG", b"A.PNG", 0.5, (2.0, 3.0), (0.25, -0.5), 45.0, 0.125)
     image.mirror = image.negative = image.decal = image.summed_area = image.alpha_source = True
     image.ignore_alpha, image.tiled = True, False
@@ -150,16 +150,16 @@ def test_everything_a_material_says_is_read_again() -> None:
         shading="metal",
         maps={"texture1": image, "bump_mask": TextureMap("A.PNG", b"A.PNG"), "opacity": TextureMap("B.PNG")},
     )
-    document, report, found = write(Scene(materials=[paint]))
+    document, report, scene = write(Scene(materials=[paint]))
     assert len(report) == 0
-    made = found.materials[0]
+    material = scene.materials[0]
     for field in fields(Material):
         if field.name not in ("maps", "extras", "raw_name"):
-            wanted, got = getattr(paint, field.name), getattr(made, field.name)
+            wanted, got = getattr(paint, field.name), getattr(material, field.name)
             exact = isinstance(wanted, (bool, str)) or wanted is None
             assert got == (wanted if exact else pytest.approx(wanted, abs=1e-6)), field.name
-    assert list(made.maps) == ["texture1", "opacity", "bump_mask"]
-    texture = made.maps["texture1"]
+    assert list(material.maps) == ["texture1", "opacity", "bump_mask"]
+    texture = material.maps["texture1"]
     for field in fields(TextureMap):
         if field.name not in ("extras", "tints"):
             wanted = getattr(image, field.name)
@@ -171,12 +171,12 @@ def test_everything_a_material_says_is_read_again() -> None:
 
 
 @pytest.mark.parametrize(("value", "kind"), [(0.33, r.PercentInt), (0.3333, r.PercentFloat)])
-def test_whole_percentages_are_whole(value: float, kind: type) -> None:
-    document, _, found = write(Scene(materials=[Material("paint", shininess=value)]))
+def test_whole_percentages_are_stored_as_integers(value: float, kind: type) -> None:
+    document, _, scene = write(Scene(materials=[Material("paint", shininess=value)]))
     parent = document.first(r.MaterialShininess)
     assert parent is not None
     assert [type(child) for child in parent.children] == [kind]
-    assert found.materials[0].shininess == pytest.approx(value)
+    assert scene.materials[0].shininess == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
@@ -189,17 +189,17 @@ def test_whole_percentages_are_whole(value: float, kind: type) -> None:
         ("", b"MAP"),
     ],
 )
-def test_file_names_are_those_of_dos(given: str, stored: bytes) -> None:
+def test_file_names_are_shortened_to_dos_names(given: str, stored: bytes) -> None:
     material = Material("paint", maps={"texture1": TextureMap(given)})
     document, report, _ = write(Scene(materials=[material]))
     chunk = document.first(r.MapName)
     assert chunk is not None
     assert chunk.name == stored
-    renamed = said(report, Outcome.BAKED)
+    renamed = details(report, Outcome.BAKED)
     assert renamed == ({} if stored.decode() == given else {f"/maps/{given}": f"renamed to {stored.decode()}"})
 
 
-def surroundings() -> dict[str, Environment]:
+def environments() -> dict[str, Environment]:
     return {
         "image": Environment(background_image="SKY.TGA", uses={"background_image"}),
         "colour": Environment(background_color=(0.25, 0.5, 0.75), ambient=(0.125, 0, 1.0), uses={"background_color"}),
@@ -207,22 +207,22 @@ def surroundings() -> dict[str, Environment]:
         "fog": Environment(fog=Fog(1.0, 2.0, 30.0, 40.0, (0.5, 0.5, 0.25), True), uses={"fog"}),
         "fog without colour": Environment(fog=Fog(1.0, 2.0, 30.0, 40.0)),
         "cue": Environment(distance_cue=Fog(1.0, 2.0, 30.0, 40.0, None, True), uses={"distance_cue"}),
-        "cue that leaves the background": Environment(distance_cue=Fog(1.0, 2.0, 30.0, 40.0)),
+        "cue without background": Environment(distance_cue=Fog(1.0, 2.0, 30.0, 40.0)),
         "layers": Environment(layered_fog=LayeredFog(1.0, 9.0, 0.5, 3, (0.25, 0.5, 1.0)), uses={"layered_fog"}),
         "layers without colour": Environment(layered_fog=LayeredFog(1.0, 9.0, 0.5)),
     }
 
 
-@pytest.mark.parametrize("name", surroundings())
-def test_surroundings_are_read_again(name: str) -> None:
-    wanted = surroundings()[name]
-    _, report, found = write(Scene([Node("box", NodeKind.DUMMY)], environment=wanted))
+@pytest.mark.parametrize("name", environments())
+def test_environments_are_read_back(name: str) -> None:
+    wanted = environments()[name]
+    _, report, scene = write(Scene([Node("box", NodeKind.DUMMY)], environment=wanted))
     assert len(report) == 0
-    made = found.environment
+    environment = scene.environment
     for field in fields(Environment):
         if field.name == "extras":
             continue
-        ours, theirs = getattr(wanted, field.name), getattr(made, field.name)
+        ours, theirs = getattr(wanted, field.name), getattr(environment, field.name)
         if hasattr(ours, "__dataclass_fields__"):
             assert type(ours) is type(theirs)
             for part in fields(ours):
@@ -234,64 +234,64 @@ def test_surroundings_are_read_again(name: str) -> None:
 # --- cameras and lights ----------------------------------------------------------------------------------------------
 
 
-def aimed(light: Light) -> Scene:
+def aimed_light(light: Light) -> Scene:
     nodes = [Node("lamp", NodeKind.LIGHT, light=0, target=1, position=np.array([0.0, 0, 9]))]
     return Scene([*nodes, Node("lamp.target", NodeKind.TARGET)], lights=[light])
 
 
-def test_everything_a_spot_light_says_is_read_again() -> None:
+def test_spot_lights_are_read_back() -> None:
     light = Light("lamp", LightType.SPOT, (1.0, 0.5, 0.25), 2.0, on=False, attenuated=True)
     light.inner_range, light.outer_range, light.hotspot_degrees, light.falloff_degrees = 3.0, 7.0, 20.0, 30.0
     light.roll_degrees, light.aspect, light.rectangular, light.casts_shadows = 15.0, 1.5, True, True
     light.projector, light.excludes = "GOBO.TGA", ["box", "lid"]
-    _, report, found = write(aimed(light))
-    assert said(report, Outcome.DROPPED) == {}
-    made = found.lights[0]
+    _, report, scene = write(aimed_light(light))
+    assert details(report, Outcome.DROPPED) == {}
+    loaded_light = scene.lights[0]
     for field in fields(Light):
         if field.name not in ("extras", "raw_name", "target"):
-            assert getattr(made, field.name) == getattr(light, field.name), field.name
-    assert made.target == (0, 0, 0)
+            assert getattr(loaded_light, field.name) == getattr(light, field.name), field.name
+    assert loaded_light.target == (0, 0, 0)
 
 
-def test_a_spot_without_angles_gets_usual_ones() -> None:
-    made = write(aimed(Light("lamp", LightType.SPOT)))[2].lights[0]
-    assert (made.hotspot_degrees, made.falloff_degrees) == (44, 45)
+def test_a_spot_without_angles_gets_default_angles() -> None:
+    light = write(aimed_light(Light("lamp", LightType.SPOT)))[2].lights[0]
+    assert (light.hotspot_degrees, light.falloff_degrees) == (44, 45)
 
 
 def test_a_directional_light_becomes_a_wide_spot() -> None:
     light = Light("sun", LightType.DIRECTIONAL)
-    _, report, found = write(aimed(light))
-    assert said(report, Outcome.BAKED) == {
+    _, report, scene = write(aimed_light(light))
+    assert details(report, Outcome.BAKED) == {
         "/lights/sun": "written as a spot light (the format has no directional lights)"
     }
-    assert (found.lights[0].type, found.lights[0].hotspot_degrees) == (LightType.SPOT, 80)
+    assert (scene.lights[0].type, scene.lights[0].hotspot_degrees) == (LightType.SPOT, 80)
 
 
-def test_ambient_light_is_a_node_of_its_own() -> None:
+def test_ambient_light_becomes_a_node() -> None:
     scene = Scene([Node("all", NodeKind.AMBIENT, light=0)], lights=[Light("all", LightType.AMBIENT, (0.5, 0.25, 1.0))])
-    scene.clips = moving(slide(0, "color", (0.5, 0.25, 1.0), (1.0, 1.0, 0.0)))
-    document, _, found = write(scene)
+    scene.clips = one_clip(slide(0, "color", (0.5, 0.25, 1.0), (1.0, 1.0, 0.0)))
+    document, _, loaded = write(scene)
     node = document.first(r.AmbientNode)
     assert node is not None
     assert [child.id_ for child in node.children if isinstance(child, r.NodeId)] == [-1]
-    track = next(channel.track for channel in found.clips[0].channels if channel.track.kind == "color")
+    track = next(channel.track for channel in loaded.clips[0].channels if channel.track.kind == "color")
     assert track.values.tolist() == [[0.5, 0.25, 1], [1, 1, 0]]
 
 
-def test_a_camera_keeps_cone_ranges_and_lens() -> None:
+def test_cameras_keep_cone_ranges_and_lens() -> None:
     eye = Camera("eye", 50.0, 12.0, ranges=(1.0, 20.0), clip=(0.5, 900.0), shows_cone=True)
     eye.extras["3ds"] = {"lens": 48.0}  # 2400 / 48 is exactly 50; the file's own number is kept
     scene = Scene([Node("eye", NodeKind.CAMERA, camera=0, target=1), Node("goal", NodeKind.TARGET)], cameras=[eye])
     scene.nodes[1].position = np.array([0.0, 5, 0])
-    document, report, found = write(scene)
-    assert said(report, Outcome.DROPPED) == {"/cameras/eye": "clip planes cannot be stored"}
+    document, report, loaded = write(scene)
+    assert details(report, Outcome.DROPPED) == {"/cameras/eye": "clip planes cannot be stored"}
     body = document.first(r.Camera)
     assert body is not None
     assert (body.lens, body.bank) == (48.0, 12.0)
-    assert (found.cameras[0].ranges, found.cameras[0].shows_cone) == ((1, 20), True)
+    assert (loaded.cameras[0].ranges, loaded.cameras[0].shows_cone) == ((1, 20), True)
 
 
-def test_a_lens_that_says_something_else_is_not_kept() -> None:
+def test_a_lens_that_contradicts_the_field_of_view_is_replaced() -> None:
     eye = Camera("eye", 60.0)
     eye.extras["3ds"] = {"lens": 48.0}
     scene = Scene([Node("eye", NodeKind.CAMERA, camera=0, target=1), Node("goal", NodeKind.TARGET)], cameras=[eye])
@@ -300,74 +300,74 @@ def test_a_lens_that_says_something_else_is_not_kept() -> None:
     assert body.lens == pytest.approx(40.0)
 
 
-@pytest.mark.parametrize("what", ["an object", "a target that another looks at"])
-def test_what_is_looked_at_gets_a_target_that_goes_with_it(what: str) -> None:
-    """Targets belong to one camera each: the second gets its own, which moves as the first does."""
+@pytest.mark.parametrize("what", ["an object", "a target of another camera"])
+def test_a_shared_or_non_target_goal_gets_a_separate_target(what: str) -> None:
+    """A target belongs to one camera: the second camera gets a copy that moves with the first."""
     kind = NodeKind.OBJECT if what == "an object" else NodeKind.TARGET
     goal = Node("goal", kind, mesh=0 if kind is NodeKind.OBJECT else None)
     scene = Scene([goal, Node("eye", NodeKind.CAMERA, camera=0, target=0, position=np.array([0.0, -9, 0]))], [mesh()])
     scene.nodes.append(Node("other", NodeKind.CAMERA, camera=1, target=0, position=np.array([9.0, 0, 0])))
     scene.cameras = [Camera("eye"), Camera("other")]
-    scene.clips = moving(slide(0))
-    _, report, found = write(scene)
-    own = ["/nodes/eye/target", "/nodes/other/target"] if kind is NodeKind.OBJECT else ["/nodes/other/target"]
+    scene.clips = one_clip(slide(0))
+    _, report, loaded = write(scene)
+    separate = ["/nodes/eye/target", "/nodes/other/target"] if kind is NodeKind.OBJECT else ["/nodes/other/target"]
     words = "a separate target was added at the node that it is aimed at"
-    assert {path: each for path, each in said(report, Outcome.BAKED).items() if "target" in path} == dict.fromkeys(
-        own, words
-    )
-    ours, theirs = keyframer.pose(scene, frames=FRAMES), keyframer.pose(found, frames=FRAMES)
+    assert {
+        path: detail for path, detail in details(report, Outcome.BAKED).items() if "target" in path
+    } == dict.fromkeys(separate, words)
+    ours, theirs = keyframer.pose(scene, frames=FRAMES), keyframer.pose(loaded, frames=FRAMES)
     for name in ("eye", "other"):
-        assert np.allclose(theirs.world[:, numbers(found)[name]], ours.world[:, numbers(scene)[name]], atol=1e-5)
+        assert np.allclose(theirs.world[:, numbers(loaded)[name]], ours.world[:, numbers(scene)[name]], atol=1e-5)
 
 
 # --- nodes that have no equal ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [NodeKind.DUMMY, NodeKind.BONE, NodeKind.OBJECT, NodeKind.TARGET])
-def test_nodes_without_anything_to_see_become_dummies(kind: NodeKind) -> None:
+def test_nodes_without_content_become_dummies(kind: NodeKind) -> None:
     node = Node("joint", kind, position=np.array([1.0, 2, 3]))
     node.bounding_box = (np.array([-1.0, -1, -1]), np.array([1.0, 1, 1]))
-    _, report, found = write(Scene([node]))
-    made = found.nodes[0]
-    assert (made.name, made.kind, made.position.tolist()) == ("joint", NodeKind.DUMMY, [1, 2, 3])
-    assert made.bounding_box is not None
-    assert [each.tolist() for each in made.bounding_box] == [[-1, -1, -1], [1, 1, 1]]
+    _, report, scene = write(Scene([node]))
+    loaded_node = scene.nodes[0]
+    assert (loaded_node.name, loaded_node.kind, loaded_node.position.tolist()) == ("joint", NodeKind.DUMMY, [1, 2, 3])
+    assert loaded_node.bounding_box is not None
+    assert [corner.tolist() for corner in loaded_node.bounding_box] == [[-1, -1, -1], [1, 1, 1]]
     words = {} if kind is NodeKind.DUMMY else f"written as a dummy: the {kind.value} has no mesh, camera or light"
-    assert said(report, Outcome.BAKED) == (words and {"/nodes/joint": words})
+    assert details(report, Outcome.BAKED) == (words and {"/nodes/joint": words})
 
 
-def skinned(*more: Node) -> Scene:
+def skinned(*children: Node) -> Scene:
     bones = [Node("hip", NodeKind.DUMMY, position=np.array([0.0, 0, 5]))]
     inverse = np.eye(4)[None].copy()
     skin = Skin("cloth", [0], inverse, np.arange(3), np.zeros(3, int), np.ones(3))
     scene = Scene(
-        [*bones, Node("cloth", mesh=0, skin=0, position=np.array([7.0, 0, 0])), *more], [mesh()], skins=[skin]
+        [*bones, Node("cloth", mesh=0, skin=0, position=np.array([7.0, 0, 0])), *children], [mesh()], skins=[skin]
     )
-    scene.clips = moving(slide(0, first=(0, 0, 5), last=(0, 0, 9)))
+    scene.clips = one_clip(slide(0, first=(0, 0, 5), last=(0, 0, 9)))
     return scene
 
 
-def test_a_mesh_that_follows_one_joint_hangs_on_it() -> None:
+def test_a_mesh_with_a_single_joint_becomes_its_child() -> None:
     scene = skinned()
-    _, report, found = write(scene)
-    assert said(report, Outcome.BAKED) == {"/nodes/cloth/skin": "cut into 1 rigid part, each attached to one joint"}
-    cloth = numbers(found)["cloth"]
-    assert found.nodes[cloth].parent == numbers(found)["hip"]
+    _, report, loaded = write(scene)
+    assert details(report, Outcome.BAKED) == {"/nodes/cloth/skin": "cut into 1 rigid part, each attached to one joint"}
+    cloth = numbers(loaded)["cloth"]
+    assert loaded.nodes[cloth].parent == numbers(loaded)["hip"]
     ours = keyframer.pose(scene, frames=FRAMES).vertices(1)
     assert np.ptp(ours, axis=0).max() > 1  # it moves
-    assert np.allclose(keyframer.pose(found, frames=FRAMES).vertices(cloth), ours, atol=1e-5)
+    assert np.allclose(keyframer.pose(loaded, frames=FRAMES).vertices(cloth), ours, atol=1e-5)
 
 
-def test_what_hangs_on_a_skinned_mesh_hangs_on_a_dummy() -> None:
-    """The mesh itself follows its bones; its node, and what hangs on that, does not."""
+def test_children_of_a_skinned_mesh_become_children_of_a_dummy() -> None:
+    """The mesh follows its bones, but its node and their children do not."""
     scene = skinned(Node("child", NodeKind.DUMMY, 1, position=np.array([1.0, 0, 0])))
-    _, _, found = write(scene)
-    ours, theirs = keyframer.pose(scene, frames=FRAMES), keyframer.pose(found, frames=FRAMES)
-    child = numbers(found)["child"]
+    _, _, loaded = write(scene)
+    ours, theirs = keyframer.pose(scene, frames=FRAMES), keyframer.pose(loaded, frames=FRAMES)
+    child = numbers(loaded)["child"]
     assert np.allclose(theirs.world[:, child, :3, 3], ours.world[:, 2, :3, 3], atol=1e-5)
-    parent = found.nodes[child].parent
+    parent = loaded.nodes[child].parent
     assert parent is not None
-    assert found.nodes[parent].kind is NodeKind.DUMMY
+    assert loaded.nodes[parent].kind is NodeKind.DUMMY
 
 
 # --- morphs, hiding --------------------------------------------------------------------------------------------------
@@ -376,7 +376,7 @@ def test_what_hangs_on_a_skinned_mesh_hangs_on_a_dummy() -> None:
 def morphing(weights: Any, how: Interpolation = Interpolation.TCB, **node: Any) -> Scene:
     shapes = Morph(["box", "large"], [POINTS, POINTS * 2])
     track = Track("morph", np.array([0.0, 10.0]), np.array(weights, np.float64), how)
-    return Scene([Node("box", mesh=0, morph=shapes, **node)], [mesh()], clips=moving(Channel(0, track)))
+    return Scene([Node("box", mesh=0, morph=shapes, **node)], [mesh()], clips=one_clip(Channel(0, track)))
 
 
 @pytest.mark.parametrize(
@@ -384,25 +384,25 @@ def morphing(weights: Any, how: Interpolation = Interpolation.TCB, **node: Any) 
     [([[1.0, 0.0], [0.5, 0.5]], Interpolation.TCB), ([[1.0, 0.0], [0.0, 1.0]], Interpolation.LINEAR)],
     ids=["mixed", "linear"],
 )
-def test_keys_that_name_no_single_shape_have_no_place(weights: Any, how: Interpolation) -> None:
-    _, report, found = write(morphing(weights, how))
-    assert said(report, Outcome.DROPPED) == {"/nodes/box/morph": "blended and split shapes cannot be stored"}
-    assert [channel.track.kind for channel in found.clips[0].channels if channel.track.kind == "morph"] == []
+def test_morph_keys_that_blend_shapes_are_dropped(weights: Any, how: Interpolation) -> None:
+    _, report, scene = write(morphing(weights, how))
+    assert details(report, Outcome.DROPPED) == {"/nodes/box/morph": "blended and split shapes cannot be stored"}
+    assert [channel.track.kind for channel in scene.clips[0].channels if channel.track.kind == "morph"] == []
 
 
-def test_shapes_of_a_mirrored_mesh_are_mirrored_with_it() -> None:
+def test_shapes_of_a_mirrored_mesh_are_mirrored() -> None:
     scene = morphing([[1.0, 0.0], [0.0, 1.0]], scale=np.array([-1.0, 1.0, 1.0]), pivot=np.array([0.5, 0, 0]))
-    _, _, found = write(scene)
-    same_vertices(scene, found, "box")
+    _, _, loaded = write(scene)
+    assert_same_vertices(scene, loaded, "box")
 
 
-def test_a_morph_without_keys_stays_at_its_mesh() -> None:
+def test_a_morph_without_keys_keeps_its_mesh() -> None:
     scene = morphing([[1.0, 0.0], [0.0, 1.0]])
     scene.clips = []
-    _, report, found = write(scene)
-    assert said(report, Outcome.DROPPED) == {"/nodes/box/morph": "unused shapes cannot be stored in this format"}
-    assert found.nodes[0].morph is None
-    assert len(found.meshes) == 1
+    _, report, loaded = write(scene)
+    assert details(report, Outcome.DROPPED) == {"/nodes/box/morph": "unused shapes cannot be stored in this format"}
+    assert loaded.nodes[0].morph is None
+    assert len(loaded.meshes) == 1
 
 
 @pytest.mark.parametrize("hidden", [False, True])
@@ -415,20 +415,20 @@ def test_a_morph_without_keys_stays_at_its_mesh() -> None:
         ([0.0, 5.0], [1.0, 1.0], [True, True, True]),
         ([0.0, 5.0, 5.0], [1.0, 1.0, 0.0], [True, True, False]),  # of two keys at one frame the last holds
     ],
-    ids=["no keys", "no numbers", "always hidden", "always shown", "two at once"],
+    ids=["no keys", "non-finite values", "always hidden", "always shown", "two at once"],
 )
-def test_tracks_of_hiding(times: list[float], values: list[float], seen: list[bool] | None, hidden: bool) -> None:
+def test_visibility_tracks(times: list[float], values: list[float], seen: list[bool] | None, hidden: bool) -> None:
     track = Track("visible", np.array(times), np.array(values), Interpolation.STEP)
-    scene = Scene([Node("box", mesh=0, hidden=hidden)], [mesh()], clips=moving(Channel(0, track)))
-    _, _, found = write(scene)
+    scene = Scene([Node("box", mesh=0, hidden=hidden)], [mesh()], clips=one_clip(Channel(0, track)))
+    _, _, loaded = write(scene)
     wanted = [not hidden] * 3 if seen is None else seen
-    assert keyframer.pose(found, frames=FRAMES).visible[:, numbers(found)["box"]].tolist() == wanted
+    assert keyframer.pose(loaded, frames=FRAMES).visible[:, numbers(loaded)["box"]].tolist() == wanted
 
 
 # --- mirrors and flattened nodes -------------------------------------------------------------------------------------
 
 
-def test_a_mirror_that_moves_stays_the_same_picture() -> None:
+def test_an_animated_mirrored_node_keeps_its_vertices() -> None:
     """Keys of position, rotation and scale below a mirrored node, and of the mirrored scale itself."""
     nodes = [
         Node("mirror", mesh=0, position=np.array([1.0, 2, 3]), rotation_xyzw=np.array([0.0, 0.6, 0, 0.8])),
@@ -437,29 +437,29 @@ def test_a_mirror_that_moves_stays_the_same_picture() -> None:
     ]
     nodes.append(Node("aside", mesh=0, position=np.array([9.0, 0, 0])))
     scene = Scene(nodes, [mesh(edges=np.array([5]))])
-    scene.clips = moving(
+    scene.clips = one_clip(
         slide(0, "scale", (-1.0, 1.0, 1.0), (-2.0, 1.0, 1.0)),
         slide(1),
         turn(1, 0.5, 0.8, -0.4),
         slide(1, "scale", (1.0, 2.0, 3.0), (2.0, 2.0, 1.0)),
         slide(2),
     )
-    document, report, found = write(scene)
-    same_vertices(scene, found, "mirror", "below", "twice", "aside")
+    document, report, loaded = write(scene)
+    assert_same_vertices(scene, loaded, "mirror", "below", "twice", "aside")
     for matrix in document.find(r.MeshMatrix):
         assert np.linalg.det(np.array([matrix.x_axis, matrix.y_axis, matrix.z_axis])) > 0
     words = "the mirroring was moved from the node to its mesh and children"
-    assert said(report, Outcome.BAKED)["/nodes/mirror/scale"] == words
+    assert details(report, Outcome.BAKED)["/nodes/mirror/scale"] == words
 
 
-def test_a_mirror_with_turned_axes_keeps_its_picture() -> None:
+def test_a_mirrored_node_with_scale_axes_keeps_its_vertices() -> None:
     node = Node("mirror", mesh=0, scale=np.array([-1.0, 2, 1]), scale_axes_xyzw=np.array([0.0, 0.0, 0.6, 0.8]))
     scene = Scene([node], [mesh()])
-    same_vertices(scene, write(scene)[2], "mirror")
+    assert_same_vertices(scene, write(scene)[2], "mirror")
 
 
-def test_what_hangs_on_a_camera_under_a_mirror_keeps_its_picture() -> None:
-    """Cameras are never mirrored themselves, so what hangs on them stays mirrored: at frame 0 it is seen so."""
+def test_a_child_of_a_camera_below_a_mirrored_node_keeps_its_vertices() -> None:
+    """Cameras are never mirrored, so their children stay mirrored, as seen at frame 0."""
     nodes = [
         Node("mirror", NodeKind.DUMMY, scale=np.array([-1.0, 1.0, 1.0])),
         Node("eye", NodeKind.CAMERA, 0, camera=0, position=np.array([1.0, 2, 3]), target=3),
@@ -467,57 +467,59 @@ def test_what_hangs_on_a_camera_under_a_mirror_keeps_its_picture() -> None:
         Node("goal", NodeKind.TARGET, position=np.array([0.0, 9, 0])),
     ]
     scene = Scene(nodes, [mesh()], cameras=[Camera("eye")])
-    _, _, found = write(scene)
-    ours, theirs = keyframer.pose(scene, frames=[0.0]), keyframer.pose(found, frames=[0.0])
-    assert np.allclose(theirs.vertices(numbers(found)["flag"]), ours.vertices(2), atol=1e-4)
+    _, _, loaded = write(scene)
+    ours, theirs = keyframer.pose(scene, frames=[0.0]), keyframer.pose(loaded, frames=[0.0])
+    assert np.allclose(theirs.vertices(numbers(loaded)["flag"]), ours.vertices(2), atol=1e-4)
 
 
-def test_edges_of_a_mirrored_face_stay_with_their_corners() -> None:
-    """Only the edge from the second corner to the third can be seen, whichever way the face is turned."""
+def test_edge_flags_of_a_mirrored_face_stay_with_their_corners() -> None:
+    """Only the edge from the second corner to the third is visible, whichever way the face is wound."""
     for scale in (1.0, -1.0):
         node = Node("box", mesh=0, scale=np.array([scale, 1.0, 1.0]))
         scene = Scene([node], [mesh(edges=np.array([0b010]))])
-        made = write(scene)[2].meshes[0]
-        assert made.edges is not None
-        corners, seen = made.corners[0], int(made.edges[0])
+        loaded_mesh = write(scene)[2].meshes[0]
+        assert loaded_mesh.edges is not None
+        corners, seen = loaded_mesh.corners[0], int(loaded_mesh.edges[0])
         sides = [(corners[0], corners[1]), (corners[1], corners[2]), (corners[2], corners[0])]
         assert [set(side) for bit, side in enumerate(sides) if seen >> bit & 1] == [{1, 2}]
 
 
-def test_a_scale_that_is_mirrored_for_a_while_is_left_to_the_reader() -> None:
+def test_a_temporarily_negative_scale_is_kept_as_keys() -> None:
     scene = Scene([Node("box", mesh=0)], [mesh()])
-    scene.clips = moving(slide(0, "scale", (1.0, 1.0, 1.0), (-1.0, 1.0, 1.0)))
-    _, report, found = write(scene)
-    assert "/nodes/box/scale" not in said(report, Outcome.BAKED)
-    same_vertices(scene, found, "box")
+    scene.clips = one_clip(slide(0, "scale", (1.0, 1.0, 1.0), (-1.0, 1.0, 1.0)))
+    _, report, loaded = write(scene)
+    assert "/nodes/box/scale" not in details(report, Outcome.BAKED)
+    assert_same_vertices(scene, loaded, "box")
 
 
 @pytest.mark.parametrize("mirrored", [False, True])
-def test_a_flattened_node_keeps_its_shape_for_later(mirrored: bool) -> None:
-    """Flat at frame 0, whole at frame 10: its matrix there has no inverse, so the vertices are its own."""
+def test_a_node_that_is_flat_at_frame_0_keeps_its_vertices(mirrored: bool) -> None:
+    """Flat at frame 0, normal at frame 10: its matrix at frame 0 has no inverse, so the vertices are stored
+    untransformed.
+    """
     side = -1.0 if mirrored else 1.0
     scene = Scene([Node("box", mesh=0, pivot=np.array([0.5, 0, 0])), Node("above", NodeKind.DUMMY)], [mesh()])
     scene.nodes[0].parent = 1
     scene.nodes[1].scale = np.array([side, 1.0, 1.0])
-    scene.clips = moving(slide(0, "scale", (1.0, 1.0, 0.0), (1.0, 1.0, 1.0)))
-    _, _, found = write(scene)
-    same_vertices(scene, found, "box")
+    scene.clips = one_clip(slide(0, "scale", (1.0, 1.0, 0.0), (1.0, 1.0, 1.0)))
+    _, _, loaded = write(scene)
+    assert_same_vertices(scene, loaded, "box")
 
 
-def test_shadows_and_hidden_objects() -> None:
+def test_shadow_flags_and_hidden_objects() -> None:
     quiet = mesh(casts_shadows=False, receives_shadows=False)
-    document, _, found = write(Scene([Node("box", mesh=0, hidden=True)], [quiet]))
+    document, _, scene = write(Scene([Node("box", mesh=0, hidden=True)], [quiet]))
     thing = document.first(r.NamedObject)
     assert thing is not None
     kinds = {type(child) for child in thing.children}
     assert {r.ObjectHidden, r.ObjectDoesNotCast, r.ObjectReceivesNoShadow} <= kinds
-    assert (found.meshes[0].casts_shadows, found.meshes[0].receives_shadows) == (False, False)
+    assert (scene.meshes[0].casts_shadows, scene.meshes[0].receives_shadows) == (False, False)
 
 
-def test_smoothing_groups_and_unknown_materials() -> None:
-    """A face of a material that the scene does not have has none."""
+def test_smoothing_groups_and_missing_materials() -> None:
+    """A face with a material that the scene does not have gets none."""
     surface = mesh(smoothing=np.array([5]), face_materials=np.array([3]))
-    document, _, found = write(Scene([Node("box", mesh=0)], [surface], [Material("paint")]))
-    assert found.meshes[0].smoothing is not None
-    assert found.meshes[0].smoothing.tolist() == [5]
+    document, _, scene = write(Scene([Node("box", mesh=0)], [surface], [Material("paint")]))
+    assert scene.meshes[0].smoothing is not None
+    assert scene.meshes[0].smoothing.tolist() == [5]
     assert document.first(r.MaterialGroup) is None

@@ -1,4 +1,4 @@
-"""The table of chunks is complete: every id of the document and of our notes on it, listed here by hand."""
+"""The table of chunks is complete: every id of the specification and of our notes, listed here by hand."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import pytest
 
 from keyframer.formats.threeds import records
 from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk, chunk, chunk_name, declare_opaque
-from tests.formats.threeds.build import at_home, decoded, innermost
 from tests.formats.threeds.build import chunk as framed
+from tests.formats.threeds.build import decoded, in_container, innermost
 
 MAPS = "a200 a33a a210 a230 a33c a204 a33d a220 a33e a340 a342 a344 a346 a348 a34a a34c"
 NODES = "b001 b002 b003 b004 b005 b006 b007"
 PERCENTS = "a042 a050 a052 a053 a084"
 
-# The document's tree ("Fast reference"), father by father. Left out: 2210's second place (listed), A252 and 4150 where
+# The document's tree ("Fast reference"), parent by parent. Left out: 2210's second place (listed), A252 and 4150 where
 # the tree puts them in the wrong father.
 DOCUMENT = {
     "4d4d": "0002 3d3d b000",
@@ -90,22 +90,22 @@ HOMES = {
 
 
 @pytest.mark.parametrize("parents", HOMES, ids=[f"{parents:04x}" for parents in HOMES])
-def test_declared_at_home(parents: int) -> None:
+def test_listed_chunks_are_declared_in_their_parent(parents: int) -> None:
     for number in HOMES[parents]:
         assert number in CHUNKS, f"{number:04x}"
         assert CHUNKS[parents].valid_children.get(number) is CHUNKS[number], f"{number:04x}"
 
 
-def test_tops() -> None:
+def test_top_level_chunks() -> None:
     assert set(records.TOP_IDS) == {0x4D4D, 0xC23D, 0x3DAA, 0x3D3D}
 
 
-def test_what_is_opaque_is_a_choice() -> None:
+def test_opaque_chunks_are_listed() -> None:
     declared = {f"{number:04x}" for number, cls in CHUNKS.items() if cls.opaque and not 0xC000 <= number < 0xCF00}
     assert declared == set(OPAQUE.split())
 
 
-def test_nothing_is_declared_that_no_list_has() -> None:
+def test_every_declared_chunk_is_listed() -> None:
     listed = set().union(*HOMES.values(), records.TOP_IDS)
     gammas = set(range(0xCD70, 0xCD85))  # "CD60.. gamma"
     extra = {f"{number:04x}" for number in set(CHUNKS) - listed - gammas if not 0xC000 <= number < 0xCF00}
@@ -113,7 +113,7 @@ def test_nothing_is_declared_that_no_list_has() -> None:
 
 
 @pytest.mark.parametrize("number", [0xC000, 0xC420, 0xC7FF, 0xCD60, 0xCEFF, 0xD000])
-def test_settings_of_projects_are_kept_without_a_word(number: int) -> None:
+def test_project_settings_are_kept_without_an_issue(number: int) -> None:
     document = decoded(framed(0xC23D, framed(number, b"\x01\x02\x03")))
     assert not list(document.issues)
     (setting,) = document.records[0].children
@@ -124,10 +124,10 @@ def test_settings_of_projects_are_kept_without_a_word(number: int) -> None:
 
 @pytest.mark.parametrize("parents", [0x4D4D, 0x3D3D, 0x4000, 0x4610, 0xA200, 0xB002, 0xB000])
 @pytest.mark.parametrize("number", [0x0000, 0xFFFF])
-def test_placeholders_may_stand_anywhere(parents: int, number: int) -> None:
-    document = decoded(at_home(parents, framed(number, b"?"), framed(number)))
+def test_placeholders_are_allowed_in_every_container(parents: int, number: int) -> None:
+    document = decoded(in_container(parents, framed(number, b"?"), framed(number)))
     assert not list(document.issues)
-    assert [type(found) for found in innermost(document, parents)] == [CHUNKS[number]] * 2
+    assert [type(record) for record in innermost(document, parents)] == [CHUNKS[number]] * 2
 
 
 def test_ids_and_names_are_unique() -> None:
@@ -142,7 +142,7 @@ def _typed() -> dict[str, type[Chunk]]:
     return {cls.__name__: cls for cls in CHUNKS.values() if not cls.opaque}
 
 
-def test_an_id_can_be_declared_once() -> None:
+def test_an_id_cannot_be_declared_twice() -> None:
     with pytest.raises(ValueError, match="4110 is declared twice"):
         chunk(0x4110, parents=())(type("Other", (Chunk,), {}))
     with pytest.raises(ValueError, match="declared twice"):

@@ -1,4 +1,4 @@
-"""All real 3D Studio files: byte for byte, from the records alone, and as an independent index describes them."""
+"""All real 3D Studio files: lossless, encoded from the records alone, and equal to an independent index."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GROUPS = [FILES[first::6] for first in range(6)]
 per_group = pytest.mark.parametrize("files", GROUPS, ids=[f"group{n}" for n in range(len(GROUPS))])
 
 
-def test_the_corpus_is_whole() -> None:
+def test_the_corpus_is_complete() -> None:
     assert len(FILES) == 537
     assert len(invalid_files()) == 8
 
@@ -41,7 +41,7 @@ def test_lossless_with_every_byte_accounted_for(files: list[Path]) -> None:
 
 @per_group
 def test_encoding_needs_no_source(files: list[Path]) -> None:
-    """Every array is exchanged for a copy of its own; nothing then holds on to the file's bytes."""
+    """Every array is replaced by a copy, so that no record refers to the bytes of the file."""
     for path in files:
         data = path.read_bytes()
         source = bytes(bytearray(data))  # another buffer with the same content
@@ -71,7 +71,7 @@ def test_encoding_needs_no_source(files: list[Path]) -> None:
 
 
 def shares(document: keyframer.Document) -> tuple[int, int, int]:
-    """Payload bytes in named typed fields, in tails and raw chunks of known ids, and of ids that have no layout."""
+    """Payload bytes in named typed fields, in tails and raw chunks of known ids, and in chunks of unknown layout."""
     typed = untyped = aside = 0
     for record in document.find(Chunk):
         if isinstance(record, RawChunk):
@@ -91,8 +91,8 @@ def shares(document: keyframer.Document) -> tuple[int, int, int]:
     return typed, untyped, aside
 
 
-def test_the_corpus_as_a_whole() -> None:
-    """Nearly every byte has a name; and a change in what is odd about 537 real files is a change in what we accept."""
+def test_statistics_of_the_corpus() -> None:
+    """Nearly every byte has a name; a change in the issues of 537 real files is a change in what we accept."""
     typed = untyped = aside = 0
     counts: Counter[str] = Counter()
     for path in FILES:
@@ -123,7 +123,7 @@ NODES = {
 
 
 def described(document: keyframer.Document) -> dict[str, str]:
-    """A document in the words of the index, which another program made."""
+    """A document in the terms of the index, which another program made."""
     tracks = list(document.find(records.Track))
     keys: list[Keys] = [track.keys for track in tracks]  # type: ignore[attr-defined]
     nodes = Counter(type(node) for node in document.find(records.Node))
@@ -157,31 +157,33 @@ def _count(document: keyframer.Document, kind: type[Chunk]) -> int:
     return sum(1 for _ in document.find(kind))
 
 
-# The index takes the first 0100 wherever it stands; in these two it stands in materials, where it says nothing.
+# The index uses the first 0100 in any container; in these two files it is in a material, where it has no meaning.
 _SCALE_IN_MATERIAL = {"CelestiaProject__Celestia__eros.3ds", "CelestiaProject__Celestia__ida.3ds"}
 
 
 @per_group
-def test_what_is_read_is_what_the_index_says(files: list[Path]) -> None:
+def test_documents_match_the_index(files: list[Path]) -> None:
     index = {row["file"]: row for row in table("3ds/INDEX.tsv")}
     for path in files:
         row = index[path.name]
         wanted = {column: row[column] for column in described(keyframer.decode(b"MM\x06\0\0\0", format="3ds"))}
         document = keyframer.read(path)
-        found = described(document)
+        actual = described(document)
         if path.name in _SCALE_IN_MATERIAL:
-            assert (wanted.pop("master_scale"), found.pop("master_scale")) == ("1.0", "")
+            assert (wanted.pop("master_scale"), actual.pop("master_scale")) == ("1.0", "")
             assert "STRUCT_CHUNK_MISPLACED" in document.issues.counts
-        assert found == wanted, path.name
+        assert actual == wanted, path.name
         broken = any(issue.code in ("STRUCT_TRUNCATED", "STRUCT_CHUNK_OVERRUN") for issue in document.issues)
         assert broken == bool(row["malformed"]), path.name
 
 
-def test_the_one_damaged_file() -> None:
-    """pyramob lost eleven carriage returns on its way; the index has the places where it derails."""
+def test_the_only_damaged_file() -> None:
+    """pyramob lost eleven carriage returns in a text-mode transfer; the index has the offsets where it becomes
+    invalid.
+    """
     document = keyframer.read(CORPUS / "3ds" / "assimp__assimp__pyramob-3ec2cfe0.3DS")
-    found = [(issue.code, issue.offset) for issue in document.issues if issue.severity is keyframer.Severity.ERROR]
-    assert found == [
+    issues = [(issue.code, issue.offset) for issue in document.issues if issue.severity is keyframer.Severity.ERROR]
+    assert issues == [
         ("STRUCT_TRUNCATED", 2),  # top length 693769, file 693758
         ("STRUCT_CHUNK_OVERRUN", 629612 + 2),
         ("STRUCT_CHUNK_OVERRUN", 692546 + 2),
@@ -190,7 +192,7 @@ def test_the_one_damaged_file() -> None:
 
 
 @pytest.mark.parametrize("path", invalid_files(), ids=lambda path: path.name)
-def test_what_is_not_3ds_is_refused_by_name(path: Path) -> None:
+def test_files_of_other_formats_are_refused(path: Path) -> None:
     wanted = {
         "assimp__assimp__empty.3ds": ("IO_EMPTY", "empty"),
         "kovacsv__Online3DViewer__wrong.3ds": ("IO_UNRECOGNISED", "a text file"),

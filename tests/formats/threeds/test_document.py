@@ -1,4 +1,4 @@
-"""How chunks compose: nothing that is odd about a file is lost, and everything odd is said, with offset and path."""
+"""The structure of 3D Studio documents: unusual data is never lost, and is reported with offset and path."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from keyframer.formats.threeds import records
 from keyframer.formats.threeds.chunk import CHUNKS, RawChunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.wire.record import Record, record
-from tests.formats.threeds.build import at_home, chunk, decoded, innermost, paths, reports
+from tests.formats.threeds.build import chunk, decoded, in_container, innermost, paths, reports
 from tests.samples import FOLDER, unhex
 from tests.samples.make_3ds import SAMPLES
 
 VERSION = chunk(0x0002, struct.pack("<I", 3))
 
 
-def test_samples_are_what_the_script_makes() -> None:
+def test_samples_are_up_to_date() -> None:
     for name, make in SAMPLES.items():
         assert (FOLDER / "3ds" / name).read_bytes() == make(), f"{name}: run python -m tests.samples.make_3ds"
     example = FOLDER.parents[1] / "examples" / "windmill.3ds"
     assert (FOLDER / "3ds" / "windmill.3ds").read_bytes() == example.read_bytes()
 
 
-def test_the_smallest_mesh_of_the_document() -> None:
+def test_the_smallest_mesh_of_the_specification() -> None:
     data = unhex("""
         4d 4d  63 00 00 00              # main chunk, 99 bytes
           3d 3d  5d 00 00 00            #   3D editor
@@ -69,7 +69,7 @@ def test_the_smallest_mesh_of_the_document() -> None:
 
 
 @pytest.mark.parametrize("top", [0x4D4D, 0xC23D, 0x3DAA, 0x3D3D])
-def test_tops(top: int) -> None:
+def test_top_level_chunks(top: int) -> None:
     assert decoded(chunk(top, chunk(0x0000))).records[0].offset == 0
     empty = decoded(chunk(top))
     assert reports(empty) == [("SEM_EMPTY_DOCUMENT", f"/{top:04x}", 0)]
@@ -78,20 +78,20 @@ def test_tops(top: int) -> None:
 @pytest.mark.parametrize(
     "data", [b"M", b"MM\x06\0\0", b"\x02\0\x0a\0\0\0\x03\0\0\0", b"\x00\x40\x0a\0\0\0Box\0", bytes(40)]
 )
-def test_what_is_no_3d_studio_file_is_refused(data: bytes) -> None:
+def test_data_that_is_not_3d_studio_is_refused(data: bytes) -> None:
     with pytest.raises(keyframer.FormatError) as caught:
         keyframer.decode(data, format="3ds")
     assert (caught.value.code, caught.value.offset, caught.value.path) == ("IO_UNRECOGNISED", 0, "/")
 
 
 class TestOddities:
-    """The made sample of everything that is odd, chunk by chunk."""
+    """The sample with every kind of unusual chunk."""
 
     document = decoded(SAMPLES["oddities.3ds"]())
 
     def only(self, path: str) -> object:
-        (found,) = [record for place, record in self.document.walk() if str(place) == path]
-        return found
+        (only_record,) = [record for place, record in self.document.walk() if str(place) == path]
+        return only_record
 
     def test_every_issue(self) -> None:
         editor, mesh, node = "/4d4d/3d3d", "/4d4d/3d3d/4000[0]/4100", "/4d4d/b000/b002[0]"
@@ -135,13 +135,13 @@ class TestOddities:
             "STRUCT_CHUNK_OVERRUN": "error",
         }
 
-    def test_every_issue_leads_to_a_record(self) -> None:
+    def test_every_issue_has_the_path_of_a_record(self) -> None:
         known = {"/", *paths(self.document)}
         for issue in self.document.issues:
             if not issue.path.endswith("/a200"):  # a length of 3: no chunk at all, but the tail of its parent
                 assert issue.path in known or issue.path.rsplit("/", 1)[0] in known
 
-    def test_what_stayed_raw_and_why(self) -> None:
+    def test_raw_chunks_and_their_reasons(self) -> None:
         assert [(f"{raw.chunk_id:04x}", raw.reason, len(raw.data)) for raw in self.document.find(RawChunk)] == [
             ("0001", "STRUCT_UNKNOWN_CHUNK", 4),
             ("b020", "STRUCT_CHUNK_MISPLACED", 4),
@@ -169,7 +169,7 @@ class TestOddities:
         }
         assert self.document.trailing == b"bytes behind the end"
 
-    def test_wrong_lengths_are_kept_beside_the_true_ones(self) -> None:
+    def test_wrong_lengths_are_kept_next_to_the_correct_ones(self) -> None:
         (wrong,) = [record for record in self.document.find(RawChunk) if record.claimed is not None]
         assert wrong.claimed == (0x7FFFFFFF, 18)
 
@@ -190,7 +190,7 @@ class TestOddities:
 
 
 def test_signalling_nans_survive() -> None:
-    """numpy keeps them in arrays and keys; a struct would not, so such numbers stay raw with the reason."""
+    """Arrays and keys keep them; single numbers would not, so their chunks stay raw with that reason."""
     document = decoded(SAMPLES["signalling_nans.3ds"]())
     assert [(raw.segment, raw.reason) for raw in document.find(RawChunk)] == [
         ("0100", "STRUCT_NOT_REPRODUCIBLE"),
@@ -234,7 +234,7 @@ class TestLengths:
         assert reports(document) == [("STRUCT_CHUNK_TOO_SMALL", "/4d4d", 2)]
         assert document.first(records.Version) is not None
 
-    def test_bytes_behind_the_main_chunk(self) -> None:
+    def test_bytes_after_the_main_chunk(self) -> None:
         data = chunk(0x4D4D, VERSION)
         document = decoded(data + data)
         assert document.trailing == data
@@ -243,7 +243,7 @@ class TestLengths:
     @pytest.mark.parametrize("length", [0, 1, 5])
     def test_a_chunk_shorter_than_its_header_ends_its_parent(self, length: int) -> None:
         rest = chunk(0x3D3E, length=length) + chunk(0x0100, struct.pack("<f", 1))
-        document = decoded(at_home(0x3D3D, chunk(0x1101), rest))
+        document = decoded(in_container(0x3D3D, chunk(0x1101), rest))
         (flag,) = innermost(document, 0x3D3D)
         assert isinstance(flag, records.UseBackgroundBitmap)
         editor = document.first(records.Editor)
@@ -252,8 +252,8 @@ class TestLengths:
         assert reports(document) == [("STRUCT_CHUNK_TOO_SMALL", "/4d4d/3d3d/3d3e", 6 + 6 + 6 + 2)]
 
     @pytest.mark.parametrize("length", [0x80000000, 0xFFFFFFFF, 17])
-    def test_a_chunk_longer_than_its_parent_is_cut_there(self, length: int) -> None:
-        data = at_home(0x3D3D, chunk(0x0100, struct.pack("<f", 2), length=length))
+    def test_a_chunk_longer_than_its_parent_is_cut_at_its_end(self, length: int) -> None:
+        data = in_container(0x3D3D, chunk(0x0100, struct.pack("<f", 2), length=length))
         data = struct.pack("<HI", 0x4D4D, len(data) + 10) + data[6:] + VERSION
         document = decoded(data)
         scale = document.first(records.MasterScale)
@@ -262,7 +262,7 @@ class TestLengths:
         assert reports(document) == [("STRUCT_CHUNK_OVERRUN", "/4d4d/3d3d/0100", 14)]
         assert document.first(records.Version) is not None
 
-    def test_a_cut_file_is_one_finding_and_not_one_for_every_chunk_around_the_cut(self) -> None:
+    def test_a_truncated_file_is_not_reported_for_every_enclosing_chunk(self) -> None:
         whole = SAMPLES["bare_editor.3ds"]()
         codes = [issue.code for issue in decoded(whole[:-3]).issues]
         assert codes == ["STRUCT_TRUNCATED", "STRUCT_TRUNCATED"]
@@ -295,20 +295,20 @@ class TestLengths:
         (0x4100, chunk(0x4120, b"\xff\xff"), "STRUCT_COUNT_EXCEEDS_DATA", "/4d4d/3d3d/4000[0]/4100/4120/faces", 34),
     ],
 )
-def test_what_does_not_fit_its_chunk(home: int, data: bytes, code: str, path: str, offset: int) -> None:
-    document = decoded(at_home(home, data))
+def test_chunks_with_invalid_content_stay_raw(home: int, data: bytes, code: str, path: str, offset: int) -> None:
+    document = decoded(in_container(home, data))
     assert reports(document) == [(code, path, offset)]
     (raw,) = innermost(document, home)
     assert isinstance(raw, RawChunk)
     assert (raw.reason, raw.data) == (code, data[6:])
 
 
-def test_a_cut_key_says_which() -> None:
-    """The path of the house rules: the fourth node, its position track, the fourth key."""
+def test_the_issue_of_a_truncated_key_names_the_key() -> None:
+    """The fourth node, its position track, the fourth key."""
     key = struct.pack("<iHf3f", 0, 1, 0.5, 1, 2, 3)
     track = chunk(0xB020, bytes(10), struct.pack("<I", 4), key * 3, key[:20])
     nodes = [chunk(0xB002)] * 3 + [chunk(0xB002, track)]
-    data = at_home(0xB000, *nodes)
+    data = in_container(0xB000, *nodes)
     document = decoded(data)
     (issue,) = document.issues
     assert issue.path == "/4d4d/b000/b002[3]/b020/keys[3]"
@@ -322,9 +322,9 @@ def test_a_cut_key_says_which() -> None:
     )
 
 
-def test_a_raw_chunk_has_the_path_that_its_issue_says() -> None:
+def test_a_raw_chunk_has_the_path_of_its_issue() -> None:
     document = decoded(
-        at_home(0x3D3D, chunk(0x4000, b"no end"), chunk(0x4000, b"x\0"), chunk(0xAFFF, chunk(0x4000, b"")))
+        in_container(0x3D3D, chunk(0x4000, b"no end"), chunk(0x4000, b"x\0"), chunk(0xAFFF, chunk(0x4000, b"")))
     )
     assert paths(document)[2:] == [
         "/4d4d/3d3d/4000[0]",
@@ -338,20 +338,20 @@ def test_a_raw_chunk_has_the_path_that_its_issue_says() -> None:
     assert document.path_of(raw) == "/4d4d/3d3d/4000[0]"
 
 
-def test_unknown_chunks_are_never_looked_into() -> None:
+def test_the_content_of_unknown_chunks_is_not_parsed() -> None:
     inside = chunk(0x4000, b"Box\0", chunk(0x4100))
     for number in (0x7777, 0x4110):  # unknown; known but not here
-        document = decoded(at_home(0x4D4D, chunk(number, inside)))
+        document = decoded(in_container(0x4D4D, chunk(number, inside)))
         (raw,) = innermost(document, 0x4D4D)
         assert isinstance(raw, RawChunk)
         assert raw.data == inside
         assert not raw.children
 
 
-def test_a_million_chunks_inside_each_other_are_one_opaque_chunk() -> None:
+def test_a_million_nested_unknown_chunks_are_one_opaque_chunk() -> None:
     depth = 100_000
     nested = b"".join(struct.pack("<HI", 0x7777, 6 * (depth - level)) for level in range(depth))
-    document = decoded(at_home(0x4D4D, nested))
+    document = decoded(in_container(0x4D4D, nested))
     assert len(paths(document)) == 2
     deep_editors = b"".join(struct.pack("<HI", 0x3D3D, 6 * (depth - level)) for level in range(depth))
     assert len(paths(decoded(deep_editors))) == 2
@@ -369,7 +369,7 @@ class TestLimits:
         assert error.details == {"size": 101, "limit": 100}
 
     def test_records(self) -> None:
-        data = at_home(0x3D3D, *[chunk(0x1101)] * 3)  # five in all
+        data = in_container(0x3D3D, *[chunk(0x1101)] * 3)  # five in all
         assert len(paths(keyframer.decode(data, limits=keyframer.Limits(records=5)))) == 5
         error = self.refuse(data, records=4)
         assert (error.code, error.offset, error.path) == ("LIMIT_RECORDS", 24, "/4d4d/3d3d/1101[2]")
@@ -378,8 +378,8 @@ class TestLimits:
         assert keyframer.Limits().records == 4_000_000
 
     def test_depth(self) -> None:
-        """The grammar itself ends at six levels, far below the default of 16: only a lower limit can be broken."""
-        data = at_home(0x4120, chunk(0x4130, b"red\0\0\0"))
+        """The grammar itself has six levels, far below the default of 16: only a lower limit can be exceeded."""
+        data = in_container(0x4120, chunk(0x4130, b"red\0\0\0"))
         assert not list(keyframer.decode(data, limits=keyframer.Limits(depth=6)).issues)
         error = self.refuse(data, depth=5)
         assert (error.code, error.path) == ("LIMIT_DEPTH", "/4d4d/3d3d/4000[0]/4100/4120/4130[0]")
@@ -387,18 +387,18 @@ class TestLimits:
         assert _deepest() == 6 < keyframer.Limits().depth
 
     def test_name(self) -> None:
-        data = at_home(0x3D3D, chunk(0x4000, b"x" * 11 + b"\0"))
+        data = in_container(0x3D3D, chunk(0x4000, b"x" * 11 + b"\0"))
         assert not list(keyframer.decode(data, limits=keyframer.Limits(name=11)).issues)
         error = self.refuse(data, name=10)
         assert (error.code, error.offset, error.path) == ("LIMIT_NAME", 18, "/4d4d/3d3d/4000[0]/name")
 
     def test_name_in_a_key(self) -> None:
         track = chunk(0xB026, bytes(10), struct.pack("<IiH", 1, 0, 0), b"x" * 11 + b"\0")
-        error = self.refuse(at_home(0xB002, track), name=10)
+        error = self.refuse(in_container(0xB002, track), name=10)
         assert (error.code, error.path) == ("LIMIT_NAME", "/4d4d/b000/b002[0]/b026/keys[0]")
 
     def test_issues(self) -> None:
-        data = at_home(0x3D3D, *[chunk(0x7777)] * 30, chunk(0x0100))
+        data = in_container(0x3D3D, *[chunk(0x7777)] * 30, chunk(0x0100))
         document = keyframer.decode(data)
         assert document.issues.counts == {"STRUCT_UNKNOWN_CHUNK": 30, "STRUCT_CHUNK_TOO_SMALL": 1}
         assert (len(document.issues), document.issues.total, document.issues.truncated) == (21, 31, True)
@@ -412,7 +412,7 @@ class TestLimits:
 
 
 def _deepest() -> int:
-    """The longest way down the grammar, counted in chunks; an endless one would not end here."""
+    """The longest path in the grammar, in chunks; endless if the grammar were recursive."""
     longest = 0
     ways = [(top,) for top in records.TOP_IDS]
     while ways:
@@ -423,9 +423,9 @@ def _deepest() -> int:
     return longest
 
 
-def test_a_huge_count_in_a_file_costs_nothing() -> None:
+def test_a_huge_count_allocates_nothing() -> None:
     track = chunk(0xB020, bytes(10), struct.pack("<I", 0xFFFFFFFF), bytes(18))
-    data = at_home(0xB002, track)
+    data = in_container(0xB002, track)
     keyframer.decode(data)
     tracemalloc.start()
     try:
@@ -438,9 +438,9 @@ def test_a_huge_count_in_a_file_costs_nothing() -> None:
     assert peak < 100_000
 
 
-def test_many_small_chunks_stay_within_forty_times_their_size() -> None:
+def test_many_small_chunks_take_at_most_forty_times_their_size_in_memory() -> None:
     for number in (0x7777, 0x1101):
-        data = at_home(0x3D3D, chunk(number) * 10_000)
+        data = in_container(0x3D3D, chunk(number) * 10_000)
         tracemalloc.start()
         try:
             document = keyframer.decode(data)
@@ -468,7 +468,7 @@ def test_find_and_first() -> None:
 @settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_any_tree_of_chunks(data: st.DataObject) -> None:
-    """Trees of known and unknown ids with any payload and any lengths: whatever is read is written back."""
+    """Trees of known and unknown ids with any payload and any lengths are written back unchanged."""
     places = (0x3D3D, 0x4000, 0x4100, 0x4110, 0x4120, 0x4130, 0xAFFF, 0xA000, 0xB000, 0xB002, 0xB020, 0xB026)
     some = st.sampled_from([*places, 0x0000, 0x7777])
 
@@ -483,7 +483,7 @@ def test_any_tree_of_chunks(data: st.DataObject) -> None:
     decoded(chunk(0x4D4D, whole, length=data.draw(st.just(len(whole) + 6) | st.integers(0, 200))))
 
 
-def test_documents_from_nothing() -> None:
+def test_building_a_document() -> None:
     document = new_document(
         records.Version(3),
         records.Editor(
@@ -516,26 +516,26 @@ def test_documents_from_nothing() -> None:
     )
     assert document.format.name == "3ds"
     data = keyframer.encode(document)
-    again = decoded(data)
-    assert not list(again.issues)
+    reread = decoded(data)
+    assert not list(reread.issues)
     assert keyframer.detect(data).score == 1.0
-    position = again.first(records.PositionTrack)
+    position = reread.first(records.PositionTrack)
     assert position is not None
     assert position.keys.value.tolist() == [[0, 0, 0], [5, 0, 0]]
     assert position.keys.ease_to.tolist() == [0, 1]
-    header = again.first(records.NodeHeader)
+    header = reread.first(records.NodeHeader)
     assert header is not None
     assert (header.name, header.parent) == (b"Tri", -1)
-    assert paths(again) == paths(document)
+    assert paths(reread) == paths(document)
 
 
 @pytest.mark.parametrize("top", ["Main", "Project", "MaterialLibrary", "Editor"])
-def test_a_top_can_be_chosen(top: str) -> None:
-    made = getattr(records, top)(children=[records.Material(children=[records.MaterialName(b"red")])])
-    assert keyframer.encode(new_document(made)) == chunk(made.id, chunk(0xAFFF, chunk(0xA000, b"red\0")))
+def test_the_top_level_chunk_can_be_chosen(top: str) -> None:
+    top_chunk = getattr(records, top)(children=[records.Material(children=[records.MaterialName(b"red")])])
+    assert keyframer.encode(new_document(top_chunk)) == chunk(top_chunk.id, chunk(0xAFFF, chunk(0xA000, b"red\0")))
 
 
-def test_hand_made_trees_of_any_depth_are_written() -> None:
+def test_new_trees_of_any_depth_are_written() -> None:
     inner = records.Editor()
     for _ in range(5_000):
         inner = records.Editor(children=[inner])
@@ -545,10 +545,10 @@ def test_hand_made_trees_of_any_depth_are_written() -> None:
     assert sum(1 for _ in document.walk()) == sum(1 for _ in document.find(records.Editor)) == 5_001
 
 
-@pytest.mark.parametrize("made", [RawChunk(0x12345, b""), RawChunk(-1, b"")])
-def test_an_id_that_does_not_fit_is_refused(made: RawChunk) -> None:
+@pytest.mark.parametrize("raw_chunk", [RawChunk(0x12345, b""), RawChunk(-1, b"")])
+def test_an_id_that_does_not_fit_in_16_bits_is_refused(raw_chunk: RawChunk) -> None:
     with pytest.raises(ValueError, match="an id of 16 bits"):
-        keyframer.encode(new_document(records.Main(children=[made])))
+        keyframer.encode(new_document(records.Main(children=[raw_chunk])))
 
 
 def test_only_chunks_can_be_written() -> None:

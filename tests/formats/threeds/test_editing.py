@@ -1,4 +1,4 @@
-"""Editing: what was changed changes, with the lengths around it, and not one byte more."""
+"""Editing documents: only the edited record and the lengths of its parents change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import keyframer
 from keyframer.formats.threeds import records
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
 from keyframer.wire.record import Record
-from tests.formats.threeds.build import at_home, chunk, decoded, innermost, paths, reports
+from tests.formats.threeds.build import chunk, decoded, in_container, innermost, paths, reports
 from tests.samples import FOLDER
 from tests.samples.make_3ds import SAMPLES
 
@@ -24,7 +24,7 @@ WINDMILL = (FOLDER / "3ds" / "windmill.3ds").read_bytes()
 
 
 def extent(document: keyframer.Document, wanted: Record) -> tuple[int, int, list[int]]:
-    """Where a record lies in the file it was read from, and the offsets of the chunks around it."""
+    """The byte range of a record in its file, and the offsets of the chunks around it."""
     around: list[int] = []
     for _, record in document.walk():
         assert record.offset is not None
@@ -53,12 +53,12 @@ EDITS: list[tuple[type[Chunk], Callable[[Chunk], None]]] = [
 
 
 @pytest.mark.parametrize(("kind", "edit"), EDITS, ids=[f"{kind.__name__}-{n}" for n, (kind, _) in enumerate(EDITS)])
-def test_one_change_changes_one_record(kind: type[Chunk], edit: Callable[[Chunk], None]) -> None:
+def test_an_edit_changes_only_its_record(kind: type[Chunk], edit: Callable[[Chunk], None]) -> None:
     document = decoded(WINDMILL)
-    found = document.first(kind)
-    assert found is not None
-    start, stop, around = extent(document, found)
-    edit(found)
+    record = document.first(kind)
+    assert record is not None
+    start, stop, around = extent(document, record)
+    edit(record)
     written = keyframer.encode(document)
     grown = len(written) - len(WINDMILL)
     assert written != WINDMILL
@@ -67,15 +67,15 @@ def test_one_change_changes_one_record(kind: type[Chunk], edit: Callable[[Chunk]
         struct.pack_into("<I", expected, offset + 2, struct.unpack_from("<I", WINDMILL, offset + 2)[0] + grown)
     expected[start:stop] = written[start : stop + grown]
     assert written == bytes(expected)
-    again = decoded(written)
-    assert not list(again.issues)
-    assert paths(again) == paths(document)
+    reread = decoded(written)
+    assert not list(reread.issues)
+    assert paths(reread) == paths(document)
 
 
 @settings(max_examples=40)
 @given(st.data())
-def test_any_raw_bytes_may_replace_any_record(data: st.DataObject) -> None:
-    """Whatever record is exchanged for other bytes, everything before and behind it stays."""
+def test_any_record_can_be_replaced_by_raw_bytes(data: st.DataObject) -> None:
+    """All bytes before and after the replaced record are unchanged."""
     document = decoded(WINDMILL)
     parents = [record for _, record in document.walk() if record.children]
     parent = data.draw(st.sampled_from(parents))
@@ -93,27 +93,27 @@ def test_any_raw_bytes_may_replace_any_record(data: st.DataObject) -> None:
 
 
 def children(document: keyframer.Document, kind: type[Record]) -> list[Record]:
-    found = document.first(kind)
-    assert found is not None
-    return found.children
+    record = document.first(kind)
+    assert record is not None
+    return record.children
 
 
 def test_adding_removing_and_reordering() -> None:
     parts = [chunk(0x0100, struct.pack("<f", 1)), chunk(0x7777, b"??"), chunk(0x4000, b"Box\0"), chunk(0x1101)]
-    document = decoded(at_home(0x3D3D, *parts))
+    document = decoded(in_container(0x3D3D, *parts))
     editor = children(document, records.Editor)
     editor.append(records.AmbientColor(children=[records.ColorByte((1, 2, 3))]))
     parts.append(chunk(0x2100, chunk(0x0011, b"\1\2\3")))
-    assert keyframer.encode(document) == at_home(0x3D3D, *parts)
+    assert keyframer.encode(document) == in_container(0x3D3D, *parts)
     del editor[1], parts[1]
-    assert keyframer.encode(document) == at_home(0x3D3D, *parts)
+    assert keyframer.encode(document) == in_container(0x3D3D, *parts)
     editor.reverse()
-    assert keyframer.encode(document) == at_home(0x3D3D, *reversed(parts))
+    assert keyframer.encode(document) == in_container(0x3D3D, *reversed(parts))
     editor.insert(0, RawChunk(0x7777, b"made by hand"))
-    assert keyframer.encode(document) == at_home(0x3D3D, chunk(0x7777, b"made by hand"), *reversed(parts))
+    assert keyframer.encode(document) == in_container(0x3D3D, chunk(0x7777, b"made by hand"), *reversed(parts))
     editor.clear()
-    assert keyframer.encode(document) == at_home(0x3D3D)
-    assert decoded(at_home(0x3D3D)).first(records.Editor) is not None
+    assert keyframer.encode(document) == in_container(0x3D3D)
+    assert decoded(in_container(0x3D3D)).first(records.Editor) is not None
 
 
 def test_a_node_can_be_copied() -> None:
@@ -122,15 +122,15 @@ def test_a_node_can_be_copied() -> None:
     nodes = list(document.find(records.ObjectNode))
     twin = copy.deepcopy(nodes[0])
     keyframer_children.append(twin)
-    again = decoded(keyframer.encode(document))
-    assert len(list(again.find(records.ObjectNode))) == len(nodes) + 1
-    assert [record.segment for record in list(again.find(records.ObjectNode))[-1].children] == [
+    reread = decoded(keyframer.encode(document))
+    assert len(list(reread.find(records.ObjectNode))) == len(nodes) + 1
+    assert [record.segment for record in list(reread.find(records.ObjectNode))[-1].children] == [
         record.segment for record in nodes[0].children
     ]
 
 
-def test_containers_that_were_read_can_be_added_to() -> None:
-    """Also where a container was empty in the file."""
+def test_chunks_can_be_added_to_containers_that_were_read() -> None:
+    """Also if a container was empty in the file."""
     for home in (
         0x4D4D,
         0x3D3D,
@@ -146,51 +146,51 @@ def test_containers_that_were_read_can_be_added_to() -> None:
         0xB002,
         0xB010,
     ):
-        document = decoded(at_home(home))
+        document = decoded(in_container(home))
         deepest = [record for _, record in document.walk()][-1]
         deepest.children.append(RawChunk(0x7777, b"new"))
-        assert keyframer.encode(document) == at_home(home, chunk(0x7777, b"new"))
+        assert keyframer.encode(document) == in_container(home, chunk(0x7777, b"new"))
 
 
 class TestWrongLengths:
-    """A stored length that is wrong stays while nothing changes, and becomes true when it would do harm."""
+    """A wrong stored length is kept until an edit would make it harmful."""
 
-    data = at_home(0x3D3D, chunk(0x1101), chunk(0x4000, b"Box\0", length=999))
+    data = in_container(0x3D3D, chunk(0x1101), chunk(0x4000, b"Box\0", length=999))
 
-    def test_kept_while_the_chunk_is_as_it_was(self) -> None:
+    def test_kept_while_nothing_changes(self) -> None:
         document = decoded(self.data)
         assert reports(document) == [("STRUCT_CHUNK_OVERRUN", "/4d4d/3d3d/4000[0]", 20)]
 
-    def test_true_once_the_chunk_is_edited(self) -> None:
+    def test_corrected_if_the_chunk_is_edited(self) -> None:
         document = decoded(self.data)
-        found = document.first(records.NamedObject)
-        assert found is not None
-        found.name = b"Sphere"
-        assert keyframer.encode(document) == at_home(0x3D3D, chunk(0x1101), chunk(0x4000, b"Sphere\0"))
+        record = document.first(records.NamedObject)
+        assert record is not None
+        record.name = b"Sphere"
+        assert keyframer.encode(document) == in_container(0x3D3D, chunk(0x1101), chunk(0x4000, b"Sphere\0"))
 
-    def test_true_once_something_stands_behind_the_chunk(self) -> None:
+    def test_corrected_if_a_chunk_is_added_after_it(self) -> None:
         document = decoded(self.data)
         children(document, records.Editor).append(records.UseFog())
         written = keyframer.encode(document)
-        assert written == at_home(0x3D3D, chunk(0x1101), chunk(0x4000, b"Box\0"), chunk(0x2201))
+        assert written == in_container(0x3D3D, chunk(0x1101), chunk(0x4000, b"Box\0"), chunk(0x2201))
         assert decoded(written).first(records.UseFog) is not None
 
-    def test_true_once_the_chunk_moves(self) -> None:
+    def test_corrected_if_the_chunk_moves(self) -> None:
         document = decoded(self.data)
         children(document, records.Editor).reverse()
-        assert keyframer.encode(document) == at_home(0x3D3D, chunk(0x4000, b"Box\0"), chunk(0x1101))
+        assert keyframer.encode(document) == in_container(0x3D3D, chunk(0x4000, b"Box\0"), chunk(0x1101))
 
-    def test_true_once_the_parent_gets_a_tail(self) -> None:
+    def test_corrected_if_the_parent_gets_a_tail(self) -> None:
         document = decoded(self.data)
         editor = document.first(records.Editor)
         assert editor is not None
         editor.tail = b"???"
-        assert keyframer.encode(document) == at_home(0x3D3D, chunk(0x1101), chunk(0x4000, b"Box\0"), b"???")
+        assert keyframer.encode(document) == in_container(0x3D3D, chunk(0x1101), chunk(0x4000, b"Box\0"), b"???")
 
-    def test_still_kept_where_another_chunk_changes(self) -> None:
+    def test_kept_if_another_chunk_changes(self) -> None:
         document = decoded(self.data)
         del children(document, records.Editor)[0]
-        assert keyframer.encode(document) == at_home(0x3D3D, chunk(0x4000, b"Box\0", length=999))
+        assert keyframer.encode(document) == in_container(0x3D3D, chunk(0x4000, b"Box\0", length=999))
 
     @pytest.mark.parametrize("length", [0, 5, 1000])
     def test_of_the_main_chunk(self, length: int) -> None:
@@ -203,15 +203,15 @@ class TestWrongLengths:
         assert keyframer.encode(document) == chunk(0x4D4D, version, chunk(0x3D3D))
 
 
-def test_lists_with_slack_keep_it_when_edited() -> None:
-    document = decoded(at_home(0x4100, chunk(0x4110, struct.pack("<H3f", 1, 1, 2, 3), b"slack")))
+def test_trailing_bytes_of_lists_are_kept_when_edited() -> None:
+    document = decoded(in_container(0x4100, chunk(0x4110, struct.pack("<H3f", 1, 1, 2, 3), b"slack")))
     (points,) = innermost(document, 0x4100)
     assert isinstance(points, records.PointArray)
     points.points = np.zeros((2, 3))
-    assert keyframer.encode(document) == at_home(0x4100, chunk(0x4110, struct.pack("<H6f", 2, *[0] * 6), b"slack"))
+    assert keyframer.encode(document) == in_container(0x4100, chunk(0x4110, struct.pack("<H6f", 2, *[0] * 6), b"slack"))
 
 
-def test_a_value_that_does_not_fit_says_which() -> None:
+def test_error_for_a_value_that_does_not_fit_names_the_field() -> None:
     document = decoded(WINDMILL)
     points = document.first(records.PointArray)
     assert points is not None
@@ -221,8 +221,8 @@ def test_a_value_that_does_not_fit_says_which() -> None:
 
 
 @pytest.mark.parametrize("name", [*SAMPLES, "windmill.3ds"])
-def test_documents_can_be_copied_and_sent(name: str) -> None:
-    """To another process, for instance."""
+def test_documents_can_be_copied_and_pickled(name: str) -> None:
+    """For example to send them to another process."""
     data = (FOLDER / "3ds" / name).read_bytes()
     document = decoded(data)
     for twin in (pickle.loads(pickle.dumps(document)), copy.deepcopy(document)):

@@ -1,4 +1,4 @@
-"""What the first and the last bytes of a 3D Studio file tell: empty files, and transfers that took bytes away."""
+"""Detecting empty 3D Studio files and text-mode transfers from the first and last bytes."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from tests.formats.threeds.bridge import make
 
 
 @pytest.mark.parametrize(("top", "claimed"), [(0x4D4D, True), (0x3DAA, True), (0xC23D, True), (0x3D3D, False)])
-def test_a_top_chunk_alone(top: int, claimed: bool) -> None:
-    """Six bytes that are a whole file; those of an editor section could be anything."""
-    found = keyframer.detect(struct.pack("<HI", top, 6))
-    assert (found.format is FORMAT) is claimed
-    assert found.reason.startswith("an empty") is claimed
+def test_an_empty_top_level_chunk(top: int, claimed: bool) -> None:
+    """Six bytes are a complete file; those of an editor section are too ambiguous."""
+    match = keyframer.detect(struct.pack("<HI", top, 6))
+    assert (match.format is FORMAT) is claimed
+    assert match.reason.startswith("an empty") is claimed
 
 
-def test_too_little_to_tell_what_happened() -> None:
+def test_too_few_bytes_for_a_diagnosis() -> None:
     for size in range(6):
         assert FORMAT.diagnose(b"MM\n\n\n\n"[:size]) is None
 
 
-def test_a_transfer_in_text_mode_is_recognised() -> None:
+def test_a_text_mode_transfer_is_recognised() -> None:
     boxes = [make.mesh(name, [[0.0, 0, 0], [1, 0, 0], [0, 2.8125, 0]] * 22) for name in ("Box", "Lid")]
     data = make.file_bytes(boxes, [])
     spoiled = data.replace(b"\x34\x40", b"\r\n")  # 2.8125 is 00 00 34 40
     assert FORMAT.diagnose(spoiled) is None
-    found = FORMAT.diagnose(spoiled.replace(b"\r\n", b"\n"))
-    assert found is not None
-    assert found.startswith("damaged by a transfer in text mode: 44 bytes missing, ")
+    diagnosis = FORMAT.diagnose(spoiled.replace(b"\r\n", b"\n"))
+    assert diagnosis is not None
+    assert diagnosis.startswith("damaged by a transfer in text mode: 44 bytes missing, ")
 
 
 def chunk(number: int, content: bytes = b"") -> bytes:
     return struct.pack("<HI", number, 6 + len(content)) + content
 
 
-def test_a_section_may_end_early_but_not_in_the_middle_of_nowhere() -> None:
-    """The lengths of sections are ignored: what can stand behind one ends it."""
+def test_a_section_ends_only_at_a_chunk_that_may_follow_it() -> None:
+    """The lengths of sections are ignored."""
     inside = chunk(0x0100, bytes(4)) + chunk(0x3D3E, bytes(4))
     keyframer_section = chunk(0xB000, chunk(0xB00A, bytes(10)))
     whole = chunk(0x4D4D, chunk(0x3D3D, inside) + keyframer_section)
@@ -60,5 +60,5 @@ def test_a_section_may_end_early_but_not_in_the_middle_of_nowhere() -> None:
         (r.ColorFloat, "1200, 1300, 2100, 2200, 2302, 4600, a010, a020, a030"),
     ],
 )
-def test_few_homes_have_names_and_many_their_ids(cls: type[Chunk], inside: str) -> None:
+def test_containers_in_descriptions_are_named_or_listed_by_id(cls: type[Chunk], inside: str) -> None:
     assert describe(cls) == {"id": f"{cls.ID:04x}", "inside": inside}

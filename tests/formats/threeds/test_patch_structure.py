@@ -1,7 +1,6 @@
-"""Nodes, materials, meshes and surroundings that change: the rest of the original stays, byte for byte.
+"""Edits of nodes, materials, meshes and environment: all other bytes of the original stay.
 
-Files are compared chunk by chunk by a reader of our own (`walker`), with chunks that nobody knows planted in every
-container.
+Files are compared chunk by chunk with an independent reader (`walker`); every container has an unknown chunk.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from keyframer.scene import (
 )
 from keyframer.scene.loss_report import LossReport, Outcome
 from tests.corpus import CORPUS, needs_corpus
-from tests.formats.threeds.walker import compared, entries, planted, strangers
+from tests.formats.threeds.walker import compare_chunks, entries, unknown_chunks, with_unknown_chunks
 
 WINDMILL = Path(__file__).parents[2] / "samples/3ds/windmill.3ds"
 SQUARE = np.array([[0.0, 0, 0], [2, 0, 0], [2, 3, 0], [0, 3, 1]])
@@ -47,10 +46,10 @@ FRAMES = [0.0, 13.0, 50.0, 100.0]
 
 @pytest.fixture
 def mill(tmp_path: Path) -> Path:
-    """The windmill with a stranger in every container."""
+    """The windmill with an unknown chunk in every container."""
     path = tmp_path / "mill.3ds"
-    path.write_bytes(planted(WINDMILL.read_bytes()))
-    assert len(strangers(path.read_bytes())) > 30
+    path.write_bytes(with_unknown_chunks(WINDMILL.read_bytes()))
+    assert len(unknown_chunks(path.read_bytes())) > 30
     return path
 
 
@@ -67,35 +66,35 @@ def parent_name(scene: Scene, node: Node) -> str | None:
     return None if node.parent is None else scene.nodes[node.parent].name
 
 
-def painted(scene: Scene, mesh: Mesh) -> list[str]:
+def face_material_names(scene: Scene, mesh: Mesh) -> list[str]:
     """The name of each face's material."""
     return ["" if n < 0 else scene.materials[n].name for n in np.asarray(mesh.face_materials).tolist()]
 
 
-def same_picture(wanted: Scene, path: Path, *, but: tuple[str, ...] = ()) -> Scene:
-    """The file shows every node of the scene as the scene has it; it is read, checked, and saved again as it is."""
-    found = keyframer.load(path)
+def assert_same_poses(wanted: Scene, path: Path, *, but: tuple[str, ...] = ()) -> Scene:
+    """Check that the file has no errors, shows every node as the scene does, and is saved again unchanged."""
+    loaded = keyframer.load(path)
     assert not [issue for issue in keyframer.check(path).issues if issue.severity is keyframer.Severity.ERROR]
-    numbers = {node.name: i for i, node in enumerate(found.nodes)}
+    numbers = {node.name: i for i, node in enumerate(loaded.nodes)}
     frames = FRAMES if wanted.clips else [0.0]
-    ours, theirs = keyframer.pose(wanted, frames=frames), keyframer.pose(found, frames=frames)
+    ours, theirs = keyframer.pose(wanted, frames=frames), keyframer.pose(loaded, frames=frames)
     for number, node in enumerate(wanted.nodes):
         if node.name in but:
             continue
         place = numbers[node.name]
-        other = found.nodes[place]
-        assert parent_name(wanted, node) == parent_name(found, other), node.name
+        loaded_node = loaded.nodes[place]
+        assert parent_name(wanted, node) == parent_name(loaded, loaded_node), node.name
         assert np.allclose(ours.world[:, number], theirs.world[:, place], atol=1e-3), node.name
         if node.mesh is not None:
             assert np.allclose(ours.vertices(number), theirs.vertices(place), atol=1e-3), node.name
-            mine, stored = wanted.meshes[node.mesh], found.meshes[other.mesh or 0]
-            assert np.array_equal(mine.corners, stored.corners)
-            if mine.face_materials is not None:
-                assert painted(wanted, mine) == painted(found, stored)
-    again = path.with_name("again.3ds")
-    keyframer.save(found, again, overwrite=True)
-    assert again.read_bytes() == path.read_bytes()
-    return found
+            mesh, stored = wanted.meshes[node.mesh], loaded.meshes[loaded_node.mesh or 0]
+            assert np.array_equal(mesh.corners, stored.corners)
+            if mesh.face_materials is not None:
+                assert face_material_names(wanted, mesh) == face_material_names(loaded, stored)
+    second_path = path.with_name("again.3ds")
+    keyframer.save(loaded, second_path, overwrite=True)
+    assert second_path.read_bytes() == path.read_bytes()
+    return loaded
 
 
 def new_mesh(name: str = "roof") -> Mesh:
@@ -141,39 +140,39 @@ NEW = {
 
 
 @pytest.mark.parametrize("what", NEW)
-def test_new_nodes_stand_behind_the_others(what: str, mill: Path, tmp_path: Path) -> None:
+def test_new_nodes_are_written_after_the_others(what: str, mill: Path, tmp_path: Path) -> None:
     edit, words = NEW[what]
     scene = keyframer.load(mill)
     edit(scene)
     data, report = save(scene, tmp_path / "new.3ds")
-    gone, added, changed = compared(mill.read_bytes(), data)
+    gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert (gone, changed) == ([], [])
     assert {path[2] for path in added} == words
     assert [loss for loss in report if "added to the original" in loss.detail]
-    same_picture(scene, tmp_path / "new.3ds")
+    assert_same_poses(scene, tmp_path / "new.3ds")
 
 
 @pytest.mark.skipif(shutil.which("assimp") is None, reason="assimp is not installed (Debian: assimp-utils)")
 def test_another_program_sees_the_new_nodes(mill: Path, tmp_path: Path) -> None:
     before = keyframer.load(mill)
-    scene = removed(before, "Cock")
+    scene = without_nodes(before, "Cock")
     add_light(scene)
     scene.meshes.append(new_mesh())
     scene.nodes.append(Node("roof", mesh=len(scene.meshes) - 1, position=np.array([1.0, 0, 2])))
     save(scene, tmp_path / "new.3ds")
-    told = [
+    outputs = [
         subprocess.run(["assimp", "info", str(path)], capture_output=True, text=True, check=True).stdout
         for path in (mill, tmp_path / "new.3ds")
     ]
-    assert "roof" in told[1]
-    assert "Cock" in told[0]
-    assert "Cock" not in told[1]
-    lights = [int(line.split()[-1]) for text in told for line in text.splitlines() if line.startswith("Lights:")]
+    assert "roof" in outputs[1]
+    assert "Cock" in outputs[0]
+    assert "Cock" not in outputs[1]
+    lights = [int(line.split()[-1]) for text in outputs for line in text.splitlines() if line.startswith("Lights:")]
     assert lights[1] == lights[0] + 1
 
 
-def removed(scene: Scene, *names: str) -> Scene:
-    """Without these nodes; what hung on them hangs on nothing."""
+def without_nodes(scene: Scene, *names: str) -> Scene:
+    """The scene without these nodes; their children become roots."""
     left = [i for i, node in enumerate(scene.nodes) if node.name not in names]
     place = {old: new for new, old in enumerate(left)}
     nodes = [replace(scene.nodes[i]) for i in left]
@@ -185,46 +184,46 @@ def removed(scene: Scene, *names: str) -> Scene:
     return replace(scene, nodes=nodes, clips=[replace(clip, channels=channels)])
 
 
-def test_a_removed_node_takes_only_its_own_chunks_along(mill: Path, tmp_path: Path) -> None:
-    scene = removed(keyframer.load(mill), "Cock")
+def test_a_removed_node_removes_only_its_own_chunks(mill: Path, tmp_path: Path) -> None:
+    scene = without_nodes(keyframer.load(mill), "Cock")
     data, report = save(scene, tmp_path / "less.3ds")
-    gone, added, changed = compared(mill.read_bytes(), data)
+    gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert (added, changed) == ([], [])
     assert {path[2] for path in gone} == {"4000:Cock", "b002:Cock"}
-    assert "Cock" not in [node.name for node in same_picture(scene, tmp_path / "less.3ds").nodes]
+    assert "Cock" not in [node.name for node in assert_same_poses(scene, tmp_path / "less.3ds").nodes]
     assert "removed from the original" in [loss.detail for loss in report if loss.path == "/nodes/Cock"]
     lost = [loss.detail for loss in report.of(Outcome.DROPPED) if loss.path == "/nodes/Cock"]
     assert lost == ["removed with 4 unknown records inside it"]
 
 
-def test_children_of_a_removed_node_change_their_parent_and_nothing_else(mill: Path, tmp_path: Path) -> None:
+def test_removing_a_node_changes_only_the_parent_of_its_children(mill: Path, tmp_path: Path) -> None:
     before = keyframer.load(mill)
     rotor = [node.name for node in before.nodes].index("Rotor")
     below = [node.raw_name.decode() for node in before.nodes if node.parent == rotor and node.raw_name]
     assert below
-    scene = removed(before, "Rotor")
+    scene = without_nodes(before, "Rotor")
     data, _ = save(scene, tmp_path / "less.3ds")
-    gone, added, changed = compared(mill.read_bytes(), data)
+    gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert added == []
     assert {path[2] for path in gone} == {p[2] for p, _ in entries(mill.read_bytes()) if p[-1].endswith("Rotor")}
     kinds = {(path[2].split("#")[0].split(":")[1].split(".")[0], path[-1]) for path in changed}
     assert {name for name, kind in kinds if kind == "b010"} == set(below)
     assert {kind for _, kind in kinds} <= {"b010", "4110", "4160"}  # vertices at rest go where the keyframer has them
-    same_picture(scene, tmp_path / "less.3ds")
+    assert_same_poses(scene, tmp_path / "less.3ds")
 
 
-def test_chosen_nodes_and_bare_parents(mill: Path, tmp_path: Path) -> None:
-    """Parents that only hold others become dummies in the place and with the number of what they were."""
+def test_choosing_nodes_turns_their_parents_into_dummies(mill: Path, tmp_path: Path) -> None:
+    """With the place and the id of the original node."""
     scene = choose_nodes(keyframer.load(mill), ["Sail3"])
     data, _ = save(scene, tmp_path / "sail.3ds")
-    gone, added, changed = compared(mill.read_bytes(), data)
+    gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert changed == []
     assert {path[2] for path in added} <= {f"b002:$$$DUMMY.{node.name}" for node in scene.nodes}
     assert not [path for path in gone if "Sail3" in path[2]]
-    same_picture(scene, tmp_path / "sail.3ds")
+    assert_same_poses(scene, tmp_path / "sail.3ds")
 
 
-def test_materials_come_and_go(mill: Path, tmp_path: Path) -> None:
+def test_materials_can_be_added_and_removed(mill: Path, tmp_path: Path) -> None:
     scene = keyframer.load(mill)
     first = scene.materials[0].name
     scene.materials = [*scene.materials[1:], Material("moss", diffuse=(0.25, 0.5, 0.125))]
@@ -233,12 +232,12 @@ def test_materials_come_and_go(mill: Path, tmp_path: Path) -> None:
         mesh.face_materials = np.where(owners == 0, len(scene.materials) - 1, owners - 1)
     scene.materials[-1].maps["texture1"] = TextureMap("MOSS.TGA")
     data, report = save(scene, tmp_path / "moss.3ds")
-    gone, added, changed = compared(mill.read_bytes(), data)
+    gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert {path[2] for path in added if path[2].startswith("afff")} == {"afff:moss"}
     assert {path[-1].split("#")[0] for path in gone if not path[2].startswith(f"afff:{first}")} <= {"4130"}
     assert {path[-1].split("#")[0] for path in changed} <= {"4130"}
-    found = same_picture(scene, tmp_path / "moss.3ds")
-    assert {material.name for material in found.materials} == {material.name for material in scene.materials}
+    loaded = assert_same_poses(scene, tmp_path / "moss.3ds")
+    assert {material.name for material in loaded.materials} == {material.name for material in scene.materials}
     assert {"/materials/moss", f"/materials/{first}"} <= {loss.path for loss in report}
 
 
@@ -287,19 +286,19 @@ SURFACES = {
 
 
 @pytest.mark.parametrize("what", SURFACES)
-def test_a_changed_mesh_rewrites_only_the_chunks_that_say_it(what: str, mill: Path, tmp_path: Path) -> None:
+def test_an_edited_mesh_changes_only_the_affected_chunks(what: str, mill: Path, tmp_path: Path) -> None:
     edit, kinds = SURFACES[what]
     scene = keyframer.load(mill)
     edit(scene)
     data, _ = save(scene, tmp_path / "mesh.3ds")
-    gone, added, changed = compared(mill.read_bytes(), data)
+    gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert gone == []
     touched = [*added, *changed]
     assert touched
     assert {path[2] for path in touched} == {f"4000:{scene.meshes[0].name}"}
     assert {path[-1].split("#")[0] for path in touched} <= kinds
-    found = same_picture(scene, tmp_path / "mesh.3ds")
-    mine, theirs = scene.meshes[0], found.meshes[0]
+    loaded = assert_same_poses(scene, tmp_path / "mesh.3ds")
+    mine, theirs = scene.meshes[0], loaded.meshes[0]
     for name in ("uv", "smoothing", "edges"):
         one, other = getattr(mine, name), getattr(theirs, name)
         assert (one is None) == (other is None)
@@ -354,7 +353,7 @@ PLACES = {
 
 @pytest.mark.parametrize("twice", [False, True])
 @pytest.mark.parametrize("what", PLACES)
-def test_surroundings_rewrite_their_own_chunks(what: str, twice: bool, mill: Path, tmp_path: Path) -> None:
+def test_an_edited_environment_changes_only_its_own_chunks(what: str, twice: bool, mill: Path, tmp_path: Path) -> None:
     """Set where there was nothing, and changed where there was something."""
     edit, kinds = PLACES[what]
     scene = keyframer.load(mill)
@@ -369,45 +368,45 @@ def test_surroundings_rewrite_their_own_chunks(what: str, twice: bool, mill: Pat
         scene = keyframer.load(mill)
     edit(scene)
     data, _ = save(scene, tmp_path / "sky.3ds")
-    gone, added, changed = compared(mill.read_bytes(), data)
+    gone, added, changed = compare_chunks(mill.read_bytes(), data)
     touched = [*gone, *added, *changed]
     assert {path[2].split("#")[0] for path in touched} <= kinds
-    found = same_picture(scene, tmp_path / "sky.3ds")
+    loaded = assert_same_poses(scene, tmp_path / "sky.3ds")
     for name, mine in vars(scene.environment).items():
         if name != "extras":
-            assert flat(mine) == pytest.approx(flat(getattr(found.environment, name)), abs=1e-6), name
-    assert found.space.metres_per_unit == pytest.approx(scene.space.metres_per_unit, rel=1e-6)
+            assert flat(mine) == pytest.approx(flat(getattr(loaded.environment, name)), abs=1e-6), name
+    assert loaded.space.metres_per_unit == pytest.approx(scene.space.metres_per_unit, rel=1e-6)
 
 
-def test_materials_change_their_own_chunks(mill: Path, tmp_path: Path) -> None:
+def test_an_edited_material_changes_only_its_own_chunks(mill: Path, tmp_path: Path) -> None:
     scene = keyframer.load(mill)
     paint = scene.materials[0]
     paint.shading, paint.wire_size, paint.two_sided = "flat", 2.5, not paint.two_sided
     paint.maps["bump"] = TextureMap("ROUGH.TGA", amount=0.25, scale=(2.0, 2.0), negative=True)
     data, _ = save(scene, tmp_path / "paint.3ds")
-    gone, added, changed = compared(mill.read_bytes(), data)
+    gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert {path[2] for path in [*gone, *added, *changed]} == {f"afff:{paint.name}"}
     assert {path[3] for path in [*gone, *added, *changed] if len(path) > 3} <= {"a087", "a081", "a100", "a230"}
-    found = keyframer.load(tmp_path / "paint.3ds").materials[0]
-    assert (found.shading, found.wire_size, found.two_sided) == ("flat", 2.5, paint.two_sided)
-    bump = found.maps["bump"]
+    material = keyframer.load(tmp_path / "paint.3ds").materials[0]
+    assert (material.shading, material.wire_size, material.two_sided) == ("flat", 2.5, paint.two_sided)
+    bump = material.maps["bump"]
     assert (bump.file_name, bump.amount, bump.scale, bump.negative) == ("ROUGH.TGA", 0.25, (2.0, 2.0), True)
 
 
 @pytest.mark.parametrize("act", [reverse, lambda scene: cut(scene, 10, 60)], ids=["reversed", "cut"])
-def test_other_motion_changes_tracks_and_what_stands_at_rest(
+def test_edited_motion_changes_only_tracks_and_rest_positions(
     act: Callable[[Scene], Scene], mill: Path, tmp_path: Path
 ) -> None:
-    """Tracks may come in another form than the file's (absolute turns, straight lines): what counts is the motion."""
+    """Tracks may have another form than in the file (absolute rotations, linear keys): the motion counts."""
     scene = act(keyframer.load(mill))
     data, _ = save(scene, tmp_path / "moved.3ds")
-    gone, added, changed = compared(mill.read_bytes(), data)
+    gone, added, changed = compare_chunks(mill.read_bytes(), data)
     assert (gone, added) == ([], [])
     tracks = {f"b02{number:x}" for number in range(10)}
     assert {path[-1].split("#")[0] for path in changed} <= {*tracks, "b008", "b010", "4110", "4160", "4600", "4700"}
-    found = keyframer.load(tmp_path / "moved.3ds")
+    loaded = keyframer.load(tmp_path / "moved.3ds")
     frames = np.linspace(0, scene.clips[0].end, 41)
-    ours, theirs = (keyframer.pose(each, frames=frames).world for each in (scene, found))
+    ours, theirs = (keyframer.pose(posed_scene, frames=frames).world for posed_scene in (scene, loaded))
     assert np.allclose(ours, theirs, atol=2e-3)
 
 
@@ -423,7 +422,7 @@ def morphing(tmp_path: Path) -> Path:
     scene = Scene(nodes=[node], meshes=[mesh], clips=[Clip(channels=[Channel(0, track)], end=12.0)], space=Space("z"))
     path = tmp_path / "morph.3ds"
     keyframer.save(scene, path, overwrite=True)
-    path.write_bytes(planted(path.read_bytes()))
+    path.write_bytes(with_unknown_chunks(path.read_bytes()))
     return path
 
 
@@ -432,7 +431,7 @@ def shapes_shown(scene: Scene) -> np.ndarray:
     return keyframer.pose(scene, frames=[0.0, 3.0, 6.0, 9.0, 12.0]).vertices(number)
 
 
-def test_the_vertices_of_a_shape(morphing: Path, tmp_path: Path) -> None:
+def test_editing_the_vertices_of_a_shape(morphing: Path, tmp_path: Path) -> None:
     scene = keyframer.load(morphing)
     morph = scene.node("box").morph
     assert morph is not None
@@ -445,13 +444,13 @@ def test_the_vertices_of_a_shape(morphing: Path, tmp_path: Path) -> None:
     hidden = scene.nodes[[node.name for node in scene.nodes].index("large")]
     scene.meshes[hidden.mesh or 0].positions = changed_shape + 1.0
     data, _ = save(scene, tmp_path / "shape.3ds")
-    gone, added, changed = compared(morphing.read_bytes(), data)
+    gone, added, changed = compare_chunks(morphing.read_bytes(), data)
     assert (gone, added) == ([], [])
     assert {path[2:] for path in changed} == {("4000:large", "4100", "4110")}
     assert np.allclose(shapes_shown(keyframer.load(tmp_path / "shape.3ds")), shapes_shown(scene), atol=1e-5)
 
 
-def test_a_new_shape_and_a_key_that_takes_it(morphing: Path, tmp_path: Path) -> None:
+def test_adding_a_shape_and_using_it_in_a_key(morphing: Path, tmp_path: Path) -> None:
     scene = keyframer.load(morphing)
     morph = scene.node("box").morph
     assert morph is not None
@@ -462,29 +461,29 @@ def test_a_new_shape_and_a_key_that_takes_it(morphing: Path, tmp_path: Path) -> 
     weights[2] = (0, 0, 1)
     track.values = weights
     data, _ = save(scene, tmp_path / "shape.3ds")
-    gone, added, changed = compared(morphing.read_bytes(), data)
+    gone, added, changed = compare_chunks(morphing.read_bytes(), data)
     assert gone == []
     assert {path[2] for path in added} == {"4000:flat"}
     assert {path[2:] for path in changed} == {("b002:box", "b026")}
     assert np.allclose(shapes_shown(keyframer.load(tmp_path / "shape.3ds")), shapes_shown(scene), atol=1e-5)
 
 
-def test_keys_without_shapes(morphing: Path, tmp_path: Path) -> None:
+def test_removing_a_morph(morphing: Path, tmp_path: Path) -> None:
     scene = keyframer.load(morphing)
     scene.node("box").morph = None
     scene.clips[0].channels = [channel for channel in scene.clips[0].channels if channel.track.kind != "morph"]
     data, _ = save(scene, tmp_path / "still.3ds")
-    gone, added, changed = compared(morphing.read_bytes(), data)
+    gone, added, changed = compare_chunks(morphing.read_bytes(), data)
     assert [path[2:] for path in gone] == [("b002:box", "b026")]
     assert (added, changed) == ([], [])
 
 
-# --- files without a keyframer, and what cannot be merged -----------------------------------------------------------
+# --- files without a keyframer, and edits that cannot be merged------------------------------------------------------
 
 
 @pytest.fixture
 def still(tmp_path: Path) -> Path:
-    """Two objects that no keyframer knows, one with a matrix of its own."""
+    """Two objects without a keyframer, one of them with a matrix."""
     from tests.formats.threeds.build import chunk
 
     points = np.array([[0.0, 0, 0], [4, 0, 0], [0, 5, 1]], "<f4").tobytes()
@@ -494,38 +493,38 @@ def still(tmp_path: Path) -> Path:
     one = chunk(0x4000, b"One\0", chunk(0x4100, body, chunk(0x4160, matrix)))
     two = chunk(0x4000, b"Two\0", chunk(0x4100, body))
     path = tmp_path / "still.3ds"
-    path.write_bytes(planted(chunk(0x4D4D, chunk(0x0002, b"\x03\0\0\0"), chunk(0x3D3D, one, two))))
+    path.write_bytes(with_unknown_chunks(chunk(0x4D4D, chunk(0x0002, b"\x03\0\0\0"), chunk(0x3D3D, one, two))))
     return path
 
 
-def test_an_object_that_begins_to_move_gets_a_node(still: Path, tmp_path: Path) -> None:
+def test_an_object_that_starts_to_move_gets_a_node(still: Path, tmp_path: Path) -> None:
     scene = keyframer.load(still)
     track = Track("position", np.array([0.0, 100.0]), np.array([[1.0, 0, 0], [8, 0, 0]]), Interpolation.TCB)
     scene.clips = [Clip(channels=[Channel(0, track)], end=100.0)]
     data, _ = save(scene, tmp_path / "moves.3ds")
-    gone, added, changed = compared(still.read_bytes(), data)
+    gone, added, changed = compare_chunks(still.read_bytes(), data)
     assert gone == []
     assert {path[1] for path in added} == {"b000"}
     assert {path[2:] for path in changed} == {("4000:One", "4100", "4110"), ("4000:One", "4100", "4160")}
-    same_picture(scene, tmp_path / "moves.3ds")
+    assert_same_poses(scene, tmp_path / "moves.3ds")
 
 
-def test_what_cannot_be_merged_is_written_anew_and_all_that_is_lost_is_said(mill: Path, tmp_path: Path) -> None:
+def test_edits_that_cannot_be_merged_cause_a_new_file_and_losses_are_reported(mill: Path, tmp_path: Path) -> None:
     scene = keyframer.load(mill)
     scene.nodes[0].scale_axes_xyzw = np.array([0.0, 0.0, 0.6, 0.8])  # they go into the vertices
     report = keyframer.save(scene, tmp_path / "other.3ds", overwrite=True)
     (why,) = [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
     assert why == "the original could not be edited in place (nodes with scale axes): a new file was written"
     lost = [loss for loss in report.of(Outcome.DROPPED) if "unknown bytes" in loss.detail]
-    assert len(lost) == len(strangers(mill.read_bytes()))
+    assert len(lost) == len(unknown_chunks(mill.read_bytes()))
     assert {loss.path.rsplit("/", 1)[1].split("[")[0] for loss in lost} == {"7e57"}
     kinds = " ".join(loss.detail for loss in report if "a new file has none of" in loss.detail)
     assert kinds == ""
 
 
 @needs_corpus
-def test_real_files_gain_and_lose_a_node(tmp_path: Path) -> None:
-    """Every 25th file of the corpus: a node is added, and a leaf taken out; everything else stays."""
+def test_adding_and_removing_a_node_in_real_files(tmp_path: Path) -> None:
+    """Every 25th file of the corpus: a node is added and a leaf removed; everything else stays."""
     done = anew = 0
     for path in sorted((CORPUS / "3ds").glob("*.3[dD][sS]"))[::25]:
         try:

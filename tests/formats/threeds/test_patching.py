@@ -1,4 +1,4 @@
-"""3D Studio files in which one thing is edited: the bytes are those of the same file made with the edit in it."""
+"""3D Studio files with one edit: the bytes equal those of a file built with the edit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.chunk import Chunk, RawChunk
 from keyframer.scene import Channel, Clip, LightType, Morph, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import why_anew
+from tests.formats.editing import rewrite_reasons
 from tests.formats.threeds.bridge import make
 
 STILL = ((0.0, 0.0, 0.0),)
@@ -26,48 +26,48 @@ MOVED = np.add(make.TRIANGLE, (5.0, 6.0, 7.0))
 
 
 def parts() -> SimpleNamespace:
-    """Chunks of a file with one of each, and things nobody knows between them."""
+    """The chunks of a file with one of each kind, and unknown chunks between them."""
     strange = RawChunk(0x7777, b"nobody knows")
-    found = SimpleNamespace()
-    found.box = make.mesh("Box", make.TRIANGLE, RawChunk(0x7777, b"box"))
-    found.lid = make.mesh("Lid")
-    found.lid.children.insert(0, r.ObjectHidden())
-    found.cam = make.camera("Cam", (0.0, -9.0, 0.0), (0.0, 5.0, 0.0))
-    found.eye = found.cam.children[0]
-    found.eye.children = [strange]
-    found.spot = make.spot("Spot", (0.0, 0.0, 9.0), (1.0, 0.0, 0.0))
-    found.lamp = found.spot.children[0]
-    found.cone = found.lamp.children[0]
-    found.cone.children = [strange]
-    found.lamp.children = [r.ColorFloat((1.0, 1.0, 1.0)), found.cone, r.LightExclude(b"Box"), r.LightExclude(b"Lid")]
-    found.omni = r.NamedObject(b"Omni", children=[r.Light((3.0, 0.0, 0.0), children=[r.ColorByte((255, 0, 0))])])
-    found.bulb = found.omni.children[0]
-    found.alone = make.camera("Alone", (1.0, 1.0, 1.0), (0.0, 0.0, 0.0))
-    found.lone = r.NamedObject(b"Lone", children=[r.Light((1.0, 0.0, 0.0))])
+    chunks = SimpleNamespace()
+    chunks.box = make.mesh("Box", make.TRIANGLE, RawChunk(0x7777, b"box"))
+    chunks.lid = make.mesh("Lid")
+    chunks.lid.children.insert(0, r.ObjectHidden())
+    chunks.cam = make.camera("Cam", (0.0, -9.0, 0.0), (0.0, 5.0, 0.0))
+    chunks.eye = chunks.cam.children[0]
+    chunks.eye.children = [strange]
+    chunks.spot = make.spot("Spot", (0.0, 0.0, 9.0), (1.0, 0.0, 0.0))
+    chunks.lamp = chunks.spot.children[0]
+    chunks.cone = chunks.lamp.children[0]
+    chunks.cone.children = [strange]
+    chunks.lamp.children = [r.ColorFloat((1.0, 1.0, 1.0)), chunks.cone, r.LightExclude(b"Box"), r.LightExclude(b"Lid")]
+    chunks.omni = r.NamedObject(b"Omni", children=[r.Light((3.0, 0.0, 0.0), children=[r.ColorByte((255, 0, 0))])])
+    chunks.bulb = chunks.omni.children[0]
+    chunks.alone = make.camera("Alone", (1.0, 1.0, 1.0), (0.0, 0.0, 0.0))
+    chunks.lone = r.NamedObject(b"Lone", children=[r.Light((1.0, 0.0, 0.0))])
     move = make.track("position", (0, 10), ((0.0, 0.0, 0.0), (1.0, 2.0, 3.0)))
-    found.box_node = make.node("object", "Box", 0, move, strange)
-    found.lid_node = make.node("object", "Lid", 1, make.track("position", (0,), STILL), flags1=0x4800)
-    found.joint = make.node("object", "$$$DUMMY", 2, r.InstanceName(b"joint"), parent=0)
-    found.cam_node = make.node("camera", "Cam", 3, make.track("position", (0,), ((0.0, -9.0, 0.0),)))
-    found.cam_goal = make.node("camera target", "Cam", 4, make.track("position", (0,), ((0.0, 5.0, 0.0),)))
-    found.spot_node = make.node("spot", "Spot", 5, make.track("position", (0,), ((0.0, 0.0, 9.0),)))
-    found.spot_goal = make.node("spot target", "Spot", 6, make.track("position", (0,), ((1.0, 0.0, 0.0),)))
-    found.omni_node = make.node("omni", "Omni", 7, make.hide((4,)), make.track("position", (0,), ((3.0, 0.0, 0.0),)))
-    return found
+    chunks.box_node = make.node("object", "Box", 0, move, strange)
+    chunks.lid_node = make.node("object", "Lid", 1, make.track("position", (0,), STILL), flags1=0x4800)
+    chunks.joint = make.node("object", "$$$DUMMY", 2, r.InstanceName(b"joint"), parent=0)
+    chunks.cam_node = make.node("camera", "Cam", 3, make.track("position", (0,), ((0.0, -9.0, 0.0),)))
+    chunks.cam_goal = make.node("camera target", "Cam", 4, make.track("position", (0,), ((0.0, 5.0, 0.0),)))
+    chunks.spot_node = make.node("spot", "Spot", 5, make.track("position", (0,), ((0.0, 0.0, 9.0),)))
+    chunks.spot_goal = make.node("spot target", "Spot", 6, make.track("position", (0,), ((1.0, 0.0, 0.0),)))
+    chunks.omni_node = make.node("omni", "Omni", 7, make.hide((4,)), make.track("position", (0,), ((3.0, 0.0, 0.0),)))
+    return chunks
 
 
-def file_of(found: SimpleNamespace) -> bytes:
-    objects = [found.box, found.lid, found.cam, found.spot, found.omni, found.alone, found.lone]
-    nodes = [found.box_node, found.lid_node, found.joint, found.cam_node, found.cam_goal, found.spot_node]
-    return make.file_bytes(objects, [*nodes, found.spot_goal, found.omni_node])
+def file_of(chunks: SimpleNamespace) -> bytes:
+    objects = [chunks.box, chunks.lid, chunks.cam, chunks.spot, chunks.omni, chunks.alone, chunks.lone]
+    nodes = [chunks.box_node, chunks.lid_node, chunks.joint, chunks.cam_node, chunks.cam_goal, chunks.spot_node]
+    return make.file_bytes(objects, [*nodes, chunks.spot_goal, chunks.omni_node])
 
 
-def loaded(data: bytes) -> Scene:
+def load(data: bytes) -> Scene:
     return scene_of(keyframer.decode(data, format="3ds"))
 
 
-def edited(edit: Callable[[Scene], object]) -> Written:
-    scene = loaded(file_of(parts()))
+def save_edited(edit: Callable[[Scene], object]) -> Written:
+    scene = load(file_of(parts()))
     edit(scene)
     return FORMAT.from_scene(scene)
 
@@ -76,7 +76,7 @@ def number(scene: Scene, name: str) -> int:
     return next(i for i, node in enumerate(scene.nodes) if node.name == name)
 
 
-def node(which: str, /, **values: Any) -> Callable[[Scene], None]:
+def set_node(which: str, /, **values: Any) -> Callable[[Scene], None]:
     """An edit that sets attributes of a node."""
 
     def edit(scene: Scene) -> None:
@@ -86,7 +86,7 @@ def node(which: str, /, **values: Any) -> Callable[[Scene], None]:
     return edit
 
 
-def camera(**values: Any) -> Callable[[Scene], None]:
+def set_camera(**values: Any) -> Callable[[Scene], None]:
     def edit(scene: Scene) -> None:
         for field, value in values.items():
             setattr(scene.cameras[0], field, value)
@@ -94,7 +94,7 @@ def camera(**values: Any) -> Callable[[Scene], None]:
     return edit
 
 
-def light(kind: LightType, /, **values: Any) -> Callable[[Scene], None]:
+def set_light(kind: LightType, /, **values: Any) -> Callable[[Scene], None]:
     def edit(scene: Scene) -> None:
         lamp = next(light for light in scene.lights if light.type is kind)
         for field, value in values.items():
@@ -103,60 +103,60 @@ def light(kind: LightType, /, **values: Any) -> Callable[[Scene], None]:
     return edit
 
 
-def spot(**values: Any) -> Callable[[Scene], None]:
-    return light(LightType.SPOT, **values)
+def set_spot(**values: Any) -> Callable[[Scene], None]:
+    return set_light(LightType.SPOT, **values)
 
 
-def omni(**values: Any) -> Callable[[Scene], None]:
-    return light(LightType.OMNI, **values)
+def set_omni(**values: Any) -> Callable[[Scene], None]:
+    return set_light(LightType.OMNI, **values)
 
 
-def set_(which: str, /, **values: Any) -> Callable[[SimpleNamespace], None]:
+def set_chunk(which: str, /, **values: Any) -> Callable[[SimpleNamespace], None]:
     """The same edit in the chunks."""
 
-    def same(found: SimpleNamespace) -> None:
+    def apply(chunks: SimpleNamespace) -> None:
         for field, value in values.items():
-            setattr(getattr(found, which), field, value)
+            setattr(getattr(chunks, which), field, value)
 
-    return same
+    return apply
 
 
-def add(name: str, *made: Chunk, at: int | None = None) -> Callable[[SimpleNamespace], None]:
-    def same(found: SimpleNamespace) -> None:
-        children = getattr(found, name).children
+def add_chunks(name: str, *added: Chunk, at: int | None = None) -> Callable[[SimpleNamespace], None]:
+    def apply(chunks: SimpleNamespace) -> None:
+        children = getattr(chunks, name).children
         place = len(children) if at is None else at
-        children[place:place] = made
+        children[place:place] = added
 
-    return same
+    return apply
 
 
-def without(name: str, kind: type[Chunk]) -> Callable[[SimpleNamespace], None]:
-    def same(found: SimpleNamespace) -> None:
-        home = getattr(found, name)
+def remove_chunks(name: str, kind: type[Chunk]) -> Callable[[SimpleNamespace], None]:
+    def apply(chunks: SimpleNamespace) -> None:
+        home = getattr(chunks, name)
         home.children = [child for child in home.children if not isinstance(child, kind)]
 
-    return same
+    return apply
 
 
-def both(*edits: Callable[[SimpleNamespace], None]) -> Callable[[SimpleNamespace], None]:
-    def same(found: SimpleNamespace) -> None:
-        for each in edits:
-            each(found)
+def combined(*edits: Callable[[SimpleNamespace], None]) -> Callable[[SimpleNamespace], None]:
+    def apply(chunks: SimpleNamespace) -> None:
+        for edit in edits:
+            edit(chunks)
 
-    return same
+    return apply
 
 
-def header(which: str, /, **values: Any) -> Callable[[SimpleNamespace], None]:
-    def same(found: SimpleNamespace) -> None:
-        (chunk,) = [child for child in getattr(found, which).children if isinstance(child, r.NodeHeader)]
+def set_header(which: str, /, **values: Any) -> Callable[[SimpleNamespace], None]:
+    def apply(chunks: SimpleNamespace) -> None:
+        (chunk,) = [child for child in getattr(chunks, which).children if isinstance(child, r.NodeHeader)]
         for field, value in values.items():
             setattr(chunk, field, value)
 
-    return same
+    return apply
 
 
-def seen(name: str, times: tuple[float, ...], values: tuple[float, ...]) -> Callable[[Scene], None]:
-    """Another track of hiding, or the first; as the reader has it, with a key one frame before the first change."""
+def set_visibility(name: str, times: tuple[float, ...], values: tuple[float, ...]) -> Callable[[Scene], None]:
+    """Replaces the visibility track; as read, it has a key one frame before the first change."""
 
     def edit(scene: Scene) -> None:
         place, clip = number(scene, name), scene.clips[0]
@@ -170,8 +170,8 @@ def seen(name: str, times: tuple[float, ...], values: tuple[float, ...]) -> Call
     return edit
 
 
-def keyed(name: str, kind: str, values: Any) -> Callable[[Scene], None]:
-    """The first track of a kind, from frame 0 to 10."""
+def add_keys(name: str, kind: str, values: Any) -> Callable[[Scene], None]:
+    """Adds the first track of a kind, from frame 0 to 10."""
 
     def edit(scene: Scene) -> None:
         form = RotationForm.QUATERNION_ABSOLUTE if kind == "scale_axes" else RotationForm.NONE
@@ -181,7 +181,7 @@ def keyed(name: str, kind: str, values: Any) -> Callable[[Scene], None]:
     return edit
 
 
-def without_keys(scene: Scene) -> None:
+def remove_keys(scene: Scene) -> None:
     scene.clips[0].channels = [channel for channel in scene.clips[0].channels if channel.node != number(scene, "Box")]
 
 
@@ -189,270 +189,284 @@ BOX = r.BoundBox((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))
 HIDE_AT_5 = make.hide((5,))
 
 MERGED: dict[str, tuple[Callable[[Scene], object], Callable[[SimpleNamespace], Any]]] = {
-    "nothing": (lambda scene: None, lambda found: None),
+    "nothing": (lambda scene: None, lambda chunks: None),
     # nodes
-    "hidden": (node("Box", hidden=True), header("box_node", flags1=0x4800)),
-    "shown": (node("Lid", hidden=False), both(header("lid_node", flags1=0x4000), without("lid", r.ObjectHidden))),
-    "pivot": (node("joint", pivot=np.array([1.0, 2, 3])), add("joint", r.Pivot((1.0, 2.0, 3.0)), at=2)),
-    "bounding box": (node("joint", bounding_box=(np.full(3, -1.0), np.ones(3))), add("joint", BOX, at=2)),
-    "parent": (node("joint", parent=1), header("joint", parent=1)),
-    "no parent": (node("joint", parent=None), header("joint", parent=-1)),
+    "hidden": (set_node("Box", hidden=True), set_header("box_node", flags1=0x4800)),
+    "shown": (
+        set_node("Lid", hidden=False),
+        combined(set_header("lid_node", flags1=0x4000), remove_chunks("lid", r.ObjectHidden)),
+    ),
+    "pivot": (set_node("joint", pivot=np.array([1.0, 2, 3])), add_chunks("joint", r.Pivot((1.0, 2.0, 3.0)), at=2)),
+    "bounding box": (set_node("joint", bounding_box=(np.full(3, -1.0), np.ones(3))), add_chunks("joint", BOX, at=2)),
+    "parent": (set_node("joint", parent=1), set_header("joint", parent=1)),
+    "no parent": (set_node("joint", parent=None), set_header("joint", parent=-1)),
     "name of a dummy": (
-        node("joint", name="knee"),
-        lambda found: set_("joint", children=[*found.joint.children[:2], r.InstanceName(b"knee")])(found),
+        set_node("joint", name="knee"),
+        lambda chunks: set_chunk("joint", children=[*chunks.joint.children[:2], r.InstanceName(b"knee")])(chunks),
     ),
-    "name of a mesh": (node("Box", name="Case"), both(set_("box", name=b"Case"), header("box_node", name=b"Case"))),
+    "name of a mesh": (
+        set_node("Box", name="Case"),
+        combined(set_chunk("box", name=b"Case"), set_header("box_node", name=b"Case")),
+    ),
     "name of a camera": (
-        node("Cam", name="Eye"),
-        both(set_("cam", name=b"Eye"), header("cam_node", name=b"Eye"), header("cam_goal", name=b"Eye")),
+        set_node("Cam", name="Eye"),
+        combined(
+            set_chunk("cam", name=b"Eye"), set_header("cam_node", name=b"Eye"), set_header("cam_goal", name=b"Eye")
+        ),
     ),
-    "name of what the keyframer does not know": (node("Alone", name="Single"), set_("alone", name=b"Single")),
-    "place of what the keyframer does not know": (
-        node("Alone", position=np.array([7.0, 8, 9])),
-        lambda found: set_("alone", children=[r.Camera((7.0, 8.0, 9.0), (0.0, 0.0, 0.0), 0.0, 50.0)])(found),
+    "name of an object without a node": (set_node("Alone", name="Single"), set_chunk("alone", name=b"Single")),
+    "position of an object without a node": (
+        set_node("Alone", position=np.array([7.0, 8, 9])),
+        lambda chunks: set_chunk("alone", children=[r.Camera((7.0, 8.0, 9.0), (0.0, 0.0, 0.0), 0.0, 50.0)])(chunks),
     ),
-    "place at rest": (
-        node("joint", position=np.array([1.0, 2, 3])),
-        add("joint", make.track("position", (0,), ((1.0, 2.0, 3.0),))),
+    "rest position": (
+        set_node("joint", position=np.array([1.0, 2, 3])),
+        add_chunks("joint", make.track("position", (0,), ((1.0, 2.0, 3.0),))),
     ),
-    "size at rest": (
-        node("joint", scale=np.array([1.0, 2, 3])),
-        add("joint", make.track("scale", (0,), ((1.0, 2.0, 3.0),))),
+    "rest scale": (
+        set_node("joint", scale=np.array([1.0, 2, 3])),
+        add_chunks("joint", make.track("scale", (0,), ((1.0, 2.0, 3.0),))),
     ),
-    "turn at rest": (
-        node("joint", rotation_xyzw=np.array([0.0, 0, 1, 0])),
-        add("joint", make.track("rotation", (0,), ((np.pi, -0.0, -0.0, -1.0),))),
+    "rest rotation": (
+        set_node("joint", rotation_xyzw=np.array([0.0, 0, 1, 0])),
+        add_chunks("joint", make.track("rotation", (0,), ((np.pi, -0.0, -0.0, -1.0),))),
     ),
     # tracks
-    "first hiding": (seen("Box", (4.0, 5.0), (1.0, 0.0)), add("box_node", HIDE_AT_5)),
-    "first hiding, with a key where it begins": (seen("Box", (0.0, 5.0), (1.0, 0.0)), add("box_node", HIDE_AT_5)),
-    "other hiding": (
-        seen("Omni", (4.0, 5.0), (1.0, 0.0)),
-        lambda found: found.omni_node.children.__setitem__(2, HIDE_AT_5),
+    "first visibility track": (set_visibility("Box", (4.0, 5.0), (1.0, 0.0)), add_chunks("box_node", HIDE_AT_5)),
+    "first visibility track, with a key at the start": (
+        set_visibility("Box", (0.0, 5.0), (1.0, 0.0)),
+        add_chunks("box_node", HIDE_AT_5),
     ),
-    "no hiding": (seen("Omni", (), ()), without("omni_node", r.HideTrack)),
+    "another visibility track": (
+        set_visibility("Omni", (4.0, 5.0), (1.0, 0.0)),
+        lambda chunks: chunks.omni_node.children.__setitem__(2, HIDE_AT_5),
+    ),
+    "no visibility track": (set_visibility("Omni", (), ()), remove_chunks("omni_node", r.HideTrack)),
     "hidden from the start": (
-        seen("Omni", (4.0, 5.0), (0.0, 1.0)),
-        both(
-            lambda found: found.omni_node.children.__setitem__(2, HIDE_AT_5),
-            header("omni_node", flags1=0x4800),
+        set_visibility("Omni", (4.0, 5.0), (0.0, 1.0)),
+        combined(
+            lambda chunks: chunks.omni_node.children.__setitem__(2, HIDE_AT_5),
+            set_header("omni_node", flags1=0x4800),
         ),
     ),
     "first fields of view": (
-        keyed("Cam", "fov", [48.0, 60.0]),
-        add("cam_node", make.track("fov", (0, 10), ((48.0,), (60.0,)))),
+        add_keys("Cam", "fov", [48.0, 60.0]),
+        add_chunks("cam_node", make.track("fov", (0, 10), ((48.0,), (60.0,)))),
     ),
     # cameras
-    "field of view": (camera(fov_degrees=60.0), set_("eye", lens=40.0)),
-    "roll": (camera(roll_degrees=30.0), set_("eye", bank=30.0)),
-    "stored target": (camera(target=(1.0, 2.0, 3.0)), set_("eye", target=(1.0, 2.0, 3.0))),
-    "ranges": (camera(ranges=(1.0, 9.0)), add("eye", r.CameraRanges(1.0, 9.0))),
-    "cone": (camera(shows_cone=True), add("eye", r.CameraSeeCone())),
+    "field of view": (set_camera(fov_degrees=60.0), set_chunk("eye", lens=40.0)),
+    "roll": (set_camera(roll_degrees=30.0), set_chunk("eye", bank=30.0)),
+    "stored target": (set_camera(target=(1.0, 2.0, 3.0)), set_chunk("eye", target=(1.0, 2.0, 3.0))),
+    "ranges": (set_camera(ranges=(1.0, 9.0)), add_chunks("eye", r.CameraRanges(1.0, 9.0))),
+    "cone": (set_camera(shows_cone=True), add_chunks("eye", r.CameraSeeCone())),
     # lights
-    "colour": (spot(color=(0.5, 0.25, 0.0)), lambda found: setattr(found.lamp.children[0], "rgb", (0.5, 0.25, 0.0))),
+    "colour": (
+        set_spot(color=(0.5, 0.25, 0.0)),
+        lambda chunks: setattr(chunks.lamp.children[0], "rgb", (0.5, 0.25, 0.0)),
+    ),
     "colour in bytes": (
-        omni(color=(0.0, 1.0, 0.2)),
-        lambda found: setattr(found.bulb.children[0], "rgb", (0, 255, 51)),
+        set_omni(color=(0.0, 1.0, 0.2)),
+        lambda chunks: setattr(chunks.bulb.children[0], "rgb", (0, 255, 51)),
     ),
-    "colour that bytes cannot say": (
-        omni(color=(0.0, 1.0, 0.21)),
-        lambda found: found.bulb.children.__setitem__(0, r.ColorFloat((0.0, 1.0, 0.21))),
+    "colour that bytes cannot store": (
+        set_omni(color=(0.0, 1.0, 0.21)),
+        lambda chunks: chunks.bulb.children.__setitem__(0, r.ColorFloat((0.0, 1.0, 0.21))),
     ),
-    "strength": (spot(multiplier=2.0), add("lamp", r.LightMultiplier(2.0))),
-    "range": (spot(inner_range=2.0), add("lamp", r.LightInnerRange(2.0))),
-    "off": (spot(on=False), add("lamp", r.LightOff())),
-    "attenuated": (spot(attenuated=True), add("lamp", r.LightAttenuates())),
+    "strength": (set_spot(multiplier=2.0), add_chunks("lamp", r.LightMultiplier(2.0))),
+    "range": (set_spot(inner_range=2.0), add_chunks("lamp", r.LightInnerRange(2.0))),
+    "off": (set_spot(on=False), add_chunks("lamp", r.LightOff())),
+    "attenuated": (set_spot(attenuated=True), add_chunks("lamp", r.LightAttenuates())),
     "excluded": (
-        spot(excludes=["Lid", "joint"]),
-        lambda found: setattr(
-            found.lamp, "children", [*found.lamp.children[:2], found.lamp.children[3], r.LightExclude(b"joint")]
+        set_spot(excludes=["Lid", "joint"]),
+        lambda chunks: setattr(
+            chunks.lamp, "children", [*chunks.lamp.children[:2], chunks.lamp.children[3], r.LightExclude(b"joint")]
         ),
     ),
-    "angles": (spot(hotspot_degrees=10.0, falloff_degrees=20.0), set_("cone", hotspot=10.0, falloff=20.0)),
-    "aim": (spot(target=(4.0, 5.0, 6.0)), set_("cone", target=(4.0, 5.0, 6.0))),
-    "shadows": (spot(casts_shadows=True), add("cone", r.SpotShadowed())),
-    "rectangle": (spot(rectangular=True), add("cone", r.SpotRectangular())),
-    "aspect": (spot(aspect=2.0), add("cone", r.SpotAspect(2.0))),
-    "roll of a light": (spot(roll_degrees=15.0), add("cone", r.SpotRoll(15.0))),
-    "names of what is called as its node": (
-        lambda scene: (spot(name="x")(scene), camera(name="y")(scene), setattr(scene.meshes[0], "name", "z")),
-        lambda found: None,
+    "angles": (set_spot(hotspot_degrees=10.0, falloff_degrees=20.0), set_chunk("cone", hotspot=10.0, falloff=20.0)),
+    "aim": (set_spot(target=(4.0, 5.0, 6.0)), set_chunk("cone", target=(4.0, 5.0, 6.0))),
+    "shadows": (set_spot(casts_shadows=True), add_chunks("cone", r.SpotShadowed())),
+    "rectangle": (set_spot(rectangular=True), add_chunks("cone", r.SpotRectangular())),
+    "aspect": (set_spot(aspect=2.0), add_chunks("cone", r.SpotAspect(2.0))),
+    "roll of a light": (set_spot(roll_degrees=15.0), add_chunks("cone", r.SpotRoll(15.0))),
+    "names that follow the name of the node": (
+        lambda scene: (set_spot(name="x")(scene), set_camera(name="y")(scene), setattr(scene.meshes[0], "name", "z")),
+        lambda chunks: None,
     ),
-    "place of a light that the keyframer does not know": (
-        node("Lone", position=np.array([7.0, 8, 9])),
-        lambda found: set_("lone", children=[r.Light((7.0, 8.0, 9.0))])(found),
+    "position of a light without a node": (
+        set_node("Lone", position=np.array([7.0, 8, 9])),
+        lambda chunks: set_chunk("lone", children=[r.Light((7.0, 8.0, 9.0))])(chunks),
     ),
-    "hidden outside the keyframer": (node("Lone", hidden=True), add("lone", r.ObjectHidden(), at=0)),
-    "projector": (spot(projector="GOBO.TGA"), add("cone", r.SpotMap(b"GOBO.TGA"))),
+    "hidden without a node": (set_node("Lone", hidden=True), add_chunks("lone", r.ObjectHidden(), at=0)),
+    "projector": (set_spot(projector="GOBO.TGA"), add_chunks("cone", r.SpotMap(b"GOBO.TGA"))),
 }
 
 
 @pytest.mark.parametrize("name", MERGED)
-def test_one_edit_is_one_change_of_the_bytes(name: str) -> None:
-    edit, same = MERGED[name]
-    found = parts()
-    same(found)
-    written = edited(edit)
-    assert why_anew(written) == []
-    assert keyframer.encode(written.document) == file_of(found)
+def test_an_edit_changes_only_its_bytes(name: str) -> None:
+    edit, apply = MERGED[name]
+    chunks = parts()
+    apply(chunks)
+    written = save_edited(edit)
+    assert rewrite_reasons(written) == []
+    assert keyframer.encode(written.document) == file_of(chunks)
 
 
-def undone(first: Callable[[Scene], object], second: Callable[[Scene], object]) -> bytes:
-    """The bytes after an edit that is made, saved, loaded and taken back."""
-    scene = loaded(keyframer.encode(edited(first).document))
+def save_edited_and_undone(first: Callable[[Scene], object], second: Callable[[Scene], object]) -> bytes:
+    """The bytes after an edit is saved, loaded and undone."""
+    scene = load(keyframer.encode(save_edited(first).document))
     second(scene)
     written = FORMAT.from_scene(scene)
-    assert why_anew(written) == []
+    assert rewrite_reasons(written) == []
     return keyframer.encode(written.document)
 
 
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        (camera(ranges=(1.0, 9.0)), camera(ranges=None)),
-        (camera(shows_cone=True), camera(shows_cone=False)),
-        (spot(inner_range=3.0, outer_range=4.0), spot(inner_range=None, outer_range=None)),
-        (spot(projector="GOBO.TGA"), spot(projector=None)),
-        (spot(casts_shadows=True, rectangular=True), spot(casts_shadows=False, rectangular=False)),
-        (node("joint", bounding_box=(np.full(3, -1.0), np.ones(3))), node("joint", bounding_box=None)),
-        (node("Box", hidden=True), node("Box", hidden=False)),
-        (seen("Box", (4.0, 5.0), (1.0, 0.0)), seen("Box", (), ())),
+        (set_camera(ranges=(1.0, 9.0)), set_camera(ranges=None)),
+        (set_camera(shows_cone=True), set_camera(shows_cone=False)),
+        (set_spot(inner_range=3.0, outer_range=4.0), set_spot(inner_range=None, outer_range=None)),
+        (set_spot(projector="GOBO.TGA"), set_spot(projector=None)),
+        (set_spot(casts_shadows=True, rectangular=True), set_spot(casts_shadows=False, rectangular=False)),
+        (set_node("joint", bounding_box=(np.full(3, -1.0), np.ones(3))), set_node("joint", bounding_box=None)),
+        (set_node("Box", hidden=True), set_node("Box", hidden=False)),
+        (set_visibility("Box", (4.0, 5.0), (1.0, 0.0)), set_visibility("Box", (), ())),
     ],
     ids=["ranges", "cone", "light", "projector", "spot", "box", "hidden", "visible"],
 )
-def test_an_edit_that_is_taken_back_leaves_nothing(first: Any, second: Any) -> None:
-    assert undone(first, second) == file_of(parts())
+def test_an_undone_edit_leaves_no_change(first: Any, second: Any) -> None:
+    assert save_edited_and_undone(first, second) == file_of(parts())
 
 
-def test_a_number_that_was_said_stays_said() -> None:
-    found = parts()
-    found.lamp.children.append(r.LightMultiplier(1.0))
-    assert undone(spot(multiplier=2.0), spot(multiplier=1.0)) == file_of(found)
+def test_a_default_value_stays_stored_once_written() -> None:
+    chunks = parts()
+    chunks.lamp.children.append(r.LightMultiplier(1.0))
+    assert save_edited_and_undone(set_spot(multiplier=2.0), set_spot(multiplier=1.0)) == file_of(chunks)
 
 
-def test_ranges_that_are_there_change_their_numbers() -> None:
-    found = parts()
-    found.eye.children.append(r.CameraRanges(2.0, 8.0))
-    assert undone(camera(ranges=(1.0, 9.0)), camera(ranges=(2.0, 8.0))) == file_of(found)
+def test_existing_ranges_change_their_numbers() -> None:
+    chunks = parts()
+    chunks.eye.children.append(r.CameraRanges(2.0, 8.0))
+    assert save_edited_and_undone(set_camera(ranges=(1.0, 9.0)), set_camera(ranges=(2.0, 8.0))) == file_of(chunks)
 
 
-def test_a_mesh_that_moves_takes_its_vertices_along() -> None:
-    """Raw vertices stand where the keyframer has them at frame 0: both change, and the matrix says so."""
+def test_moving_a_mesh_moves_its_stored_vertices() -> None:
+    """Stored vertices are those of frame 0: both change, and so does the matrix."""
 
     def edit(scene: Scene) -> None:
         channel = next(channel for channel in scene.clips[0].channels if channel.node == number(scene, "Lid"))
         channel.track.values = np.array([[5.0, 6.0, 7.0]])
 
-    written = edited(edit)
-    assert why_anew(written) == []
-    found = loaded(keyframer.encode(written.document))
-    place = number(found, "Lid")
-    assert np.allclose(keyframer.pose(found, frames=[0.0]).vertices(place)[0], MOVED)
+    written = save_edited(edit)
+    assert rewrite_reasons(written) == []
+    loaded = load(keyframer.encode(written.document))
+    place = number(loaded, "Lid")
+    assert np.allclose(keyframer.pose(loaded, frames=[0.0]).vertices(place)[0], MOVED)
     raw = [record.points for record in written.document.find(r.PointArray)][1]
     assert raw.tolist() == MOVED.tolist()
 
 
-def test_keys_that_are_gone_leave_the_node_where_it_rests() -> None:
-    written = edited(without_keys)
-    assert why_anew(written) == []
-    found = parts()
-    without("box_node", r.PositionTrack)(found)
-    assert keyframer.encode(written.document) == file_of(found)
+def test_removing_keys_leaves_the_node_at_rest() -> None:
+    written = save_edited(remove_keys)
+    assert rewrite_reasons(written) == []
+    chunks = parts()
+    remove_chunks("box_node", r.PositionTrack)(chunks)
+    assert keyframer.encode(written.document) == file_of(chunks)
 
 
-def blender(second: tuple[float, ...]) -> bytes:
-    """Rotation keys as Blender writes them: each from rest, not from the one before."""
+def blender_file(second: tuple[float, ...]) -> bytes:
+    """A file as written by Blender: rotation keys are relative to rest, not to the key before."""
     keys = make.track("rotation", (0, 10, 20), ((0.25, 0.0, 0.0, 1.0), second, (0.75, 0.0, 0.0, 1.0)))
     return make.file_bytes([make.mesh("Box")], [make.node("object", "Box", 0, keys)], writer=b"Blender")
 
 
 def test_absolute_keys_stay_absolute() -> None:
-    scene = loaded(blender((0.5, 0.0, 0.0, 1.0)))
+    scene = load(blender_file((0.5, 0.0, 0.0, 1.0)))
     (channel,) = scene.clips[0].channels
     values = channel.track.values.copy()
     values[1] = (0.0, 1.0, 0.0, -0.5)  # the file counts clockwise
     channel.track.values = values
     written = FORMAT.from_scene(scene)
-    assert why_anew(written) == []
-    assert keyframer.encode(written.document) == blender((0.5, 0.0, 1.0, 0.0))
+    assert rewrite_reasons(written) == []
+    assert keyframer.encode(written.document) == blender_file((0.5, 0.0, 1.0, 0.0))
 
 
-REFUSED: dict[str, tuple[Callable[[Scene], object], str]] = {
-    "axes of scale": (node("Box", scale_axes_xyzw=np.array([0.0, 0, 1, 0])), "nodes with scale axes"),
-    "kind of a light": (omni(type=LightType.DIRECTIONAL), "/lights/1/target would read back differently"),
+NOT_MERGEABLE: dict[str, tuple[Callable[[Scene], object], str]] = {
+    "scale axes": (set_node("Box", scale_axes_xyzw=np.array([0.0, 0, 1, 0])), "nodes with scale axes"),
+    "kind of a light": (set_omni(type=LightType.DIRECTIONAL), "/lights/1/target would read back differently"),
 }
 
 
 @pytest.mark.parametrize(
     ("wanted", "name"), [("Lid", "Lid2"), ("something very long", "something "), ("DUMMY", "DUMMY2"), ("lamp", "lamp")]
 )
-def test_other_names_fit_and_are_told(wanted: str, name: str) -> None:
-    """At most ten letters, and each its own: as in a new file."""
-    written = edited(node("Box", name=wanted))
-    assert why_anew(written) == []
+def test_names_are_shortened_made_unique_and_reported(wanted: str, name: str) -> None:
+    """At most ten characters, as in a new file."""
+    written = save_edited(set_node("Box", name=wanted))
+    assert rewrite_reasons(written) == []
     raw = name.encode()
     data = keyframer.encode(written.document)
     assert raw + b"\0" in data
-    assert loaded(data).nodes[0].name == name
-    told = [loss.detail for loss in written.report.of(Outcome.BAKED)]
-    assert told == (
+    assert load(data).nodes[0].name == name
+    reported = [loss.detail for loss in written.report.of(Outcome.BAKED)]
+    assert reported == (
         [] if wanted == name else [f"renamed to {name!r}: names have at most 10 characters and must be unique"]
     )
 
 
-def test_other_names_of_materials_fit_and_are_told() -> None:
+def test_material_names_are_shortened_and_reported() -> None:
     paint = r.Material(children=[r.MaterialName(b"paint")])
-    scene = loaded(make.file_bytes([paint, make.mesh("Box")], [make.node("object", "Box", 0)]))
+    scene = load(make.file_bytes([paint, make.mesh("Box")], [make.node("object", "Box", 0)]))
     scene.materials[0].name = "a coat of grey paint"
     written = FORMAT.from_scene(scene)
-    assert why_anew(written) == []
+    assert rewrite_reasons(written) == []
     assert b"a coat of grey p\0" in keyframer.encode(written.document)
     assert len(written.report.of(Outcome.BAKED)) == 1
 
 
-NOWHERE: dict[str, Callable[[Scene], object]] = {
-    "turned camera": node("Cam", rotation_xyzw=np.array([0.0, 0, 1, 0])),
-    "turned light": node("Alone", rotation_xyzw=np.array([0.0, 0, 1, 0])),
-    "clip planes": camera(clip=(1.0, 2.0)),
-    "shadows of an omni": omni(casts_shadows=True),
-    "cone of an omni": omni(falloff_degrees=30.0),
+NOT_STORABLE: dict[str, Callable[[Scene], object]] = {
+    "turned camera": set_node("Cam", rotation_xyzw=np.array([0.0, 0, 1, 0])),
+    "turned light": set_node("Alone", rotation_xyzw=np.array([0.0, 0, 1, 0])),
+    "clip planes": set_camera(clip=(1.0, 2.0)),
+    "shadows of an omni": set_omni(casts_shadows=True),
+    "cone of an omni": set_omni(falloff_degrees=30.0),
     "colours": lambda scene: setattr(scene.meshes[0], "colors", np.zeros((3, 3))),
     "title": lambda scene: setattr(scene, "title", "mill"),
     "author": lambda scene: setattr(scene, "author", "somebody"),
     "another clip": lambda scene: scene.clips.append(Clip("walk")),
-    "name of a target": node("Cam.target", name="goal"),
-    "scale axes": keyed("Box", "scale_axes", [[0.0, 0, 0, 1]] * 2),
-    "shapes that no key takes": node(
+    "name of a target": set_node("Cam.target", name="goal"),
+    "scale axes": add_keys("Box", "scale_axes", [[0.0, 0, 0, 1]] * 2),
+    "shapes that no key uses": set_node(
         "Box", morph=Morph(["Box", "Lid"], [np.array(make.TRIANGLE), np.array(make.TRIANGLE)])
     ),
 }
 
 
-@pytest.mark.parametrize("name", NOWHERE)
-def test_what_no_file_can_say_is_dropped_and_the_original_kept(name: str) -> None:
-    written = edited(NOWHERE[name])
-    assert why_anew(written) == []
+@pytest.mark.parametrize("name", NOT_STORABLE)
+def test_edits_that_the_format_cannot_store_are_dropped(name: str) -> None:
+    written = save_edited(NOT_STORABLE[name])
+    assert rewrite_reasons(written) == []
     assert keyframer.encode(written.document) == file_of(parts())
     assert len(written.report.of(Outcome.DROPPED)) == 1
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
-    edit, words = REFUSED[name]
-    written = edited(edit)
-    found = loaded(keyframer.encode(written.document))
-    assert len(found.nodes) >= 8
-    (why,) = why_anew(written)
+@pytest.mark.parametrize("name", NOT_MERGEABLE)
+def test_edits_that_cannot_be_merged_cause_a_new_file(name: str) -> None:
+    edit, words = NOT_MERGEABLE[name]
+    written = save_edited(edit)
+    scene = load(keyframer.encode(written.document))
+    assert len(scene.nodes) >= 8
+    (why,) = rewrite_reasons(written)
     assert f"({words})" in why
 
 
-def test_a_hundred_unknown_parts_are_named_and_the_rest_counted() -> None:
+def test_a_hundred_unknown_parts_are_named_and_the_others_counted() -> None:
     strange = [RawChunk(0x7777, bytes(10 + place % 2)) for place in range(150)]
-    scene = loaded(make.file_bytes([*strange, make.mesh("Box")], [make.node("object", "Box", 0)]))
+    scene = load(make.file_bytes([*strange, make.mesh("Box")], [make.node("object", "Box", 0)]))
     written = FORMAT.from_scene(scene, {"fps": 24.0})
-    assert len(why_anew(written)) == 1
-    told = [loss for loss in written.report if "unknown bytes" in loss.detail]
-    assert {loss.path.partition("[")[0] for loss in told[:100]} == {"/4d4d/3d3d/7777"}
-    assert told[1].detail == "dropped 11 unknown bytes of the original"
-    (rest,) = told[100:]
-    assert (rest.path, rest.detail) == ("/", "dropped 525 more unknown bytes in 50 places")
+    assert len(rewrite_reasons(written)) == 1
+    reported = [loss for loss in written.report if "unknown bytes" in loss.detail]
+    assert {loss.path.partition("[")[0] for loss in reported[:100]} == {"/4d4d/3d3d/7777"}
+    assert reported[1].detail == "dropped 11 unknown bytes of the original"
+    (summary,) = reported[100:]
+    assert (summary.path, summary.detail) == ("/", "dropped 525 more unknown bytes in 50 places")

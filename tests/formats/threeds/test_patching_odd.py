@@ -1,5 +1,6 @@
-"""3D Studio files of odd make in which one thing is edited: the bytes of the same file with the edit in it, or the
-reason why all was written anew."""
+"""Unusual 3D Studio files with one edit: the bytes equal those of a file built with the edit, or the report gives the
+reason for a new file.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Channel, Clip, Gradient, LayeredFog, LightType, Material, Morph, Scene, TextureMap
 from keyframer.scene.loss_report import Outcome
-from tests.formats.editing import put, why_anew
+from tests.formats.editing import rewrite_reasons, set_fields
 from tests.formats.threeds.bridge import make
 
 SAMPLES = Path(__file__).parents[2] / "samples/3ds"
@@ -33,30 +34,30 @@ MORPH = Track("morph", np.array([0.0, 10.0]), np.eye(2), Interpolation.TCB)
 LONG = np.array([[0.0, 0, 0], [1, 0, 0], [0, 2, 0], [4, 4, 4]])
 
 
-def loaded(data: bytes) -> Scene:
+def load(data: bytes) -> Scene:
     return scene_of(keyframer.decode(data, format="3ds"))
 
 
-def written(data: bytes, edit: Callable[[Scene], object]) -> Written:
-    scene = loaded(data)
+def save_edited(data: bytes, edit: Callable[[Scene], object]) -> Written:
+    scene = load(data)
     edit(scene)
     return FORMAT.from_scene(scene)
 
 
-def around(**values: Any) -> Callable[[Scene], None]:
-    return put(lambda scene: scene.environment, **values)
+def set_environment(**values: Any) -> Callable[[Scene], None]:
+    return set_fields(lambda scene: scene.environment, **values)
 
 
-def node(which: str, /, **values: Any) -> Callable[[Scene], None]:
-    return put(lambda scene: scene.node(which), **values)
+def set_node(which: str, /, **values: Any) -> Callable[[Scene], None]:
+    return set_fields(lambda scene: scene.node(which), **values)
 
 
-def mesh(**values: Any) -> Callable[[Scene], None]:
-    return put(lambda scene: scene.meshes[0], **values)
+def set_mesh(**values: Any) -> Callable[[Scene], None]:
+    return set_fields(lambda scene: scene.meshes[0], **values)
 
 
-def moved(which: str) -> Callable[[Scene], None]:
-    """Another value for the only key of a node's place."""
+def move_key(which: str) -> Callable[[Scene], None]:
+    """Another value for the only position key of a node."""
 
     def edit(scene: Scene) -> None:
         place = scene.nodes.index(scene.node(which))
@@ -66,12 +67,12 @@ def moved(which: str) -> Callable[[Scene], None]:
     return edit
 
 
-def first_track(which: str, track: Track) -> Callable[[Scene], None]:
+def set_first_track(which: str, track: Track) -> Callable[[Scene], None]:
     return lambda scene: scene.clips[0].channels.append(Channel(scene.nodes.index(scene.node(which)), track))
 
 
 def file_with(*before: Chunk, nodes: Sequence[Chunk] = ()) -> bytes:
-    """What is given and a box."""
+    """A file with a box and the given nodes."""
     return make.file_bytes([*before, make.mesh("Box")], [make.node("object", "Box", 0), *nodes])
 
 
@@ -91,14 +92,14 @@ FACES = r.FaceArray(np.array([[0, 1, 2, 7]], "<u2"))
 
 
 def gradient(*colors: tuple[float, float, float]) -> r.BackgroundGradient:
-    return r.BackgroundGradient(0.5, children=[r.ColorFloat(each) for each in colors])
+    return r.BackgroundGradient(0.5, children=[r.ColorFloat(color) for color in colors])
 
 
 def material(*maps: Chunk, name: bytes | None = b"paint") -> r.Material:
     return r.Material(children=[*([] if name is None else [r.MaterialName(name)]), *maps])
 
 
-def second_map(scene: Scene) -> None:
+def add_second_map(scene: Scene) -> None:
     scene.materials[0].maps["bump"] = TextureMap("B.TGA", b"B.TGA", 0.25)
 
 
@@ -109,9 +110,11 @@ def at(values: Any, name: str = "Box", number: int | None = 0, *inside: Chunk, p
     return make.node("object", name, number, make.track("position", (0,), values), *inside, parent=parent)
 
 
-def twins(one: Any, other: Any, revision: int = 5) -> bytes:
-    """Two nodes that show one mesh; in files of old revisions its vertices are where they are drawn."""
-    return make.file_bytes([make.mesh("Box")], [at(one), at(other, "Box", 1, r.InstanceName(b"twin"))], revision)
+def two_nodes_of_one_mesh(first_position: Any, second_position: Any, revision: int = 5) -> bytes:
+    """Two nodes that show one mesh; in files of old revisions its stored vertices are those that are drawn."""
+    return make.file_bytes(
+        [make.mesh("Box")], [at(first_position), at(second_position, "Box", 1, r.InstanceName(b"twin"))], revision
+    )
 
 
 def without_frames(*frames: Chunk) -> bytes:
@@ -129,15 +132,15 @@ def without_editor(*nodes: Chunk) -> bytes:
     return keyframer.encode(new_document(r.Version(3), r.Keyframer(children=inside)))
 
 
-def editor_alone(*objects: Chunk) -> bytes:
-    """The editor's section without anything around it."""
+def editor_only(*objects: Chunk) -> bytes:
+    """An editor section without a main chunk."""
     document = new_document()
     document.records[:] = [r.Editor(children=list(objects))]
     return keyframer.encode(document)
 
 
-def first_motion(which: str, start: tuple[float, ...] = STILL[0]) -> Callable[[Scene], None]:
-    """The first clip, in which one node moves."""
+def add_first_clip(which: str, start: tuple[float, ...] = STILL[0]) -> Callable[[Scene], None]:
+    """Adds the first clip, in which one node moves."""
 
     def edit(scene: Scene) -> None:
         track = Track("position", np.array([0.0, 10.0]), np.array([start, MOVED[0]]), Interpolation.TCB)
@@ -154,56 +157,56 @@ MERGED: dict[str, tuple[bytes, Callable[[Scene], object], bytes]] = {
     # surroundings
     "a gradient of one colour": (
         file_with(gradient(RED)),
-        around(gradient=Gradient(0.5, [RED, GREEN, BLUE])),
+        set_environment(gradient=Gradient(0.5, [RED, GREEN, BLUE])),
         file_with(gradient(RED, GREEN, BLUE)),
     ),
     "no layers of fog": (
         file_with(r.LayerFog(1.0, 2.0, 0.5, 3, children=[r.ColorFloat(BLUE)])),
-        around(layered_fog=None),
+        set_environment(layered_fog=None),
         file_with(),
     ),
     "other layers of fog": (
         file_with(r.LayerFog(1.0, 2.0, 0.5, 3)),
-        around(layered_fog=LayeredFog(2.0, 3.0, 0.25, 1, BLUE)),
+        set_environment(layered_fog=LayeredFog(2.0, 3.0, 0.25, 1, BLUE)),
         file_with(r.LayerFog(2.0, 3.0, 0.25, 1, children=[r.ColorFloat(BLUE)])),
     ),
     # materials
-    "a second map beside one of which nothing is said": (
+    "a second map next to one without settings": (
         file_with(material(r.TextureMap1(children=[r.MapName(b"A.TGA")]))),
-        second_map,
+        add_second_map,
         file_with(material(r.TextureMap1(children=[r.MapName(b"A.TGA")]), BUMP)),
     ),
     # meshes
     "first vertices": (
         box(body()),
-        mesh(positions=np.array(make.TRIANGLE)),
+        set_mesh(positions=np.array(make.TRIANGLE)),
         box(body(points())),
     ),
     "flags of vertices": (
         box(body(points(), r.PointFlags(np.array([1, 2, 3], "<u2")), FACES)),
-        mesh(positions=LONG),
+        set_mesh(positions=LONG),
         box(body(points(LONG), r.PointFlags(np.array([1, 2, 3, 0], "<u2")), FACES)),
     ),
-    "shadows again": (
+    "shadows enabled": (
         box(r.NamedObject(b"Box", children=[r.ObjectDoesNotCast(), *make.mesh("Box").children])),
-        mesh(casts_shadows=True),
+        set_mesh(casts_shadows=True),
         box(make.mesh("Box")),
     ),
-    "a mesh without vertices that moves": (
+    "a moving mesh without vertices": (
         box(body(), nodes=[at(STILL)]),
-        moved("Box"),
+        move_key("Box"),
         box(body(), nodes=[at(MOVED)]),
     ),
-    "a mesh that never stood where its node does": (
+    "a mesh stored away from its node": (
         box(make.mesh("Box"), nodes=[at(AWAY)]),
-        moved("Box"),
+        move_key("Box"),
         box(make.mesh("Box"), nodes=[at(MOVED)]),
     ),
     "first shapes": (
         box(make.mesh("Box"), make.mesh("Tall", TALL)),
         lambda scene: (
-            node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL]))(scene),
-            first_track("Box", MORPH)(scene),
+            set_node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL]))(scene),
+            set_first_track("Box", MORPH)(scene),
         ),
         box(
             make.mesh("Box"),
@@ -211,264 +214,276 @@ MERGED: dict[str, tuple[bytes, Callable[[Scene], object], bytes]] = {
             nodes=[make.node("object", "Box", 0, make.morph((0, 10), (b"Box", b"Tall")))],
         ),
     ),
-    "a map of which nothing at all is said": (
+    "a map without any settings": (
         file_with(material(r.TextureMap1())),
-        second_map,
+        add_second_map,
         file_with(material(r.TextureMap1(), BUMP)),
     ),
     "name of a light": (
         file_with(r.NamedObject(b"Omni", children=[r.Light((3.0, 0.0, 0.0))])),
-        put(lambda scene: scene.lights[0], name="x"),
+        set_fields(lambda scene: scene.lights[0], name="x"),
         file_with(r.NamedObject(b"Omni", children=[r.Light((3.0, 0.0, 0.0))])),
     ),
     # nodes
-    "name of a node that shows nothing": (
+    "name of a node without an object": (
         file_with(nodes=[make.node("camera", "Ghost", 1)]),
-        node("Ghost", name="Spirit"),
+        set_node("Ghost", name="Spirit"),
         file_with(nodes=[make.node("camera", "Spirit", 1)]),
     ),
     "a dummy that is shown": (
         file_with(nodes=[joint(0x4800)]),
-        node("joint", hidden=False),
+        set_node("joint", hidden=False),
         file_with(nodes=[joint(0x4000)]),
     ),
     # keyframer
     "the first segment": (
         without_frames(),
-        put(lambda scene: scene.clips[0], start=5.0, end=50.0),
+        set_fields(lambda scene: scene.clips[0], start=5.0, end=50.0),
         without_frames(r.Frames(5, 50)),
     ),
-    "the first frame to show": (
+    "the first current frame": (
         without_frames(r.Frames(0, 100)),
-        put(lambda scene: scene.clips[0], current=7.0),
+        set_fields(lambda scene: scene.clips[0], current=7.0),
         without_frames(r.Frames(0, 100), r.CurrentTime(7)),
     ),
-    "another frame to show": (
+    "another current frame": (
         without_frames(r.Frames(0, 100), r.CurrentTime(3)),
-        put(lambda scene: scene.clips[0], current=7.0),
+        set_fields(lambda scene: scene.clips[0], current=7.0),
         without_frames(r.Frames(0, 100), r.CurrentTime(7)),
     ),
     "name of the clip": (
         make.file_bytes([make.mesh("Box")], [at(STILL)], writer=b"walk"),
-        put(lambda scene: scene.clips[0], name="run"),
+        set_fields(lambda scene: scene.clips[0], name="run"),
         make.file_bytes([make.mesh("Box")], [at(STILL)], writer=b"run"),
     ),
     "a file without keyframer": (
         without_keyframer(make.mesh("Box")),
-        around(background_color=BLUE),
+        set_environment(background_color=BLUE),
         without_keyframer(r.BackgroundColor(children=[r.ColorFloat(BLUE)]), make.mesh("Box")),
     ),
 }
 
 
 @pytest.mark.parametrize("name", MERGED)
-def test_one_edit_is_one_change_of_the_bytes(name: str) -> None:
+def test_an_edit_changes_only_its_bytes(name: str) -> None:
     data, edit, wanted = MERGED[name]
-    found = written(data, edit)
-    assert why_anew(found) == []
-    assert keyframer.encode(found.document) == wanted
+    written = save_edited(data, edit)
+    assert rewrite_reasons(written) == []
+    assert keyframer.encode(written.document) == wanted
 
 
-REFUSED: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
-    "one mesh in two places": (twins(AWAY, MOVED, revision=3), mesh(positions=TALL), "/meshes/1/positions"),
-    "one mesh of two nodes, of which one moves": (twins(STILL, STILL), moved("Box"), "/meshes/0/positions"),
-    "name of a mesh that two nodes show": (twins(STILL, STILL), node("Box", name="Case"), "/nodes/1/mesh"),
+NOT_MERGEABLE: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
+    "one mesh at two positions": (
+        two_nodes_of_one_mesh(AWAY, MOVED, revision=3),
+        set_mesh(positions=TALL),
+        "/meshes/1/positions",
+    ),
+    "one mesh of two nodes, of which one moves": (
+        two_nodes_of_one_mesh(STILL, STILL),
+        move_key("Box"),
+        "/meshes/0/positions",
+    ),
+    "name of a mesh with two nodes": (
+        two_nodes_of_one_mesh(STILL, STILL),
+        set_node("Box", name="Case"),
+        "/nodes/1/mesh",
+    ),
     "shapes of another size": (
         box(make.mesh("Box"), make.mesh("Tall", LONG)),
         lambda scene: (
-            node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL]))(scene),
-            first_track("Box", MORPH)(scene),
+            set_node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL]))(scene),
+            set_first_track("Box", MORPH)(scene),
         ),
         "the number of vertices of the shape 'Tall' changed",
     ),
-    "a shape whose matrix has no inverse": (
+    "a shape with a singular matrix": (
         box(make.mesh("Box"), make.mesh("Tall", TALL, matrix=np.zeros((4, 3)))),
         lambda scene: (
-            node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL * 2]))(scene),
-            first_track("Box", MORPH)(scene),
+            set_node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL * 2]))(scene),
+            set_first_track("Box", MORPH)(scene),
         ),
         "the matrix of a shape is singular",
     ),
-    "a first track in a file that is an editor's alone": (
-        editor_alone(make.mesh("Box")),
-        first_motion("Box"),
+    "a first track in a file without a main chunk": (
+        editor_only(make.mesh("Box")),
+        add_first_clip("Box"),
         "/clips would read back differently",
     ),
     "parent by name": (
         file_with(nodes=[joint(0x4000), at(STILL, "Lid", 2, r.ParentName(b"Box"))]),
-        node("Lid", parent=None),
+        set_node("Lid", parent=None),
         "/nodes/2/parent",
     ),
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_has_no_place_is_said_and_all_written_anew(name: str) -> None:
-    data, edit, words = REFUSED[name]
-    (why,) = why_anew(written(data, edit))
+@pytest.mark.parametrize("name", NOT_MERGEABLE)
+def test_edits_that_cannot_be_merged_cause_a_new_file(name: str) -> None:
+    data, edit, words = NOT_MERGEABLE[name]
+    (why,) = rewrite_reasons(save_edited(data, edit))
     assert words in why
 
 
-MADE_ROOM: dict[str, tuple[bytes, Callable[[Scene], object], Callable[[Scene], object]]] = {
+NEW_CHUNKS: dict[str, tuple[bytes, Callable[[Scene], object], Callable[[Scene], object]]] = {
     "no editor": (
         without_editor(joint(0x4000)),
-        around(background_color=BLUE),
+        set_environment(background_color=BLUE),
         lambda scene: scene.environment.background_color == BLUE,
     ),
     "a material without a name": (
         file_with(material(r.MaterialTwoSided(), name=None)),
-        put(lambda scene: scene.materials[0], name="steel"),
+        set_fields(lambda scene: scene.materials[0], name="steel"),
         lambda scene: (scene.materials[0].name, scene.materials[0].two_sided) == ("steel", True),
     ),
-    "a first track of what a keyframer does not know": (
+    "a first track of an object without a node": (
         file_with(make.mesh("Lid")),
-        first_track("Lid", Track("position", np.zeros(1), np.array(MOVED), Interpolation.TCB)),
+        set_first_track("Lid", Track("position", np.zeros(1), np.array(MOVED), Interpolation.TCB)),
         lambda scene: scene.node("Lid").position.tolist() == list(MOVED[0]),
     ),
-    "no frame to show": (
+    "no current frame": (
         without_frames(r.Frames(0, 100), r.CurrentTime(3)),
-        put(lambda scene: scene.clips[0], current=None),
+        set_fields(lambda scene: scene.clips[0], current=None),
         lambda scene: scene.clips[0].current is None,
     ),
-    "another frame to show in a file of 3ds Max": (
+    "another current frame in a file of 3ds Max": (
         make.file_bytes([make.mesh("Box")], [r.CurrentTime(160), at(STILL)], writer=b"MAXSCENE"),
-        put(lambda scene: scene.clips[0], current=7.0),
+        set_fields(lambda scene: scene.clips[0], current=7.0),
         lambda scene: scene.clips[0].current == 7.0,
     ),
     "name of a clip without a header": (
         keyframer.encode(
             new_document(r.Version(3), r.Editor(children=[make.mesh("Box")]), r.Keyframer(children=[at(STILL)]))
         ),
-        put(lambda scene: scene.clips[0], name="run"),
+        set_fields(lambda scene: scene.clips[0], name="run"),
         lambda scene: scene.clips[0].name == "run",
     ),
-    "place of a mesh outside": (
+    "position of a mesh without a node": (
         without_keyframer(make.mesh("Box")),
-        node("Box", position=np.array([1.0, 2, 3])),
+        set_node("Box", position=np.array([1.0, 2, 3])),
         lambda scene: scene.node("Box").position.tolist() == [1.0, 2.0, 3.0],
     ),
 }
 
 
-@pytest.mark.parametrize("name", MADE_ROOM)
-def test_what_the_file_had_no_chunk_for_gets_one(name: str) -> None:
-    data, edit, holds = MADE_ROOM[name]
-    found = written(data, edit)
-    assert why_anew(found) == []
-    assert not found.report.of(Outcome.DROPPED)
-    assert holds(loaded(keyframer.encode(found.document)))
+@pytest.mark.parametrize("name", NEW_CHUNKS)
+def test_missing_chunks_are_added(name: str) -> None:
+    data, edit, holds = NEW_CHUNKS[name]
+    written = save_edited(data, edit)
+    assert rewrite_reasons(written) == []
+    assert not written.report.of(Outcome.DROPPED)
+    assert holds(load(keyframer.encode(written.document)))
 
 
-UNHELD: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
-    "images inside": (
+NOT_STORABLE: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
+    "embedded images": (
         file_with(material(r.TextureMap1(children=[r.MapName(b"A.TGA")]))),
-        put(lambda scene: scene.materials[0].maps["texture1"], embedded=b"\x89PNG"),
+        set_fields(lambda scene: scene.materials[0].maps["texture1"], embedded=b"\x89PNG"),
         "/materials/0/maps/texture1/embedded",
     ),
-    "vertices that no face has, too many": (
+    "too many unused vertices": (
         box(make.mesh("Box")),
-        mesh(positions=np.zeros((65_536, 3))),
+        set_mesh(positions=np.zeros((65_536, 3))),
         "/meshes/0/positions",
     ),
-    "shapes where nothing moves": (
+    "shapes without animation": (
         without_keyframer(make.mesh("Box"), make.mesh("Tall", TALL)),
-        node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL])),
+        set_node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL])),
         "/nodes/Box/morph",
     ),
-    "parent without a number": (
+    "parent without an id": (
         file_with(nodes=[make.node("ambient", "$AMBIENT$", None)]),
-        node("Box", parent=1),
+        set_node("Box", parent=1),
         "/nodes/0/parent",
     ),
 }
 
 
-@pytest.mark.parametrize("name", UNHELD)
-def test_what_a_new_file_would_not_hold_either_is_told(name: str) -> None:
-    data, edit, path = UNHELD[name]
-    found = written(data, edit)
-    assert why_anew(found) == []
-    assert [loss.path for loss in found.report.of(Outcome.DROPPED)] == [path]
+@pytest.mark.parametrize("name", NOT_STORABLE)
+def test_edits_that_a_new_file_could_not_store_either_are_reported(name: str) -> None:
+    data, edit, path = NOT_STORABLE[name]
+    written = save_edited(data, edit)
+    assert rewrite_reasons(written) == []
+    assert [loss.path for loss in written.report.of(Outcome.DROPPED)] == [path]
 
 
-def ambience(color: tuple[float, float, float]) -> bytes:
+def ambient_light(color: tuple[float, float, float]) -> bytes:
     return file_with(r.AmbientColor(children=[r.ColorFloat(color)]), nodes=[make.node("ambient", "$AMBIENT$", None)])
 
 
-def test_light_from_everywhere_has_its_colour_in_the_editor() -> None:
-    """It is a light of the scene and a part of its surroundings, and the file says it once."""
+def test_ambient_light_is_stored_in_the_editor() -> None:
+    """It is a light of the scene and a part of the environment, and the file stores it once."""
 
     def edit(scene: Scene) -> None:
         (light,) = [light for light in scene.lights if light.type is LightType.AMBIENT]
         light.color = scene.environment.ambient = BLUE
 
-    found = written(ambience(RED), edit)
-    assert why_anew(found) == []
-    assert keyframer.encode(found.document) == ambience(BLUE)
+    written = save_edited(ambient_light(RED), edit)
+    assert rewrite_reasons(written) == []
+    assert keyframer.encode(written.document) == ambient_light(BLUE)
 
 
-def test_a_mesh_with_a_matrix_without_inverse_is_drawn_as_it_is_stored() -> None:
+def test_a_mesh_with_a_singular_matrix_is_drawn_as_stored() -> None:
     data = box(make.mesh("Box", matrix=np.zeros((4, 3))), nodes=[at(AWAY)])
     triangle = np.array(make.TRIANGLE)
-    assert np.allclose(keyframer.pose(loaded(data), frames=[0.0]).vertices(0)[0], triangle)
-    found = written(data, lambda scene: setattr(scene.meshes[0], "positions", scene.meshes[0].positions * 2))
-    assert why_anew(found) == []
-    (stored,) = found.document.find(r.PointArray)
-    assert np.allclose(stored.points, 2 * (triangle - 9) + 9)  # twice as large about the node, which stands at 9 9 9
+    assert np.allclose(keyframer.pose(load(data), frames=[0.0]).vertices(0)[0], triangle)
+    written = save_edited(data, lambda scene: setattr(scene.meshes[0], "positions", scene.meshes[0].positions * 2))
+    assert rewrite_reasons(written) == []
+    (stored,) = written.document.find(r.PointArray)
+    assert np.allclose(stored.points, 2 * (triangle - 9) + 9)  # twice as large about the node, which is at 9 9 9
 
 
-def test_an_object_that_begins_to_move_gets_a_matrix_if_it_had_none() -> None:
-    found = written(without_keyframer(make.mesh("Lid", TALL)), first_motion("Lid", AWAY[0]))
-    assert why_anew(found) == []
-    (lid,) = found.document.find(r.NamedObject)
+def test_an_object_that_starts_to_move_gets_a_matrix() -> None:
+    written = save_edited(without_keyframer(make.mesh("Lid", TALL)), add_first_clip("Lid", AWAY[0]))
+    assert rewrite_reasons(written) == []
+    (lid,) = written.document.find(r.NamedObject)
     (stored,) = lid.children
     assert [type(child) for child in stored.children] == [r.PointArray, r.FaceArray, r.MeshMatrix]
-    posed = keyframer.pose(loaded(keyframer.encode(found.document)), frames=[10.0])
+    posed = keyframer.pose(load(keyframer.encode(written.document)), frames=[10.0])
     assert np.allclose(posed.vertices(0)[0], TALL + np.array(MOVED))
 
 
-def test_a_camera_that_begins_to_move_keeps_its_chunk() -> None:
+def test_a_camera_that_starts_to_move_keeps_its_chunk() -> None:
     eye = make.camera("Eye", STILL[0], (0.0, 5.0, 0.0))
-    found = written(without_keyframer(eye), first_motion("Eye"))
-    assert why_anew(found) == []
-    assert [record.lens for record in found.document.find(r.Camera)] == [50.0]
-    assert [type(record) for record in found.document.find(r.Node)] == [r.CameraNode, r.CameraTargetNode]
-    posed = keyframer.pose(loaded(keyframer.encode(found.document)), frames=[10.0])
+    written = save_edited(without_keyframer(eye), add_first_clip("Eye"))
+    assert rewrite_reasons(written) == []
+    assert [record.lens for record in written.document.find(r.Camera)] == [50.0]
+    assert [type(record) for record in written.document.find(r.Node)] == [r.CameraNode, r.CameraTargetNode]
+    posed = keyframer.pose(load(keyframer.encode(written.document)), frames=[10.0])
     assert np.allclose(posed.world[0][0][:3, 3], MOVED[0])
 
 
-def test_what_the_keyframer_never_knew_goes_out_of_the_editor() -> None:
+def test_an_object_without_a_node_is_removed_from_the_editor() -> None:
     lamp = r.NamedObject(b"Lamp", children=[r.Light((1.0, 0.0, 0.0))])
 
     def edit(scene: Scene) -> None:
         assert scene.nodes.pop().name == "Lamp"
 
-    found = written(file_with(lamp), edit)
-    assert why_anew(found) == []
-    assert keyframer.encode(found.document) == file_with()
+    written = save_edited(file_with(lamp), edit)
+    assert rewrite_reasons(written) == []
+    assert keyframer.encode(written.document) == file_with()
 
 
-def test_a_new_material_with_too_long_a_name_says_what_it_is_called() -> None:
+def test_a_new_material_with_a_long_name_is_renamed_and_reported() -> None:
     name = "a very long name of a paint"
-    found = written(file_with(material()), lambda scene: scene.materials.append(Material(name)))
-    assert why_anew(found) == []
-    assert [record.name for record in found.document.find(r.MaterialName)] == [b"paint", name[:16].encode()]
-    (told,) = [loss for loss in found.report.of(Outcome.BAKED) if loss.path == f"/materials/{name}"]
-    assert told.detail.startswith(f"renamed to '{name[:16]}': names have 1 to 16 characters")
+    written = save_edited(file_with(material()), lambda scene: scene.materials.append(Material(name)))
+    assert rewrite_reasons(written) == []
+    assert [record.name for record in written.document.find(r.MaterialName)] == [b"paint", name[:16].encode()]
+    (reported,) = [loss for loss in written.report.of(Outcome.BAKED) if loss.path == f"/materials/{name}"]
+    assert reported.detail.startswith(f"renamed to '{name[:16]}': names have 1 to 16 characters")
 
 
 FRAMES: dict[str, Callable[[Scene], object]] = {
-    "project.prj": put(lambda scene: scene.materials[0], two_sided=False),
-    "library.mli": put(lambda scene: scene.materials[0], two_sided=True),
-    "bare_editor.3ds": put(lambda scene: scene.cameras[0], roll_degrees=5.0),
+    "project.prj": set_fields(lambda scene: scene.materials[0], two_sided=False),
+    "library.mli": set_fields(lambda scene: scene.materials[0], two_sided=True),
+    "bare_editor.3ds": set_fields(lambda scene: scene.cameras[0], roll_degrees=5.0),
 }
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_projects_libraries_and_bare_editors_stay_what_they_are(name: str) -> None:
+def test_projects_libraries_and_bare_editors_keep_their_structure(name: str) -> None:
     data = (SAMPLES / name).read_bytes()
-    found = written(data, FRAMES[name])
-    assert why_anew(found) == []
+    written = save_edited(data, FRAMES[name])
+    assert rewrite_reasons(written) == []
     before = keyframer.decode(data, format="3ds")
     kinds = [type(record) for record in before.find(Chunk) if type(record) is not r.MaterialTwoSided]
-    assert [type(record) for record in found.document.find(Chunk) if type(record) is not r.MaterialTwoSided] == kinds
+    assert [type(record) for record in written.document.find(Chunk) if type(record) is not r.MaterialTwoSided] == kinds

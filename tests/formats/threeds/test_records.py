@@ -1,4 +1,4 @@
-"""Every typed chunk, by hand: its bytes with their meaning, and the values that the specification says they have."""
+"""Every typed chunk: annotated bytes, and the values that the specification gives for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keyframer.formats.threeds import document as threeds
 from keyframer.formats.threeds import records
 from keyframer.formats.threeds.chunk import CHUNKS, Chunk, RawChunk
 from keyframer.wire.record import describe_fields
-from tests.formats.threeds.build import at_home, chunk, decoded, innermost, paths
+from tests.formats.threeds.build import chunk, decoded, in_container, innermost, paths
 from tests.samples import unhex
 
 ONE, TWO, THREE = "00 00 80 3f", "00 00 00 40", "00 00 40 40"
@@ -21,7 +21,7 @@ HALF, MINUS, ZERO = "00 00 00 3f", "00 00 80 bf", "00 00 00 00"
 
 @dataclass(frozen=True)
 class Case:
-    """A chunk in its home: what stands behind the header, and what that means."""
+    """A chunk in its container: the bytes after the header, and their values."""
 
     id: int
     name: str
@@ -452,25 +452,25 @@ def named(case: Case) -> str:
     return f"{case.id:04x} {case.name} in {case.home:04x}" if case.home is not None else f"{case.id:04x}"
 
 
-def same(found: object, wanted: object) -> bool:
-    if isinstance(found, np.ndarray):
-        return bool(np.array_equal(found, np.array(wanted)))
-    return found == wanted and type(found) is type(wanted)
+def same(chunk: object, wanted: object) -> bool:
+    if isinstance(chunk, np.ndarray):
+        return bool(np.array_equal(chunk, np.array(wanted)))
+    return chunk == wanted and type(chunk) is type(wanted)
 
 
 def check(case: Case, *inside: bytes) -> Chunk:
-    data = at_home(case.home, chunk(case.id, unhex(case.payload), *inside))
+    data = in_container(case.home, chunk(case.id, unhex(case.payload), *inside))
     document = decoded(data)
     assert not list(document.issues)
-    (found,) = innermost(document, case.home)
-    assert isinstance(found, Chunk)
-    assert type(found).__name__ == case.name
-    assert (found.id, found.ID) == (case.id, case.id)
-    assert found.offset == len(data) - 6 - len(unhex(case.payload)) - sum(map(len, inside))
-    assert [plan.name for plan in found.plan.fields] == list(case.values)
+    (record,) = innermost(document, case.home)
+    assert isinstance(record, Chunk)
+    assert type(record).__name__ == case.name
+    assert (record.id, record.ID) == (case.id, case.id)
+    assert record.offset == len(data) - 6 - len(unhex(case.payload)) - sum(map(len, inside))
+    assert [plan.name for plan in record.plan.fields] == list(case.values)
     for field, wanted in case.values.items():
-        assert same(getattr(found, field), wanted), f"{field}: {getattr(found, field)!r}"
-    return found
+        assert same(getattr(record, field), wanted), f"{field}: {getattr(record, field)!r}"
+    return record
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
@@ -479,11 +479,11 @@ def test_chunk(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
-def test_chunk_made_by_hand(case: Case) -> None:
-    """The same bytes come from the values alone, without a file."""
+def test_chunk_built_from_values(case: Case) -> None:
+    """The same bytes are encoded from the values alone, without a file."""
     payload = unhex(case.payload)
-    made = getattr(records, case.name)(**case.values)
-    document = threeds.new_document(records.Main(children=[made]))
+    built = getattr(records, case.name)(**case.values)
+    document = threeds.new_document(records.Main(children=[built]))
     assert threeds.encode(document) == chunk(0x4D4D, chunk(case.id, payload))
 
 
@@ -495,7 +495,7 @@ def test_track(number: int, name: str, one: str, two: str, value: list[Any]) -> 
         {FIRST} {one}
         {SECOND} {two}
     """)
-    document = decoded(at_home(0xB002, chunk(number, payload)))
+    document = decoded(in_container(0xB002, chunk(number, payload)))
     assert not list(document.issues)
     (track,) = innermost(document, 0xB002)
     assert type(track).__name__ == name
@@ -518,14 +518,14 @@ def test_morph_track() -> None:
         {FIRST}  42 6f 78 00       # Box
         {SECOND} 00                # an empty name
     """)
-    (track,) = innermost(decoded(at_home(0xB002, chunk(0xB026, payload))), 0xB002)
+    (track,) = innermost(decoded(in_container(0xB002, chunk(0xB026, payload))), 0xB002)
     assert isinstance(track, records.MorphTrack)
     assert track.keys.text == (b"Box", b"")
     assert track.keys.time.tolist() == [5, 10]
     assert track.keys.bias.tolist() == [0, 0.5]
 
 
-def test_every_typed_chunk_is_tested_here() -> None:
+def test_every_typed_chunk_has_a_case() -> None:
     tops = {0x4D4D, 0xC23D, 0x3DAA}
     tested = {case.id for case in CASES} | {row[0] for row in VALUES} | {0xB026} | tops
     typed = {number for number, cls in CHUNKS.items() if not cls.opaque}
@@ -534,15 +534,15 @@ def test_every_typed_chunk_is_tested_here() -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.payload], ids=named)
-def test_a_cut_chunk_stays_raw_with_the_reason(case: Case) -> None:
-    """Each byte less that can be missed leaves a raw chunk, or a shorter list, and always the same bytes."""
+def test_a_truncated_chunk_stays_raw_with_the_reason(case: Case) -> None:
+    """Removing any byte gives a raw chunk or a shorter list, and always the same bytes."""
     payload = unhex(case.payload)
     for size in range(len(payload)):
-        document = decoded(at_home(case.home, chunk(case.id, payload[:size])))
-        (found,) = innermost(document, case.home)
-        if isinstance(found, RawChunk):
-            assert found.data == payload[:size]
-            assert found.reason == document.issues[0].code
+        document = decoded(in_container(case.home, chunk(case.id, payload[:size])))
+        (record,) = innermost(document, case.home)
+        if isinstance(record, RawChunk):
+            assert record.data == payload[:size]
+            assert record.reason == document.issues[0].code
             assert document.issues[0].severity.label == ("warning" if CHUNKS[case.id].optional else "error")
             assert document.issues[0].path.startswith(paths(document)[-1])
         else:
@@ -550,18 +550,18 @@ def test_a_cut_chunk_stays_raw_with_the_reason(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
-def test_slack_is_kept_and_reported(case: Case) -> None:
-    document = decoded(at_home(case.home, chunk(case.id, unhex(case.payload), b"+++")))
-    (found,) = innermost(document, case.home)
-    assert isinstance(found, Chunk)
+def test_trailing_bytes_are_kept_and_reported(case: Case) -> None:
+    document = decoded(in_container(case.home, chunk(case.id, unhex(case.payload), b"+++")))
+    (record,) = innermost(document, case.home)
+    assert isinstance(record, Chunk)
     if case.name == "ProcessData":
         return
-    assert found.tail == b"+++"
+    assert record.tail == b"+++"
     assert [(issue.code, issue.path) for issue in document.issues] == [("STRUCT_CHUNK_SLACK", paths(document)[-1])]
 
 
 def test_every_chunk_is_described() -> None:
-    """The words of the specification: a sentence for each chunk, words for each field."""
+    """In the words of the specification: a sentence for each chunk, and words for each field."""
     for number, cls in CHUNKS.items():
         assert cls.__doc__, f"{number:04x}"
         assert not cls.__doc__.startswith(cls.__name__ + "("), f"{number:04x} has only the words a dataclass makes"
@@ -570,13 +570,13 @@ def test_every_chunk_is_described() -> None:
             assert row.type, f"{number:04x} {row.name}"
 
 
-def test_gradient_of_the_document() -> None:
-    """The example that the document prints: 1300, length 76h, position 0.79…, then six colours."""
+def test_gradient_of_the_specification() -> None:
+    """The printed example: 1300, length 76h, position 0.79…, then six colours."""
     data = unhex("00 13 76 00 00 00 21 CE 4A 3F") + b"".join(
         chunk(number, unhex(f"{ONE} {HALF} {ZERO}")) for number in (0x10, 0x13) * 3
     )
     assert len(data) == 0x76
-    (gradient,) = innermost(decoded(at_home(0x3D3D, data)), 0x3D3D)
+    (gradient,) = innermost(decoded(in_container(0x3D3D, data)), 0x3D3D)
     assert isinstance(gradient, records.BackgroundGradient)
     assert gradient.midpoint == pytest.approx(0.7922, abs=1e-4)
     kinds = [records.ColorFloat, records.ColorFloatGamma] * 3

@@ -1,4 +1,4 @@
-"""Skinned meshes in 3D Studio files, which have no skins: parts that follow one joint hang on it and move."""
+"""Skinned meshes in 3D Studio files, which have no skins: parts that follow one joint become its children."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cloud(scene: Scene, seconds: Floats) -> Floats:
 
 
 def farthest(a: Floats, b: Floats) -> float:
-    """The largest distance from a point of one cloud to the nearest of the other, both ways, at all times."""
+    """The largest distance from a point of one cloud to the nearest of the other, in both directions, at all times."""
     worst = 0.0
     for ours, theirs in zip(a, b, strict=True):
         distances = np.sqrt(((ours[:, None] - theirs[None]) ** 2).sum(axis=-1))
@@ -41,11 +41,11 @@ def through_3ds(scene: Scene, folder: Path) -> tuple[Scene, LossReport]:
     return keyframer.load(folder / "made.3ds"), report
 
 
-def about_skins(report: LossReport) -> list[Loss]:
+def skin_losses(report: LossReport) -> list[Loss]:
     return [loss for loss in report if loss.path.endswith("/skin")]
 
 
-def test_the_windmill_to_hale3d_and_back_moves(tmp_path: Path) -> None:
+def test_the_windmill_converted_to_hale3d_and_back_moves(tmp_path: Path) -> None:
     mill = keyframer.load(WINDMILL)
     keyframer.save(mill, tmp_path / "mill.anim", format="hale3d")
     back, report = through_3ds(keyframer.load(tmp_path / "mill.anim"), tmp_path)
@@ -53,19 +53,19 @@ def test_the_windmill_to_hale3d_and_back_moves(tmp_path: Path) -> None:
     truth = cloud(mill, seconds)
     assert np.ptp(truth, axis=0).max() > 5
     assert farthest(truth, cloud(back, seconds)) < 1e-3
-    assert {loss.outcome for loss in about_skins(report)} == {Outcome.BAKED}
+    assert {loss.outcome for loss in skin_losses(report)} == {Outcome.BAKED}
 
 
 def test_a_skinned_u3d_scene_moves_in_3ds(tmp_path: Path) -> None:
     keyframer.save(figure(np.random.default_rng(5)), tmp_path / "made.u3d")
     scene = keyframer.load(tmp_path / "made.u3d")
     assert scene.skins
-    found, _ = through_3ds(scene, tmp_path)
-    assert farthest(cloud(scene, SECONDS), cloud(found, SECONDS) @ np.eye(3)[[0, 2, 1]]) < 2e-3
+    loaded, _ = through_3ds(scene, tmp_path)
+    assert farthest(cloud(scene, SECONDS), cloud(loaded, SECONDS) @ np.eye(3)[[0, 2, 1]]) < 2e-3
 
 
 def figure(random: np.random.Generator, *, blended: bool = False, stored: bool = False, free: bool = False) -> Scene:
-    """Bones that turn about, one under the other or beside it, and a mesh whose faces follow one of them each."""
+    """Bones that rotate, in a random hierarchy, and a mesh each of whose faces follows one of them."""
     nodes, channels = [], []
     for number in range(4):
         node = Node(f"bone{number}", NodeKind.BONE, int(random.integers(number)) if number else None)
@@ -102,42 +102,42 @@ def figure(random: np.random.Generator, *, blended: bool = False, stored: bool =
 
 
 @pytest.mark.parametrize("stored", [False, True], ids=["bound", "stored"])
-@pytest.mark.parametrize("free", [False, True], ids=["all carried", "some free"])
+@pytest.mark.parametrize("free", [False, True], ids=["all skinned", "some not skinned"])
 @pytest.mark.parametrize("seed", range(4))
-def test_rigid_skins_move_as_they_did(seed: int, free: bool, stored: bool, tmp_path: Path) -> None:
+def test_rigid_skins_keep_their_motion(seed: int, free: bool, stored: bool, tmp_path: Path) -> None:
     scene = figure(np.random.default_rng(seed), stored=stored, free=free)
-    found, report = through_3ds(scene, tmp_path)
+    loaded, report = through_3ds(scene, tmp_path)
     truth = cloud(scene, SECONDS)
     assert np.ptp(truth, axis=0).max() > 1
-    assert farthest(truth, cloud(found, SECONDS)) < 5e-4 * float(np.abs(truth).max())
-    (loss,) = about_skins(report)
+    assert farthest(truth, cloud(loaded, SECONDS)) < 5e-4 * float(np.abs(truth).max())
+    (loss,) = skin_losses(report)
     assert loss.outcome is Outcome.BAKED
     parents = {
-        found.nodes[node.parent].name for node in found.nodes if node.mesh is not None and node.parent is not None
+        loaded.nodes[node.parent].name for node in loaded.nodes if node.mesh is not None and node.parent is not None
     }
     carried = set(np.asarray(scene.skins[0].influences).tolist())
     assert parents == {f"bone{joint}" for joint in carried}
 
 
-def test_what_belongs_to_faces_stays_with_them(tmp_path: Path) -> None:
+def test_face_attributes_stay_with_their_faces(tmp_path: Path) -> None:
     scene = figure(np.random.default_rng(1))
-    found, _ = through_3ds(scene, tmp_path)
-    pose, truth = keyframer.pose(found, times=[0.0]), keyframer.pose(scene, times=[0.0]).vertices(4)[0]
+    loaded, _ = through_3ds(scene, tmp_path)
+    pose, truth = keyframer.pose(loaded, times=[0.0]), keyframer.pose(scene, times=[0.0]).vertices(4)[0]
     whole = scene.meshes[0]
     assert whole.uv is not None
     assert whole.face_materials is not None
     seen = 0
-    for number, node in enumerate(found.nodes):
+    for number, node in enumerate(loaded.nodes):
         if node.mesh is None:
             continue
-        part = found.meshes[node.mesh]
+        part = loaded.meshes[node.mesh]
         assert part.uv is not None
         assert part.face_materials is not None
         assert part.smoothing is not None
         for face, corners in enumerate(part.corners):
             place = pose.vertices(number)[0][corners[0]]
             vertex = int(np.argmin(((truth - place) ** 2).sum(axis=1)))
-            name = found.materials[int(part.face_materials[face])].name
+            name = loaded.materials[int(part.face_materials[face])].name
             assert name == scene.materials[int(whole.face_materials[vertex // 3])].name
             assert np.allclose(part.uv[corners[0]], whole.uv[vertex], atol=1e-6)
             seen += 1
@@ -145,37 +145,37 @@ def test_what_belongs_to_faces_stays_with_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_faces_that_bend_are_dropped_motion_with_its_true_size(seed: int, tmp_path: Path) -> None:
-    """Every third vertex follows another joint than its face: the part moves, and the report says how far it is off."""
+def test_deforming_faces_are_reported_with_their_error(seed: int, tmp_path: Path) -> None:
+    """Every third vertex follows another joint than its face: the part moves, and the report has its error."""
     scene = figure(np.random.default_rng(seed), blended=True)
-    found, report = through_3ds(scene, tmp_path)
-    (loss,) = about_skins(report)
+    loaded, report = through_3ds(scene, tmp_path)
+    (loss,) = skin_losses(report)
     assert (loss.outcome, loss.path, loss.unit) == (Outcome.DROPPED, "/nodes/body/skin", "scene unit")
     assert "12 of 12 faces bent by several joints" in loss.detail
-    truth, made = cloud(scene, SECONDS), cloud(found, SECONDS)
-    assert np.ptp(made, axis=0).max() > 1  # nothing stands still because one corner bends
+    truth, actual = cloud(scene, SECONDS), cloud(loaded, SECONDS)
+    assert np.ptp(actual, axis=0).max() > 1  # parts with a deforming corner still move
     assert loss.error is not None
     assert loss.error > 0.1
     two_of_three = truth.reshape(len(SECONDS), -1, 3, 3)[:, :, 1:].reshape(len(SECONDS), -1, 3)
-    for ours, theirs in zip(two_of_three, made, strict=True):
+    for ours, theirs in zip(two_of_three, actual, strict=True):
         nearest = np.sqrt(((ours[:, None] - theirs[None]) ** 2).sum(axis=-1)).min(axis=1)
         assert nearest.max() < 1e-2
-    assert farthest(truth, made) <= loss.error * 1.05 + 1e-2
+    assert farthest(truth, actual) <= loss.error * 1.05 + 1e-2
 
 
-def test_weights_that_meet_in_joints_that_move_together_lose_nothing(tmp_path: Path) -> None:
+def test_weights_of_joints_that_move_together_lose_nothing(tmp_path: Path) -> None:
     scene = figure(np.random.default_rng(2), blended=True)
     scene.clips[0].channels = scene.clips[0].channels[:1]
     for node in scene.nodes[1:4]:
         node.parent = 0
     rest = keyframer.pose(scene, times=[0.0]).world[0, :4]
     scene.skins[0].inverse_bind = affine.inverse(rest)
-    found, report = through_3ds(scene, tmp_path)
-    assert [loss.outcome for loss in about_skins(report)] == [Outcome.BAKED]
-    assert farthest(cloud(scene, SECONDS), cloud(found, SECONDS)) < 1e-2
+    loaded, report = through_3ds(scene, tmp_path)
+    assert [loss.outcome for loss in skin_losses(report)] == [Outcome.BAKED]
+    assert farthest(cloud(scene, SECONDS), cloud(loaded, SECONDS)) < 1e-2
 
 
-def test_shapes_and_hiding_go_with_the_parts(tmp_path: Path) -> None:
+def test_morphs_and_visibility_are_kept_by_the_parts(tmp_path: Path) -> None:
     scene = figure(np.random.default_rng(3))
     large = scene.meshes[0].positions * 1.5
     scene.nodes[4].morph = Morph(["body", "large"], [scene.meshes[0].positions, large])
@@ -183,17 +183,17 @@ def test_shapes_and_hiding_go_with_the_parts(tmp_path: Path) -> None:
     morph = Track("morph", np.array([0.0, 30.0]), weights, Interpolation.TCB)
     hide = Track("visible", np.array([0.0, 40.0]), np.array([1.0, 0.0]), Interpolation.STEP)
     scene.clips[0].channels += [Channel(4, morph), Channel(4, hide)]
-    found, _ = through_3ds(scene, tmp_path)
-    parts = [at for at, node in enumerate(found.nodes) if node.mesh is not None and node.parent is not None]
-    pose = keyframer.pose(found, times=SECONDS)
-    made = np.concatenate([pose.vertices(at) for at in parts], axis=1)
-    assert farthest(cloud(scene, SECONDS), made) < 1e-2
-    shown = {channel.node for channel in found.clips[0].channels if channel.track.kind == "visible"}
+    loaded, _ = through_3ds(scene, tmp_path)
+    parts = [at for at, node in enumerate(loaded.nodes) if node.mesh is not None and node.parent is not None]
+    pose = keyframer.pose(loaded, times=SECONDS)
+    actual = np.concatenate([pose.vertices(at) for at in parts], axis=1)
+    assert farthest(cloud(scene, SECONDS), actual) < 1e-2
+    shown = {channel.node for channel in loaded.clips[0].channels if channel.track.kind == "visible"}
     assert shown == set(parts)
 
 
 def test_a_skinned_mesh_added_to_a_3ds_file_moves(tmp_path: Path) -> None:
-    """The edit is merged: the parts hang on nodes that it has."""
+    """The edit is merged: the parts become children of existing nodes."""
     scene = keyframer.load(WINDMILL)
     names = [node.name for node in scene.nodes]
     rotor = names.index("Rotor")
@@ -201,9 +201,9 @@ def test_a_skinned_mesh_added_to_a_3ds_file_moves(tmp_path: Path) -> None:
     scene.meshes.append(Mesh("flag", points, np.array([[0, 1, 2]])))
     scene.skins.append(Skin("flag", [rotor], np.eye(4)[None], np.arange(3), np.zeros(3, int), np.ones(3)))
     scene.nodes.append(Node("flag", mesh=len(scene.meshes) - 1, skin=0))
-    found, report = through_3ds(scene, tmp_path)
+    loaded, report = through_3ds(scene, tmp_path)
     assert not [loss for loss in report if "a new file was written" in loss.detail]
-    flag = [node.name for node in found.nodes].index("flag")
+    flag = [node.name for node in loaded.nodes].index("flag")
     ours = keyframer.pose(scene, times=SECONDS).vertices(len(scene.nodes) - 1)
     assert np.ptp(ours, axis=0).max() > 1
-    assert np.allclose(keyframer.pose(found, times=SECONDS).vertices(flag), ours, atol=1e-3)
+    assert np.allclose(keyframer.pose(loaded, times=SECONDS).vertices(flag), ours, atol=1e-3)

@@ -1,7 +1,7 @@
-"""Keys with tangents, as glTF has them, in a 3D Studio file: the error that is reported, and what holds the one asked.
+"""Keys with tangents, as in glTF, in a 3D Studio file: the reported error, and a frame rate that meets the limit.
 
-Keys stand on whole frames, and their tangents lie in the plane of the chords beside them: a corner between two arcs, or
-an arc that begins at full speed, cannot be followed there however tension, continuity and bias are chosen (a random
+Keys are on whole frames, and their tangents lie in the plane of the adjacent chords: a corner between two arcs, or an
+arc that begins at full speed, cannot be followed there however tension, continuity and bias are chosen (a random
 search over all three at every frame around the corner of this track found nothing better than 0.0022, and 0.0013 where
 the values of the keys could move as well).
 """
@@ -27,56 +27,56 @@ OUT = np.array([[1.0, 0, 2], [0, -1, 0], [0, 0, 0]])
 
 
 def arcs(seconds: np.ndarray) -> np.ndarray:
-    """What glTF says such keys mean."""
-    made = []
+    """The curve of the keys by the definition of glTF."""
+    points = []
     for time in seconds:
         k = 0 if time < 1 else 1
         span = TIMES[k + 1] - TIMES[k]
         t = (time - TIMES[k]) / span
-        made.append(
+        points.append(
             (2 * t**3 - 3 * t**2 + 1) * VALUES[k]
             + span * (t**3 - 2 * t**2 + t) * OUT[k]
             + (-2 * t**3 + 3 * t**2) * VALUES[k + 1]
             + span * (t**3 - t**2) * INTO[k + 1]
         )
-    return np.array(made)
+    return np.array(points)
 
 
 PATH = np.vstack([arcs(np.linspace(0.0, 3.0, 3001)), [[5.0, 0.0, 0.0]]])
 SIZE = float(np.linalg.norm(np.ptp(PATH, axis=0)))
 """of the scene below: the box of all places that its two nodes take"""
-ASKED = 1e-4 * SIZE
+MAX_DISTANCE = 1e-4 * SIZE
 
 
-def saved(path: Path, **options: object) -> tuple[float, Loss]:
-    """How far the file is off at 3,001 times, and what the report says of it."""
+def save(path: Path, **options: object) -> tuple[float, Loss]:
+    """The largest error of the file at 3,001 times, and its entry in the report."""
     track = Track("position", TIMES, VALUES, Interpolation.CUBIC, tangents_in=INTO, tangents_out=OUT)
     far = Node("far", NodeKind.DUMMY, position=np.array([5.0, 0.0, 0.0]))
     clip = Clip(channels=[Channel(0, track)], end=3.0, rate=1.0, unit="second", units_per_frame=1 / 30)
     scene = Scene(nodes=[Node("sheet", NodeKind.DUMMY), far], clips=[clip])
-    (loss,) = [each for each in keyframer.save(scene, path, **options) if each.path == "/nodes/sheet/position"]
+    (loss,) = [entry for entry in keyframer.save(scene, path, **options) if entry.path == "/nodes/sheet/position"]
     reading = {"fps": options["fps"]} if "fps" in options else {}
-    found = keyframer.load(path, **reading)
+    loaded = keyframer.load(path, **reading)
     seconds = np.linspace(0.0, 3.0, 3001)
-    place = found.nodes.index(found.node("sheet"))
-    world = np.asarray(keyframer.pose(found, times=seconds).world)[:, place, :3, 3]
+    place = loaded.nodes.index(loaded.node("sheet"))
+    world = np.asarray(keyframer.pose(loaded, times=seconds).world)[:, place, :3, 3]
     return float(np.linalg.norm(world - arcs(seconds), axis=1).max()), loss
 
 
-def test_whole_frames_are_too_far_apart_and_the_report_says_so(tmp_path: Path) -> None:
-    error, loss = saved(tmp_path / "out.3ds")
+def test_an_error_above_the_limit_is_reported(tmp_path: Path) -> None:
+    error, loss = save(tmp_path / "out.3ds")
     assert loss.error is not None
-    assert ASKED < error <= 1.05 * loss.error
+    assert MAX_DISTANCE < error <= 1.05 * loss.error
     assert "the times of the format do not allow it; find_rate=true searches for a frame rate that does" in loss.detail
 
 
-def test_a_rate_that_would_do_is_looked_for_on_request(tmp_path: Path) -> None:
-    _, loss = saved(tmp_path / "out.3ds", find_rate=True)
+def test_a_sufficient_frame_rate_is_found_on_request(tmp_path: Path) -> None:
+    _, loss = save(tmp_path / "out.3ds", find_rate=True)
     assert "the times of the format do not allow it: fps=120 would" in loss.detail
 
 
 def test_a_character_of_19_joints_and_2000_keys_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its keys stand between frames, so that no rate is fine enough: one fit for each track, of two attempts."""
+    """Its keys are between frames, so no rate is fine enough: one fit for each track, of two attempts."""
     fits: list[str] = []
     attempts: list[Interpolation] = []
     monkeypatch.setattr(key_tracks, "fewest_keys", counting(fits, key_tracks.fewest_keys))
@@ -113,14 +113,14 @@ def counting_attempts(seen: list[Interpolation], insert: Any) -> Any:
     return counted
 
 
-def test_so_many_frames_hold_what_was_asked(tmp_path: Path) -> None:
-    error, loss = saved(tmp_path / "out.3ds", fps=120.0)
-    assert error <= ASKED
+def test_a_higher_frame_rate_meets_the_limit(tmp_path: Path) -> None:
+    error, loss = save(tmp_path / "out.3ds", fps=120.0)
+    assert error <= MAX_DISTANCE
     assert "do not allow" not in loss.detail
 
 
 @pytest.mark.parametrize("max_error", [1e-3, 1e-2])
-def test_less_is_met_on_whole_frames(max_error: float, tmp_path: Path) -> None:
-    error, loss = saved(tmp_path / "out.3ds", max_error=max_error)
+def test_a_larger_error_is_met_on_whole_frames(max_error: float, tmp_path: Path) -> None:
+    error, loss = save(tmp_path / "out.3ds", max_error=max_error)
     assert error <= SIZE * max_error
     assert "do not allow" not in loss.detail

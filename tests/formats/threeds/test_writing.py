@@ -1,4 +1,4 @@
-"""3D Studio documents from scenes: the advice of the format's notes, and edited originals."""
+"""Writing 3D Studio documents from scenes, following the notes on the format; edited originals."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write(scene: Scene, **options: object) -> tuple[Document, LossReport]:
     return written.document, written.report
 
 
-def again(document: Document, tmp_path: Path) -> Scene:
+def save_and_reload(document: Document, tmp_path: Path) -> Scene:
     path = tmp_path / "written.3ds"
     path.write_bytes(keyframer.encode(document))
     return keyframer.load(path)
@@ -62,7 +62,7 @@ def renamed(report: LossReport) -> list[str]:
 # --- from nothing ---------------------------------------------------------------------------------------------------
 
 
-def test_names_are_short_and_unique_and_renames_are_said() -> None:
+def test_names_are_short_and_unique_and_renames_are_reported() -> None:
     names = ["A long name of a node", "A long name of another", "a long nam", "Box"]
     scene = Scene(nodes=[Node(name, mesh=0) for name in names], meshes=[mesh()])
     document, report = write(scene)
@@ -73,7 +73,7 @@ def test_names_are_short_and_unique_and_renames_are_said() -> None:
     assert [header.name for header in document.find(r.NodeHeader)] == stored
 
 
-def test_materials_and_maps_have_names_that_fit() -> None:
+def test_names_of_materials_and_maps_are_shortened() -> None:
     paint = Material("a material with a long name", maps={"texture1": TextureMap("textures/Some Picture.jpeg")})
     twin = Material("a material with a long name too", maps={"texture1": TextureMap("other/some picture.jpeg")})
     document, report = write(Scene(materials=[paint, twin]))
@@ -107,8 +107,8 @@ def test_the_order_of_chunks() -> None:
     assert (version.version, scale.scale) == (3, 1.0)
 
 
-def test_raw_vertices_and_keyframer_show_one_picture(tmp_path: Path) -> None:
-    """A child of a turned, stretched parent, with a pivot: raw vertices stand where the scene has them at frame 0."""
+def test_stored_vertices_and_keyframer_agree(tmp_path: Path) -> None:
+    """A child of a rotated, stretched parent, with a pivot: the stored vertices are those of the scene at frame 0."""
     turn = np.array([0.0, 0.6, 0.0, 0.8])
     parent = Node("parent", NodeKind.DUMMY, position=np.array([5.0, 1, 0]), rotation_xyzw=turn)
     parent.scale = np.array([2.0, 1.0, 0.5])
@@ -123,24 +123,24 @@ def test_raw_vertices_and_keyframer_show_one_picture(tmp_path: Path) -> None:
     assert matrix is not None
     axes = np.array([matrix.x_axis, matrix.y_axis, matrix.z_axis, matrix.origin]).T
     assert np.allclose(axes, posed.world[0, 1, :3], atol=1e-5)
-    found = again(document, tmp_path)
-    assert not [issue for issue in found.issues if issue.code == "SCENE_REST_POSE"]
-    number = next(i for i, node in enumerate(found.nodes) if node.name == "child")
-    assert np.allclose(keyframer.pose(found, frames=[0.0, 4.0, 10.0]).vertices(number), posed.vertices(1), atol=1e-4)
+    loaded = save_and_reload(document, tmp_path)
+    assert not [issue for issue in loaded.issues if issue.code == "SCENE_REST_POSE"]
+    number = next(i for i, node in enumerate(loaded.nodes) if node.name == "child")
+    assert np.allclose(keyframer.pose(loaded, frames=[0.0, 4.0, 10.0]).vertices(number), posed.vertices(1), atol=1e-4)
     assert any(loss.path == "/nodes/child/pivot" and loss.outcome is Outcome.BAKED for loss in report)
 
 
-def test_a_mirrored_node_keeps_its_picture(tmp_path: Path) -> None:
+def test_a_mirrored_node_keeps_its_vertices(tmp_path: Path) -> None:
     node = Node("mirror", mesh=0, position=np.array([1.0, 2, 3]), scale=np.array([-1.0, 2, 1]))
     below = Node("below", parent=0, mesh=0, position=np.array([0.0, 4, 1]), rotation_xyzw=np.array([0.6, 0, 0, 0.8]))
     scene = Scene(nodes=[node, below], meshes=[mesh()], clips=[Clip(channels=[moving(1)], end=10.0)])
     document, _ = write(scene)
     assert all(np.linalg.det(np.array([m.x_axis, m.y_axis, m.z_axis])) > 0 for m in document.find(r.MeshMatrix))
-    found = again(document, tmp_path)
+    loaded = save_and_reload(document, tmp_path)
     frames = [0.0, 5.0, 10.0]
     for number in (0, 1):
         ours = keyframer.pose(scene, frames=frames).vertices(number)
-        assert np.allclose(keyframer.pose(found, frames=frames).vertices(number), ours, atol=1e-4)
+        assert np.allclose(keyframer.pose(loaded, frames=frames).vertices(number), ours, atol=1e-4)
 
 
 def test_rotation_keys_are_clockwise_increments_about_unit_axes() -> None:
@@ -169,25 +169,25 @@ def test_large_meshes_are_split(count: int, tmp_path: Path) -> None:
     assert max(map(len, arrays)) <= 65_535
     assert sum(len(record.faces) for record in document.find(r.FaceArray)) == count - 2
     assert any("pieces" in loss.detail for loss in report)
-    found = again(document, tmp_path)
-    posed = keyframer.pose(found, frames=[10.0])
+    loaded = save_and_reload(document, tmp_path)
+    posed = keyframer.pose(loaded, frames=[10.0])
     whole = keyframer.pose(scene, frames=[10.0]).vertices(0)[0]
-    parts = np.concatenate([posed.vertices(number)[0] for number, node in enumerate(found.nodes)])
+    parts = np.concatenate([posed.vertices(number)[0] for number, node in enumerate(loaded.nodes)])
     assert np.allclose(parts.min(axis=0), whole.min(axis=0), atol=0.02)
     assert np.allclose(parts.max(axis=0), whole.max(axis=0), atol=0.02)
-    assert sum(int((mesh.face_materials == 1).sum()) for mesh in found.meshes) == owners.sum()
+    assert sum(int((mesh.face_materials == 1).sum()) for mesh in loaded.meshes) == owners.sum()
 
 
-def test_texture_seams_double_vertices(tmp_path: Path) -> None:
+def test_texture_seams_duplicate_vertices(tmp_path: Path) -> None:
     square = Mesh("square", np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]), np.array([[0, 1, 2], [0, 2, 3]]))
     square.uv = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1], [0.5, 0.5]])
     square.uv_corners = np.array([[0, 1, 2], [4, 2, 3]])
     document, report = write(Scene(nodes=[Node("square", mesh=0)], meshes=[square]))
-    found = again(document, tmp_path).meshes[0]
-    assert len(found.positions) == 5
-    assert found.uv is not None
-    assert np.allclose(found.uv[found.corners], square.uv[square.uv_corners])
-    assert np.allclose(found.positions[found.corners], square.positions[square.corners])
+    mesh = save_and_reload(document, tmp_path).meshes[0]
+    assert len(mesh.positions) == 5
+    assert mesh.uv is not None
+    assert np.allclose(mesh.uv[mesh.corners], square.uv[square.uv_corners])
+    assert np.allclose(mesh.positions[mesh.corners], square.positions[square.corners])
     assert any("duplicated" in loss.detail for loss in report)
 
 
@@ -204,14 +204,14 @@ def test_cameras_lights_and_targets(tmp_path: Path) -> None:
     scene.lights = [Light("bulb"), spot]
     scene.clips = [Clip(channels=[moving(1)], end=10.0)]
     document, report = write(scene)
-    found = again(document, tmp_path)
-    posed, ours = keyframer.pose(found, frames=[0.0, 7.0]), keyframer.pose(scene, frames=[0.0, 7.0])
-    numbers = {node.name: number for number, node in enumerate(found.nodes)}
+    loaded = save_and_reload(document, tmp_path)
+    posed, ours = keyframer.pose(loaded, frames=[0.0, 7.0]), keyframer.pose(scene, frames=[0.0, 7.0])
+    numbers = {node.name: number for number, node in enumerate(loaded.nodes)}
     for name in ("eye", "bulb", "torch"):
         mine = next(i for i, node in enumerate(nodes) if node.name == name)
         assert np.allclose(posed.world[:, numbers[name]], ours.world[:, mine], atol=1e-5), name
     assert posed.camera_fov_degrees.tolist() == [[60.0], [60.0]]
-    torch = found.lights[found.nodes[numbers["torch"]].light or 0]
+    torch = loaded.lights[loaded.nodes[numbers["torch"]].light or 0]
     assert (torch.hotspot_degrees, torch.falloff_degrees, torch.multiplier) == (20.0, 30.0, 2.0)
     assert "/nodes/torch/target" in [loss.path for loss in report.of(Outcome.BAKED)]
 
@@ -226,18 +226,18 @@ def test_a_free_camera_gets_a_target_and_a_roll(tmp_path: Path) -> None:
     )
     node = Node("eye", NodeKind.CAMERA, camera=0, position=np.array([3.0, -9, 3]))
     scene = Scene(nodes=[node], cameras=[Camera("eye")], clips=[Clip(channels=[Channel(0, turn)], end=20.0)])
-    found = again(write(scene)[0], tmp_path)
+    loaded = save_and_reload(write(scene)[0], tmp_path)
     frames = [0.0, 5.0, 20.0]
-    mine, theirs = keyframer.pose(scene, frames=frames).world[:, 0], keyframer.pose(found, frames=frames).world[:, 0]
+    mine, theirs = keyframer.pose(scene, frames=frames).world[:, 0], keyframer.pose(loaded, frames=frames).world[:, 0]
     assert np.allclose(mine, theirs, atol=2e-3)
 
 
-def test_hiding_and_showing(tmp_path: Path) -> None:
+def test_visibility(tmp_path: Path) -> None:
     track = Track("visible", np.array([0.0, 5, 6, 9]), np.array([0.0, 1, 1, 0]), Interpolation.STEP)
     scene = Scene(nodes=[Node("box", mesh=0)], meshes=[mesh()], clips=[Clip(channels=[Channel(0, track)], end=12)])
-    found = again(write(scene)[0], tmp_path)
+    loaded = save_and_reload(write(scene)[0], tmp_path)
     frames = np.arange(12.0)
-    assert (keyframer.pose(found, frames=frames).visible == keyframer.pose(scene, frames=frames).visible).all()
+    assert (keyframer.pose(loaded, frames=frames).visible == keyframer.pose(scene, frames=frames).visible).all()
 
 
 def test_morphs(tmp_path: Path) -> None:
@@ -245,10 +245,10 @@ def test_morphs(tmp_path: Path) -> None:
     node = Node("box", mesh=0, morph=Morph(["box", "large", "moved"], shapes), position=np.array([1.0, 1, 1]))
     track = Track("morph", np.array([0.0, 6, 12]), np.eye(3), Interpolation.TCB)
     scene = Scene(nodes=[node], meshes=[mesh()], clips=[Clip(channels=[Channel(0, track)], end=12.0)])
-    found = again(write(scene)[0], tmp_path)
+    loaded = save_and_reload(write(scene)[0], tmp_path)
     frames = np.arange(0.0, 13.0, 1.5)
     assert np.allclose(
-        keyframer.pose(found, frames=frames).vertices(0), keyframer.pose(scene, frames=frames).vertices(0), atol=1e-5
+        keyframer.pose(loaded, frames=frames).vertices(0), keyframer.pose(scene, frames=frames).vertices(0), atol=1e-5
     )
 
 
@@ -279,17 +279,17 @@ def edited_bytes(scene: Scene) -> bytes:
     return keyframer.encode(document)
 
 
-def test_a_changed_key_changes_its_bytes_only(tmp_path: Path) -> None:
+def test_an_edited_key_changes_only_its_bytes(tmp_path: Path) -> None:
     data = WINDMILL.read_bytes()
     scene = keyframer.load(WINDMILL)
     channel = next(channel for channel in scene.clips[0].channels if channel.track.kind == "fov")
     channel.track.values = channel.track.values + 1.0
-    made = edited_bytes(scene)
-    assert 1 <= changed_bytes(data, made) <= 4 * len(channel.track.times)
+    saved = edited_bytes(scene)
+    assert 1 <= changed_bytes(data, saved) <= 4 * len(channel.track.times)
     path = tmp_path / "edited.3ds"
-    path.write_bytes(made)
-    found = keyframer.load(path)
-    again_ = next(channel for channel in found.clips[0].channels if channel.track.kind == "fov")
+    path.write_bytes(saved)
+    loaded = keyframer.load(path)
+    again_ = next(channel for channel in loaded.clips[0].channels if channel.track.kind == "fov")
     assert np.allclose(again_.track.values, channel.track.values)
 
 
@@ -305,19 +305,19 @@ def test_unknown_chunks_and_other_records_survive_an_edit(tmp_path: Path) -> Non
     scene = keyframer.load(path)
     scene.materials[0].diffuse = (0.25, 0.5, 1.0)
     scene.node("Rotor").hidden = True
-    made = edited_bytes(scene)
-    assert b"nobody knows" in made
+    data = edited_bytes(scene)
+    assert b"nobody knows" in data
     target = tmp_path / "edited.3ds"
-    target.write_bytes(made)
-    found = keyframer.load(target)
-    assert found.materials[0].diffuse == pytest.approx((0.25, 0.5, 1.0), abs=0.01)
-    assert found.node("Rotor").hidden
-    assert found.origin is not None
-    kept = [record for record in found.origin.document.find(RawChunk) if record.chunk_id == 0x7777]
-    assert [each.data for each in kept] == [b"nobody knows"]
+    target.write_bytes(data)
+    loaded = keyframer.load(target)
+    assert loaded.materials[0].diffuse == pytest.approx((0.25, 0.5, 1.0), abs=0.01)
+    assert loaded.node("Rotor").hidden
+    assert loaded.origin is not None
+    kept = [record for record in loaded.origin.document.find(RawChunk) if record.chunk_id == 0x7777]
+    assert [channel.data for channel in kept] == [b"nobody knows"]
 
 
-def edits() -> dict[str, object]:
+def example_edits() -> dict[str, object]:
     def rename(scene: Scene) -> None:
         scene.node("Lamp").name = "Torch"
 
@@ -354,32 +354,32 @@ def edits() -> dict[str, object]:
         channels.remove(next(channel for channel in channels if channel.track.kind == "hotspot"))
 
     return {
-        made.__name__: made for made in (rename, parent, vertices, material, light, owners, segment, moved, removed)
+        edit.__name__: edit for edit in (rename, parent, vertices, material, light, owners, segment, moved, removed)
     }
 
 
-@pytest.mark.parametrize("name", edits())
-def test_edits_are_patched_and_come_back(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", example_edits())
+def test_edits_are_merged_and_read_back(name: str, tmp_path: Path) -> None:
     from keyframer.formats._scene_differences import Comparison
 
     scene = keyframer.load(WINDMILL)
-    edit = edits()[name]
+    edit = example_edits()[name]
     edit(scene)  # type: ignore[operator]
     path = tmp_path / "edited.3ds"
     path.write_bytes(edited_bytes(scene))
     left = [
-        each
-        for each in Comparison(1e-5).scenes(scene, keyframer.load(path))
-        if each[0] not in ("meshes", "cameras", "lights") or each[2] not in ("name", "axes")
+        channel
+        for channel in Comparison(1e-5).scenes(scene, keyframer.load(path))
+        if channel[0] not in ("meshes", "cameras", "lights") or channel[2] not in ("name", "axes")
     ]
-    assert [each for each in left if each[0] != "nodes" or each[2] not in ("position", "name")] == []
+    assert [channel for channel in left if channel[0] != "nodes" or channel[2] not in ("position", "name")] == []
     assert [node.name for node in keyframer.load(path).nodes if node.kind is not NodeKind.TARGET] == [
         node.name for node in scene.nodes if node.kind is not NodeKind.TARGET
     ]
 
 
 @needs_corpus
-def test_a_nudged_key_is_merged_into_real_files(tmp_path: Path) -> None:
+def test_an_edited_key_is_merged_into_real_files(tmp_path: Path) -> None:
     files = sorted((CORPUS / "3ds").glob("*.3[dD][sS]"))[::9]
     merged_files = anew = 0
     for path in files:
@@ -387,7 +387,9 @@ def test_a_nudged_key_is_merged_into_real_files(tmp_path: Path) -> None:
             scene = keyframer.load(path)
         except keyframer.FormatError:
             continue
-        tracks = [each for each in (scene.clips[0].channels if scene.clips else []) if each.track.kind == "position"]
+        tracks = [
+            channel for channel in (scene.clips[0].channels if scene.clips else []) if channel.track.kind == "position"
+        ]
         tracks = [track for track in tracks if len(track.track.times) > 1]
         if not tracks:
             continue
@@ -404,7 +406,7 @@ def test_a_nudged_key_is_merged_into_real_files(tmp_path: Path) -> None:
     assert anew <= merged_files
 
 
-def test_a_scene_of_another_space_is_turned_back() -> None:
+def test_a_scene_in_other_axes_is_converted_back() -> None:
     from keyframer.formats.kit.coordinates import in_space
     from keyframer.scene import Space
 
@@ -413,15 +415,15 @@ def test_a_scene_of_another_space_is_turned_back() -> None:
     assert len(data) == WINDMILL.stat().st_size
 
 
-def test_nothing_of_the_input_is_changed() -> None:
+def test_writing_does_not_change_the_scene() -> None:
     scene = replace(keyframer.load(WINDMILL), origin=None)
     before = keyframer.encode(write(scene)[0])
     assert keyframer.encode(write(scene)[0]) == before
     assert math.isclose(scene.clips[0].end, 100.0)
 
 
-def test_morph_weights_that_stand_still_are_baked(tmp_path: Path) -> None:
-    """As glTF has them: a key that mixes shapes, in no clip that moves them."""
+def test_constant_morph_weights_are_baked(tmp_path: Path) -> None:
+    """As in glTF: blended shapes without an animation of the weights."""
     above = TRIANGLE + np.array([0, 0, 4])
     shapes = [TRIANGLE, above, TRIANGLE * 3]
     nodes = [Node("one", mesh=0, morph=Morph(["", "up", "large"], shapes)), Node("other", mesh=0)]
@@ -429,7 +431,7 @@ def test_morph_weights_that_stand_still_are_baked(tmp_path: Path) -> None:
     still = Channel(0, Track("morph", np.zeros(1), weights, Interpolation.LINEAR))
     scene = Scene(nodes=nodes, meshes=[mesh()], clips=[Clip(channels=[still], rate=30.0)])
     document, report = write(scene)
-    back = again(document, tmp_path)
+    back = save_and_reload(document, tmp_path)
     wanted = [0.25 * TRIANGLE + 0.5 * above + 0.75 * TRIANGLE, TRIANGLE]
     for number in range(2):
         np.testing.assert_allclose(keyframer.pose(back, [0.0]).vertices(number)[0], wanted[number], atol=1e-6)
@@ -438,20 +440,20 @@ def test_morph_weights_that_stand_still_are_baked(tmp_path: Path) -> None:
     for format in ("hale3d", "uto3d"):
         keyframer.save(scene, tmp_path / f"x.{format}", format=format)
         kind = {"format": format}
-        there = keyframer.load(tmp_path / f"x.{format}", **kind)  # type: ignore[arg-type]
-        found = np.concatenate([np.asarray(mesh.positions) for mesh in there.meshes])
-        assert float(np.abs(found).max()) == pytest.approx(float(np.abs(wanted[0]).max()), rel=1e-4), format
+        loaded = keyframer.load(tmp_path / f"x.{format}", **kind)  # type: ignore[arg-type]
+        positions = np.concatenate([np.asarray(mesh.positions) for mesh in loaded.meshes])
+        assert float(np.abs(positions).max()) == pytest.approx(float(np.abs(wanted[0]).max()), rel=1e-4), format
 
 
-def test_the_cone_of_a_directional_light_is_not_closed_by_its_tracks(tmp_path: Path) -> None:
+def test_the_cone_of_a_directional_light_is_not_overridden_by_its_tracks(tmp_path: Path) -> None:
     nodes = [Node("sun", NodeKind.LIGHT, light=0, position=np.array([0.0, 0, 9])), Node("box", mesh=0)]
     scene = Scene(nodes=nodes, meshes=[mesh()], lights=[Light("sun", LightType.DIRECTIONAL)])
     document, _ = write(scene)
-    pose = keyframer.pose(again(document, tmp_path), [0.0])
+    pose = keyframer.pose(save_and_reload(document, tmp_path), [0.0])
     assert (pose.light_hotspot_degrees[0, 0], pose.light_falloff_degrees[0, 0]) == (80.0, 90.0)
     scene.lights[0] = Light("spot", LightType.SPOT)
     document, _ = write(scene)
-    pose = keyframer.pose(again(document, tmp_path), [0.0])
+    pose = keyframer.pose(save_and_reload(document, tmp_path), [0.0])
     assert (pose.light_hotspot_degrees[0, 0], pose.light_falloff_degrees[0, 0]) == (44.0, 45.0)
 
 
@@ -459,15 +461,15 @@ def test_names_of_objects_and_files_are_cut_at_characters(tmp_path: Path) -> Non
     name = "\u041a\u043e\u0440\u043e\u0431\u043a\u0430"
     material = Material(name + name, maps={"texture1": TextureMap(f"{name}.png")})
     scene = Scene(nodes=[Node(name, mesh=0)], meshes=[mesh()], materials=[material])
-    back = again(write(scene)[0], tmp_path)
+    back = save_and_reload(write(scene)[0], tmp_path)
     assert back.nodes[0].name == name[:5]
     assert back.materials[0].name == (name + name)[:8]
     assert back.materials[0].maps["texture1"].file_name == f"{name.upper()[:4]}.PNG"
 
 
-def test_times_of_hiding_that_are_rounded_are_reported() -> None:
+def test_rounded_visibility_times_are_reported() -> None:
     blink = Track("visible", np.array([0.0, 5.4]), np.array([1.0, 0.0]), Interpolation.STEP)
     scene = Scene(nodes=[Node("box", mesh=0)], meshes=[mesh()], clips=[Clip(channels=[Channel(0, blink)], rate=30.0)])
-    (loss,) = (each for each in write(scene)[1] if each.path == "/nodes/box/visible")
+    (loss,) = (channel for channel in write(scene)[1] if channel.path == "/nodes/box/visible")
     assert (loss.outcome, loss.unit) == (Outcome.APPROXIMATED, "second")
     assert loss.error == pytest.approx(0.4 / 30)

@@ -1,7 +1,7 @@
-"""A slow reader of 3D Studio chunks that shares nothing with the package: which chunks a file has, and their bytes.
+"""An independent, slow reader of 3D Studio chunks: which chunks a file has, and their bytes.
 
-Every chunk becomes a path and the bytes that are its own (what stands before its sub-chunks). Objects, materials and
-nodes are told apart by their names, so that lists of chunks can be compared whatever was put between them.
+Every chunk becomes a path and its bytes before its sub-chunks. Objects, materials and nodes have their names in the
+path, so that lists of chunks can be compared even if others were inserted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import struct
 from collections import Counter
 
 NODES = range(0xB001, 0xB008)
-STRANGER = 0x7E57
+UNKNOWN = 0x7E57
 """an id that nothing uses"""
 
 Path = tuple[str, ...]
@@ -18,7 +18,7 @@ Entry = tuple[Path, bytes]
 
 
 def _own_size(chunk_id: int, data: bytes, at: int) -> int | None:
-    """How many bytes of a container stand before its sub-chunks; None for chunks without any."""
+    """The number of bytes of a container before its sub-chunks; None for chunks without sub-chunks."""
     if chunk_id in (0x4D4D, 0x3D3D, 0xAFFF, 0x4100, 0xB000, *NODES):
         return 0
     if chunk_id == 0x4000:
@@ -32,20 +32,20 @@ def _name(chunk_id: int, data: bytes, at: int, end: int) -> str:
     if chunk_id == 0x4000:
         return data[at : data.index(b"\0", at)].decode("latin-1")
     wanted = 0xA000 if chunk_id == 0xAFFF else 0xB010 if chunk_id in NODES else None
-    found, instance = "", ""
+    name, instance = "", ""
     while wanted is not None and at < end:
         inner, size = struct.unpack_from("<HI", data, at)
         if inner == wanted:
-            found = data[at + 6 : data.index(b"\0", at + 6)].decode("latin-1")
+            name = data[at + 6 : data.index(b"\0", at + 6)].decode("latin-1")
         if inner == 0xB011:
             instance = data[at + 6 : data.index(b"\0", at + 6)].decode("latin-1")
         at += size
-    return f"{found}.{instance}" if instance else found
+    return f"{name}.{instance}" if instance else name
 
 
 def entries(data: bytes) -> list[Entry]:
-    """Every chunk of a file in file order; no chunk of one parent shares a path with another."""
-    found: list[Entry] = []
+    """Every chunk of a file in file order, by a path that is unique within its parent."""
+    result: list[Entry] = []
 
     def walk(at: int, end: int, above: Path) -> None:
         seen: Counter[str] = Counter()
@@ -60,16 +60,18 @@ def entries(data: bytes) -> list[Entry]:
             seen[word] += 1
             word += f"#{seen[word]}" if seen[word] > 1 else ""
             begin = stop if inside is None else at + 6 + inside
-            found.append(((*above, word), data[at + 6 : begin]))
+            result.append(((*above, word), data[at + 6 : begin]))
             walk(begin, stop, (*above, word))
             at = stop
 
     walk(0, len(data), ())
-    return found
+    return result
 
 
-def planted(data: bytes) -> bytes:
-    """The file with a chunk that nobody knows at the end of every container, and one at the front of the editor's."""
+def with_unknown_chunks(data: bytes) -> bytes:
+    """The file with an unknown chunk at the end of every container and at the start of the editor and keyframer
+    sections.
+    """
     number = 0
 
     def rebuild(at: int, end: int) -> bytes:
@@ -82,11 +84,11 @@ def planted(data: bytes) -> bytes:
                 parts.append(data[at : at + size])
             else:
                 begin = at + 6 + inside
-                own, below = data[at + 6 : begin], rebuild(begin, at + size)
+                fields, below = data[at + 6 : begin], rebuild(begin, at + size)
                 number += 1
-                stranger = struct.pack("<HI", STRANGER, 6 + 9) + b"nobody" + number.to_bytes(3, "big")
+                stranger = struct.pack("<HI", UNKNOWN, 6 + 9) + b"nobody" + number.to_bytes(3, "big")
                 front = stranger if chunk_id in (0x3D3D, 0xB000) else b""
-                body = own + front + below + stranger
+                body = fields + front + below + stranger
                 parts.append(struct.pack("<HI", chunk_id, 6 + len(body)) + body)
             at += size
         return b"".join(parts)
@@ -94,12 +96,12 @@ def planted(data: bytes) -> bytes:
     return rebuild(0, len(data))
 
 
-def strangers(data: bytes) -> list[Entry]:
-    return [entry for entry in entries(data) if entry[0][-1].startswith(f"{STRANGER:04x}")]
+def unknown_chunks(data: bytes) -> list[Entry]:
+    return [entry for entry in entries(data) if entry[0][-1].startswith(f"{UNKNOWN:04x}")]
 
 
-def compared(before: bytes, after: bytes) -> tuple[list[Path], list[Path], list[Path]]:
-    """Paths that are gone, that are new, and whose bytes changed; what both have must stand in the same order."""
+def compare_chunks(before: bytes, after: bytes) -> tuple[list[Path], list[Path], list[Path]]:
+    """Paths that are gone, that are new, and whose bytes changed; common paths must have the same order."""
     old, new = dict(entries(before)), dict(entries(after))
     common_old = [path for path, _ in entries(before) if path in new]
     common_new = [path for path, _ in entries(after) if path in old]

@@ -1,4 +1,4 @@
-"""Compares a document with the plain data that a writer of the tests wrote."""
+"""Compares a document with the plain data that the writer of the tests wrote."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from tests.formats.uto3d.writers import Manner, Scene
 LIGHTS = {"a": FlexporterLight, "b": Light, "literal": LiteralLight}
 
 
-def same(found: Any, wanted: Any) -> None:
-    found, wanted = np.asarray(found, np.float32), np.asarray(wanted, np.float32)
-    assert found.shape == wanted.shape
-    assert found.tobytes() == wanted.tobytes()
+def same(actual: Any, wanted: Any) -> None:
+    actual, wanted = np.asarray(actual, np.float32), np.asarray(wanted, np.float32)
+    assert actual.shape == wanted.shape
+    assert actual.tobytes() == wanted.tobytes()
 
 
-def assert_holds(document: Document, scene: Scene, manner: Manner) -> None:
-    """Everything in the scene is in the document, with its values, and nothing else."""
+def assert_matches(document: Document, scene: Scene, manner: Manner) -> None:
+    """Check that the document has all data of the scene with its values, and nothing else."""
     _pair(document, Mesh, scene.meshes, lambda record, data: _mesh(record, data, manner))
     _pair(document, Camera, scene.cameras, _camera)
     _pair(document, CameraTarget, scene.targets, _node)
@@ -48,9 +48,9 @@ def assert_holds(document: Document, scene: Scene, manner: Manner) -> None:
 
 
 def _pair(document: Document, kind: type[Any], wanted: list[Any], compare: Any) -> None:
-    found: list[Record] = list(document.find(kind))
-    assert len(found) == len(wanted), kind
-    for record, data in zip(found, wanted, strict=True):
+    actual: list[Record] = list(document.find(kind))
+    assert len(actual) == len(wanted), kind
+    for record, data in zip(actual, wanted, strict=True):
         compare(record, data)
 
 

@@ -1,7 +1,7 @@
-"""U3D scenes played in plain Python from the data that a test writes: one node, one time after the other.
+"""U3D scenes evaluated in plain Python from the data of the tests: one node, one time after the other.
 
-Written from the meaning of the format alone: no arrays, no code of keyframer.curves, maths or posing. Single precision
-is taken into account by rounding what the writer stores.
+Written from the specification alone: no arrays, no code of keyframer.curves, maths or posing. Values that the writer
+stores are rounded to single precision.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from tests.posing.plain import (
     cross,
     identity,
     inverse,
-    moved,
     product,
     rotation,
     scaling,
+    transform_point,
     translation,
 )
 from tests.posing.plain import unit as normal
@@ -48,24 +48,24 @@ def track(scene: Scene, owner: int, kind: int, width: slice, form: str = "NONE")
         tcb = controller["scheme"] == 1
         if form == "turn":
             form = "QUATERNION_RELATIVE" if tcb else "QUATERNION_ABSOLUTE"
-        made = SlowTrack([float(key[0]) for key in keys], values, "TCB" if tcb else "LINEAR", form=form)
+        slow_track = SlowTrack([float(key[0]) for key in keys], values, "TCB" if tcb else "LINEAR", form=form)
         if tcb:
             for bit, name in enumerate(COLUMNS):
-                setattr(made, name, [shape(key, bit) for key in keys])
-        return made
+                setattr(slow_track, name, [tcb_value(key, bit) for key in keys])
+        return slow_track
     return None
 
 
-def shape(key: Any, bit: int) -> float:
-    """The number that bit ``bit`` of a TCB key's flags announces; 0 if it does not."""
+def tcb_value(key: Any, bit: int) -> float:
+    """The value that bit ``bit`` of a TCB key's flags announces; 0 if the bit is not set."""
     _, _, flags, extras = key
     if not flags >> bit & 1:
         return 0.0
     return single(extras[sum(flags >> lower & 1 for lower in range(bit))])
 
 
-def value(found: SlowTrack | None, tick: float, rest: Vector) -> Vector:
-    return [single(number) for number in rest] if found is None else evaluate(found, tick, rest)
+def value(keys: SlowTrack | None, tick: float, rest: Vector) -> Vector:
+    return [single(number) for number in rest] if keys is None else evaluate(keys, tick, rest)
 
 
 def local(scene: Scene, node: dict[str, Any], tick: float, position_scale: float = 1.0) -> Matrix:
@@ -81,11 +81,11 @@ def local(scene: Scene, node: dict[str, Any], tick: float, position_scale: float
 
 
 def axes(scene: Scene, node: dict[str, Any], tick: float) -> Matrix:
-    """The orientation of the scale axes: absolute quaternions in all controllers; 0, 0, 0, 0 is none."""
-    found = track(scene, node["id"], SCALE, slice(3, 7), "QUATERNION_ABSOLUTE")
-    if found is None or not any(any(row) for row in found.values):
+    """The orientation of the scale axes: absolute quaternions in all controllers; 0, 0, 0, 0 means none."""
+    keys = track(scene, node["id"], SCALE, slice(3, 7), "QUATERNION_ABSOLUTE")
+    if keys is None or not any(any(row) for row in keys.values):
         return identity()
-    return rotation(unit(evaluate(found, tick, list(NO_TURN))))
+    return rotation(unit(evaluate(keys, tick, list(NO_TURN))))
 
 
 def transposed(m: Matrix) -> Matrix:
@@ -93,7 +93,7 @@ def transposed(m: Matrix) -> Matrix:
 
 
 def world(scene: Scene, number: int, tick: float, position_scale: float = 1.0) -> Matrix:
-    """By following parents up, over all sections; 0 and -1 are none and a parent need not exist."""
+    """The product along the parents in all sections; 0 and -1 mean none, and a parent may be missing."""
     by_id = {node["id"]: node for node in reversed(nodes(scene))}
     node = by_id[number]
     out = local(scene, node, tick, position_scale)
@@ -103,7 +103,7 @@ def world(scene: Scene, number: int, tick: float, position_scale: float = 1.0) -
     return out
 
 
-def looking(eye: Vector, goal: Vector, roll: float) -> Matrix:
+def look_at(eye: Vector, goal: Vector, roll: float) -> Matrix:
     """Left-handed: X right, Y up, Z towards the goal; a roll turns X towards Y."""
     ahead = normal([b - a for a, b in zip(eye, goal, strict=True)])
     right = normal(cross([0.0, 1.0, 0.0], ahead))
@@ -114,13 +114,15 @@ def looking(eye: Vector, goal: Vector, roll: float) -> Matrix:
 
 
 def skinned(scene: Scene, mesh: dict[str, Any], tick: float) -> list[Vector]:
-    """Simple: the vertex is an offset in its bone's space. Weighted: in scene space, bound where the bones rest."""
+    """Simple: the vertex is an offset in its bone's space. Weighted: in scene space, bound to the rest pose of the
+    bones.
+    """
     still = Scene(**{**vars(scene), "controllers": []})
     out: list[Vector] = []
     for number, stored in enumerate(mesh["vertices"]):
         point = [single(x) for x in stored]
         if mesh["skin"] == 0:
-            out.append(moved(world(scene, mesh["bones"][number], tick), point))
+            out.append(transform_point(world(scene, mesh["bones"][number], tick), point))
             continue
         pairs = [(bone, single(weight)) for bone, weight in mesh["weights"][number]]
         total = sum(weight for _, weight in pairs)
@@ -130,7 +132,7 @@ def skinned(scene: Scene, mesh: dict[str, Any], tick: float) -> list[Vector]:
         placed = [0.0, 0.0, 0.0]
         for bone, weight in pairs:
             carried = product(world(scene, bone, tick), inverse(world(still, bone, 0)))
-            placed = [a + weight / total * b for a, b in zip(placed, moved(carried, point), strict=True)]
+            placed = [a + weight / total * b for a, b in zip(placed, transform_point(carried, point), strict=True)]
         out.append(placed)
     return out
 

@@ -1,4 +1,4 @@
-"""What U3D scenes mean: played against a slow evaluator, on files that the tests' own writer makes."""
+"""Reading U3D scenes, compared with a slow evaluator on files of the independent writer."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def quaternion(dice: random.Random, degrees: float) -> list[float]:
 
 
 def controller(dice: random.Random, kind: int, owner: int, scheme: int) -> dict[str, Any]:
-    """Four keys of any shape."""
+    """Four random keys."""
     keys = []
     for index in range(4):
         value = [dice.uniform(0.5, 3.0) for _ in range(WIDTHS[kind])]
@@ -68,7 +68,7 @@ def controller(dice: random.Random, kind: int, owner: int, scheme: int) -> dict[
 
 
 def moving_scene(seed: int) -> Scene:
-    """Meshes, a bone and a target that hang on each other over sections, and move in every way."""
+    """Meshes, a bone and a target that are children of each other across sections, with every kind of motion."""
     dice = random.Random(seed)
     scene = Scene(
         meshes=[
@@ -81,10 +81,10 @@ def moving_scene(seed: int) -> Scene:
         targets=[node(b"Goal", 60, 51)],
         materials=[(b"Steel", 7), (b"Glass", 8)],
     )
-    for each in slow.nodes(scene):
-        each["position"] = tuple(dice.uniform(-5, 5) for _ in range(3))
-        each["rotation"] = tuple(quaternion(dice, 170))
-        each["scale"] = tuple(dice.uniform(0.5, 2) for _ in range(3))
+    for data in slow.nodes(scene):
+        data["position"] = tuple(dice.uniform(-5, 5) for _ in range(3))
+        data["rotation"] = tuple(quaternion(dice, 170))
+        data["scale"] = tuple(dice.uniform(0.5, 2) for _ in range(3))
     for owner in (10, 50, 51, 11, 60):
         for kind in (slow.POSITION, slow.ROTATION, slow.SCALE):
             if dice.random() < 0.8:
@@ -95,32 +95,32 @@ def moving_scene(seed: int) -> Scene:
 @pytest.mark.parametrize("seed", range(12))
 def test_against_the_slow_evaluator(seed: int) -> None:
     written = moving_scene(seed)
-    found = load(written)
-    pose = keyframer.pose(found, frames=np.array(TICKS) / 160)
-    assert [node.file_id for node in found.nodes] == [node["id"] for node in slow.nodes(written)]
-    for number, each in enumerate(found.nodes):
-        assert each.file_id is not None
+    scene = load(written)
+    pose = keyframer.pose(scene, frames=np.array(TICKS) / 160)
+    assert [node.file_id for node in scene.nodes] == [node["id"] for node in slow.nodes(written)]
+    for number, data in enumerate(scene.nodes):
+        assert data.file_id is not None
         for at, tick in enumerate(TICKS):
-            truth = slow.world(written, each.file_id, tick)
-            np.testing.assert_allclose(pose.world[at, number], truth, rtol=0, atol=1e-8, err_msg=f"{each} at {tick}")
+            truth = slow.world(written, data.file_id, tick)
+            np.testing.assert_allclose(pose.world[at, number], truth, rtol=0, atol=1e-8, err_msg=f"{data} at {tick}")
 
 
-def test_tcb_rotations_are_relative_and_linear_ones_absolute() -> None:
-    """Three quarter turns about Y, one after the other, or one quarter turn three times."""
+def test_tcb_rotations_are_relative_and_linear_rotations_absolute() -> None:
+    """Three quarter turns about Y in sequence, or the same quarter turn three times."""
     quarter = slow.turn([0, 1, 0], 90)
     keys = [(160 * index, quarter) for index in range(3)]
     relative = {"type": 1, "id": 1, "owner": 10, "scheme": 1, "keys": [(*key, 0, []) for key in keys]}
     absolute = {"type": 1, "id": 1, "owner": 10, "scheme": 0, "keys": keys}
     still = {"position": (0, 0, 0), "scale": (1, 1, 1)}
     for wanted, turning in ((relative, [90, 180, 270]), (absolute, [90, 90, 90])):
-        found = load(Scene(meshes=[mesh(b"Box", 10, **still)], controllers=[wanted]))
-        world = keyframer.pose(found, frames=[0, 1, 2]).world[:, 0]
+        scene = load(Scene(meshes=[mesh(b"Box", 10, **still)], controllers=[wanted]))
+        world = keyframer.pose(scene, frames=[0, 1, 2]).world[:, 0]
         for at, degrees in enumerate(turning):
             np.testing.assert_allclose(world[at], slow.rotation(slow.turn([0, 1, 0], degrees)), atol=1e-6)
 
 
-def test_scale_acts_along_turned_axes() -> None:
-    """Twice as long along the diagonal of X and Y; four zeros are no axes and never become NaN."""
+def test_scale_acts_along_rotated_axes() -> None:
+    """Twice as long along the diagonal of X and Y; four zeros mean no axes and never become NaN."""
     diagonal = slow.turn([0, 0, 1], 45)
     plain = {"position": (0, 0, 0), "rotation": (0, 0, 0, 1)}
     for axes, wanted in ((diagonal, [[1.5, 0.5, 0], [0.5, 1.5, 0], [0, 0, 1]]), ([0, 0, 0, 0], np.diag([2, 1, 1]))):
@@ -131,15 +131,15 @@ def test_scale_acts_along_turned_axes() -> None:
         np.testing.assert_allclose(world[:3, :3], wanted, atol=1e-6)
 
 
-def test_space_and_time_are_stated() -> None:
-    found = load(Scene(meshes=[mesh(b"Box", 10)], controllers=[tcb(0, 1, 10, (0, 0, 0))], frames=(0, 50, 25, 192)))
-    assert found.space.up == "y"
-    assert found.space.handedness is Handedness.LEFT
-    assert found.space.v_up
-    clip = found.clips[0]
+def test_space_and_time() -> None:
+    scene = load(Scene(meshes=[mesh(b"Box", 10)], controllers=[tcb(0, 1, 10, (0, 0, 0))], frames=(0, 50, 25, 192)))
+    assert scene.space.up == "y"
+    assert scene.space.handedness is Handedness.LEFT
+    assert scene.space.v_up
+    clip = scene.clips[0]
     assert (clip.unit, clip.rate, clip.units_per_frame, clip.frames_per_second) == ("tick", 4800, 192, 25)
-    assert keyframer.pose(found, frames=[25]).times_seconds == pytest.approx([1.0])
-    at_tick = keyframer.pose(found, [80 / 4800]).world[0, 0, :3, 3]  # half way between the keys at 0 and 160
+    assert keyframer.pose(scene, frames=[25]).times_seconds == pytest.approx([1.0])
+    at_tick = keyframer.pose(scene, [80 / 4800]).world[0, 0, :3, 3]  # half way between the keys at 0 and 160
     assert 0 < at_tick[0] < 1
 
 
@@ -153,7 +153,7 @@ def test_space_and_time_are_stated() -> None:
         (A, 0, 320, 3, 0, 51200),  # the Flexporter writes frames, whatever they look like
     ],
 )
-def test_first_and_last_in_frames_or_ticks(
+def test_first_and_last_frame_in_frames_or_ticks(
     manner: Manner, first: int, last: int, keys: int, start: float, end: float
 ) -> None:
     scene = Scene(meshes=[mesh(b"Box", 10)], lights=[light(b"Omni", 30)], frames=(first, last, 30, 160))
@@ -164,15 +164,15 @@ def test_first_and_last_in_frames_or_ticks(
 
 
 @pytest.mark.parametrize(("rate", "delta"), [(0, 160), (30, 0), (-1, -1)])
-def test_a_broken_time_base_is_told(rate: int, delta: int) -> None:
-    found = load(Scene(meshes=[mesh(b"Box", 10)], frames=(0, 100, rate, delta)))
-    assert "DATA_RATE_INVALID" in codes(found)
-    assert found.clips[0].frames_per_second > 0
+def test_an_invalid_time_base_is_reported(rate: int, delta: int) -> None:
+    scene = load(Scene(meshes=[mesh(b"Box", 10)], frames=(0, 100, rate, delta)))
+    assert "DATA_RATE_INVALID" in codes(scene)
+    assert scene.clips[0].frames_per_second > 0
 
 
-def camera_scene(**more: Any) -> Scene:
+def camera_scene(**fields: Any) -> Scene:
     plain = {"position": (0, 0, 0), "rotation": (0, 0, 0, 1), "scale": (1, 1, 1)}
-    scene = Scene(cameras=[camera(b"Eye", 20, 21)], targets=[node(b"Eye.Target", 21, **plain)], **more)
+    scene = Scene(cameras=[camera(b"Eye", 20, 21)], targets=[node(b"Eye.Target", 21, **plain)], **fields)
     scene.cameras[0] |= plain
     scene.controllers = [
         {"type": 0, "id": 1, "owner": 20, "scheme": 1, "keys": [(0, [0, 1, -5], 0, []), (320, [4, 2, -5], 0, [])]},
@@ -182,16 +182,16 @@ def camera_scene(**more: Any) -> Scene:
 
 
 @pytest.mark.parametrize("rolled", [False, True])
-def test_cameras_look_at_their_targets(rolled: bool) -> None:
+def test_cameras_are_aimed_at_their_targets(rolled: bool) -> None:
     scene = camera_scene()
     if rolled:
         keys = [(0, [0.25], 0, []), (320, [-1.0], 1, [0.5])]
         scene.controllers.append({"type": 4, "id": 3, "owner": 20, "scheme": 1, "keys": keys})
     pose = keyframer.pose(load(scene), frames=[0, 0.5, 2])
     for at, tick in enumerate((0, 80, 320)):
-        eye, goal = (slow.moved(slow.world(scene, number, tick), [0, 0, 0]) for number in (20, 21))
+        eye, goal = (slow.transform_point(slow.world(scene, number, tick), [0, 0, 0]) for number in (20, 21))
         roll = slow.value(slow.track(scene, 20, slow.ROLL, slice(1)), tick, [0.0])[0]
-        np.testing.assert_allclose(pose.world[at, 0], slow.looking(eye, goal, roll), atol=1e-9)
+        np.testing.assert_allclose(pose.world[at, 0], slow.look_at(eye, goal, roll), atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -222,44 +222,44 @@ def test_near_and_far_are_fog_or_clip_planes() -> None:
     assert by_script.fov_degrees == 45
 
 
-def test_lights_take_their_target_by_id_and_else_the_stored_point() -> None:
+def test_lights_use_the_target_id_or_else_the_stored_point() -> None:
     plain = {"position": (1.0, 2.0, 3.0), "rotation": (0, 0, 0, 1), "scale": (1, 1, 1)}
     scene = Scene(targets=[node(b"Aim", 32, **plain | {"position": (1.0, 0.0, 9.0)})])
     scene.lights = [{**light(b"Spot", 31, 2), **plain, "target": 32}, {**light(b"Sun", 33, 1), **plain}]
     scene.lights += [{**light(b"Gone", 34, 2), **plain, "target": 99}, {**light(b"Omni", 35), **plain, "target": 32}]
-    found = load(scene)
-    spot, sun, gone, omni = found.lights
-    assert [light.type for light in found.lights] == [
+    loaded = load(scene)
+    spot, sun, gone, omni = loaded.lights
+    assert [light.type for light in loaded.lights] == [
         LightType.SPOT,
         LightType.DIRECTIONAL,
         LightType.SPOT,
         LightType.OMNI,
     ]
-    by_name = {node.name: node for node in found.nodes}
-    assert found.nodes[by_name["Spot"].target or 0].name == "Aim"
+    by_name = {node.name: node for node in loaded.nodes}
+    assert loaded.nodes[by_name["Spot"].target or 0].name == "Aim"
     assert by_name["Sun"].target is by_name["Gone"].target is by_name["Omni"].target is None
     assert sun.target == gone.target == (4.0, 5.0, 6.0)
     assert (spot.falloff_degrees, spot.hotspot_degrees) == (45.0, 40.0)  # cut-off is half the outer angle
     assert (omni.attenuated, omni.inner_range, omni.outer_range, omni.multiplier) == (True, 10.0, 20.0, 1.5)
     assert omni.color == (1.0, 0.75, 0.5)
-    unresolved = [issue for issue in found.issues if issue.code == "LINK_UNRESOLVED_ID"]
+    unresolved = [issue for issue in loaded.issues if issue.code == "LINK_UNRESOLVED_ID"]
     assert [issue.args["id"] for issue in unresolved] == [99]
-    pose = keyframer.pose(found, frames=[0])
+    pose = keyframer.pose(loaded, frames=[0])
     eye = [1.0, 2.0, 3.0]
     for name, goal in (("Spot", [1.0, 0.0, 9.0]), ("Sun", [4.0, 5.0, 6.0]), ("Gone", [4.0, 5.0, 6.0])):
-        number = found.nodes.index(by_name[name])
-        np.testing.assert_allclose(pose.world[0, number], slow.looking(eye, goal, 0), atol=1e-9)
+        number = loaded.nodes.index(by_name[name])
+        np.testing.assert_allclose(pose.world[0, number], slow.look_at(eye, goal, 0), atol=1e-9)
 
 
-def test_targets_of_the_flexporter_are_known_by_name() -> None:
+def test_targets_of_the_flexporter_are_found_by_name() -> None:
     scene = Scene(targets=[node(b"Fspot01.Target", 32)], lights=[light(b"Fspot01", 31, 1), light(b"Fdirect01", 33, 4)])
     scene.lights += [light(b"free", 34, 3), light(b"Sun", 35, 2)]
-    found = load(scene, A)
-    assert found.nodes[found.node("Fspot01").target or 0].name == "Fspot01.Target"
-    assert [found.node(name).target for name in ("Fdirect01", "free", "Sun")] == [None, None, None]
-    told = [str(issue) for issue in found.issues if issue.code == "LINK_UNRESOLVED_NAME"]
-    assert len(told) == 1
-    assert "Fdirect01.Target" in told[0]
+    loaded = load(scene, A)
+    assert loaded.nodes[loaded.node("Fspot01").target or 0].name == "Fspot01.Target"
+    assert [loaded.node(name).target for name in ("Fdirect01", "free", "Sun")] == [None, None, None]
+    reported = [str(issue) for issue in loaded.issues if issue.code == "LINK_UNRESOLVED_NAME"]
+    assert len(reported) == 1
+    assert "Fdirect01.Target" in reported[0]
 
 
 def skinned_scene(skin: dict[str, Any]) -> Scene:
@@ -280,12 +280,12 @@ SKINS = {
 
 
 @pytest.mark.parametrize("kind", SKINS)
-def test_skins_in_their_two_vertex_spaces(kind: str) -> None:
+def test_skins_in_both_vertex_spaces(kind: str) -> None:
     scene = skinned_scene(SKINS[kind])
-    found = load(scene)
-    assert found.skins[0].rigid == (kind == "rigid")
-    assert [found.nodes[joint].name for joint in found.skins[0].joints] == ["Upper", "Lower"]
-    pose = keyframer.pose(found, frames=np.array(TICKS) / 160)
+    loaded = load(scene)
+    assert loaded.skins[0].rigid == (kind == "rigid")
+    assert [loaded.nodes[joint].name for joint in loaded.skins[0].joints] == ["Upper", "Lower"]
+    pose = keyframer.pose(loaded, frames=np.array(TICKS) / 160)
     vertices = pose.vertices(0)
     for at, tick in enumerate(TICKS):
         np.testing.assert_allclose(vertices[at], slow.skinned(scene, scene.meshes[0], tick), rtol=0, atol=1e-8)
@@ -296,25 +296,25 @@ def test_skins_in_their_two_vertex_spaces(kind: str) -> None:
         np.testing.assert_allclose(at_rest, scene.meshes[0]["vertices"], atol=1e-12)
 
 
-def test_skin_trouble_is_told() -> None:
+def test_skin_problems_are_reported() -> None:
     missing = skinned_scene({"flags": 4, "skin": 0, "bones": [50, 50, 99, 51]})
     with pytest.raises(keyframer.FormatError, match=r"LINK_UNRESOLVED_ID .*vertex_bones\[2\].* bone has the id 99"):
         load(missing)
     kept = load(missing, salvage=True)
     assert keyframer.pose(kept, frames=[0]).vertices(0)[0, 2].tolist() == list(missing.meshes[0]["vertices"][2])
     heavy = skinned_scene({"flags": 4, "skin": 1, "weights": [[(50, 2.0)], [], [(51, 0.5)], [(51, 1.0)]]})
-    told = [issue for issue in load(heavy).issues if issue.code == "DATA_WEIGHT_SUM"]
-    assert [(issue.args["count"], issue.args["index"]) for issue in told] == [(2, 0)]
+    reported = [issue for issue in load(heavy).issues if issue.code == "DATA_WEIGHT_SUM"]
+    assert [(issue.args["count"], issue.args["index"]) for issue in reported] == [(2, 0)]
     nothing = load(skinned_scene({"flags": 4, "skin": 0, "bones": [97, 98, 99, 96]}), salvage=True)
     assert not nothing.skins
 
 
-def test_a_mesh_in_full() -> None:
+def test_all_fields_of_a_mesh() -> None:
     parts = mesh(b"Full", 10, UVS, COLOURS, SPHERE, hidden=1)
     parts["flags"] |= 2 | 8
     scene = Scene(meshes=[parts, mesh(b"Plain", 11, materials=[1, 55])], materials=[(b"Steel", 7), (b"Gl\xe4ser", 8)])
-    found = load(scene)
-    full, plain = found.meshes
+    loaded = load(scene)
+    full, plain = loaded.meshes
     assert full.uv is not None
     assert full.uv_corners is not None
     np.testing.assert_array_equal(full.uv, UVS["uvs"])
@@ -330,102 +330,102 @@ def test_a_mesh_in_full() -> None:
     assert full.bounding_sphere[1] == 0.75
     assert full.face_materials is not None
     assert plain.face_materials is not None
-    assert [material.name for material in found.materials] == ["Steel", "Gläser"]
+    assert [material.name for material in loaded.materials] == ["Steel", "Gläser"]
     assert full.face_materials.tolist() == [0, 1]  # by id
-    assert plain.face_materials.tolist() == [1, -1]  # id 1 is nobody's: taken as an index
-    assert [issue.args["id"] for issue in found.issues if issue.code == "LINK_UNRESOLVED_ID"] == [55]
+    assert plain.face_materials.tolist() == [1, -1]  # no record has the id 1: it is used as an index
+    assert [issue.args["id"] for issue in loaded.issues if issue.code == "LINK_UNRESOLVED_ID"] == [55]
     assert (plain.uv, plain.colors, plain.bounding_sphere) == (None, None, None)
-    assert [node.hidden for node in found.nodes] == [True, False]
-    assert not keyframer.pose(found, frames=[0]).visible[0, 0]
-    assert found.nodes[0].extras["uto3d"]["pivot"] == (-1.0, 0.25, 4.0)
+    assert [node.hidden for node in loaded.nodes] == [True, False]
+    assert not keyframer.pose(loaded, frames=[0]).visible[0, 0]
+    assert loaded.nodes[0].extras["uto3d"]["pivot"] == (-1.0, 0.25, 4.0)
 
 
 @MANNERS
-def test_corners_that_point_nowhere(manner: Manner) -> None:
+def test_invalid_corner_indices(manner: Manner) -> None:
     wrong = mesh(b"Wrong", 10, faces=[(0, 1, 2), (0, 2, 9)])
     with pytest.raises(keyframer.FormatError, match=r"LINK_INDEX_OUT_OF_RANGE .*faces\[1\].* vertex 9, which"):
         load(Scene(meshes=[wrong]), manner)
-    found = load(Scene(meshes=[wrong]), manner, salvage=True)
-    assert found.meshes[0].corners.tolist() == [[0, 1, 2]]
-    assert found.meshes[0].edges is not None
-    assert found.meshes[0].edges.tolist() == [3]
+    scene = load(Scene(meshes=[wrong]), manner, salvage=True)
+    assert scene.meshes[0].corners.tolist() == [[0, 1, 2]]
+    assert scene.meshes[0].edges is not None
+    assert scene.meshes[0].edges.tolist() == [3]
 
 
 def test_controllers_of_unknown_owners_are_reported_and_kept() -> None:
-    found = load(Scene(meshes=[mesh(b"Box", 10)], controllers=[tcb(0, 1, 77, (0, 31)), sampled(1, 2, 78)]), A)
-    told = [issue for issue in found.issues if issue.code == "LINK_UNRESOLVED_ID" and issue.args["kind"] == "owner"]
-    assert [(issue.path, issue.args["id"]) for issue in told] == [
+    scene = load(Scene(meshes=[mesh(b"Box", 10)], controllers=[tcb(0, 1, 77, (0, 31)), sampled(1, 2, 78)]), A)
+    reported = [issue for issue in scene.issues if issue.code == "LINK_UNRESOLVED_ID" and issue.args["kind"] == "owner"]
+    assert [(issue.path, issue.args["id"]) for issue in reported] == [
         ("/uto3d/ctrl/controllers[0]/owner_id", 77),
         ("/uto3d/ctrl/controllers[1]/owner_id", 78),
     ]
-    first, second = found.clips[0].extras["uto3d"]["controllers_without_owner"]
+    first, second = scene.clips[0].extras["uto3d"]["controllers_without_owner"]
     assert (first["owner_id"], first["id"], second["owner_id"], second["tracks"]) == (77, 1, 78, [])
     track = first["tracks"][0]
     assert (track["kind"], track["interpolation"], track["times"].tolist()) == ("position", "tcb", [0, 160])
     assert track["flags"].tolist() == [0, 31]
     np.testing.assert_allclose(track["tension"], [0, 0.1], rtol=1e-6)
-    assert not found.clips[0].channels
+    assert not scene.clips[0].channels
 
 
 def test_controllers_without_keys() -> None:
-    found = load(Scene(meshes=[mesh(b"Box", 10)], controllers=[bezier(0, 1, 10), NOTHING, sampled(1, 2, 10)]), A)
-    assert found.issues.counts["SCENE_NO_KEYS"] == 2
-    assert not found.clips[0].channels
-    assert keyframer.pose(found, frames=[0]).world[0, 0, :3, 3].tolist() == [1, 2, 3]
+    scene = load(Scene(meshes=[mesh(b"Box", 10)], controllers=[bezier(0, 1, 10), NOTHING, sampled(1, 2, 10)]), A)
+    assert scene.issues.counts["SCENE_NO_KEYS"] == 2
+    assert not scene.clips[0].channels
+    assert keyframer.pose(scene, frames=[0]).world[0, 0, :3, 3].tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
     ("manner", "option", "wanted"),
     [(A, "auto", 0.5), (B, "auto", 1.0), (A, "no", 1.0), (B, "yes", 0.5)],
 )
-def test_global_scale_as_the_exporters_applied_it(manner: Manner, option: str, wanted: float) -> None:
-    """The Flexporter scaled nodes and vertices and forgot position keys; nobody scales what is scaled already."""
+def test_global_scale_as_applied_by_the_exporters(manner: Manner, option: str, wanted: float) -> None:
+    """The Flexporter scaled nodes and vertices but not position keys; nothing is scaled twice."""
     scene = Scene(meshes=[mesh(b"Box", 10), mesh(b"Still", 11)], lights=[light(b"Omni", 30)], scale=0.5)
     scene.controllers = [{"type": 0, "id": 1, "owner": 10, "scheme": 0, "keys": [(0, [8, 4, 2])]}]
-    found = load(scene, manner, scale_position_keys=option)
-    world = keyframer.pose(found, frames=[0]).world[0]
+    loaded = load(scene, manner, scale_position_keys=option)
+    world = keyframer.pose(loaded, frames=[0]).world[0]
     np.testing.assert_allclose(world[0, :3, 3], np.array([8, 4, 2]) * wanted)
     np.testing.assert_allclose(world[1, :3, 3], [1, 2, 3])
-    np.testing.assert_array_equal(found.meshes[0].positions, scene.meshes[0]["vertices"])
-    assert found.clips[0].extras["uto3d"]["global_scale"] == 0.5
+    np.testing.assert_array_equal(loaded.meshes[0].positions, scene.meshes[0]["vertices"])
+    assert loaded.clips[0].extras["uto3d"]["global_scale"] == 0.5
 
 
 @pytest.mark.parametrize("scale", [0.0, float("nan"), float("inf")])
-def test_a_broken_global_scale_scales_nothing(scale: float) -> None:
-    found = load(Scene(meshes=[mesh(b"Box", 10)], controllers=[tcb(0, 1, 10, (0, 0))], scale=scale), A)
-    assert "DATA_SCALE_INVALID" in codes(found)
-    assert np.isfinite(keyframer.pose(found, frames=[1]).world).all()
+def test_an_invalid_global_scale_is_ignored(scale: float) -> None:
+    scene = load(Scene(meshes=[mesh(b"Box", 10)], controllers=[tcb(0, 1, 10, (0, 0))], scale=scale), A)
+    assert "DATA_SCALE_INVALID" in codes(scene)
+    assert np.isfinite(keyframer.pose(scene, frames=[1]).world).all()
 
 
-def test_parents_that_do_not_exist_make_roots() -> None:
-    found = load(Scene(meshes=[mesh(b"Box", 10, parent=77), mesh(b"Zero", 11, parent=0)]))
-    assert [node.parent for node in found.nodes] == [None, None]
-    told = [issue for issue in found.issues if issue.code == "LINK_PARENT_MISSING"]
-    assert [(issue.severity.label, issue.args["parent"]) for issue in told] == [("warning", 77)]
+def test_nodes_with_a_missing_parent_become_roots() -> None:
+    scene = load(Scene(meshes=[mesh(b"Box", 10, parent=77), mesh(b"Zero", 11, parent=0)]))
+    assert [node.parent for node in scene.nodes] == [None, None]
+    reported = [issue for issue in scene.issues if issue.code == "LINK_PARENT_MISSING"]
+    assert [(issue.severity.label, issue.args["parent"]) for issue in reported] == [("warning", 77)]
 
 
-def test_circles_are_refused_over_sections() -> None:
+def test_parent_cycles_across_sections_are_refused() -> None:
     scene = Scene(meshes=[mesh(b"Box", 10, parent=50)], bones=[node(b"Bone", 50, 51), node(b"Tip", 51, 10)])
     with pytest.raises(keyframer.FormatError, match="LINK_PARENT_CYCLE"):
         load(scene)
-    found = load(scene, salvage=True)
-    assert sum(node.parent is None for node in found.nodes) == 1
-    assert np.isfinite(keyframer.pose(found, frames=[0]).world).all()
+    loaded = load(scene, salvage=True)
+    assert sum(node.parent is None for node in loaded.nodes) == 1
+    assert np.isfinite(keyframer.pose(loaded, frames=[0]).world).all()
     with pytest.raises(keyframer.FormatError, match="LINK_PARENT_CYCLE"):
         load(Scene(meshes=[mesh(b"Box", 10, parent=10)]))
 
 
-def test_a_camera_that_carries_its_own_target() -> None:
+def test_a_camera_whose_target_is_its_child() -> None:
     scene = camera_scene()
     scene.targets[0]["parent"] = 20
-    found = load(scene)
-    assert "LINK_TARGET_CYCLE" in codes(found)
-    assert np.isfinite(keyframer.pose(found, frames=[0, 1]).world).all()
+    loaded = load(scene)
+    assert "LINK_TARGET_CYCLE" in codes(loaded)
+    assert np.isfinite(keyframer.pose(loaded, frames=[0, 1]).world).all()
 
 
 @pytest.mark.parametrize("using", ["nobody", "a parent", "a controller", "a target", "a skin"])
-def test_ids_given_twice(using: str) -> None:
-    """Harmless while nobody goes by them, ambiguous as soon as somebody does; the first one is taken."""
+def test_duplicate_ids(using: str) -> None:
+    """Harmless while no record refers to them, ambiguous otherwise; the first record is used."""
     scene = Scene(meshes=[mesh(b"One", 10), mesh(b"Two", 10)], bones=[node(b"Upper", 50), node(b"Again", 50)])
     if using == "a parent":
         scene.meshes.append(mesh(b"Child", 11, parent=10))
@@ -442,22 +442,22 @@ def test_ids_given_twice(using: str) -> None:
         return
     with pytest.raises(keyframer.FormatError, match="LINK_DUPLICATE_ID"):
         load(scene)
-    found = load(scene, salvage=True)
+    loaded = load(scene, salvage=True)
     if using == "a parent":
-        assert found.nodes[2].parent == 0
+        assert loaded.nodes[2].parent == 0
     if using == "a controller":
-        assert [channel.node for channel in found.clips[0].channels] == [0]
+        assert [channel.node for channel in loaded.clips[0].channels] == [0]
     if using == "a skin":
-        assert found.nodes[found.skins[0].joints[0]].name == "Upper"
+        assert loaded.nodes[loaded.skins[0].joints[0]].name == "Upper"
 
 
-def test_equal_names_are_shown_uniquely() -> None:
-    found = load(Scene(meshes=[mesh(b"Box", 10), mesh(b"Box", 11), mesh(b"", 12)]))
-    assert [node.name for node in found.nodes] == ["Box", "Box.2", "unnamed"]
-    assert [node.raw_name for node in found.nodes] == [b"Box", b"Box", b""]
+def test_equal_names_are_made_unique() -> None:
+    scene = load(Scene(meshes=[mesh(b"Box", 10), mesh(b"Box", 11), mesh(b"", 12)]))
+    assert [node.name for node in scene.nodes] == ["Box", "Box.2", "unnamed"]
+    assert [node.raw_name for node in scene.nodes] == [b"Box", b"Box", b""]
 
 
-def test_odd_numbers_are_told_and_stay_where_they_are() -> None:
+def test_non_finite_numbers_are_reported_and_kept() -> None:
     nan = float("nan")
     scene = Scene(
         meshes=[mesh(b"Odd", 10, SPHERE, position=(nan, 0, 0), sphere=(0, 0, 0, nan)), mesh(b"Good", 11)],
@@ -465,13 +465,13 @@ def test_odd_numbers_are_told_and_stay_where_they_are() -> None:
         lights=[{**light(b"Spot", 31, 2), "colour": (nan, 1, 1), "cone": (nan, 40), "multiplier": nan}],
         controllers=[{"type": 0, "id": 1, "owner": 10, "scheme": 0, "keys": [(0, [nan, 0, 0]), (160, [1, 2, 3])]}],
     )
-    found = load(scene)
-    assert found.issues.counts["DATA_NON_FINITE"] == 8
-    pose = keyframer.pose(found, frames=[0, 1])
+    loaded = load(scene)
+    assert loaded.issues.counts["DATA_NON_FINITE"] == 8
+    pose = keyframer.pose(loaded, frames=[0, 1])
     assert np.isfinite(pose.world).all()
     assert np.isfinite(pose.camera_fov_degrees).all()
     assert np.isfinite(pose.light_falloff_degrees).all()
-    assert found.meshes[0].bounding_sphere is None
+    assert loaded.meshes[0].bounding_sphere is None
     np.testing.assert_array_equal(pose.world[0, 1, :3, 3], [1, 2, 3])
 
 
@@ -493,8 +493,8 @@ def test_many_lights_and_targets_take_linear_time(tmp_path: Path) -> None:
         targets=[node(b"L%d.Target" % number, 10_000 + number) for number in range(count)],
         lights=[light(b"L%d" % number, number + 1, 1) for number in range(count)],
     )
-    found = load(scene, A)
-    assert all(node.target is not None for node in found.nodes if node.light is not None)
+    loaded = load(scene, A)
+    assert all(node.target is not None for node in loaded.nodes if node.light is not None)
 
 
 def test_sample_files_keep_their_keys() -> None:

@@ -1,4 +1,4 @@
-"""Where a controller may begin, and how long the search for those without keys goes on."""
+"""Where a controller can begin, and the limit on the search for controllers without keys."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def header(kind: int, count: int, scheme: int) -> bytes:
         (header(0, 2**31 - 1, 2), True),  # Bezier controllers have no keys, whatever they count
     ],
 )
-def test_where_a_controller_may_begin(data: bytes, may: bool) -> None:
+def test_where_a_controller_can_begin(data: bytes, may: bool) -> None:
     assert may_be_controller(b"CTRL" + data, 4) is may
 
 
-def test_the_search_gives_up_after_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [w.tcb(0, 1, 10, (0,) * 200), w.sampled(1, 2, 10), w.tcb(2, 3, 10)]
-    data = b"".join(map(w.controller_bytes, found))
-    first = len(w.controller_bytes(found[0]))
+def test_the_search_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = [w.tcb(0, 1, 10, (0,) * 200), w.sampled(1, 2, 10), w.tcb(2, 3, 10)]
+    data = b"".join(map(w.controller_bytes, written))
+    first = len(w.controller_bytes(written[0]))
     assert find_sampled(data, 0, 3, {10}) == {first}
     monkeypatch.setattr(controllers, "_FREE_STEPS", 150 - len(data))  # fewer steps than the first has keys
     assert find_sampled(data, 0, 3, {10}) is None

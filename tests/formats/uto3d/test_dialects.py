@@ -1,4 +1,4 @@
-"""Every combination of what writers do differently is read with the right values and written back byte for byte."""
+"""Every combination of the differences between writers is read correctly and written back unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keyframer.formats.uto3d.dialect import Dialect, LightLayout
 from keyframer.formats.uto3d.records import AnyLight
 from keyframer.issues import Severity
 from tests.formats.uto3d import writers
-from tests.formats.uto3d.compare import assert_holds
+from tests.formats.uto3d.compare import assert_matches
 from tests.formats.uto3d.writers import Manner, Scene, write
 
 LAYOUTS = {"a": LightLayout.FLEXPORTER, "b": LightLayout.MAXSCRIPT, "literal": LightLayout.LITERAL}
@@ -37,7 +37,7 @@ def read_back(scene: Scene, manner: Manner) -> keyframer.Document:
     data = write(scene, manner)
     document = keyframer.decode(data)
     assert keyframer.encode(document) == data
-    assert_holds(document, scene, manner)
+    assert_matches(document, scene, manner)
     assert document.issues.worst() is not Severity.ERROR, list(document.issues)
     assert document.trailing == b""
     return document
@@ -85,7 +85,7 @@ def test_every_subset_of_sections(manner: Manner) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5])
-def test_camera_targets_may_be_more_or_fewer_than_cameras(count: int) -> None:
+def test_the_number_of_camera_targets_may_differ_from_that_of_cameras(count: int) -> None:
     scene = writers.small_scene()
     scene.cameras = [writers.camera(b"CTGT camera", 20 + index, 60 + index) for index in range(2)]
     scene.targets = [writers.node(b"Target", 60 + index) for index in range(count)]
@@ -94,14 +94,14 @@ def test_camera_targets_may_be_more_or_fewer_than_cameras(count: int) -> None:
         assert document.issues.counts["LINK_COUNT_MISMATCH"] == (count != 2)
 
 
-def test_free_cameras_are_announced_and_left_out() -> None:
-    """The MAXScript exporter announces half of all cameras and targets and writes target cameras only."""
+def test_announced_free_cameras_may_be_missing() -> None:
+    """The MAXScript exporter announces half of all cameras and targets but writes target cameras only."""
     for written in (0, 1):
         scene = writers.small_scene()
         scene.claims = {"cameras": 2}
         scene.cameras, scene.targets = scene.cameras[:written], scene.targets[:written]
         document = read_back(scene, writers.B)
-        assert document.issues.counts["LINK_COUNT_MISMATCH"] == 1  # targets have no number of their own
+        assert document.issues.counts["LINK_COUNT_MISMATCH"] == 1  # targets have no count
 
 
 @pytest.mark.parametrize("name", [b"BONE", b"BONES", b"CTRL", b"MATS", b"LITE"])
@@ -116,7 +116,7 @@ def test_names_may_begin_like_tags(name: bytes) -> None:
             read_back(scene, manner)
 
 
-def test_both_numbers_are_kept_until_records_change() -> None:
+def test_contradicting_counts_are_kept_until_records_change() -> None:
     from keyframer.formats.uto3d.records import Material
     from keyframer.formats.uto3d.sections import Main, MaterialSection
 
@@ -125,12 +125,12 @@ def test_both_numbers_are_kept_until_records_change() -> None:
     assert section is not None
     assert section.claimed == (24, 2)
     section.children.append(Material(b"Third", 9))
-    again = keyframer.decode(keyframer.encode(document)).first(Main)
-    assert again is not None
-    assert again.material_count == 3
+    decoded_main = keyframer.decode(keyframer.encode(document)).first(Main)
+    assert decoded_main is not None
+    assert decoded_main.material_count == 3
 
 
-def test_a_dialect_reads_as_text() -> None:
+def test_text_of_a_dialect() -> None:
     texts = {name: str(keyframer.decode(data).dialect) for name, data in writers.samples().items()}
     assert texts == {
         "flexporter.u3d": "flexporter lights, UV faces without UVs",
@@ -142,8 +142,8 @@ def test_a_dialect_reads_as_text() -> None:
 
 
 @pytest.mark.parametrize("manner", [writers.A, writers.B, writers.LITERAL], ids=str)
-def test_a_cut_file_is_read_in_its_own_dialect(manner: Manner) -> None:
-    """Where nothing follows that would decide, records that look right do."""
+def test_a_truncated_file_is_read_in_its_dialect(manner: Manner) -> None:
+    """If no following section decides, plausible records do."""
     scene = writers.small_scene()
     scene.lights = [writers.light(b"Light", 30 + index, 0) for index in range(4)]
     data = write(scene, manner)
@@ -155,7 +155,7 @@ def test_a_cut_file_is_read_in_its_own_dialect(manner: Manner) -> None:
     assert keyframer.encode(document) == data[:cut]
 
 
-def test_bytes_behind_the_end_do_not_hide_the_dialect() -> None:
+def test_trailing_bytes_do_not_change_the_dialect() -> None:
     scene = Scene(lights=[writers.light(b"Light", 30, 1)])
     for manner in (writers.A, writers.B, writers.LITERAL):
         data = write(scene, manner)[:-4] if manner.omits_empty else write(scene, manner).split(b"MATS")[0]
@@ -165,6 +165,6 @@ def test_bytes_behind_the_end_do_not_hide_the_dialect() -> None:
         assert [issue.code for issue in document.issues] == ["STRUCT_TRAILING_DATA"]
 
 
-def test_samples_are_what_the_writers_write() -> None:
+def test_samples_are_up_to_date() -> None:
     folder = Path(__file__).parents[2] / "samples" / "uto3d"
     assert {path.name: path.read_bytes() for path in folder.glob("*.u3d")} == writers.samples()

@@ -1,4 +1,4 @@
-"""Scenes made from nothing, edited, and refused where no file could hold them."""
+"""U3D documents: built, edited, and refused if no file could store them."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ def triangle(kind: type[Mesh] = Mesh) -> Mesh:
     )
 
 
-def test_from_nothing() -> None:
+def test_building_a_document() -> None:
     document = new_document(
         triangle(),
         Material(b"Red", 0),
         Controller(POSITION, 0, 1, scheme=TCB, keys=Keys.make([0, 160], [[0, 0, 0], [1, 2, 3]], tension=[0.5, 0])),
         last_frame=1,
     )
-    again = keyframer.decode(keyframer.encode(document))
-    assert not again.issues
-    main, controller = again.first(Main), again.first(Controller)
+    decoded = keyframer.decode(keyframer.encode(document))
+    assert not decoded.issues
+    main, controller = decoded.first(Main), decoded.first(Controller)
     assert main is not None
     assert controller is not None
     assert (main.object_count, main.material_count, main.controller_count, main.delta_time) == (1, 1, 1, 160)
     assert controller.keys.tension.tolist() == [0.5, 0.0]
     assert controller.keys.value.tolist() == [[0, 0, 0], [1, 2, 3]]
-    assert [str(place) for place, _ in again.walk()][:4] == [
+    assert [str(place) for place, _ in decoded.walk()][:4] == [
         "/uto3d",
         "/uto3d/main",
         "/uto3d/mesh",
@@ -80,7 +80,7 @@ def test_the_bytes_of_a_small_scene() -> None:
     """)
 
 
-def test_editing_changes_the_counts() -> None:
+def test_editing_updates_the_counts() -> None:
     document = keyframer.decode(writers.samples()["maxscript.u3d"])
     section = document.first(MeshSection)
     assert section is not None
@@ -89,14 +89,14 @@ def test_editing_changes_the_counts() -> None:
     assert isinstance(mesh, Mesh)
     mesh.uvs = np.zeros((3, 2), np.float32)
     mesh.uv_faces = np.zeros((2, 3), np.int32)
-    again = keyframer.decode(keyframer.encode(document))
-    main = again.first(Main)
+    decoded = keyframer.decode(keyframer.encode(document))
+    main = decoded.first(Main)
     assert main is not None
     assert main.object_count == 3
-    assert [len(found.uvs) for found in again.find(Mesh)] == [3, 3, 0]
+    assert [len(record.uvs) for record in decoded.find(Mesh)] == [3, 3, 0]
 
 
-def test_what_no_file_can_hold_is_refused() -> None:
+def test_values_that_cannot_be_stored_are_refused() -> None:
     with pytest.raises(ValueError, match="several layouts"):
         new_document(Light(), FlexporterLight())
     with pytest.raises(ValueError, match="meshes without UVs must all have UV faces"):
@@ -144,14 +144,14 @@ def test_every_record_is_described() -> None:
     assert [section.TAG for section in SECTIONS] == [b"MESH", b"CAMS", b"CTGT", b"LITE", b"MATS", b"BONE", b"CTRL"]
 
 
-def test_only_a_file_header_stands_at_the_top() -> None:
+def test_only_a_file_header_is_allowed_at_the_top_level() -> None:
     document = new_document()
     document.records.append(Camera())
     with pytest.raises(ValueError, match=r"cannot be at the top level of a U3D \(UTO!\) scene"):
         keyframer.encode(document)
 
 
-def test_without_a_scene_the_records_are_still_checked() -> None:
+def test_records_are_checked_without_a_scene() -> None:
     document = new_document(Camera(name=b"a\x1b[2J"), Material(name=b"m"), Material(name=b"m"))
     reporter = Reporter(document, IssueLog())
     document.format.apply_rules(document, None, reporter)

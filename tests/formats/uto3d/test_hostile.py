@@ -1,4 +1,4 @@
-"""Damaged and hostile scenes: every row of the safety table, byte for byte kept, with a located reason."""
+"""Damaged and hostile scenes: for every row of the safety table all bytes are kept and a located reason is given."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def patched(data: bytes, at: int, layout: str, *values: float) -> bytes:
     return bytes(changed)
 
 
-def rest_of(document: keyframer.Document) -> RawRest:
-    found = list(document.find(RawRest))
-    assert len(found) == 1
-    return found[0]
+def raw_rest(document: keyframer.Document) -> RawRest:
+    records = list(document.find(RawRest))
+    assert len(records) == 1
+    return records[0]
 
 
 # The six counts of MAIN
@@ -57,7 +57,7 @@ def test_negative_count(name: str, manner: writers.Manner) -> None:
 
 @pytest.mark.parametrize("name", COUNTS)
 @pytest.mark.parametrize("count", [HUGE, 0x15555556, 100_000])
-def test_huge_count_is_an_error_and_the_tags_still_lead_on(name: str, count: int) -> None:
+def test_a_huge_count_is_an_error_and_later_sections_are_found_by_their_tags(name: str, count: int) -> None:
     data = patched(write(writers.small_scene(), B), COUNT_AT[name], "<i", count)
     document = decode(data)
     issue = errors(document)["STRUCT_COUNT_EXCEEDS_DATA"]
@@ -78,7 +78,7 @@ def test_count_too_small(name: str, manner: writers.Manner) -> None:
     issue = errors(document)["STRUCT_TAG_MISMATCH"]
     assert TAGS[name].decode() not in str(issue.args["expected"])
     assert issue.args["found"] == f"'{bytes_to_ascii(data[issue.offset : issue.offset + 4])}'"
-    assert rest_of(document).offset == issue.offset
+    assert raw_rest(document).offset == issue.offset
 
 
 @pytest.mark.parametrize("name", ["objects", "lights", "bones"])
@@ -86,19 +86,19 @@ def test_count_too_large_by_one(name: str) -> None:
     data = patched(write(writers.small_scene(), B), COUNT_AT[name], "<i", 3)
     document = decode(data)
     assert errors(document)
-    assert rest_of(document).reason in errors(document)
+    assert raw_rest(document).reason in errors(document)
 
 
-def test_announced_sections_that_are_not_there() -> None:
+def test_announced_sections_that_are_missing() -> None:
     data = patched(write(Scene(), A), COUNT_AT["objects"], "<6i", 1, 1, 1, 1, 1, 0)
     document = decode(data)
     wanted = [("MESH", 54), ("LITE", 54), ("CTRL", 58)]
-    found = [issue for issue in document.issues if issue.code == "STRUCT_TAG_MISMATCH"]
-    assert [(issue.args["expected"], issue.offset) for issue in found] == wanted
+    issues = [issue for issue in document.issues if issue.code == "STRUCT_TAG_MISMATCH"]
+    assert [(issue.args["expected"], issue.offset) for issue in issues] == wanted
     assert document.issues.counts["LINK_COUNT_MISMATCH"] == 3  # CAMS, CTGT, MATS
 
 
-def test_sections_out_of_order_and_twice() -> None:
+def test_sections_in_another_order_and_repeated() -> None:
     data = write(Scene(), B)
     swapped = data.replace(b"CAMSCTGT", b"CTGTCAMS")
     issue = errors(decode(swapped))["STRUCT_TAG_MISMATCH"]
@@ -114,7 +114,7 @@ def test_sections_out_of_order_and_twice() -> None:
     "values",
     [(-(2**31), HUGE, 0, 0, 0.0), (100, 0, -1, -160, float("nan")), (0, 0, HUGE, HUGE, float("inf"))],
 )
-def test_time_range_and_scale_are_kept_as_they_are(values: tuple[float, ...]) -> None:
+def test_any_time_range_and_scale_are_kept(values: tuple[float, ...]) -> None:
     document = decode(patched(write(writers.small_scene(), B), 10, "<4if", *values))
     main = document.first(Main)
     assert main is not None
@@ -139,7 +139,7 @@ def mesh_scene(*parts: dict[str, object]) -> bytes:
     return write(Scene(meshes=[writers.mesh(b"M", 1, *parts)], bones=[writers.node(b"B", 50)]), B)
 
 
-MESH_COUNTS = 58 + 2 + 4 + 4 + 1 + 52 + 4  # behind MESH, the name, ids, hidden, placement and flags
+MESH_COUNTS = 58 + 2 + 4 + 4 + 1 + 52 + 4  # after MESH, the name, ids, hidden, placement and flags
 
 
 @pytest.mark.parametrize(("index", "path"), [(0, "vertices"), (1, "faces"), (2, "uvs"), (3, "colours")])
@@ -152,8 +152,8 @@ def test_mesh_counts(index: int, path: str, count: int) -> None:
     issue = errors(document)[code]
     assert issue.offset == at
     assert issue.path == f"/uto3d/mesh/objects[0]/{path}"
-    assert rest_of(document).offset == 58
-    assert rest_of(document).reason == code
+    assert raw_rest(document).offset == 58
+    assert raw_rest(document).reason == code
 
 
 @pytest.mark.parametrize("skin", [2, 3, 128, 255])
@@ -183,8 +183,8 @@ def test_bones_per_vertex(counts: tuple[int, ...], code: str, index: int) -> Non
     assert issue.path == f"/uto3d/mesh/objects[0]/bones_per_vertex[{index}]"
 
 
-def test_indices_and_ids_are_kept_whatever_they_say() -> None:
-    """Out of range, undefined, twice, in a circle: the document keeps them, judging them is the rules' business."""
+def test_invalid_indices_and_ids_are_kept() -> None:
+    """Out of range, undefined, duplicate, in a cycle: the document keeps them; the rules report them."""
     scene = writers.small_scene()
     scene.meshes[0] |= {"faces": [(-1, 4, HUGE), (0, 0, 0)], "materials": [-5, 99], "parent": 51}
     scene.meshes[1] |= {"uv_faces": [(-9, 3, HUGE), (0, 0, 0)], "colour_faces": [(7, 7, -7), (0, 0, 0)]}
@@ -203,7 +203,7 @@ def test_indices_and_ids_are_kept_whatever_they_say() -> None:
 @pytest.mark.parametrize(
     ("manner", "types"), [(B, (3, 0xFFFFFFFF)), (LITERAL, (3, 255)), (A, (5, 255))], ids=["b", "literal", "a"]
 )
-def test_unknown_light_type_has_no_tail(manner: writers.Manner, types: tuple[int, ...]) -> None:
+def test_an_unknown_light_type_has_no_tail(manner: writers.Manner, types: tuple[int, ...]) -> None:
     for light_type in types:
         scene = writers.small_scene()
         scene.lights = [writers.light(b"Odd", 30, light_type), writers.light(b"Omni", 31, 0)]
@@ -230,7 +230,7 @@ def test_unknown_controller_type(kind: int) -> None:
     document = decode(patched(data, second, "<B", kind))
     issue = errors(document)["SEM_UNKNOWN_ENUM"]
     assert (issue.offset, issue.path) == (second, "/uto3d/ctrl/controllers[1]/type")
-    assert rest_of(document).offset == second
+    assert raw_rest(document).offset == second
     assert len(list(document.find(AnyController))) == 1
 
 
@@ -252,7 +252,7 @@ def test_key_count(scheme: object, count: int) -> None:
         assert (issue.offset, issue.path) == (at + 9, "/uto3d/ctrl/controllers[0]/keys")
 
 
-def test_a_bezier_controller_is_a_header_whatever_it_counts() -> None:
+def test_a_bezier_controller_has_no_keys_whatever_its_count() -> None:
     data, at = controller_scene(writers.bezier(0, 1, 1), writers.tcb(1, 2, 1))
     for count in (0, HUGE, -1):
         document = decode(patched(data, at + 9, "<i", count))
@@ -271,7 +271,7 @@ def test_only_five_flag_bits_announce_floats() -> None:
     assert controller.keys.ease_from.tolist() == [0.5, 0.0]
 
 
-def test_filler_that_is_not_255_is_reported() -> None:
+def test_padding_other_than_255_is_reported() -> None:
     data, at = controller_scene(writers.NOTHING, writers.tcb(0, 1, 1))
     document = decode(patched(data, at + 1, "<i", 7))
     assert [(issue.code, issue.severity) for issue in document.issues] == [("SEM_UNKNOWN_ENUM", Severity.WARNING)]
@@ -280,13 +280,13 @@ def test_filler_that_is_not_255_is_reported() -> None:
 # Names, the head and the limits
 
 
-def test_name_without_an_end() -> None:
+def test_a_name_without_an_end() -> None:
     data = patched(write(Scene(), B), COUNT_AT["bones"], "<i", 1)[:-4] + b"B" * 100
     issue = errors(decode(data))["STRUCT_STRING_UNTERMINATED"]
     assert issue.path == "/uto3d/bone/bones[0]/name"
 
 
-def test_name_over_the_limit() -> None:
+def test_a_name_over_the_limit() -> None:
     data = write(Scene(materials=[(b"m" * 70_000, 1)]), B)
     assert not decode(data).issues
     with pytest.raises(keyframer.FormatError) as caught:
@@ -294,7 +294,7 @@ def test_name_over_the_limit() -> None:
     assert (caught.value.code, caught.value.path) == ("LIMIT_NAME", "/uto3d/mats/materials[0]/name")
 
 
-def test_hostile_names_are_bytes() -> None:
+def test_hostile_names_are_kept_as_bytes() -> None:
     for name in (b"\x1b[2J", b"<script>", b"\xff\xfe", b"=1+1", b"../../etc/passwd", b""):
         document = decode(write(Scene(materials=[(name, 1)], bones=[writers.node(name, 1)]), B))
         assert [record.name for record in document.find(Material)] == [name]
@@ -309,14 +309,14 @@ def test_record_limit() -> None:
 
 
 @pytest.mark.parametrize("data", [b"UTO!", b"UTO!\0", b"UTO?\0\x09MAIN", b"MAIN"])
-def test_not_this_format(data: bytes) -> None:
+def test_other_data_is_refused(data: bytes) -> None:
     with pytest.raises(keyframer.FormatError) as caught:
         keyframer.decode(data, format="uto3d")
     assert caught.value.code == "IO_UNRECOGNISED"
     assert keyframer.detect(data).format is None
 
 
-def test_a_head_without_main() -> None:
+def test_a_header_without_main() -> None:
     for data in (b"UTO!\0\x09", b"UTO!\0\x09MESH", b"UTO!\0\x09MAIN" + bytes(10)):
         document = decode(data)
         assert document.first(FileHeader) is not None
@@ -330,7 +330,7 @@ def test_other_versions_are_read_and_reported() -> None:
 
 
 def test_searching_for_sampled_controllers_takes_linear_time() -> None:
-    """Zeros are controllers without keys of a known owner and, as well, ones that are not in keyframe mode."""
+    """Zeros can be read as controllers without keys of a known owner, and as ones that are not in keyframe mode."""
 
     def file(size: int) -> bytes:
         scene = Scene(meshes=[writers.mesh(b"M", 0)], claims={"controllers": size // 14})

@@ -1,7 +1,7 @@
-"""U3D documents that gain and lose records: the bytes are those that a writer of our own makes of the edited data.
+"""Adding and removing records in U3D documents: the bytes equal those of an independent writer.
 
-Everything that the package does not understand stands in these files, too: Bezier and sampled controllers without keys,
-empty ones, wrong numbers in MAIN, edge bits nobody knows, bytes behind the last section.
+The files also have data that the package does not interpret: Bezier and sampled controllers without keys, empty
+controllers, wrong counts in MAIN, unknown edge bits, trailing bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from keyframer.scene import Channel, Light, LightType, Material, Mesh, Node, Nod
 from keyframer.scene.loss_report import LossReport, Outcome
 from tests.formats.uto3d import writers as w
 
-BEHIND = b"\x01\x02 what nobody knows"
+TRAILING = b"\x01\x02 what nobody knows"
 PLACE = (4.0, 5.0, 6.0)
 NO_TURN = (0.0, 0.0, 0.0, 1.0)
 
@@ -38,7 +38,7 @@ def original(manner: str, folder: Path) -> tuple[w.Scene, Path]:
     plain = make()
     plain.meshes[0]["edges"] = [3 | 0xA0, 6 | 0x48]
     path = folder / f"{manner}.u3d"
-    path.write_bytes(w.write(plain, kind) + BEHIND)
+    path.write_bytes(w.write(plain, kind) + TRAILING)
     return plain, path
 
 
@@ -46,24 +46,24 @@ def save(scene: Scene, path: Path) -> tuple[bytes, LossReport]:
     report = keyframer.save(scene, path, overwrite=True)
     assert not [loss for loss in report if "a new file was written" in loss.detail], [str(loss) for loss in report]
     data = path.read_bytes()
-    found = keyframer.load(path)
-    keyframer.save(found, path, overwrite=True)
+    loaded = keyframer.load(path)
+    keyframer.save(loaded, path, overwrite=True)
     assert path.read_bytes() == data
     assert not [issue for issue in keyframer.check(path).issues if issue.severity is keyframer.Severity.ERROR]
     return data, report
 
 
 def expected(plain: w.Scene, manner: str) -> bytes:
-    return w.write(plain, MANNERS[manner][1]) + BEHIND
+    return w.write(plain, MANNERS[manner][1]) + TRAILING
 
 
-def new_node(name: bytes, id: int, **more: Any) -> dict[str, Any]:
-    made = w.node(name, id, **more)
-    return made | {"position": PLACE, "rotation": NO_TURN, "scale": (1.0, 1.0, 1.0), "pivot": PLACE}
+def new_node(name: bytes, id: int, **fields: Any) -> dict[str, Any]:
+    data = w.node(name, id, **fields)
+    return data | {"position": PLACE, "rotation": NO_TURN, "scale": (1.0, 1.0, 1.0), "pivot": PLACE}
 
 
 @pytest.mark.parametrize("manner", MANNERS)
-def test_a_new_bone_stands_behind_the_others_with_its_keys(manner: str, tmp_path: Path) -> None:
+def test_a_new_bone_is_written_after_the_others_with_its_keys(manner: str, tmp_path: Path) -> None:
     plain, path = original(manner, tmp_path)
     scene = keyframer.load(path)
     scene.nodes.append(Node("Tail", NodeKind.BONE, position=np.array(PLACE)))
@@ -103,7 +103,7 @@ def test_a_new_mesh_and_its_material(manner: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("manner", MANNERS)
-def test_a_removed_bone_takes_its_controllers_along(manner: str, tmp_path: Path) -> None:
+def test_a_removed_bone_loses_its_controllers(manner: str, tmp_path: Path) -> None:
     plain, path = original(manner, tmp_path)
     plain.bones.append(w.node(b"Tail", 77, 50))
     plain.bones.append(w.node(b"Tip", 78, 77))
@@ -115,8 +115,8 @@ def test_a_removed_bone_takes_its_controllers_along(manner: str, tmp_path: Path)
     scene.nodes[-1].parent = None
     assert gone == len(scene.nodes) - 2
     del scene.nodes[gone]
-    kept = [channel for channel in scene.clips[0].channels if channel.node != gone]
-    scene.clips[0].channels = [Channel(each.node - (each.node > gone), each.track) for each in kept]
+    remaining = [channel for channel in scene.clips[0].channels if channel.node != gone]
+    scene.clips[0].channels = [Channel(each.node - (each.node > gone), each.track) for each in remaining]
     data, report = save(scene, tmp_path / "less.u3d")
     del plain.bones[2], plain.controllers[1]
     plain.bones[2]["parent"] = -1
@@ -125,7 +125,7 @@ def test_a_removed_bone_takes_its_controllers_along(manner: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("manner", ["maxscript", "literal"])
-def test_chosen_nodes(manner: str, tmp_path: Path) -> None:
+def test_choosing_nodes(manner: str, tmp_path: Path) -> None:
     plain, path = original(manner, tmp_path)
     scene = choose_nodes(keyframer.load(path), ["Mapped"])
     data, _ = save(scene, tmp_path / "one.u3d")
@@ -155,7 +155,7 @@ def test_a_mesh_with_more_faces(manner: str, tmp_path: Path) -> None:
     assert data == expected(plain, manner)
 
 
-def test_edge_bits_and_spheres_stay_where_faces_stay(tmp_path: Path) -> None:
+def test_edge_bits_and_spheres_are_kept_with_their_faces(tmp_path: Path) -> None:
     plain, path = original("literal", tmp_path)
     scene = keyframer.load(path)
     mesh = scene.meshes[0]
@@ -169,7 +169,7 @@ def test_edge_bits_and_spheres_stay_where_faces_stay(tmp_path: Path) -> None:
     assert data == expected(plain, "literal")
 
 
-def test_a_weighted_skin_with_other_weights(tmp_path: Path) -> None:
+def test_edited_weights_of_a_skin(tmp_path: Path) -> None:
     plain, path = original("maxscript", tmp_path)
     scene = keyframer.load(path)
     skin = scene.skins[0]
@@ -182,8 +182,8 @@ def test_a_weighted_skin_with_other_weights(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.5, 0.3])
-def test_position_keys_of_the_flexporter(scale: float, tmp_path: Path) -> None:
-    """Readers multiply them by the global scale, so they are stored without it; keys that stay keep their bits."""
+def test_position_keys_in_the_flexporter_dialect(scale: float, tmp_path: Path) -> None:
+    """Readers multiply them by the global scale, so they are stored divided by it; unchanged keys keep their bits."""
     plain, path = original("flexporter", tmp_path)
     plain.scale = scale
     path.write_bytes(expected(plain, "flexporter"))
@@ -208,7 +208,7 @@ def test_the_active_segment(tmp_path: Path) -> None:
     assert data == expected(plain, "maxscript")
 
 
-def test_a_camera_that_looks_at_another_node(tmp_path: Path) -> None:
+def test_a_camera_aimed_at_another_node(tmp_path: Path) -> None:
     plain, path = original("maxscript", tmp_path)
     scene = keyframer.load(path)
     scene.node("Camera01").target = [node.name for node in scene.nodes].index("Bip01 Arm")
@@ -217,7 +217,7 @@ def test_a_camera_that_looks_at_another_node(tmp_path: Path) -> None:
     assert data == expected(plain, "maxscript")
 
 
-def test_materials_that_go(tmp_path: Path) -> None:
+def test_removing_a_material(tmp_path: Path) -> None:
     plain, path = original("literal", tmp_path)
     scene = keyframer.load(path)
     scene.materials = scene.materials[1:]
@@ -230,18 +230,18 @@ def test_materials_that_go(tmp_path: Path) -> None:
     assert data == expected(plain, "literal")
 
 
-def test_what_cannot_be_merged_is_written_anew_and_all_that_is_lost_is_said(tmp_path: Path) -> None:
+def test_edits_that_cannot_be_merged_cause_a_new_file_and_losses_are_reported(tmp_path: Path) -> None:
     _, path = original("maxscript", tmp_path)
     scene = keyframer.load(path)
     report = keyframer.save(replace(scene), tmp_path / "other.u3d", dialect="A")
     (why,) = [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
     assert why == "the original could not be edited in place (a different layout was requested): a new file was written"
     lost = [loss.detail for loss in report.of(Outcome.DROPPED) if loss.path == "/trailing"]
-    assert lost == [f"dropped {len(BEHIND)} unknown bytes of the original"]
+    assert lost == [f"dropped {len(TRAILING)} unknown bytes of the original"]
 
 
 @pytest.mark.parametrize("manner", MANNERS)
-def test_the_result_means_the_scene(manner: str, tmp_path: Path) -> None:
+def test_the_saved_file_has_the_poses_of_the_scene(manner: str, tmp_path: Path) -> None:
     _, path = original(manner, tmp_path)
     scene = keyframer.load(path)
     scene.nodes.append(Node("Tail", NodeKind.BONE, len(scene.nodes) - 1, position=np.array(PLACE)))
@@ -250,7 +250,7 @@ def test_the_result_means_the_scene(manner: str, tmp_path: Path) -> None:
     assert [p for p in Comparison(1e-6).scenes(scene, keyframer.load(tmp_path / "new.u3d")) if p[0] != "meshes"] == []
 
 
-def test_what_a_camera_looked_at_goes(tmp_path: Path) -> None:
+def test_removing_the_target_of_a_camera(tmp_path: Path) -> None:
     plain, path = original("maxscript", tmp_path)
     scene = keyframer.load(path)
     gone = [node.name for node in scene.nodes].index("Camera01.Target")
@@ -263,7 +263,7 @@ def test_what_a_camera_looked_at_goes(tmp_path: Path) -> None:
     assert data == expected(plain, "maxscript")
 
 
-def test_a_material_goes_that_one_mesh_never_had(tmp_path: Path) -> None:
+def test_removing_a_material_that_one_mesh_does_not_use(tmp_path: Path) -> None:
     plain, path = original("literal", tmp_path)
     plain.meshes[1]["materials"] = [8, 8]
     path.write_bytes(expected(plain, "literal"))
@@ -277,7 +277,7 @@ def test_a_material_goes_that_one_mesh_never_had(tmp_path: Path) -> None:
     assert data == expected(plain, "literal")
 
 
-def test_a_new_bone_that_only_turns(tmp_path: Path) -> None:
+def test_a_new_bone_that_only_rotates(tmp_path: Path) -> None:
     plain, path = original("maxscript", tmp_path)
     scene = keyframer.load(path)
     scene.nodes.append(Node("Tail", NodeKind.BONE, position=np.array(PLACE)))
@@ -294,8 +294,8 @@ def test_a_new_bone_that_only_turns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("manner", [w.A, w.B], ids=["flexporter", "maxscript"])
-def test_the_first_light_is_written_in_the_manner_of_the_file(manner: w.Manner, tmp_path: Path) -> None:
-    """Without lights only the rest of the file tells; the Flexporter has not even a section for them."""
+def test_the_first_light_is_written_in_the_dialect_of_the_file(manner: w.Manner, tmp_path: Path) -> None:
+    """Without lights only the other records show the dialect; the Flexporter does not even write an empty section."""
     plain = w.Scene(meshes=[w.mesh(b"Square", 10)], materials=[(b"Steel", 7)])
     path = tmp_path / "dark.u3d"
     path.write_bytes(w.write(plain, manner))
@@ -310,7 +310,7 @@ def test_the_first_light_is_written_in_the_manner_of_the_file(manner: w.Manner, 
 
 
 def test_a_scene_without_a_clip_has_no_controllers(tmp_path: Path) -> None:
-    """The document says a rate and a segment all the same, and that is told."""
+    """The document still has a rate and a segment, which is reported."""
     _, path = original("maxscript", tmp_path)
     scene = keyframer.load(path)
     scene.clips = []
@@ -318,6 +318,6 @@ def test_a_scene_without_a_clip_has_no_controllers(tmp_path: Path) -> None:
     report = keyframer.save(scene, tmp_path / "still.u3d")
     assert not [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
     assert "/clips" in [loss.path for loss in report.of(Outcome.DROPPED)]
-    found = keyframer.load(tmp_path / "still.u3d")
-    assert found.nodes[-1].name == "Tail"
-    assert found.clips[0].channels == []
+    loaded = keyframer.load(tmp_path / "still.u3d")
+    assert loaded.nodes[-1].name == "Tail"
+    assert loaded.clips[0].channels == []

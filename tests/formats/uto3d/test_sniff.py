@@ -1,4 +1,4 @@
-"""Detection from the signature, without claiming anything else."""
+"""Detection by the signature, without claiming other files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def test_the_signature_and_main() -> None:
 
 
 @pytest.mark.parametrize(("data", "score"), [(b"UTO!\0\x09", 0.8), (b"UTO!\0\x09MA", 0.8), (b"UTO!\0\x09MESH", 0.7)])
-def test_damaged_heads_score_lower(data: bytes, score: float) -> None:
+def test_damaged_headers_score_lower(data: bytes, score: float) -> None:
     match = FORMAT.sniff(data, len(data))
     assert match is not None
     assert match.score == score
 
 
 @pytest.mark.parametrize("data", [b"", b"UTO", b"UTO!", b"U3D\0" + bytes(20), b"uto!\0\x09MAIN", b" UTO!\0\x09MAIN"])
-def test_others_are_not_claimed(data: bytes) -> None:
+def test_other_data_is_not_claimed(data: bytes) -> None:
     assert FORMAT.sniff(data, len(data)) is None
 
 

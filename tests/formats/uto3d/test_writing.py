@@ -1,4 +1,4 @@
-"""U3D documents from scenes, in each writer's manner; edited originals."""
+"""U3D documents from scenes, in the dialect of each writer; edited originals."""
 
 from __future__ import annotations
 
@@ -61,28 +61,28 @@ def scene() -> Scene:
 
 
 @pytest.mark.parametrize("dialect", LAYOUTS)
-def test_every_dialect_is_read_as_what_it_is(dialect: str, tmp_path: Path) -> None:
+def test_every_dialect_is_detected_when_read(dialect: str, tmp_path: Path) -> None:
     path = tmp_path / "made.u3d"
     keyframer.save(scene(), path, dialect=dialect)
     document = keyframer.read(path)
     assert document.dialect.lights is LAYOUTS[dialect]  # type: ignore[union-attr]
     assert document.dialect.uv_faces is (dialect != "B")  # type: ignore[union-attr]
-    found = keyframer.load(path)
-    assert found.space == Space("y", Handedness.LEFT)
+    loaded = keyframer.load(path)
+    assert loaded.space == Space("y", Handedness.LEFT)
     frames = [0.0, 10.0, 45.0]
-    ours, theirs = keyframer.pose(scene(), frames=frames), keyframer.pose(found, frames=frames)
-    numbers = {node.name: number for number, node in enumerate(found.nodes)}
+    ours, theirs = keyframer.pose(scene(), frames=frames), keyframer.pose(loaded, frames=frames)
+    numbers = {node.name: number for number, node in enumerate(loaded.nodes)}
     for name in ("square", "mapped"):
         mine = next(i for i, node in enumerate(scene().nodes) if node.name == name)
         assert np.allclose(theirs.vertices(numbers[name]), ours.vertices(mine)[..., [0, 2, 1]], atol=1e-5)
-    track = next(channel.track for channel in found.clips[0].channels if channel.track.kind == "position")
+    track = next(channel.track for channel in loaded.clips[0].channels if channel.track.kind == "position")
     assert track.times.tolist() == [0, 4800, 9600]
     assert track.tension is not None
     assert track.tension.tolist() == [0.0, 0.5, 0.0]
-    assert (found.clips[0].start, found.clips[0].end) == (0.0, 9600.0)
+    assert (loaded.clips[0].start, loaded.clips[0].end) == (0.0, 9600.0)
 
 
-def test_b_is_the_default_and_writes_all_sections() -> None:
+def test_dialect_b_is_the_default_and_writes_all_sections() -> None:
     document = FORMAT.from_scene(scene()).document
     header = document.first(FileHeader)
     assert header is not None
@@ -99,7 +99,7 @@ def test_b_is_the_default_and_writes_all_sections() -> None:
     assert next(document.find(r.AnyLight)).__class__ is r.Light
 
 
-def test_a_leaves_empty_sections_out() -> None:
+def test_dialect_a_omits_empty_sections() -> None:
     document = FORMAT.from_scene(Scene(nodes=[Node("bone", NodeKind.BONE)]), {"dialect": "A"}).document
     header = document.first(FileHeader)
     assert header is not None
@@ -111,10 +111,10 @@ def test_a_skinned_figure_keeps_its_skin(tmp_path: Path) -> None:
     figure = keyframer.load(CORPUS / "hale3d/bob_lamp_update.anim")
     path = tmp_path / "bob.u3d"
     report = keyframer.save(figure, path)
-    found = keyframer.load(path)
+    scene = keyframer.load(path)
     frames = [0.0, 33.0, 140.0]
-    ours, theirs = keyframer.pose(figure, frames=frames), keyframer.pose(found, frames=frames)
-    numbers = {node.name: number for number, node in enumerate(found.nodes)}
+    ours, theirs = keyframer.pose(figure, frames=frames), keyframer.pose(scene, frames=frames)
+    numbers = {node.name: number for number, node in enumerate(scene.nodes)}
     for number, node in enumerate(figure.nodes):
         if node.mesh is not None:
             apart = np.abs(theirs.vertices(numbers[node.name])[..., [0, 2, 1]] - ours.vertices(number)).max()
@@ -128,50 +128,50 @@ def test_a_rigid_skin_stays_rigid(tmp_path: Path) -> None:
     inverse = np.stack([np.eye(4), np.eye(4)])
     inverse[:, 0, 3] = -1.0
     skin = Skin("cloth", [0, 1], inverse, np.arange(3), np.array([0, 1, 1]), np.ones(3), rigid=True)
-    made = Scene([*bones, Node("cloth", mesh=0, skin=0)], [mesh], skins=[skin])
-    made.clips = [Clip(channels=[Channel(1, Track.sampled("position", np.eye(3)))], end=2.0)]
+    figure = Scene([*bones, Node("cloth", mesh=0, skin=0)], [mesh], skins=[skin])
+    figure.clips = [Clip(channels=[Channel(1, Track.sampled("position", np.eye(3)))], end=2.0)]
     path = tmp_path / "cloth.u3d"
-    keyframer.save(made, path)
+    keyframer.save(figure, path)
     record = next(keyframer.read(path).find(r.Mesh))
     assert record.skin_type == r.SIMPLE_SKIN
-    found = keyframer.load(path)
-    number = next(i for i, node in enumerate(found.nodes) if node.mesh is not None)
-    ours = keyframer.pose(made, frames=[0.0, 2.0]).vertices(2)
-    assert np.allclose(keyframer.pose(found, frames=[0.0, 2.0]).vertices(number)[..., [0, 2, 1]], ours, atol=1e-5)
+    loaded = keyframer.load(path)
+    number = next(i for i, node in enumerate(loaded.nodes) if node.mesh is not None)
+    ours = keyframer.pose(figure, frames=[0.0, 2.0]).vertices(2)
+    assert np.allclose(keyframer.pose(loaded, frames=[0.0, 2.0]).vertices(number)[..., [0, 2, 1]], ours, atol=1e-5)
 
 
 @pytest.mark.parametrize("sample", ["maxscript.u3d", "flexporter.u3d", "literal.u3d"])
-def test_edits_are_patched(sample: str, tmp_path: Path) -> None:
-    found = keyframer.load(SAMPLES / sample)
+def test_edits_are_merged(sample: str, tmp_path: Path) -> None:
+    scene = keyframer.load(SAMPLES / sample)
     data = (SAMPLES / sample).read_bytes()
-    found.nodes[0].position = np.array([9.0, 8.0, 7.0])
-    found.lights[0].multiplier = 3.0
-    found.materials[0].name = "other"
-    written = FORMAT.from_scene(found)
+    scene.nodes[0].position = np.array([9.0, 8.0, 7.0])
+    scene.lights[0].multiplier = 3.0
+    scene.materials[0].name = "other"
+    written = FORMAT.from_scene(scene)
     assert not [loss for loss in written.report if "a new file was written" in loss.detail], list(written.report)
-    made = keyframer.encode(written.document)
+    encoded = keyframer.encode(written.document)
     path = tmp_path / "edited.u3d"
-    path.write_bytes(made)
-    left = Comparison(1e-5).scenes(found, keyframer.load(path))
-    assert [each for each in left if each[0] != "meshes"] == []
-    assert data[:6] == made[:6]
+    path.write_bytes(encoded)
+    left = Comparison(1e-5).scenes(scene, keyframer.load(path))
+    assert [difference for difference in left if difference[0] != "meshes"] == []
+    assert data[:6] == encoded[:6]
 
 
-def test_a_changed_track_is_patched(tmp_path: Path) -> None:
-    found = keyframer.load(SAMPLES / "maxscript.u3d")
-    channel = next(channel for channel in found.clips[0].channels if channel.track.kind == "position")
+def test_an_edited_track_is_merged(tmp_path: Path) -> None:
+    scene = keyframer.load(SAMPLES / "maxscript.u3d")
+    channel = next(channel for channel in scene.clips[0].channels if channel.track.kind == "position")
     channel.track.values = channel.track.values + 1.0
-    written = FORMAT.from_scene(found)
+    written = FORMAT.from_scene(scene)
     assert not [loss for loss in written.report if "a new file was written" in loss.detail], list(written.report)
-    made = keyframer.encode(written.document)
+    encoded = keyframer.encode(written.document)
     data = (SAMPLES / "maxscript.u3d").read_bytes()
-    assert len(made) == len(data)
-    assert sum(a != b for a, b in zip(made, data, strict=True)) <= 12 * len(channel.track.times)
+    assert len(encoded) == len(data)
+    assert sum(a != b for a, b in zip(encoded, data, strict=True)) <= 12 * len(channel.track.times)
 
 
 @pytest.mark.parametrize("dialect", ["A", "B", "literal"])
-def test_targets_of_lights_are_no_wrong_count(dialect: str, tmp_path: Path) -> None:
-    """Targets have no number of their own in MAIN: that of the cameras says nothing about those of lights."""
+def test_targets_of_lights_are_not_counted_as_camera_targets(dialect: str, tmp_path: Path) -> None:
+    """MAIN has the number of camera targets, but not that of light targets."""
     nodes = [
         Node("lamp", NodeKind.LIGHT, light=0, target=1, position=np.array([1.0, 2, 3])),
         Node("lamp.target", NodeKind.TARGET),
@@ -183,5 +183,5 @@ def test_targets_of_lights_are_no_wrong_count(dialect: str, tmp_path: Path) -> N
     lost.first(r.AnyLight).name = b"other"  # type: ignore[union-attr]
     if dialect != "A":
         lost.first(r.Light).target_id = -1  # type: ignore[union-attr]
-    again = keyframer.decode(keyframer.encode(lost), format="uto3d")
-    assert [issue.code for issue in again.issues] == ["LINK_COUNT_MISMATCH"]
+    decoded = keyframer.decode(keyframer.encode(lost), format="uto3d")
+    assert [issue.code for issue in decoded.issues] == ["LINK_COUNT_MISMATCH"]

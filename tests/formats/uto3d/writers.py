@@ -1,7 +1,7 @@
-"""U3D scenes written byte by byte in the manner of each known writer; shares no code with the reader.
+"""An independent writer of U3D scenes, byte by byte in the dialect of each known writer.
 
-A scene is plain data. A `Manner` says in which of the known ways it is written: the Flexporter plug-in (A), the
-MAXScript exporter (B), the document to the letter, or any mixture.
+A scene is plain data. A `Manner` selects the dialect: the Flexporter plug-in (A), the MAXScript exporter (B), the
+specification taken literally, or any mixture.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LITERAL = Manner("literal", uv_faces=True)
 
 @dataclass
 class Scene:
-    """What to write; numbers in MAIN are those of the lists unless ``claims`` says otherwise."""
+    """The data to write; counts in MAIN are the lengths of the lists unless ``claims`` has other ones."""
 
     meshes: list[dict[str, Any]] = field(default_factory=list)
     cameras: list[dict[str, Any]] = field(default_factory=list)
@@ -46,8 +46,8 @@ PLACED = {"position": (1.0, 2.0, 3.0), "rotation": (0.0, 0.6, 0.0, 0.8), "scale"
 PLACED |= {"pivot": (-1.0, 0.25, 4.0)}
 
 
-def node(name: bytes, id: int, parent: int = -1, hidden: int = 0, **more: Any) -> dict[str, Any]:
-    return {"name": name, "id": id, "parent": parent, "hidden": hidden, **PLACED, **more}
+def node(name: bytes, id: int, parent: int = -1, hidden: int = 0, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "id": id, "parent": parent, "hidden": hidden, **PLACED, **fields}
 
 
 def write(scene: Scene, manner: Manner) -> bytes:
@@ -168,13 +168,13 @@ WEIGHTED = {"flags": 4, "skin": 1, "weights": [[(50, 1.0)], [], [(50, 0.5), (51,
 SPHERE = {"flags": 1, "sphere": (0.5, 0.5, 0.0, 0.75)}
 
 
-def mesh(name: bytes, id: int, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
-    made = {**node(name, id), **SQUARE}
+def mesh(name: bytes, id: int, *parts: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    data = {**node(name, id), **SQUARE}
     flags = 0
     for part in parts:
         flags |= part.get("flags", 0)
-        made |= part
-    return {**made, "flags": flags, **more}
+        data |= part
+    return {**data, "flags": flags, **fields}
 
 
 def camera(name: bytes, id: int, target: int = -1) -> dict[str, Any]:
@@ -182,8 +182,8 @@ def camera(name: bytes, id: int, target: int = -1) -> dict[str, Any]:
 
 
 def light(name: bytes, id: int, type: int = 0) -> dict[str, Any]:
-    more = {"colour": (1.0, 0.75, 0.5), "attenuation": (10.0, 20.0), "attenuated": 1, "multiplier": 1.5}
-    return node(name, id, target=-1, type=type, aim=(4.0, 5.0, 6.0), cone=(22.5, 40.0), **more)
+    fields = {"colour": (1.0, 0.75, 0.5), "attenuation": (10.0, 20.0), "attenuated": 1, "multiplier": 1.5}
+    return node(name, id, target=-1, type=type, aim=(4.0, 5.0, 6.0), cone=(22.5, 40.0), **fields)
 
 
 def tcb(type: int, id: int, owner: int, shapes: tuple[int, ...] = (0,), first: int = 0) -> dict[str, Any]:
@@ -213,7 +213,7 @@ NOTHING = {"type": 5}
 
 
 def small_scene() -> Scene:
-    """One of everything that all writers can write."""
+    """One of every record that all writers can write."""
     return Scene(
         meshes=[mesh(b"Square", 10, SPHERE), mesh(b"Mapped", 11, UVS, COLOURS)],
         cameras=[camera(b"Camera01", 20, 21)],
@@ -226,7 +226,7 @@ def small_scene() -> Scene:
 
 
 def flexporter_scene() -> Scene:
-    """What only the Flexporter writes: targets of lights, other controllers."""
+    """Records that only the Flexporter writes: targets of lights, other controllers."""
     scene = small_scene()
     scene.meshes[0] = mesh(b"Square", 10, SIMPLE, SPHERE)
     scene.targets.append(node(b"Fspot01.Target", 32))
@@ -236,7 +236,7 @@ def flexporter_scene() -> Scene:
 
 
 def maxscript_scene() -> Scene:
-    """What only the MAXScript exporter writes: more materials announced than written, weighted skin."""
+    """Records that only the MAXScript exporter writes: a weighted skin, and more materials announced than written."""
     scene = small_scene()
     scene.meshes[0] = mesh(b"Square", 10, WEIGHTED)
     scene.claims = {"materials": 24}

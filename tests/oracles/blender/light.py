@@ -1,9 +1,9 @@
-"""How bright Cycles shows a grey sphere in the lights of .glb files: it stands in the place of their meshes.
+"""How brightly Cycles renders a grey sphere lit by the lights of .glb files; the sphere replaces their meshes.
 
     python light.py REQUESTS ANSWERS
 
 Each line of REQUESTS is JSON: ``file``, ``mode`` (of the importer: COMPAT is called *Unitless*, SPEC *Standard*),
-``centre``, ``radius`` and ``eye`` in the axes of the file, and perhaps the ``exposure`` of the scene, in stops. Each
+``centre``, ``radius`` and ``eye`` in the axes of the file, and optionally the ``exposure`` of the scene, in stops. Each
 line of ANSWERS is the mean of the pixels, 0 to 1.
 """
 

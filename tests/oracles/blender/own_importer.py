@@ -1,10 +1,10 @@
-"""Where Blender's own importer of 3DS files, the add-on io_scene_3ds, puts meshes at frames.
+"""The vertices of meshes at given frames, as Blender's importer of 3DS files, the add-on io_scene_3ds, places them.
 
     python own_importer.py FOLDER REQUESTS ANSWERS
 
-FOLDER holds the package ``io_scene_3ds``. Each line of REQUESTS is JSON: ``file`` and ``frames``. Each line of ANSWERS
-has two entries, without and with the importer's *Apply Transform*: by name of object the vertices at each frame, in
-the world.
+FOLDER contains the package ``io_scene_3ds``. Each line of REQUESTS is JSON: ``file`` and ``frames``. Each line of
+ANSWERS has two entries, without and with the importer's *Apply Transform*: for each object name the world positions
+of the vertices at each frame.
 """
 
 from __future__ import annotations

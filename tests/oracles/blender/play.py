@@ -1,12 +1,13 @@
-"""Plays glTF files with Blender's own importer and animation system: what somebody sees who opens them there.
+"""Plays glTF files with Blender's importer and animation system, to test what a user of Blender sees.
 
-Runs where ``bpy`` is installed, which is an environment of its own (tools/install_blender.sh), so it shares nothing
-with the tests but files. Arguments: a file of requests and a file for answers, one JSON line each:
+Runs in an environment with ``bpy`` (tools/install_blender.sh), so it shares only files with the tests. Arguments: a
+file of requests and a file for answers, one JSON line each:
 
     {"file", "names": [of every glTF node], "seconds": [...], "animation": its name, "vertices": {node: [numbers]}}
     {"file", "places": {node: [[x, y, z] for each time]}, "cameras": {node: [[aim, up, yfov] ...]}, "vertices": {...}}
 
-Node names must be unique. Answers have glTF's axes. Nodes and vertices are what Blender draws, scaled and skinned.
+Node names must be unique. Answers are in the axes of glTF. Nodes and vertices are evaluated by Blender, with scale
+and skin.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 
 
 def in_gltf_axes(rows: np.ndarray) -> np.ndarray:
-    """Blender's importer turns glTF's Y up into Z up; this turns it back."""
+    """Convert rows from Blender's axes (Z up) to those of glTF (Y up)."""
     return rows[..., (0, 2, 1)] * (1.0, 1.0, -1.0)
 
 
@@ -39,11 +40,11 @@ class Player:
     @staticmethod
     def _animated() -> list[Any]:
         data = [*bpy.data.objects, *bpy.data.shape_keys, *bpy.data.cameras, *bpy.data.lights]
-        return [each for each in data if each.animation_data is not None]
+        return [block for block in data if block.animation_data is not None]
 
     @staticmethod
     def _choose(moved: Any, animation: str) -> None:
-        """Play the clip of a name: the importer puts each on a muted track of its own."""
+        """Select the clip with this name: the importer puts each clip on a separate muted track."""
         strip = next((track.strips[0] for track in moved.animation_data.nla_tracks if track.name == animation), None)
         moved.animation_data.action = None if strip is None else strip.action
         if strip is not None:
@@ -58,10 +59,10 @@ class Player:
     def place(self, name: str) -> list[float]:
         if name in self.bones:
             owner = self.bones[name].evaluated_get(self.graph)
-            found = owner.matrix_world @ owner.pose.bones[name].head
+            position = owner.matrix_world @ owner.pose.bones[name].head
         else:
-            found = bpy.data.objects[name].evaluated_get(self.graph).matrix_world.translation
-        return in_gltf_axes(np.array(found)).tolist()
+            position = bpy.data.objects[name].evaluated_get(self.graph).matrix_world.translation
+        return in_gltf_axes(np.array(position)).tolist()
 
     def camera(self, name: str) -> list[Any]:
         thing = bpy.data.objects[name].evaluated_get(self.graph)

@@ -1,4 +1,4 @@
-"""Pictures of .glb files by three.js in Debian's Chromium: no server, every request is answered from files here."""
+"""Pictures of .glb files by three.js in Debian's Chromium, without a server: every request is answered from files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TYPES = {".js": "text/javascript", ".html": "text/html", ".glb": "model/gltf-bi
 
 
 def why_no_pictures() -> str | None:
-    """Why there can be no pictures here; None if there can."""
+    """The reason why no pictures can be made on this machine, or None."""
     if not THREE.is_dir():
         return "three.js is missing (tools/install_node_tools.sh installs it where it may)"
     return why_no_chromium()
@@ -33,11 +33,11 @@ def why_no_pictures() -> str | None:
 
 @dataclass(frozen=True)
 class Shown:
-    """What three.js showed of a file."""
+    """The pictures of a file by three.js, and what it read."""
 
     pictures: list[Image.Image]
     seconds: float
-    """how long its animation is"""
+    """the length of its animation"""
     image_widths: list[int]
     """of the base colour images of its meshes"""
 
@@ -47,31 +47,31 @@ class Painter:
         self._page = page
         self._files: dict[str, Path] = {}
         self.troubles: list[str] = []
-        page.on("console", self._said)
+        page.on("console", self._record_message)
         page.on("pageerror", lambda error: self.troubles.append(f"error: {error}"))
         page.route("**/*", self._answer)
         page.goto(f"{_ORIGIN}/render.html")
         page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
 
     def show(self, path: Path, shares: Sequence[float], size: tuple[int, int]) -> Shown:
-        """Pictures at some shares of the animation's length."""
+        """Pictures at the given fractions of the animation's length."""
         address = f"/files/{len(self._files)}.glb"
         self._files[address] = path
-        found: dict[str, Any] = self._page.evaluate("all => render(...all)", [address, list(shares), *size])
+        answer: dict[str, Any] = self._page.evaluate("all => render(...all)", [address, list(shares), *size])
         pictures = [
-            Image.open(io.BytesIO(base64.b64decode(each.partition(",")[2]))).convert("RGB")
-            for each in found["pictures"]
+            Image.open(io.BytesIO(base64.b64decode(picture.partition(",")[2]))).convert("RGB")
+            for picture in answer["pictures"]
         ]
-        return Shown(pictures, found["seconds"], found["images"])
+        return Shown(pictures, answer["seconds"], answer["images"])
 
     def lit_sphere(self, path: Path, centre: Sequence[float], radius: float, eye: Sequence[float]) -> float:
-        """How bright the lights of a file make a grey sphere that stands in the place of its meshes, 0 to 1."""
+        """The brightness, 0 to 1, of a grey sphere that replaces the meshes of a file and is lit by its lights."""
         address = f"/files/{len(self._files)}.glb"
         self._files[address] = path
         given = [address, list(centre), radius, list(eye), 64]
         return float(self._page.evaluate("all => litSphere(...all)", given))
 
-    def _said(self, message: Any) -> None:
+    def _record_message(self, message: Any) -> None:
         if message.type in ("error", "warning") and "GPU stall" not in message.text:
             self.troubles.append(f"{message.type}: {message.text}")
 

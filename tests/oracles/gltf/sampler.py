@@ -1,4 +1,4 @@
-"""An independent reader and player of glTF, from bytes: shares no code with the exporter it judges.
+"""An independent reader and player of glTF, from bytes: shares no code with the exporter that it tests.
 
 Written from the specification (glTF 2.0, sections 3.6 buffers, 3.7.3 skins, 3.11 animations, appendix C interpolation).
 Only numpy's arrays are used; matrices are built from quaternions by the specification's own formula.
@@ -107,15 +107,15 @@ class Gltf:
         if animation is None or animation >= len(animations):
             return {}
         entry = animations[animation]
-        found = {}
+        values = {}
         for channel in entry["channels"]:
             target = channel["target"]
             if target["path"] == "pointer":
                 continue
             key = (target["node"], target["path"])
-            assert key not in found, "a property is moved twice"
-            found[key] = self.sampled(entry["samplers"][channel["sampler"]], seconds, target["path"])
-        return found
+            assert key not in values, "a property is moved twice"
+            values[key] = self.sampled(entry["samplers"][channel["sampler"]], seconds, target["path"])
+        return values
 
     def sampled(self, sampler: dict[str, Any], seconds: np.ndarray, path: str) -> np.ndarray:
         """(T, k) the values of one sampler."""
@@ -147,7 +147,7 @@ class Gltf:
         return out / np.linalg.norm(out, axis=1, keepdims=True) if path == "rotation" else out
 
     def vertices(self, number: int, seconds: np.ndarray, worlds: np.ndarray, animation: int | None = 0) -> np.ndarray:
-        """(T, V, 3) of a node's mesh in the world: all primitives behind each other, morphed, skinned, placed."""
+        """(T, V, 3) of a node's mesh in the world: all primitives in order, morphed, skinned, placed."""
         node = self.nodes[number]
         mesh = self.json["meshes"][node["mesh"]]
         moved = self._moved(seconds, animation)

@@ -1,4 +1,4 @@
-"""lib3ds 1.3 as an oracle: a small C program, compiled when it is needed."""
+"""lib3ds 1.3 as an oracle: a small C program, compiled on demand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parent / "evaluate.c"
 
 
 def build(folder: Path) -> Path:
-    """The program, compiled into a folder; RuntimeError says why it cannot be."""
+    """Compile the program into a folder and return its path; raises RuntimeError with the reason on failure."""
     if shutil.which("gcc") is None:
         raise RuntimeError("gcc is not installed")
     program = folder / "evaluate"

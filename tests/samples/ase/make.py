@@ -1,4 +1,4 @@
-"""Makes the ASE samples: ``python -m tests.samples.ase.make``. Numbers are worked out by hand, see the comments."""
+"""Makes the ASE samples: ``python -m tests.samples.ase.make``. Comments explain the numbers."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ MATERIALS = """*MATERIAL_LIST {
 }
 """
 
-# A triangle at (10, 0, 0) that moves along x and turns by 90 degrees about z in two steps, left-handed angles.
+# A triangle at (10, 0, 0) that moves along x and rotates by 90 degrees about z in two steps, left-handed angles.
 MOVING = (
     '*GEOMOBJECT {\n\t*NODE_NAME "Flag"\n'
     + node_tm("Flag", (10, 0, 0))
@@ -327,7 +327,7 @@ SHAPE = (
 """
 )
 
-# Layouts that 3ds Max does not write: a brace on its own line, unknown keywords, spaces, commas, odd numbers, junk.
+# Layouts that 3ds Max does not write: a brace on its own line, unknown keywords, spaces, commas, unusual numbers, junk.
 ODD = """  *3DSMAX_ASCIIEXPORT 110
 *SCENE
 {

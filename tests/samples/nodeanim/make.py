@@ -1,20 +1,20 @@
-"""Writes the samples beside this file, with the tests' own writer: ``python -m tests.samples.nodeanim.make``."""
+"""Makes the node animation samples with the writer of the tests: ``python -m tests.samples.nodeanim.make``."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-from tests.formats.nodeanim.writer import Clip, How, chunk, clips, header_content, marked, write
+from tests.formats.nodeanim.writer import Clip, Framing, chunk, clips, header_content, with_key_flags, write
 
 FOLDER = Path(__file__).parent
 
 
 def samples() -> dict[str, bytes]:
-    """One file for each framing worth looking at."""
-    made = clips()
-    mixed, linear, tcb, bezier = made["mixed"], made["linear"], made["tcb"], made["bezier"]
-    default = How()
+    """One file for each of the main framings."""
+    all_clips = clips()
+    mixed, linear, tcb, bezier = all_clips["mixed"], all_clips["linear"], all_clips["tcb"], all_clips["bezier"]
+    default = Framing()
     sized = replace(default, header="u32+u32", order=">", text="u16")
     with_others = (
         chunk(9, b"what is this", default)
@@ -29,18 +29,18 @@ def samples() -> dict[str, bytes]:
         "other_chunks": with_others,
         "prefix": b"NANM\x02\0\0\0" + write(linear, default),
         "big_u32_u32_u16_text": write(mixed, sized),
-        "u8_u32_inside": write(tcb, How(header="u8+u32", size_counts_header=False, text="u8")),
-        "u16_u16": write(linear, How(header="u16+u16")),
-        "big_u32_u16_u32_text": write(bezier, How(">", "u32", "u32+u16", False)),
-        "id_only_u8": write(tcb, How(header="u8")),
-        "big_id_only_u16": write(mixed, How(">", "nul", "u16")),
-        "id_only_u32_u8_text": write(linear, How(header="u32", text="u8")),
-        "no_header": write(mixed, How(header="none")),
-        "big_no_header_u16_text": write(mixed, How(">", "u16", "none")),
-        "tcb_by_key": write(marked(mixed), How(tcb_by_key=True)),
-        "bezier_tangents": write(bezier, How(tangents=True)),
-        "scale_axis": write(mixed, How(axis=True)),
-        "all_options_no_header": write(marked(mixed), How(">", "u8", "none", True, True, True, True)),
+        "u8_u32_inside": write(tcb, Framing(header="u8+u32", size_counts_header=False, text="u8")),
+        "u16_u16": write(linear, Framing(header="u16+u16")),
+        "big_u32_u16_u32_text": write(bezier, Framing(">", "u32", "u32+u16", False)),
+        "id_only_u8": write(tcb, Framing(header="u8")),
+        "big_id_only_u16": write(mixed, Framing(">", "nul", "u16")),
+        "id_only_u32_u8_text": write(linear, Framing(header="u32", text="u8")),
+        "no_header": write(mixed, Framing(header="none")),
+        "big_no_header_u16_text": write(mixed, Framing(">", "u16", "none")),
+        "tcb_by_key": write(with_key_flags(mixed), Framing(tcb_by_key=True)),
+        "bezier_tangents": write(bezier, Framing(tangents=True)),
+        "scale_axis": write(mixed, Framing(axis=True)),
+        "all_options_no_header": write(with_key_flags(mixed), Framing(">", "u8", "none", True, True, True, True)),
     }
 
 

@@ -1,4 +1,4 @@
-"""Write the samples anew: ``python -m tests.samples.uto3d.make`` (a test compares them)."""
+"""Makes the U3D samples: ``python -m tests.samples.uto3d.make`` (a test compares them)."""
 
 from __future__ import annotations
 

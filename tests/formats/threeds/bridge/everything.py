@@ -1,4 +1,4 @@
-"""One document with every chunk that is declared, in a place where it is at home, and no two values alike."""
+"""A document with every declared chunk in a valid place, in which no two values are equal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _fresh = count(3)
 
 
 def unique(value: Any) -> Any:
-    """A value of the same type that stands nowhere else."""
+    """A value of the same type that no other field has."""
     if isinstance(value, bool):
         raise TypeError(value)
     if isinstance(value, int):
@@ -29,7 +29,7 @@ def unique(value: Any) -> Any:
     if isinstance(value, float):
         return next(_fresh) / 8
     if isinstance(value, tuple):
-        return tuple(unique(each) for each in value)
+        return tuple(unique(item) for item in value)
     if isinstance(value, bytes):
         text = f"n{next(_fresh)}".encode()
         return text.ljust(len(value), b"\0") if value else text
@@ -37,47 +37,49 @@ def unique(value: Any) -> Any:
 
 
 def make(cls: type[C], *children: Chunk, **fields: Any) -> C:
-    """A chunk whose fields have values of their own, except those given."""
-    made = cls(**fields)
+    """A chunk whose fields have unique values, except those given."""
+    record = cls(**fields)
     for plan in cls.plan.fields:
         if plan.name not in fields:
-            setattr(made, plan.name, unique(getattr(made, plan.name)))
-    made.children = list(children)
-    return made
+            setattr(record, plan.name, unique(getattr(record, plan.name)))
+    record.children = list(children)
+    return record
 
 
-def track(cls: type[r.Track], values: Any = (), times: tuple[int, ...] = (0, 4, 9), **more: Any) -> r.Track:
+def track(cls: type[r.Track], values: Any = (), times: tuple[int, ...] = (0, 4, 9), **fields: Any) -> r.Track:
     shape = {name: [(next(_fresh) % 50) / 100 for _ in times] for name in ("tension", "continuity", "bias")}
     ease = {name: [(1 + next(_fresh) % 40) / 100 for _ in times] for name in ("ease_to", "ease_from")}
-    return make(cls, keys=Keys.make(times, values, **shape, **ease, **more), flags=3)
+    return make(cls, keys=Keys.make(times, values, **shape, **ease, **fields), flags=3)
 
 
 def numbers(rows: int, width: int) -> np.ndarray:
     return np.array([[next(_fresh) / 8 for _ in range(width)] for _ in range(rows)], np.float32)
 
 
-def homeless() -> dict[int, list[type[Chunk]]]:
-    """What needs no care: kinds by the id of the parent they are put into, those made by hand below left out."""
-    by_hand = {type(record) for _, record in Document(new_document().format, _by_hand()).walk()}
+def simple_chunks() -> dict[int, list[type[Chunk]]]:
+    """Chunk classes by the id of the parent they are put into, without those made in `_by_hand`."""
+    by_hand = {type(record) for _, record in Document(new_document().format, _linked_chunks()).walk()}
     placed: dict[int, list[type[Chunk]]] = {}
     for chunk_id, cls in CHUNKS.items():
         if cls in by_hand or cls.many_ids:
             continue
         homes = (
-            [TOP] if cls.parents == ANYWHERE or TOP in cls.parents else [home for home in cls.parents if _holds(home)]
+            [TOP]
+            if cls.parents == ANYWHERE or TOP in cls.parents
+            else [home for home in cls.parents if _can_contain_chunks(home)]
         )
         if homes:
             placed.setdefault(homes[0], []).append(CHUNKS[chunk_id])
     return placed
 
 
-def _holds(chunk_id: int) -> bool:
-    """Whether a chunk is read into: those known by name only are not."""
+def _can_contain_chunks(chunk_id: int) -> bool:
+    """Whether a chunk is read as a container; chunks known only by name are not."""
     return chunk_id in CHUNKS and not CHUNKS[chunk_id].opaque
 
 
-def _by_hand() -> list[Chunk]:
-    """The chunks that must fit each other."""
+def _linked_chunks() -> list[Chunk]:
+    """The chunks that must match each other."""
     square = make(
         r.Mesh,
         r.PointArray(points=numbers(4, 3)),
@@ -143,19 +145,19 @@ def _by_hand() -> list[Chunk]:
 
 
 def everything() -> Document:
-    """The document; the same one each time."""
+    """The document; always the same one."""
     global _fresh
     _fresh = count(3)
-    top = _by_hand()
-    waiting = homeless()
+    top = _linked_chunks()
+    waiting = simple_chunks()
     for _, parent in Document(new_document().format, top).walk():
-        _furnish(parent, waiting)
+        _add_children(parent, waiting)
     assert not waiting, waiting
     return new_document(*top)
 
 
-def _furnish(parent: Any, waiting: dict[int, list[type[Chunk]]]) -> None:
-    """Put what is at home in a chunk into it, and so on inside."""
+def _add_children(parent: Any, waiting: dict[int, list[type[Chunk]]]) -> None:
+    """Put the waiting chunks into their parents, recursively."""
     todo = [parent]
     while todo:
         chunk = todo.pop()

@@ -1,4 +1,4 @@
-"""3D Studio files made for a purpose: nodes, tracks and meshes in few words."""
+"""Makes 3D Studio files from short descriptions of nodes, tracks and meshes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def node(kind: str, name: str, number: int | None, *inside: Chunk, parent: int =
 
 
 def mesh(name: str, points: Any = TRIANGLE, *inside: Chunk, matrix: Any = None) -> r.NamedObject:
-    """An object with one face over its first three vertices; ``matrix`` is X, Y, Z and origin of 4160."""
+    """An object with one face of its first three vertices; ``matrix`` is X, Y, Z and origin of 4160."""
     parts: list[Chunk] = [r.PointArray(points=np.array(points, np.float32).reshape(-1, 3))]
     parts.append(r.FaceArray(faces=np.array([[0, 1, 2, 7]], np.uint16)))
     if matrix is not None:
@@ -72,12 +72,12 @@ def file_bytes(objects: Sequence[Chunk], nodes: Sequence[Chunk], revision: int =
 def load(
     objects: Sequence[Chunk], nodes: Sequence[Chunk], *, writer: bytes = b"", revision: int = 5, **how: Any
 ) -> Scene:
-    """The scene, by way of bytes: as a file would be read."""
+    """The scene of such a file, encoded and decoded like a real one."""
     return keyframer.load(BytesIO(file_bytes(objects, nodes, revision, writer)), **how)
 
 
-def as_slow(stored: r.Track, absolute: bool = False) -> SlowTrack:
-    """The same keys for the slow evaluator; the file's angles are clockwise, its numbers float32."""
+def as_slow_track(stored: r.Track, absolute: bool = False) -> SlowTrack:
+    """The same keys for the slow evaluator; angles in the file are clockwise, numbers float32."""
     keys = stored.keys  # type: ignore[attr-defined]
     rows = keys.value.astype(float).tolist()
     form = "NONE"

@@ -1,4 +1,4 @@
-"""Fields that are declared once: what is put into chunks is got from them again, and all that is held is declared."""
+"""Declared fields: values written to chunks are read back, and all declared fields are in the capabilities."""
 
 from __future__ import annotations
 
@@ -71,40 +71,40 @@ def plain(value: Any) -> Any:
 
 @pytest.mark.parametrize(("table", "name"), CASES)
 @given(data=st.data())
-def test_what_is_put_is_got(table: str, name: str, data: Any) -> None:
+def test_fields_are_read_as_written(table: str, name: str, data: Any) -> None:
     declared, part, home = TABLES[table]
-    field = next(each for each in declared if each.name == name)
+    field = next(row for row in declared if row.name == name)
     value = data.draw(values(name, getattr(part, name)))
     chunk = home(children=list(field.put(value)))
-    found = field.get(first_chunks(chunk))
+    restored = field.get(first_chunks(chunk))
     if isinstance(value, float):
-        assert math.isclose(found, value, rel_tol=1e-6, abs_tol=1e-6)  # percentages may be whole ones
+        assert math.isclose(restored, value, rel_tol=1e-6, abs_tol=1e-6)  # percentages may be whole ones
     else:
-        assert plain(found) == plain(value)
+        assert plain(restored) == plain(value)
     assert {type(child) for child in chunk.children} <= set(field.kinds)
 
 
 @pytest.mark.parametrize(("table", "name"), CASES)
-def test_a_part_that_says_nothing_has_the_default_of_the_model(table: str, name: str) -> None:
+def test_a_missing_chunk_gives_the_default_of_the_model(table: str, name: str) -> None:
     declared, part, home = TABLES[table]
-    field = next(each for each in declared if each.name == name)
+    field = next(row for row in declared if row.name == name)
     if name != "casts_shadows":
         assert field.get(first_chunks(home())) == getattr(part, name)
 
 
 @given(data=st.data())
-def test_flags_of_maps(data: Any) -> None:
-    texture, found = TextureMap("A.TGA"), TextureMap("A.TGA")
+def test_map_flags(data: Any) -> None:
+    texture, restored = TextureMap("A.TGA"), TextureMap("A.TGA")
     (declared,) = fields.MAP_FLAGS
     for name in declared.names:
         setattr(texture, name, data.draw(st.booleans()))
     (chunk,) = put_fields(texture, fields.MAP_FLAGS)
-    get_fields(found, chunk, fields.MAP_FLAGS)
-    assert [getattr(found, name) for name in declared.names] == [getattr(texture, name) for name in declared.names]
+    get_fields(restored, chunk, fields.MAP_FLAGS)
+    assert [getattr(restored, name) for name in declared.names] == [getattr(texture, name) for name in declared.names]
 
 
 @given(hotspot=NUMBERS, falloff=NUMBERS, fov=st.floats(1, 160), roll=NUMBERS)
-def test_numbers_of_cones_and_cameras(hotspot: float, falloff: float, fov: float, roll: float) -> None:
+def test_light_cones_and_camera_lenses(hotspot: float, falloff: float, fov: float, roll: float) -> None:
     light = Light("lamp", LightType.SPOT, hotspot_degrees=hotspot, falloff_degrees=falloff)
     lamp = Light("lamp", LightType.SPOT)
     get_fields(lamp, r.Spotlight((0.0, 0.0, 0.0), *put_fields(light, fields.CONE)), fields.CONE)
@@ -120,14 +120,14 @@ def test_numbers_of_cones_and_cameras(hotspot: float, falloff: float, fov: float
 
 
 @given(names=st.lists(st.text("abcXYZ 019_", min_size=1, max_size=10)))
-def test_names_that_a_light_excludes(names: list[str]) -> None:
-    light, found = Light("lamp", excludes=names), Light("lamp")
+def test_names_excluded_by_a_light(names: list[str]) -> None:
+    light, restored = Light("lamp", excludes=names), Light("lamp")
     chunk = r.Light((0.0, 0.0, 0.0), children=list(put_fields(light, fields.EXCLUDES)))
-    get_fields(found, (chunk, bytes.decode), fields.EXCLUDES)
-    assert found.excludes == names
+    get_fields(restored, (chunk, bytes.decode), fields.EXCLUDES)
+    assert restored.excludes == names
 
 
-def test_every_field_of_the_model_is_held_or_spoken_of() -> None:
+def test_every_field_of_the_model_is_declared() -> None:
     parts = {"materials": Material, "maps": TextureMap, "cameras": Camera, "lights": Light, "environment": Environment}
     elsewhere = {"name", "raw_name", "extras", "maps", "file_name", "raw_file_name", "embedded", "type", "target"}
     for part, kind in parts.items():
@@ -137,13 +137,13 @@ def test_every_field_of_the_model_is_held_or_spoken_of() -> None:
         }
 
 
-def test_chunks_of_fields_survive_bytes() -> None:
+def test_chunks_of_fields_are_encoded_and_decoded() -> None:
     """The order of the table is that of the file."""
     paint = Material("paint", diffuse=(1.0, 0.5, 0.25), shininess=0.25, two_sided=True, wire_size=2.5)
     chunks = put_fields(paint, fields.MATERIAL)
     document = new_document(r.Version(3), r.Editor(children=[r.Material(children=list(chunks))]))
-    (found,) = keyframer.decode(keyframer.encode(document), format="3ds").find(r.Material)
-    again = Material("paint")
-    get_fields(again, first_chunks(found), fields.MATERIAL)
+    (chunk,) = keyframer.decode(keyframer.encode(document), format="3ds").find(r.Material)
+    restored = Material("paint")
+    get_fields(restored, first_chunks(chunk), fields.MATERIAL)
     for field in fields.MATERIAL:
-        assert getattr(again, field.name) == getattr(paint, field.name), field.name
+        assert getattr(restored, field.name) == getattr(paint, field.name), field.name

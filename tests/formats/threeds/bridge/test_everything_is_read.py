@@ -1,7 +1,7 @@
-"""Nothing that the document types is lost on the way to the scene.
+"""No data of the document is lost on the way to the scene.
 
-One document holds every declared chunk. Every field of every record in it is changed, one at a time: if the scene stays
-the same, nobody reads that field. The same for taking a chunk away.
+One document has every declared chunk. Every field of every record in it is changed, one at a time: if the scene stays
+the same, the bridge does not read that field. The same is done by removing each chunk.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NOT_CARRIED: dict[str, str] = {
 
 
 def plain(value: Any) -> Any:
-    """A scene as nested plain values, without what was said about it."""
+    """A scene as nested plain values, without its issues and its origin."""
     if isinstance(value, IssueLog):
         return None
     if isinstance(value, Enum):
@@ -48,9 +48,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return (value.shape, value.tolist())
     if isinstance(value, dict):
-        return {key: plain(each) for key, each in value.items()}
+        return {key: plain(child) for key, child in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
+        return [plain(child) for child in value]
     return sorted(value) if isinstance(value, set) else value
 
 
@@ -58,8 +58,8 @@ def shown(document: Document) -> str:
     return repr(plain(document.format.to_scene(document, {})))
 
 
-def changed(value: Any) -> Iterator[tuple[str, Any]]:
-    """Other values of the same kind, each with a word for what changed."""
+def changed_values(value: Any) -> Iterator[tuple[str, Any]]:
+    """Other values of the same type, each with a description of the change."""
     if isinstance(value, Keys):
         yield "time", value.replace(time=value.time + np.int32(1))
         yield "flags", value.replace(flags=value.flags | np.uint16(0x400))
@@ -86,7 +86,7 @@ def declared() -> set[type[Chunk]]:
 
 
 def one_of_each(document: Document) -> Iterator[tuple[Record, Record]]:
-    """Parents and records, one pair for each two kinds."""
+    """One pair of parent and record for each combination of their classes."""
     seen = set()
     stack = [(top, child) for top in document.records for child in top.children]
     while stack:
@@ -98,13 +98,14 @@ def one_of_each(document: Document) -> Iterator[tuple[Record, Record]]:
 
 
 def halves() -> list[Document]:
-    """The document in two, so that trying hundreds of changes is quick: without the keyframer, and with only so much of
-    the editor as nodes need."""
+    """The document in two halves, so that hundreds of changes can be tried quickly: without the keyframer, and with
+    only the editor chunks that nodes need.
+    """
     still, moving = everything(), everything()
     still.records[0].children = [child for child in still.records[0].children if not isinstance(child, r.Keyframer)]
-    for each in moving.records[0].children:
-        if isinstance(each, r.Editor):
-            each.children = [item for item in each.children if isinstance(item, r.NamedObject)]
+    for section in moving.records[0].children:
+        if isinstance(section, r.Editor):
+            section.children = [item for item in section.children if isinstance(item, r.NamedObject)]
     moving.records[0].children = [
         child for child in moving.records[0].children if isinstance(child, (r.Editor, r.Keyframer))
     ]
@@ -112,21 +113,21 @@ def halves() -> list[Document]:
 
 
 def in_half(document: Document) -> list[tuple[Record, Record]]:
-    """Parents and records that this half is there for."""
+    """Parents and records that are tested with this half."""
     inside = {id(record) for _, record in document.walk()}
     for top in document.records:
-        for each in top.children:
-            if isinstance(each, r.Editor) and document.first(r.Keyframer) is not None:
-                inside -= {id(record) for _, record in Document(document.format, [each]).walk()}
+        for item in top.children:
+            if isinstance(item, r.Editor) and document.first(r.Keyframer) is not None:
+                inside -= {id(record) for _, record in Document(document.format, [item]).walk()}
     return [(parent, record) for parent, record in one_of_each(document) if id(record) in inside]
 
 
-def test_the_document_holds_every_chunk() -> None:
+def test_the_document_has_every_chunk() -> None:
     document = everything()
     assert {type(record) for _, record in document.walk()} == declared()
-    again = keyframer.decode(keyframer.encode(document))
-    assert [type(record) for _, record in again.walk()] == [type(record) for _, record in document.walk()]
-    assert again.issues.first_unsafe() is None
+    decoded = keyframer.decode(keyframer.encode(document))
+    assert [type(record) for _, record in decoded.walk()] == [type(record) for _, record in document.walk()]
+    assert decoded.issues.first_unsafe() is None
 
 
 HALVES = pytest.mark.parametrize("half", [0, 1], ids=["editor", "keyframer"])
@@ -140,7 +141,7 @@ def test_every_field_reaches_the_scene(half: int) -> None:
     for _, record in in_half(document):
         for plan in record.plan.fields:
             kept = getattr(record, plan.name)
-            for what, value in changed(kept):
+            for what, value in changed_values(kept):
                 setattr(record, plan.name, value)
                 if shown(document) == before:
                     unread.append(".".join(filter(None, (type(record).__name__, plan.name, what))))
@@ -150,8 +151,8 @@ def test_every_field_reaches_the_scene(half: int) -> None:
 
 
 @HALVES
-def test_every_chunk_and_every_loose_byte_reaches_the_scene(half: int) -> None:
-    """Taking a chunk away, bytes behind it that no chunk claims, and a chunk inside it that nobody knows."""
+def test_every_chunk_and_every_trailing_byte_reaches_the_scene(half: int) -> None:
+    """By removing a chunk, adding trailing bytes to it, and adding an unknown chunk inside it."""
     document = halves()[half]
     before = shown(document)
     unread = []
@@ -173,7 +174,7 @@ def test_every_chunk_and_every_loose_byte_reaches_the_scene(half: int) -> None:
     assert sorted(set(unread) - set(NOT_CARRIED)) == []
 
 
-def test_the_scene_is_the_same_each_time() -> None:
+def test_reading_is_deterministic() -> None:
     document = everything()
     twin = keyframer.decode(keyframer.encode(copy.deepcopy(document)))
     first: Scene = document.format.to_scene(document, {})

@@ -1,4 +1,4 @@
-"""keyframer.load: strict by default, salvaging on request, and always saying where."""
+"""keyframer.load: strict by default, salvage on request, with located errors."""
 
 from __future__ import annotations
 
@@ -31,40 +31,44 @@ def broken_group() -> bytes:
     return make.file_bytes([paint, box], [])
 
 
-def of_nodes(*nodes: Chunk) -> bytes:
+def file_of_nodes(*nodes: Chunk) -> bytes:
     return make.file_bytes([], nodes)
 
 
-def nodes_of(*pairs: tuple[int, int]) -> bytes:
-    return of_nodes(*(make.node("object", f"N{i}", i, parent=parent) for i, parent in pairs))
+def file_of_parents(*pairs: tuple[int, int]) -> bytes:
+    return file_of_nodes(*(make.node("object", f"N{i}", i, parent=parent) for i, parent in pairs))
 
 
 BROKEN = {
-    "a face beyond the vertices": (broken_faces(), "LINK_INDEX_OUT_OF_RANGE", "/4d4d/3d3d/4000[0]/4100/4120/faces[1]"),
-    "a material of a face that is none": (
+    "a face with a missing vertex": (
+        broken_faces(),
+        "LINK_INDEX_OUT_OF_RANGE",
+        "/4d4d/3d3d/4000[0]/4100/4120/faces[1]",
+    ),
+    "a material group with a missing face": (
         broken_group(),
         "LINK_INDEX_OUT_OF_RANGE",
         "/4d4d/3d3d/4000[0]/4100/4120/4130[0]/faces[1]",
     ),
-    "a parent that does not exist": (nodes_of((0, 9)), "LINK_PARENT_MISSING", "/4d4d/b000/b002[0]/b010/parent"),
-    "its own parent": (nodes_of((0, 0)), "LINK_PARENT_CYCLE", "/4d4d/b000/b002[0]/b010"),
-    "a circle of three": (nodes_of((0, 1), (1, 2), (2, 0)), "LINK_PARENT_CYCLE", "/4d4d/b000/b002[2]/b010"),
+    "a missing parent": (file_of_parents((0, 9)), "LINK_PARENT_MISSING", "/4d4d/b000/b002[0]/b010/parent"),
+    "its own parent": (file_of_parents((0, 0)), "LINK_PARENT_CYCLE", "/4d4d/b000/b002[0]/b010"),
+    "a cycle of three": (file_of_parents((0, 1), (1, 2), (2, 0)), "LINK_PARENT_CYCLE", "/4d4d/b000/b002[2]/b010"),
     "an ambiguous parent": (
-        of_nodes(make.node("object", "A", 5), make.node("object", "B", 5), make.node("object", "C", 6, parent=5)),
+        file_of_nodes(make.node("object", "A", 5), make.node("object", "B", 5), make.node("object", "C", 6, parent=5)),
         "LINK_DUPLICATE_ID",
         "/4d4d/b000/b002[1]",
     ),
-    "a track twice": (
-        of_nodes(make.node("object", "A", 0, *[make.track("position", [0], [[i, 0, 0]]) for i in (1, 2)])),
+    "a repeated track": (
+        file_of_nodes(make.node("object", "A", 0, *[make.track("position", [0], [[i, 0, 0]]) for i in (1, 2)])),
         "STRUCT_DUPLICATE_CHUNK",
         "/4d4d/b000/b002[0]/b020[1]",
     ),
-    "cut off": (nodes_of((0, -1))[:-3], "STRUCT_TRUNCATED", "/4d4d"),
+    "truncated": (file_of_parents((0, -1))[:-3], "STRUCT_TRUNCATED", "/4d4d"),
 }
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_what_is_unsafe_raises_with_code_offset_and_path(what: str) -> None:
+def test_unsafe_files_raise_an_error_with_code_offset_and_path(what: str) -> None:
     data, code, path = BROKEN[what]
     with pytest.raises(keyframer.FormatError) as caught:
         keyframer.load(BytesIO(data))
@@ -73,7 +77,7 @@ def test_what_is_unsafe_raises_with_code_offset_and_path(what: str) -> None:
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_salvage_leaves_out_what_is_unsafe_and_lists_it(what: str) -> None:
+def test_salvage_leaves_out_unsafe_parts_and_lists_them(what: str) -> None:
     data, code, path = BROKEN[what]
     scene = keyframer.load(BytesIO(data), salvage=True)
     assert (code, path) in [(issue.code, issue.path) for issue in scene.issues]
@@ -82,7 +86,7 @@ def test_salvage_leaves_out_what_is_unsafe_and_lists_it(what: str) -> None:
         assert (mesh.corners < len(mesh.positions)).all()
 
 
-def test_salvage_of_a_sound_file_is_the_same() -> None:
+def test_salvage_of_a_valid_file_changes_nothing() -> None:
     data = make.file_bytes(
         [make.mesh("Box")], [make.node("object", "Box", 0, make.track("position", [0], [[1, 2, 3]]))]
     )
@@ -91,13 +95,13 @@ def test_salvage_of_a_sound_file_is_the_same() -> None:
     assert len(strict.issues) == len(lenient.issues)
 
 
-def test_an_id_twice_that_nobody_names_is_only_odd() -> None:
-    scene = keyframer.load(BytesIO(of_nodes(make.node("object", "A", 5), make.node("object", "B", 5))))
+def test_a_duplicate_id_that_is_not_referenced_is_only_a_warning() -> None:
+    scene = keyframer.load(BytesIO(file_of_nodes(make.node("object", "A", 5), make.node("object", "B", 5))))
     assert scene.issues.counts["LINK_DUPLICATE_ID"] == 1
     assert scene.issues.first_unsafe() is None
 
 
-def test_oddities_do_not_raise_and_are_listed() -> None:
+def test_warnings_do_not_raise_and_are_listed() -> None:
     nan = float("nan")
     scene = make.load(
         [make.camera("Cam", (nan, 0, 1), (0, nan, 0), bank=nan), make.mesh("Box", [[nan, 0, 0], [1, 0, 0], [0, 1, 0]])],
@@ -109,8 +113,8 @@ def test_oddities_do_not_raise_and_are_listed() -> None:
             make.node("object", "E", 4, r.Pivot(pivot=(nan, 0.0, 0.0))),
         ],
     )
-    found = {(issue.code, issue.path) for issue in scene.issues}
-    assert found >= {
+    issues = {(issue.code, issue.path) for issue in scene.issues}
+    assert issues >= {
         ("DATA_NON_FINITE", "/4d4d/3d3d/4000[0]/4700/position"),
         ("DATA_NON_FINITE", "/4d4d/3d3d/4000[0]/4700/target"),
         ("DATA_NON_FINITE", "/4d4d/3d3d/4000[0]/4700/bank"),
@@ -129,8 +133,8 @@ def test_oddities_do_not_raise_and_are_listed() -> None:
         assert np.isfinite(posed.vertices(number)).all()
 
 
-def test_a_target_carried_by_its_own_camera() -> None:
-    """It cannot be followed: the stored point is looked at, and the camera keeps its parent."""
+def test_a_target_that_is_a_child_of_its_camera() -> None:
+    """It is ignored: the camera is aimed at the stored point and keeps its parent."""
     scene = make.load(
         [make.camera("Cam", (0, -5, 0), (0, 0, 0))],
         [
@@ -185,16 +189,16 @@ def test_paths_streams_and_named_formats(tmp_path: Path) -> None:
     assert caught.value.code == "IO_UNRECOGNISED"
 
 
-def test_frames_a_second_are_an_option() -> None:
-    data = of_nodes(make.node("object", "A", 0, make.track("position", [0, 50], [[0, 0, 0], [50, 0, 0]])))
+def test_frames_per_second_is_an_option() -> None:
+    data = file_of_nodes(make.node("object", "A", 0, make.track("position", [0, 50], [[0, 0, 0], [50, 0, 0]])))
     for fps in (30.0, 25.0, 23.976):
         scene = keyframer.load(BytesIO(data), fps=fps)
         assert scene.clips[0].rate == fps
         assert keyframer.pose(scene, [1.0]).world[0, 0, 0, 3] == pytest.approx(fps)
 
 
-def test_names_are_unique_and_their_bytes_are_kept() -> None:
-    data = of_nodes(*(make.node("object", "Box", i) for i in range(3)))
+def test_names_are_unique_and_their_original_bytes_are_kept() -> None:
+    data = file_of_nodes(*(make.node("object", "Box", i) for i in range(3)))
     scene = keyframer.load(BytesIO(data.replace(b"Box\0\0@", b"B\xf6x\0\0@")))
     assert [node.name for node in scene.nodes] == ["B\xf6x", "B\xf6x.2", "B\xf6x.3"]
     assert {node.raw_name for node in scene.nodes} == {b"B\xf6x"}
@@ -203,7 +207,7 @@ def test_names_are_unique_and_their_bytes_are_kept() -> None:
 
 
 def test_many_objects_take_linear_time() -> None:
-    """5,000 lights of one name and 5,000 cameras: looked up, never searched for."""
+    """5,000 lights with one name and 5,000 cameras."""
     objects: list[Chunk] = [make.camera(f"C{i}", (0, 0, i), (0, 0, 0)) for i in range(5_000)]
     objects += [make.spot("Lamp", (0, 0, 0), (0, 0, 1))] * 1 + [make.mesh("Box") for _ in range(2_000)]
     nodes: list[Chunk] = [make.node("camera", f"C{i}", i) for i in range(5_000)]

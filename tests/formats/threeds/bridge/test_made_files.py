@@ -1,4 +1,4 @@
-"""Files made for what no real file has, held against poses in plain Python (`tests.posing.plain`)."""
+"""Generated files for cases that no real file has, compared with poses in plain Python (`tests.posing.plain`)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ TIMES = [0, 10, 20, 30]
 SHAPES = {"tension": 0.6, "continuity": -0.4, "bias": 0.7, "ease_to": 0.35, "ease_from": 0.8}
 
 
-def close(found: Any, expected: Any, tolerance: float = 1e-9) -> None:
+def close(actual: Any, expected: Any, tolerance: float = 1e-9) -> None:
     expected = np.array(expected)
     size = max(1.0, float(np.abs(expected).max(initial=0.0)))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * size)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * size)
 
 
 def worlds(scene: Scene, name: str, frames: list[float] = FRAMES) -> Any:
@@ -38,14 +38,14 @@ def worlds(scene: Scene, name: str, frames: list[float] = FRAMES) -> Any:
 
 
 def three(times: list[int] = TIMES, flags: int = 0, **shape: Any) -> list[r.Track]:
-    """Position, rotation and scale with the same shape of curve."""
+    """Position, rotation and scale with the same flags."""
     shape = {name: [value] * len(times) for name, value in shape.items()}
     values = {"position": PLACES, "rotation": TURNS, "scale": SIZES}
     return [make.track(kind, times, rows[: len(times)], flags, **shape) for kind, rows in values.items()]
 
 
 def expect_three(tracks: list[r.Track], frames: list[float] = FRAMES) -> list[plain.Matrix]:
-    return [plain.local(frame, *map(make.as_slow, tracks)) for frame in frames]
+    return [plain.local(frame, *map(make.as_slow_track, tracks)) for frame in frames]
 
 
 @pytest.mark.parametrize("bits", range(32), ids=lambda bits: f"{bits:05b}")
@@ -59,14 +59,14 @@ def test_every_combination_of_the_five_spline_flags(bits: int) -> None:
 
 @pytest.mark.parametrize("flags", [0, 1, 2, 3, 0x40, 0x42, 0x43, 0x3BC], ids=hex)
 def test_repeat_and_loop_bits(flags: int) -> None:
-    """2 repeats, 3 loops; 1 alone plays once, and the other bits are the editor's affair."""
+    """2 repeats, 3 loops; 1 alone plays once, and the other bits are ignored."""
     tracks = three(flags=flags, bias=0.3)
     close(worlds(make.load([], [make.node("object", "Box", 0, *tracks)]), "Box"), expect_three(tracks))
 
 
-def test_repeat_starts_again_and_loop_has_no_seam() -> None:
+def test_repeat_jumps_to_the_start_and_loop_is_smooth() -> None:
     tracks = [make.track("position", [0, 10, 20], [[0, 0, 0], [10, 0, 0], [0, 0, 0]], flags) for flags in (2, 3)]
-    scene = make.load([], [make.node("object", str(i), i, each) for i, each in enumerate(tracks)])
+    scene = make.load([], [make.node("object", str(i), i, track) for i, track in enumerate(tracks)])
     frames = np.array([19.999, 20.0, 20.001, 25.0, 5.0])
     repeat, loop = (worlds(scene, str(i), frames.tolist())[:, 0, 3] for i in (0, 1))
     assert repeat[3] == repeat[4]
@@ -77,17 +77,17 @@ def test_repeat_starts_again_and_loop_has_no_seam() -> None:
 
 
 @pytest.mark.parametrize("degrees", [200, 359, 360, 540, 720, 1000, -540])
-def test_several_turns(degrees: float) -> None:
-    """A wheel that turns so often between two keys: its angle runs like a number, not by the shortest way."""
+def test_several_turns_between_two_keys(degrees: float) -> None:
+    """The angle of the wheel is interpolated like a number, not by the shortest way."""
     stored = make.track("rotation", [0, 10, 20, 30], [[0, 0, 0, 1]] + [[math.radians(degrees), 0, 0, 1]] * 3)
     scene = make.load([], [make.node("object", "Wheel", 0, stored)])
-    close(worlds(scene, "Wheel"), [plain.local(frame, None, make.as_slow(stored)) for frame in FRAMES], 1e-7)
+    close(worlds(scene, "Wheel"), [plain.local(frame, None, make.as_slow_track(stored)) for frame in FRAMES], 1e-7)
     angle = math.radians(float(np.float32(degrees)))
-    inner = worlds(scene, "Wheel", [12.5])[0]  # evenly spaced equal turns: constant speed inside
+    inner = worlds(scene, "Wheel", [12.5])[0]  # evenly spaced equal rotations: constant speed between keys
     close(inner, plain.turn([0, 0, 1], -1.25 * angle), 1e-5)
 
 
-def test_equal_times_are_a_jump_and_the_later_key_holds() -> None:
+def test_at_equal_times_the_later_key_is_used() -> None:
     tracks = three([0, 10, 10, 30])
     scene = make.load([], [make.node("object", "Box", 0, *tracks)])
     close(worlds(scene, "Box"), expect_three(tracks))
@@ -102,12 +102,12 @@ def test_keys_before_and_after_zero(times: list[int], flags: int) -> None:
     close(worlds(make.load([], [make.node("object", "Box", 0, *tracks)]), "Box"), expect_three(tracks))
 
 
-def test_unsorted_keys_are_sorted_and_increments_stay_with_their_key() -> None:
+def test_unsorted_keys_are_sorted_with_their_increments() -> None:
     tracks = three([20, 0, 30, 10])
     close(worlds(make.load([], [make.node("object", "Box", 0, *tracks)]), "Box"), expect_three(tracks))
 
 
-def test_parents_after_children_and_dummies() -> None:
+def test_parents_stored_after_children_and_dummies() -> None:
     child, middle, root = three(), three(tension=0.5), three(continuity=0.5)
     scene = make.load(
         [],
@@ -124,7 +124,7 @@ def test_parents_after_children_and_dummies() -> None:
     ]
     expected = []
     for frame in FRAMES:
-        a, b, c = (plain.local(frame, *map(make.as_slow, each)) for each in (root, middle, child))
+        a, b, c = (plain.local(frame, *map(make.as_slow_track, node_tracks)) for node_tracks in (root, middle, child))
         expected.append(plain.product(plain.product(a, b), c))
     close(worlds(scene, "Child"), expected)
     low, high = scene.nodes[2].bounding_box or (None, None)
@@ -132,7 +132,7 @@ def test_parents_after_children_and_dummies() -> None:
     assert np.array_equal(high, [1, 2, 3])
 
 
-def test_missing_tracks_are_identity() -> None:
+def test_missing_tracks_are_the_identity() -> None:
     empty = r.ScaleTrack(flags=3)
     scene = make.load(
         [],
@@ -147,7 +147,7 @@ def test_missing_tracks_are_identity() -> None:
     close(worlds(scene, "Moved"), [plain.translation([1, 2, 3])] * len(FRAMES))
 
 
-def test_nodes_without_an_id_are_counted_without_the_ambient_light() -> None:
+def test_nodes_without_an_id_are_numbered_without_the_ambient_light() -> None:
     at = [make.track("position", [0], [[x, 0, 0]]) for x in (1, 10, 100)]
     scene = make.load(
         [],
@@ -161,8 +161,8 @@ def test_nodes_without_an_id_are_counted_without_the_ambient_light() -> None:
     assert worlds(scene, "C", [0.0])[0, 0, 3] == 111
 
 
-def test_one_mesh_carried_by_several_nodes() -> None:
-    """Instances share the mesh; each stands where its own node puts it."""
+def test_one_mesh_of_several_nodes() -> None:
+    """Instances share the mesh; each is placed by its own node."""
     places = [[0, 0, 0], [5, 0, 0], [0, 7, 0]]
     nodes = [make.node("object", "Box", 0, make.track("position", [0], [places[0]]))]
     nodes += [
@@ -178,7 +178,7 @@ def test_one_mesh_carried_by_several_nodes() -> None:
         close(posed.vertices(number)[0], np.array(make.TRIANGLE) + place)
 
 
-def test_meshes_without_a_node_stand_where_they_are() -> None:
+def test_meshes_without_a_node_keep_their_position() -> None:
     matrix = [[0, 1, 0], [-1, 0, 0], [0, 0, 1], [5, 6, 7]]
     scene = make.load(
         [make.mesh("Box", matrix=matrix), make.mesh("Box"), make.mesh("Lost")], [make.node("object", "Box", 0)]
@@ -196,7 +196,7 @@ TURNED = [[0, 2, 0], [-2, 0, 0], [0, 0, 2], [3, 4, 5]]
 
 @pytest.mark.parametrize("matrix", [MIRRORED, TURNED], ids=["mirrored", "turned"])
 def test_pivots_and_mirrored_matrices(matrix: list[list[float]]) -> None:
-    """N . T(-pivot) . F . M^-1 . v; children see neither pivot nor mirror."""
+    """N . T(-pivot) . F . M^-1 . v; pivot and mirroring do not affect children."""
     tracks, below = three(), [make.track("position", [0], [[1, 1, 1]])]
     pivot = [0.5, -1.0, 2.0]
     scene = make.load(
@@ -207,20 +207,20 @@ def test_pivots_and_mirrored_matrices(matrix: list[list[float]]) -> None:
         ],
         geometry="keyframer",
     )
-    own = plain.identity()
+    object_matrix = plain.identity()
     for j in range(4):
         for i in range(3):
-            own[i][j] = float(matrix[j][i])
-    to_local = plain.inverse(own)
+            object_matrix[i][j] = float(matrix[j][i])
+    to_local = plain.inverse(object_matrix)
     if matrix is MIRRORED:
         to_local[0] = [-x for x in to_local[0]]
     posed = keyframer.pose(scene, frames=FRAMES)
     for index, frame in enumerate(FRAMES):
-        world = plain.local(frame, *map(make.as_slow, tracks))
-        whole = plain.product(plain.product(world, plain.translation([-x for x in pivot])), to_local)
-        close(posed.vertices(0)[index], [plain.moved(whole, point) for point in make.TRIANGLE], 1e-6)
+        world = plain.local(frame, *map(make.as_slow_track, tracks))
+        vertex_matrix = plain.product(plain.product(world, plain.translation([-x for x in pivot])), to_local)
+        close(posed.vertices(0)[index], [plain.transform_point(vertex_matrix, point) for point in make.TRIANGLE], 1e-6)
         under = plain.product(world, plain.translation([1, 1, 1]))
-        close(posed.vertices(1)[index], [plain.moved(under, point) for point in make.TRIANGLE])
+        close(posed.vertices(1)[index], [plain.transform_point(under, point) for point in make.TRIANGLE])
 
 
 def test_camera_with_roll_and_its_children() -> None:
@@ -241,17 +241,19 @@ def test_camera_with_roll_and_its_children() -> None:
     assert scene.cameras[0].fov_degrees == 100  # 2400 / lens
     posed = keyframer.pose(scene, frames=FRAMES)
     for index, frame in enumerate(FRAMES):
-        place, target = (evaluate(make.as_slow(each), frame, [0.0] * 3) for each in (eye, goal))
-        degrees = evaluate(make.as_slow(roll), frame, [0.0])[0]
-        expected = plain.looking(place, target, degrees)
+        place, target = (evaluate(make.as_slow_track(track), frame, [0.0] * 3) for track in (eye, goal))
+        degrees = evaluate(make.as_slow_track(roll), frame, [0.0])[0]
+        expected = plain.look_at(place, target, degrees)
         close(posed.world[index, 0], expected)
         close(posed.world[index, 2], plain.product(expected, plain.translation([0, 0, -4])))
-        close(posed.camera_fov_degrees[index, 0], evaluate(make.as_slow(fov), frame, [0.0])[0])
+        close(posed.camera_fov_degrees[index, 0], evaluate(make.as_slow_track(fov), frame, [0.0])[0])
 
 
 @pytest.mark.parametrize("ways", [(), ("a.3ds",), ("a.u3d",), ("a.glb",), ("a.glb", "b.3ds"), ("a.u3d", "b.3ds")])
-def test_a_positive_roll_turns_the_camera_clockwise_on_every_way(tmp_path: Path, ways: tuple[str, ...]) -> None:
-    """It looks along Y. A point above the line of sight is up in the picture at first; after 90 degrees it is left."""
+def test_a_positive_roll_turns_the_camera_clockwise_in_every_output(tmp_path: Path, ways: tuple[str, ...]) -> None:
+    """The camera is aimed along Y. A point above the line of sight is at the top of the picture; after 90 degrees,
+    on the left.
+    """
     scene = make.load(
         [make.camera("Cam", (0, -10, 0), (0, 0, 0)), make.mesh("Box", [[0, 0, 2], [1, 0, 2], [0, 1, 2]])],
         [
@@ -262,7 +264,7 @@ def test_a_positive_roll_turns_the_camera_clockwise_on_every_way(tmp_path: Path,
     )
     for name in ways:
         keyframer.save(scene, tmp_path / name)
-        if name.endswith(".glb"):  # without what only we read: the camera is turned, and has no target
+        if name.endswith(".glb"):  # without our extras: the camera is rotated, and has no target
             (tmp_path / name).write_bytes(glb(*without_extras((tmp_path / name).read_bytes())))
         scene = keyframer.load(tmp_path / name)
     numbers = [next(i for i, node in enumerate(scene.nodes) if getattr(node, part) == 0) for part in ("camera", "mesh")]
@@ -288,8 +290,8 @@ def test_spot_lights_roll_like_cameras() -> None:
 def without_extras(data: bytes) -> tuple[Any, bytes]:
     root, binary = taken_apart(data)
     for part in ("nodes", "cameras", "meshes", "animations", "scenes"):
-        for each in root.get(part, []):
-            each.pop("extras", None)
+        for item in root.get(part, []):
+            item.pop("extras", None)
     root["asset"].pop("extras", None)
     return root, binary
 
@@ -298,17 +300,17 @@ def quarter_roll() -> r.Track:
     return make.track("roll", [0, 30], [[0], [90]])
 
 
-def test_a_camera_without_tracks_looks_as_the_editor_has_it() -> None:
+def test_a_camera_without_tracks_is_aimed_as_in_the_editor() -> None:
     scene = make.load(
         [make.camera("Cam", (3, -4, 5), (1, 1, 1), bank=30.0), make.camera("Alone", (0, 0, 9), (0, 0, 1))],
         [make.node("camera", "Cam", 0), make.node("camera target", "Cam", 1)],
     )
-    close(worlds(scene, "Cam", [0.0])[0], plain.looking([3, -4, 5], [1, 1, 1], 30.0))
+    close(worlds(scene, "Cam", [0.0])[0], plain.look_at([3, -4, 5], [1, 1, 1], 30.0))
     close(worlds(scene, "Cam.target", [0.0])[0], plain.translation([1, 1, 1]))
-    close(worlds(scene, "Alone", [0.0])[0], plain.looking([0, 0, 9], [0, 0, 1], 0.0))  # straight down: Y is up
+    close(worlds(scene, "Alone", [0.0])[0], plain.look_at([0, 0, 9], [0, 0, 1], 0.0))  # straight down: Y is up
 
 
-def test_a_spot_under_a_moving_parent_looks_at_its_target() -> None:
+def test_a_spot_under_a_moving_parent_is_aimed_at_its_target() -> None:
     carrier, at = three(), make.track("position", [0], [[0, 3, 0]])
     goal = make.track("position", TIMES, PLACES)
     hot, fall = make.track("hotspot", [0, 30], [[20], [40]]), make.track("falloff", [0, 30], [[30], [80]])
@@ -323,15 +325,15 @@ def test_a_spot_under_a_moving_parent_looks_at_its_target() -> None:
     )
     posed = keyframer.pose(scene, frames=FRAMES)
     for index, frame in enumerate(FRAMES):
-        arm = plain.local(frame, *map(make.as_slow, carrier))
-        target = evaluate(make.as_slow(goal), frame, [0.0] * 3)
-        close(posed.world[index, 1], plain.looking(plain.moved(arm, [0, 3, 0]), target, 15.0), 1e-7)
-        close(posed.light_colors[index, 0], evaluate(make.as_slow(color), frame, [0.0] * 3))
-        close(posed.light_hotspot_degrees[index, 0], evaluate(make.as_slow(hot), frame, [0.0])[0])
-        close(posed.light_falloff_degrees[index, 0], evaluate(make.as_slow(fall), frame, [0.0])[0])
+        arm = plain.local(frame, *map(make.as_slow_track, carrier))
+        target = evaluate(make.as_slow_track(goal), frame, [0.0] * 3)
+        close(posed.world[index, 1], plain.look_at(plain.transform_point(arm, [0, 3, 0]), target, 15.0), 1e-7)
+        close(posed.light_colors[index, 0], evaluate(make.as_slow_track(color), frame, [0.0] * 3))
+        close(posed.light_hotspot_degrees[index, 0], evaluate(make.as_slow_track(hot), frame, [0.0])[0])
+        close(posed.light_falloff_degrees[index, 0], evaluate(make.as_slow_track(fall), frame, [0.0])[0])
 
 
-def test_hide_toggles_and_does_not_hide_children() -> None:
+def test_hide_keys_toggle_and_do_not_hide_children() -> None:
     scene = make.load(
         [make.mesh("Off"), make.mesh("Stored", make.TRIANGLE, r.ObjectHidden())],
         [
@@ -354,8 +356,8 @@ def test_hide_toggles_and_does_not_hide_children() -> None:
 
 
 @pytest.mark.parametrize("geometry", ["auto", "keyframer", "raw"])
-def test_morphs_mix_vertices_with_the_keys_own_curve(geometry: str) -> None:
-    """Vertices, each in the axes of its own object, run along the TCB curve through the named shapes."""
+def test_morphs_blend_vertices_along_the_curve_of_the_keys(geometry: str) -> None:
+    """Vertices, each in the axes of its own object, follow the TCB curve through the named shapes."""
     shapes = {
         "Box": ([[0, 0, 0], [1, 0, 0], [0, 2, 0]], [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]),
         "Tall": ([[0, 0, 0], [1, 0, 4], [0, 2, 5]], [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]),
@@ -369,24 +371,24 @@ def test_morphs_mix_vertices_with_the_keys_own_curve(geometry: str) -> None:
         [make.node("object", "Box", 0, place, stored)],
         geometry=geometry,
     )
-    own = {}
+    local_points = {}
     for name, (points, matrix) in shapes.items():
         axes = plain.identity()
         for j, i in itertools.product(range(4), range(3)):
             axes[i][j] = float(matrix[j][i])
-        own[name] = [plain.moved(plain.inverse(axes), point) for point in points]
+        local_points[name] = [plain.transform_point(plain.inverse(axes), point) for point in points]
     posed = keyframer.pose(scene, frames=FRAMES)
-    slow = make.as_slow(make.track("position", TIMES, PLACES, bias=[0.5] * 4, ease_to=[0.2] * 4))
+    slow = make.as_slow_track(make.track("position", TIMES, PLACES, bias=[0.5] * 4, ease_to=[0.2] * 4))
     for index, frame in enumerate(FRAMES):
-        height = evaluate(make.as_slow(place), frame, [0.0] * 3)[2]
+        height = evaluate(make.as_slow_track(place), frame, [0.0] * 3)[2]
         for vertex in range(3):
-            slow.values = [own[name.decode()][vertex] for name in names]
+            slow.values = [local_points[name.decode()][vertex] for name in names]
             x, y, z = evaluate(slow, frame, [0.0] * 3)
             close(posed.vertices(0)[index, vertex], [x, y, z + height], 1e-6)
     assert posed.morph_weights[0].shape == (len(FRAMES), 3)
 
 
-def test_a_morph_key_of_another_size_holds_the_shape_before_it() -> None:
+def test_a_morph_key_with_another_vertex_count_keeps_the_previous_shape() -> None:
     scene = make.load(
         [make.mesh("Box"), make.mesh("Other", np.array(make.TRIANGLE) + 1), make.mesh("Big", np.zeros((4, 3)))],
         [make.node("object", "Box", 0, make.morph([0, 10, 20], [b"Other", b"Big", b"Missing"]))],
@@ -396,7 +398,7 @@ def test_a_morph_key_of_another_size_holds_the_shape_before_it() -> None:
 
 
 def test_blenders_absolute_keys_and_parents_by_name() -> None:
-    """KFHDR "Blender": every rotation key is absolute, the parent stands in 80F0 beside the header."""
+    """KFHDR "Blender": every rotation key is absolute, and the name of the parent is in 80F0 next to the header."""
     turning = make.track("rotation", TIMES, TURNS)
     at = make.track("position", [0], [[1, 0, 0]])
     nodes = [
@@ -405,27 +407,29 @@ def test_blenders_absolute_keys_and_parents_by_name() -> None:
     ]
     scene = make.load([], nodes, writer=b"Blender")
     assert scene.nodes[0].parent == 1
-    base = [plain.local(frame, None, make.as_slow(turning, absolute=True)) for frame in FRAMES]
+    base = [plain.local(frame, None, make.as_slow_track(turning, absolute=True)) for frame in FRAMES]
     close(worlds(scene, "Base"), base)
-    close(worlds(scene, "Child"), [plain.product(each, plain.translation([1, 0, 0])) for each in base])
+    close(worlds(scene, "Child"), [plain.product(matrix, plain.translation([1, 0, 0])) for matrix in base])
     forced = make.load([], nodes, writer=b"Blender", rotation_keys="relative")
-    close(worlds(forced, "Base"), [plain.local(frame, None, make.as_slow(turning)) for frame in FRAMES])
+    close(worlds(forced, "Base"), [plain.local(frame, None, make.as_slow_track(turning)) for frame in FRAMES])
     other = make.load([], nodes, rotation_keys="absolute")
     close(worlds(other, "Base"), base)
 
 
-def test_the_parents_name_inside_the_header_counts_where_no_id_does() -> None:
+def test_the_parent_name_in_the_header_is_used_without_an_id() -> None:
     child = make.node("object", "Child", 0)
-    next(each for each in child.children if isinstance(each, r.NodeHeader)).children = [r.ParentName(name=b"Base")]
+    next(record for record in child.children if isinstance(record, r.NodeHeader)).children = [
+        r.ParentName(name=b"Base")
+    ]
     scene = make.load([], [child, make.node("object", "Base", 1)])
     assert scene.nodes[0].parent == 1
 
 
-def test_sign_flips_of_3ds_max_are_repaired_and_can_be_kept() -> None:
-    """A turn of 354 degrees within one frame means -6 degrees; two frames apart it means what it says."""
+def test_sign_flips_of_3ds_max_are_repaired_unless_an_option_keeps_them() -> None:
+    """A rotation of 354 degrees within one frame means -6 degrees; within two frames it is kept."""
     turning = make.track("rotation", [0, 1, 2, 4], [[0, 0, 0, 1], [0.1, 0, 0, 1], [6.18, 0, 0, 1], [6.18, 0, 0, 1]])
     nodes = [make.node("object", "Bone", 0, turning)]
-    found = {
+    actual = {
         how: make.load([], nodes, writer=writer, **options)
         for how, writer, options in (
             ("repaired", b"MAXSCENE", {}),
@@ -433,14 +437,14 @@ def test_sign_flips_of_3ds_max_are_repaired_and_can_be_kept() -> None:
             ("native", b"", {}),
         )
     }
-    angles = {how: found[how].clips[0].channels[0].track.values[:, 3].tolist() for how in found}
+    angles = {how: actual[how].clips[0].channels[0].track.values[:, 3].tolist() for how in actual}
     assert angles["kept"] == angles["native"] == pytest.approx([0, -0.1, -6.18, -6.18])
     assert angles["repaired"] == pytest.approx([0, -0.1, 2 * math.pi - 6.18, -6.18], abs=1e-6)
-    assert found["repaired"].issues.counts["SCENE_SIGN_FLIP"] == 1
-    assert found["kept"].issues.counts["SCENE_SIGN_FLIP"] == 0
+    assert actual["repaired"].issues.counts["SCENE_SIGN_FLIP"] == 1
+    assert actual["kept"].issues.counts["SCENE_SIGN_FLIP"] == 0
 
 
-def test_3ds_max_counts_the_current_time_in_ticks_and_spot_rolls_in_radians() -> None:
+def test_3ds_max_stores_the_current_time_in_ticks_and_spot_rolls_in_radians() -> None:
     lamp = make.spot("Lamp", (0, 0, 5), (0, 0, 0))
     lamp.children[0].children[0].children = [r.SpotRoll(roll=0.5)]
     for writer, current, roll in ((b"MAXSCENE", 10.0, math.degrees(0.5)), (b"", 1600.0, 0.5)):
@@ -450,7 +454,7 @@ def test_3ds_max_counts_the_current_time_in_ticks_and_spot_rolls_in_radians() ->
 
 
 @pytest.mark.parametrize("geometry", ["auto", "raw"])
-def test_stored_vertices_stay_where_moving_parents_are_when_the_file_was_saved(geometry: str) -> None:
+def test_stored_vertices_are_those_at_the_time_of_saving(geometry: str) -> None:
     """3ds Max saves vertices at the current frame, here 10: only the child has a mesh, only its ancestors move."""
     matrix = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
     scene = make.load(
@@ -476,7 +480,7 @@ def test_stored_vertices_stay_where_moving_parents_are_when_the_file_was_saved(g
 LIFTED = [[x + 5, y, z + 20] for x, y, z in make.TRIANGLE]
 
 
-def test_nodes_rest_at_their_first_key() -> None:
+def test_the_rest_pose_is_that_of_the_first_key() -> None:
     tracks = three([20, 0, 30, 10])
     scene = make.load([], [make.node("object", "Box", 0, *tracks)])
     node = scene.nodes[0]
@@ -486,7 +490,7 @@ def test_nodes_rest_at_their_first_key() -> None:
 
 
 def test_a_single_hide_key_does_not_make_a_file_animated() -> None:
-    """The rule for stored vertices asks for a track of two keys, and the file has none."""
+    """The rule for stored vertices requires a track with two keys."""
     moved = make.track("position", [0], [[50, 0, 0]])
     matrix = [[0, 1, 0], [-1, 0, 0], [0, 0, 1], [0, 0, 0]]
     scene = make.load([make.mesh("Box", matrix=matrix)], [make.node("object", "Box", 0, moved, make.hide([5]))])

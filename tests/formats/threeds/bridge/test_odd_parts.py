@@ -1,4 +1,4 @@
-"""Odd parts of 3D Studio files: what cannot be used is kept where somebody finds it, what costs too much is refused."""
+"""Unusual parts of 3D Studio files: unusable data is kept in extras, and excessive cost is refused."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from tests.formats.threeds.bridge import make
 NAN = float("nan")
 
 
-def extras(thing: Any) -> dict[str, Any]:
-    found: dict[str, Any] = thing.extras["3ds"]
-    return found
+def extras(part: Any) -> dict[str, Any]:
+    values: dict[str, Any] = part.extras["3ds"]
+    return values
 
 
 @pytest.mark.parametrize(("stored", "word"), [(3, "phong"), (77, None), (-1, None)])
-def test_a_shading_that_nobody_knows_is_kept_as_a_number(stored: int, word: str | None) -> None:
+def test_an_unknown_shading_is_kept_as_a_number(stored: int, word: str | None) -> None:
     material = r.Material(children=[r.MaterialName(b"paint"), r.MaterialShading(stored)])
-    found = make.load([material], []).materials[0]
-    assert found.shading == word
-    assert found.extras.get("3ds", {}).get("shading") == (stored if word is None else None)
+    loaded_material = make.load([material], []).materials[0]
+    assert loaded_material.shading == word
+    assert loaded_material.extras.get("3ds", {}).get("shading") == (stored if word is None else None)
 
 
-def test_a_track_of_no_numbers_leaves_the_node_at_rest() -> None:
+def test_a_track_without_finite_keys_leaves_the_node_at_rest() -> None:
     keys = make.track("position", (0, 10), ((NAN, 0.0, 0.0), (NAN, 1.0, 2.0)))
     scene = make.load([make.mesh("Box")], [make.node("object", "Box", 0, keys)])
     assert scene.nodes[0].position.tolist() == [0, 0, 0]
@@ -40,22 +40,22 @@ def test_a_track_of_no_numbers_leaves_the_node_at_rest() -> None:
 
 
 @pytest.mark.parametrize("track", [make.hide(()), make.morph((), ())], ids=["hide", "morph"])
-def test_tracks_without_keys_are_kept_as_leftovers(track: r.Track) -> None:
+def test_tracks_without_keys_are_kept_in_extras(track: r.Track) -> None:
     scene = make.load([make.mesh("Box")], [make.node("object", "Box", 0, track)])
     assert scene.clips[0].channels == []
     assert len(extras(scene.nodes[0])["tracks"]) == 1
     assert keyframer.pose(scene, frames=[0.0]).visible.all()
 
 
-def test_a_flattened_node_cannot_carry_stored_vertices() -> None:
-    """Geometry as stored, on a node of no size: nothing leads from the scene to its own space."""
+def test_a_flattened_node_cannot_have_stored_vertices() -> None:
+    """With raw geometry and a scale of zero, stored vertices cannot be converted to the space of the node."""
     flat = make.track("scale", (0,), ((1.0, 1.0, 0.0),))
     scene = make.load([make.mesh("Box")], [make.node("object", "Box", 0, flat)], geometry="raw")
     assert [node.mesh for node in scene.nodes if node.name == "Box"] == [None]
 
 
-def test_a_mesh_that_thousands_of_nodes_show_is_refused_before_it_is_copied() -> None:
-    """Each node stands elsewhere than the stored vertices, so each would need vertices of its own."""
+def test_a_mesh_of_thousands_of_nodes_is_refused_before_it_is_copied() -> None:
+    """No node is where its stored vertices are, so each would need its own copy."""
     points = np.random.default_rng(1).random((200, 3)).tolist()
     nodes = [
         make.node("object", "Box", place, make.track("position", (0,), ((float(place), 0.0, 0.0),)))
@@ -72,7 +72,7 @@ def test_a_mesh_that_thousands_of_nodes_show_is_refused_before_it_is_copied() ->
     assert sum(node.mesh is not None for node in whole.nodes) == 20
 
 
-def test_more_shapes_than_a_file_can_pay_for_are_refused() -> None:
+def test_too_many_morph_shapes_are_refused() -> None:
     count = 40
     shapes = [make.mesh(f"s{place}") for place in range(count)]
     keys = make.morph(tuple(range(count)), tuple(b"s%d" % place for place in range(count)))
@@ -83,7 +83,7 @@ def test_more_shapes_than_a_file_can_pay_for_are_refused() -> None:
     assert len(make.load(shapes, nodes).nodes[0].morph.names) == count  # type: ignore[union-attr]
 
 
-def test_only_so_many_strange_chunks_are_carried_along() -> None:
+def test_the_number_of_unknown_chunks_in_extras_is_limited() -> None:
     strange = [RawChunk(0x7777, b"") for _ in range(10_050)]
     scene = make.load([], [make.node("object", "$$$DUMMY", 0, *strange)])
     kept = extras(scene.nodes[0])["chunks"]
@@ -92,8 +92,8 @@ def test_only_so_many_strange_chunks_are_carried_along() -> None:
     assert kept[-1]["count"] >= 50
 
 
-def test_large_meshes_of_many_nodes_are_looked_at_in_samples() -> None:
-    """Whether stored or keyframed vertices count is the same for each of many nodes, and they share the mesh."""
+def test_large_meshes_of_many_nodes_are_compared_by_samples() -> None:
+    """The choice between stored and keyframed vertices is the same for all nodes, and they share the mesh."""
     points = (np.random.default_rng(2).random((3000, 3)) * 10).tolist()
     nodes = [make.node("object", "Box", place, make.track("position", (0,), ((0.0, 0.0, 0.0),))) for place in range(30)]
     scene = make.load([make.mesh("Box", points)], nodes)
@@ -102,14 +102,14 @@ def test_large_meshes_of_many_nodes_are_looked_at_in_samples() -> None:
 
 
 SHORT_FLAGS = {
-    "count beyond the chunk": (w.chunk(0x4111, struct.pack("<2H", 3, 0)), "STRUCT_COUNT_EXCEEDS_DATA"),
+    "count larger than the chunk": (w.chunk(0x4111, struct.pack("<2H", 3, 0)), "STRUCT_COUNT_EXCEEDS_DATA"),
     "no room for the count": (w.chunk(0x4111, b"\3"), "STRUCT_CHUNK_TOO_SMALL"),
     "fewer than the vertices": (w.chunk(0x4111, struct.pack("<3H", 2, 0, 0)), "LINK_COUNT_MISMATCH"),
 }
 
 
 @pytest.mark.parametrize("kind", SHORT_FLAGS)
-def test_vertex_flags_that_are_too_short_do_not_refuse_the_mesh(kind: str) -> None:
+def test_too_few_vertex_flags_do_not_refuse_the_mesh(kind: str) -> None:
     flags, code = SHORT_FLAGS[kind]
     data = w.editor(w.mesh(w.points(*w.TRIANGLE), flags, w.faces((0, 1, 2))))
     scene = keyframer.load(io.BytesIO(data))

@@ -1,4 +1,4 @@
-"""Small things that a format has no place for are said as well: the title, shadows that meshes do not take part in."""
+"""Losses of small parts are reported too: the title, and meshes that cast or receive no shadows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from keyframer.curves import Interpolation, Track
 from keyframer.scene import Channel, Clip, Mesh, Node, NodeKind, Scene
 from keyframer.scene.loss_report import Outcome
-from tests.formats.telling import said, write
+from tests.formats.round_trip import details, write
 
-HELD = {
+STORED = {
     "3ds": {"cast_shadows", "received_shadows"},
     "uto3d": {"cast_shadows"},
     "hale3d": set(),
@@ -28,24 +28,24 @@ def moving() -> Scene:
     return Scene([Node("box", NodeKind.OBJECT, mesh=0)], meshes=[mesh], clips=[clip], title="A box")
 
 
-@pytest.mark.parametrize("format", HELD)
-def test_what_is_not_held_is_told(format: str) -> None:
-    told = said(write(format, moving()).report, Outcome.DROPPED)
-    assert {f"/{each}" for each in ("title", "cast_shadows", "received_shadows")} & set(told) == {
-        f"/{each}" for each in {"title", "cast_shadows", "received_shadows"} - HELD[format]
+@pytest.mark.parametrize("format", STORED)
+def test_parts_that_cannot_be_stored_are_reported(format: str) -> None:
+    dropped = details(write(format, moving()).report, Outcome.DROPPED)
+    assert {f"/{part}" for part in ("title", "cast_shadows", "received_shadows")} & set(dropped) == {
+        f"/{part}" for part in {"title", "cast_shadows", "received_shadows"} - STORED[format]
     }
 
 
-@pytest.mark.parametrize("format", HELD)
-def test_what_is_not_there_is_not_told(format: str) -> None:
+@pytest.mark.parametrize("format", STORED)
+def test_default_values_are_not_reported(format: str) -> None:
     scene = moving()
     scene.title = ""
     scene.meshes[0].casts_shadows = scene.meshes[0].receives_shadows = True
-    told = said(write(format, scene).report, Outcome.DROPPED)
-    assert not {"/title", "/cast_shadows", "/received_shadows"} & set(told)
+    dropped = details(write(format, scene).report, Outcome.DROPPED)
+    assert not {"/title", "/cast_shadows", "/received_shadows"} & set(dropped)
 
 
-def test_shadows_that_are_held_come_back() -> None:
+def test_shadow_flags_are_read_back() -> None:
     for format, names in (("3ds", ("casts_shadows", "receives_shadows")), ("uto3d", ("casts_shadows",))):
-        (mesh,) = write(format, moving()).found.meshes
+        (mesh,) = write(format, moving()).scene.meshes
         assert not any(getattr(mesh, name) for name in names), format

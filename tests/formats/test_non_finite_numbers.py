@@ -1,4 +1,4 @@
-"""NaN and infinity in tables: rules tell them once for each table, with the first row and how many rows."""
+"""NaN and infinity in tables are reported once per table, with the first row and the number of rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.formats.uto3d import writers as uto3d
 
 
 def model(odd: float) -> bytes:
-    """Texture vertices 1 and 2 of three are odd."""
+    """Texture vertices 1 and 2 of three are non-finite."""
     vertices = [(0.0, 0.0, 0, 1), (odd, 0.0, 1, 1), (0.0, odd, 2, 1)]
     weights = [(1.0, 0, float(index), float(index == 2), 0.0) for index in range(3)]
     return hale3d.model(
@@ -28,8 +28,8 @@ def scene(odd: float) -> bytes:
     return uto3d.write(uto3d.Scene(meshes=[mesh], materials=[(b"a", 7), (b"b", 8)]), uto3d.B)
 
 
-def odd_numbers(data: bytes) -> list[tuple[str, dict[str, object]]]:
-    """What the rules of the format, without a scene, have to say."""
+def non_finite_issues(data: bytes) -> list[tuple[str, dict[str, object]]]:
+    """The issues that the rules of the format report without a scene."""
     document = keyframer.decode(data)
     reporter = Reporter(document, IssueLog())
     document.format.apply_rules(document, None, reporter)
@@ -42,7 +42,7 @@ def odd_numbers(data: bytes) -> list[tuple[str, dict[str, object]]]:
     [(model, "/model/mesh[0]/vertices[1]"), (scene, "/uto3d/mesh/objects[0]/uvs[1]")],
     ids=["hale3d", "uto3d"],
 )
-def test_odd_rows_are_told_once(make: object, path: str, odd: float) -> None:
+def test_non_finite_rows_are_reported_once(make: object, path: str, odd: float) -> None:
     assert callable(make)
-    assert odd_numbers(make(0.5)) == []
-    assert odd_numbers(make(odd)) == [(path, {"count": 2, "index": 1})]
+    assert non_finite_issues(make(0.5)) == []
+    assert non_finite_issues(make(odd)) == [(path, {"count": 2, "index": 1})]

@@ -1,4 +1,4 @@
-"""Scenes that hypothesis makes, and how far the motion of two scenes is apart."""
+"""Random scenes made by hypothesis, and the largest difference in motion between two scenes."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def _vectors(low: float, high: float) -> st.SearchStrategy[list[float]]:
 
 @st.composite
 def _times(draw: st.DrawFn) -> list[int]:
-    """Whole frames, the first at 0."""
+    """Whole frames, beginning with 0."""
     return [0, *sorted(draw(st.sets(st.integers(1, LAST_FRAME), max_size=5)))]
 
 
 @st.composite
 def _shapes(draw: st.DrawFn, count: int) -> dict[str, list[float]]:
-    """Tension, continuity, bias and ease, some of them, as float32 numbers."""
+    """Tension, continuity, bias and ease, or some of them, as float32 numbers."""
     ranges = {"tension": (-1, 1), "continuity": (-1, 1), "bias": (-1, 1), "ease_to": (0, 1), "ease_from": (0, 1)}
     chosen = draw(st.sets(st.sampled_from(sorted(ranges))))
     return {name: draw(st.lists(_floats(*ranges[name]), min_size=count, max_size=count)) for name in sorted(chosen)}
@@ -49,7 +49,7 @@ def _shapes(draw: st.DrawFn, count: int) -> dict[str, list[float]]:
 
 @st.composite
 def rotations(draw: st.DrawFn, widest: float, relative: bool) -> Track:
-    """Rotation keys; increments of up to ``widest`` radians behind the first."""
+    """Rotation keys; increments of up to ``widest`` radians after the first."""
     times = draw(_times())
     interpolation = draw(st.sampled_from([Interpolation.TCB, Interpolation.LINEAR]))
     rows = []
@@ -88,7 +88,10 @@ def vectors(draw: st.DrawFn, kind: str, low: float, high: float) -> Track:
 
 @st.composite
 def figures(draw: st.DrawFn, *, sizes: bool = False, widest: float = 2.5) -> Scene:
-    """A tree of bones at 30 frames a second: the first moves and turns, the others turn; with ``sizes`` all do all."""
+    """A tree of bones at 30 frames per second: the root moves and rotates, the others rotate.
+
+    With ``sizes`` all of them have all kinds of tracks.
+    """
     count = draw(st.integers(1, 4))
     nodes, channels = [], []
     for number in range(count):
@@ -106,20 +109,20 @@ def figures(draw: st.DrawFn, *, sizes: bool = False, widest: float = 2.5) -> Sce
 
 
 def save_and_load(scene: Scene, format: str, folder: Path, name: str = "made", **options: object) -> Scene:
-    """The scene through a file of a format, read as its writer says it must be."""
-    known = next(each for each in keyframer.supported_formats() if each.name == format)
+    """Save the scene in a format, and load it with the reading options of the writer."""
+    known = next(format_ for format_ in keyframer.supported_formats() if format_.name == format)
     written = known.from_scene(scene, options)
     path = folder / f"{name}{SUFFIXES[format]}"
     path.write_bytes(keyframer.encode(written.document))
     for suffix, content in written.companions:
         path.with_suffix(suffix).write_bytes(content)
-    found = keyframer.check(path, format=format)
-    assert not [issue for issue in found.issues if issue.severity is keyframer.Severity.ERROR], list(found.issues)
+    checked = keyframer.check(path, format=format)
+    assert not [issue for issue in checked.issues if issue.severity is keyframer.Severity.ERROR], list(checked.issues)
     return keyframer.load(path, format=format, **written.reading)
 
 
 def local_motion(scene: Scene, frames: Floats) -> dict[str, tuple[Floats, Floats]]:
-    """Place (T, 3) and turn (T, 4) of every node under its parent; frames are those of 30 a second."""
+    """Position (T, 3) and rotation (T, 4) of every node relative to its parent; frames are those of 30 per second."""
     rig = Rig(scene)
     clip = scene.clips[0]
     times = frames / 30.0 * clip.rate
@@ -128,8 +131,8 @@ def local_motion(scene: Scene, frames: Floats) -> dict[str, tuple[Floats, Floats
     return {node.name: (places[:, i], turns[:, i]) for i, node in enumerate(scene.nodes)}
 
 
-def apart(a: Scene, b: Scene, frames: Floats | None = None) -> tuple[float, float]:
-    """How far the nodes of both scenes are apart at most: in length, and in degrees. Names must agree."""
+def largest_difference(a: Scene, b: Scene, frames: Floats | None = None) -> tuple[float, float]:
+    """The largest difference between the nodes of both scenes, in length and in degrees. Names must agree."""
     frames = np.arange(LAST_FRAME + 1.0) if frames is None else frames
     mine, others = local_motion(a, frames), local_motion(in_space(b, a.space), frames)
     assert set(mine) == set(others)
@@ -146,14 +149,14 @@ def keys_of(scene: Scene) -> dict[tuple[str, str], Track]:
 
 
 def shape_bits(track: Track, name: str) -> list[int]:
-    """The bits of a column as float32: what must survive unchanged."""
+    """The bits of a column as float32, which must survive unchanged."""
     column = getattr(track, name)
     values = np.zeros(len(track.times)) if column is None else column
     return (values.astype(np.float32) + np.float32(0)).view(np.uint32).tolist()
 
 
 def spinning(angle: float, *, wrap: Wrap = Wrap.SINGLE) -> Scene:
-    """A node that turns by ``angle`` radians from frame 0 to 30 and on to 60."""
+    """A node that rotates by ``angle`` radians from frame 0 to 30 and again to 60."""
     values = np.array([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, angle], [0.0, 0.0, 1.0, angle]])
     form = RotationForm.AXIS_ANGLE_RELATIVE
     track = Track("rotation", np.array([0.0, 30.0, 60.0]), values, Interpolation.TCB, wrap, form)

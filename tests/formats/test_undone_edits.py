@@ -1,9 +1,9 @@
-"""Random edits that are saved, loaded and taken back leave nothing behind, in every format.
+"""Random edits that are saved, loaded and undone restore the original, in every format.
 
-Edits are made in rounds: many at once, saved into the original, loaded again, each set back to what it was, saved
-again. Where the first save kept every record (the file has its size), the second gives the original bytes; where it had
-to insert one, a file may go on saying what was only meant before, and the second save gives the original meaning. Taken
-back without loading, edits always give the original bytes.
+Many edits are made at once, saved into the original and loaded again; then each is undone, and the scene saved again.
+If the first save added no record (the size is unchanged), the second gives the original bytes. If it added one, that
+record may remain with its default value, and the second save gives the original scene. Edits that are undone without
+loading always give the original bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from keyframer.formats._merge_check import misread_fields
 from keyframer.formats._scene_differences import Comparison
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.scene import NodeKind, Scene
-from tests.formats.editing import why_anew
+from tests.formats.editing import rewrite_reasons
 from tests.slow import SLOW
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -44,117 +44,117 @@ Change = tuple[Callable[[Scene], Any], str, Any]
 """how to find a part of a scene, the attribute that changes, and its new value"""
 
 
-def part(*path: str | int) -> Callable[[Scene], Any]:
+def part_at(*path: str | int) -> Callable[[Scene], Any]:
     def find(scene: Scene) -> Any:
-        found: Any = scene
+        value: Any = scene
         for step in path:
-            found = found[step] if isinstance(step, int) else getattr(found, step)
-        return found
+            value = value[step] if isinstance(step, int) else getattr(value, step)
+        return value
 
     return find
 
 
-def number(chance: random.Random) -> float:
-    """One that 32 bits hold."""
+def random_number(chance: random.Random) -> float:
+    """A number that is exact in 32 bits."""
     return chance.randrange(-4096, 4096) / 64
 
 
-def color(chance: random.Random) -> tuple[float, ...]:
-    """One that bytes hold as well."""
+def random_color(chance: random.Random) -> tuple[float, ...]:
+    """A colour that is exact in bytes."""
     return tuple(chance.randrange(6) / 5 for _ in range(3))
 
 
-def word(chance: random.Random, old: str, taken: Container[str] = ()) -> str:
-    """As long as another one, and not yet taken: two nodes of one name would not both keep it."""
+def random_name(chance: random.Random, old: str, taken: Container[str] = ()) -> str:
+    """A random name of the same length that is not in ``taken``."""
     new = "".join(chance.choice(string.ascii_lowercase) for _ in old)
-    return word(chance, old, taken) if old and new in taken else new
+    return random_name(chance, old, taken) if old and new in taken else new
 
 
-def possible(scene: Scene, chance: random.Random) -> Iterator[Change]:
-    """One change of each field that the scene states, if its format can store it as it is."""
+def possible_changes(scene: Scene, chance: random.Random) -> Iterator[Change]:
+    """One change of each field in the scene that its format can store exactly."""
     names = {node.name for node in scene.nodes}
     for place, node in enumerate(scene.nodes):
         kinds = {channel.track.kind for channel in scene.channels_of(place)}
         if scene.source_format in ("3ds", "uto3d") and "visible" not in kinds:
-            yield part("nodes", place), "hidden", not node.hidden
+            yield part_at("nodes", place), "hidden", not node.hidden
         is_named = scene.source_format != "hale3d" or node.kind is NodeKind.BONE  # its meshes have no names
         if scene.source_format not in ("3ds", "midtown") and node.kind is not NodeKind.TARGET and is_named:
-            name = word(chance, node.name, names)
+            name = random_name(chance, node.name, names)
             names.add(name)
-            yield part("nodes", place), "name", name
+            yield part_at("nodes", place), "name", name
     for place, mesh in enumerate(scene.meshes):
         if mesh.uv is not None and len(mesh.uv) and scene.source_format in ("3ds", "hale3d", "uto3d"):
             uv = np.array(mesh.uv)
-            uv[chance.randrange(len(uv))] = number(chance), number(chance)
-            yield part("meshes", place), "uv", uv
+            uv[chance.randrange(len(uv))] = random_number(chance), random_number(chance)
+            yield part_at("meshes", place), "uv", uv
     for place, light in enumerate(scene.lights):
-        yield part("lights", place), "color", color(chance)
+        yield part_at("lights", place), "color", random_color(chance)
         if light.multiplier != 1.0:
-            yield part("lights", place), "multiplier", number(chance)
+            yield part_at("lights", place), "multiplier", random_number(chance)
     for place, camera in enumerate(scene.cameras):
         if camera.roll_degrees:
-            yield part("cameras", place), "roll_degrees", number(chance)
+            yield part_at("cameras", place), "roll_degrees", random_number(chance)
     if scene.source_format in ("3ds", "ase"):
         for place, material in enumerate(scene.materials):
             for name in ("ambient", "diffuse", "specular"):
                 if getattr(material, name) is not None:
-                    yield part("materials", place), name, color(chance)
-            yield part("materials", place), "two_sided", not material.two_sided
+                    yield part_at("materials", place), name, random_color(chance)
+            yield part_at("materials", place), "two_sided", not material.two_sided
         if scene.environment.ambient is not None:
-            yield part("environment"), "ambient", color(chance)
+            yield part_at("environment"), "ambient", random_color(chance)
     for place, channel in enumerate(scene.clips[0].channels if scene.clips else []):
         track = channel.track
         if track.kind == "position" and len(track.times) > 1:
             values = track.values.copy()
-            values[chance.randrange(1, len(values))] = [number(chance) for _ in range(3)]
-            yield part("clips", 0, "channels", place, "track"), "values", values
+            values[chance.randrange(1, len(values))] = [random_number(chance) for _ in range(3)]
+            yield part_at("clips", 0, "channels", place, "track"), "values", values
     for place, raw in enumerate(scene.clips[0].raw_channels if scene.clips else []):
         values = np.array(raw.values)
         if values.size:
-            values[chance.randrange(len(values))] = number(chance)
-            yield part("clips", 0, "raw_channels", place), "values", values
+            values[chance.randrange(len(values))] = random_number(chance)
+            yield part_at("clips", 0, "raw_channels", place), "values", values
     if scene.source_format == "nodeanim":
-        yield part(), "author", word(chance, scene.author)
+        yield part_at(), "author", random_name(chance, scene.author)
 
 
-def saved(scene: Scene) -> bytes:
+def save(scene: Scene) -> bytes:
     format = format_by_name(str(scene.source_format))
     written = format.from_scene(scene)
-    assert why_anew(written) == [], why_anew(written)
+    assert rewrite_reasons(written) == [], rewrite_reasons(written)
     return keyframer.encode(written.document)
 
 
-def loaded(data: bytes, format: str) -> Scene:
+def load(data: bytes, format: str) -> Scene:
     return scene_of(keyframer.decode(data, format=format))
 
 
 @pytest.mark.parametrize("format", FILES)
-def test_edits_that_are_taken_back_leave_nothing(format: str) -> None:
+def test_edits_that_are_undone_restore_the_original(format: str) -> None:
     chance = random.Random(f"edits of {format}")
-    exact = made = 0
+    exact = edits_made = 0
     for name in itertools.cycle(FILES[format]):
-        if made >= EDITS:
+        if edits_made >= EDITS:
             break
         data = (SAMPLES / name).read_bytes()
-        pristine, scene = loaded(data, format), loaded(data, format)
-        changes = list(possible(pristine, chance))
+        pristine, scene = load(data, format), load(data, format)
+        changes = list(possible_changes(pristine, chance))
         changes = chance.sample(changes, min(EDITS_A_ROUND, len(changes)))
         for find, attribute, value in changes:
             setattr(find(scene), attribute, value)
-        made += len(changes)
-        edited = saved(scene)
+        edits_made += len(changes)
+        edited = save(scene)
         assert edited != data
         for find, attribute, _ in changes:
             setattr(find(scene), attribute, getattr(find(pristine), attribute))
-        assert saved(scene) == data
-        again = loaded(edited, format)
+        assert save(scene) == data
+        loaded = load(edited, format)
         for find, attribute, value in changes:
-            assert Comparison(1e-6).same(getattr(find(again), attribute), value), attribute
-            setattr(find(again), attribute, getattr(find(pristine), attribute))
-        last = saved(again)
+            assert Comparison(1e-6).same(getattr(find(loaded), attribute), value), attribute
+            setattr(find(loaded), attribute, getattr(find(pristine), attribute))
+        last = save(loaded)
         exact += last == data
         if len(edited) == len(data):
             assert last == data
         else:
-            assert misread_fields(pristine, loaded(last, format), set()) == []
+            assert misread_fields(pristine, load(last, format), set()) == []
     assert exact, "some edits change numbers in place"

@@ -1,4 +1,4 @@
-"""Damaged files become a scene with issues or a located FormatError, and every pose of what is left is finite."""
+"""Damaged files give a scene with issues or a located FormatError, and every pose is finite."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ FORMATS = ("uto3d", "hale3d", "midtown", "nodeanim")
 
 
 def damaged(dice: random.Random, data: bytes) -> bytes:
-    made = bytearray(data)
+    damaged_data = bytearray(data)
     for _ in range(dice.randrange(1, 5)):
-        at = dice.randrange(max(1, len(made)))
+        at = dice.randrange(max(1, len(damaged_data)))
         kind = dice.randrange(4)
         if kind == 0:
-            made[at : at + 1] = bytes([dice.randrange(256)])
+            damaged_data[at : at + 1] = bytes([dice.randrange(256)])
         elif kind == 1:
-            made[at : at + 4] = dice.choice(WORDS)
+            damaged_data[at : at + 4] = dice.choice(WORDS)
         elif kind == 2:
-            del made[at : at + dice.randrange(1, 9)]
+            del damaged_data[at : at + dice.randrange(1, 9)]
         else:
-            made[at:at] = dice.randbytes(dice.randrange(1, 9))
-    return bytes(made)
+            damaged_data[at:at] = dice.randbytes(dice.randrange(1, 9))
+    return bytes(damaged_data)
 
 
 @pytest.mark.parametrize("name", FORMATS)

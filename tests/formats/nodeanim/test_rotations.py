@@ -1,4 +1,4 @@
-"""Turning scenes as node animations play the same when they are loaded again without options."""
+"""Rotating scenes saved as node animations play the same when loaded without options."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track, Wrap
 from keyframer.scene import Channel, Clip, Node, NodeKind, Scene
-from tests.formats.made_scenes import apart, figures
-from tests.formats.nodeanim.writer import LINEAR, TCB, Bone, How, Key, write
+from tests.formats.nodeanim.writer import LINEAR, TCB, Bone, Framing, Key, write
 from tests.formats.nodeanim.writer import Clip as File
+from tests.formats.random_scenes import figures, largest_difference
 
 MOMENTS = np.linspace(0.0, 40.0, 161)
 SAME = (1e-4, 0.02)
 """scene units and degrees: 32-bit keys, and what is fitted holds 0.01 degree"""
 
 
-def reloaded(scene: Scene, folder: Path) -> Scene:
-    """The scene through a file; nothing is said to the reader, and `check` has no doubts."""
+def save_and_reload(scene: Scene, folder: Path) -> Scene:
+    """The scene saved and loaded without options; `check` must not report an ambiguity."""
     path = folder / "made.nanim"
     report = keyframer.save(scene, path, overwrite=True)
     assert not [loss for loss in report if loss.path == "/reading"]
@@ -31,8 +31,8 @@ def reloaded(scene: Scene, folder: Path) -> Scene:
     return keyframer.load(path)
 
 
-def plays_the_same(scene: Scene, folder: Path) -> None:
-    length, degrees = apart(scene, reloaded(scene, folder), MOMENTS)
+def assert_plays_the_same(scene: Scene, folder: Path) -> None:
+    length, degrees = largest_difference(scene, save_and_reload(scene, folder), MOMENTS)
     assert length <= SAME[0]
     assert degrees <= SAME[1]
 
@@ -45,13 +45,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(max_examples=60)
 @given(scene=figures(widest=15.0))
 def test_random_figures(folder: Path, scene: Scene) -> None:
-    plays_the_same(scene, folder)
+    assert_plays_the_same(scene, folder)
 
 
-def spinner(angles: list[float], how: Interpolation, frames: list[float] | None = None, **more: object) -> Scene:
+def spinner(angles: list[float], how: Interpolation, frames: list[float] | None = None, **fields: object) -> Scene:
     times = np.arange(len(angles)) * 10.0 if frames is None else np.array(frames)
     values = np.array([[0.0, 0.0, 1.0, angle] for angle in angles])
-    track = Track("rotation", times, values, how, form=RotationForm.AXIS_ANGLE_RELATIVE, **more)  # type: ignore[arg-type]
+    track = Track("rotation", times, values, how, form=RotationForm.AXIS_ANGLE_RELATIVE, **fields)  # type: ignore[arg-type]
     return Scene([Node("cube", NodeKind.DUMMY)], clips=[Clip(channels=[Channel(0, track)], end=40.0)])
 
 
@@ -63,36 +63,38 @@ def spinner(angles: list[float], how: Interpolation, frames: list[float] | None 
     count=st.integers(1, 5),
     how=st.sampled_from([Interpolation.TCB, Interpolation.LINEAR, Interpolation.STEP]),
 )
-def test_steady_spins(folder: Path, first: float, step: int, sign: int, count: int, how: Interpolation) -> None:
-    """Equal increments, which look like a pause: TCB, straight, or jumping."""
-    plays_the_same(spinner([first, *[sign * math.radians(step)] * (count - 1)], how), folder)
+def test_constant_rotation_speed(
+    folder: Path, first: float, step: int, sign: int, count: int, how: Interpolation
+) -> None:
+    """Equal increments, which could be read as a pause: TCB, linear, or step."""
+    assert_plays_the_same(spinner([first, *[sign * math.radians(step)] * (count - 1)], how), folder)
 
 
 @pytest.mark.parametrize("step", [90.0, 120.0, 180.0, math.degrees(float(np.float32(math.pi)))])
-def test_the_increments_of_a_cube_stay_its_keys(step: float, folder: Path) -> None:
-    found = reloaded(spinner([0.0, *[math.radians(step)] * 3], Interpolation.TCB), folder)
-    (channel,) = found.clips[0].channels
+def test_quarter_turn_increments_are_kept(step: float, folder: Path) -> None:
+    scene = save_and_reload(spinner([0.0, *[math.radians(step)] * 3], Interpolation.TCB), folder)
+    (channel,) = scene.clips[0].channels
     assert channel.track.form is RotationForm.AXIS_ANGLE_RELATIVE
     assert channel.track.values[1:, 3].tolist() == pytest.approx([math.radians(step)] * 3, abs=1e-6)
-    world = keyframer.pose(found, times=[0, 1 / 3, 2 / 3, 1.0]).world[:, 0]
+    world = keyframer.pose(scene, times=[0, 1 / 3, 2 / 3, 1.0]).world[:, 0]
     angles = np.degrees(np.arctan2(world[:, 1, 0], world[:, 0, 0])) % 360
     assert np.abs((angles - step * np.arange(4) + 180) % 360 - 180).max() < 1e-3
 
 
 @pytest.mark.parametrize("wrap", [Wrap.REPEAT, Wrap.LOOP])
 @pytest.mark.parametrize("last", [7.0, 40.0])
-def test_rounds(wrap: Wrap, last: float, folder: Path) -> None:
-    """Keys that are made on the way stand between frames: the unit of time must still be seen."""
+def test_repeat_and_loop(wrap: Wrap, last: float, folder: Path) -> None:
+    """Unrolled keys lie between frames: the time unit must still be recognised."""
     scene = spinner([0.0, 1.0, 2.5], Interpolation.TCB, [0.0, 3.0, last], wrap=wrap)
     scene.clips[0].end = 90.0
-    assert apart(scene, reloaded(scene, folder), np.linspace(0.0, 90.0, 181))[1] <= SAME[1]
+    assert largest_difference(scene, save_and_reload(scene, folder), np.linspace(0.0, 90.0, 181))[1] <= SAME[1]
 
 
 def test_the_windmill(folder: Path) -> None:
     scene = keyframer.load(Path(__file__).parents[2] / "samples/3ds/windmill.3ds")
-    found = reloaded(scene, folder)
-    ours, theirs = (keyframer.pose(each, times=np.linspace(0, 3.3, 100)) for each in (scene, found))
-    places = {node.name: at for at, node in enumerate(found.nodes)}
+    loaded = save_and_reload(scene, folder)
+    ours, theirs = (keyframer.pose(posed_scene, times=np.linspace(0, 3.3, 100)) for posed_scene in (scene, loaded))
+    places = {node.name: at for at, node in enumerate(loaded.nodes)}
     for at, node in enumerate(scene.nodes):
         if node.target is None and node.name in places:
             assert np.abs(ours.local[:, at] - theirs.local[:, places[node.name]]).max() < 2e-3, node.name
@@ -111,9 +113,9 @@ def test_the_windmill(folder: Path) -> None:
         (LINEAR, (0.1, 0.2, -0.05, 0.1), "relative"),
     ],
 )
-def test_keys_of_others_that_could_be_either_are_a_warning(flags: int, angles: tuple[float, ...], choice: str) -> None:
+def test_ambiguous_keys_of_other_programs_cause_a_warning(flags: int, angles: tuple[float, ...], choice: str) -> None:
     keys = tuple(Key(0, at / 4, (angle, 0.0, 0.0, 1.0), (0.0,) * 5) for at, angle in enumerate(angles))
-    report = keyframer.check(write(File((Bone(b"cube", flags, rotations=keys),)), How()))
+    report = keyframer.check(write(File((Bone(b"cube", flags, rotations=keys),)), Framing()))
     (issue,) = [issue for issue in report.issues if issue.code == "SCENE_ROTATION_GUESSED"]
     assert issue.severity is keyframer.Severity.WARNING
     assert f"read as {choice}; this is a guess" in issue.message
@@ -122,7 +124,7 @@ def test_keys_of_others_that_could_be_either_are_a_warning(flags: int, angles: t
 @pytest.mark.parametrize(
     "angles", [(0, 0, 0), (1.5,), (0, 1.5), (0, 0.5, 1, 1.5, 2, 2.5), (7, 0.5, 0.5), (0.1, -0.1, 0.1)]
 )
-def test_keys_that_have_one_reading_are_none(angles: tuple[float, ...]) -> None:
+def test_unambiguous_keys_cause_no_warning(angles: tuple[float, ...]) -> None:
     keys = tuple(Key(0, at / 4, (angle, 0.0, 0.0, 1.0), (0.0,) * 5) for at, angle in enumerate(angles))
-    report = keyframer.check(write(File((Bone(b"cube", LINEAR, rotations=keys),)), How()))
+    report = keyframer.check(write(File((Bone(b"cube", LINEAR, rotations=keys),)), Framing()))
     assert "SCENE_ROTATION_GUESSED" not in report.counts

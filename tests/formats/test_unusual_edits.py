@@ -1,0 +1,171 @@
+"""Scenes with unusual edits: they are merged, or the report says why not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats import format_by_name
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.kit.scene_writing import Written
+from keyframer.scene import Channel, Node, NodeKind, Scene
+from keyframer.scene.loss_report import Outcome
+from tests.formats.editing import rewrite_reasons
+from tests.formats.midtown import writer as midtown
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+MOVING = (
+    "3ds/windmill.3ds",
+    "uto3d/maxscript.u3d",
+    "hale3d/wave-length.anim",
+    "midtown/retail.anim",
+    "nodeanim/u16_u16.nanim",
+)
+
+
+def load(name: str) -> Scene:
+    return keyframer.load(SAMPLES / name, format=name.split("/")[0])
+
+
+def save(scene: Scene) -> Written:
+    return format_by_name(scene.source_format).from_scene(scene)
+
+
+@pytest.mark.parametrize("number", [-1, 10_000])
+@pytest.mark.parametrize("name", MOVING)
+def test_channels_of_missing_nodes_are_reported_and_left_out(name: str, number: int) -> None:
+    scene = load(name)
+    channel = scene.clips[0].channels[0]
+    scene.clips[0].channels.append(Channel(number, channel.track))
+    written = save(scene)
+    assert keyframer.encode(written.document) == (SAMPLES / name).read_bytes()
+    lost = [loss.path for loss in written.report if loss.outcome is Outcome.DROPPED]
+    assert lost == [f"/clips/channels/{number}/{channel.track.kind}"]
+
+
+@pytest.mark.parametrize("number", [-1, 10_000])
+@pytest.mark.parametrize("name", MOVING)
+def test_missing_parents_and_targets_are_ignored(name: str, number: int) -> None:
+    scene, other = load(name), load(name)
+    root = next(place for place, node in enumerate(scene.nodes) if node.parent is None and node.target is None)
+    scene.nodes[root].parent = scene.nodes[root].target = number
+    assert keyframer.encode(save(scene).document) == keyframer.encode(save(other).document)
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_two_channels_of_one_kind_cause_a_new_file(name: str) -> None:
+    scene = load(name)
+    scene.clips[0].channels.append(replace(scene.clips[0].channels[0]))
+    (why,) = rewrite_reasons(save(scene))
+    assert "(a node has two tracks of one kind)" in why
+
+
+def remove_lens(scene: Scene) -> None:
+    scene.cameras[0].fov_degrees = 0.0
+
+
+def remove_end(scene: Scene) -> None:
+    scene.clips[0].start = math.inf
+
+
+def remove_rate(scene: Scene) -> None:
+    scene.clips[0].rate = math.inf
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("3ds/bare_editor.3ds", remove_lens),
+        ("3ds/tracks.3ds", remove_end),
+        ("hale3d/still.anim", remove_rate),
+        ("uto3d/maxscript.u3d", remove_rate),
+    ],
+)
+def test_values_that_no_record_can_store_are_reported(name: str, edit: Callable[[Scene], None]) -> None:
+    scene = load(name)
+    edit(scene)
+    written = save(scene)
+    assert rewrite_reasons(written) or written.report.of(Outcome.DROPPED)
+    assert (
+        keyframer.decode(keyframer.encode(written.document), format=scene.source_format).issues.first_unsafe() is None
+    )
+
+
+def test_a_shading_that_3d_studio_does_not_have_is_reported() -> None:
+    scene = load("3ds/windmill.3ds")
+    scene.materials[0].shading = "toon"
+    written = save(scene)
+    assert keyframer.encode(written.document) == (SAMPLES / "3ds/windmill.3ds").read_bytes()
+    assert [str(loss.path) for loss in written.report if loss.outcome is Outcome.DROPPED] == ["/materials/0/shading"]
+
+
+@pytest.mark.parametrize("field", ["position", "rotation_xyzw", "scale"])
+def test_non_finite_rest_values_are_not_written(field: str) -> None:
+    """Of nodes without keys: neither a merged nor a new file gets a NaN key."""
+    name = "nodeanim/big_no_header_u16_text.nanim"
+    scene = load(name)
+    moved = {channel.node for channel in scene.clips[0].channels if channel.track.kind == field.removesuffix("_xyzw")}
+    still = next(number for number in range(len(scene.nodes)) if number not in moved)
+    value = np.array(getattr(scene.nodes[still], field), np.float64)
+    value[0] = math.nan
+    setattr(scene.nodes[still], field, value)
+    for variant in (scene, replace(scene, origin=None)):
+        decoded = keyframer.decode(keyframer.encode(save(variant).document), format="nodeanim")
+        assert not [issue for issue in keyframer.check(decoded).issues if issue.code == "DATA_NON_FINITE"]
+
+
+def test_a_figure_after_a_channel_with_too_many_bones() -> None:
+    """Only the channel of the figure changes."""
+    wide = midtown.channel([[0.25] * 3 * 4_099] * 3)
+    rows = midtown.walk(frames=3, bones=2)
+    data = midtown.beta(3, wide, midtown.channel(rows))
+    scene = scene_of(keyframer.decode(data, format="midtown"), {})
+    track = scene.clips[0].channels[0].track
+    track.values = track.values + np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    written = save(scene)
+    assert rewrite_reasons(written) == []
+    rows[1][0] = float(np.float32(rows[1][0])) + 1.0
+    assert keyframer.encode(written.document) == midtown.beta(3, wide, midtown.channel(rows))
+
+
+@pytest.mark.parametrize("origin", [True, False], ids=["merged", "new file"])
+@pytest.mark.parametrize("name", MOVING)
+def test_parent_cycles_do_not_give_an_invalid_file(name: str, origin: bool) -> None:
+    scene = load(name)
+    below = next(number for number, node in enumerate(scene.nodes) if node.parent is None)
+    scene.nodes[below].parent = below
+    if not origin:
+        scene.origin = None
+    written = save(scene)
+    lost = [loss.path for loss in written.report if loss.detail == "is its own ancestor"]
+    assert lost == [f"/nodes/{scene.nodes[below].name}/parent"]
+    assert not origin or keyframer.encode(written.document) == (SAMPLES / name).read_bytes()
+    assert not [
+        issue for issue in keyframer.check(written.document).issues if issue.severity is keyframer.Severity.ERROR
+    ]
+
+
+@pytest.mark.parametrize("link", ["parent", "target"])
+@pytest.mark.parametrize("name", MOVING)
+def test_links_to_missing_nodes_are_reported_as_dropped(name: str, link: str) -> None:
+    scene = load(name)
+    scene.origin = None
+    setattr(scene.nodes[0], link, len(scene.nodes))
+    dropped = {loss.path: loss.detail for loss in save(scene).report if loss.outcome is Outcome.DROPPED}
+    assert dropped[f"/nodes/{scene.nodes[0].name}/{link}"] == "no such node"
+
+
+@pytest.mark.parametrize("name", ["hale3d/wave-length.anim", "midtown/retail.anim"])
+def test_a_new_node_that_the_format_cannot_store_is_reported(name: str) -> None:
+    scene = load(name)
+    scene.nodes.append(Node("Eye", NodeKind.CAMERA))
+    written = save(scene)
+    assert rewrite_reasons(written) == []
+    assert keyframer.encode(written.document) == (SAMPLES / name).read_bytes()
+    assert [loss.path for loss in written.report if loss.outcome is Outcome.DROPPED] == ["/nodes/Eye"]

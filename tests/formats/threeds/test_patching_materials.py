@@ -1,0 +1,324 @@
+"""Edits of materials, faces and environment in 3D Studio files: the bytes equal those of a file built with the edit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import keyframer
+from keyframer.formats.kit.scene_reading import scene_of
+from keyframer.formats.threeds import FORMAT
+from keyframer.formats.threeds import records as r
+from keyframer.formats.threeds.chunk import Chunk, RawChunk
+from keyframer.scene import Fog, Gradient, LayeredFog, Morph, Scene, TextureMap
+from keyframer.scene.loss_report import Outcome
+from tests.formats.editing import rewrite_reasons, set_fields
+from tests.formats.threeds.bridge import make
+
+BYTES = ((255, 0, 0), (0, 255, 0), (0, 0, 255))
+WHITE, RED, GREEN, BLUE = (1.0, 1.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+def parts() -> SimpleNamespace:
+    """Two materials, two meshes (one without faces), fog with its colour, a gradient in bytes; unknown chunks."""
+    chunks = SimpleNamespace()
+    chunks.image = r.TextureMap1(children=[r.PercentInt(50), r.MapName(b"A.TGA"), r.MapParameters(0x4000)])
+    chunks.diffuse = r.MaterialDiffuse(children=[r.ColorByte((255, 0, 0)), r.ColorByteGamma((255, 0, 0))])
+    chunks.paint = r.Material(children=[r.MaterialName(b"paint"), chunks.diffuse, chunks.image, RawChunk(0x7777, b"?")])
+    chunks.glow = r.Material(children=[r.MaterialName(b"glow"), r.MaterialSelfIlluminated()])
+    chunks.fog = r.Fog(1.0, 2.0, 3.0, 4.0, children=[r.ColorFloat(RED), r.FogBackground()])
+    chunks.gradient = r.BackgroundGradient(0.5, children=[r.ColorByte((255, 0, 0)) for _ in range(3)])
+    chunks.box = make.mesh("Box")
+    chunks.faces = chunks.box.children[0].children[1]
+    chunks.faces.faces = np.array([[0, 1, 2, 0x0107], [2, 1, 0, 7]], "<u2")
+    chunks.group = r.MaterialGroup(b"PAINT", np.array([0], "<u2"))
+    chunks.lost = r.MaterialGroup(b"gone", np.array([1], "<u2"))
+    chunks.faces.children = [chunks.group, chunks.lost]
+    chunks.cloud = make.mesh("Cloud")
+    del chunks.cloud.children[0].children[1]
+    chunks.nodes = [
+        make.node(kind, name, place) for place, (kind, name) in enumerate([("object", "Box"), ("object", "Cloud")])
+    ]
+    chunks.before = [chunks.paint, chunks.glow, r.MasterScale(1.0), chunks.fog, chunks.gradient]
+    return chunks
+
+
+def file_of(chunks: SimpleNamespace) -> bytes:
+    return make.file_bytes([*chunks.before, chunks.box, chunks.cloud], chunks.nodes)
+
+
+def load(data: bytes) -> Scene:
+    return scene_of(keyframer.decode(data, format="3ds"))
+
+
+def save_edited(*edits: Callable[[Scene], object]) -> bytes:
+    """The bytes after several edits, each saved and loaded before the next."""
+    data = file_of(parts())
+    for edit in edits:
+        scene = load(data)
+        edit(scene)
+        written = FORMAT.from_scene(scene)
+        assert rewrite_reasons(written) == []
+        data = keyframer.encode(written.document)
+    return data
+
+
+def set_material(**values: Any) -> Callable[[Scene], None]:
+    return set_fields(lambda scene: scene.materials[0], **values)
+
+
+def set_map(**values: Any) -> Callable[[Scene], None]:
+    return set_fields(lambda scene: scene.materials[0].maps["texture1"], **values)
+
+
+def set_environment(**values: Any) -> Callable[[Scene], None]:
+    return set_fields(lambda scene: scene.environment, **values)
+
+
+def set_mesh(**values: Any) -> Callable[[Scene], None]:
+    return set_fields(lambda scene: scene.meshes[0], **values)
+
+
+def add_chunks(name: str, *added: Chunk) -> Callable[[SimpleNamespace], None]:
+    return lambda chunks: getattr(chunks, name).children.extend(added)
+
+
+def add_to_editor(*added: Chunk) -> Callable[[SimpleNamespace], None]:
+    """Adds chunks of the scene as a whole, which come before the objects."""
+    return lambda chunks: chunks.before.extend(added)
+
+
+def set_children(name: str, *added: Chunk) -> Callable[[SimpleNamespace], None]:
+    return lambda chunks: setattr(getattr(chunks, name), "children", list(added))
+
+
+def set_chunk(name: str, /, **values: Any) -> Callable[[SimpleNamespace], None]:
+    def apply(chunks: SimpleNamespace) -> None:
+        for field, value in values.items():
+            setattr(getattr(chunks, name), field, value)
+
+    return apply
+
+
+def set_map_flags(value: int) -> Callable[[SimpleNamespace], None]:
+    return lambda chunks: chunks.image.children.__setitem__(2, r.MapParameters(value))
+
+
+def remove_map(scene: Scene) -> None:
+    scene.materials[0].maps = {}
+
+
+def add_second_map(scene: Scene) -> None:
+    scene.materials[0].maps["bump"] = TextureMap("B.TGA", b"B.TGA", 0.25)
+    scene.materials[0].maps["texture1"].amount = 0.75
+
+
+MERGED: dict[str, tuple[tuple[Callable[[Scene], object], ...], Callable[[SimpleNamespace], Any]]] = {
+    # materials
+    "colour in bytes": (
+        (set_material(diffuse=GREEN),),
+        set_children("diffuse", r.ColorByte((0, 255, 0)), r.ColorByteGamma((0, 255, 0))),
+    ),
+    "colour that bytes cannot store": (
+        (set_material(diffuse=(0.5, 0.25, 0.125)),),
+        set_children("diffuse", r.ColorFloat((0.5, 0.25, 0.125)), r.ColorFloatGamma((0.5, 0.25, 0.125))),
+    ),
+    "no colour": (
+        (set_material(diffuse=None),),
+        lambda chunks: chunks.paint.children.remove(chunks.diffuse),
+    ),
+    "first colour": (
+        (set_material(ambient=BLUE),),
+        add_chunks("paint", r.MaterialAmbient(children=[r.ColorFloat(BLUE)])),
+    ),
+    "first percentage": (
+        (set_material(shininess=0.25),),
+        add_chunks("paint", r.MaterialShininess(children=[r.PercentInt(25)])),
+    ),
+    "another percentage": (
+        (set_material(shininess=0.25), set_material(shininess=0.3333)),
+        add_chunks("paint", r.MaterialShininess(children=[r.PercentFloat(0.3333)])),
+    ),
+    "no percentage": ((set_material(shininess=0.25), set_material(shininess=None)), lambda chunks: None),
+    "glow": (
+        (set_fields(lambda scene: scene.materials[1], self_illumination=0.5),),
+        set_children("glow", r.MaterialName(b"glow"), r.MaterialSelfIllumination(children=[r.PercentInt(50)])),
+    ),
+    "flag": ((set_material(two_sided=True),), add_chunks("paint", r.MaterialTwoSided())),
+    "flag set and cleared": ((set_material(two_sided=True), set_material(two_sided=False)), lambda chunks: None),
+    "wire": ((set_material(wire_size=2.5),), add_chunks("paint", r.MaterialWireSize(2.5))),
+    "shading": ((set_material(shading="metal"),), add_chunks("paint", r.MaterialShading(4))),
+    "no shading": ((set_material(shading="metal"), set_material(shading=None)), lambda chunks: None),
+    "name": (
+        (set_material(name="steel"),),
+        lambda chunks: (
+            setattr(chunks.paint.children[0], "name", b"steel"),
+            setattr(chunks.group, "material", b"steel"),
+        ),
+    ),
+    # maps
+    "image": ((set_map(file_name="B.TGA"),), lambda chunks: setattr(chunks.image.children[1], "name", b"B.TGA")),
+    "amount": ((set_map(amount=0.75),), lambda chunks: chunks.image.children.__setitem__(0, r.PercentInt(75))),
+    "scale": ((set_map(scale=(2.0, 3.0)),), add_chunks("image", r.MapUScale(2.0), r.MapVScale(3.0))),
+    "offset": ((set_map(offset=(0.5, 0.25)),), add_chunks("image", r.MapUOffset(0.5), r.MapVOffset(0.25))),
+    "turned": ((set_map(rotation_degrees=45.0),), add_chunks("image", r.MapRotation(45.0))),
+    "blur": ((set_map(blur=0.5),), add_chunks("image", r.MapBlur(0.5))),
+    "not tiled": ((set_map(tiled=False),), set_map_flags(0x4010)),
+    "mirrored": ((set_map(mirror=True),), set_map_flags(0x4002)),
+    "no image": ((remove_map,), lambda chunks: chunks.paint.children.remove(chunks.image)),
+    "two images": (
+        (add_second_map,),
+        lambda chunks: (
+            chunks.image.children.__setitem__(0, r.PercentInt(75)),
+            chunks.paint.children.append(
+                r.BumpMap(children=[r.PercentInt(25), r.MapName(b"B.TGA"), r.MapParameters(0)])
+            ),
+        ),
+    ),
+    # surroundings
+    "background": (
+        (set_environment(background_color=BLUE),),
+        add_to_editor(r.BackgroundColor(children=[r.ColorFloat(BLUE)])),
+    ),
+    "background image": ((set_environment(background_image="SKY.TGA"),), add_to_editor(r.BackgroundBitmap(b"SKY.TGA"))),
+    "ambient": ((set_environment(ambient=BLUE),), add_to_editor(r.AmbientColor(children=[r.ColorFloat(BLUE)]))),
+    "in use": ((set_environment(uses={"fog"}),), add_to_editor(r.UseFog())),
+    "gradient": (
+        (set_environment(gradient=Gradient(0.25, [RED, GREEN, BLUE])),),
+        lambda chunks: (
+            setattr(chunks.gradient, "midpoint", 0.25),
+            setattr(chunks.gradient, "children", [r.ColorByte(each) for each in BYTES]),
+        ),
+    ),
+    "no gradient": ((set_environment(gradient=None),), lambda chunks: chunks.before.remove(chunks.gradient)),
+    "new gradient": (
+        (set_environment(gradient=None), set_environment(gradient=Gradient(0.25, [RED, GREEN, BLUE]))),
+        lambda chunks: chunks.before.__setitem__(
+            4, r.BackgroundGradient(0.25, children=[r.ColorFloat(each) for each in (RED, GREEN, BLUE)])
+        ),
+    ),
+    "fog": (
+        (set_environment(fog=Fog(5.0, 6.0, 7.0, 8.0, GREEN, True)),),
+        lambda chunks: (
+            set_chunk("fog", near=5.0, near_density=6.0, far=7.0, far_density=8.0)(chunks),
+            setattr(chunks.fog.children[0], "rgb", GREEN),
+        ),
+    ),
+    "fog without colour": (
+        (set_environment(fog=Fog(1.0, 2.0, 3.0, 4.0, None, False)),),
+        set_children("fog"),
+    ),
+    "no fog": ((set_environment(fog=None),), lambda chunks: chunks.before.remove(chunks.fog)),
+    "cue": (
+        (set_environment(distance_cue=Fog(1.0, 2.0, 3.0, 4.0, None, True)),),
+        add_to_editor(r.DistanceCue(1.0, 2.0, 3.0, 4.0, children=[r.DimBackground()])),
+    ),
+    "layers": (
+        (set_environment(layered_fog=LayeredFog(1.0, 2.0, 0.5, 3, BLUE)),),
+        add_to_editor(r.LayerFog(1.0, 2.0, 0.5, 3, children=[r.ColorFloat(BLUE)])),
+    ),
+    "layers without colour": (
+        (
+            set_environment(layered_fog=LayeredFog(1.0, 2.0, 0.5, 3, BLUE)),
+            set_environment(layered_fog=LayeredFog(1.0, 2.0, 0.5, 3)),
+        ),
+        add_to_editor(r.LayerFog(1.0, 2.0, 0.5, 3)),
+    ),
+    # faces
+    "edges": (
+        (set_mesh(edges=np.array([1, 6])),),
+        set_chunk("faces", faces=np.array([[0, 1, 2, 0x0104], [2, 1, 0, 3]], "<u2")),
+    ),
+    "no edges": ((set_mesh(edges=None),), lambda chunks: None),
+    "no face materials": (
+        (set_mesh(face_materials=None),),
+        lambda chunks: chunks.faces.children.remove(chunks.group),
+    ),
+    "corners": (
+        (set_mesh(corners=np.array([[0, 1, 2], [0, 2, 1]])),),
+        set_chunk("faces", faces=np.array([[0, 1, 2, 0x0107], [0, 2, 1, 7]], "<u2")),
+    ),
+    "materials": (
+        (set_mesh(face_materials=np.array([1, 0])),),
+        lambda chunks: (
+            set_chunk("group", faces=np.array([1], "<u2"))(chunks),
+            chunks.faces.children.append(r.MaterialGroup(b"glow", np.array([0], "<u2"))),
+        ),
+    ),
+    "smoothing": (
+        (set_mesh(smoothing=np.array([1, 2])),),
+        add_chunks("faces", r.SmoothGroups(np.array([1, 2], "<u4"))),
+    ),
+    "no smoothing": ((set_mesh(smoothing=np.array([1, 2])), set_mesh(smoothing=None)), lambda chunks: None),
+    "texture coordinates": (
+        (set_mesh(uv=np.array([[0.0, 0.5], [1, 0], [1, 1]])),),
+        lambda chunks: chunks.box.children[0].children.append(
+            r.TextureVertices(np.array([[0.0, 0.5], [1, 0], [1, 1]], "<f4"))
+        ),
+    ),
+    "shadows": (
+        (set_mesh(casts_shadows=False),),
+        lambda chunks: chunks.box.children.insert(0, r.ObjectDoesNotCast()),
+    ),
+    "first faces": (
+        (set_fields(lambda scene: scene.meshes[1], corners=np.array([[0, 1, 2]]), edges=np.array([7])),),
+        lambda chunks: chunks.cloud.children[0].children.append(r.FaceArray(np.array([[0, 1, 2, 7]], "<u2"))),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_an_edit_changes_only_its_bytes(name: str) -> None:
+    edits, apply = MERGED[name]
+    chunks = parts()
+    apply(chunks)
+    assert save_edited(*edits) == file_of(chunks)
+
+
+def morphing() -> bytes:
+    """A box that becomes a tower and a box again."""
+    tall = make.mesh("Tall", np.array(make.TRIANGLE) * 2)
+    keys = make.morph((0, 10, 20), (b"Box", b"Tall", b"Box"))
+    return make.file_bytes([make.mesh("Box"), tall], [make.node("object", "Box", 0, keys)])
+
+
+def test_reordered_shapes_are_the_same_shapes() -> None:
+    scene = load(morphing())
+    node = next(node for node in scene.nodes if node.morph is not None)
+    track = next(channel.track for channel in scene.clips[0].channels if channel.track.kind == "morph")
+    node.morph = Morph(node.morph.names[::-1], list(node.morph.positions)[::-1])  # type: ignore[union-attr]
+    track.values = track.values[:, ::-1].copy()
+    written = FORMAT.from_scene(scene)
+    assert rewrite_reasons(written) == []
+    assert keyframer.encode(written.document) == morphing()
+
+
+def test_blended_shapes_are_dropped_and_reported() -> None:
+    scene = load(morphing())
+    track = next(channel.track for channel in scene.clips[0].channels if channel.track.kind == "morph")
+    values = track.values.copy()
+    values[1] = 0.5
+    track.values = values
+    written = FORMAT.from_scene(scene)
+    assert rewrite_reasons(written) == []
+    assert "/nodes/Box/morph" in [loss.path for loss in written.report.of(Outcome.DROPPED)]
+
+
+NOT_STORABLE: dict[str, Callable[[Scene], object]] = {
+    "texture coordinates": set_mesh(uv=np.zeros((2, 2))),
+    "separate corners": set_mesh(uv=np.zeros((3, 2)), uv_corners=np.array([[0, 1, 2]] * 2)),
+}
+
+
+@pytest.mark.parametrize("name", NOT_STORABLE)
+def test_edits_that_a_new_file_could_not_store_either_are_reported(name: str) -> None:
+    scene = load(file_of(parts()))
+    NOT_STORABLE[name](scene)
+    written = FORMAT.from_scene(scene)
+    assert rewrite_reasons(written) == []
+    assert [loss.path.rpartition("/")[0] for loss in written.report.of(Outcome.DROPPED)] == ["/meshes/0"]
+    assert [material.name for material in load(keyframer.encode(written.document)).materials] == ["paint", "glow"]
