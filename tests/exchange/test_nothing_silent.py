@@ -734,3 +734,19 @@ def test_frames_that_were_sampled_from_keys_are_not_called_exact(target: str, tm
     report = keyframer.save(scene, tmp_path / "again" / target, **options)
     (loss,) = (loss for loss in report if loss.path == "/clips/frames")
     assert loss.outcome is Outcome.EXACT
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_invalid_links_are_reported_as_dropped(name: str, tmp_path: Path) -> None:
+    nodes = [Node("a"), Node("b", parent=9), Node("c", target=9), Node("d")]
+    scene = Scene(nodes=nodes, clips=[Clip(end=10.0, channels=[Channel(number, moving()) for number in (0, 9)])])
+    scene.nodes[3].parent = 3
+    report = keyframer.save(scene, tmp_path / name, **TARGETS[name])
+    dropped = {loss.path: loss.detail for loss in report if loss.outcome is Outcome.DROPPED}
+    assert dropped["/nodes/b/parent"] == dropped["/nodes/c/target"] == "no such node"
+    assert dropped["/nodes/d/parent"] == "is its own ancestor"
+    assert dropped["/clips/channels/9/position"] == "no such node"
+
+
+def moving() -> Track:
+    return Track("position", [0.0, 10.0], [[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]], Interpolation.LINEAR)

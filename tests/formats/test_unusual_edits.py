@@ -151,16 +151,6 @@ def test_parent_cycles_do_not_give_an_invalid_file(name: str, origin: bool) -> N
     ]
 
 
-@pytest.mark.parametrize("link", ["parent", "target"])
-@pytest.mark.parametrize("name", MOVING)
-def test_links_to_missing_nodes_are_reported_as_dropped(name: str, link: str) -> None:
-    scene = load(name)
-    scene.origin = None
-    setattr(scene.nodes[0], link, len(scene.nodes))
-    dropped = {loss.path: loss.detail for loss in save(scene).report if loss.outcome is Outcome.DROPPED}
-    assert dropped[f"/nodes/{scene.nodes[0].name}/{link}"] == "no such node"
-
-
 @pytest.mark.parametrize("name", ["hale3d/wave-length.anim", "midtown/retail.anim"])
 def test_a_new_node_that_the_format_cannot_store_is_reported(name: str) -> None:
     scene = load(name)

@@ -317,9 +317,6 @@ def store_authored_keys(
     fitted = [node_and_kind for node_and_kind, motion in motions.items() if motion.outcome is not Outcome.EXACT]
     motion_errors = dict(zip(fitted, errors([motions[node_and_kind] for node_and_kind in fitted], span), strict=True))
     for channel in channels:
-        if not 0 <= channel.node < len(parts):
-            context.report.add(Outcome.DROPPED, f"/clips/{number}", f"{channel.track!r} of a node that does not exist")
-            continue
         track = channel.track
         morph = context.scene.nodes[channel.node].morph
         if track.kind == "morph" and not (

@@ -30,6 +30,7 @@ from keyframer.files import check_output
 from keyframer.formats.contract import refuse_unknown
 from keyframer.formats.guard import GcPaused
 from keyframer.formats.kit.record_paths import path_finder
+from keyframer.formats.kit.scene_writing import without_invalid_links
 from keyframer.formats.kit.unsupported_features import foreign_extras
 from keyframer.posing import Rig
 from keyframer.posing.channels import Samples
@@ -49,6 +50,9 @@ def _export(scene: Scene, options: GltfOptions) -> tuple[Asset, LossReport]:
     report = LossReport("gltf", source=json_value(dict(options.source)))
     if scene.origin is not None:
         report.find_path = path_finder(scene.origin.document)
+    scene, removed_links = without_invalid_links(scene)
+    for path, reason in removed_links:
+        report.add(Outcome.DROPPED, path, reason)
     rig = Rig(scene)
     axes = Axes(scene.space, options.metres_per_unit(scene))
     context = Context(scene, options, Asset(), axes, report, Names(), rig)
