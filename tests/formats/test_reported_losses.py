@@ -300,7 +300,7 @@ def turn(sixteenths: int) -> tuple[float, ...]:
 
 
 DEGREES = st.integers(10, 40).map(float)
-SIZE = st.integers(64, 256).map(lambda number: number / 128)
+SIZE = st.integers(8, 32).map(lambda number: number / 16)
 THREE = st.tuples(LENGTH, LENGTH, LENGTH)
 TRACKS: dict[str, st.SearchStrategy[Track]] = {
     "thing.rotation": keys("rotation", st.integers(-3, 3).map(turn)),
@@ -313,7 +313,7 @@ TRACKS: dict[str, st.SearchStrategy[Track]] = {
     "lamp.position": keys("position", THREE),
     "lamp.roll": keys("roll", DEGREES),
     "lamp.color": keys("color", COLOR),
-    "lamp.multiplier": keys("multiplier", LENGTH),
+    "lamp.multiplier": keys("multiplier", LENGTH.map(lambda factor: factor + 1.5)),
     "lamp.hotspot": keys("hotspot", DEGREES),
     "lamp.falloff": keys("falloff", DEGREES.map(lambda angle: angle + 40.0)),
 }
