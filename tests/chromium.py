@@ -43,7 +43,7 @@ def _driver() -> Playwright:
 
 @contextmanager
 def open_chromium(arguments: Sequence[str]) -> Iterator[Any]:
-    """A browser of its own; it is closed at the end."""
+    """Yield a new browser and close it at the end."""
     chromium = _driver().chromium.launch(executable_path=chromium_path(), args=list(arguments))
     try:
         yield chromium

@@ -1,8 +1,8 @@
-"""What holds for all tests: nothing is judged by the clock, machines are shared, and what is slow says so.
+"""Skips slow tests outside ``make slow``.
 
-``@pytest.mark.slow`` is for tests that repeat what a quicker test shows already (more files, more values, larger
-sizes): ``make slow`` runs them, ``make test`` skips them with that reason. A test that does more in ``make slow``
-asks `tests.slow.SLOW`. ``make quick`` runs the folders of `QUICK` in the Makefile.
+``@pytest.mark.slow`` is for tests that repeat a quicker test with more files, more values or larger sizes:
+``make slow`` runs them, ``make test`` skips them with this reason. A test that does more in ``make slow``
+reads `tests.slow.SLOW`. ``make quick`` runs the folders of `QUICK` in the Makefile.
 """
 
 from __future__ import annotations

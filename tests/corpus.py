@@ -1,4 +1,5 @@
-"""The shared corpus of real files: it stands beside a checkout on the project's own machines and nowhere else."""
+"""The shared corpus of real files, in a folder next to the checkout. Tests that need it are skipped if it is
+missing."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the shared corpus
 
 
 def threeds_files() -> list[Path]:
-    """The real 3D Studio files (none where there is no corpus)."""
+    """Return the real 3D Studio files; none if there is no corpus."""
     folder = CORPUS / "3ds"
     return sorted(path for path in folder.glob("*") if path.suffix.lower() == ".3ds")
 
 
 def animation_files() -> list[Path]:
-    """The real files of all formats that a scene can be loaded from by their name alone."""
+    """Return the real files of all formats that can be loaded without naming a companion or option."""
     return [*threeds_files(), *sorted((CORPUS / "ase").glob("*")), *sorted((CORPUS / "hale3d").glob("*.anim"))]
 
 

@@ -1,4 +1,4 @@
-"""Whether work grows in proportion to what is given: ratios of processor time within one test, never seconds."""
+"""Checks that work takes time in proportion to its input, by ratios of processor time within one test."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ Given = TypeVar("Given")
 
 
 def seconds(work: Callable[[Given], object], given: Given) -> float:
-    """Return the processor time of this process: how busy the machine is matters little."""
+    """Return the processor time that the work takes; it hardly depends on how busy the machine is."""
     start = time.process_time()
     work(given)
     return time.process_time() - start
 
 
 def assert_linear(work: Callable[[Given], object], small: Given, large: Given, times: float) -> None:
-    """Each doubling from ``small`` to ``large``, which is ``times`` as much, takes at most 2.5 times as long.
+    """Assert that each doubling of the input from ``small`` to ``large`` takes at most 2.5 times as long.
 
-    The best of several tries: whatever else runs on the machine can only make it slower. Garbage collection is paused:
-    it would look through all that earlier tests left in memory, and only large work sets it off.
+    ``times`` is how many times larger ``large`` is than ``small``. The shortest of several tries counts, because other
+    programs can only make a try slower. Garbage collection is paused: it would search all objects of earlier tests,
+    and only large inputs would trigger it.
     """
     most = MOST_RATIO ** math.log2(times)
     best_small = best_large = math.inf

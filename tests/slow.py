@@ -1,4 +1,4 @@
-"""Whether this is a run of ``make slow``, which takes the time for everything."""
+"""Whether the tests run under ``make slow``, which repeats tests with more values and larger files."""
 
 from __future__ import annotations
 

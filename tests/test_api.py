@@ -1,4 +1,4 @@
-"""The way from bytes to documents and back, as a program uses it."""
+"""The public functions that decode, encode, read, write, detect, load, convert and render."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TestFormats:
         assert set(names) <= {"3ds", "uto3d", "hale3d", "midtown", "nodeanim", "ase"}
         assert len(set(names)) == len(names)
 
-    def test_what_a_format_says_of_itself(self) -> None:
+    def test_every_format_has_a_title_extensions_and_record_types(self) -> None:
         for known in keyframer.supported_formats():
             assert known.title
             assert all(extension.startswith(".") and extension == extension.lower() for extension in known.extensions)
@@ -43,14 +43,14 @@ class TestFormats:
         )
 
     @pytest.mark.parametrize("name", ["4ds", "", "3DS", "obj"])
-    def test_an_unknown_id_is_a_mistake_of_the_program(self, name: str) -> None:
+    def test_unknown_format_raises_value_error(self, name: str) -> None:
         for action in (lambda: keyframer.decode(DATA, format=name), lambda: keyframer.read(TRACKS, format=name)):
             with pytest.raises(ValueError, match=r"unknown format .* \(known: 3ds"):
                 action()
 
 
 class TestDecode:
-    def test_a_document(self) -> None:
+    def test_decode_returns_a_document(self) -> None:
         document = keyframer.decode(DATA)
         assert isinstance(document, keyframer.Document)
         assert document.format.name == "3ds"
@@ -58,30 +58,30 @@ class TestDecode:
         assert keyframer.encode(document) == DATA
 
     @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-    def test_any_buffer(self, kind: type) -> None:
+    def test_decode_accepts_any_buffer_type(self, kind: type) -> None:
         assert keyframer.encode(keyframer.decode(kind(DATA))) == DATA
         assert keyframer.detect(kind(DATA)).score == 1.0
 
-    def test_a_buffer_that_changes_later_changes_nothing(self) -> None:
+    def test_changing_the_buffer_does_not_change_the_document(self) -> None:
         buffer = bytearray(DATA)
         document = keyframer.decode(buffer)  # type: ignore[arg-type]
         buffer[:] = bytes(len(buffer))
         assert keyframer.encode(document) == DATA
 
     @pytest.mark.parametrize("name", [None, "3ds"])
-    def test_nothing(self, name: str | None) -> None:
+    def test_decoding_no_bytes_raises_io_empty(self, name: str | None) -> None:
         with pytest.raises(keyframer.FormatError) as caught:
             keyframer.decode(b"", format=name)
         assert (caught.value.code, caught.value.offset, caught.value.path) == ("IO_EMPTY", 0, "/")
 
-    def test_a_format_can_be_forced(self) -> None:
-        """Content that no reader claims of itself: a main chunk that begins with an unknown chunk."""
+    def test_format_can_be_forced(self) -> None:
+        """A main chunk that begins with an unknown chunk is not detected as any format."""
         data = unhex("4d 4d 0e 00 00 00  77 77 08 00 00 00 01 02")
         with pytest.raises(keyframer.FormatError, match="IO_UNRECOGNISED"):
             keyframer.decode(data)
         assert keyframer.encode(keyframer.decode(data, format="3ds")) == data
 
-    def test_arrays_are_views(self) -> None:
+    def test_arrays_are_read_only(self) -> None:
         track = keyframer.decode(DATA).first(records.RotationTrack)
         assert track is not None
         with pytest.raises(ValueError, match="read-only"):
@@ -97,7 +97,7 @@ class TestReadAndWrite:
         keyframer.write(document, str(tmp_path / "copy2.3ds"))
         assert (tmp_path / "copy.3ds").read_bytes() == (tmp_path / "copy2.3ds").read_bytes() == DATA
 
-    def test_nothing_is_overwritten_unasked(self, tmp_path: Path) -> None:
+    def test_existing_files_are_not_overwritten_by_default(self, tmp_path: Path) -> None:
         document = keyframer.read(TRACKS)
         target = tmp_path / "a.3ds"
         target.write_bytes(b"old")
@@ -107,7 +107,7 @@ class TestReadAndWrite:
         keyframer.write(document, target, overwrite=True)
         assert target.read_bytes() == DATA
 
-    def test_a_document_that_cannot_be_written_leaves_the_old_file(self, tmp_path: Path) -> None:
+    def test_failed_write_leaves_the_old_file(self, tmp_path: Path) -> None:
         document = keyframer.read(TRACKS)
         pivot = document.first(records.Pivot)
         assert pivot is not None
@@ -119,7 +119,7 @@ class TestReadAndWrite:
         assert [path.name for path in tmp_path.iterdir()] == ["a.3ds"]
         assert target.read_bytes() == b"old"
 
-    def test_a_file_over_itself(self, tmp_path: Path) -> None:
+    def test_file_can_be_overwritten_with_its_edited_document(self, tmp_path: Path) -> None:
         path = tmp_path / "a.3ds"
         path.write_bytes(DATA)
         document = keyframer.read(path)
@@ -131,7 +131,7 @@ class TestReadAndWrite:
         assert again is not None
         assert again.name == b"CHANGED"
 
-    def test_what_the_system_says_is_passed_on(self, tmp_path: Path) -> None:
+    def test_errors_of_the_system_are_raised_unchanged(self, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError):
             keyframer.read(tmp_path / "missing.3ds")
         with pytest.raises(OSError):
@@ -139,19 +139,19 @@ class TestReadAndWrite:
         with pytest.raises(FileNotFoundError):
             keyframer.write(keyframer.decode(DATA), tmp_path / "no" / "a.3ds")
 
-    def test_an_empty_file(self, tmp_path: Path) -> None:
+    def test_reading_an_empty_file_raises_io_empty(self, tmp_path: Path) -> None:
         (tmp_path / "a.3ds").touch()
         for source in (tmp_path / "a.3ds", io.BytesIO(b"")):
             with pytest.raises(keyframer.FormatError, match="IO_EMPTY"):
                 keyframer.read(source)
 
-    def test_limits(self) -> None:
+    def test_file_size_limit_is_enforced(self) -> None:
         for source in (TRACKS, io.BytesIO(DATA)):
             with pytest.raises(keyframer.FormatError, match="LIMIT_FILE_SIZE"):
                 keyframer.read(source, limits=keyframer.Limits(file_size=100))
 
     def test_reading_opens_one_file_and_no_socket(self, tmp_path: Path) -> None:
-        """Counted by the interpreter itself, in a process of its own."""
+        """The interpreter's audit events are counted in a separate process."""
         script = """
 import sys, keyframer
 from keyframer.formats.threeds import document  # what has to be imported is imported before
@@ -211,7 +211,7 @@ class TestDetect:
             (b"\x01\x02\x03" + bytes(20), "not a file of a known format"),
         ],
     )
-    def test_strangers_are_named(self, data: bytes, words: str) -> None:
+    def test_foreign_files_are_named(self, data: bytes, words: str) -> None:
         detection = keyframer.detect(data)
         assert detection.format is None
         assert detection.score == 0
@@ -222,7 +222,7 @@ class TestDetect:
             assert caught.value.code == "IO_UNRECOGNISED"
             assert caught.value.message == detection.reason
 
-    def test_the_head_is_enough(self) -> None:
+    def test_first_bytes_are_enough_for_detection(self) -> None:
         whole = (FOLDER / "3ds" / "windmill.3ds").read_bytes()
         assert repr(keyframer.detect(whole[:4096], size=len(whole))) == repr(keyframer.detect(whole))
 
@@ -232,7 +232,7 @@ class TestDetect:
             assert found is not None
             assert found.name == "3ds"
 
-    def test_nothing_else_is_taken_for_3ds(self) -> None:
+    def test_samples_of_other_formats_are_not_detected_as_3ds(self) -> None:
         for known in keyframer.supported_formats():
             if known.name != "3ds":
                 for path in sample_files(known.name):
@@ -240,7 +240,7 @@ class TestDetect:
                     assert found is None or found.name != "3ds", path.name
 
     @pytest.mark.parametrize("data", [b"", b"\xf0", b"\xff" * 600, bytes(600)])
-    def test_a_stranger_without_a_face_gets_no_name(self, data: bytes) -> None:
+    def test_unrecognised_foreign_files_are_not_named(self, data: bytes) -> None:
         assert describe_foreign_file(data) is None
 
 
@@ -251,7 +251,7 @@ def test_every_public_function_is_documented() -> None:
             assert inspect.getdoc(thing), name
 
 
-class TestWholeJobs:
+class TestLoadConvertRender:
     @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, io.BytesIO])
     def test_load_takes_bytes_and_streams(self, kind: Any) -> None:
         scene = keyframer.load(kind(DATA))
@@ -261,7 +261,7 @@ class TestWholeJobs:
         document = keyframer.read(TRACKS)
         assert len(keyframer.load(document).nodes) == len(keyframer.load(TRACKS).nodes)
 
-    def test_bytes_have_their_limit(self) -> None:
+    def test_file_size_limit_applies_to_bytes(self) -> None:
         with pytest.raises(keyframer.FormatError, match="LIMIT_FILE_SIZE"):
             keyframer.load(DATA, limits=keyframer.Limits(file_size=10))
 
@@ -277,7 +277,7 @@ class TestWholeJobs:
         with pytest.raises(ValueError, match=r"has no option 'kees'.*did you mean 'keys'"):
             keyframer.convert(WINDMILL, tmp_path / "c.glb", kees="frames")
 
-    def test_convert_does_not_eat_its_source(self, tmp_path: Path) -> None:
+    def test_convert_does_not_overwrite_its_source(self, tmp_path: Path) -> None:
         source = tmp_path / "a.3ds"
         source.write_bytes(DATA)
         (tmp_path / "link.3ds").hardlink_to(source)

@@ -1,4 +1,4 @@
-"""Every benchmark can be started: its imports are those of the tree as it is."""
+"""Every benchmark can be imported and started, and is listed in the documentation."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ BENCHMARKS = sorted(path.stem for path in (ROOT / "benchmarks").glob("bench_*.py
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_it_imports_and_has_a_start(name: str) -> None:
+def test_benchmark_can_be_imported_and_started(name: str) -> None:
     module = importlib.import_module(f"benchmarks.{name}")
     assert callable(module.main)
     assert 'if __name__ == "__main__":' in (ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", ["README.md", "RESULTS.md"])
-def test_pages_know_every_benchmark_and_no_other(page: str) -> None:
+def test_pages_list_every_benchmark_and_no_other(page: str) -> None:
     text = (ROOT / "benchmarks" / page).read_text(encoding="utf-8")
     assert set(re.findall(r"\b(bench_\w+?)\b", text)) == set(BENCHMARKS)

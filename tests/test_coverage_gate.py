@@ -1,4 +1,4 @@
-"""What ``make coverage`` lets pass: statements, branches and both together, each for itself."""
+"""``make coverage`` fails if statements, branches or both together are below the limit."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def totals(lines: int, statements: int, reached: int, branches: int) -> dict[str
         (totals(900, 1000, 90, 100), "statements, branches, together"),
     ],
 )
-def test_each_share_is_gated(counts: dict[str, int], low: str, tmp_path: Path) -> None:
+def test_each_percentage_is_checked(counts: dict[str, int], low: str, tmp_path: Path) -> None:
     done = gate(tmp_path, counts)
     assert (done.returncode, done.stderr) == ((1, f"below 97 %: {low}\n") if low else (0, ""))
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["statements", "branches", "together"]
 
 
-def test_figures_are_those_of_the_report(tmp_path: Path) -> None:
+def test_figures_match_the_report(tmp_path: Path) -> None:
     done = gate(tmp_path, totals(1234, 1250, 391, 400), "98")
     assert done.stdout.splitlines() == [
         "statements  98.72 %  (1,234 of 1,250)",
@@ -59,8 +59,8 @@ def test_a_report_without_branches_is_refused(tmp_path: Path) -> None:
         assert "counts no branches" in done.stderr
 
 
-def test_it_reads_what_coverage_writes(tmp_path: Path) -> None:
-    """One of two branches and four of five statements of a small program, by coverage.py itself."""
+def test_reads_reports_of_coverage_py(tmp_path: Path) -> None:
+    """A small program of which four of five statements and one of two branches run."""
     program = tmp_path / "small.py"
     program.write_text("found = 1\nif found:\n    found = 2\nelse:\n    found = 3\nprint(found)\n", "utf-8")
     for command in (["run", "--branch", "small.py"], ["json", "-q", "-o", "report.json"]):
@@ -72,8 +72,8 @@ def test_it_reads_what_coverage_writes(tmp_path: Path) -> None:
     assert done.stderr == "below 97 %: statements, branches, together\n"
 
 
-def test_make_coverage_calls_it() -> None:
-    """With branches counted, and with the percentage that the documentation states."""
+def test_make_coverage_runs_the_gate() -> None:
+    """The command counts branches and uses the percentage that the documentation states."""
     rules = (ROOT / "Makefile").read_text("utf-8").split("\ncoverage:")[1].split("\n\n")[0]
     assert "--cov=keyframer.wire --cov=keyframer.formats --cov-branch" in rules
     assert "--cov-report=json:build/coverage.json" in rules

@@ -1,4 +1,4 @@
-"""Dataclasses that are cheap to import behave as those of `dataclasses`."""
+"""The project's dataclasses, which are cheap to import, behave like those of `dataclasses`."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def all_dataclasses() -> list[type[Any]]:
     for module in pkgutil.walk_packages(keyframer.__path__, "keyframer."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    found = {cls for cls in every_subclass(object) if cls.__module__.startswith("keyframer.") and own_fields(cls)}
+    found = {cls for cls in every_subclass(object) if cls.__module__.startswith("keyframer.") and declares_fields(cls)}
     assert len(found) > 150
     return sorted(found, key=lambda cls: (cls.__module__, cls.__qualname__))
 
 
-def own_fields(cls: type[Any]) -> bool:
+def declares_fields(cls: type[Any]) -> bool:
     return isinstance(cls.__dict__.get("__dataclass_fields__"), dict)
 
 
@@ -39,7 +39,7 @@ def every_subclass(cls: type[Any]) -> set[type[Any]]:
     return below.union(*(every_subclass(child) for child in below if child is not type))
 
 
-def test_signatures_are_those_of_dataclasses() -> None:
+def test_signatures_match_those_of_dataclasses() -> None:
     for cls in all_dataclasses():
         specified: list[Any] = []
         for field in dataclasses.fields(cls):
@@ -87,9 +87,9 @@ class Derived(Plain):
     last: int = 3
 
 
-@pytest.mark.parametrize("made_before", [0, WORTH_GENERATING], ids=["first", "generated"])
-def test_instances_are_those_of_dataclasses(made_before: int) -> None:
-    for _ in range(made_before):
+@pytest.mark.parametrize("instances_before", [0, WORTH_GENERATING], ids=["first", "generated"])
+def test_instances_behave_like_those_of_dataclasses(instances_before: int) -> None:
+    for _ in range(instances_before):
         Value(0), Plain(0), Derived(0)
     assert (Value(1).number, Value(1).name, Value(1).parts) == (1, "none", [])
     assert Value(1).parts is not Value(1).parts
@@ -125,7 +125,7 @@ def test_instances_are_those_of_dataclasses(made_before: int) -> None:
         ((1,), {"nmae": "a"}, "unexpected keyword argument 'nmae'"),
     ],
 )
-def test_wrong_arguments_are_reported_as_for_every_function(
+def test_wrong_arguments_raise_the_same_type_error(
     monkeypatch: pytest.MonkeyPatch, values: tuple[Any, ...], named: dict[str, Any], message: str
 ) -> None:
     monkeypatch.setattr(fields, "WORTH_GENERATING", 100)
@@ -140,7 +140,7 @@ def test_wrong_arguments_are_reported_as_for_every_function(
         Fresh(*values, **named)
 
 
-def test_few_instances_generate_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_constructor_is_not_generated_for_a_few_instances(monkeypatch: pytest.MonkeyPatch) -> None:
     generated: list[type[Any]] = []
     monkeypatch.setattr(fields, "_generate_constructor", lambda cls, *_: generated.append(cls))
 
@@ -152,7 +152,7 @@ def test_few_instances_generate_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     assert generated == []
 
 
-def test_dataclasses_of_other_packages_may_derive_from_ours() -> None:
+def test_dataclasses_of_other_packages_can_derive_from_ours() -> None:
     @dataclasses.dataclass(frozen=True)
     class Other(Value):
         more: int = 0
@@ -165,7 +165,7 @@ def test_dataclasses_of_other_packages_may_derive_from_ours() -> None:
             more: int = 0
 
 
-def test_shared_defaults_are_refused() -> None:
+def test_mutable_defaults_are_refused() -> None:
     with pytest.raises(ValueError, match="default_factory"):
 
         @dataclass

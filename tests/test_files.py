@@ -1,4 +1,4 @@
-"""Files: read whole, written whole or not at all, whatever happens in between."""
+"""Reading whole files, and writing files atomically even if writing fails or the process is killed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TestReading:
         (tmp_path / "a").touch()
         assert read_bytes(tmp_path / "a") == b""
 
-    def test_a_stream_that_gives_a_little_at_a_time(self) -> None:
+    def test_stream_that_returns_short_reads(self) -> None:
         class Slow(io.RawIOBase):
             left = 2_000_000
 
@@ -64,7 +64,7 @@ class TestReading:
             read_bytes(io.StringIO("text"))  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("kind", ["path", "stream"])
-    def test_the_limit(self, tmp_path: Path, kind: str) -> None:
+    def test_size_limit_is_enforced(self, tmp_path: Path, kind: str) -> None:
         path = tmp_path / "a"
         path.write_bytes(bytes(101))
         source: Any = path if kind == "path" else io.BytesIO(bytes(101))
@@ -73,7 +73,7 @@ class TestReading:
         assert (caught.value.code, caught.value.offset, caught.value.path) == ("LIMIT_FILE_SIZE", 0, "/")
         assert len(read_bytes(path, Limits(file_size=101))) == 101
 
-    def test_a_stream_over_the_limit_is_not_read_to_its_end(self) -> None:
+    def test_stream_over_the_limit_is_not_read_to_its_end(self) -> None:
         class Endless(io.RawIOBase):
             given = 0
 
@@ -86,7 +86,9 @@ class TestReading:
             read_bytes(Endless(), Limits(file_size=3_000_000))  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("change", ["longer", "shorter", "touched"])
-    def test_a_file_that_changes_meanwhile(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    def test_file_that_changes_while_it_is_read_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+    ) -> None:
         path = tmp_path / "a"
         path.write_bytes(bytes(100))
         real = os.fstat
@@ -106,18 +108,18 @@ class TestReading:
             read_bytes(path)
         assert (caught.value.code, caught.value.offset, caught.value.path) == ("IO_CHANGED_DURING_READ", 0, "/")
 
-    def test_what_the_system_says_is_passed_on(self, tmp_path: Path) -> None:
+    def test_errors_of_the_system_are_raised_unchanged(self, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError):
             read_bytes(tmp_path / "missing")
         with pytest.raises(OSError):
             read_bytes(tmp_path)
 
-    def test_a_folder_is_named(self, tmp_path: Path) -> None:
+    def test_error_for_a_folder_names_the_folder(self, tmp_path: Path) -> None:
         with pytest.raises(IsADirectoryError if os.name == "posix" else OSError) as caught:
             read_bytes(tmp_path)
         assert caught.value.filename == str(tmp_path)
 
-    def test_a_disk_that_gives_a_few_bytes_at_a_time(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_disk_that_returns_short_reads(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = tmp_path / "a"
         path.write_bytes(bytes(range(256)))
         real = os.read
@@ -125,7 +127,7 @@ class TestReading:
         assert read_bytes(path) == bytes(range(256))
 
     @posix
-    def test_a_pipe(self, tmp_path: Path) -> None:
+    def test_reading_from_a_pipe(self, tmp_path: Path) -> None:
         path = tmp_path / "pipe"
         os.mkfifo(path)
         writer = threading.Thread(target=path.write_bytes, args=(b"through a pipe",))
@@ -140,26 +142,26 @@ class TestWriting:
         write_bytes(str(tmp_path / "b"), (part for part in (b"t", b"wo")))
         assert contents(tmp_path) == {"a": b"one", "b": b"two"}
 
-    def test_an_existing_file_is_left_alone(self, tmp_path: Path) -> None:
+    def test_existing_file_is_not_overwritten_by_default(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(b"old")
         with pytest.raises(FileExistsError, match="overwrite=True"):
             write_bytes(tmp_path / "a", b"new")
         assert contents(tmp_path) == {"a": b"old"}
 
-    def test_unless_it_may_be_replaced(self, tmp_path: Path) -> None:
+    def test_existing_file_is_replaced_with_overwrite(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(b"old")
         write_bytes(tmp_path / "a", b"new", overwrite=True)
         write_bytes(tmp_path / "b", b"fresh", overwrite=True)
         assert contents(tmp_path) == {"a": b"new", "b": b"fresh"}
 
     @posix
-    def test_a_dangling_link_is_a_taken_name(self, tmp_path: Path) -> None:
+    def test_dangling_link_counts_as_an_existing_file(self, tmp_path: Path) -> None:
         (tmp_path / "a").symlink_to(tmp_path / "nowhere")
         with pytest.raises(FileExistsError):
             write_bytes(tmp_path / "a", b"new")
         assert not (tmp_path / "nowhere").exists()
 
-    def test_a_name_that_is_taken_in_the_last_moment(self, tmp_path: Path) -> None:
+    def test_file_created_while_writing_is_not_replaced(self, tmp_path: Path) -> None:
         def parts() -> Iterator[bytes]:
             yield b"mine"
             (tmp_path / "a").write_bytes(b"theirs")
@@ -168,11 +170,11 @@ class TestWriting:
             write_bytes(tmp_path / "a", parts())
         assert contents(tmp_path) == {"a": b"theirs"}
 
-    def test_names_of_any_legal_length(self, tmp_path: Path) -> None:
+    def test_longest_legal_name_can_be_written(self, tmp_path: Path) -> None:
         write_bytes(tmp_path / ("n" * 255), b"x")
         assert list(contents(tmp_path)) == ["n" * 255]
 
-    def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
+    def test_missing_folder_raises_an_error(self, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError):
             write_bytes(tmp_path / "no" / "a", b"x")
         with pytest.raises(OSError):
@@ -181,10 +183,10 @@ class TestWriting:
 
     @pytest.mark.parametrize("overwrite", [False, True])
     @pytest.mark.parametrize("moment", ["write", "flush", "fsync", "replace", "interrupt"])
-    def test_a_failure_leaves_what_was_there(
+    def test_failed_write_leaves_the_old_file(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, overwrite: bool
     ) -> None:
-        """A full disk or a pulled plug at any moment: the old file or none, and nothing else in the folder."""
+        """A write may fail at any moment (full disk, power cut): the old file or none remains, and no other file."""
         before = {"a": b"old"} if overwrite else {}
         for name, data in before.items():
             (tmp_path / name).write_bytes(data)
@@ -201,7 +203,7 @@ class TestWriting:
             yield b"er"
 
         if moment == "flush":
-            monkeypatch.setattr(os, "fdopen", _opening_streams_that_fail(fail))
+            monkeypatch.setattr(os, "fdopen", _open_failing_streams(fail))
         if moment == "fsync":
             monkeypatch.setattr(os, "fsync", fail)
         if moment == "replace":
@@ -212,7 +214,7 @@ class TestWriting:
         monkeypatch.undo()
         assert contents(tmp_path) == before
 
-    def test_the_data_is_on_the_disk_before_it_has_its_name(
+    def test_data_is_synced_before_the_file_gets_its_name(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         seen: list[str] = []
@@ -235,7 +237,7 @@ class TestWriting:
         write_bytes(tmp_path / "a", b"y", overwrite=True)
         assert seen[:2] == ["fsync:True", "replace:True"]
 
-    def test_while_it_is_written_nobody_sees_half_of_it(self, tmp_path: Path) -> None:
+    def test_partly_written_file_is_not_visible_under_its_name(self, tmp_path: Path) -> None:
         (tmp_path / "a").write_bytes(b"old")
 
         def parts() -> Iterator[bytes]:
@@ -247,7 +249,7 @@ class TestWriting:
         write_bytes(tmp_path / "a", parts(), overwrite=True)
         assert contents(tmp_path) == {"a": b"new"}
 
-    def test_without_hard_links(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_writing_without_hard_links(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(*_: object) -> None:
             raise PermissionError(1, "Operation not permitted")
 
@@ -264,8 +266,10 @@ class TestWriting:
         assert contents(tmp_path) == {"a": b"x", "b": b"theirs"}
 
     @posix
-    def test_a_folder_that_cannot_be_synced(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """One that may be written but not read, or one on some network disks: the file is there all the same."""
+    def test_folder_that_cannot_be_synced_still_gets_the_file(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The folder is writable but not readable, or is on a network disk that cannot sync folders."""
         real = os.open
 
         def refuse(path: Any, *arguments: Any) -> int:
@@ -278,7 +282,7 @@ class TestWriting:
         assert contents(tmp_path) == {"a": b"x"}
 
     @pytest.mark.skipif(sys.platform != "linux", reason="needs audit events of opened paths as Linux gives them")
-    def test_temporary_names_are_new_every_time(self, tmp_path: Path) -> None:
+    def test_temporary_names_are_not_reused(self, tmp_path: Path) -> None:
         names: set[str] = set()
 
         def parts() -> Iterator[bytes]:
@@ -301,7 +305,7 @@ class TestPermissions:
         write_bytes(tmp_path / "a", b"new", overwrite=True)
         assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == mode
 
-    def test_a_new_file_has_the_usual_mode(self, tmp_path: Path) -> None:
+    def test_new_file_has_the_default_mode(self, tmp_path: Path) -> None:
         before = os.umask(0o027)
         try:
             write_bytes(tmp_path / "a", b"new")
@@ -313,8 +317,10 @@ class TestPermissions:
         assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o640}
 
     @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files away")
-    def test_while_it_is_written_nobody_else_can_read_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Only its writer, until it belongs to the same user and group as the old file."""
+    def test_other_users_cannot_read_a_file_while_it_is_written(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Only the writer may read it until it has the owner and group of the old file."""
         (tmp_path / "a").write_bytes(b"old")
         (tmp_path / "a").chmod(0o640)
         os.chown(tmp_path / "a", 1234, 2345)
@@ -345,7 +351,9 @@ class TestPermissions:
         assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (1234, 2345, 0o4750)
 
     @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files away")
-    def test_what_cannot_keep_its_owner_is_not_replaced(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_file_whose_owner_cannot_be_kept_is_not_replaced(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (tmp_path / "a").write_bytes(b"old")
         os.chown(tmp_path / "a", 1234, 2345)
 
@@ -359,35 +367,35 @@ class TestPermissions:
 
     @pytest.mark.parametrize("whose", ["file", "folder"])
     def test_a_replaced_file_keeps_its_access_list(self, tmp_path: Path, whose: str) -> None:
-        """User 1234 may read, the group may not: without the list, the mode alone would let the group read. A folder
-        may have a list for new files; what a new file replaces has not got it."""
+        """User 1234 may read, the group may not: without the access list, the mode alone would let the group read. A
+        folder can have a default access list for new files; a file that replaces one without a list does not get it."""
         (tmp_path / "a").write_bytes(b"old")
         (tmp_path / "a").chmod(0o640)
         entries = ((0x01, 6, -1), (0x02, 4, 1234), (0x04, 0, -1), (0x10, 4, -1), (0x20, 0, -1))
         acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
-        own = "system.posix_acl_access"
+        attribute = "system.posix_acl_access"
         try:
             if whose == "file":
-                os.setxattr(tmp_path / "a", own, acl)
+                os.setxattr(tmp_path / "a", attribute, acl)
             else:
                 os.setxattr(tmp_path, "system.posix_acl_default", acl)
         except (AttributeError, OSError):
             pytest.skip("no access lists here")
         write_bytes(tmp_path / "a", b"new", overwrite=True)
-        assert (own in os.listxattr(tmp_path / "a")) == (whose == "file")
-        assert whose == "folder" or os.getxattr(tmp_path / "a", own) == acl
+        assert (attribute in os.listxattr(tmp_path / "a")) == (whose == "file")
+        assert whose == "folder" or os.getxattr(tmp_path / "a", attribute) == acl
         assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
 
 
 @posix
-class TestWhatKilledWritersLeave:
-    """What a kill at any moment leaves is tested in `tests.faults`; here is what may be taken for that, and may not."""
+class TestRecoveryAfterKilledWriters:
+    """Which files count as left by a killed writer. `tests.faults` tests what a kill at any moment leaves."""
 
     @pytest.fixture(autouse=True)
-    def _as_a_new_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _forget_swept_folders(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(journal, "_SWEPT", set())
 
-    def test_temporary_files_go_unless_somebody_writes_them(self, tmp_path: Path) -> None:
+    def test_abandoned_temporary_files_are_removed(self, tmp_path: Path) -> None:
         for name in (".kf-0123456789ab", ".kf-notours", ".kf-0123456789abc", "kf-0123456789ab"):
             (tmp_path / name).write_bytes(b"x")
         (tmp_path / ".kf-000000000000").mkdir()
@@ -400,15 +408,16 @@ class TestWhatKilledWritersLeave:
         assert not (tmp_path / ".kf-0123456789ab").exists()
         assert (tmp_path / "b").read_bytes() == b"not named yet"
 
-    def test_in_a_folder_that_another_machine_uses_only_old_ones_go(self, tmp_path: Path) -> None:
+    def test_only_old_temporary_files_are_removed_from_shared_folders(self, tmp_path: Path) -> None:
         for name, age in ((".kf-0123456789ab", 700), (".kf-aaaaaaaaaaaa", 500)):
             (tmp_path / name).write_bytes(b"x")
             os.utime(tmp_path / name, (time.time() - age,) * 2)
         assert files.sweep(str(tmp_path), older_than=600) == 1
         assert list(contents(tmp_path)) == [".kf-aaaaaaaaaaaa"]
 
-    def pair(self, folder: Path, left: str = "a.mdl") -> Path:
-        """As a kill leaves it between the two names: ``left`` has not got its own yet."""
+    def leave_unfinished_pair(self, folder: Path, left: str = "a.mdl") -> Path:
+        """Leave a pair and its journal as a kill does after one file got its name; the file ``left`` has not got it
+        yet."""
         content = {"a.anim": b"new anim", "a.mdl": b"new mdl"}
         entries = []
         for number, (name, data) in enumerate(content.items()):
@@ -423,25 +432,25 @@ class TestWhatKilledWritersLeave:
         journal_file.write_text(json.dumps({"main": "a.anim", "files": entries, "superseded": []}))
         return journal_file
 
-    def test_the_next_run_finishes_a_pair(self, tmp_path: Path) -> None:
-        self.pair(tmp_path)
+    def test_next_run_finishes_an_unfinished_pair(self, tmp_path: Path) -> None:
+        self.leave_unfinished_pair(tmp_path)
         for name in ("a.anim", "A.MDL", "a.skel"):
             assert files.is_unfinished(tmp_path / name)
         assert not files.is_unfinished(tmp_path / "b.anim")
         write_bytes(tmp_path / "x", b"anything")
         assert contents(tmp_path) == {"a.anim": b"new anim", "a.mdl": b"new mdl", "x": b"anything"}
 
-    def test_one_that_is_still_at_work_is_left_alone(self, tmp_path: Path) -> None:
-        journal_file = self.pair(tmp_path)
+    def test_pair_that_is_still_being_written_is_left_alone(self, tmp_path: Path) -> None:
+        journal_file = self.leave_unfinished_pair(tmp_path)
         with open(journal_file, "rb") as stream, open(tmp_path / ".kf-000000000001", "rb") as draft:
-            for held in (stream, draft):
-                assert disk.lock(held.fileno(), wait=False)
+            for file in (stream, draft):
+                assert disk.lock(file.fileno(), wait=False)
             write_in_another_process(tmp_path / "x")
             assert journal_file.exists()
             assert (tmp_path / "a.mdl").read_bytes() == b"old"
 
-    def test_one_that_cannot_be_finished_stays_until_the_pair_is_written_again(self, tmp_path: Path) -> None:
-        journal_file = self.pair(tmp_path)
+    def test_damaged_pair_stays_unfinished_until_it_is_written_again(self, tmp_path: Path) -> None:
+        journal_file = self.leave_unfinished_pair(tmp_path)
         (tmp_path / ".kf-000000000001").write_bytes(b"not what was written")
         write_bytes(tmp_path / "x", b"anything")
         assert journal_file.exists()
@@ -472,10 +481,10 @@ class TestWhatKilledWritersLeave:
         ],
         ids=str,
     )
-    def test_a_journal_that_somebody_made_up_changes_nothing_else(self, tmp_path: Path, change: dict[str, Any]) -> None:
+    def test_forged_journal_does_not_change_other_files(self, tmp_path: Path, change: dict[str, Any]) -> None:
         folder = tmp_path / "folder"
         folder.mkdir()
-        journal_file = self.pair(folder)
+        journal_file = self.leave_unfinished_pair(folder)
         content = json.loads(journal_file.read_text())
         for name, value in change.items():
             (content if name in content else content["files"][1])[name] = value
@@ -486,9 +495,9 @@ class TestWhatKilledWritersLeave:
         assert os.listdir(tmp_path) == ["folder"]
 
     @pytest.mark.parametrize("left", ["a.anim", "a.mdl"])
-    def test_a_journal_that_came_with_an_archive_changes_nothing(self, tmp_path: Path, left: str) -> None:
-        """It fits its files in everything but their inodes, which nobody can know who packs an archive."""
-        self.pair(tmp_path, left)
+    def test_journal_unpacked_from_an_archive_changes_nothing(self, tmp_path: Path, left: str) -> None:
+        """It matches its files in everything but their inodes, which whoever packs an archive cannot know."""
+        self.leave_unfinished_pair(tmp_path, left)
         for packed in [tmp_path / left, *tmp_path.glob(".kf-*")]:  # unpacked again, so that they are new files
             content = packed.read_bytes()
             packed.rename(tmp_path / "other place")
@@ -497,8 +506,8 @@ class TestWhatKilledWritersLeave:
         write_bytes(tmp_path / "x", b"anything")
         assert (tmp_path / left).read_bytes() == b"old"
 
-    def test_a_journal_must_name_its_main_file(self, tmp_path: Path) -> None:
-        """Else one of nobody's files could have others removed."""
+    def test_journal_without_its_main_file_is_ignored(self, tmp_path: Path) -> None:
+        """Otherwise a forged journal could have other files removed."""
         numbers = f"a.{hashlib.sha256(b'numbers').hexdigest()[:12]}.bin"
         (tmp_path / numbers).write_bytes(b"numbers")
         content = {"main": "a.other", "files": [], "superseded": [numbers]}
@@ -506,7 +515,7 @@ class TestWhatKilledWritersLeave:
         write_bytes(tmp_path / "x", b"anything")
         assert (tmp_path / numbers).read_bytes() == b"numbers"
 
-    def test_nonsense_is_no_journal(self, tmp_path: Path) -> None:
+    def test_invalid_journals_are_ignored(self, tmp_path: Path) -> None:
         for data in (b"", b"[" * 100_000, b"\xff", b"[]", b"{}", b"null"):
             journal_file = Path(journal._journal_path(str(tmp_path / "a.anim"), pair=True))
             journal_file.write_bytes(data)
@@ -519,7 +528,7 @@ def write_in_another_process(path: Path) -> None:
     subprocess.run([sys.executable, "-c", code, str(path)], check=True)
 
 
-def _opening_streams_that_fail(fail: Callable[..., None]) -> Callable[..., Any]:
+def _open_failing_streams(fail: Callable[..., None]) -> Callable[..., Any]:
     class Failing(io.FileIO):
         def flush(self) -> None:
             fail()

@@ -1,4 +1,4 @@
-"""Errors and issues: what they carry, how they read, that they travel, and that a cap is never silent."""
+"""Errors and issues: codes, messages, pickling, and logs with a limited number of issues."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from keyframer.issues import Issue, IssueLog, IssueType, Severity
 PATH = "/4d4d/b000/b002[3]/b020/keys[3]/flags"
 
 
-def test_an_error_says_what_and_where() -> None:
+def test_error_has_code_offset_path_and_message() -> None:
     error = STRUCT_TRUNCATED.failure(0x1F4, PATH, wanted=44, left=10)
     assert isinstance(error, keyframer.FormatError)
     assert (error.code, error.offset, error.path) == ("STRUCT_TRUNCATED", 500, PATH)
@@ -39,19 +39,19 @@ def test_messages_have_the_right_plural() -> None:
     assert "at 2 vertices (" in DATA_WEIGHT_SUM.message({"count": 2, "index": 4, "total": 2.5})
 
 
-def test_an_error_without_a_place_is_about_the_whole_file() -> None:
+def test_error_without_a_path_is_about_the_whole_file() -> None:
     error = keyframer.FormatError("IO_EMPTY")
     assert (error.offset, error.path) == (0, "/")
     assert str(error) == "IO_EMPTY at 0x0 in /: "
 
 
 @pytest.mark.parametrize("turn", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
-def test_errors_travel(turn: object) -> None:
+def test_errors_can_be_copied_and_pickled(turn: object) -> None:
     error = STRUCT_TRUNCATED.failure(500, PATH, wanted=44, left=10)
-    again = turn(error)  # type: ignore[operator]
-    assert type(again) is keyframer.FormatError
-    assert str(again) == str(error)
-    assert (again.code, again.offset, again.path, again.message, again.details) == (
+    restored = turn(error)  # type: ignore[operator]
+    assert type(restored) is keyframer.FormatError
+    assert str(restored) == str(error)
+    assert (restored.code, restored.offset, restored.path, restored.message, restored.details) == (
         error.code,
         error.offset,
         error.path,
@@ -60,7 +60,7 @@ def test_errors_travel(turn: object) -> None:
     )
 
 
-def test_an_issue_says_what_how_bad_and_where() -> None:
+def test_issue_has_code_severity_offset_path_and_message() -> None:
     issue = Issue(STRUCT_CHUNK_SLACK, PATH, 500, {"size": 7})
     assert (issue.code, issue.severity, issue.path, issue.offset) == ("STRUCT_CHUNK_SLACK", Severity.WARNING, PATH, 500)
     assert issue.message == "7 bytes after the known fields, kept unchanged"
@@ -71,12 +71,12 @@ def test_an_issue_says_what_how_bad_and_where() -> None:
     assert Issue(STRUCT_CHUNK_SLACK, PATH, 1, {"size": 7}, Severity.INFO).severity is Severity.INFO
 
 
-def test_severities_have_an_order() -> None:
+def test_severities_are_ordered() -> None:
     assert Severity.INFO < Severity.WARNING < Severity.ERROR
     assert [severity.label for severity in Severity] == ["info", "warning", "error"]
 
 
-def test_the_catalogue() -> None:
+def test_every_issue_type_is_complete() -> None:
     for code, kind in CATALOGUE.items():
         assert kind.code == code
         assert re.fullmatch(r"(IO|LIMIT|STRUCT|SEM|LINK|DATA|SEC|RUN|SALV|SCENE|[A-Z]+)_[A-Z0-9_]+", code)
@@ -110,7 +110,7 @@ def test_the_catalogue() -> None:
         ("SEM_EMPTY_DOCUMENT", "warning"),
     ],
 )
-def test_codes_and_severities_stay(code: str, severity: str) -> None:
+def test_codes_and_severities_do_not_change(code: str, severity: str) -> None:
     assert CATALOGUE[code].severity.label == severity
 
 
@@ -133,7 +133,7 @@ class TestLog:
         assert log.counts == {"STRUCT_CHUNK_SLACK": 1, "STRUCT_TRUNCATED": 1, "STRUCT_UNKNOWN_CHUNK": 1}
         assert repr(log) == "<IssueLog: STRUCT_CHUNK_SLACK x1, STRUCT_TRUNCATED x1, STRUCT_UNKNOWN_CHUNK x1>"
 
-    def test_all_are_counted_and_some_are_kept(self) -> None:
+    def test_log_counts_all_issues_and_keeps_some(self) -> None:
         log = IssueLog()
         for offset in range(1_000):
             log.add(STRUCT_CHUNK_SLACK, "/", offset, size=1)
@@ -141,14 +141,14 @@ class TestLog:
         assert (len(log), log.total, log.truncated) == (21, 1_001, True)
         assert [issue.offset for issue in log][:20] == list(range(20))
 
-    def test_a_file_has_a_cap_too(self) -> None:
+    def test_log_has_a_limit_for_each_file(self) -> None:
         log = IssueLog()
         kinds = [IssueType(f"SEM_{n}", Severity.INFO, "x") for n in range(200)]
         for kind in kinds * 20:
             log.add(kind, "/", 0)
         assert (len(log), log.total, log.truncated) == (1_000, 4_000, True)
 
-    def test_a_place_that_nobody_will_see_is_not_worked_out(self) -> None:
+    def test_path_of_an_issue_that_is_not_kept_is_not_computed(self) -> None:
         log = IssueLog(per_code=1)
         log.add(STRUCT_CHUNK_SLACK, "/a", 1, size=1)
 
@@ -158,7 +158,7 @@ class TestLog:
         log.add(STRUCT_CHUNK_SLACK, never, 1, size=1)
         assert log.total == 2
 
-    def test_no_cap_hides_the_first_error(self) -> None:
+    def test_limits_do_not_hide_the_first_unsafe_error(self) -> None:
         log = IssueLog(per_file=1)
         log.add(STRUCT_CHUNK_SLACK, "/a", 1, size=1)
         log.add(STRUCT_TRUNCATED, "/b", 2, wanted=1, left=0)
@@ -169,8 +169,8 @@ class TestLog:
         assert log.worst() is Severity.ERROR
         assert len(log) == 1
 
-    def test_wrong_values_do_not_hide_it_either(self) -> None:
-        """DATA_ errors are errors, but a scene can be made in spite of them: they are not the first unsafe one."""
+    def test_data_errors_do_not_hide_the_first_unsafe_error(self) -> None:
+        """DATA_ errors do not make it unsafe to build a scene."""
         log = IssueLog(per_code=1, per_file=1)
         log.add(IssueType("DATA_X", Severity.ERROR, "x"), "/a", 1)
         log.add(STRUCT_TRUNCATED, "/b", 2, wanted=1, left=0)
@@ -178,7 +178,7 @@ class TestLog:
         assert first is not None
         assert first.path == "/b"
 
-    def test_taking_over_another_log(self) -> None:
+    def test_extending_a_log_with_another(self) -> None:
         one, two = IssueLog(per_code=2), IssueLog(per_code=3)
         for offset in range(5):
             one.add(STRUCT_CHUNK_SLACK, "/one", offset, size=1)
@@ -193,19 +193,21 @@ class TestLog:
         twin.add(STRUCT_CHUNK_SLACK, "/", 0, size=1)
         assert one.total == 11
 
-    def test_logs_travel(self) -> None:
+    def test_logs_can_be_pickled(self) -> None:
         log = IssueLog(per_code=1)
         log.add(STRUCT_TRUNCATED, "/b", 2, wanted=1, left=0)
         log.add(STRUCT_TRUNCATED, "/c", 2, wanted=1, left=0)
-        again = pickle.loads(pickle.dumps(log))
-        assert (again.counts, again.truncated, str(again[0])) == (log.counts, True, str(log[0]))
+        restored = pickle.loads(pickle.dumps(log))
+        assert (restored.counts, restored.truncated, str(restored[0])) == (log.counts, True, str(log[0]))
 
     @given(
         st.lists(st.tuples(st.sampled_from("ABC"), st.sampled_from(Severity)), max_size=60),
         st.integers(0, 5),
         st.integers(0, 9),
     )
-    def test_any_log(self, found: list[tuple[str, Severity]], per_code: int, per_file: int) -> None:
+    def test_counts_and_issues_of_any_log(
+        self, found: list[tuple[str, Severity]], per_code: int, per_file: int
+    ) -> None:
         log = IssueLog(per_code, per_file)
         for offset, (code, severity) in enumerate(found):
             log.add(IssueType(f"SEM_{code}", Severity.INFO, "x"), "/", offset, severity=severity)

@@ -1,4 +1,4 @@
-"""What the package promises: these names and signatures, and a start that loads nothing heavy."""
+"""The public names and signatures of the package, and what importing it loads."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def run(*arguments: str) -> str:
         "import keyframer; keyframer.FormatError",
     ],
 )
-def test_numpy_is_not_loaded_before_it_is_needed(action: str) -> None:
+def test_numpy_is_not_imported_before_it_is_needed(action: str) -> None:
     assert run("-c", f"{action}; import sys; print('numpy' in sys.modules)").split() == ["False"]
 
 

@@ -1,4 +1,4 @@
-"""Names from files: decoded for people, inert wherever they are shown, and reversible where they must be."""
+"""Names from files: decoded, made safe to show, and converted to ASCII and back."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_decoding(raw: bytes, encoding: str | None, text: str) -> None:
         ("<b>Grün</b> 日本".encode(), "<b>Grün</b> 日本"),
     ],
 )
-def test_showing(raw: bytes, shown: str) -> None:
+def test_escaping_for_display(raw: bytes, shown: str) -> None:
     assert show_name(raw) == shown
 
 
 @given(st.text() | st.binary().map(lambda raw: raw.decode("utf-8", "surrogateescape")))
-def test_nothing_shown_can_steer_a_terminal(text: str) -> None:
+def test_escaped_text_cannot_control_a_terminal(text: str) -> None:
     shown = safe_text(text)
     for character in shown:
         assert unicodedata.category(character) not in {"Cc", "Cs", "Zl", "Zp"}
@@ -60,14 +60,14 @@ def test_every_name_can_be_shown(raw: bytes) -> None:
 
 
 @given(st.binary())
-def test_ascii_and_back(raw: bytes) -> None:
+def test_bytes_survive_conversion_to_ascii_and_back(raw: bytes) -> None:
     text = bytes_to_ascii(raw)
     assert text.isascii()
     assert text.isprintable() or not text
     assert ascii_to_bytes(text) == raw
 
 
-def test_ascii_by_hand() -> None:
+def test_ascii_examples() -> None:
     assert bytes_to_ascii(b"a\\b\x00\xff") == "a\\\\b\\x00\\xff"
     assert ascii_to_bytes("a\\\\b\\x00\\xFF") == b"a\\b\x00\xff"
     assert ascii_to_bytes("ü") == b"\xfc"
@@ -83,7 +83,7 @@ def test_ascii_by_hand() -> None:
         ("\\x41€", "'€' is not"),
     ],
 )
-def test_what_is_no_such_text(text: str, words: str) -> None:
+def test_invalid_escapes_are_refused(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         ascii_to_bytes(text)
 
@@ -101,5 +101,5 @@ def test_what_is_no_such_text(text: str, words: str) -> None:
         (6, "rotation key", "6 rotation keys"),
     ],
 )
-def test_numbers_with_nouns(count: int, noun: str, text: str) -> None:
+def test_counts_with_nouns(count: int, noun: str, text: str) -> None:
     assert counted(count, noun) == text

@@ -1,4 +1,4 @@
-"""Waiting for what a test needs, however busy the machine is: the limit only ends what would hang for ever."""
+"""Waiting for a condition however busy the machine is: the time limit only ends tests that would hang."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PATIENCE = 600.0
 
 
 def wait_for(condition: Callable[[], object]) -> None:
-    """Look again and again until the condition holds."""
+    """Poll until the condition holds."""
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "what is waited for does not happen"

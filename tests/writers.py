@@ -1,5 +1,5 @@
-"""Small byte writers for files of every format, sound or hostile: nothing here is checked, and no code is shared with
-the readers under test."""
+"""Small byte writers for valid and hostile files of every format. They check nothing, and share no code with the
+readers under test."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def h3da(
     joint_count: int | None = None,
     components: int | None = None,
 ) -> bytes:
-    """``frames`` hold box and components."""
+    """Return a Hale3D animation; ``frames`` are pairs of a box and the components."""
     width = (len(frames[0]) - 6 if frames else 0) if components is None else components
     counts = (
         len(frames) if frame_count is None else frame_count,
@@ -119,7 +119,7 @@ def model_mesh(
     weights: Sequence[int] = (0, 0, 0),
     triangles: Sequence[tuple[int, int, int]] = ((0, 1, 2),),
 ) -> bytes:
-    """Vertices as first weight and number of weights, weights as joints."""
+    """Return a mesh; a vertex is its first weight and its number of weights, a weight is a joint."""
     head = struct.pack("<III", len(vertices), len(weights), len(triangles)) + material
     rows = [struct.pack("<ffII", 0, 0, *vertex) for vertex in vertices]
     rows += [struct.pack("<fi3f", 1, number, *TRIANGLE[at % 3]) for at, number in enumerate(weights)]
@@ -140,10 +140,10 @@ def place(position: Sequence[float] = (0, 0, 0), turn: Sequence[float] = (0, 0, 
     return struct.pack("<3f4f3f3f", *position, *turn, 1, 1, 1, 0, 0, 0)
 
 
-def thing(
+def u3d_base(
     name: bytes = b"Box", number: int = 1, parent: int = -1, *, target: int | None = None, at: bytes = PLACE
 ) -> bytes:
-    """What objects, cameras, targets and bones begin with; a target or a bone is nothing else."""
+    """Return the fields that objects, cameras, targets and bones begin with; targets and bones have no others."""
     aim = b"" if target is None else struct.pack("<i", target)
     return name + b"\0" + struct.pack("<ii", number, parent) + aim + b"\0" + at
 
@@ -165,18 +165,18 @@ def u3d_mesh(
     rows = b"".join(struct.pack("<3f", *vertex) for vertex in vertices)
     triples = b"".join(struct.pack("<3i", *triple) for triple in corners)
     ends = bytes([7]) * len(corners) + struct.pack("<i", face_material) * len(corners)
-    head = thing(name, number, parent, at=at) + struct.pack("<5i", flags, *sizes)
+    head = u3d_base(name, number, parent, at=at) + struct.pack("<5i", flags, *sizes)
     return head + skin + rows + triples + ends
 
 
 def u3d_camera(name: bytes = b"Cam", number: int = 5, target: int = -1) -> bytes:
-    return thing(name, number, target=target) + struct.pack("<3f", 45, 1, 1000)
+    return u3d_base(name, number, target=target) + struct.pack("<3f", 45, 1, 1000)
 
 
 def u3d_light(name: bytes = b"Sun", number: int = 7, kind: int = 0, tail: bytes = b"") -> bytes:
-    """In the layout of the MAXScript exporter."""
+    """Return a light in the layout of the MAXScript exporter."""
     rest = struct.pack("<I3fffBf", kind, 1, 1, 1, 0, 100, 0, 1)
-    return thing(name, number, target=-1) + rest + tail
+    return u3d_base(name, number, target=-1) + rest + tail
 
 
 def u3d_material(name: bytes = b"red", number: int = 1) -> bytes:
@@ -190,7 +190,7 @@ def controller(
 
 
 def u3d_key(time: int, *values: float, flags: int | None = None, extras: Sequence[float] = ()) -> bytes:
-    """A linear key, or with flags a TCB key."""
+    """Return a linear key, or a TCB key if it has flags."""
     row = struct.pack("<i", time) + b"".join(struct.pack("<f", number) for number in values)
     return row if flags is None else row + bytes([flags]) + b"".join(struct.pack("<f", number) for number in extras)
 
@@ -233,7 +233,7 @@ def channel(rows: bytes, width: int, kind: int = 1, distance: float = 1.0) -> by
 
 
 def clip(*channels: bytes, frames: int, count: int | None = None) -> bytes:
-    """``count`` 0 is the retail layout."""
+    """Return a clip; with ``count`` 0 it has the retail layout."""
     return struct.pack("<II", len(channels) if count is None else count, frames) + b"".join(channels)
 
 
@@ -282,7 +282,7 @@ def nanim(*nodes: bytes, count: int | None = None, **header: object) -> bytes:
 
 
 def ase(text: str = "", version: int = 200) -> bytes:
-    """A file with some lines behind its first."""
+    """Return a file whose first line gives the version, followed by the given lines."""
     return f"*3DSMAX_ASCIIEXPORT\t{version}\n{text}\n".encode("latin-1")
 
 

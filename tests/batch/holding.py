@@ -1,5 +1,4 @@
-"""Workers that stop at a certain file until they are told to go on, and workers that are late only where they hang:
-nothing here depends on how busy the machine is."""
+"""Hold workers at a certain file, and apply time limits only to workers that hang, however busy the machine is."""
 
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ _PATCH = Path(__file__).with_name("gate")
 
 
 class Gate:
-    """Workers of a command that is started with ``environment`` wait at each file whose name is ``first`` or comes
-    after it."""
+    """Holds workers of commands started with ``environment`` at each file named ``first`` or later in order of
+    names."""
 
     def __init__(self, folder: Path, first: str) -> None:
         folder.mkdir()
@@ -40,16 +39,16 @@ class Gate:
         return (self._folder / f"held-{process}").exists()
 
     def wait_for_workers(self, count: int) -> None:
-        """Until so many of them stand at the gate."""
+        """Wait until ``count`` workers are held at the gate."""
         wait_for(lambda: len(list(self._folder.glob("held-*"))) >= count)
 
     def open(self) -> None:
         (self._folder / "open").touch()
 
 
-def late_only_if(monkeypatch: pytest.MonkeyPatch, hangs: Callable[[WorkerHandle], bool]) -> None:
-    """Look at the time limit of a worker only while it hangs and everything it said has been heard: a limit of a
-    second cannot strike a sound call of a machine that is busy."""
+def apply_time_limit_only_if(monkeypatch: pytest.MonkeyPatch, hangs: Callable[[WorkerHandle], bool]) -> None:
+    """Check the time limit of a worker only if it hangs and all its answers have been read: on a busy machine, a
+    limit of one second cannot end a call that works."""
     usual = WorkerHandle.kill_if_late
 
     def look(worker: WorkerHandle) -> None:

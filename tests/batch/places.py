@@ -1,4 +1,4 @@
-"""Trees of small files for batches, older than a moment so that their times are trusted."""
+"""Trees of small files for batches, with modification times in the past so that batches trust them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def put(path: Path, data: bytes = GOOD, seconds: float = 3_600) -> Path:
     return path
 
 
-def found_in(folder: Path) -> list[InputFile]:
+def input_files(folder: Path) -> list[InputFile]:
     return [
         InputFile(str(path), path.relative_to(folder).as_posix(), local_stamp(str(path)))
         for path in sorted(folder.rglob("*"))
@@ -36,8 +36,8 @@ def found_in(folder: Path) -> list[InputFile]:
     ]
 
 
-def unhashed(name: str) -> str:
-    """A name without the hash of the content that may be in it."""
+def without_hash(name: str) -> str:
+    """Return a name without the content hash that may be in it."""
     return re.sub(r"\.[0-9a-f]{12}\.", ".", name)
 
 

@@ -1,4 +1,4 @@
-"""Files that kill, hang or eat memory, by their name: what a broken file could do to a worker, done on purpose."""
+"""Calls that kill, hang or exhaust the memory of a worker, chosen by the name of the file."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ HANGING = "KEYFRAMER_HANGING"
 """names the folder in which a worker that hangs leaves a file of its number"""
 
 
-def poisoned(jobs: Sequence[Job]) -> list[Result]:
-    """The usual task, but names do what they say."""
+def perform_poisoned_jobs(jobs: Sequence[Job]) -> list[Result]:
+    """Perform jobs as usual, but first do what the name of each file says: kill, exit, hang, eat or raise."""
     usual = job_execution._perform
 
     def perform(job: Job, result: Result, outputs: Any) -> None:
@@ -58,16 +58,16 @@ def act_and_return(name: str) -> str:
     return name
 
 
-def unsendable() -> Any:
+def return_unpicklable() -> Any:
     return lambda: None
 
 
 def _no_sync() -> None:
-    """There is no output."""
+    """Sync nothing: there is no output."""
 
 
-def wait_later(path: str) -> DeferredAnswer:
-    """An answer that comes when somebody has made a file; at once if the process is not the first to try."""
+def defer_until_file_exists(path: str) -> DeferredAnswer:
+    """Return an answer that is finished when another process makes the file; at once if this is not the first try."""
     mark = f"{path}.tried"
     if os.path.exists(mark):
         return DeferredAnswer(_no_sync, lambda: "again")
@@ -75,14 +75,14 @@ def wait_later(path: str) -> DeferredAnswer:
         pass
 
     def finish() -> str:
-        wait_until_made(path)
+        wait_until_file_exists(path)
         return "waited"
 
     return DeferredAnswer(_no_sync, finish)
 
 
-def wait_until_made(path: str) -> str:
-    """Busy until somebody makes a file."""
+def wait_until_file_exists(path: str) -> str:
+    """Stay busy until another process makes the file."""
     while not os.path.exists(path):
         time.sleep(0.01)
     return "made by another"
@@ -93,8 +93,8 @@ def make_file(path: str) -> str:
         return "made"
 
 
-def make_in_sync(path: str) -> DeferredAnswer:
-    """An answer that makes a file when it is synced."""
+def make_file_in_sync(path: str) -> DeferredAnswer:
+    """Return an answer that makes a file when it is synced."""
 
     def sync() -> None:
         make_file(path)
@@ -102,7 +102,7 @@ def make_in_sync(path: str) -> DeferredAnswer:
     return DeferredAnswer(sync, lambda: "synced")
 
 
-def fail_later() -> DeferredAnswer:
+def fail_in_deferred_answer() -> DeferredAnswer:
     return DeferredAnswer(_no_sync, lambda: act("raise"))
 
 
@@ -112,5 +112,5 @@ def is_loaded(module: str) -> bool:
     return module in sys.modules
 
 
-def parent() -> int:
+def parent_pid() -> int:
     return os.getppid()

@@ -1,4 +1,4 @@
-"""Many machines: a real scheduler and real worker processes on loopback, one of them killed at work."""
+"""Batches on a cluster: a real scheduler and real worker processes on loopback, one of which is killed at work."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def outputs(out: Path) -> int:
     return sum(1 for path in out.rglob("*.json"))
 
 
-def test_a_worker_is_killed_and_nothing_is_lost(tmp_path: Path) -> None:
+def test_killed_worker_loses_no_files(tmp_path: Path) -> None:
     from distributed import Client
 
     count = 200
@@ -78,7 +78,7 @@ def test_a_worker_is_killed_and_nothing_is_lost(tmp_path: Path) -> None:
     out = tmp_path / "out"
     (tmp_path / "dask").mkdir()
     gate = Gate(tmp_path / "gate", "0060.nanim")
-    with cluster(tmp_path / "dask", 2, environment=gate.environment) as made:
+    with cluster(tmp_path / "dask", 2, environment=gate.environment) as running_cluster:
         arguments = [
             "batch",
             "info",
@@ -87,15 +87,15 @@ def test_a_worker_is_killed_and_nothing_is_lost(tmp_path: Path) -> None:
             "-o",
             str(out),
             "--cluster",
-            made.address,
+            running_cluster.address,
             "--time-limit",
             str(PATIENCE),
         ]
-        with Client(made.address, set_as_default=False) as client:
+        with Client(running_cluster.address, set_as_default=False) as client:
             client.wait_for_workers(2, timeout=PATIENCE)
         process = subprocess.Popen([sys.executable, "-c", START, *arguments], stderr=subprocess.PIPE, text=True)
         gate.wait_for_workers(2)
-        made.workers[0].send_signal(signal.SIGKILL)
+        running_cluster.workers[0].send_signal(signal.SIGKILL)
         gate.open()
         _, text = process.communicate(timeout=PATIENCE)
     assert process.returncode == 3, text
@@ -109,16 +109,20 @@ def test_a_worker_is_killed_and_nothing_is_lost(tmp_path: Path) -> None:
     assert len(temporaries(out)) <= AHEAD + 1
 
 
-def test_tls(tmp_path: Path) -> None:
+def test_batch_over_tls(tmp_path: Path) -> None:
     from distributed import Security
 
-    made = Security.temporary()
+    certificates = Security.temporary()
     files = {name: tmp_path / name for name in ("ca", "cert", "key")}
-    for name, text in (("ca", made.tls_ca_file), ("cert", made.tls_client_cert), ("key", made.tls_client_key)):
+    for name, text in (
+        ("ca", certificates.tls_ca_file),
+        ("cert", certificates.tls_client_cert),
+        ("key", certificates.tls_client_key),
+    ):
         files[name].write_text(text)
-    security = ("--tls-ca-file", str(files["ca"]), "--tls-cert", str(files["cert"]), "--tls-key", str(files["key"]))
+    tls_options = ("--tls-ca-file", str(files["ca"]), "--tls-cert", str(files["cert"]), "--tls-key", str(files["key"]))
     jobs = [Job("identify", str(put(tmp_path / f"{n}.nanim")), str(tmp_path / f"{n}.json")) for n in range(5)]
-    with cluster(tmp_path, 1, *security) as running:
+    with cluster(tmp_path, 1, *tls_options) as running:
         assert running.address.startswith("tls://")
         wrong = pytest.raises(ClusterError, match="no scheduler answers")
         with wrong, connect(running.address.replace("tls:", "tcp:"), seconds=2):
@@ -129,7 +133,7 @@ def test_tls(tmp_path: Path) -> None:
     assert [result["status"] for result in results] == ["done"] * 5
 
 
-def test_no_scheduler() -> None:
+def test_missing_scheduler_is_reported() -> None:
     with (
         pytest.raises(ClusterError, match="no scheduler answers at tcp"),
         connect("tcp://127.0.0.1:9", seconds=1),

@@ -1,4 +1,4 @@
-"""The command: inputs, trees, exit codes, messages, reports, limits, and Ctrl-C."""
+"""The batch command: inputs, folder trees, exit codes, messages, reports, limits and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ import pytest
 from keyframer.batch import OPERATIONS
 from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.cli.batch_run import progress_line
-from tests.batch.holding import Gate, late_only_if
-from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, unhashed
+from tests.batch.holding import Gate, apply_time_limit_only_if
+from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, without_hash
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import START, Run, check_schema, spawn
 from tests.waiting import PATIENCE
@@ -27,7 +27,7 @@ from tests.waiting import PATIENCE
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and FIFOs")
 
 
-def made(out: Path) -> list[str]:
+def output_names(out: Path) -> list[str]:
     return sorted(
         path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file() and not path.name.startswith(NAME)
     )
@@ -44,21 +44,21 @@ def archive(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_every_operation_keeps_the_tree(run: Run, archive: Path, tmp_path: Path, operation: str) -> None:
+def test_every_operation_keeps_the_folder_tree(run: Run, archive: Path, tmp_path: Path, operation: str) -> None:
     ran = run("batch", operation, archive, "-o", tmp_path / "out", "-j", "2")
     assert ran.code == 0, ran.err
     assert ran.out == ""
-    assert [Path(name).parent.as_posix() for name in made(tmp_path / "out")] == [".", "deep", "deep"]
+    assert [Path(name).parent.as_posix() for name in output_names(tmp_path / "out")] == [".", "deep", "deep"]
     assert "3 files: 3 done" in ran.err
     again = run("batch", operation, archive, "-o", tmp_path / "out")
     assert again.code == 0
     assert "3 already finished by an earlier run" in again.err
 
 
-def test_json_outputs_are_what_the_commands_print(run: Run, archive: Path, tmp_path: Path) -> None:
+def test_json_outputs_match_what_the_commands_print(run: Run, archive: Path, tmp_path: Path) -> None:
     for operation in ("identify", "info", "check"):
         run("batch", operation, archive, "-o", tmp_path / operation, "-q", "-j", "1")
-        for name in made(tmp_path / operation):
+        for name in output_names(tmp_path / operation):
             content = json.loads((tmp_path / operation / name).read_text())
             check_schema(operation, content)
             source = archive / name.removesuffix(f".{operation}.json")
@@ -69,15 +69,15 @@ def test_json_outputs_are_what_the_commands_print(run: Run, archive: Path, tmp_p
 
 def test_include_and_exclude(run: Run, archive: Path, tmp_path: Path) -> None:
     run("batch", "identify", archive, "-o", tmp_path / "1", "--exclude", "*.bak.*", "-q", "-j", "1")
-    assert made(tmp_path / "1") == ["a.nanim.identify.json", "deep/b.3ds.identify.json"]
+    assert output_names(tmp_path / "1") == ["a.nanim.identify.json", "deep/b.3ds.identify.json"]
     run("batch", "identify", archive, "-o", tmp_path / "2", "--include", "deep/*", "-q", "-j", "1")
-    assert made(tmp_path / "2") == ["deep/b.3ds.identify.json", "deep/c.bak.3ds.identify.json"]
+    assert output_names(tmp_path / "2") == ["deep/b.3ds.identify.json", "deep/c.bak.3ds.identify.json"]
     ran = run("batch", "identify", archive, "-o", tmp_path / "3", "--all-files", "--include", "*.txt", "-j", "1")
     assert ran.code == 3  # not recognised, as `keyframer identify` says
-    assert made(tmp_path / "3") == ["readme.txt.identify.json"]
+    assert output_names(tmp_path / "3") == ["readme.txt.identify.json"]
 
 
-def test_globs_lists_files_and_members(run: Run, archive: Path, tmp_path: Path) -> None:
+def test_globs_lists_of_files_and_archive_members(run: Run, archive: Path, tmp_path: Path) -> None:
     pack = tmp_path / "pack.zip"
     with zipfile.ZipFile(pack, "w") as file:
         file.writestr("x/m.3ds", OTHER)
@@ -90,7 +90,7 @@ def test_globs_lists_files_and_members(run: Run, archive: Path, tmp_path: Path) 
     out = tmp_path / "out"
     ran = run("batch", "check", pack, f"{archive}/d*/*.3ds", "--files-from", names, "-o", out, "-j", "1")
     assert "7 files: 7 done" in ran.err, ran.err
-    found = made(out)
+    found = output_names(out)
     assert [name for name in found if "~" not in name] == [
         "a.nanim.check.json",
         "deep/b.3ds.check.json",
@@ -103,17 +103,17 @@ def test_globs_lists_files_and_members(run: Run, archive: Path, tmp_path: Path) 
     again = run("batch", "check", pack, f"{archive}/d*/*.3ds", "--files-from", names, "-o", out, "-j", "1")
     assert "7 already finished by an earlier run" in again.err
     one = run("batch", "identify", f"{pack}!/x/m.3ds", "-o", tmp_path / "one", "-j", "1")
-    assert (one.code, made(tmp_path / "one")) == (0, ["pack.zip/x/m.3ds.identify.json"])
+    assert (one.code, output_names(tmp_path / "one")) == (0, ["pack.zip/x/m.3ds.identify.json"])
 
 
-def test_collisions_are_settled_and_told(run: Run, tmp_path: Path) -> None:
+def test_name_collisions_are_resolved_and_reported(run: Run, tmp_path: Path) -> None:
     put(tmp_path / "in" / "a.3ds", OTHER)
     put(tmp_path / "in" / "a.nanim")
     put(tmp_path / "in" / ("x" * 251 + ".3ds"), OTHER)
     ran = run("batch", "convert", tmp_path / "in", "-o", tmp_path / "out", "--dialect", "text", "-j", "1")
     assert ran.code == 0
-    found = made(tmp_path / "out")
-    assert [unhashed(name) for name in found if not name.startswith("x")] == [
+    found = output_names(tmp_path / "out")
+    assert [without_hash(name) for name in found if not name.startswith("x")] == [
         "a.3ds.bin",
         "a.3ds.gltf",
         "a.nanim.bin",
@@ -196,16 +196,16 @@ def test_reports(run: Run, tmp_path: Path) -> None:
     assert run("batch", "report", out / NAME, "--operation", "check", "--format", "jsonl").out == ""
 
 
-def test_a_file_that_hangs_and_one_that_eats_memory(
+def test_hanging_file_and_huge_file_are_reported(
     run: Run, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker waits at a file for ever; a sparse file is larger than the memory allowed."""
+    """A worker waits at one file for ever; a sparse file is larger than the memory limit."""
     put(archive / "stuck.3ds", OTHER)
     with open(archive / "huge.3ds", "wb") as stream:
         stream.truncate(450 << 20)
     gate = Gate(tmp_path / "gate", "stuck.3ds")
     gate.patch(monkeypatch)
-    late_only_if(monkeypatch, lambda worker: gate.holds(worker.process.pid))
+    apply_time_limit_only_if(monkeypatch, lambda worker: gate.holds(worker.process.pid))
     limits = ("--time-limit", "1", "--memory-limit", "400")
     ran = run("batch", "identify", archive, "-o", tmp_path / "out", *limits, "-j", "2")
     assert ran.code == 3
@@ -217,7 +217,7 @@ def test_a_file_that_hangs_and_one_that_eats_memory(
 
 
 @posix
-def test_ctrl_c_stops_cleanly_and_the_rest_is_done_later(tmp_path: Path) -> None:
+def test_ctrl_c_stops_cleanly_and_the_next_run_finishes(tmp_path: Path) -> None:
     for number in range(300):  # more than a worker is given at once
         put(tmp_path / "in" / f"{number:04}.nanim")
     out = tmp_path / "out"
@@ -239,7 +239,7 @@ def test_ctrl_c_stops_cleanly_and_the_rest_is_done_later(tmp_path: Path) -> None
     assert process.returncode == 130, text
     assert "not started" in text
     assert "Traceback" not in text
-    done = made(out)
+    done = output_names(out)
     assert 30 < len(done) < 300
     assert temporaries(out) == []
     report = spawn("batch", "report", out, "--format", "jsonl").stdout.splitlines()
@@ -250,7 +250,7 @@ def test_ctrl_c_stops_cleanly_and_the_rest_is_done_later(tmp_path: Path) -> None
     assert all((out / name).stat().st_mtime_ns == then for name, then in keep.items())
 
 
-def test_progress_is_for_terminals() -> None:
+def test_progress_is_shown_only_on_terminals() -> None:
     assert progress_line(1_000, 250, 200, 3, 20.0) == "250 of 1,000 (25 %), 10 per second, 1:15 left, 3 failed"
     assert progress_line(0, 0, 0, 0, 0.0) == "0 of 0 (100 %)"
 

@@ -1,4 +1,4 @@
-"""What stands in the way of a run: files that are not ours, folders and files that cannot be read, other systems."""
+"""Obstacles to a batch: foreign output files, links, unreadable folders and files, names of other systems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from keyframer.batch import Job, Ledger, LedgerError
 from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.batch.job import new_result
 from keyframer.batch.output_names import safe_relative
-from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, unhashed
+from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, without_hash
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import Run, spawn
 
@@ -35,8 +35,8 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_source_is_never_replaced(run: Run, tmp_path: Path) -> None:
-    """The output folder is that of the sources, or is inside it, and what is written is of their own kind."""
+def test_source_is_never_replaced(run: Run, tmp_path: Path) -> None:
+    """The output folder is the source folder or inside it, and outputs have the format of the sources."""
     folder = tmp_path / "models"
     put(folder / "a.3ds", OTHER)
     put(folder / "b.nanim")
@@ -54,7 +54,7 @@ def test_a_source_is_never_replaced(run: Run, tmp_path: Path) -> None:
 
 
 @posix
-def test_nor_is_it_by_way_of_a_link(run: Run, tmp_path: Path) -> None:
+def test_source_is_not_replaced_through_a_link(run: Run, tmp_path: Path) -> None:
     put(tmp_path / "models" / "a.3ds", OTHER)
     (tmp_path / "link").symlink_to("models")
     for source, out in (("models", "link"), ("link", "models")):
@@ -73,9 +73,7 @@ def test_nor_is_it_by_way_of_a_link(run: Run, tmp_path: Path) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
-def test_a_file_that_no_run_wrote_is_left_alone(
-    run: Run, tmp_path: Path, arguments: tuple[str, ...], name: str
-) -> None:
+def test_file_that_no_run_wrote_is_left_alone(run: Run, tmp_path: Path, arguments: tuple[str, ...], name: str) -> None:
     put(tmp_path / "in" / "a.3ds", OTHER)
     put(tmp_path / "in" / "b.3ds", OTHER)
     theirs = put(tmp_path / "out" / name, b"somebody's own work")
@@ -96,8 +94,8 @@ def test_a_file_that_no_run_wrote_is_left_alone(
 
 
 @pytest.mark.parametrize("dialect", ["binary", "text"])
-def test_an_output_whose_row_was_lost_is_taken_for_what_it_is(run: Run, tmp_path: Path, dialect: str) -> None:
-    """As ``kill -9`` leaves it between the name of the output and its row."""
+def test_output_without_a_row_is_recognised(run: Run, tmp_path: Path, dialect: str) -> None:
+    """``kill -9`` leaves this between naming the output and adding its row to the ledger."""
     put(tmp_path / "in" / "a.3ds", OTHER)
     batch = ("batch", "convert", tmp_path / "in", "-o", tmp_path / "out", "--dialect", dialect, "-j", "1")
     assert run(*batch).code == 0
@@ -110,15 +108,13 @@ def test_an_output_whose_row_was_lost_is_taken_for_what_it_is(run: Run, tmp_path
 
 
 @pytest.mark.parametrize("damaged", [False, True])
-def test_numbers_whose_text_was_never_written_are_taken_for_what_they_are(
-    run: Run, tmp_path: Path, damaged: bool
-) -> None:
-    """As somebody leaves them who takes the text away; what only has their name is somebody else's."""
+def test_buffer_without_its_gltf_is_recognised(run: Run, tmp_path: Path, damaged: bool) -> None:
+    """The user deleted the glTF file; a file that only has the name of the buffer is left alone."""
     put(tmp_path / "in" / "a.3ds", OTHER)
     batch = ("batch", "convert", tmp_path / "in", "-o", tmp_path / "out", "--dialect", "text", "-j", "1")
     assert run(*batch).code == 0
     before = contents(tmp_path / "out")
-    assert {unhashed(name) for name in before} == {"a.gltf", "a.bin"}
+    assert {without_hash(name) for name in before} == {"a.gltf", "a.bin"}
     for path in (*(tmp_path / "out").glob(NAME + "*"), tmp_path / "out" / "a.gltf"):
         path.unlink()
     if damaged:
@@ -132,7 +128,7 @@ def test_numbers_whose_text_was_never_written_are_taken_for_what_they_are(
     assert contents(tmp_path / "out") == before
 
 
-def test_a_link_that_leads_nowhere_is_not_written_through(run: Run, tmp_path: Path) -> None:
+def test_output_is_not_written_through_a_dangling_link(run: Run, tmp_path: Path) -> None:
     put(tmp_path / "in" / "a.3ds", OTHER)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "a.glb").symlink_to(tmp_path / "elsewhere")
@@ -143,9 +139,7 @@ def test_a_link_that_leads_nowhere_is_not_written_through(run: Run, tmp_path: Pa
 
 
 @pytest.mark.parametrize("closed", ["in", "in/closed"])
-def test_a_folder_that_cannot_be_read_is_a_failure(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed: str
-) -> None:
+def test_unreadable_folder_is_a_failure(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed: str) -> None:
     put(tmp_path / "in" / "a.3ds", OTHER)
     put(tmp_path / "in" / "closed" / "b.3ds", OTHER)
     real = os.scandir
@@ -165,8 +159,8 @@ def test_a_folder_that_cannot_be_read_is_a_failure(
     assert "failed" not in run("batch", "report", tmp_path / "out").out
 
 
-def test_a_folder_that_was_empty_has_not_failed_for_ever(run: Run, tmp_path: Path) -> None:
-    """A disk that was not mounted; of what is still missing nothing is forgotten."""
+def test_empty_folder_can_be_filled_later(run: Run, tmp_path: Path) -> None:
+    """For example a disk that was not mounted. Other missing inputs stay in the report."""
     (tmp_path / "in").mkdir()
     batch = ("batch", "identify", tmp_path / "in", "-o", tmp_path / "out", "-j", "1")
     assert run(*batch).code == 3
@@ -178,7 +172,7 @@ def test_a_folder_that_was_empty_has_not_failed_for_ever(run: Run, tmp_path: Pat
 
 
 @posix
-def test_a_pipe_in_a_folder_keeps_nobody_waiting(run: Run, tmp_path: Path) -> None:
+def test_pipe_in_a_folder_does_not_block_the_run(run: Run, tmp_path: Path) -> None:
     put(tmp_path / "in" / "a.3ds", OTHER)
     os.mkfifo(tmp_path / "in" / "pipe.3ds")
     ran = run("batch", "identify", tmp_path / "in", "-o", tmp_path / "out", "-j", "1")
@@ -186,33 +180,33 @@ def test_a_pipe_in_a_folder_keeps_nobody_waiting(run: Run, tmp_path: Path) -> No
     assert "pipe.3ds: not a regular file" in ran.err
 
 
-def test_a_report_from_a_disk_that_is_read_only(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also of a run that was killed: its last rows are in the log beside the ledger."""
+def test_report_from_a_read_only_disk(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after a killed run, whose last rows are in the write-ahead log beside the ledger."""
     put(tmp_path / "in" / "a.3ds", OTHER)
     put(tmp_path / "in" / "bad.3ds", BAD)
-    out, kept = tmp_path / "out", tmp_path / "kept"
+    out, copy = tmp_path / "out", tmp_path / "kept"
     run("batch", "identify", tmp_path / "in", "-o", out, "-j", "1", "-q")
     with Ledger(str(out / NAME)) as ledger:
         ledger.touch("identify", str(tmp_path / "in" / "a.3ds"), "1:1")
-        kept.mkdir()
+        copy.mkdir()
         for path in out.glob(NAME + "*"):
-            shutil.copyfile(path, kept / path.name)
-    (kept / f"{NAME}-shm").unlink()
-    (kept / f"{NAME}.lock").unlink()
-    assert (kept / f"{NAME}-wal").stat().st_size > 0
-    there = sorted(os.listdir(kept))
+            shutil.copyfile(path, copy / path.name)
+    (copy / f"{NAME}-shm").unlink()
+    (copy / f"{NAME}.lock").unlink()
+    assert (copy / f"{NAME}-wal").stat().st_size > 0
+    names_before = sorted(os.listdir(copy))
     real = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != kept and real(path, mode))
-    ran = run("batch", "report", kept)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != copy and real(path, mode))
+    ran = run("batch", "report", copy)
     assert ran.code == 0
     assert "identify: 1 done\nidentify: 1 failed (IO_UNRECOGNISED)\n" in ran.out
-    assert sorted(os.listdir(kept)) == there
-    with Ledger(str(kept / NAME), read_only=True) as ledger:
+    assert sorted(os.listdir(copy)) == names_before
+    with Ledger(str(copy / NAME), read_only=True) as ledger:
         assert {row["stamp"] for row in ledger.rows() if row["status"] == "done"} == {"1:1"}
 
 
-def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ledger is on a disk that is read-only, and there is no room for a copy."""
+def test_failed_copy_of_the_ledger_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger is on a read-only disk, and there is no room for a copy."""
     Ledger(str(tmp_path / "out" / NAME), str(tmp_path / "out")).close()
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
@@ -227,8 +221,8 @@ def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-def test_a_lock_that_cannot_be_closed_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing was written through it, and the work is done."""
+def test_error_when_closing_the_lock_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was written to the lock file, and the work is finished."""
     real = os.close
 
     def broken(descriptor: int) -> None:
@@ -264,7 +258,7 @@ def test_a_report_of_one_operation(run: Run, tmp_path: Path) -> None:
         ("odd:name.3ds", "odd:name.3ds"),
     ],
 )
-def test_a_drive_in_a_name_leads_nowhere(name: str, place: str) -> None:
+def test_drive_letter_in_a_name_is_removed(name: str, place: str) -> None:
     assert safe_relative(name) == place
 
 
@@ -277,7 +271,7 @@ print(code, [name for name in ("numpy", "keyframer.scene", "keyframer.checking")
 
 
 @pytest.fixture
-def coordinator() -> Callable[..., str]:
+def run_coordinator() -> Callable[..., str]:
     import subprocess
 
     def work(*arguments: object) -> str:
@@ -289,15 +283,15 @@ def coordinator() -> Callable[..., str]:
 
 @pytest.mark.parametrize("operation", ["convert", "check", "info", "identify"])
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere workers are not forked")
-def test_the_coordinator_loads_nothing_that_only_workers_need(
-    coordinator: Callable[..., str], tmp_path: Path, operation: str
+def test_coordinator_does_not_import_modules_of_workers(
+    run_coordinator: Callable[..., str], tmp_path: Path, operation: str
 ) -> None:
     put(tmp_path / "in" / "a.3ds", OTHER)
-    assert coordinator("batch", operation, tmp_path / "in", "-o", tmp_path / "out", "-j", "1") == "0 []"
+    assert run_coordinator("batch", operation, tmp_path / "in", "-o", tmp_path / "out", "-j", "1") == "0 []"
 
 
-def test_spawned_as_a_program_it_reads_a_list_with_odd_names(tmp_path: Path) -> None:
-    """Names that hold a line end can be listed, ended by NUL."""
+def test_list_of_files_may_contain_unusual_names(tmp_path: Path) -> None:
+    """Names that contain a line break can be listed if they end with NUL."""
     names = ["new\nline.3ds", " space .3ds", "-dash.3ds"]
     for name in names:
         put(tmp_path / "in" / name, OTHER)
@@ -307,14 +301,14 @@ def test_spawned_as_a_program_it_reads_a_list_with_odd_names(tmp_path: Path) -> 
     assert sorted(contents(tmp_path / "out")) == sorted(f"{name}.identify.json" for name in names)
 
 
-def test_an_archive_and_its_members_are_named_twice(run: Run, tmp_path: Path) -> None:
-    """Members of one name are told apart by their order in the archive, however often that is opened."""
+def test_archive_members_named_twice_are_processed_once(run: Run, tmp_path: Path) -> None:
+    """Members with the same name are distinguished by their order in the archive, however often it is opened."""
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive, warnings.catch_warnings(action="ignore"):
         for data in (OTHER, GOOD):
             archive.writestr("x.3ds", data)
         archive.writestr("y.3ds", OTHER)
-    twice = [tmp_path / "a.zip", f"{tmp_path / 'a.zip'}!/x.3ds", tmp_path / "*.zip", tmp_path / "a.zip"]
-    ran = run("batch", "identify", *twice, "-o", tmp_path / "out", "-j", "1")
+    inputs = [tmp_path / "a.zip", f"{tmp_path / 'a.zip'}!/x.3ds", tmp_path / "*.zip", tmp_path / "a.zip"]
+    ran = run("batch", "identify", *inputs, "-o", tmp_path / "out", "-j", "1")
     assert ran.code == 0, ran.err
     assert "3 files: 3 done" in ran.err
     with Ledger(str(tmp_path / "out" / NAME), read_only=True) as ledger:
@@ -323,7 +317,7 @@ def test_an_archive_and_its_members_are_named_twice(run: Run, tmp_path: Path) ->
     assert "3 already finished by an earlier run" in again.err
 
 
-def test_a_member_that_is_encrypted_says_so(run: Run, tmp_path: Path) -> None:
+def test_encrypted_member_is_reported(run: Run, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("x.3ds", OTHER)
     data = bytearray((tmp_path / "a.zip").read_bytes())
@@ -335,7 +329,7 @@ def test_a_member_that_is_encrypted_says_so(run: Run, tmp_path: Path) -> None:
     assert "x.3ds: the member of the archive is encrypted\n" in ran.err
 
 
-def test_a_ledger_without_room_says_so(tmp_path: Path) -> None:
+def test_full_disk_under_the_ledger_is_reported(tmp_path: Path) -> None:
     with Ledger(str(tmp_path / NAME)) as ledger:
         (pages,) = ledger._database.execute("PRAGMA page_count").fetchone()
         ledger._database.execute(f"PRAGMA max_page_count = {pages}")
@@ -343,7 +337,7 @@ def test_a_ledger_without_room_says_so(tmp_path: Path) -> None:
             ledger.record({**new_result(Job("check", "a", "x")), "stamp": "x" * 1_000_000})
 
 
-def test_a_ledger_that_is_damaged_says_so(run: Run, tmp_path: Path) -> None:
+def test_damaged_ledger_is_reported(run: Run, tmp_path: Path) -> None:
     for number in range(40):
         put(tmp_path / "in" / f"{number}.3ds", OTHER)
     arguments = ("batch", "identify", tmp_path / "in", "-o", tmp_path / "out", "-j", "1")

@@ -1,4 +1,4 @@
-"""Names of outputs: nobody's output is anybody else's, on any disk."""
+"""Names of outputs: different files get different names, on every file system."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def assigned(
     return assign(files, suffix, replace=replace, **options)  # type: ignore[arg-type]
 
 
-def test_the_usual_case() -> None:
+def test_suffix_replaces_the_extension() -> None:
     assert names("a.3ds", "b/a.3ds", "b/c.anim") == ["a.glb", "b/a.glb", "b/c.glb"]
     assert names("a.3ds", "a.anim", suffix=".check.json", replace=False) == ["a.3ds.check.json", "a.anim.check.json"]
 
 
-def test_two_extensions() -> None:
+def test_files_that_differ_in_extension_keep_it() -> None:
     given_names, renamed = assigned("a.3ds", "a.anim", "b.3ds")
     assert given_names == ["a.3ds.glb", "a.anim.glb", "b.glb"]
     assert [each.given for each in renamed] == ["a.3ds.glb", "a.anim.glb"]
     assert "2 files have this output name" in renamed[0].reason
 
 
-def test_case_twins_and_unicode_twins() -> None:
+def test_names_that_differ_in_case_or_unicode_form() -> None:
     composed, apart = unicodedata.normalize("NFC", "é.3ds"), unicodedata.normalize("NFD", "é.3ds")
     for twins in (("A.3ds", "a.3ds"), (composed, apart), ("x/a.3ds", "X/a.3ds"), ("straße.3ds", "STRASSE.3ds")):
         found = names(*twins)
@@ -43,22 +43,22 @@ def test_case_twins_and_unicode_twins() -> None:
         assert all("~" in name for name in found)
 
 
-def test_a_name_made_for_one_is_the_name_of_another() -> None:
+def test_generated_name_does_not_collide_with_another_input() -> None:
     found = names("a.3ds", "a.anim", "a.3ds.3ds")
     assert len({key_of(name) for name in found}) == 3
     assert found[2] == "a.3ds.glb"
 
 
-def test_a_folder_of_that_name() -> None:
+def test_name_of_a_folder_is_not_given_to_a_file() -> None:
     found = names("a.3ds", "a.glb/b.3ds")
     assert found == ["a.3ds.glb", "a.glb/b.glb"]
 
 
-def test_reserved_names() -> None:
+def test_reserved_names_are_changed() -> None:
     assert names("ledger.3ds", reserved=["ledger.glb"]) == ["ledger.3ds.glb"]
 
 
-def test_long_names() -> None:
+def test_long_names_are_shortened() -> None:
     long = "ü" * 125 + ".3ds"  # 254 bytes
     (found,), (renamed,) = assigned(f"{'f' * 300}/{long}", suffix=".identify.json", replace=False)
     assert all(len(os.fsencode(part)) <= LONGEST for part in found.split("/"))
@@ -69,7 +69,7 @@ def test_long_names() -> None:
     assert all(len(os.fsencode(name)) <= LONGEST for name in twins)
 
 
-def test_names_of_earlier_runs_stay() -> None:
+def test_names_of_earlier_runs_are_kept() -> None:
     before = {"/in/0/a.3ds": "a.glb"}
     owners = {"a.glb": "/in/0/a.3ds"}
     found = names("a.3ds", "a.anim", earlier_output=before.get, owner=owners.get)
@@ -80,19 +80,19 @@ def test_names_of_earlier_runs_stay() -> None:
 @pytest.mark.parametrize(
     "name", ["../../etc/x.3ds", "/etc/x.3ds", "a/../../x.3ds", "..\\..\\x.3ds", "\0.3ds", "..", ""]
 )
-def test_places_from_elsewhere_stay_below(name: str) -> None:
-    made = safe_relative(name)
-    assert made
-    assert not made.startswith("/")
-    assert ".." not in made.split("/")
-    assert "\0" not in made
+def test_names_from_archives_stay_inside_the_output_folder(name: str) -> None:
+    relative = safe_relative(name)
+    assert relative
+    assert not relative.startswith("/")
+    assert ".." not in relative.split("/")
+    assert "\0" not in relative
 
 
 letters = st.sampled_from(["a", "A", "é", "e\u0301", "ß", "ss", ".3ds", ".glb", "/", "b", "\udcff"])
 
 
 @given(st.lists(st.lists(letters, min_size=1, max_size=5).map("".join).map(safe_relative), unique=True, max_size=12))
-def test_no_two_are_the_same_and_none_is_a_folder(relatives: list[str]) -> None:
+def test_names_are_distinct_and_never_the_name_of_a_folder(relatives: list[str]) -> None:
     for replace in (True, False):
         files = [OutputRequest(f"/in/{relative}", relative) for relative in relatives]
         found, _ = assign(files, ".glb", replace=replace)

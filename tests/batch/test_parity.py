@@ -1,4 +1,4 @@
-"""What ``batch X`` writes is what ``X`` writes, byte for byte, with the same options, for files of every kind."""
+"""``batch X`` writes the same bytes as ``X`` with the same options, for files of every format."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ REPORTS = (
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Samples of every format, damaged ones among them; a pair, an image, and glTF."""
+    """Make a folder with samples of every format, damaged ones among them, a pair, an image and glTF."""
     folder = tmp_path_factory.mktemp("samples")
     for number, (_, path) in enumerate(all_samples()):
         if number % (4 if SLOW else 9) == 0 and path.stat().st_size < 3_000:

@@ -1,4 +1,4 @@
-"""Workers are forked from a process that has loaded what most files need: no worker loads it for itself."""
+"""Workers are forked from a process that has already imported the modules that most files need."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print(json.dumps([error, sorted(name for name in set(sys.modules) - before if na
 
 
 @pytest.mark.parametrize("operation", [name for name in OPERATIONS if name != "identify"])  # needs next to nothing
-def test_nothing_is_loaded_with_the_first_file(operation: str, tmp_path: Path) -> None:
+def test_first_file_imports_no_modules(operation: str, tmp_path: Path) -> None:
     command = [sys.executable, "-c", SCRIPT, operation, str(EXAMPLE), str(tmp_path / "out.glb")]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert json.loads(ran.stdout) == [None, []]

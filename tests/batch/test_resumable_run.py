@@ -1,4 +1,4 @@
-"""Ledger and resume: what is done and unchanged is skipped, what changed is done again, nothing is lost."""
+"""Ledger and resume: unchanged files are skipped, changed files are done again, no file is lost."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from keyframer.batch import InputFile, Ledger, LedgerError, ResumableRun, resuma
 from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.batch.job_execution import perform_all
 from keyframer.errors import FormatError
-from tests.batch.places import BAD, GOOD, OTHER, age, found_in, put, unhashed
-from tests.batch.test_run import Lossy
+from tests.batch.places import BAD, GOOD, OTHER, age, input_files, put, without_hash
+from tests.batch.test_run import LosesBadTasks
 
 
-class Here(Lossy):
-    """Does the jobs in this process, at once."""
+class InProcess(LosesBadTasks):
+    """Runs jobs at once in this process."""
 
     def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Any:
         future = super().submit(function, [])
@@ -36,13 +36,13 @@ class Place:
     def run(
         self, operation: str = "convert", options: dict[str, Any] | None = None, **more: Any
     ) -> tuple[list[str], ResumableRun]:
-        """What was worked on, and the campaign."""
+        """Return the names of the processed files, and the run."""
         with Ledger(str(self.out / NAME), str(self.out)) as ledger:
-            made = ResumableRun(operation, options or {}, str(self.out), ledger, **more)
-            made.plan(found_in(self.source))
-            made.sweep()
-            results = list(made.execute(Here(), task=perform_all))
-        return sorted(Path(result["source"]).name for result in results), made
+            resumable = ResumableRun(operation, options or {}, str(self.out), ledger, **more)
+            resumable.plan(input_files(self.source))
+            resumable.sweep()
+            results = list(resumable.execute(InProcess(), task=perform_all))
+        return sorted(Path(result["source"]).name for result in results), resumable
 
     def rows(self) -> dict[str, dict[str, Any]]:
         with Ledger(str(self.out / NAME), read_only=True) as ledger:
@@ -51,20 +51,20 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    made = Place(tmp_path)
-    put(made.source / "a.nanim")
-    put(made.source / "deep" / "er" / "b.3ds", OTHER)
-    put(made.source / "bad.3ds", BAD)
-    return made
+    place = Place(tmp_path)
+    put(place.source / "a.nanim")
+    put(place.source / "deep" / "er" / "b.3ds", OTHER)
+    put(place.source / "bad.3ds", BAD)
+    return place
 
 
 ALL = ["a.nanim", "b.3ds", "bad.3ds"]
 
 
-def test_a_row_for_each_file(place: Place) -> None:
-    worked, made = place.run()
+def test_ledger_has_a_row_for_each_file(place: Place) -> None:
+    worked, resumable = place.run()
     assert worked == ALL
-    assert (made.summary.counts["done"], made.summary.counts["failed"]) == (2, 1)
+    assert (resumable.summary.counts["done"], resumable.summary.counts["failed"]) == (2, 1)
     rows = place.rows()
     assert sorted(rows) == ALL
     row = rows["b.3ds"]
@@ -77,7 +77,7 @@ def test_a_row_for_each_file(place: Place) -> None:
     assert (rows["bad.3ds"]["code"], rows["bad.3ds"]["outputs"]) == ("IO_UNRECOGNISED", [])
 
 
-def test_a_second_run_skips(place: Place) -> None:
+def test_second_run_skips_finished_files(place: Place) -> None:
     place.run()
     worked, made = place.run()
     assert worked == []
@@ -85,7 +85,7 @@ def test_a_second_run_skips(place: Place) -> None:
     assert (made.summary.counts["done"], made.summary.counts["failed"]) == (2, 1)
 
 
-def test_unchanged_files_are_not_even_opened(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_files_are_not_opened(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.run()
     monkeypatch.setattr(resumable_run.storage, "read", None)
     assert place.run()[0] == []
@@ -105,14 +105,14 @@ def test_unchanged_files_are_not_even_opened(place: Place, monkeypatch: pytest.M
     ],
     ids=["content", "new", "touched", "mended", "output gone", "output empty", "output spoilt", "output touched"],
 )
-def test_what_changed_is_done_again(place: Place, change: Any, again: list[str]) -> None:
+def test_changed_files_are_done_again(place: Place, change: Any, again: list[str]) -> None:
     place.run()
     change(place)
     assert place.run()[0] == again
     assert place.run()[0] == []
 
 
-def test_a_change_that_keeps_size_and_time_is_found_by_verify(place: Place) -> None:
+def test_verify_finds_a_change_that_keeps_size_and_time(place: Place) -> None:
     place.run()
     old = (place.source / "a.nanim").stat()
     (place.source / "a.nanim").write_bytes(GOOD[:-1] + b"\x55")
@@ -121,7 +121,7 @@ def test_a_change_that_keeps_size_and_time_is_found_by_verify(place: Place) -> N
     assert place.run(verify=True)[0] == ["a.nanim"]
 
 
-def test_a_file_changed_a_moment_ago_is_compared_by_its_content(place: Place) -> None:
+def test_recently_changed_file_is_compared_by_content(place: Place) -> None:
     (place.source / "a.nanim").write_bytes(GOOD)
     place.run()
     old = (place.source / "a.nanim").stat()
@@ -130,7 +130,7 @@ def test_a_file_changed_a_moment_ago_is_compared_by_its_content(place: Place) ->
     assert place.run()[0] == ["a.nanim"]
 
 
-def test_options_and_versions_count(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_options_or_versions_repeat_files(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.run()
     assert place.run(options={"core_only": True})[0] == ALL
     assert place.run(options={"core_only": True})[0] == []
@@ -138,7 +138,7 @@ def test_options_and_versions_count(place: Place, monkeypatch: pytest.MonkeyPatc
     assert place.run(options={"core_only": True})[0] == ALL
 
 
-def test_companions_count(tmp_path: Path) -> None:
+def test_changed_companion_repeats_a_file(tmp_path: Path) -> None:
     """A Hale3D animation is read with the model beside it."""
     from tests.samples import sample_files
 
@@ -155,7 +155,7 @@ def test_companions_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("operation", ["convert", "check"])
-def test_a_companion_that_comes_later_or_goes_counts(tmp_path: Path, operation: str) -> None:
+def test_added_or_removed_companion_repeats_a_file(tmp_path: Path, operation: str) -> None:
     from tests.samples import sample_files
 
     samples = {path.name: path.read_bytes() for path in (*sample_files("hale3d"), *sample_files("midtown"))}
@@ -178,8 +178,8 @@ def test_a_companion_that_comes_later_or_goes_counts(tmp_path: Path, operation: 
 
 @pytest.mark.parametrize("operation", ["convert", "info", "thumbnail"])
 @pytest.mark.parametrize("name", ["Sleeve.png", "materials/sleeve.tga", "MaterialS/sleeve.tga", "sleeve.JPG"])
-def test_an_image_that_comes_later_or_goes_counts(tmp_path: Path, operation: str, name: str) -> None:
-    """The model names ``materials/sleeve.mat``: any image of that name will do."""
+def test_added_or_removed_image_repeats_a_file(tmp_path: Path, operation: str, name: str) -> None:
+    """The model names ``materials/sleeve.mat``: any image named ``sleeve`` is used."""
     import io
 
     from PIL import Image
@@ -216,7 +216,7 @@ def image() -> bytes:
     return content.getvalue()
 
 
-def test_an_image_that_comes_to_a_folder_inside_counts(tmp_path: Path) -> None:
+def test_image_added_to_a_subfolder_repeats_a_file(tmp_path: Path) -> None:
     from tests.samples import sample_files
 
     model = next(path for path in sample_files("hale3d") if path.name == "arm-length.mdl").read_bytes()
@@ -239,7 +239,7 @@ def test_an_image_that_comes_to_a_folder_inside_counts(tmp_path: Path) -> None:
     assert "a.mdl" in place.run(options=options)[0]
 
 
-def test_an_image_that_only_a_name_of_dos_leads_to_counts(tmp_path: Path) -> None:
+def test_image_found_by_its_dos_short_name_repeats_a_file(tmp_path: Path) -> None:
     from tests.samples import sample_files
 
     model = next(path for path in sample_files("hale3d") if path.name == "arm-length.mdl").read_bytes()
@@ -256,13 +256,13 @@ def test_an_image_that_only_a_name_of_dos_leads_to_counts(tmp_path: Path) -> Non
     assert place.run()[0] == []
 
 
-def test_buffers_of_a_gltf_count(tmp_path: Path) -> None:
+def test_changed_gltf_buffer_repeats_a_file(tmp_path: Path) -> None:
     place = Place(tmp_path)
     from keyframer.batch import Job, perform
 
     made = perform(Job("convert", str(put(tmp_path / "b.3ds", OTHER)), str(place.source / "a.gltf")))
     text, numbers = (Path(each["path"]) for each in made["outputs"])
-    assert (text.name, unhashed(numbers.name)) == ("a.gltf", "a.bin")
+    assert (text.name, without_hash(numbers.name)) == ("a.gltf", "a.bin")
     age(text)
     age(numbers)
     assert "a.gltf" in place.run("info")[0]
@@ -274,19 +274,19 @@ def test_buffers_of_a_gltf_count(tmp_path: Path) -> None:
     assert place.run("info")[0] == []
 
 
-def test_failures_of_the_file_stay_others_are_tried_again(place: Place) -> None:
+def test_failures_of_files_are_kept_and_failures_of_reading_are_retried(place: Place) -> None:
     place.run()
     assert place.run(retry=True)[0] == ["bad.3ds"]
     gone = InputFile(str(place.source / "gone.3ds"), "gone.3ds", error=FormatError("IO_READ_FAILED", 0, "/", "gone"))
     for _ in range(2):
         with Ledger(str(place.out / NAME), str(place.out)) as ledger:
-            made = ResumableRun("convert", {}, str(place.out), ledger)
-            made.plan([gone])
-            (result,) = list(made.execute(Here()))
+            resumable = ResumableRun("convert", {}, str(place.out), ledger)
+            resumable.plan([gone])
+            (result,) = list(resumable.execute(InProcess()))
         assert result["error"]["code"] == "IO_READ_FAILED"
 
 
-def test_operations_share_a_folder(place: Place) -> None:
+def test_operations_can_share_an_output_folder(place: Place) -> None:
     assert place.run("convert")[0] == ALL
     assert place.run("check")[0] == ALL
     assert place.run("convert")[0] == place.run("check")[0] == []
@@ -295,11 +295,11 @@ def test_operations_share_a_folder(place: Place) -> None:
 def test_a_file_named_twice_is_done_once(place: Place) -> None:
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
         made = ResumableRun("identify", {}, str(place.out), ledger)
-        made.plan(found_in(place.source) * 2)
-        assert len(list(made.execute(Here()))) == made.summary.total == 3
+        made.plan(input_files(place.source) * 2)
+        assert len(list(made.execute(InProcess()))) == made.summary.total == 3
 
 
-def test_a_moved_output_folder_still_counts(place: Place) -> None:
+def test_moved_output_folder_keeps_its_rows(place: Place) -> None:
     place.run()
     moved = place.out.with_name("moved")
     shutil.move(place.out, moved)
@@ -307,7 +307,7 @@ def test_a_moved_output_folder_still_counts(place: Place) -> None:
     assert place.run()[0] == []
 
 
-def test_newcomers_do_not_take_names_away(place: Place) -> None:
+def test_new_files_do_not_take_names_of_earlier_outputs(place: Place) -> None:
     place.run()
     put(place.source / "a.3ds", OTHER)
     worked, made = place.run()
@@ -318,14 +318,14 @@ def test_newcomers_do_not_take_names_away(place: Place) -> None:
         assert [renamed.given for renamed in ledger.renamed()] == ["a.3ds.glb"]
 
 
-def test_outputs_are_no_inputs(place: Place) -> None:
+def test_outputs_are_not_inputs(place: Place) -> None:
     place.out = place.source
     place.run("identify")
     worked, _ = place.run("identify")
     assert not [name for name in worked if name.endswith(".json")]
 
 
-def test_temporaries_of_killed_writers_go(place: Place) -> None:
+def test_temporary_files_of_killed_writers_are_removed(place: Place) -> None:
     place.run()
     for name in (".kf-0123456789ab", ".kf-mine", "kf-0123456789ab"):
         put(place.out / "deep" / "er" / name)
@@ -346,7 +346,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     assert list(place.rows()) == [os.fsdecode(b"caf\xe9.nanim")]
 
 
-def test_a_folder_has_one_run_at_a_time(place: Place) -> None:
+def test_second_run_on_a_folder_in_use_is_refused(place: Place) -> None:
     place.run()
     with (
         Ledger(str(place.out / NAME), str(place.out)),
@@ -356,7 +356,7 @@ def test_a_folder_has_one_run_at_a_time(place: Place) -> None:
     assert sorted(place.rows()) == ALL
 
 
-def test_ledgers_that_are_none(tmp_path: Path) -> None:
+def test_unusable_ledgers_are_refused(tmp_path: Path) -> None:
     put(tmp_path / "text", b"x" * 5_000)
     with pytest.raises(LedgerError, match="is not a usable ledger"):
         Ledger(str(tmp_path / "text"), str(tmp_path))
@@ -373,25 +373,25 @@ def test_ledgers_that_are_none(tmp_path: Path) -> None:
         Ledger(str(tmp_path / "one"), "/out/a")
 
 
-def test_poison_that_was_found_once_is_not_tried_again(place: Place) -> None:
+def test_file_that_killed_its_worker_is_not_tried_again(place: Place) -> None:
     from concurrent.futures import Future
 
-    class Killed(Lossy):
+    class Killed(LosesBadTasks):
         def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
             future: Future[Any] = Future()
             future.set_exception(FormatError("RUN_WORKER_KILLED", 0, "/", "twice"))
             return future
 
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
-        made = ResumableRun("identify", {}, str(place.out), ledger)
-        made.plan(found_in(place.source))
-        assert len(list(made.execute(Killed(), files_per_task=1))) == 3
+        resumable = ResumableRun("identify", {}, str(place.out), ledger)
+        resumable.plan(input_files(place.source))
+        assert len(list(resumable.execute(Killed(), files_per_task=1))) == 3
     assert place.run("identify")[0] == []
     assert place.run("identify", retry=True)[0] == ALL
 
 
-def test_a_second_run_asks_the_ledger_for_many_rows_at_once(place: Place) -> None:
-    """A question for each of 100,000 files took most of a second run."""
+def test_second_run_queries_the_ledger_for_many_rows_at_once(place: Place) -> None:
+    """One query for each of 100,000 files took most of the time of a second run."""
     for number in range(60):
         put(place.source / f"{number}.nanim")
     assert len(place.run("identify")[0]) == 63
@@ -399,7 +399,7 @@ def test_a_second_run_asks_the_ledger_for_many_rows_at_once(place: Place) -> Non
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
         ledger._database.set_trace_callback(asked.append)
         made = ResumableRun("identify", {}, str(place.out), ledger)
-        made.plan(found_in(place.source))
-        assert list(made.execute(Here())) == []
+        made.plan(input_files(place.source))
+        assert list(made.execute(InProcess())) == []
     assert made.summary.skipped == 63
     assert len(asked) < 20

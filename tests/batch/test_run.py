@@ -1,4 +1,4 @@
-"""`run` on any executor: one result for each job, whatever happens to it."""
+"""`run` on any executor: one result for each job, even if the job or its worker fails."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from keyframer.batch import Job, LocalExecutor, perform, run
 from keyframer.batch.job import options_hash
 from keyframer.batch.job_execution import begin_all
 from tests.batch.places import BAD, GOOD, OTHER, put
-from tests.batch.poison import poisoned
+from tests.batch.poison import perform_poisoned_jobs
 from tests.samples import all_samples
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
@@ -86,13 +86,13 @@ def test_a_job_never_raises(job: Job, code: str, tmp_path: Path, monkeypatch: py
     put(tmp_path / "good.nanim")
     put(tmp_path / "file", b"in the way")
     put(tmp_path / "pack.zip", b"PK\x05\x06" + bytes(18))
-    (result,) = poisoned([job])
+    (result,) = perform_poisoned_jobs([job])
     assert (result["status"], result["error"]["code"]) == ("failed", code)
     assert "\x1b" not in result["error"]["message"]
 
 
 def test_a_failed_sync_fails_only_its_own_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The system reports a failed write once: a second ``fsync`` of the file succeeds."""
+    """The system reports a failed write only once: a second ``fsync`` of the file succeeds."""
     jobs = [Job("identify", str(put(tmp_path / f"{name}.nanim")), str(tmp_path / f"{name}.json")) for name in "abc"]
     answer = begin_all(jobs)
     outcomes = iter([None, OSError(errno.EIO, os.strerror(errno.EIO))])
@@ -109,18 +109,18 @@ def test_a_failed_sync_fails_only_its_own_job(tmp_path: Path, monkeypatch: pytes
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".nanim") == ["a.json", "c.json"]
 
 
-def test_a_broken_pool_costs_results_not_an_exception(tmp_path: Path) -> None:
-    """A ``ProcessPoolExecutor`` is lost with its first dead process: every job has a result all the same."""
+def test_broken_pool_returns_failed_results(tmp_path: Path) -> None:
+    """A ``ProcessPoolExecutor`` is unusable after one of its processes dies; still every job has a result."""
     jobs = [Job("identify", str(put(tmp_path / f"{number}.nanim")), str(tmp_path / f"{number}")) for number in range(6)]
     jobs.append(Job("identify", str(put(tmp_path / "kill.nanim")), str(tmp_path / "kill")))
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
-        results = list(run(jobs, executor, files_per_task=2, task=poisoned))
+        results = list(run(jobs, executor, files_per_task=2, task=perform_poisoned_jobs))
     assert len(results) == 7
     assert {result["error"]["code"] for result in results if result["error"]} == {"RUN_WORKER_KILLED"}
 
 
-class Lossy(Executor):
-    """Loses every task with a bad job in it, as a cluster does with a task that kills its workers."""
+class LosesBadTasks(Executor):
+    """Loses every task that contains a bad job, as a cluster does with a task that kills its workers."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -136,9 +136,9 @@ class Lossy(Executor):
         return future
 
 
-def test_a_lost_task_is_split_until_the_culprit_is_alone() -> None:
+def test_lost_task_is_split_until_the_bad_job_is_alone() -> None:
     jobs = [Job("identify", f"{number}{'bad' if number == 77 else ''}", "x") for number in range(200)]
-    executor = Lossy()
+    executor = LosesBadTasks()
     results = list(run(jobs, executor, files_per_task=200))
     assert len({result["source"] for result in results}) == len(results) == 200
     (culprit,) = [result for result in results if result["status"] == "failed"]
@@ -148,7 +148,7 @@ def test_a_lost_task_is_split_until_the_culprit_is_alone() -> None:
     assert len(executor.sizes) <= 2 * 8 + 1  # halves all the way down, nothing else is done again more than that
 
 
-def test_jobs_are_taken_as_there_is_room() -> None:
+def test_jobs_are_taken_only_when_there_is_room() -> None:
     taken = 0
 
     def jobs() -> Any:
@@ -157,16 +157,16 @@ def test_jobs_are_taken_as_there_is_room() -> None:
             taken += 1
             yield Job("identify", str(number), "x")
 
-    results = run(jobs(), Lossy(), files_per_task=10)
+    results = run(jobs(), LosesBadTasks(), files_per_task=10)
     next(iter(results))
     assert taken < 2_000
 
 
-def test_stop_begins_nothing_more() -> None:
+def test_stop_prevents_further_jobs() -> None:
     seen: list[str] = []
     for result in run(
         (Job("identify", str(number), "x") for number in range(10_000)),
-        Lossy(),
+        LosesBadTasks(),
         files_per_task=1,
         stop=lambda: len(seen) >= 5,
     ):
@@ -174,16 +174,16 @@ def test_stop_begins_nothing_more() -> None:
     assert 5 <= len(seen) < 10_000
 
 
-def test_outputs_are_idempotent(tmp_path: Path) -> None:
-    """A cluster may run a task twice: the second run gives the same bytes."""
+def test_repeated_jobs_write_the_same_bytes(tmp_path: Path) -> None:
+    """A cluster may run a task twice."""
     for operation, known in batch.OPERATIONS.items():
         job = Job(operation, str(put(tmp_path / "a.3ds", OTHER)), str(tmp_path / f"a{known.suffix({})}"))
         first, second = perform(job), perform(job)
         assert [output["sha256"] for output in first["outputs"]] == [output["sha256"] for output in second["outputs"]]
 
 
-def test_an_image_of_one_file_does_not_replace_that_of_another(tmp_path: Path) -> None:
-    """Images that stood inside a glTF file stand beside a 3DS file, under names that they bring along."""
+def test_image_of_one_file_does_not_replace_the_image_of_another(tmp_path: Path) -> None:
+    """Images inside glTF files are written beside the 3DS files, under their original names."""
     from PIL import Image
 
     from tests.cli.running import EXAMPLE

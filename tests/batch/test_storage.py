@@ -1,4 +1,4 @@
-"""Object stores: memory, and S3 as a real server on loopback speaks it."""
+"""Object stores: in memory, and S3 through a real server on loopback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from keyframer.batch import Job, perform, storage
-from tests.batch.places import BAD, GOOD, OTHER, put, unhashed
+from tests.batch.places import BAD, GOOD, OTHER, put, without_hash
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import Run, spawn
 from tests.waiting import PATIENCE, wait_for
@@ -33,11 +33,11 @@ def memory() -> Iterator[Any]:
     system.store.clear()
 
 
-def test_memory_in_and_out(memory: Any) -> None:
+def test_reading_from_and_writing_to_memory(memory: Any) -> None:
     memory.pipe("/in/a.nanim", GOOD)
     result = perform(Job("convert", "memory://in/a.nanim", "memory://out/a.gltf"))
     assert result["status"] == "done", result
-    paths = [unhashed(output["path"]) for output in result["outputs"]]
+    paths = [without_hash(output["path"]) for output in result["outputs"]]
     assert paths == ["memory://out/a.gltf", "memory://out/a.bin"]
     assert memory.size("/out/a.gltf") == result["outputs"][0]["size"]
     missing = perform(Job("convert", "memory://in/b.nanim", "memory://out/b.glb"))
@@ -56,7 +56,7 @@ def test_listing(memory: Any) -> None:
     assert storage.list_urls("memory://nothing") == []
 
 
-def test_a_store_that_there_is_not(run: Run, tmp_path: Path) -> None:
+def test_unknown_store_is_reported(run: Run, tmp_path: Path) -> None:
     ran = run("batch", "identify", "nonsense://x", "-o", tmp_path / "out")
     assert ran.code == 3
     assert "nonsense://x" in ran.err
@@ -67,7 +67,7 @@ BUCKET = "s3://archive"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The environment for a moto server on loopback with two buckets."""
+    """Start a moto server on loopback with two buckets, and yield the environment for its clients."""
     if importlib.util.find_spec("moto") is None or importlib.util.find_spec("s3fs") is None:
         pytest.skip("moto or s3fs is not installed")
     with socket.socket() as free:
@@ -102,8 +102,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
         process.wait()
 
 
-def s3(environment: dict[str, str], script: str) -> str:
-    """A few lines of Python with ``fs``, in a process of their own: s3fs keeps loops and connections for ever."""
+def run_with_s3(environment: dict[str, str], script: str) -> str:
+    """Run lines of Python that use ``fs`` in a separate process, because s3fs never ends its loops and connections."""
     head = "import s3fs; fs = s3fs.S3FileSystem()\n"
     done = subprocess.run(
         [sys.executable, "-c", head + script],
@@ -115,11 +115,11 @@ def s3(environment: dict[str, str], script: str) -> str:
     return done.stdout
 
 
-def test_s3_to_a_folder_and_to_s3_and_resumed(server: dict[str, str], tmp_path: Path) -> None:
+def test_batch_from_s3_to_a_folder_and_to_s3_can_be_resumed(server: dict[str, str], tmp_path: Path) -> None:
     put(tmp_path / "good", GOOD)
     put(tmp_path / "other", OTHER)
     put(tmp_path / "bad", BAD)
-    s3(
+    run_with_s3(
         server,
         "fs.mkdir('archive'); fs.mkdir('results')\n"
         f"fs.put({str(tmp_path / 'good')!r}, 'archive/models/a.nanim')\n"
@@ -138,7 +138,7 @@ def test_s3_to_a_folder_and_to_s3_and_resumed(server: dict[str, str], tmp_path: 
     remote = spawn(*arguments, "--exclude", "bad*", **server)
     assert remote.returncode == 0, remote.stderr
     assert b"2 already finished by an earlier run" in spawn(*arguments, "--exclude", "bad*", **server).stderr
-    shown = s3(
+    shown = run_with_s3(
         server,
         "print(*sorted(fs.find('results')), fs.cat('results/here/a.glb')[:4])\n"
         f"fs.rm('results/here/a.glb'); fs.put({str(tmp_path / 'good')!r}, 'archive/models/deep/b.3ds')\n",

@@ -1,4 +1,4 @@
-"""Some rounds of ``kill -9`` and resume; ``make batch-torture`` does a hundred."""
+"""Rounds of ``kill -9`` and resume; ``make batch-torture`` does a hundred."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def tool() -> ModuleType:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
-def test_nothing_is_lost_nothing_is_partial_nothing_is_left_over() -> None:
+def test_killed_batches_lose_no_files_and_leave_no_partial_ones() -> None:
     memory = "/dev/shm"  # a thousand syncs to a busy disk take longer than everything else
     place = memory if os.access(memory, os.W_OK) else None
     hits = 0

@@ -1,4 +1,5 @@
-"""Ledgers are not trusted: rows that lead elsewhere, damaged rows, foreign files, files that killed a worker."""
+"""Ledgers are not trusted: rows with paths outside the folder, damaged rows, foreign databases, files that killed a
+worker."""
 
 from __future__ import annotations
 
@@ -15,9 +16,9 @@ import pytest
 from keyframer.batch import Ledger, LedgerError, ResumableRun, dependencies
 from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.errors import FormatError
-from tests.batch.places import GOOD, OTHER, found_in, put
+from tests.batch.places import GOOD, OTHER, input_files, put
 from tests.batch.test_resumable_run import Place
-from tests.batch.test_run import Lossy
+from tests.batch.test_run import LosesBadTasks
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import Run
 
@@ -26,15 +27,15 @@ posix = pytest.mark.skipif(os.name != "posix", reason="links and FIFOs")
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    """Two files that were converted."""
-    made = Place(tmp_path)
-    put(made.source / "a.nanim")
-    put(made.source / "deep" / "b.3ds", OTHER)
-    made.run()
-    return made
+    """Make a folder with two files, and convert them."""
+    place = Place(tmp_path)
+    put(place.source / "a.nanim")
+    put(place.source / "deep" / "b.3ds", OTHER)
+    place.run()
+    return place
 
 
-def change(place: Place, text: str, *values: Any) -> None:
+def execute_sql(place: Place, text: str, *values: Any) -> None:
     base = sqlite3.connect(place.out / NAME)
     base.execute(text, values)
     base.commit()
@@ -46,9 +47,9 @@ def run_again(run: Run, place: Place, *more: str) -> Any:
 
 
 @pytest.mark.parametrize("output", ["../outside.glb", "/{}/outside.glb", "deep/../../outside.glb", "deep//b.glb", "."])
-def test_a_row_that_leads_outside_is_refused(run: Run, place: Place, output: str) -> None:
+def test_row_with_an_output_outside_the_folder_is_refused(run: Run, place: Place, output: str) -> None:
     place_of_row = output.format(str(place.out.parent).strip("/"))
-    change(place, "UPDATE files SET output = ?, output_key = ? WHERE source LIKE '%a.nanim'", *[place_of_row] * 2)
+    execute_sql(place, "UPDATE files SET output = ?, output_key = ? WHERE source LIKE '%a.nanim'", *[place_of_row] * 2)
     before = (place.out / "a.glb").read_bytes()
     (place.out / "a.glb").unlink()
     ran = run_again(run, place, "--scale", "1")
@@ -61,10 +62,10 @@ def test_a_row_that_leads_outside_is_refused(run: Run, place: Place, output: str
 
 
 @posix
-def test_a_row_that_leads_through_a_link_is_refused(run: Run, place: Place, tmp_path: Path) -> None:
+def test_row_with_an_output_behind_a_link_is_refused(run: Run, place: Place, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (place.out / "link").symlink_to(tmp_path / "elsewhere")
-    change(place, "UPDATE files SET output = 'link/a.glb' WHERE source LIKE '%a.nanim'")
+    execute_sql(place, "UPDATE files SET output = 'link/a.glb' WHERE source LIKE '%a.nanim'")
     ran = run_again(run, place)
     assert ran.code == 0, ran.err
     assert ran.err.count("its output link/a.glb leads through a link (link)") == 1
@@ -73,8 +74,8 @@ def test_a_row_that_leads_through_a_link_is_refused(run: Run, place: Place, tmp_
 
 
 @posix
-def test_no_output_goes_through_a_link(run: Run, place: Place, tmp_path: Path) -> None:
-    """The folder of an output became a link: no name that we could give leads elsewhere."""
+def test_output_is_not_written_through_a_link(run: Run, place: Place, tmp_path: Path) -> None:
+    """A folder for outputs was replaced by a link that leads elsewhere."""
     (place.out / "deep").rename(tmp_path / "elsewhere")
     (place.out / "deep").symlink_to(tmp_path / "elsewhere")
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "elsewhere").iterdir()}
@@ -87,7 +88,7 @@ def test_no_output_goes_through_a_link(run: Run, place: Place, tmp_path: Path) -
 
 
 @posix
-def test_a_link_in_the_place_of_an_output_is_not_replaced(run: Run, place: Place, tmp_path: Path) -> None:
+def test_link_with_the_name_of_an_output_is_not_replaced(run: Run, place: Place, tmp_path: Path) -> None:
     put(tmp_path / "mine.glb", b"mine")
     (place.out / "a.glb").unlink()
     (place.out / "a.glb").symlink_to(tmp_path / "mine.glb")
@@ -98,8 +99,8 @@ def test_a_link_in_the_place_of_an_output_is_not_replaced(run: Run, place: Place
     assert (place.out / "a.glb").is_symlink()
 
 
-def test_a_row_never_names_a_source(run: Run, tmp_path: Path) -> None:
-    """Sources and outputs in one folder: a row that takes a source for its output does not get it."""
+def test_row_cannot_claim_a_source_as_its_output(run: Run, tmp_path: Path) -> None:
+    """Sources and outputs are in one folder, and a row names another source as its output."""
     folder = tmp_path / "models"
     put(folder / "a.3ds", OTHER)
     arguments = ("batch", "convert", folder, "-o", folder, "-j", "1", "--to", "3ds")
@@ -114,7 +115,7 @@ def test_a_row_never_names_a_source(run: Run, tmp_path: Path) -> None:
 
 
 def test_two_rows_never_share_an_output(run: Run, place: Place) -> None:
-    change(place, "UPDATE files SET output = 'a.glb', output_key = 'odd'")
+    execute_sql(place, "UPDATE files SET output = 'a.glb', output_key = 'odd'")
     ran = run_again(run, place)
     assert ran.code == 0, ran.err
     assert ran.err.count("its output a.glb is that of another row") == 1
@@ -145,8 +146,8 @@ DAMAGE = {
 
 @pytest.mark.parametrize(("column", "value"), [(name, value) for name, values in DAMAGE.items() for value in values])
 def test_damaged_rows_are_refused(run: Run, place: Place, column: str, value: Any) -> None:
-    """One line for the one row, in the report and in the next run; the other row is there, and everything is done."""
-    change(place, f"UPDATE files SET {column} = ? WHERE source LIKE '%a.nanim'", value)
+    """The report and the next run print one line for the damaged row; the other row is kept, and all files are done."""
+    execute_sql(place, f"UPDATE files SET {column} = ? WHERE source LIKE '%a.nanim'", value)
     for style in ("pretty", "jsonl", "html"):
         ran = run("batch", "report", place.out, "--format", style)
         assert ran.code == 3, ran.err
@@ -175,8 +176,8 @@ def test_damaged_rows_are_refused(run: Run, place: Place, column: str, value: An
         "DROP TABLE renamed",
     ],
 )
-def test_a_file_with_other_tables_is_refused_as_a_whole(run: Run, place: Place, statement: str) -> None:
-    change(place, statement)
+def test_ledger_with_other_tables_is_refused(run: Run, place: Place, statement: str) -> None:
+    execute_sql(place, statement)
     before = (place.out / NAME).read_bytes()
     ran = run("batch", "report", place.out)
     assert (ran.code, ran.out) == (3, "")
@@ -190,7 +191,7 @@ def test_a_file_with_other_tables_is_refused_as_a_whole(run: Run, place: Place, 
     assert (place.out / NAME).read_bytes() == before
 
 
-def test_damage_anywhere_in_the_file_ends_in_one_line(run: Run, place: Place) -> None:
+def test_damage_anywhere_in_the_ledger_prints_one_line(run: Run, place: Place) -> None:
     for number in range(30):
         put(place.source / f"{number}.nanim")
     place.run("identify")
@@ -213,7 +214,7 @@ def test_damage_anywhere_in_the_file_ends_in_one_line(run: Run, place: Place) ->
 @posix
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink(str(path) + "-real", path)])
 @pytest.mark.parametrize("ending", ["", ".lock"])
-def test_the_ledger_is_an_ordinary_file(run: Run, tmp_path: Path, make: Callable[[Path], None], ending: str) -> None:
+def test_ledger_must_be_a_regular_file(run: Run, tmp_path: Path, make: Callable[[Path], None], ending: str) -> None:
     put(tmp_path / "in" / "a.nanim")
     (tmp_path / "out").mkdir()
     make(tmp_path / "out" / (NAME + ending))
@@ -225,16 +226,16 @@ def test_the_ledger_is_an_ordinary_file(run: Run, tmp_path: Path, make: Callable
 
 
 @posix
-def test_a_pipe_in_the_place_of_an_output_is_not_read(place: Place) -> None:
+def test_pipe_with_the_name_of_an_output_is_not_read(place: Place) -> None:
     (place.out / "a.glb").unlink()
     os.mkfifo(place.out / "a.glb")
     (row,) = (row for row in place.rows().values() if row["output"] == "a.glb")
     outputs = [{**row["outputs"][0], "size": 0}]
-    change(place, "UPDATE files SET outputs = ? WHERE output = 'a.glb'", json.dumps(outputs))
+    execute_sql(place, "UPDATE files SET outputs = ? WHERE output = 'a.glb'", json.dumps(outputs))
     assert place.run()[0] == ["a.nanim"]
 
 
-class Killed(Lossy):
+class KillsWorker(LosesBadTasks):
     """Every file kills its worker."""
 
     def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
@@ -245,22 +246,22 @@ class Killed(Lossy):
 
 def kill_all(place: Place, options: dict[str, Any] | None = None) -> None:
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
-        made = ResumableRun("convert", options or {}, str(place.out), ledger)
-        made.plan(found_in(place.source))
-        for result in made.execute(Killed(), files_per_task=1):
+        resumable = ResumableRun("convert", options or {}, str(place.out), ledger)
+        resumable.plan(input_files(place.source))
+        for result in resumable.execute(KillsWorker(), files_per_task=1):
             assert result["error"]["code"] == "RUN_WORKER_KILLED"
 
 
 @pytest.fixture
 def killed(tmp_path: Path) -> Place:
-    """A file that was done, and killed its worker when it was done again with other options."""
-    made = Place(tmp_path)
-    put(made.source / "a.anim", GOOD)
+    """Convert a file, then let it kill its worker when it is converted again with other options."""
+    place = Place(tmp_path)
+    put(place.source / "a.anim", GOOD)
     put(tmp_path / "images" / "wood.png", b"png")
-    made.run(options=FIRST)
-    kill_all(made, options_of(made))
-    assert made.run(options=options_of(made))[0] == []
-    return made
+    place.run(options=FIRST)
+    kill_all(place, options_of(place))
+    assert place.run(options=options_of(place))[0] == []
+    return place
 
 
 FIRST = {"dialect": "text"}
@@ -277,11 +278,11 @@ def options_of(place: Place) -> dict[str, Any]:
         lambda place: put(place.source / "a.mdl"),
         lambda place: put(place.source / "other.png"),
         lambda place: put(place.out.parent / "images" / "wood.png", b"gnp", seconds=99),
-        lambda place: change(place, "UPDATE files SET also = '[]'"),
+        lambda place: execute_sql(place, "UPDATE files SET also = '[]'"),
     ],
     ids=["source", "companion", "image", "texture path", "older ledger"],
 )
-def test_what_killed_its_worker_is_tried_again_when_its_inputs_change(
+def test_file_that_killed_its_worker_is_tried_again_when_inputs_change(
     killed: Place, change_input: Callable[[Place], object]
 ) -> None:
     change_input(killed)
@@ -290,13 +291,17 @@ def test_what_killed_its_worker_is_tried_again_when_its_inputs_change(
     assert killed.run(options=options_of(killed))[0] == []
 
 
-def test_or_when_the_program_changes(killed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_that_killed_its_worker_is_tried_again_when_the_program_changes(
+    killed: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(dependencies, "program_hash", lambda: "another")
     assert killed.run(options=options_of(killed))[0] == ["a.anim"]
 
 
-def test_and_its_outputs_are_mended(killed: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the killed worker left of them."""
+def test_outputs_of_a_killed_worker_are_repaired(
+    killed: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The killed worker may have left parts of them."""
     (killed.out / "a.gltf").write_bytes(b"{")
     (numbers,) = killed.out.glob("a.*.bin")
     numbers.unlink()
@@ -309,15 +314,15 @@ def test_and_its_outputs_are_mended(killed: Place, tmp_path: Path, monkeypatch: 
         assert (killed.out / name).read_bytes() == (fresh.out / name).read_bytes()
 
 
-def test_the_hash_of_the_program_changes_with_what_it_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hash_of_the_program_depends_on_the_python_version(monkeypatch: pytest.MonkeyPatch) -> None:
     before = dependencies.program_hash()
     assert dependencies.program_hash() == before
     monkeypatch.setattr(dependencies.sys, "version", "4.0")
     assert dependencies.program_hash() != before
 
 
-def test_a_ledger_without_rows_of_its_own_is_not_touched(tmp_path: Path) -> None:
-    """``--ledger`` names the database of another program: nothing is added to it."""
+def test_database_of_another_program_is_not_changed(tmp_path: Path) -> None:
+    """``--ledger`` names the database of another program: nothing is written to it."""
     base = sqlite3.connect(tmp_path / "mail.sqlite")
     base.execute("CREATE TABLE mail (text)")
     base.commit()
@@ -329,7 +334,7 @@ def test_a_ledger_without_rows_of_its_own_is_not_touched(tmp_path: Path) -> None
     assert os.listdir(tmp_path) == ["mail.sqlite"]
 
 
-def test_what_is_no_ledger_gets_nothing_beside_it(run: Run, tmp_path: Path) -> None:
+def test_no_files_are_written_beside_an_unusable_ledger(run: Run, tmp_path: Path) -> None:
     put(tmp_path / "in" / "a.nanim")
     put(tmp_path / "a.3ds", OTHER)
     ran = run("batch", "info", tmp_path / "in", "-o", tmp_path / "out", "--ledger", tmp_path / "a.3ds")

@@ -1,1 +1,1 @@
-"""The extension inside Blender: bpy from PyPI plays what it imports, in a process of its own."""
+"""The Blender extension, tested in bpy from PyPI, which runs in a separate process."""

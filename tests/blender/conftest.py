@@ -9,6 +9,6 @@ from tests.blender.outside import builder
 
 @pytest.fixture(scope="session")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The extension as users get it."""
+    """Build the zip of the extension."""
     built: Path = builder().build(tmp_path_factory.mktemp("extension"))
     return built

@@ -1,7 +1,7 @@
 """Runs inside Blender (bpy): installs the extension from its zip as users do, and carries out requests.
 
 Arguments: the zip, a JSON file with a list of requests, a folder for answers. The answer to request n is ``n.json``,
-and ``n.npz`` for its arrays. Shares nothing with the tests but files.
+and ``n.npz`` for its arrays. Exchanges only files with the tests.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def install(archive: str) -> None:
     bpy.ops.extensions.package_install_files(filepath=archive, repo="user_default", enable_on_install=True)
 
 
-def part(name: str) -> Any:
+def extension_module(name: str) -> Any:
     return importlib.import_module(f"{MODULE}.{name}")
 
 
@@ -39,15 +39,15 @@ def carry_out(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[st
     return globals()[f"do_{request['do']}"](request, arrays)  # type: ignore[no-any-return]
 
 
-class Watched:
-    """What the operator imports, seen from inside: the parts that it built."""
+class ImportRecorder:
+    """Records what the import operator builds."""
 
     def __init__(self) -> None:
         self.built: list[Any] = []
-        self._module = part("importing")
+        self._module = extension_module("importing")
         self._build = self._module.build
 
-    def __enter__(self) -> Watched:
+    def __enter__(self) -> ImportRecorder:
         def build(*arguments: Any) -> Any:
             self.built.append(self._build(*arguments))
             return self.built[-1]
@@ -60,9 +60,9 @@ class Watched:
 
 
 def run_import(request: dict[str, Any]) -> tuple[set[str], list[Any], str]:
-    """The result of the operator, what it built, and what it reported or raised."""
+    """Return the result of the operator, what it built, and what it reported or raised."""
     said = io.StringIO()
-    with Watched() as watched, contextlib.redirect_stdout(said):
+    with ImportRecorder() as watched, contextlib.redirect_stdout(said):
         try:
             result = bpy.ops.import_scene.keyframer(**request["operator"])
         except RuntimeError as error:  # how Blender hands reported errors to scripts
@@ -71,7 +71,7 @@ def run_import(request: dict[str, Any]) -> tuple[set[str], list[Any], str]:
 
 
 def do_play(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Import, then watch every node at some frames."""
+    """Import, then record every node at some frames."""
     new_file()
     bpy.context.scene.unit_settings.scale_length = request.get("metres", 1.0)
     result, built, said = run_import(request)
@@ -81,7 +81,7 @@ def do_play(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str,
         actions = {action.name: action for action in built[-1].actions}
         bpy.ops.keyframer.play_clip(action=built[-1].actions[request["action"]].name)
         assert actions
-    watch(built[-1], request["frames"], request.get("points"), arrays)
+    record_frames(built[-1], request["frames"], request.get("points"), arrays)
     stage = bpy.context.scene
     return {
         "result": sorted(result),
@@ -94,13 +94,13 @@ def do_play(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str,
         "losses": [str(loss) for loss in built[-1].report],
         "curves": count_curves(),
         "aspect": stage.render.resolution_x / stage.render.resolution_y,
-        "materials": {material.name: shading(material) for material in bpy.data.materials},
+        "materials": {material.name: shader_values(material) for material in bpy.data.materials},
         "meshes": {key: describe(thing) for key, thing in built[-1].objects.items() if thing.type == "MESH"},
     }
 
 
 def count_curves() -> dict[str, int]:
-    """F-curves of all actions, by what they move."""
+    """Count the F-curves of all actions, by the property they animate."""
     found: dict[str, int] = {}
     for action in bpy.data.actions:
         for layer in action.layers:
@@ -112,8 +112,8 @@ def count_curves() -> dict[str, int]:
     return found
 
 
-def shading(material: Any) -> dict[str, Any]:
-    """The numbers of the shader that are not images."""
+def shader_values(material: Any) -> dict[str, Any]:
+    """Return the inputs of the shader that are not images."""
     shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
     names = ("Base Color", "Alpha", "Emission Strength")
     plain = {name: shader.inputs[name].default_value for name in names}
@@ -137,8 +137,8 @@ def describe(thing: Any) -> dict[str, Any]:
     }
 
 
-def watch(built: Any, frames: list[float], points: Any, arrays: dict[str, np.ndarray]) -> None:
-    """World matrices, vertices, visibility and lenses of all nodes at frames, into ``arrays``."""
+def record_frames(built: Any, frames: list[float], points: Any, arrays: dict[str, np.ndarray]) -> None:
+    """Record world matrices, vertices, visibility and lenses of all nodes at frames, in ``arrays``."""
     rows: dict[str, list[Any]] = {}
     for place, frame in enumerate(frames):
         whole = int(np.floor(frame))
@@ -161,7 +161,7 @@ def watch(built: Any, frames: list[float], points: Any, arrays: dict[str, np.nda
             if thing.type == "MESH":
                 rows.setdefault(f"vertices {number}", []).append(vertices(seen, matrix))
             if thing.type == "LIGHT":
-                rows.setdefault(f"light {number}", []).append(light(thing, seen.data))
+                rows.setdefault(f"light {number}", []).append(light_values(thing, seen.data))
             if thing.type == "CAMERA" and points is not None:
                 shown = project(thing, points[str(number)][place])
                 rows.setdefault(f"projected {number}", []).append(shown)
@@ -177,20 +177,20 @@ def watch(built: Any, frames: list[float], points: Any, arrays: dict[str, np.nda
                 arrays[f"colors {number}"] = np.array([item.color for item in attribute.data]).reshape(-1, 3, 4)
 
 
-def light(thing: Any, seen: Any) -> list[float]:
-    """Multiplier, linear colour, and the full angles of falloff and hotspot in degrees."""
-    outer = np.degrees(seen.spot_size) if seen.type == "SPOT" else 0.0
-    inner = outer * (1.0 - seen.spot_blend) if seen.type == "SPOT" else 0.0
-    return [seen.energy / thing.data["keyframer_watts"], *seen.color, outer, inner]
+def light_values(thing: Any, seen: Any) -> list[float]:
+    """Return multiplier, linear colour, and the full angles of falloff and hotspot in degrees."""
+    falloff = np.degrees(seen.spot_size) if seen.type == "SPOT" else 0.0
+    hotspot = falloff * (1.0 - seen.spot_blend) if seen.type == "SPOT" else 0.0
+    return [seen.energy / thing.data["keyframer_watts"], *seen.color, falloff, hotspot]
 
 
 def vertices(seen: Any, matrix: np.ndarray) -> np.ndarray:
     mesh = seen.data
     values = np.empty(3 * len(mesh.vertices), np.float32)
     mesh.vertices.foreach_get("co", values)
-    own = values.reshape(-1, 3).astype(np.float64)
-    own = own[:: max(1, len(own) // MOST_VERTICES)]
-    return own @ matrix[:3, :3].T + matrix[:3, 3]
+    points = values.reshape(-1, 3).astype(np.float64)
+    points = points[:: max(1, len(points) // MOST_VERTICES)]
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 def project(camera: Any, points: list[list[float]]) -> list[list[float]]:
@@ -201,7 +201,7 @@ def project(camera: Any, points: list[list[float]]) -> list[list[float]]:
 
 
 def do_images(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Names of loaded images, by material."""
+    """Return the names of loaded images, by material."""
     found = {}
     for material in bpy.data.materials:
         images = [node.image for node in material.node_tree.nodes if node.type == "TEX_IMAGE"]
@@ -210,7 +210,7 @@ def do_images(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[st
 
 
 def do_mappings(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """How images are laid on, by material: scale, angle and place of their mapping node."""
+    """Return scale, angle and offset of the mapping nodes of images, by material."""
     found: dict[str, Any] = {}
     for material in bpy.data.materials:
         for node in material.node_tree.nodes:
@@ -221,7 +221,7 @@ def do_mappings(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[
 
 
 def do_operate(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Import into a new file, and say what the operator said."""
+    """Import into a new file, and return what the operator reported."""
     new_file()
     result, built, said = run_import(request)
     texts = {text.name: text.as_string() for text in bpy.data.texts}
@@ -235,45 +235,48 @@ def do_operate(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[s
 
 
 def do_round_trip(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Import, export, import again, and watch both."""
+    """Import, export, import again, and record both imports."""
     new_file()
     _, built, said = run_import(request)
     if not built:
         return {"said": said}
     names = [node.name for node in built[0].scene.nodes]
     first: dict[str, np.ndarray] = {}
-    watch(built[0], request["frames"], None, first)
+    record_frames(built[0], request["frames"], None, first)
     exported = bpy.ops.export_scene.keyframer(filepath=request["target"])
     new_file()
     _, again, said = run_import({"operator": {"filepath": request["target"]}})
     if not again:
         return {"exported": sorted(exported), "said": said}
     second: dict[str, np.ndarray] = {}
-    watch(again[0], request["frames"], None, second)
+    record_frames(again[0], request["frames"], None, second)
     arrays.update({f"first {name}": found for name, found in first.items()})
     arrays.update({f"second {name}": found for name, found in second.items()})
     return {"exported": sorted(exported), "said": said, "names": [names, [node.name for node in again[0].scene.nodes]]}
 
 
 def do_build(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Build a scene that comes as a pickle: what is not exact by the report, and everything that Blender then holds."""
+    """Build a pickled scene; return the losses that are not exact, and a description of all data in Blender."""
     new_file()
-    importing = part("importing")
+    importing = extension_module("importing")
     scene = pickle.loads(Path(request["pickle"]).read_bytes())
     built = importing.build(bpy.context, scene, Path(request["path"]), importing.Options())
     said = [f"{loss.path}: {loss.detail}" for loss in built.report if loss.outcome.value != "exact"]
-    return {"said": said, "held": held()}
+    return {"said": said, "held": describe_all_data()}
 
 
 HOLDERS = ("objects", "meshes", "materials", "cameras", "lights", "armatures", "shape_keys", "images", "worlds")
-UNTOLD = {"session_uid", "is_evaluated", "tag"}
+IGNORED_PROPERTIES = {"session_uid", "is_evaluated", "tag"}
 
 
-def held() -> list[str]:
-    """Every simple property of every data-block, the numbers of meshes, shape keys and bones, the nodes of materials
-    and worlds, and the keys of actions, as text."""
+def describe_all_data() -> list[str]:
+    """Return every simple property of every data-block, the numbers of meshes, shape keys and bones, the nodes of
+    materials and worlds, and the keys of actions, as text."""
     found = [
-        f"{block.name} {line}" for holder in HOLDERS for block in getattr(bpy.data, holder) for line in lines(block)
+        f"{block.name} {line}"
+        for holder in HOLDERS
+        for block in getattr(bpy.data, holder)
+        for line in property_lines(block)
     ]
     for mesh in bpy.data.meshes:
         for attribute in (each for each in mesh.attributes if each.name != ".select_edge"):  # never set
@@ -286,24 +289,26 @@ def held() -> list[str]:
         for block in keys.key_blocks:
             found.append(f"{keys.name}.{block.name} {[text(point.co) for point in block.data]} {text(block.value)}")
     for thing in bpy.data.objects:
-        found += [f"{thing.name} modifier {line}" for modifier in thing.modifiers for line in lines(modifier)]
+        found += [f"{thing.name} modifier {line}" for modifier in thing.modifiers for line in property_lines(modifier)]
         groups = {group.index: group.name for group in thing.vertex_groups}
         for vertex in thing.data.vertices if thing.type == "MESH" else ():
             found += [f"{thing.name} {vertex.index} {groups[each.group]} {text(each.weight)}" for each in vertex.groups]
         for bone in thing.pose.bones if thing.type == "ARMATURE" else ():
-            found += [f"{thing.name} pose {line}" for line in lines(bone)]
+            found += [f"{thing.name} pose {line}" for line in property_lines(bone)]
     for owner in [*bpy.data.materials, *bpy.data.worlds]:
         for node in owner.node_tree.nodes if owner.node_tree else ():
-            found += [f"{owner.name}.{node.name} {line}" for line in lines(node)]
+            found += [f"{owner.name}.{node.name} {line}" for line in property_lines(node)]
             found += [
-                f"{owner.name}.{node.name}.{socket.name} {line}" for socket in node.inputs for line in lines(socket)
+                f"{owner.name}.{node.name}.{socket.name} {line}"
+                for socket in node.inputs
+                for line in property_lines(socket)
             ]
         for link in owner.node_tree.links if owner.node_tree else ():
             found.append(
                 f"{owner.name} {link.from_node.name} {link.from_socket.name} {link.to_node.name} {link.to_socket.name}"
             )
     for action in bpy.data.actions:
-        found += [f"{action.name} {line}" for line in lines(action)]
+        found += [f"{action.name} {line}" for line in property_lines(action)]
         for bag in (bag for layer in action.layers for strip in layer.strips for bag in strip.channelbags):
             for curve in bag.fcurves:
                 keys = [
@@ -311,18 +316,18 @@ def held() -> list[str]:
                 ]
                 found.append(f"{action.name} {bag.slot.identifier} {curve.data_path} {curve.array_index} {keys}")
     stage = bpy.context.scene
-    return [*found, *lines(stage), *lines(stage.render)]
+    return [*found, *property_lines(stage), *property_lines(stage.render)]
 
 
-def lines(block: Any) -> list[str]:
-    """The simple properties of a block, those that a user added included."""
+def property_lines(block: Any) -> list[str]:
+    """Return the simple properties of a block, including those that a user added."""
     found = [f"{name} {text(value)}" for name, value in block.items()] if isinstance(block, bpy.types.ID) else []
     names = [prop.identifier for prop in block.bl_rna.properties if prop.type != "COLLECTION"]
-    return found + [f"{name} {text(getattr(block, name))}" for name in names if name not in UNTOLD]
+    return found + [f"{name} {text(getattr(block, name))}" for name in names if name not in IGNORED_PROPERTIES]
 
 
 def text(value: Any) -> str:
-    """A value in few digits: of another block its name."""
+    """Return a value with few digits; for another block its name."""
     if isinstance(value, bpy.types.bpy_struct):
         return str(getattr(value, "name", type(value).__name__))
     if isinstance(value, float):
@@ -345,7 +350,7 @@ def do_export(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[st
 
 
 def do_state(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Everything that registering may leave behind."""
+    """Return everything that registering may leave behind."""
     menus = [bpy.types.TOPBAR_MT_file_import, bpy.types.TOPBAR_MT_file_export]
     return {
         "operators": [hasattr(bpy.types, name) for name in request["classes"]],
@@ -355,7 +360,7 @@ def do_state(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str
 
 
 def do_dropping(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """What Blender asks when files are dropped onto a window."""
+    """Return what Blender gets when it asks for a handler of files dropped onto a window."""
     handler = bpy.types.IO_FH_keyframer
 
     class Context:
@@ -366,10 +371,10 @@ def do_dropping(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[
 
 
 def do_interrupted(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """An import that fails at its very end: how many data-blocks there were before and after, and what was said."""
+    """Let an import fail at its very end; return the numbers of data-blocks before and after, and the message."""
     new_file()
     before = len(bpy.data.user_map())
-    builder = part("importing")._Builder
+    builder = extension_module("importing")._Builder
     report = builder._report_conversion
 
     def fail(*_: object) -> None:
@@ -383,8 +388,8 @@ def do_interrupted(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> di
     return {"blocks": [before, len(bpy.data.user_map())], "said": said}
 
 
-def do_left_out(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Export a scene of things that old files have no place for; the text of the report."""
+def do_unsupported(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Export a scene with features that old formats cannot store; return the text of the report."""
     new_file()
     run_import(request)  # two clips
     stage = bpy.context.scene
@@ -413,7 +418,7 @@ def do_left_out(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[
 
 
 def do_look(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Import, and render everything from the front, 40 pixels high, before a new world."""
+    """Import, and render everything from the front, 40 pixels high, with a new world."""
     new_file()
     run_import(request)
     stage = bpy.context.scene
@@ -435,7 +440,7 @@ def do_look(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str,
 
 
 def do_sphere(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Import, put a grey sphere in the place of all meshes, and measure how bright Cycles shows it."""
+    """Import, replace all meshes by a grey sphere, and measure how bright Cycles renders it."""
     new_file()
     run_import(request)
     for thing in bpy.data.objects:
@@ -477,10 +482,10 @@ def do_undo(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str,
 
 
 def do_popup(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """The lines of the popup, drawn into a layout that only remembers."""
+    """Return the lines of the popup, drawn into a layout that only records them."""
     new_file()
     _, built, _ = run_import(request)
-    report = part("report")
+    report = extension_module("report")
     drawn: list[str] = []
 
     class Layout:

@@ -1,4 +1,4 @@
-"""The other side of `inside.py`: requests, answers, and what they should be."""
+"""Sends requests to `inside.py`, and compares the answers with the expected values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ needs_blender = pytest.mark.skipif(
 
 
 def builder() -> Any:
-    """tools/build_blender.py"""
+    """Load tools/build_blender.py."""
     spec = importlib.util.spec_from_file_location("build_blender", ROOT / "tools" / "build_blender.py")
     assert spec is not None
     assert spec.loader is not None
@@ -41,14 +41,14 @@ def builder() -> Any:
 
 @dataclass
 class Answer:
-    """What Blender said to one request."""
+    """The answer of Blender to one request."""
 
     said: dict[str, Any]
     arrays: dict[str, np.ndarray]
 
 
 def ask(archive: Path, requests: Sequence[dict[str, Any]], folder: Path) -> list[Answer]:
-    """All requests through one Blender, with settings of its own."""
+    """Send all requests to one Blender that has fresh settings."""
     (folder / "requests.json").write_text(json.dumps(requests), encoding="utf-8")
     command = [str(PYTHON), str(INSIDE), str(archive), str(folder / "requests.json"), str(folder)]
     settings = {**os.environ, "BLENDER_USER_RESOURCES": str(folder / "settings")}
@@ -66,7 +66,7 @@ def ask(archive: Path, requests: Sequence[dict[str, Any]], folder: Path) -> list
 
 @cache
 def to_blender_axes(up: str, handedness: Handedness) -> np.ndarray:
-    """(3, 3) what a space's axes are in Blender, written down by hand: right-handed, Z up."""
+    """Return (3, 3) axes of a space in those of Blender (right-handed, Z up), written by hand."""
     right, left = Handedness.RIGHT, Handedness.LEFT
     rows = {
         ("z", right): [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
@@ -80,7 +80,7 @@ def to_blender_axes(up: str, handedness: Handedness) -> np.ndarray:
 
 @dataclass
 class Case:
-    """A file that Blender plays, and where everything should be."""
+    """A file that Blender plays, and the expected values."""
 
     path: Path
     scene: Scene
@@ -111,7 +111,7 @@ class Case:
         return points @ self.axes.T * self.unit
 
     def points(self, number: int) -> np.ndarray:
-        """(T, P, 3) points that a camera sees at `SEEN` of its picture's plane, in Blender's axes."""
+        """Return (T, P, 3) points that a camera sees at `SEEN` of its image plane, in Blender's axes."""
         world = self.pose.world[:, number]
         away = 1.0 if self.scene.space.handedness is Handedness.LEFT else -1.0
         x, y, z = (
@@ -122,14 +122,14 @@ class Case:
         return self.in_blender(ahead)
 
     def differences(self, answer: Answer) -> Iterator[tuple[str, int, float]]:
-        """What, of which node, and how far off, in sizes of the scene."""
+        """Yield the quantity, the node and the difference, in sizes of the scene."""
         for name, found in answer.arrays.items():
             what, number = name.split()
             if what not in ("normals", "uv", "colors"):
                 yield what, int(number), self._difference(what, int(number), found, answer)
 
     def troubles(self, answer: Answer) -> list[str]:
-        """Where Blender is farther off than 1e-4 of the scene's size, or has nothing."""
+        """Return the quantities that are missing in Blender or off by more than 1e-4 of the scene's size."""
         said = [
             f"{self.path.name}: {what} of {self.scene.nodes[number].name!r}: {away:.2g}"
             for what, number, away in self.differences(answer)
@@ -143,21 +143,21 @@ class Case:
         return said + missing
 
     def _difference(self, what: str, number: int, found: np.ndarray, answer: Answer) -> float:
-        """In sizes of the scene; 0 or 1 for what is right or wrong."""
-        shown = self.pose.visible[:, number] & self._looks_somewhere(number)
+        """Return a difference in sizes of the scene; for yes-or-no quantities 0 if right, 1 if wrong."""
+        shown = self.pose.visible[:, number] & self._has_direction(number)
         if what == "hidden":
             return float((found == self.pose.visible[:, number]).any())
         if not shown.any():
             return 0.0
         if what == "world":
-            return self._matrices_off(number, found[shown], shown)
+            return self._matrix_difference(number, found[shown], shown)
         if what == "vertices":
             wanted = self.pose.vertices(number)[shown]
             wanted = wanted[:, :: max(1, wanted.shape[1] // 40)]
             off = found[shown] - self.in_blender(wanted)
             return float(np.abs(off).max(initial=0.0)) / self.size
         if what == "light":
-            return self._light_off(number, found[shown], shown)
+            return self._light_difference(number, found[shown], shown)
         camera = self.scene.nodes[number].camera
         wide = np.tan(np.radians(np.clip(self.pose.camera_fov_degrees[:, camera], 0.01, 172)) / 2)[:, None]
         wanted = np.stack(
@@ -165,8 +165,9 @@ class Case:
         )
         return float(np.abs((found[shown][..., :2] - wanted[shown]) * wide[shown][:, None]).max())
 
-    def _light_off(self, number: int, found: np.ndarray, shown: np.ndarray) -> float:
-        """Differences of multiplier, colour and cones; one of 1e-3 (0.1 degree) counts as 1e-4 of the scene's size."""
+    def _light_difference(self, number: int, found: np.ndarray, shown: np.ndarray) -> float:
+        """Return the difference of multiplier, colour and cones; 1e-3 (0.1 degree) counts as 1e-4 of the scene's
+        size."""
         light = self.scene.nodes[number].light
         assert light is not None
         pose, stated = self.pose, self.scene.lights[light]
@@ -180,15 +181,16 @@ class Case:
             off += [np.abs(found[:, 4] - outer) / 100, np.abs(found[:, 5] - inner) / 100]
         return float(np.max(off)) / 20
 
-    def _looks_somewhere(self, number: int) -> np.ndarray:
-        """(T,) false where a camera or light stands on its target: it then looks in no direction at all."""
+    def _has_direction(self, number: int) -> np.ndarray:
+        """Return (T,) false where a camera or light is at its target, and so has no direction."""
         target = self.scene.nodes[number].target
         if target is None:
             return np.ones(len(self.frames), np.bool_)
         return np.any(self.pose.world[:, number, :3, 3] != self.pose.world[:, target, :3, 3], axis=1)
 
-    def _matrices_off(self, number: int, found: np.ndarray, shown: np.ndarray) -> float:
-        """Origins, and axes for an arm of the scene's size. Cameras and lights keep their own frame."""
+    def _matrix_difference(self, number: int, found: np.ndarray, shown: np.ndarray) -> float:
+        """Return the difference of origins, and of axes scaled to the scene's size. Cameras and lights keep their own
+        axes."""
         world = self.pose.world[shown, number]
         node = self.scene.nodes[number]
         behind = self.axes.T
@@ -204,7 +206,7 @@ SEEN = np.array([(0.0, 0.0), (0.2, 0.1), (-0.3, 0.2), (0.1, -0.25)])
 
 
 def ten_frames(scene: Scene, clip: int = 0) -> list[float]:
-    """Whole frames from the first to the last of a clip."""
+    """Return whole frames from the first to the last of a clip."""
     if not scene.clips:
         return [0.0]
     chosen = scene.clips[clip]

@@ -1,4 +1,4 @@
-"""The animated corpus of real files, played by Blender, against `keyframer.pose`."""
+"""Blender plays the animated files of the corpus as `keyframer.pose` does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = [needs_blender, needs_corpus]
 
 
 def animated() -> list[Case]:
-    """Every file that moves; those of more than 1,000,000 vertices take too long."""
+    """Return every animated file; those of more than 1,000,000 vertices take too long."""
     found = []
     for path in animation_files():
         try:

@@ -1,4 +1,4 @@
-"""The extension as users meet it: operators, options, reports, damaged files, export, reload."""
+"""The extension as users see it: operators, options, reports, damaged files, export, reload."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CLASSES = ["IMPORT_SCENE_OT_keyframer", "EXPORT_SCENE_OT_keyframer", "VIEW3D_PT_
 
 
 class Session:
-    """Requests by name, all carried out by one Blender, in order."""
+    """Requests by name, carried out in order by one Blender."""
 
     folder: Path
 
@@ -49,7 +49,7 @@ class Session:
         return self.answers[name].said
 
 
-def played(path: Path, **operator: Any) -> dict[str, Any]:
+def play_request(path: Path, **operator: Any) -> dict[str, Any]:
     return {"operator": {"filepath": str(path), **operator}, "frames": [0, 10, 50]}
 
 
@@ -69,18 +69,21 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     Image.new("RGB", (8, 4), (120, 110, 100)).save(textured / "stone.png")
     found = Session()
     found.add("state first", "state", classes=CLASSES)
-    found.add("windmill", "play", **played(WINDMILL))
-    found.add("scaled", "play", **played(WINDMILL, scale=2.0))
-    found.add("centimetres", "play", **played(WINDMILL), metres=0.01)
+    found.add("windmill", "play", **play_request(WINDMILL))
+    found.add("scaled", "play", **play_request(WINDMILL, scale=2.0))
+    found.add("centimetres", "play", **play_request(WINDMILL), metres=0.01)
     found.add("faster", "play", operator={"filepath": str(WINDMILL), "fps": 60.0}, frames=[0, 20, 100])
-    found.add("baked", "play", **played(WINDMILL, keys="BAKE"))
-    found.add("local", "play", **played(local_vertices(folder)))
-    found.add("raw", "play", **played(local_vertices(folder), options="geometry=raw"))
-    found.add("textured", "play", **played(textured / "windmill.3ds"))
+    found.add("baked", "play", **play_request(WINDMILL, keys="BAKE"))
+    found.add("local", "play", **play_request(local_vertices(folder)))
+    found.add("raw", "play", **play_request(local_vertices(folder), options="geometry=raw"))
+    found.add("textured", "play", **play_request(textured / "windmill.3ds"))
     found.add("images", "images")
-    found.add("laid on", "play", **played(laid_on(folder / "textured")))
+    found.add("laid on", "play", **play_request(write_transformed_map(folder / "textured")))
     found.add("mappings", "mappings")
-    looked = {"operator": {"filepath": str(painted(folder / "textured"))}, "picture": str(folder / "painted.png")}
+    looked = {
+        "operator": {"filepath": str(write_textured_squares(folder / "textured"))},
+        "picture": str(folder / "painted.png"),
+    }
     found.add("painted", "look", **looked)
     found.add("unknown option", "operate", operator={"filepath": str(WINDMILL), "options": "shape=round"})
     found.add("bad option", "operate", operator={"filepath": str(WINDMILL), "options": "round"})
@@ -100,8 +103,8 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     found.add("empty folder", "operate", operator={"directory": str(folder / "settings")})
     found.add("dropped", "dropping")
     found.add("interrupted", "interrupted", operator={"filepath": str(textured / "windmill.3ds")})
-    found.add("left out", "left_out", operator={"filepath": str(two_clips(folder))}, target=str(folder / "left.3ds"))
-    for name, lit in balls(folder).items():
+    found.add("left out", "unsupported", operator={"filepath": str(two_clips(folder))}, target=str(folder / "left.3ds"))
+    for name, lit in sphere_requests(folder).items():
         found.add(f"sphere in {name}", "sphere", **lit)
     found.add("popup", "popup", operator={"filepath": str(WINDMILL)})
     found.add("undo", "undo", operator={"filepath": str(WINDMILL)})
@@ -118,7 +121,7 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
             exporter = {"filepath": str(folder / f"{kind}-{format.name}{format.extensions[0]}"), "format": format.name}
             request = {"operator": {"filepath": str(source)}, "select": [], "exporter": exporter}
             found.add(f"{kind} to {format.name}", "export", **request)
-    for number, (name, data) in enumerate(torn_samples()):
+    for number, (name, data) in enumerate(damaged_samples()):
         torn = folder / f"{number}-{name}"
         torn.write_bytes(data)
         found.add(f"torn {number}", "operate", operator={"filepath": str(torn), "salvage": bool(number % 2)})
@@ -126,13 +129,13 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     found.add("state disabled", "state", classes=CLASSES)
     found.add("enable", "enable")
     found.add("state again", "state", classes=CLASSES)
-    found.add("windmill again", "play", **played(WINDMILL))
+    found.add("windmill again", "play", **play_request(WINDMILL))
     found.run(archive, folder)
     return found
 
 
 def local_vertices(folder: Path) -> Path:
-    """A file whose node stands apart from the vertices that it stores."""
+    """Write a file whose node is far from the vertices that it stores."""
     points, faces = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0)], "<f4"), np.array([(0, 1, 2, 7)], "<u2")
     named = records.NamedObject(
         b"Face", children=[records.Mesh(children=[records.PointArray(points), records.FaceArray(faces)])]
@@ -148,7 +151,7 @@ def local_vertices(folder: Path) -> Path:
 
 
 def two_clips(folder: Path) -> Path:
-    """A file with two clips."""
+    """Write a file with two clips."""
     track = Track("position", [0, 10], [(0, 0, 0), (4, 0, 1)], Interpolation.LINEAR)
     clips = [Clip(name, [Channel(0, track)], 0, 10) for name in ("first", "second")]
     path = folder / "two.glb"
@@ -156,7 +159,7 @@ def two_clips(folder: Path) -> Path:
     return path
 
 
-PAINTS = {
+TEXTURED_SQUARES = {
     "holes": TextureMap("window.png"),
     "decal": TextureMap("window.png", decal=True, scale=(2.0, 2.0)),
     "negative": TextureMap("window.png", negative=True),
@@ -165,8 +168,8 @@ PAINTS = {
 """ways to use an image that is red and opaque, but for its middle, which is yellow and clear"""
 
 
-def painted(folder: Path) -> Path:
-    """Four squares in a row that glow blue under an image with holes."""
+def write_textured_squares(folder: Path) -> Path:
+    """Write four squares in a row that emit blue light under an image with holes."""
     pixels = np.zeros((16, 16, 4), np.uint8)
     pixels[:] = (255, 0, 0, 255)
     pixels[4:12, 4:12] = (255, 255, 0, 0)
@@ -175,13 +178,13 @@ def painted(folder: Path) -> Path:
     uv, faces = [(0, 0), (1, 0), (1, 1), (0, 1)], [(0, 1, 2), (0, 2, 3)]
     meshes = [
         Mesh(name, np.add(square, (number, 0, 0)), faces, uv=uv, face_materials=[number] * 2)
-        for number, name in enumerate(PAINTS)
+        for number, name in enumerate(TEXTURED_SQUARES)
     ]
     materials = [
         Material(name, diffuse=(0, 0, 1), self_illumination=1.0, two_sided=True, maps={"texture1": texture})
-        for name, texture in PAINTS.items()
+        for name, texture in TEXTURED_SQUARES.items()
     ]
-    nodes = [Node(name, mesh=number) for number, name in enumerate(PAINTS)]
+    nodes = [Node(name, mesh=number) for number, name in enumerate(TEXTURED_SQUARES)]
     path = folder / "painted.3ds"
     keyframer.save(Scene(nodes=nodes, meshes=meshes, materials=materials), path)
     return path
@@ -191,8 +194,8 @@ LIT: dict[str, Ball] = {}
 """by name, what a grey sphere in the middle of a file's scene should look like"""
 
 
-def balls(folder: Path) -> dict[str, dict[str, Any]]:
-    """Requests for a sphere in the lights of files: where it is, in Blender's axes and unit."""
+def sphere_requests(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return requests to render a sphere lit by the lights of files; its place is in Blender's axes and unit."""
     (folder / "balls").mkdir()
     keyframer.save(lamps(), folder / "lamps.glb")
     files = [folder / "lamps.glb", *(CORPUS / "3ds" / name for name in CORPUS_FILES if CORPUS.is_dir())]
@@ -213,14 +216,14 @@ def balls(folder: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-LAID_ON = TextureMap("stone.png", scale=(2.0, 3.0), offset=(0.1, -0.2), rotation_degrees=30.0)
+TRANSFORMED_MAP = TextureMap("stone.png", scale=(2.0, 3.0), offset=(0.1, -0.2), rotation_degrees=30.0)
 
 
-def laid_on(folder: Path) -> Path:
-    """A file whose image is tiled, moved and turned."""
+def write_transformed_map(folder: Path) -> Path:
+    """Write a file whose image is tiled, moved and turned."""
     points, uv = [(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 0), (1, 0), (0, 1)]
     mesh = Mesh("Face", points, [(0, 1, 2)], uv=uv, face_materials=[0])
-    material = Material("Laid", diffuse=(1, 1, 1), maps={"texture1": LAID_ON})
+    material = Material("Laid", diffuse=(1, 1, 1), maps={"texture1": TRANSFORMED_MAP})
     path = folder / "laid.3ds"
     keyframer.save(Scene(nodes=[Node("Face", mesh=0)], meshes=[mesh], materials=[material]), path)
     return path
@@ -246,18 +249,18 @@ EXPORTS: dict[str, dict[str, Any]] = {
 }
 
 
-TORN = (
+SAMPLES_TO_DAMAGE = (
     *("3ds/windmill.3ds", "3ds/tracks.3ds", "ase/stage.ase", "uto3d/literal.u3d", "hale3d/wave-length.anim"),
     *("hale3d/arm-length.mdl", "midtown/retail.anim", "nodeanim/default_mixed.nanim"),
 )
 
 
-def torn_samples() -> list[tuple[str, bytes]]:
-    """Samples that end early or have wrong bytes, always the same ones, and real files that are damaged: each twice,
+def damaged_samples() -> list[tuple[str, bytes]]:
+    """Return samples that are cut or have wrong bytes, always the same ones, and damaged real files: each twice,
     because every second one is to be salvaged."""
     generator = np.random.default_rng(26)
     found = []
-    for path in (*(SAMPLES / name for name in TORN), ROOT / "examples" / "stage.mvr"):
+    for path in (*(SAMPLES / name for name in SAMPLES_TO_DAMAGE), ROOT / "examples" / "stage.mvr"):
         data = path.read_bytes()
         for _ in range(3):
             found.append((path.name, data[: int(generator.integers(1, len(data)))]))
@@ -274,7 +277,7 @@ def test_blenders_own_command_line_accepts_the_zip(archive: Path) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_the_zip_holds_manifest_licence_and_the_wheel_as_it_was_built(archive: Path) -> None:
+def test_zip_contains_manifest_licence_and_the_unchanged_wheel(archive: Path) -> None:
     with zipfile.ZipFile(archive) as members:
         manifest = tomllib.loads(members.read("blender_manifest.toml").decode())
         (wheel,) = manifest["wheels"]
@@ -288,7 +291,7 @@ def test_the_zip_holds_manifest_licence_and_the_wheel_as_it_was_built(archive: P
     assert set(manifest["permissions"]) == {"files"}
 
 
-def test_the_page_names_every_option_and_shows_its_pictures() -> None:
+def test_page_names_every_option_and_shows_its_pictures() -> None:
     page = (ROOT / "docs" / "blender.md").read_text(encoding="utf-8")
     source = (ROOT / "blender" / "operators.py").read_text(encoding="utf-8")
     importing = source[source.index("class IMPORT_SCENE_OT") : source.index("class EXPORT_SCENE_OT")]
@@ -299,19 +302,21 @@ def test_the_page_names_every_option_and_shows_its_pictures() -> None:
         assert (ROOT / "docs" / picture).stat().st_size < 200_000
 
 
-def test_every_module_of_the_wrapper_states_its_licence() -> None:
+def test_every_module_of_the_extension_states_its_licence() -> None:
     for path in (ROOT / "blender").glob("*.py"):
         assert path.read_text(encoding="utf-8").startswith("# SPDX-License-Identifier: GPL-3.0-or-later\n"), path.name
 
 
-def test_blender_uses_the_bundled_library_and_nothing_but_numpy(session: Session, tmp_path_factory: Any) -> None:
+def test_extension_uses_the_bundled_library_and_no_other_package_than_numpy(
+    session: Session, tmp_path_factory: Any
+) -> None:
     folder = next(tmp_path_factory.getbasetemp().glob("session*/modules.json")).resolve().parent
     where, unwanted = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
     assert str(folder / "settings") in where
     assert unwanted == []
 
 
-def test_the_windmill_is_all_there(session: Session) -> None:
+def test_windmill_is_imported_completely(session: Session) -> None:
     said = session.said("windmill")
     assert said["result"] == ["FINISHED"]
     assert (said["fps"], said["range"], said["actions"]) == (30.0, [0, 100], ["WINDMILL"])
@@ -326,7 +331,7 @@ def test_the_windmill_is_all_there(session: Session) -> None:
     assert said["keys"] == "tracks: 2 kept, 6 fitted, 0 sampled"
 
 
-def test_normals_are_those_of_the_smoothing_groups(session: Session) -> None:
+def test_normals_follow_the_smoothing_groups(session: Session) -> None:
     scene = keyframer.load(WINDMILL)
     compared = 0
     for number, node in enumerate(scene.nodes):
@@ -342,7 +347,7 @@ def test_normals_are_those_of_the_smoothing_groups(session: Session) -> None:
     assert compared
 
 
-def test_scale_changes_lengths_and_nothing_else(session: Session) -> None:
+def test_scale_changes_only_lengths(session: Session) -> None:
     once, twice = session.answers["windmill"].arrays, session.answers["scaled"].arrays
     for name, found in once.items():
         if name.startswith("vertices"):
@@ -351,7 +356,7 @@ def test_scale_changes_lengths_and_nothing_else(session: Session) -> None:
             assert np.allclose(twice[name][..., :3, :3], found[..., :3, :3], atol=1e-5)
 
 
-def test_the_unit_of_the_blender_scene_counts(session: Session) -> None:
+def test_unit_of_the_blender_scene_is_applied(session: Session) -> None:
     metres, centimetres = session.answers["windmill"].arrays, session.answers["centimetres"].arrays
     assert keyframer.load(WINDMILL).space.metres_per_unit is not None
     for name, found in metres.items():
@@ -359,7 +364,7 @@ def test_the_unit_of_the_blender_scene_counts(session: Session) -> None:
             assert np.allclose(centimetres[name], 100.0 * found, rtol=1e-4, atol=1e-2)
 
 
-def test_another_frame_rate_keeps_the_time(session: Session) -> None:
+def test_import_at_another_frame_rate_keeps_times(session: Session) -> None:
     said = session.said("faster")
     assert (said["fps"], said["range"]) == (60.0, [0, 200])
     own, faster = session.answers["windmill"].arrays, session.answers["faster"].arrays
@@ -368,7 +373,7 @@ def test_another_frame_rate_keeps_the_time(session: Session) -> None:
             assert np.allclose(own[name], faster[name], atol=1e-2), name
 
 
-def test_baked_keys_stand_on_every_frame_and_play_the_same(session: Session) -> None:
+def test_baked_keys_are_on_every_frame_and_play_the_same(session: Session) -> None:
     kept, baked = session.answers["windmill"].arrays, session.answers["baked"].arrays
     for name in kept:
         if name.startswith(("world", "vertices")):
@@ -377,7 +382,7 @@ def test_baked_keys_stand_on_every_frame_and_play_the_same(session: Session) -> 
     assert not any("fitted" in loss for loss in session.said("baked")["losses"])
 
 
-def test_options_of_the_format_are_taken(session: Session) -> None:
+def test_options_of_the_format_are_applied(session: Session) -> None:
     path = session.folder / "local.3ds"
     raw = Case(path, keyframer.load(path, geometry="raw"), [0.0, 10.0, 50.0])
     assert raw.troubles(session.answers["raw"]) == []
@@ -395,21 +400,21 @@ def test_images_beside_the_file_are_found(session: Session) -> None:
     assert any("STONE.PNG: not found" in loss for loss in session.said("windmill")["losses"])
 
 
-def test_images_are_tiled_moved_and_turned_as_the_scene_says(session: Session) -> None:
+def test_images_are_tiled_moved_and_turned_as_in_the_scene(session: Session) -> None:
     """``w' = R S (w - 1/2 - offset) + 1/2`` with v running down (`TextureMap`); in Blender v runs up."""
     mapping = session.said("mappings")["Laid"]
     angle = mapping["Rotation"][2]
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    own = np.radians(LAID_ON.rotation_degrees)
+    own = np.radians(TRANSFORMED_MAP.rotation_degrees)
     wanted_turn = np.array([[np.cos(own), -np.sin(own)], [np.sin(own), np.cos(own)]])
     for point in ((0.0, 0.0), (1.0, 0.0), (0.3, 0.8)):
         found = np.array(mapping["Location"][:2]) + turn @ (np.array(mapping["Scale"][:2]) * point)
         down = np.array([point[0], 1.0 - point[1]])
-        u, v = wanted_turn @ (np.array(LAID_ON.scale) * (down - 0.5 - np.array(LAID_ON.offset))) + 0.5
+        u, v = wanted_turn @ (np.array(TRANSFORMED_MAP.scale) * (down - 0.5 - np.array(TRANSFORMED_MAP.offset))) + 0.5
         assert np.allclose(found, [u, 1.0 - v], atol=1e-5), point
 
 
-def test_images_are_shown_with_holes_as_decals_and_negatives(session: Session) -> None:
+def test_images_with_holes_decals_and_negatives(session: Session) -> None:
     with Image.open(session.folder / "painted.png") as picture:
         pixels = np.asarray(picture.convert("RGB"), np.int64)
     assert pixels.shape == (40, 160, 3)
@@ -423,7 +428,7 @@ def test_images_are_shown_with_holes_as_decals_and_negatives(session: Session) -
     assert np.abs(pixels[20, 40 + 12] - red).max() < 60  # the decal itself
 
 
-def test_a_damaged_file_is_one_line_and_leaves_nothing(session: Session) -> None:
+def test_damaged_file_is_reported_in_one_line_and_leaves_no_data(session: Session) -> None:
     for name, words in (("damaged", "STRUCT_TRUNCATED"), ("missing", "nothing.3ds"), ("noise", "noise.3ds")):
         said = session.said(name)
         assert said["result"] == ["ERROR"], name
@@ -432,27 +437,27 @@ def test_a_damaged_file_is_one_line_and_leaves_nothing(session: Session) -> None
         assert (said["built"], said["objects"], said["texts"]) == (0, 0, {})
 
 
-def test_a_damaged_file_can_be_salvaged_and_its_problems_are_in_a_text(session: Session) -> None:
+def test_damaged_file_can_be_salvaged_and_its_problems_are_listed_in_a_text(session: Session) -> None:
     said = session.said("salvaged")
     assert (said["result"], said["built"]) == (["FINISHED"], 1)
     assert "STRUCT_TRUNCATED" in said["texts"]["Keyframer: damaged.3ds"]
 
 
-def test_several_files_and_folders_are_imported_past_those_that_cannot_be_read(session: Session) -> None:
+def test_importing_several_files_skips_unreadable_ones(session: Session) -> None:
     assert session.said("several")["built"] == 1
     assert session.said("folder")["built"] == 1
     assert list(session.said("folder")["texts"]) == ["Keyframer: windmill.3ds"]
     assert session.said("empty folder")["result"] == ["ERROR"]
 
 
-def test_files_that_belong_to_others_in_a_folder_are_not_imported_twice(session: Session) -> None:
+def test_companions_in_a_folder_are_not_imported_separately(session: Session) -> None:
     assert list(session.folder.glob("pairs/windmill*.bin"))
     assert list(session.said("pairs")["texts"]) == ["Keyframer: wave.anim", "Keyframer: windmill.gltf"]
 
 
-def test_torn_files_never_raise_a_traceback(session: Session) -> None:
+def test_damaged_files_never_raise_a_traceback(session: Session) -> None:
     answers = [answer.said for name, answer in session.answers.items() if name.startswith("torn")]
-    assert len(answers) == len(torn_samples())
+    assert len(answers) == len(damaged_samples())
     for said in answers:
         assert said["result"] in (["FINISHED"], ["ERROR"])
         assert "Traceback" not in said["said"], said["said"]
@@ -460,7 +465,7 @@ def test_torn_files_never_raise_a_traceback(session: Session) -> None:
     assert any(said["result"] == ["ERROR"] for said in answers)
 
 
-def test_every_known_file_can_be_dropped_onto_a_window(session: Session) -> None:
+def test_every_supported_file_can_be_dropped_onto_a_window(session: Session) -> None:
     said = session.said("dropped")
     known = {ending for each in (*FORMATS, *IMPORTERS) for ending in each.extensions}
     assert set(said["extensions"].split(";")) == known
@@ -468,13 +473,13 @@ def test_every_known_file_can_be_dropped_onto_a_window(session: Session) -> None
     assert said["poll"]
 
 
-def test_an_import_that_fails_leaves_nothing_behind(session: Session) -> None:
+def test_failed_import_leaves_no_data(session: Session) -> None:
     said = session.said("interrupted")
     assert "failed on purpose" in said["said"]
     assert said["blocks"][0] == said["blocks"][1]
 
 
-def test_the_export_names_what_old_files_have_no_place_for(session: Session) -> None:
+def test_export_reports_what_the_format_cannot_store(session: Session) -> None:
     text = session.said("left out")["text"]
     for line in (
         "dropped: /clips/second: only the clip that is playing is exported",
@@ -490,7 +495,8 @@ def test_the_export_names_what_old_files_have_no_place_for(session: Session) -> 
 
 
 def test_lights_are_as_bright_as_in_our_thumbnails(session: Session) -> None:
-    """The mean of a grey sphere's pixels, within a factor of two: with the lights of the file, and by default."""
+    """The mean of a grey sphere's pixels is within a factor of two, with the lights of the file and with default
+    lights."""
     assert LIT
     for name, each in LIT.items():
         shown = session.said(f"sphere in {name}")["brightness"]
@@ -498,14 +504,14 @@ def test_lights_are_as_bright_as_in_our_thumbnails(session: Session) -> None:
             assert thumbnail / 2 < shown < 2 * thumbnail, (name, each.thumbnails, shown)
 
 
-def test_the_popup_lists_losses_and_names_the_text(session: Session) -> None:
+def test_popup_lists_losses_and_names_the_text(session: Session) -> None:
     drawn = session.said("popup")["drawn"]
     assert any("STONE.PNG: not found" in line for line in drawn)
     assert "Text Editor" in drawn[-1]
     assert len(drawn) <= 14
 
 
-def test_undo_takes_an_import_back(session: Session) -> None:
+def test_undo_removes_an_import(session: Session) -> None:
     said = session.said("undo")
     if not said["possible"]:
         pytest.skip(f"Blender has no undo in background mode: {said}")
@@ -514,7 +520,7 @@ def test_undo_takes_an_import_back(session: Session) -> None:
 
 
 @pytest.mark.parametrize("format", WRITTEN, ids=lambda format: str(format.name))
-def test_every_format_is_written_and_can_be_read_again(session: Session, format: Exporter) -> None:
+def test_every_format_can_be_written_and_read_again(session: Session, format: Exporter) -> None:
     written = []
     for kind in ("objects", "bones"):
         said = session.said(f"{kind} to {format.name}")
@@ -542,7 +548,7 @@ def test_exports_follow_their_options(session: Session) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, _, _ in ROUND_TRIPS])
-def test_import_export_import_gives_the_same_motion(session: Session, name: str) -> None:
+def test_import_export_import_keeps_the_motion(session: Session, name: str) -> None:
     answer = session.answers[name]
     assert answer.said["exported"] == ["FINISHED"], answer.said
     first, second = answer.said["names"]
@@ -566,7 +572,7 @@ def test_import_export_import_gives_the_same_motion(session: Session, name: str)
     assert compared >= len(first) / 2
 
 
-def test_unregistering_leaves_nothing_behind_and_enabling_brings_it_back(session: Session) -> None:
+def test_unregistering_removes_everything_and_enabling_restores_it(session: Session) -> None:
     first, disabled, again = (session.said(f"state {when}") for when in ("first", "disabled", "again"))
     assert all(first["operators"])
     assert not any(disabled["operators"])

@@ -1,4 +1,4 @@
-"""Nothing is lost in silence on the way into Blender: each field of the model changes something, or is reported."""
+"""Each field of the scene model changes something in Blender, or is reported as lost."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ pytestmark = needs_blender
 
 CHANGED_IN_BLENDER_WITH = {"maps.alpha_source": {"maps.decal": True}}
 """the alpha of other images makes holes anyway"""
-SAYS_NOTHING_NEW = {"skins.rigid"}
+WITHOUT_EFFECT = {"skins.rigid"}
 """fields that repeat others: all weights are 1"""
 
 
-def pair(name: str) -> tuple[Scene, Scene]:
-    """The base with what a field needs to mean something, without and with a value in that field."""
+def scenes_without_and_with(name: str) -> tuple[Scene, Scene]:
+    """Return two scenes with the fields that ``name`` depends on: without and with a value in ``name``."""
     without, having = base(), base()
     for other, value in {**CHANGED_WITH, **CHANGED_IN_BLENDER_WITH}.get(name, {}).items():
         with_value(without, other, copy.deepcopy(value))
@@ -29,10 +29,10 @@ def pair(name: str) -> tuple[Scene, Scene]:
     return without, with_value(having, name, copy.deepcopy(FEATURES[name]))
 
 
-def test_each_field_is_found_in_blender_or_named_in_the_report(archive: Path, tmp_path: Path) -> None:
+def test_each_field_changes_blender_or_is_reported(archive: Path, tmp_path: Path) -> None:
     (tmp_path / "paint.png").write_bytes(encoded(picture((3, 2)).convert("RGBA")))
     requests = []
-    for number, scene in enumerate(scene for name in FEATURES for scene in pair(name)):
+    for number, scene in enumerate(scene for name in FEATURES for scene in scenes_without_and_with(name)):
         path = tmp_path / f"{number}.pickle"
         path.write_bytes(pickle.dumps(scene))
         requests.append({"do": "build", "pickle": str(path), "path": str(tmp_path / "scene.3ds")})
@@ -40,7 +40,7 @@ def test_each_field_is_found_in_blender_or_named_in_the_report(archive: Path, tm
     handled = [
         name
         for name, without, having in zip(FEATURES, answers[::2], answers[1::2], strict=True)
-        if name not in SAYS_NOTHING_NEW
+        if name not in WITHOUT_EFFECT
         and without["held"] == having["held"]
         and not set(having["said"]) - set(without["said"])
     ]

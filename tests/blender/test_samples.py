@@ -1,4 +1,4 @@
-"""Every sample and example, played by Blender, against `keyframer.pose`."""
+"""Blender plays every sample and example as `keyframer.pose` does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def cases() -> list[Case]:
 
 
 def two_clips(folder: Path) -> list[Case]:
-    """A file with two clips of different nodes: each moves what the other leaves at rest."""
+    """Write a file with two clips of different nodes: each clip animates nodes that the other leaves at rest."""
     turn = [(0, 0, 0, 1), (0, 0, 0.6, 0.8), (0, 0, 1, 0)]
     first = Track("position", [0, 10, 30], [(0, 0, 0), (4, 0, 1), (0, 3, 0)], Interpolation.LINEAR)
     second = Track("rotation", [0, 20, 40], turn, form=RotationForm.QUATERNION_ABSOLUTE)
@@ -49,7 +49,7 @@ def two_clips(folder: Path) -> list[Case]:
 
 
 def fixtures(folder: Path) -> list[Case]:
-    """The lamps inside the example of a show."""
+    """Write the lamps that are inside the example show."""
     with zipfile.ZipFile(ROOT / "examples" / "stage.mvr") as show:
         paths = [Path(show.extract(name, folder)) for name in show.namelist() if name.endswith(".gdtf")]
     scenes = [keyframer.load(path) for path in paths]
@@ -72,30 +72,30 @@ def test_blender_plays_every_sample_as_keyframer_does(played: list[tuple[Case, A
     assert not troubles, "\n".join(troubles)
 
 
-def test_every_clip_is_an_action_of_its_own(played: list[tuple[Case, Answer]]) -> None:
+def test_every_clip_is_a_separate_action(played: list[tuple[Case, Answer]]) -> None:
     first, second = (answer for case, answer in played if case.path.name == "clips.glb")
     assert first.said["actions"] == second.said["actions"] == ["slide", "turn"]
 
 
-def test_every_format_that_is_read_is_among_the_files(played: list[tuple[Case, Answer]]) -> None:
+def test_files_include_every_format_that_can_be_read(played: list[tuple[Case, Answer]]) -> None:
     known = {each.name for each in (*FORMATS, *IMPORTERS)}
     assert {case.scene.source_format for case, _ in played} >= known
 
 
-def test_corners_have_their_texture_coordinates_colours_and_normals(played: list[tuple[Case, Answer]]) -> None:
+def test_corners_have_texture_coordinates_colours_and_normals(played: list[tuple[Case, Answer]]) -> None:
     compared = dict.fromkeys(("uv", "colors", "normals"), 0)
     for case, answer in played:
         for number in map(int, answer.said["meshes"]):
             mesh = case.scene.meshes[case.scene.nodes[number].mesh or 0]
-            for what, wanted in corners_of(mesh, case):
+            for what, wanted in expected_corners(mesh, case):
                 found = answer.arrays[f"{what} {number}"][..., : wanted.shape[-1]]
                 assert np.abs(found - wanted).max(initial=0.0) < 2e-3, (case.path.name, what, mesh.name)
                 compared[what] += len(wanted)
     assert all(compared.values()), compared
 
 
-def corners_of(mesh: Mesh, case: Case) -> Iterator[tuple[str, np.ndarray]]:
-    """(faces, 3, k) what the corners of faces with an area should have."""
+def expected_corners(mesh: Mesh, case: Case) -> Iterator[tuple[str, np.ndarray]]:
+    """Return (faces, 3, k) expected values at the corners of faces that have an area."""
     corners = np.asarray(mesh.corners, np.int64)
     whole = (np.diff(np.sort(corners, axis=1), axis=1) > 0).all(axis=1)
     if mesh.uv is not None and len(mesh.uv):
@@ -120,7 +120,7 @@ def corners_of(mesh: Mesh, case: Case) -> Iterator[tuple[str, np.ndarray]]:
             yield "normals", (total / np.where(lengths > 0, lengths, 1.0))[faces]
 
 
-def test_materials_have_their_colour_opacity_and_glow(played: list[tuple[Case, Answer]]) -> None:
+def test_materials_have_colour_opacity_and_emission(played: list[tuple[Case, Answer]]) -> None:
     compared = 0
     for case, answer in played:
         names = [material.name for material in case.scene.materials]
@@ -137,7 +137,7 @@ def test_materials_have_their_colour_opacity_and_glow(played: list[tuple[Case, A
     assert compared > 10
 
 
-def test_meshes_have_everything_that_the_file_says(played: list[tuple[Case, Answer]]) -> None:
+def test_meshes_have_all_data_of_the_file(played: list[tuple[Case, Answer]]) -> None:
     seen = dict.fromkeys(("uv", "colors", "shape_keys", "groups", "smooth"), 0)
     for case, answer in played:
         for number, described in answer.said["meshes"].items():

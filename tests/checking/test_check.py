@@ -1,4 +1,4 @@
-"""`keyframer.check`: what it takes, what it gives, passes, verdicts, counts and caps; it raises nothing."""
+"""`keyframer.check`: arguments, passes, verdicts, counts and limits; it never raises `FormatError`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests import writers as w
 from tests.formats.midtown import writer as clips
 from tests.samples import all_samples
 
-ODD = w.main(
+WITH_ISSUES = w.main(
     w.chunk(
         0x3D3D,
         w.chunk(0x7777),
@@ -28,7 +28,7 @@ ODD = w.main(
 )
 
 
-def test_a_clean_file() -> None:
+def test_clean_file() -> None:
     report = keyframer.check(w.editor(w.mesh(w.points(*w.TRIANGLE), w.faces((0, 1, 2)))))
     assert report.verdict == "clean"
     assert report.format is not None
@@ -37,8 +37,8 @@ def test_a_clean_file() -> None:
     assert str(report) == "clean"
 
 
-def test_issues_stand_in_the_order_of_passes_and_places() -> None:
-    report = keyframer.check(ODD)
+def test_issues_are_in_order_of_passes_and_paths() -> None:
+    report = keyframer.check(WITH_ISSUES)
     assert report.verdict == "readable with problems"
     assert [(issue.code, issue.path) for issue in report.issues] == [
         ("STRUCT_UNKNOWN_CHUNK", "/4d4d/3d3d/7777"),
@@ -54,25 +54,25 @@ def test_issues_stand_in_the_order_of_passes_and_places() -> None:
 
 
 @pytest.mark.parametrize("kind", ["path", "text path", "stream", "bytes", "document"])
-def test_what_it_takes(kind: str, tmp_path: Path) -> None:
+def test_check_accepts_paths_streams_bytes_and_documents(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.3ds"
-    path.write_bytes(ODD)
+    path.write_bytes(WITH_ISSUES)
     source = {
         "path": path,
         "text path": str(path),
-        "stream": io.BytesIO(ODD),
-        "bytes": ODD,
-        "document": keyframer.decode(ODD),
+        "stream": io.BytesIO(WITH_ISSUES),
+        "bytes": WITH_ISSUES,
+        "document": keyframer.decode(WITH_ISSUES),
     }[kind]
     report = keyframer.check(source)  # type: ignore[arg-type]
-    assert report.counts == keyframer.check(ODD).counts
-    assert report.size == (None if kind == "document" else len(ODD))
+    assert report.counts == keyframer.check(WITH_ISSUES).counts
+    assert report.size == (None if kind == "document" else len(WITH_ISSUES))
 
 
 @pytest.mark.parametrize(
     ("data", "code"), [(b"", "IO_EMPTY"), (b"rubbish", "IO_UNRECOGNISED"), (w.editor() + b"x", "STRUCT_TRAILING_DATA")]
 )
-def test_what_cannot_be_read_is_a_report(data: bytes, code: str, tmp_path: Path) -> None:
+def test_unreadable_data_is_reported(data: bytes, code: str, tmp_path: Path) -> None:
     path = tmp_path / "x.3ds"
     path.write_bytes(data)
     report = keyframer.check(path)
@@ -81,14 +81,14 @@ def test_what_cannot_be_read_is_a_report(data: bytes, code: str, tmp_path: Path)
     assert (report.count("error") == 1) == code.startswith("IO_")
 
 
-def test_the_system_says_no(tmp_path: Path) -> None:
+def test_errors_of_the_system_are_reported(tmp_path: Path) -> None:
     report = keyframer.check(tmp_path / "nothing.3ds")
     assert (report.verdict, report.format, report.size) == ("not readable", None, None)
     assert str(report.issues[0]) == "error: IO_READ_FAILED at 0x0 in /: no such file"
     assert keyframer.check(tmp_path).verdict == "not readable"
 
 
-def test_a_format_can_be_named() -> None:
+def test_format_can_be_given() -> None:
     report = keyframer.check(b"MM" + bytes(30), format="uto3d")
     assert report.issues[0].code == "IO_UNRECOGNISED"
     assert report.format is not None
@@ -97,15 +97,15 @@ def test_a_format_can_be_named() -> None:
         keyframer.check(b"x", format="klingon")
 
 
-def test_limits_are_options() -> None:
-    report = keyframer.check(ODD, limits=keyframer.Limits(file_size=10))
+def test_limits_can_be_given() -> None:
+    report = keyframer.check(WITH_ISSUES, limits=keyframer.Limits(file_size=10))
     assert [issue.code for issue in report.issues] == ["LIMIT_FILE_SIZE"]
     few = keyframer.check(w.editor(w.chunk(0x7777) * 50), limits=keyframer.Limits(issues_per_code=3))
     assert len(few.issues) == 3
     assert few.counts == {"STRUCT_UNKNOWN_CHUNK": 50}
 
 
-def test_a_cap_is_never_silent() -> None:
+def test_issues_beyond_the_limit_are_counted() -> None:
     data = w.editor(*[w.mesh(w.points(*w.TRIANGLE), w.faces((7, 8, 9)), name=b"m%d" % n) for n in range(50)])
     report = keyframer.check(data)
     assert report.truncated
@@ -116,7 +116,7 @@ def test_a_cap_is_never_silent() -> None:
 
 
 def test_only_and_ignore() -> None:
-    report = keyframer.check(ODD)
+    report = keyframer.check(WITH_ISSUES)
     assert report.restricted(only=["LINK_"]).counts == {"LINK_INDEX_OUT_OF_RANGE": 1, "LINK_PARENT_MISSING": 1}
     quiet = report.restricted(ignore=["LINK_", "SEC_NAME_MARKUP", "DATA_"])
     assert quiet.counts == {"STRUCT_UNKNOWN_CHUNK": 1}
@@ -139,7 +139,7 @@ def test_every_format_has_rules() -> None:
 
 @pytest.mark.parametrize(("name", "path"), all_samples(), ids=[f"{name}-{path.name}" for name, path in all_samples()])
 def test_check_and_load_agree(name: str, path: Path) -> None:
-    """What check calls unsafe, load refuses; and the same file gets the same report every time."""
+    """Load refuses what check calls unsafe, and the same file gets the same report every time."""
     document = keyframer.read(path)
     report = keyframer.check(path)
     assert str(report) == str(keyframer.check(path)) == str(keyframer.check(document))
@@ -151,7 +151,7 @@ def test_check_and_load_agree(name: str, path: Path) -> None:
             scene_of(document)
 
 
-def test_a_clip_is_checked_with_the_skeleton_beside_it(tmp_path: Path) -> None:
+def test_clip_is_checked_with_the_skeleton_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "walk.anim"
     path.write_bytes(clips.retail(clips.walk(4, 2)))
     alone = keyframer.check(path).counts
@@ -166,7 +166,7 @@ def test_a_clip_is_checked_with_the_skeleton_beside_it(tmp_path: Path) -> None:
     assert keyframer.check(path.read_bytes()).counts == alone
 
 
-def test_a_skeleton_that_cannot_be_read_is_a_warning_of_its_clip(tmp_path: Path) -> None:
+def test_unreadable_skeleton_is_a_warning_of_its_clip(tmp_path: Path) -> None:
     path = tmp_path / "walk.anim"
     path.write_bytes(clips.retail(clips.walk(4, 2)))
     path.with_suffix(".skel").write_text("no skeleton")

@@ -1,4 +1,4 @@
-"""The report on every real file: stable, and without errors but where a file really is damaged."""
+"""The report on every real file: repeatable, and errors only in damaged files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_only_damaged_files_have_errors() -> None:
 
 @needs_corpus
 def test_most_files_are_clean() -> None:
-    """Warnings are for what is odd: four of five real files have none."""
+    """Four of five real files have no warnings: warnings are only for unusual data."""
     verdicts = Counter(report.verdict for report in reports().values())
     assert verdicts["clean"] >= 440
 
@@ -57,21 +57,21 @@ def test_most_files_are_clean() -> None:
         ("bob_lamp_update.mdl", set()),
     ],
 )
-def test_known_oddities(name: str, codes: set[str]) -> None:
+def test_known_issues_of_real_files(name: str, codes: set[str]) -> None:
     found = {issue.code for issue in reports()[name].issues if issue.severity.label != "info"}
     assert codes <= found
     assert found - codes <= {*NOT_DATA, "SEM_NAME_TOO_LONG", "LINK_UNRESOLVED_NAME"}
 
 
 @needs_corpus
-def test_the_real_animation_calls_all_its_joints_the_same() -> None:
+def test_real_animation_with_one_name_for_all_joints() -> None:
     report = reports()["bob_lamp_update.anim"]
     assert report.verdict == "clean"
     assert report.counts == {"SEM_DUPLICATE_NAME": 1}
 
 
 @needs_corpus
-def test_things_that_are_not_3ds() -> None:
+def test_files_that_are_not_3ds_are_not_readable() -> None:
     for path in invalid_files():
         report = keyframer.check(path)
         assert report.verdict == "not readable"

@@ -1,4 +1,4 @@
-"""Limits are options, each with a code of its own."""
+"""Limits can be set, and each has its own issue code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOX = w.mesh(w.points(*w.TRIANGLE))
         (keyframer.Limits(name=2), "LIMIT_NAME"),
     ],
 )
-def test_reading(limits: keyframer.Limits, code: str) -> None:
+def test_limits_apply_to_reading(limits: keyframer.Limits, code: str) -> None:
     data = w.editor(BOX)
     assert keyframer.check(data).verdict == "clean"
     with pytest.raises(keyframer.FormatError) as caught:
@@ -33,13 +33,13 @@ def test_reading(limits: keyframer.Limits, code: str) -> None:
     assert keyframer.check(data, limits=limits).verdict == "not readable"
 
 
-def test_a_document_remembers_its_limits() -> None:
+def test_document_keeps_its_limits() -> None:
     limits = keyframer.Limits(copies=10)
     assert keyframer.decode(w.editor(BOX), limits=limits).limits is limits
 
 
 def shared_mesh(nodes: int) -> bytes:
-    """A mesh whose own axes are not those of its nodes: each node needs vertices of its own."""
+    """Return a mesh whose axes differ from those of its nodes: each node needs its own vertices."""
     matrix = w.chunk(0x4160, w.floats(2, 0, 0, 0, 3, 0, 0, 0, 4, 1, 2, 3))
     moved = [w.node(b"Box", n, -1, w.track(0xB020, w.key(0, 50, 60, 70))) for n in range(nodes)]
     return w.main(w.chunk(0x3D3D, w.mesh(w.points(*w.TRIANGLE), matrix)), w.chunk(0xB000, *moved))
@@ -60,7 +60,7 @@ def components(joints: int) -> bytes:
 
 
 @pytest.mark.parametrize("make", [shared_mesh, morphs, weights, components])
-def test_shared_data_is_not_copied_without_end(make: object) -> None:
+def test_copies_of_shared_data_are_limited(make: object) -> None:
     data = make(30)  # type: ignore[operator]
     scene_of(keyframer.decode(data))  # by default there is room
     document = keyframer.decode(data, limits=keyframer.Limits(copies=20))
@@ -73,7 +73,7 @@ def test_shared_data_is_not_copied_without_end(make: object) -> None:
     scene_of(document, salvage=True)
 
 
-def test_samples() -> None:
+def test_number_of_samples_is_limited() -> None:
     scene = scene_of(keyframer.decode(w.keyframer(w.node(b"a", 0), w.node(b"b", 1))))
     Sample(scene, frames=[0, 1, 2], times=None)
     matrices = 16 * 2 * 3
@@ -85,7 +85,7 @@ def test_samples() -> None:
     assert caught.value.details["count"] == matrices
 
 
-def test_a_budget_grows_in_proportion_to_what_was_read() -> None:
+def test_budget_grows_in_proportion_to_the_size_of_the_file() -> None:
     budget = Budget(keyframer.Limits(keys=100), 10)
     assert budget.total("keys") == 100
     budget.add_input(FULL_SIZE - 10)
@@ -99,16 +99,16 @@ def test_a_budget_grows_in_proportion_to_what_was_read() -> None:
         budget.spend("keys", 1, "/x")
 
 
-def test_work_inside_work_has_one_budget() -> None:
+def test_nested_budgets_are_one_budget() -> None:
     with budgeted(keyframer.Limits(keys=5)) as outer:
-        with budgeted(keyframer.Limits(keys=50), 10**9) as inner:
-            assert inner is outer
+        with budgeted(keyframer.Limits(keys=50), 10**9) as nested:
+            assert nested is outer
         spend("keys", 3)
         assert outer.spent == {"keys": 3}
     spend("keys", 10**12)  # nobody opened one
 
 
-def test_a_second_file_makes_a_budget_larger(tmp_path: Path) -> None:
+def test_loading_a_file_enlarges_the_budget(tmp_path: Path) -> None:
     (tmp_path / "a.3ds").write_bytes(w.editor(BOX) + bytes(3 * FULL_SIZE))
     with budgeted() as budget:
         keyframer.load(tmp_path / "a.3ds")
@@ -116,7 +116,7 @@ def test_a_second_file_makes_a_budget_larger(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [{"keys": "0"}, {"keys": "many"}, {"keys": "1e99"}, {"keys": "nan"}, {"kees": "5"}])
-def test_limits_that_are_none(given: dict[str, object]) -> None:
+def test_invalid_limits_are_refused(given: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="limit"):
         limits_of(given)
 

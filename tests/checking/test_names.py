@@ -1,4 +1,4 @@
-"""Rules on names: what is told of which name, and what is left in peace."""
+"""Rules on names: which names get which issue."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_file_names(name: bytes, wanted: set[str]) -> None:
     assert codes(w.editor(w.material(b"red", w.texture(name))), "SEC_") == wanted
 
 
-def test_names_in_messages_are_safe_and_short() -> None:
+def test_names_in_messages_are_escaped_and_shortened() -> None:
     report = keyframer.check(w.editor(w.mesh(name=b"\x1b[31m" + b"x" * 5_000)))
     for issue in report.issues:
         assert "\x1b" not in str(issue)
@@ -89,7 +89,7 @@ def test_names_in_messages_are_safe_and_short() -> None:
     assert "'\\x1b[31mxxx" in next(i.message for i in report.issues if i.code == "SEC_NAME_CONTROL_CHARS")
 
 
-def test_a_name_that_many_carry_is_told_once() -> None:
+def test_name_of_many_objects_is_reported_once() -> None:
     report = keyframer.check(w.editor(w.mesh(name=b"Box") * 500, w.mesh(name=b"Cone") * 2))
     assert report.counts == {"SEM_DUPLICATE_NAME": 2}
     assert report.issues[0].message == "500 objects have the name 'Box'"

@@ -1,4 +1,4 @@
-"""A number that is none is told wherever it stands, and told once: by the rules, or by what makes a scene of it."""
+"""A non-finite number anywhere in a document is reported exactly once, by the rules or while building the scene."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ CODES = {"DATA_NON_FINITE", "DATA_BOUNDS_INVERTED", "DATA_MATRIX_SINGULAR", "DAT
 """codes that may say it: a box, a matrix or a turn with such a number is none"""
 
 
-def spoiled(value: object) -> object | None:
-    """The value with a NaN in it; None where no number can be one."""
+def with_nan(value: object) -> object | None:
+    """Return the value with a NaN in it; None if it holds no floating-point number."""
     if isinstance(value, float):
         return math.nan
     if isinstance(value, tuple) and value and isinstance(value[0], float):
@@ -38,18 +38,18 @@ def spoiled(value: object) -> object | None:
 
 
 def places(document: keyframer.Document) -> Iterator[tuple[int, str]]:
-    """The number of a record and a field: one for each kind of record and field."""
+    """Yield the number of a record and the name of a field, once for each type of record and field."""
     seen = set()
     for number, record in enumerate(document.find(Record)):
         for plan in record.plan.fields:
             place = type(record), plan.name
             stored = plan.when is None or plan.when(record)
-            if place not in seen and stored and spoiled(getattr(record, plan.name)) is not None:
+            if place not in seen and stored and with_nan(getattr(record, plan.name)) is not None:
                 seen.add(place)
                 yield number, plan.name
 
 
-def told(document: keyframer.Document) -> list[tuple[str, str]]:
+def reported_issues(document: keyframer.Document) -> list[tuple[str, str]]:
     return [(issue.code, issue.path) for issue in keyframer.check(document).issues if issue.code in CODES]
 
 
@@ -58,14 +58,14 @@ def told(document: keyframer.Document) -> list[tuple[str, str]]:
     [each for each in all_samples() if each[1].stat().st_size <= SMALL],
     ids=lambda each: getattr(each, "name", each),
 )
-def test_every_field(name: str, sample: Path) -> None:
+def test_nan_in_every_field_is_reported_once(name: str, sample: Path) -> None:
     document = keyframer.read(sample, format=name)
-    before = set(told(document))
+    before = set(reported_issues(document))
     for number, field in places(document):
         changed = keyframer.read(sample, format=name)
         record = list(changed.find(Record))[number]
         place = f"{type(record).__name__}.{field}"
-        setattr(record, field, spoiled(getattr(record, field)))
-        found = [each for each in told(changed) if each not in before]
+        setattr(record, field, with_nan(getattr(record, field)))
+        found = [each for each in reported_issues(changed) if each not in before]
         assert len(found) == len(set(found)), f"{place} is told twice: {found}"
         assert found or before, f"{place}: nothing says that it is no number"

@@ -1,4 +1,4 @@
-"""Rules of single formats that no row of the threat tables meets, and the places of records."""
+"""Rules of single formats that the threat tables do not cover, and the paths of records."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ INFO = struct.pack("<H", 9) + bytes(4 * 21)
         (w.u3d(objects=[w.u3d_mesh(flags=1 << 20)]), "SEM_UNKNOWN_FLAG_BITS", "/uto3d/mesh/objects[0]/flags"),
     ],
 )
-def test_what_is_told_where(data: bytes, code: str, path: str) -> None:
+def test_code_and_path_of_issues(data: bytes, code: str, path: str) -> None:
     found = [issue for issue in keyframer.check(data).issues if issue.code == code]
     assert [issue.path for issue in found] == [path]
     assert found[0].severity.label == "warning"
 
 
 @pytest.mark.parametrize(("name", "path"), all_samples(), ids=[f"{name}-{path.name}" for name, path in all_samples()])
-def test_places_are_those_of_the_walk(name: str, path: object) -> None:
+def test_paths_of_records_match_those_of_walk(name: str, path: object) -> None:
     document = keyframer.read(path)  # type: ignore[arg-type]
     places = RecordPaths(document)
     assert [(str(place), record) for place, record in document.walk()] == [
@@ -66,13 +66,13 @@ def test_places_are_those_of_the_walk(name: str, path: object) -> None:
     ]
 
 
-def test_a_record_of_another_document_has_no_place() -> None:
+def test_record_of_another_document_raises_lookup_error() -> None:
     with pytest.raises(LookupError):
         RecordPaths(keyframer.decode(w.main())).path(Version())
 
 
-def test_many_nodes_share_one_large_mesh() -> None:
-    """From the ninth node on only some vertices are compared; the outermost are among them, so all decide alike."""
+def test_nodes_that_share_a_large_mesh_are_classified_alike() -> None:
+    """From the ninth node on only some vertices are compared, the outermost among them, so the result is the same."""
     vertices = [(float(n % 7), float(n % 11), float(n)) for n in range(1_000)]
     matrix = w.chunk(0x4160, w.floats(2, 0, 0, 0, 3, 0, 0, 0, 4, 1, 2, 3))
     moved = [w.node(b"Box", n, -1, w.track(0xB020, w.key(0, 50, 60, 70))) for n in range(20)]

@@ -1,4 +1,4 @@
-"""Running the command line in tests: inside this process, or as a process of its own."""
+"""Run the command line in tests: inside this process, or as a separate process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Ran:
 
 
 class Run:
-    """``run("identify", path)`` runs the command in this process."""
+    """Runs the command in this process: ``run("identify", path)``."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -42,7 +42,7 @@ class Run:
 
 
 def spawn(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """The command as a process of its own."""
+    """Run the command as a separate process."""
     return subprocess.run(
         [sys.executable, "-c", START, *map(str, arguments)],
         input=stdin,
@@ -53,7 +53,7 @@ def spawn(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> sub
 
 
 def check_schema(name: str, value: Any) -> None:
-    """Validate against the schema that the package ships."""
+    """Validate a value against the schema that the package ships."""
     text = files("keyframer.inspecting").joinpath("schemas", f"{name}.json").read_text("utf-8")
     schema = json.loads(text)
     jsonschema.Draft202012Validator.check_schema(schema)

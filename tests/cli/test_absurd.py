@@ -1,4 +1,4 @@
-"""Options that cannot be meant are refused in one line, which says what is wrong and what is allowed."""
+"""Options with impossible values are refused in one line that says what is wrong and what is allowed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ OUT = {"convert": "x.glb", "thumbnail": "x.png", "plot": "x.svg", "sample": "x.j
         ("check", "--limit", "kees=5", "(known: file_size"),
     ],
 )
-def test_absurd_options(run: Run, tmp_path: Path, command: str, option: str, value: str, allowed: str) -> None:
+def test_impossible_values_are_refused(
+    run: Run, tmp_path: Path, command: str, option: str, value: str, allowed: str
+) -> None:
     source = tmp_path / "a.3ds"
     source.write_bytes(w.editor(w.mesh(w.points(*w.TRIANGLE), w.faces((0, 1, 2)))))
     output = ["-o", str(tmp_path / OUT[command])] if command in OUT else []
@@ -55,7 +57,7 @@ def test_absurd_options(run: Run, tmp_path: Path, command: str, option: str, val
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.3ds"]
 
 
-def test_a_limit_is_an_option(run: Run, tmp_path: Path) -> None:
+def test_limits_can_be_set_by_an_option(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "a.3ds"
     source.write_bytes(w.keyframer(w.node(b"a", 0), w.node(b"b", 1)))
     ran = run("sample", source, "--frames", "0:9", "--limit", "samples=100")

@@ -1,4 +1,4 @@
-"""``keyframer check``: verdicts and findings in every style, exit codes, what fails and what is ignored."""
+"""``keyframer check``: verdicts and findings in every style, exit codes, ``--fail-on`` and ``--ignore``."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ ERROR = w.editor(w.mesh(w.faces((0, 1, 2))))
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
-    made = {}
+    paths = {}
     for name, data in (("warning", WARNING), ("info", INFO), ("error", ERROR), ("rubbish", b"rubbish")):
-        made[name] = tmp_path / f"{name}.3ds"
-        made[name].write_bytes(data)
-    return made
+        paths[name] = tmp_path / f"{name}.3ds"
+        paths[name].write_bytes(data)
+    return paths
 
 
-def test_a_clean_file(run: Run) -> None:
+def test_clean_file(run: Run) -> None:
     ran = run("check", EXAMPLE)
     assert (ran.code, ran.out, ran.err) == (0, f"{EXAMPLE}: clean\n", "")
 
 
-def test_findings_say_where(run: Run, files: dict[str, Path]) -> None:
+def test_findings_have_a_location(run: Run, files: dict[str, Path]) -> None:
     ran = run("check", files["error"])
     assert ran.code == 1
     assert ran.out == (
@@ -53,7 +53,7 @@ def test_findings_say_where(run: Run, files: dict[str, Path]) -> None:
         *(("rubbish", "error", 1), ("rubbish", "info", 1)),
     ],
 )
-def test_what_fails(run: Run, files: dict[str, Path], name: str, fail_on: str, code: int) -> None:
+def test_fail_on_decides_the_exit_code(run: Run, files: dict[str, Path], name: str, fail_on: str, code: int) -> None:
     for style in STYLES:
         assert run("check", "--format", style, "--fail-on", fail_on, files[name]).code == code
 
@@ -107,7 +107,7 @@ def test_csv(run: Run, files: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_what_is_not_listed_is_counted(run: Run, tmp_path: Path, style: str) -> None:
+def test_issues_beyond_the_limit_are_counted(run: Run, tmp_path: Path, style: str) -> None:
     path = tmp_path / "many.3ds"
     path.write_bytes(w.editor(w.chunk(0x7777) * 70))
     out = run("check", "--format", style, path).out
@@ -120,7 +120,7 @@ def test_what_is_not_listed_is_counted(run: Run, tmp_path: Path, style: str) -> 
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_hostile_names_are_harmless(run: Run, tmp_path: Path, style: str) -> None:
+def test_hostile_names_are_escaped(run: Run, tmp_path: Path, style: str) -> None:
     path = tmp_path / "x.3ds"
     path.write_bytes(
         w.editor(w.mesh(name=b"\x1b]0;x\x07<script>\xe2\x80\xae"), w.material(b"=1+1", w.texture(b"=cmd()")))
@@ -156,7 +156,7 @@ def test_every_sample_in_every_style(run: Run, name: str, path: Path) -> None:
     check_schema("check", run("check", "--format", "json", path).json())
 
 
-def test_a_clip_is_checked_with_the_skeleton_beside_it(run: Run, tmp_path: Path) -> None:
+def test_clip_is_checked_with_the_skeleton_beside_it(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "walk.anim"
     path.write_bytes(clips.retail(clips.walk(4, 2)))
     assert "SCENE_DEFAULT_RIG" in run("check", path).out

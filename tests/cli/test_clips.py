@@ -1,4 +1,5 @@
-"""Files with several clips: `info` names them all, `--clip` chooses one, and without it the first is taken aloud."""
+"""Files with several clips: `info` lists them, `--clip` chooses one, and without it the first is used with a
+message."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> Path:
-    """To the right in the clip ``walk``, to the left in ``2``."""
+def two_clips(tmp_path: Path) -> Path:
+    """Write a file that moves to the right in the clip ``walk`` and to the left in ``2``."""
     scene: Scene = moving_scene()
     scene.clips[0].name = "walk"
     left = Track("position", np.array([0.0, 10.0]), np.array([[0.0, 0, 0], [-8, 0, 0]]))
@@ -34,55 +35,55 @@ def two(tmp_path: Path) -> Path:
     return path
 
 
-def sampled(text: str) -> list[float]:
+def x_values(text: str) -> list[float]:
     return [float(row["x"]) for row in csv.DictReader(io.StringIO(text))]
 
 
 @pytest.mark.parametrize(("clip", "x"), [("walk", 4.0), ("2", -8.0), ("1", 4.0)])
-def test_sample(run: Run, two: Path, clip: str, x: float) -> None:
-    ran = run("sample", two, "--frames", "10", "--clip", clip, "--format", "csv")
-    assert (ran.code, sampled(ran.out), ran.err) == (0, [pytest.approx(x)], "")
+def test_sample(run: Run, two_clips: Path, clip: str, x: float) -> None:
+    ran = run("sample", two_clips, "--frames", "10", "--clip", clip, "--format", "csv")
+    assert (ran.code, x_values(ran.out), ran.err) == (0, [pytest.approx(x)], "")
 
 
-def test_without_a_choice_the_first_is_taken_aloud(run: Run, two: Path) -> None:
-    ran = run("sample", two, "--frames", "10", "--format", "csv")
-    assert (ran.code, sampled(ran.out)) == (0, [pytest.approx(4.0)])
-    assert ran.err == f"keyframer: {two}: using the first of 2 clips; --clip chooses: walk, 2\n"
-    assert run("sample", two, "--frames", "10", "-q").err == ""
+def test_first_clip_is_used_with_a_message_by_default(run: Run, two_clips: Path) -> None:
+    ran = run("sample", two_clips, "--frames", "10", "--format", "csv")
+    assert (ran.code, x_values(ran.out)) == (0, [pytest.approx(4.0)])
+    assert ran.err == f"keyframer: {two_clips}: using the first of 2 clips; --clip chooses: walk, 2\n"
+    assert run("sample", two_clips, "--frames", "10", "-q").err == ""
 
 
 @pytest.mark.parametrize("command", ["sample", "plot", "thumbnail"])
 @pytest.mark.parametrize("clip", ["run", "3", "0", "-1", ""])
-def test_there_is_no_such_clip(run: Run, two: Path, tmp_path: Path, command: str, clip: str) -> None:
+def test_unknown_clip_is_reported(run: Run, two_clips: Path, tmp_path: Path, command: str, clip: str) -> None:
     output = ["-o", tmp_path / "out.png"] if command != "sample" else []
-    ran = run(command, two, f"--clip={clip}", *output)
+    ran = run(command, two_clips, f"--clip={clip}", *output)
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.strip().endswith(f"in /: no clip is named {clip!r} (available: walk, 2)")
     assert not (tmp_path / "out.png").exists()
 
 
-def test_plot_and_thumbnail(run: Run, two: Path, tmp_path: Path) -> None:
-    texts = [run("plot", two, "--terminal", "--clip", clip).out for clip in ("walk", "2")]
+def test_plot_and_thumbnail_of_a_clip(run: Run, two_clips: Path, tmp_path: Path) -> None:
+    texts = [run("plot", two_clips, "--terminal", "--clip", clip).out for clip in ("walk", "2")]
     assert "3 keys" in texts[0]
     assert "2 keys" in texts[1]
     pictures = []
     for clip in ("walk", "2"):
-        assert run("thumbnail", two, "--clip", clip, "--to", "gif", "-o", tmp_path / f"{clip}.gif").code == 0
+        assert run("thumbnail", two_clips, "--clip", clip, "--to", "gif", "-o", tmp_path / f"{clip}.gif").code == 0
         pictures.append(Image.open(io.BytesIO((tmp_path / f"{clip}.gif").read_bytes())))
     seconds = [sum(_durations(picture)) / 1000 for picture in pictures]
     assert seconds == [pytest.approx(1.0, abs=0.06), pytest.approx(0.5, abs=0.06)]
 
 
-def test_thumbnails_of_many_files(run: Run, two: Path, tmp_path: Path) -> None:
-    """The same picture as that of one file; without such a clip a file fails."""
+def test_thumbnails_of_many_files(run: Run, two_clips: Path, tmp_path: Path) -> None:
+    """The picture is the same as for one file; a file without the clip fails."""
     shown = ("--clip", "2", "--to", "gif", "--size", "32")
-    assert run("thumbnail", two, *shown, "-o", tmp_path / "one.gif").code == 0
-    assert run("batch", "thumbnail", two, *shown, "-o", tmp_path / "out", "-j", "1").code == 0
+    assert run("thumbnail", two_clips, *shown, "-o", tmp_path / "one.gif").code == 0
+    assert run("batch", "thumbnail", two_clips, *shown, "-o", tmp_path / "out", "-j", "1").code == 0
     (made,) = (tmp_path / "out").glob("*.gif")
     assert made.read_bytes() == (tmp_path / "one.gif").read_bytes()
-    assert run("thumbnail", two, *shown[2:], "-o", tmp_path / "first.gif").code == 0
+    assert run("thumbnail", two_clips, *shown[2:], "-o", tmp_path / "first.gif").code == 0
     assert made.read_bytes() != (tmp_path / "first.gif").read_bytes()
-    ran = run("batch", "thumbnail", two, "--clip", "run", "-o", tmp_path / "none", "-j", "1")
+    ran = run("batch", "thumbnail", two_clips, "--clip", "run", "-o", tmp_path / "none", "-j", "1")
     assert ran.code == 3
     assert "no clip is named 'run' (available: walk, 2)" in ran.err
 
@@ -95,17 +96,17 @@ def _durations(film: Image.Image) -> list[int]:
     return found
 
 
-def test_diff_of_one_clip(run: Run, two: Path, tmp_path: Path) -> None:
-    other = keyframer.load(two)
+def test_diff_of_one_clip(run: Run, two_clips: Path, tmp_path: Path) -> None:
+    other = keyframer.load(two_clips)
     other.clips[1].channels[0].track.values *= 2
     keyframer.save(other, tmp_path / "other.glb")
-    both = [two, tmp_path / "other.glb", "--what", "motion"]
+    both = [two_clips, tmp_path / "other.glb", "--what", "motion"]
     assert run("diff", *both, "--clip", "walk").code == 0
     assert run("diff", *both, "--clip", "2").code == 1
 
 
-def test_info_names_the_clip_of_each_track(run: Run, two: Path) -> None:
-    ran = run("info", "--all", two, "--no-color")
+def test_info_names_the_clip_of_each_track(run: Run, two_clips: Path) -> None:
+    ran = run("info", "--all", two_clips, "--no-color")
     assert ran.code == 0
     rows = [line.split() for line in ran.out.splitlines() if "position" in line and "linear" in line]
     assert [row[-1] for row in rows] == ["walk", "2"]

@@ -1,4 +1,4 @@
-"""``keyframer convert``: what appears where, what is said, and what is left alone."""
+"""``keyframer convert``: output files, messages, and files that are not touched."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def scene(tmp_path: Path) -> Path:
     return path
 
 
-def test_one_file(run: Run, scene: Path) -> None:
+def test_convert_one_file(run: Run, scene: Path) -> None:
     target = scene.with_suffix(".glb")
     ran = run("convert", scene, target)
     assert (ran.code, ran.out) == (0, "")
@@ -39,7 +39,7 @@ def test_one_file(run: Run, scene: Path) -> None:
     assert gltf.json["animations"]
 
 
-def test_text_and_bin(run: Run, scene: Path, tmp_path: Path) -> None:
+def test_gltf_with_separate_buffer(run: Run, scene: Path, tmp_path: Path) -> None:
     assert run("convert", "-q", scene, tmp_path / "m.gltf").err == ""
     assert [re.sub(r"\.[0-9a-f]{12}\.", ".HASH.", name) for name in sorted(os.listdir(tmp_path))] == [
         "m.HASH.bin",
@@ -48,7 +48,7 @@ def test_text_and_bin(run: Run, scene: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_nothing_is_overwritten_without_f(run: Run, scene: Path, tmp_path: Path) -> None:
+def test_existing_file_is_overwritten_only_with_f(run: Run, scene: Path, tmp_path: Path) -> None:
     target = tmp_path / "m.glb"
     target.write_bytes(b"old")
     ran = run("convert", scene, target)
@@ -60,7 +60,7 @@ def test_nothing_is_overwritten_without_f(run: Run, scene: Path, tmp_path: Path)
     assert target.read_bytes()[:4] == b"glTF"
 
 
-def test_folder_keeps_the_tree_and_one_bad_file_costs_one_record(run: Run, scene: Path, tmp_path: Path) -> None:
+def test_folder_keeps_its_tree_and_bad_files_are_one_record_each(run: Run, scene: Path, tmp_path: Path) -> None:
     (tmp_path / "in" / "deep").mkdir(parents=True)
     shutil.copy(scene, tmp_path / "in" / "a.3ds")
     shutil.copy(scene, tmp_path / "in" / "deep" / "b.3ds")
@@ -81,14 +81,14 @@ def test_folder_keeps_the_tree_and_one_bad_file_costs_one_record(run: Run, scene
             check_schema("loss", record)
 
 
-def test_suffix_stands_beside_each_input(run: Run, scene: Path, tmp_path: Path) -> None:
+def test_suffix_as_output_writes_beside_each_input(run: Run, scene: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.3ds"
     shutil.copy(scene, other)
     assert run("convert", scene, other, ".glb").code == 0
     assert sorted(path.name for path in tmp_path.glob("*.glb")) == ["mill.glb", "other.glb"]
 
 
-def test_options_reach_the_file(run: Run, scene: Path, tmp_path: Path) -> None:
+def test_options_are_applied_to_the_file(run: Run, scene: Path, tmp_path: Path) -> None:
     target = tmp_path / "m.glb"
     arguments = ("--core-only", "--unit", "cm", "--fps", "15", "--max-error", "1e-3", "--to", "gltf", "--keys", "cubic")
     assert run("convert", scene, target, *arguments).code == 0
@@ -129,14 +129,14 @@ def test_wrong_usage(run: Run, arguments: list[str], words: str) -> None:
     assert words in ran.err
 
 
-def test_a_report_that_exists_is_refused_before_any_work(run: Run, scene: Path, tmp_path: Path) -> None:
+def test_existing_report_is_refused_before_any_work(run: Run, scene: Path, tmp_path: Path) -> None:
     report = tmp_path / "r.json"
     report.write_text("old")
     assert run("convert", scene, tmp_path / "m.glb", "--report", report).code == 2
     assert sorted(os.listdir(tmp_path)) == ["mill.3ds", "r.json"]
 
 
-def test_a_report_on_stdout(run: Run, scene: Path, tmp_path: Path) -> None:
+def test_report_on_stdout(run: Run, scene: Path, tmp_path: Path) -> None:
     ran = run("convert", scene, tmp_path / "m.glb", "--report", "-")
     assert ran.code == 0
     (record,) = ran.json()["files"]
@@ -144,8 +144,8 @@ def test_a_report_on_stdout(run: Run, scene: Path, tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["m.glb", "mill.3ds"]
 
 
-def test_a_motion_cut_short_is_in_the_summary(run: Run, tmp_path: Path) -> None:
-    """Hundreds of nodes repeat a short cycle for ten million frames: more keys than there may be."""
+def test_shortened_motion_is_in_the_summary(run: Run, tmp_path: Path) -> None:
+    """Hundreds of nodes repeat a short cycle for ten million frames: more keys than the limit allows."""
     (tmp_path / "a.3ds").write_bytes(ATTACKS["loops_over_a_long_range"]()["a.3ds"])
     ran = run("convert", tmp_path / "a.3ds", tmp_path / "a.glb", "--report", tmp_path / "r.json")
     assert "; 653 motions cut short by a limit; " in ran.err
@@ -156,10 +156,10 @@ def test_a_motion_cut_short_is_in_the_summary(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "why"), [("linear", "it changes faster than keys 0.0005 s apart"), ("cubic", "(LIMIT_KEYS)")]
 )
-def test_a_motion_too_fast_for_keys_is_in_the_summary_with_its_error(
+def test_motion_too_fast_for_keys_is_in_the_summary_with_its_error(
     run: Run, tmp_path: Path, keys: str, why: str
 ) -> None:
-    """A turn of 1e10 radians in 100 frames: no keys can follow it."""
+    """A rotation of 1e10 radians in 100 frames cannot be stored as keys."""
     (tmp_path / "a.3ds").write_bytes(ATTACKS["one_huge_turn"]()["a.3ds"])
     ran = run("convert", tmp_path / "a.3ds", tmp_path / "a.glb", "--keys", keys, "--report", tmp_path / "r.json")
     assert "dropped: rotation of nodes; 1 motion cut short by a limit; " in ran.err
@@ -169,14 +169,14 @@ def test_a_motion_too_fast_for_keys_is_in_the_summary_with_its_error(
     assert losses["approximated"]["error"]["value"] > 90
 
 
-def test_no_progress_where_nobody_watches(scene: Path, tmp_path: Path) -> None:
+def test_progress_is_shown_only_on_terminals(scene: Path, tmp_path: Path) -> None:
     ran = spawn("convert", scene, tmp_path / "m.glb")
     assert ran.returncode == 0
     assert b"\x1b" not in ran.stderr
     assert b"\r" not in ran.stderr
 
 
-def test_images_beside_the_file_and_in_folders_given(run: Run, scene: Path, tmp_path: Path) -> None:
+def test_images_are_found_beside_the_file_and_in_texture_paths(run: Run, scene: Path, tmp_path: Path) -> None:
     from PIL import Image
 
     def images(*arguments: object) -> int:
@@ -197,7 +197,7 @@ def test_images_beside_the_file_and_in_folders_given(run: Run, scene: Path, tmp_
     assert images("--no-textures") == 0
 
 
-def test_wishes_of_gltf_are_refused_for_others(run: Run, scene: Path, tmp_path: Path) -> None:
+def test_gltf_options_are_refused_for_other_formats(run: Run, scene: Path, tmp_path: Path) -> None:
     ran = run("convert", scene, tmp_path / "m.u3d", "--core-only")
     assert ran.code == 3
     assert "--core-only, --unit and --keys need glTF as the output format" in ran.err

@@ -1,4 +1,4 @@
-"""``keyframer convert`` between the five formats, and operations on the way."""
+"""``keyframer convert`` between the original formats, with scene operations."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def test_every_pair(run: Run, source: str, target: str, tmp_path: Path) -> None:
         assert path.read_bytes() == SOURCES[source].read_bytes()
 
 
-def test_anim_needs_to(run: Run, tmp_path: Path) -> None:
+def test_anim_extension_needs_to(run: Run, tmp_path: Path) -> None:
     ran = run("convert", EXAMPLE, tmp_path / "x.anim")
     assert ran.code == 2
     assert "hale3d or midtown" in ran.err
     assert "--to chooses the format" in ran.err
 
 
-def test_folders_get_the_ending_of_the_format(run: Run, tmp_path: Path) -> None:
+def test_outputs_in_folders_get_the_extension_of_the_format(run: Run, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     shutil.copy(EXAMPLE, tmp_path / "in/a.3ds")
     assert run("convert", "-r", tmp_path / "in", tmp_path / "out", "--to", "uto3d", "--dialect", "A").code == 0
@@ -81,13 +81,13 @@ def test_wrong_usage(run: Run, arguments: list[str], words: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("words", [["--node", "nobody"], ["--core-only"]])
-def test_what_cannot_be_done_costs_one_record(run: Run, words: list[str], tmp_path: Path) -> None:
+def test_impossible_operations_fail_without_output(run: Run, words: list[str], tmp_path: Path) -> None:
     ran = run("convert", EXAMPLE, tmp_path / "x.3ds", *words)
     assert ran.code == 3, ran.err
     assert not (tmp_path / "x.3ds").exists()
 
 
-def test_operations_on_the_way(run: Run, tmp_path: Path) -> None:
+def test_operations_are_applied_while_converting(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "part.3ds"
     words = ["--node", "Rotor", "--cut", "10:50", "--reverse", "--scale", "2", "--axes", "y-up"]
     assert run("convert", EXAMPLE, path, *words).code == 0
@@ -113,10 +113,8 @@ def test_operations_on_the_way(run: Run, tmp_path: Path) -> None:
         ("z-up", "x.nanim", False),
     ],
 )
-def test_axes_are_those_of_the_numbers_in_the_file(
-    run: Run, tmp_path: Path, axes: str, name: str, turned: bool
-) -> None:
-    """A format's own axes change nothing; others are what its numbers are in."""
+def test_axes_option_sets_the_axes_of_the_file(run: Run, tmp_path: Path, axes: str, name: str, turned: bool) -> None:
+    """The format's usual axes change nothing; other axes turn the numbers in the file."""
     plain, asked = tmp_path / f"plain-{name}", tmp_path / f"asked-{name}"
     extra = ["--to", "hale3d"] if name == "x.anim" else []
     assert run("convert", EXAMPLE, plain, *extra).code == 0
@@ -146,7 +144,7 @@ def test_rate_and_writing_options(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "slow.mdl").exists()
 
 
-def test_merging(run: Run, tmp_path: Path) -> None:
+def test_merging_files(run: Run, tmp_path: Path) -> None:
     keys = tmp_path / "keys.nanim"
     assert run("convert", EXAMPLE, keys).code == 0
     path = tmp_path / "merged.3ds"

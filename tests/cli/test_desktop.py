@@ -1,4 +1,4 @@
-"""What the desktop is told: which files keyframer makes thumbnails of, and how it knows them."""
+"""Desktop integration: which file types get thumbnails from keyframer, and how the desktop detects them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def thumbnailer() -> configparser.SectionProxy:
     return entry["Thumbnailer Entry"]
 
 
-def test_the_desktop_can_ask_for_thumbnails(run: Run, tmp_path: Path) -> None:
+def test_desktop_can_request_thumbnails(run: Run, tmp_path: Path) -> None:
     section = thumbnailer()
     out = tmp_path / "made by the desktop"
     out.write_bytes(b"")  # it makes an empty file first
@@ -40,14 +40,14 @@ def test_the_desktop_can_ask_for_thumbnails(run: Run, tmp_path: Path) -> None:
         assert picture.size == (128, 128)
 
 
-def test_every_type_of_ours_gets_thumbnails() -> None:
+def test_every_type_we_declare_gets_thumbnails() -> None:
     ours = {element.get("type") for element in ET.parse(TYPES).getroot()}
     assert ours < set(thumbnailer()["MimeType"].split(";"))
 
 
 @pytest.fixture(scope="module")
 def desktop(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of programs that know the types of a desktop and ours."""
+    """Return an environment in which programs know the types of a desktop and ours."""
     for program in ("update-mime-database", "gio"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
@@ -73,8 +73,8 @@ def desktop(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "ase/textured.ase",
     ],
 )
-def test_a_desktop_knows_the_files(desktop: dict[str, str], sample: str) -> None:
-    """Asked as file managers ask, by GLib."""
+def test_desktop_detects_the_type_of_samples(desktop: dict[str, str], sample: str) -> None:
+    """GLib is asked, as file managers do."""
     answer = subprocess.run(
         ["gio", "info", "-a", "standard::content-type", ROOT / "tests" / "samples" / sample],
         env=desktop,

@@ -20,7 +20,7 @@ from tests.samples import sample_files
 
 @pytest.fixture
 def edited(tmp_path: Path) -> Path:
-    """The example with another image."""
+    """Write the example with another image name."""
     document = keyframer.read(EXAMPLE)
     next(document.find(MapName)).name = b"BRICK.PNG"
     path = tmp_path / "edited.3ds"
@@ -30,7 +30,7 @@ def edited(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def moved(tmp_path: Path) -> Path:
-    """The example whose tower stands five units farther along x."""
+    """Write the example with its tower moved five units along x."""
     document = keyframer.read(EXAMPLE)
     track = next(document.find(PositionTrack))
     values = np.array(track.keys.value)
@@ -41,14 +41,14 @@ def moved(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_same_file(run: Run) -> None:
+def test_identical_files(run: Run) -> None:
     ran = run("diff", EXAMPLE, EXAMPLE)
     assert ran.code == 0
     assert "structure (records): equal" in ran.out
     assert "0 of 12 nodes different" in ran.out
 
 
-def test_a_difference(run: Run, edited: Path) -> None:
+def test_changed_file(run: Run, edited: Path) -> None:
     ran = run("diff", EXAMPLE, edited)
     assert ran.code == 1
     assert "/4d4d/3d3d/afff[0]/a200/a300 MapName" in ran.out
@@ -84,7 +84,7 @@ def test_styles(run: Run, edited: Path, style: str) -> None:
         assert {len(row) for row in rows} == {8}
 
 
-def test_other_formats(run: Run) -> None:
+def test_files_of_different_formats(run: Run) -> None:
     other = next(path for path in sample_files("uto3d") if path.name == "maxscript.u3d")
     ran = run("diff", EXAMPLE, other, "--format", "json")
     assert ran.code == 1
@@ -113,7 +113,7 @@ def test_plots(run: Run, moved: Path, tmp_path: Path, name: str) -> None:
     assert run("diff", EXAMPLE, moved, "--plot", out, "-f", "--what", "structure").code == 3
 
 
-def test_what_cannot_be_read(run: Run, tmp_path: Path) -> None:
+def test_unreadable_files_are_reported(run: Run, tmp_path: Path) -> None:
     bad = tmp_path / "bad.3ds"
     bad.write_bytes(b"rubbish")
     for pair in ((EXAMPLE, bad), (bad, EXAMPLE), (EXAMPLE, tmp_path / "none.3ds")):
@@ -123,7 +123,7 @@ def test_what_cannot_be_read(run: Run, tmp_path: Path) -> None:
         assert "error" in ran.json()["comparisons"][0]
 
 
-def test_scenes_that_cannot_be_made_leave_the_records(run: Run, tmp_path: Path) -> None:
+def test_records_are_compared_if_a_scene_cannot_be_built(run: Run, tmp_path: Path) -> None:
     cut = tmp_path / "cut.3ds"
     cut.write_bytes(EXAMPLE.read_bytes()[:-100])
     ran = run("diff", EXAMPLE, cut)
@@ -144,7 +144,7 @@ def test_wrong_usage(run: Run, arguments: list[str | Path]) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_hostile_names_are_inert(run: Run, tmp_path: Path, style: str) -> None:
+def test_hostile_names_are_escaped(run: Run, tmp_path: Path, style: str) -> None:
     document = keyframer.read(EXAMPLE)
     for header in document.find(NodeHeader):
         header.name = b"=cmd|\x1b[31m<script>\xe2\x80\xae" + header.name[:4]
@@ -158,7 +158,7 @@ def test_hostile_names_are_inert(run: Run, tmp_path: Path, style: str) -> None:
     assert "<script" not in (tmp_path / "p.svg").read_text()
 
 
-def test_motion_beyond_a_limit_is_not_compared(run: Run) -> None:
+def test_motion_beyond_the_limit_is_not_compared(run: Run) -> None:
     ran = run("diff", EXAMPLE, EXAMPLE, "--limit", "samples=50", "--format", "json")
     assert ran.code == 3
     assert "the motion is not compared: LIMIT_SAMPLES" in ran.err

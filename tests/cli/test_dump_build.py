@@ -1,4 +1,4 @@
-"""``keyframer dump`` and ``keyframer build``: text and back, where outputs go, and what is refused."""
+"""``keyframer dump`` and ``keyframer build``: documents as text and back, output paths, and refused arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.cli.running import EXAMPLE, Run, check_schema, spawn
 from tests.samples import all_samples
 
 
-def test_there_and_back(run: Run, tmp_path: Path) -> None:
+def test_dump_and_build_restore_the_file(run: Run, tmp_path: Path) -> None:
     text, copy = tmp_path / "scene.json", tmp_path / "copy.3ds"
     assert run("dump", EXAMPLE, "-o", text).code == 0
     assert run("build", text, "-o", copy).code == 0
@@ -34,7 +34,7 @@ def test_without_offsets(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "t.3ds").read_bytes() == EXAMPLE.read_bytes()
 
 
-def test_nothing_is_overwritten_unasked(run: Run, tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten_by_default(run: Run, tmp_path: Path) -> None:
     text = tmp_path / "scene.json"
     text.write_text("mine")
     ran = run("dump", EXAMPLE, "-o", text)
@@ -62,7 +62,7 @@ def test_folders_keep_their_tree(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "again" / "inner" / "b.3ds").read_bytes() == EXAMPLE.read_bytes()
 
 
-def test_a_suffix_puts_outputs_beside_inputs(run: Run, tmp_path: Path) -> None:
+def test_suffix_as_output_writes_beside_each_input(run: Run, tmp_path: Path) -> None:
     for name in ("a.3ds", "b.3ds"):
         (tmp_path / name).write_bytes(EXAMPLE.read_bytes())
     assert run("dump", tmp_path / "a.3ds", tmp_path / "b.3ds", "-o", ".json").code == 0
@@ -73,12 +73,12 @@ def test_a_suffix_puts_outputs_beside_inputs(run: Run, tmp_path: Path) -> None:
     assert "a.json is already the output of" in ran.err
 
 
-def test_several_texts_do_not_fit_stdout(run: Run) -> None:
+def test_several_files_need_an_output(run: Run) -> None:
     assert run("dump", EXAMPLE, EXAMPLE).code == 2
     assert run("build", EXAMPLE).code == 2
 
 
-def test_wrong_texts_are_refused_with_line_and_path(run: Run, tmp_path: Path) -> None:
+def test_invalid_texts_are_refused_with_line_and_path(run: Run, tmp_path: Path) -> None:
     text = run("dump", EXAMPLE).out
     wrong = tmp_path / "wrong.json"
     wrong.write_text(text.replace('"parent": -1', '"parent": "none"', 1))

@@ -1,4 +1,4 @@
-"""How runs end: usage, broken pipes, internal errors, help."""
+"""Exit codes and messages: usage errors, broken pipes, internal errors, help."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def test_help_version_and_wrong_usage(run: Run) -> None:
         assert "--help)\n" in ran.err
 
 
-def test_module_is_the_command() -> None:
+def test_python_m_keyframer_runs_the_command() -> None:
     ran = subprocess.run([sys.executable, "-m", "keyframer", "identify", EXAMPLE], capture_output=True, check=False)
     assert ran.returncode == 0
 
 
-def test_internal_errors_are_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_errors_are_reported_in_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("\x1b[31mboom")
 
@@ -56,13 +56,13 @@ def test_internal_errors_are_one_line(run: Run, monkeypatch: pytest.MonkeyPatch)
         run("identify", EXAMPLE)
 
 
-def test_no_traceback_in_a_narrow_locale() -> None:
+def test_no_traceback_if_stdout_is_ascii() -> None:
     ran = spawn("info", EXAMPLE, PYTHONIOENCODING="ascii")
     assert ran.returncode == 0
     assert b"Traceback" not in ran.stderr
 
 
-def test_quiet_still_tells_failures() -> None:
+def test_quiet_still_reports_failures() -> None:
     ran = spawn("info", "-q", "none.3ds")
     assert ran.returncode == 3
     assert ran.stderr.count(b"\n") == 1

@@ -1,4 +1,4 @@
-"""``keyframer formats``: generated from the code."""
+"""``keyframer formats``: the list is generated from the code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_every_format_is_listed_in_every_style(run: Run) -> None:
         assert all(known.name in out for known in FORMATS)
 
 
-def test_abilities_follow_from_the_modules(run: Run) -> None:
+def test_listed_abilities_match_the_formats(run: Run) -> None:
     *listed, gltf, show, fixture = run("formats", "--format", "json").json()["formats"]
     assert (gltf["id"], gltf["can"], gltf["extensions"]) == ("gltf", ["scene", "save"], [".glb", ".gltf"])
     assert (show["id"], show["can"]) == ("mvr", ["scene", "rewrite"])  # a scene from elsewhere cannot become a show

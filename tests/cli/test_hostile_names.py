@@ -1,4 +1,4 @@
-"""Names that attack a terminal, a page or a spreadsheet come out inert in every style."""
+"""Names that attack a terminal, a web page or a spreadsheet are escaped in every style."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202
 
 @pytest.fixture(params=HOSTILE, ids=HOSTILE)
 def hostile(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A scene that has the name everywhere a name can be."""
+    """Write a scene that has the hostile name in every place where a name can be."""
     name = HOSTILE[request.param]
     scene = new_document(
         Editor(
@@ -70,7 +70,7 @@ def hostile(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("tables", [[], ["--all"]], ids=["summary", "tables"])
 @pytest.mark.parametrize("style", STYLES)
-def test_info_is_inert(run: Run, hostile: Path, style: str, tables: list[str]) -> None:
+def test_info_escapes_names(run: Run, hostile: Path, style: str, tables: list[str]) -> None:
     out = run("info", "--format", style, hostile, *tables).out
     assert not UNSAFE.search(out)
     assert len(out) < 50_000
@@ -89,7 +89,7 @@ def test_info_is_inert(run: Run, hostile: Path, style: str, tables: list[str]) -
 
 
 def header(out: str, line: str) -> str:
-    """The heading of the table that a line belongs to."""
+    """Return the heading of the table that a line belongs to."""
     lines = out.splitlines()
     at = lines.index(line)
     while lines[at - 1].startswith("|"):
@@ -97,7 +97,7 @@ def header(out: str, line: str) -> str:
     return lines[at]
 
 
-def test_names_on_a_terminal_are_text_not_markup(run: Run, hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_markup_in_names_is_shown_as_text(run: Run, hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
@@ -107,7 +107,7 @@ def test_names_on_a_terminal_are_text_not_markup(run: Run, hostile: Path, monkey
         assert "[bold red]x" in out
 
 
-def test_dump_is_ascii_and_comes_back(run: Run, hostile: Path, tmp_path: Path) -> None:
+def test_dump_is_ascii_and_can_be_built_again(run: Run, hostile: Path, tmp_path: Path) -> None:
     out = run("dump", hostile).out
     assert out.isascii()
     assert not UNSAFE.search(out)
@@ -118,7 +118,7 @@ def test_dump_is_ascii_and_comes_back(run: Run, hostile: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("name", ["=cmd|x.3ds", "\x1b[31mred.3ds", "a\u202eb.3ds", "<b>.3ds"])
-def test_file_names_are_inert_too(
+def test_file_names_are_escaped(
     run: Run, tmp_path: Path, style: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -133,7 +133,7 @@ def test_file_names_are_inert_too(
             assert "<b>" not in ran.out.replace("\\<", "")
 
 
-def test_hostile_texts_make_inert_messages(run: Run, tmp_path: Path) -> None:
+def test_hostile_text_in_inputs_is_escaped_in_messages(run: Run, tmp_path: Path) -> None:
     text = tmp_path / "t.json"
     text.write_text(
         '{"schema": "keyframer.text", "schema_version": 1, "format": "3ds", "records": [], "\x7f\u202e\\u001b[31m": 1}'

@@ -1,4 +1,4 @@
-"""``keyframer identify``: names what a file is, starts light, and reads no more than it must."""
+"""``keyframer identify``: names the format of a file, starts fast, and reads only the first bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TIFF = unhex("4d 4d 00 2a  00 00 00 08  00 00  00 00 00 00")  # "MM", 42 big end
 
 
 def crlf_scene() -> bytes:
-    """A scene whose numbers hold CR LF in several places."""
+    """Return a scene whose numbers contain CR LF in several places."""
     odd = np.frombuffer(b"\r\n\x80\x3f" * 9, "<f4").reshape(3, 3)
     plain = np.zeros((40, 3), np.float32)
     objects = [
@@ -33,7 +33,7 @@ def crlf_scene() -> bytes:
     return keyframer.encode(new_document(Editor(children=[MeshVersion(3), *objects])))
 
 
-def test_says_format_version_reason_certainty_and_pronom(run: Run) -> None:
+def test_output_has_format_version_reason_certainty_and_pronom(run: Run) -> None:
     ran = run("identify", EXAMPLE)
     assert ran.code == 0
     assert ran.err == ""
@@ -45,8 +45,8 @@ def test_says_format_version_reason_certainty_and_pronom(run: Run) -> None:
     assert record["damage"] is None
 
 
-def test_starts_without_numpy_and_the_like() -> None:
-    """Each of these costs milliseconds; see benchmarks/bench_startup.py."""
+def test_starts_without_numpy_and_other_large_modules() -> None:
+    """Each of these modules costs milliseconds; see benchmarks/bench_startup.py."""
     code = START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)")
     for arguments in (["identify", str(EXAMPLE)], ["--version"], ["--help"]):
         ran = spawn_code(code, *arguments)
@@ -83,8 +83,9 @@ def test_identify_loads_only_these_modules() -> None:
     assert loaded - bare - {"__future__", "errno", "gc"} == NEEDED_TO_IDENTIFY
 
 
-def test_the_command_does_not_search_for_cycles_before_it_ends() -> None:
-    """The search takes 2 ms of ``identify`` and 25 of ``convert``; programs that call `main` keep their settings."""
+def test_garbage_is_not_collected_at_exit() -> None:
+    """The collection takes 2 ms of ``identify`` and 25 ms of ``convert``; programs that call `main` keep their
+    settings."""
     for call, frozen in (("main()", "True"), ("main(sys.argv[1:])", "False")):
         code = START.replace(
             "sys.exit(main())", f"{call}; import gc; print(gc.get_freeze_count() > 0, file=sys.stderr)"
@@ -97,8 +98,8 @@ MOST_MODULES = {"info": 130, "dump": 60, "check": 117, "convert": 147}
 
 
 @pytest.mark.parametrize("command", MOST_MODULES)
-def test_commands_load_what_they_need(command: str, tmp_path: Path) -> None:
-    """What each of these would add to the start, for nothing; see benchmarks/bench_startup.py."""
+def test_commands_import_only_what_they_need(command: str, tmp_path: Path) -> None:
+    """Each of these modules would slow the start without use; see benchmarks/bench_startup.py."""
     code = START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)")
     output = ["-o", str(tmp_path / "windmill.glb")] if command == "convert" else []
     loaded = set(spawn_code(code, command, str(EXAMPLE), *output).split())
@@ -114,15 +115,15 @@ def test_commands_load_what_they_need(command: str, tmp_path: Path) -> None:
         assert not {name for name in loaded if name.startswith(("keyframer.scene", "keyframer.curves"))}
 
 
-def test_who_only_reads_does_not_load_the_writers() -> None:
+def test_commands_that_only_read_do_not_import_writers() -> None:
     code = START.replace("sys.exit(main())", "main(); print(*sys.modules, file=sys.stderr)")
     loaded = set(spawn_code(code, "info", str(EXAMPLE)).split())
     assert "keyframer.formats.threeds.bridge.scene" in loaded
     assert not {name for name in loaded if ".bridge.writ" in name or ".bridge.merg" in name or "PIL" in name}
 
 
-def test_without_options_the_parser_is_not_needed(run: Run) -> None:
-    """The short way gives what the long way gives, and its options are those of the parser."""
+def test_identify_without_options_does_not_import_the_parser(run: Run) -> None:
+    """The output is the same with and without the parser, and the defaults are those of the parser."""
     from keyframer.cli import identify
     from keyframer.cli.parser import build_parser
 
@@ -144,7 +145,7 @@ def spawn_code(code: str, *arguments: str) -> str:
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, check=True, text=True).stderr
 
 
-def test_reads_only_the_head(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_first_bytes_are_read(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from keyframer.cli.inputs import FileInput
 
     def refuse(self: FileInput) -> bytes:
@@ -166,7 +167,7 @@ def test_reads_only_the_head(tmp_path: Path, run: Run, monkeypatch: pytest.Monke
         (bytes(range(7, 90)), "not a file of a known format"),
     ],
 )
-def test_strangers_are_named_for_what_they_are(tmp_path: Path, run: Run, content: bytes, words: str) -> None:
+def test_foreign_files_are_named(tmp_path: Path, run: Run, content: bytes, words: str) -> None:
     path = tmp_path / "scene.3ds"
     path.write_bytes(content)
     for style in STYLES:
@@ -176,7 +177,7 @@ def test_strangers_are_named_for_what_they_are(tmp_path: Path, run: Run, content
     check_schema("identify", run("identify", "--format", "json", path).json())
 
 
-def test_text_mode_damage_is_named(tmp_path: Path, run: Run) -> None:
+def test_text_mode_damage_is_reported(tmp_path: Path, run: Run) -> None:
     whole = crlf_scene()
     path = tmp_path / "scene.3ds"
     path.write_bytes(whole)
@@ -190,7 +191,7 @@ def test_text_mode_damage_is_named(tmp_path: Path, run: Run) -> None:
     assert f"text mode: without the CR before each of {whole.count(bytes([10]))} LF it is a 3D Studio file" in added
 
 
-def test_a_file_that_was_cut_is_not_called_text_mode_damage(tmp_path: Path, run: Run) -> None:
+def test_truncated_file_is_not_reported_as_text_mode_damage(tmp_path: Path, run: Run) -> None:
     material = Material(children=[MaterialName(b"line\nline\nline\nline\nline\nline")])
     whole = keyframer.encode(new_document(Editor(children=[MeshVersion(3), *[material] * 9])))
     for cut in (1, 2, 5):
@@ -202,7 +203,7 @@ def test_a_file_that_was_cut_is_not_called_text_mode_damage(tmp_path: Path, run:
 
 
 @needs_corpus
-def test_real_damage_and_real_strangers(run: Run) -> None:
+def test_damaged_and_foreign_real_files(run: Run) -> None:
     ran = run("identify", CORPUS / "3ds" / "assimp__assimp__pyramob-3ec2cfe0.3DS")
     assert "text mode: 11 bytes missing" in ran.out
     found = run("identify", "-r", "--format", "json", CORPUS / "3ds" / "invalid").json()["files"]
@@ -221,14 +222,14 @@ def test_every_real_file_is_recognised(run: Run) -> None:
     assert sum(record["damage"] is not None for record in records) == 1
 
 
-def test_every_format_shows_up(run: Run) -> None:
+def test_samples_of_every_format_are_identified(run: Run) -> None:
     for name, path in all_samples():
         record = run("identify", "--format", "json", path).json()["files"][0]
         assert record["format"] == name
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_one_bad_file_costs_one_record(tmp_path: Path, run: Run, style: str) -> None:
+def test_unreadable_file_is_one_record(tmp_path: Path, run: Run, style: str) -> None:
     ran = run("identify", "--format", style, tmp_path / "none.3ds", EXAMPLE)
     assert ran.code == 3
     assert ran.err.count("\n") == 1

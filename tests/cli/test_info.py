@@ -1,4 +1,4 @@
-"""``keyframer info``: what the document says, as tables, in every style, for every format."""
+"""``keyframer info``: tables of the document, in every style, for every format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLES = ["overview", "objects", "materials", "maps", "nodes", "tracks", "record
 TABLES += ["scene", "tree", "curves", "meshes", "surfaces", "images", "textures", "cameras", "lights"]  # what it means
 
 
-def test_the_tables_of_a_scene(run: Run) -> None:
+def test_tables_of_a_scene(run: Run) -> None:
     report = run("info", "--format", "json", EXAMPLE).json()
     check_schema("info", report)
     tables = report["files"][0]["tables"]
@@ -42,7 +42,7 @@ def test_the_tables_of_a_scene(run: Run) -> None:
     assert {"segment": "4110", "record": "PointArray", "count": 6} in tables["records"]
 
 
-def test_what_is_unknown_raw_or_odd(run: Run, tmp_path: Path) -> None:
+def test_unknown_chunks_raw_records_and_trailing_bytes_are_listed(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "odd.3ds"
     data = bytearray(EXAMPLE.read_bytes())
     data[0x16:0x18] = b"\x99\x99"  # the mesh version becomes an unknown chunk
@@ -59,7 +59,7 @@ def test_what_is_unknown_raw_or_odd(run: Run, tmp_path: Path) -> None:
     assert "  0x16 " in run("info", "--all", path).out
 
 
-def test_plain_text_is_aligned_and_the_same_every_time(run: Run) -> None:
+def test_plain_text_is_aligned_and_repeatable(run: Run) -> None:
     everything = run("info", "--all", EXAMPLE).out
     assert everything == run("info", "--all", EXAMPLE).out
     assert "\n  Tower          object   0  Tower\n" in everything
@@ -67,7 +67,7 @@ def test_plain_text_is_aligned_and_the_same_every_time(run: Run) -> None:
     assert "\x1b" not in everything
 
 
-def test_some_tables_only(run: Run) -> None:
+def test_selected_tables(run: Run) -> None:
     out = run("info", "--table", "nodes", EXAMPLE).out
     assert "Nodes (12)" in out
     assert "Objects" not in out
@@ -77,7 +77,7 @@ def test_some_tables_only(run: Run) -> None:
     )
 
 
-def test_tables_that_are_not_there(run: Run) -> None:
+def test_unknown_and_missing_tables_are_reported(run: Run) -> None:
     ran = run("info", "--table", "objekts", EXAMPLE)
     assert ran.code == 2
     assert "unknown table 'objekts'; did you mean 'objects'?" in ran.err
@@ -99,7 +99,7 @@ def test_every_table_is_declared(run: Run, name: str, path: Path) -> None:
 
 
 class TestSummary:
-    def test_one_screen(self, run: Run) -> None:
+    def test_summary_fits_one_screen(self, run: Run) -> None:
         assert run("info", EXAMPLE).out.splitlines() == [
             str(EXAMPLE),
             "  format      3D Studio (3ds), version 3",
@@ -115,7 +115,7 @@ class TestSummary:
             "  check       clean",
         ]
 
-    def test_the_verdict_is_that_of_check(self, run: Run, tmp_path: Path) -> None:
+    def test_verdict_matches_check(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "odd.3ds"
         path.write_bytes(EXAMPLE.read_bytes() + b"behind the end")
         checked = run("check", "--format", "json", path).json()["files"][0]
@@ -124,7 +124,7 @@ class TestSummary:
         assert (summary["errors"], summary["warnings"]) == (checked["errors"], checked["warnings"]) != (0, 0)
         assert f"check       readable with problems ({checked['warnings']} warning" in run("info", path).out
 
-    def test_csv_is_one_row_a_file(self, run: Run, tmp_path: Path) -> None:
+    def test_csv_has_one_row_for_each_file(self, run: Run, tmp_path: Path) -> None:
         target = tmp_path / "a.glb"
         assert run("convert", EXAMPLE, target, "--no-textures").code == 0
         out = run("info", "--format", "csv", EXAMPLE, target, tmp_path / "none.3ds").out
@@ -144,7 +144,7 @@ class TestSummary:
         assert "no such file" in third["error"].lower()
 
     @pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
-    def test_counts_are_those_of_the_scene(self, run: Run, name: str, path: Path) -> None:
+    def test_counts_match_the_scene(self, run: Run, name: str, path: Path) -> None:
         summary = run("info", "--format", "json", path).json()["files"][0]["summary"]
         scene = keyframer.load(path, salvage=True)
         assert summary["format"] == name
@@ -153,17 +153,17 @@ class TestSummary:
         assert summary["triangles"] == sum(len(mesh.corners) for mesh in scene.meshes)
         assert summary["size"] == path.stat().st_size
 
-    def test_batch_has_the_same(self, run: Run, tmp_path: Path) -> None:
+    def test_batch_has_the_same_summary(self, run: Run, tmp_path: Path) -> None:
         assert run("batch", "info", EXAMPLE, "-o", tmp_path, "-j", "1").code == 0
         (path,) = tmp_path.rglob("*.json")
         report = json.loads(path.read_text())
         check_schema("info", report)
-        own = run("info", "--format", "json", EXAMPLE).json()["files"][0]
-        assert report["files"][0]["summary"] == own["summary"]
+        single = run("info", "--format", "json", EXAMPLE).json()["files"][0]
+        assert report["files"][0]["summary"] == single["summary"]
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
-def test_nothing_breaks_inside_words_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+def test_words_are_not_broken_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     import sys
 
     plain = run("info", "--all", EXAMPLE).out
@@ -190,7 +190,7 @@ def test_csv_and_markdown(run: Run) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_one_bad_file_costs_one_record(run: Run, tmp_path: Path, style: str) -> None:
+def test_unreadable_file_is_one_record(run: Run, tmp_path: Path, style: str) -> None:
     bad = tmp_path / "bad.3ds"
     bad.write_bytes(b"rubbish")
     ran = run("info", "--format", style, bad, EXAMPLE)
@@ -219,7 +219,7 @@ def test_every_sample_of_every_format_in_every_style(run: Run, name: str, path: 
     check_schema("info", run("info", "--format", "json", path).json())
 
 
-def test_the_format_can_be_named(run: Run, tmp_path: Path) -> None:
+def test_format_can_be_given(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "scene"
     path.write_bytes(EXAMPLE.read_bytes())
     assert run("info", "--from", "3ds", path).code == 0
@@ -234,7 +234,7 @@ def test_code_pages(run: Run, tmp_path: Path) -> None:
     assert run("info", "--encoding", "klingon", path).code == 2
 
 
-def test_colours_only_where_they_are_wanted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_are_shown_only_on_terminals_that_want_them(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     plain = run("info", EXAMPLE).out
@@ -249,6 +249,6 @@ def test_colours_only_where_they_are_wanted(run: Run, monkeypatch: pytest.Monkey
 
 
 @needs_corpus
-def test_a_file_with_its_own_quirks(run: Run) -> None:
+def test_raw_records_of_a_real_file(run: Run) -> None:
     tables = run("info", "--format", "json", CORPUS / "3ds" / "assimp__assimp__fels.3ds").json()["files"][0]["tables"]
     assert any(row["bytes"] == 756 for row in tables["raw"])

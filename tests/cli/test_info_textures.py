@@ -1,4 +1,4 @@
-"""``keyframer info`` and the images that a file names: found, guessed, refused, missing; inside glTF files too."""
+"""``keyframer info`` and the images that a file names: found, guessed, refused or missing; also inside glTF files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def picture(kind: str = "PNG") -> bytes:
 
 
 def bomb() -> bytes:
-    """A PNG of 60,000 x 60,000 pixels in a few bytes."""
+    """Return a PNG of 60,000 x 60,000 pixels in a few bytes."""
 
     def part(kind: bytes, content: bytes) -> bytes:
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
@@ -61,7 +61,7 @@ def rows(run: Run, *arguments: str | Path) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in ran.json()["files"][0]["tables"]["textures"]}
 
 
-def test_what_became_of_every_name(run: Run, scene: Path) -> None:
+def test_status_of_every_image_name(run: Run, scene: Path) -> None:
     found = rows(run, scene)
     assert {name: (row["status"], row["found"], row["rule"]) for name, row in found.items()} == {
         "Exact.png": ("found", "Exact.png", "under its own name"),
@@ -95,13 +95,13 @@ def test_what_became_of_every_name(run: Run, scene: Path) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_every_style_says_it(run: Run, scene: Path, style: str) -> None:
+def test_every_style_lists_the_images(run: Run, scene: Path, style: str) -> None:
     out = run("info", "--table", "textures", "--format", style, scene).out
     for word in ("guessed", "refused", "missing", "by its first eight characters"):
         assert word in out
 
 
-def test_folders_given(run: Run, scene: Path, tmp_path: Path) -> None:
+def test_images_in_texture_paths_are_found(run: Run, scene: Path, tmp_path: Path) -> None:
     more = tmp_path / "more" / "deep"
     more.mkdir(parents=True)
     (more / "gone.png").write_bytes(picture())
@@ -140,8 +140,8 @@ def test_images_of_glTF(run: Run, tmp_path: Path) -> None:
     }
 
 
-def test_without_images_nothing_is_loaded_for_them(tmp_path: Path) -> None:
-    """Pillow and the listing of a folder cost more than the tables."""
+def test_files_without_images_do_not_import_pillow(tmp_path: Path) -> None:
+    """Importing Pillow and listing a folder cost more than the tables."""
     path = tmp_path / "bare.3ds"
     path.write_bytes(editor(material(b"bare")))
     script = "import sys; from keyframer.cli import main; main(['info', sys.argv[1]]); print('PIL' in sys.modules)"

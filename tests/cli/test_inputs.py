@@ -1,4 +1,4 @@
-"""What commands read: folders, globs, lists, stdin, zip archives; every failure is one record."""
+"""Inputs of commands: folders, globs, lists, stdin, zip archives; every failure is one record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.cli.running import EXAMPLE, Run, check_schema, spawn
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """a.3ds, inner/B.3DS, inner/picture.png, broken.3ds"""
+    """Make a folder with a.3ds, inner/B.3DS, inner/picture.png and broken.3ds."""
     folder = tmp_path / "tree"
     (folder / "inner").mkdir(parents=True)
     data = EXAMPLE.read_bytes()
@@ -38,13 +38,13 @@ def test_folders(run: Run, tree: Path) -> None:
     assert "this is a folder (-r searches it)" in ran.err
 
 
-def test_a_folder_without_our_files(run: Run, tmp_path: Path) -> None:
+def test_folder_without_supported_files_is_reported(run: Run, tmp_path: Path) -> None:
     ran = run("identify", "-r", tmp_path)
     assert ran.code == 3
     assert "--all-files" in ran.err
 
 
-def test_a_folder_that_cannot_be_listed_fails_and_the_others_are_searched(
+def test_unreadable_folder_fails_and_the_others_are_searched(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder in ("closed", "open"):
@@ -83,7 +83,7 @@ def test_lists(run: Run, tree: Path, tmp_path: Path) -> None:
     assert ran2.code == 3
 
 
-def test_stdin_for_every_reader() -> None:
+def test_every_reading_command_accepts_stdin() -> None:
     assert spawn("info", "-", stdin=EXAMPLE.read_bytes()).returncode == 0
     assert spawn("dump", "-", stdin=EXAMPLE.read_bytes()).stdout.startswith(b"{")
     assert b"IO_EMPTY" in spawn("info", "-", stdin=b"").stderr
@@ -99,7 +99,7 @@ def pack(tmp_path: Path) -> Path:
     return path
 
 
-def test_zip_archives_stand_for_their_members(run: Run, pack: Path) -> None:
+def test_zip_archives_are_read_as_their_members(run: Run, pack: Path) -> None:
     assert names(run, pack) == ["evil.3ds", "mill.3ds"]
     assert names(run, f"{pack}!/models/mill.3ds") == ["mill.3ds"]
     assert run("info", f"{pack}!/models/mill.3ds").code == 0
@@ -108,14 +108,14 @@ def test_zip_archives_stand_for_their_members(run: Run, pack: Path) -> None:
     assert "no such member" in ran.err
 
 
-def test_members_never_leave_the_output_folder(run: Run, pack: Path, tmp_path: Path) -> None:
+def test_archive_members_are_not_written_outside_the_output_folder(run: Run, pack: Path, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out"
     assert run("dump", "-r", pack, "-o", f"{out}/").code == 0
     written = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.json"))
     assert written == [Path("deep/out/evil.3ds.json"), Path("deep/out/models/mill.3ds.json")]
 
 
-def test_broken_archives(run: Run, tmp_path: Path) -> None:
+def test_broken_archives_are_reported(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "pack.zip"
     path.write_bytes(b"PK\x03\x04rubbish")
     assert run("info", path).code == 3
@@ -129,7 +129,7 @@ def test_broken_archives(run: Run, tmp_path: Path) -> None:
     assert "cannot be read from the archive" in ran.err
 
 
-def test_strange_names(run: Run, tmp_path: Path) -> None:
+def test_unusual_file_names(run: Run, tmp_path: Path) -> None:
     assert run("identify", "a\0b").code == 3
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\x1b[31m.3ds"))
     path.write_bytes(EXAMPLE.read_bytes())
@@ -141,7 +141,7 @@ def test_strange_names(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["identify", "info", "dump"])
-def test_nothing_to_do_is_wrong_usage(run: Run, command: str) -> None:
+def test_missing_inputs_are_wrong_usage(run: Run, command: str) -> None:
     ran = run(command)
     assert ran.code == 2
     assert ran.out == ""

@@ -1,4 +1,4 @@
-"""What is said when something goes wrong outside of any file, and what is skipped with a word."""
+"""Messages about problems outside of files (missing inputs, refused outputs), and about skipped files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAC = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X" + bytes(60)
 
 
 @pytest.mark.parametrize("command", ["identify", "info", "dump", "sample", "plot", "thumbnail", "convert", "diff"])
-def test_a_missing_file_has_neither_code_nor_place(run: Run, tmp_path: Path, command: str) -> None:
+def test_missing_file_is_reported_without_code_and_offset(run: Run, tmp_path: Path, command: str) -> None:
     missing = tmp_path / "none.3ds"
     more = {"convert": [tmp_path / "a.glb"], "diff": [EXAMPLE], "thumbnail": ["-o", tmp_path / "a.png"]}
     ran = run(command, missing, *more.get(command, []))
@@ -26,19 +26,19 @@ def test_a_missing_file_has_neither_code_nor_place(run: Run, tmp_path: Path, com
     assert "0x0" not in ran.err
 
 
-def test_in_json_it_has_its_code(run: Run, tmp_path: Path) -> None:
+def test_missing_file_has_a_code_in_json(run: Run, tmp_path: Path) -> None:
     error = run("info", "--format", "json", tmp_path / "none.3ds").json()["files"][0]["error"]
     assert (error["code"], error["message"]) == ("IO_READ_FAILED", "no such file")
 
 
-def test_what_is_wrong_inside_a_file_has_its_place(run: Run, tmp_path: Path) -> None:
+def test_problem_inside_a_file_has_code_and_offset(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "cut.3ds"
     path.write_bytes(EXAMPLE.read_bytes()[:2000])
     assert f"keyframer: {path}: STRUCT_TRUNCATED at 0x2 in /4d4d: " in run("sample", path).err
 
 
 @pytest.mark.parametrize("command", ["dump", "sample", "thumbnail", "plot"])
-def test_a_refused_output_is_named(run: Run, tmp_path: Path, command: str) -> None:
+def test_message_names_a_refused_output(run: Run, tmp_path: Path, command: str) -> None:
     out = tmp_path / "there.png"
     out.write_bytes(b"mine")
     ran = run(command, EXAMPLE, "-o", out)
@@ -47,7 +47,7 @@ def test_a_refused_output_is_named(run: Run, tmp_path: Path, command: str) -> No
     assert "RUN_" not in ran.err
 
 
-def test_a_refused_report_is_named_once(run: Run, tmp_path: Path) -> None:
+def test_message_names_a_refused_report_once(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     ran = run("convert", EXAMPLE, tmp_path / "a.glb", "--report", folder, "-f")
@@ -55,7 +55,7 @@ def test_a_refused_report_is_named_once(run: Run, tmp_path: Path) -> None:
     assert ran.err.count(str(folder)) == 1
 
 
-def test_a_failed_export_leaves_no_page(run: Run, tmp_path: Path) -> None:
+def test_export_of_no_readable_files_writes_no_page(run: Run, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     ran = run("view", tmp_path / "none.3ds", "--export", page)
     assert ran.code == 3
@@ -81,24 +81,24 @@ class TestAppleDouble:
         return folder
 
     @pytest.mark.parametrize("command", ["identify", "check", "info"])
-    def test_skipped_and_counted_in_folders(self, run: Run, folder: Path, command: str) -> None:
+    def test_apple_double_files_are_skipped_and_counted_in_folders(self, run: Run, folder: Path, command: str) -> None:
         ran = run(command, "-r", folder, "--format", "json")
         assert [Path(record["file"]).name for record in ran.json()["files"]] == ["a.3ds", "._c.3ds"]
         assert "keyframer: skipped 2 AppleDouble files" in ran.err
 
-    def test_skipped_in_archives(self, run: Run, folder: Path) -> None:
+    def test_apple_double_files_are_skipped_in_archives(self, run: Run, folder: Path) -> None:
         ran = run("identify", folder.parent / "pack.zip")
         assert ran.out.count("\n") == 1
         assert ran.code == 0
         assert "skipped 1 AppleDouble file (" in ran.err
 
-    def test_taken_where_they_are_asked_for(self, run: Run, folder: Path) -> None:
+    def test_apple_double_files_are_read_if_named(self, run: Run, folder: Path) -> None:
         ran = run("identify", folder / "._a.3ds")
         assert ran.code == 3
         assert "an AppleDouble file" in ran.out
         assert run("identify", "-r", "--all-files", folder).out.count("an AppleDouble file") == 3
 
-    def test_in_a_batch(self, run: Run, folder: Path, tmp_path: Path) -> None:
+    def test_apple_double_files_are_skipped_in_batches(self, run: Run, folder: Path, tmp_path: Path) -> None:
         ran = run("batch", "identify", folder, folder.parent / "pack.zip", "-o", tmp_path / "out", "-j", "1")
         assert ran.code == 0
         assert "3 files: 3 done" in ran.err
@@ -106,7 +106,7 @@ class TestAppleDouble:
 
 
 class TestBatch:
-    def test_codes_of_findings(self, run: Run, tmp_path: Path) -> None:
+    def test_codes_of_findings_are_counted(self, run: Run, tmp_path: Path) -> None:
         put(tmp_path / "in" / "a.3ds", EXAMPLE.read_bytes() + b"behind the end")
         put(tmp_path / "in" / "b.3ds", EXAMPLE.read_bytes())
         out = tmp_path / "out"
@@ -120,7 +120,7 @@ class TestBatch:
         assert [row["issues"].get("STRUCT_TRAILING_DATA") for row in rows] == [1, None]
         assert "STRUCT_TRAILING_DATA" in run("batch", "report", out, "--format", "html").out
 
-    def test_salvage_does_again_only_what_failed(self, run: Run, tmp_path: Path) -> None:
+    def test_salvage_repeats_only_failed_files(self, run: Run, tmp_path: Path) -> None:
         put(tmp_path / "in" / "good.3ds", OTHER)
         put(tmp_path / "in" / "cut.3ds", EXAMPLE.read_bytes()[:2000])
         put(tmp_path / "in" / "rubbish.3ds", BAD)
@@ -141,7 +141,7 @@ class TestBatch:
         assert "2 already finished by an earlier" in convert("--salvage", "--retry-failed")
 
 
-def test_formats_names_everything_that_can_be_written(run: Run, tmp_path: Path) -> None:
+def test_formats_lists_everything_that_can_be_written(run: Run, tmp_path: Path) -> None:
     formats = json.loads(run("formats", "--format", "json").out)["formats"]
     assert {row["id"] for row in formats} >= {known.name for known in (*FORMATS, *EXPORTERS, *IMPORTERS)}
     for row in formats:

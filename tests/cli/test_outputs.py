@@ -1,4 +1,4 @@
-"""What never becomes an output, in any command: devices, pipes, sockets, folders, and the inputs of the run."""
+"""No command writes to devices, pipes, sockets, folders, or inputs of the same run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def command(name: str, folder: Path, path: Path, *more: str) -> list[str]:
     return [word.replace("IN", str(folder)).replace("PATH", str(path)) for word in words] + list(more)
 
 
-def ready(name: str, place: Path) -> None:
+def prepare(name: str, place: Path) -> None:
     if name == "batch report":
         Ledger(str(place / "batch" / LEDGER), str(place / "batch")).close()
     if name == "view":
@@ -95,8 +95,8 @@ ODD: dict[str, tuple[Callable[[Path], None], str]] = {
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("name", WRITERS)
-def test_what_is_no_ordinary_file_is_refused(name: str, odd: str, place: Path, run: Run) -> None:
-    ready(name, place)
+def test_special_file_is_not_overwritten(name: str, odd: str, place: Path, run: Run) -> None:
+    prepare(name, place)
     path = place / f"odd{ENDINGS.get(name, '.glb')}"
     make, kind = ODD[odd]
     make(path)
@@ -123,7 +123,7 @@ def test_what_is_no_ordinary_file_is_refused(name: str, odd: str, place: Path, r
         ("batch convert IN/mill.3ds -o IN/out --force -j 1 --to hale3d", "mill.mdl"),
     ],
 )
-def test_a_folder_in_the_place_of_a_file_is_refused(words: str, name: str, place: Path, run: Run) -> None:
+def test_folder_with_the_name_of_an_output_is_refused(words: str, name: str, place: Path, run: Run) -> None:
     shutil.copyfile(EXAMPLE, place / "mill.3ds")
     path = place / "out" / name
     path.mkdir(parents=True)
@@ -135,7 +135,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused(words: str, name: str, place
 
 
 @pytest.mark.parametrize("odd", ["pipe", *(pytest.param(odd, marks=pytest.mark.slow) for odd in ODD if odd != "pipe")])
-def test_nor_does_a_batch_write_there(odd: str, place: Path, run: Run) -> None:
+def test_batch_does_not_overwrite_special_files(odd: str, place: Path, run: Run) -> None:
     (place / "out").mkdir()
     path = place / "out" / "a.3ds.check.json"
     make, kind = ODD[odd]
@@ -148,7 +148,7 @@ def test_nor_does_a_batch_write_there(odd: str, place: Path, run: Run) -> None:
         assert os.path.samestat(os.lstat(path), before)
 
 
-def test_nor_does_python(place: Path) -> None:
+def test_library_does_not_overwrite_special_files(place: Path) -> None:
     (place / "null.glb").symlink_to("/dev/null")
     for path in (place / "null.glb", place):
         with pytest.raises(OSError, match="not a regular file"):
@@ -160,8 +160,8 @@ def test_nor_does_python(place: Path) -> None:
 
 @pytest.mark.parametrize("way", ["name", "another spelling", "link", "hard link"])
 @pytest.mark.parametrize("name", WRITERS)
-def test_an_input_is_never_replaced(name: str, way: str, place: Path, run: Run) -> None:
-    ready(name, place)
+def test_input_is_never_replaced(name: str, way: str, place: Path, run: Run) -> None:
+    prepare(name, place)
     source = place / {"build": "a.json", "batch report": f"batch/{LEDGER}"}.get(name, "a.3ds")
     path = place / f"way{ENDINGS.get(name, '')}"
     if way == "link":
@@ -196,13 +196,13 @@ def refused(run: Run, words: str, place: Path, path: str) -> None:
     assert {each: each.read_bytes() for each in before} == before
 
 
-def test_nor_is_one_that_comes_later(place: Path, run: Run) -> None:
+def test_later_input_is_not_replaced(place: Path, run: Run) -> None:
     run("convert", place / "b.3ds", place / "a.glb")
     refused(run, "convert IN/a.3ds IN/a.glb -o .glb -f", place, "a.glb")
     refused(run, "dump IN/b.3ds IN/a.3ds -o .3ds -f", place, "b.3ds")
 
 
-def test_nor_the_other_half_of_a_pair(place: Path, run: Run) -> None:
+def test_companion_of_an_input_is_not_replaced(place: Path, run: Run) -> None:
     (place / "walk.anim").write_bytes(SAMPLES["wave-nul-ended.anim"])
     (place / "walk.mdl").write_bytes(SAMPLES["arm-nul-ended.mdl"])
     refused(run, "convert IN/walk.anim IN/walk.mdl --to hale3d -f", place, "walk.mdl")
@@ -213,7 +213,7 @@ def test_nor_the_other_half_of_a_pair(place: Path, run: Run) -> None:
     refused(run, "convert IN/a.3ds IN/b.3ds --merge IN/b.3ds -f", place, "b.3ds")
 
 
-def test_nor_an_archive_or_a_list(place: Path, run: Run) -> None:
+def test_archive_or_list_of_inputs_is_not_replaced(place: Path, run: Run) -> None:
     with zipfile.ZipFile(place / "p.zip", "w") as archive:
         archive.write(place / "a.3ds", "a.3ds")
     refused(run, "dump IN/p.zip!/a.3ds -o IN/p.zip -f", place, "p.zip")
@@ -222,7 +222,7 @@ def test_nor_an_archive_or_a_list(place: Path, run: Run) -> None:
     refused(run, "convert --files-from IN/list IN/out/ --report IN/list -f", place, "list")
 
 
-def test_nor_an_image_of_this_or_a_later_input(place: Path, run: Run) -> None:
+def test_image_of_an_input_is_not_replaced(place: Path, run: Run) -> None:
     from PIL import Image
 
     shutil.copyfile(EXAMPLE, place / "mill.3ds")
@@ -236,7 +236,7 @@ def test_nor_an_image_of_this_or_a_later_input(place: Path, run: Run) -> None:
     assert ran.code == 0, "of this run it is no input"
 
 
-def test_nor_the_file_that_is_stdin(place: Path) -> None:
+def test_file_on_stdin_is_not_replaced(place: Path) -> None:
     import subprocess
     import sys
 
@@ -251,14 +251,14 @@ def test_nor_the_file_that_is_stdin(place: Path) -> None:
     assert (place / "a.3ds").read_bytes() == before
 
 
-def test_an_output_does_not_replace_another_of_the_same_run(place: Path, run: Run) -> None:
+def test_output_does_not_replace_another_output_of_the_same_run(place: Path, run: Run) -> None:
     ran = run("convert", place / "a.3ds", place / "a.glb", "--report", place / "a.glb", "-f")
     assert ran.code == 3
     assert f"{place / 'a.glb'} is already an output of this run" in ran.err
     assert (place / "a.glb").read_bytes()[:4] == b"glTF"
 
 
-def test_in_a_batch_neither_links_nor_pairs_replace_a_source(place: Path, run: Run) -> None:
+def test_batch_does_not_replace_a_source_through_links_or_pairs(place: Path, run: Run) -> None:
     source, out = place / "in", place / "out"
     source.mkdir()
     out.mkdir()
@@ -281,7 +281,7 @@ def test_in_a_batch_neither_links_nor_pairs_replace_a_source(place: Path, run: R
     assert (source / "deep" / "c.mdl").read_bytes() == SAMPLES["arm-nul-ended.mdl"]
 
 
-def test_what_is_no_ledger_gets_no_lock(place: Path, run: Run) -> None:
+def test_unusable_ledger_gets_no_lock_file(place: Path, run: Run) -> None:
     before = sorted(os.listdir(place))
     shutil.copyfile(place / "a.3ds", place / "other.3ds")
     ran = run("batch", "info", place / "a.3ds", "-o", place / "out", "--ledger", place / "other.3ds", "-j", "1")
@@ -290,8 +290,8 @@ def test_what_is_no_ledger_gets_no_lock(place: Path, run: Run) -> None:
     assert sorted(os.listdir(place)) == sorted([*before, "other.3ds"])
 
 
-def test_nor_does_its_ledger(place: Path, run: Run) -> None:
-    """An empty file is a ledger to SQLite."""
+def test_batch_does_not_use_an_input_or_a_pipe_as_its_ledger(place: Path, run: Run) -> None:
+    """SQLite accepts an empty file as a database."""
     (place / "empty.3ds").touch()
     os.mkfifo(place / "pipe")
     for name, reason in (("empty.3ds", "is an input of this run"), ("pipe", "is a pipe, not a regular file")):
@@ -302,14 +302,14 @@ def test_nor_does_its_ledger(place: Path, run: Run) -> None:
     assert (place / "empty.3ds").stat().st_size == 0
 
 
-def test_python_may_replace_what_it_read(place: Path) -> None:
+def test_library_may_replace_a_file_that_it_read(place: Path) -> None:
     scene = keyframer.load(place / "a.3ds")
     keyframer.save(scene, place / "a.3ds", overwrite=True)
     keyframer.write(keyframer.read(place / "a.3ds"), place / "a.3ds", overwrite=True)
     assert (place / "a.3ds").read_bytes() == SMALL
 
 
-def test_a_link_is_replaced_and_what_it_leads_to_is_not(place: Path, run: Run) -> None:
+def test_link_is_replaced_but_not_its_target(place: Path, run: Run) -> None:
     (place / "kept").write_bytes(b"kept")
     for name, target in (("to a file", "kept"), ("to nowhere", "missing")):
         link = place / f"{name}.json"
@@ -325,7 +325,7 @@ def test_a_link_is_replaced_and_what_it_leads_to_is_not(place: Path, run: Run) -
 
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="needs /dev/fd")
 def test_lists_and_inputs_may_be_pipes(place: Path, run: Run) -> None:
-    """As ``<(command)`` in a shell: what it gives can be read once, though all inputs are looked at before."""
+    """As with ``<(command)`` in a shell: a pipe can be read only once, although all inputs are examined first."""
     (place / "out").mkdir()
     (place / "out" / "a.3ds.png").write_bytes(b"old")
     assert len(SMALL) < 4096  # a pipe holds that much without a reader
@@ -343,7 +343,9 @@ def test_lists_and_inputs_may_be_pipes(place: Path, run: Run) -> None:
     assert sorted(os.listdir(place / "out")) == sorted([f"{pipes[0]}.png", "a.3ds.png"])
 
 
-def test_half_a_pair_is_refused_until_a_run_finishes_it(place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unfinished_pair_is_refused_until_a_run_finishes_it(
+    place: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (place / "in").mkdir()
     shutil.copyfile(EXAMPLE, place / "in" / "mill.3ds")
     words = ("convert", place / "in" / "mill.3ds", place / "mill.anim", "--to", "hale3d")
@@ -384,7 +386,7 @@ def test_half_a_pair_is_refused_until_a_run_finishes_it(place: Path, run: Run, m
         assert (place / name).read_bytes() == (place / "in" / name).read_bytes()
 
 
-def test_standard_output_stays_a_dash(place: Path) -> None:
+def test_stdout_is_written_only_as_a_dash(place: Path) -> None:
     ran = spawn("dump", place / "a.3ds", "-o", "-")
     assert ran.returncode == 0
     assert ran.stdout == (place / "a.json").read_bytes()

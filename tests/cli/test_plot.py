@@ -1,4 +1,4 @@
-"""``keyframer plot``: SVG, PNG and text, choosing, paths, and what is refused."""
+"""``keyframer plot``: SVG, PNG and text, selection of tracks, motion paths, and refused arguments."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from tests.samples import all_samples, sample_files
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def words(text: str) -> list[str]:
+def svg_texts(text: str) -> list[str]:
     return [element.text or "" for element in ET.fromstring(text).iter(f"{SVG}text")]
 
 
 def test_curves_of_chosen_tracks(run: Run) -> None:
     ran = run("plot", EXAMPLE, "--node", "Rotor", "--track", "rotation")
     assert (ran.code, ran.err) == (0, "")
-    shown = words(ran.out)
+    shown = svg_texts(ran.out)
     assert "Rotor: rotation (tcb, 3 keys, repeat)" in shown
     assert "degrees" in shown
     assert "frames (30 per second)" in shown
     assert run("plot", EXAMPLE, "--node", "Rotor", "--track", "rotation").out == ran.out
 
 
-def test_everything_that_moves(run: Run) -> None:
-    shown = words(run("plot", EXAMPLE).out)
+def test_all_animated_tracks_are_plotted_by_default(run: Run) -> None:
+    shown = svg_texts(run("plot", EXAMPLE).out)
     assert any(text.startswith("Camera: fov") for text in shown)
     few = run("plot", EXAMPLE, "--most", "2")
-    assert sum(" keys, " in text for text in words(few.out)) == 2
+    assert sum(" keys, " in text for text in svg_texts(few.out)) == 2
     assert "plotting 2 of 7 tracks" in few.err
-    span = words(run("plot", EXAMPLE, "--node", "Camera", "--span", "500:600").out)
+    span = svg_texts(run("plot", EXAMPLE, "--node", "Camera", "--span", "500:600").out)
     assert {"500", "600"} <= set(span)
 
 
-def test_files(run: Run, tmp_path: Path) -> None:
+def test_svg_and_png_files(run: Run, tmp_path: Path) -> None:
     assert run("plot", EXAMPLE, "-o", tmp_path / "a.svg").code == 0
     ET.parse(tmp_path / "a.svg")
     assert run("plot", EXAMPLE, "-o", tmp_path / "a.png").code == 0
@@ -58,7 +58,7 @@ def test_files(run: Run, tmp_path: Path) -> None:
     assert png.stdout.startswith(b"\x89PNG")
 
 
-def test_in_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plot_in_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "70")
     out = run("plot", EXAMPLE, "--terminal").out
     assert "◆" in out
@@ -71,11 +71,11 @@ def test_in_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_motion(run: Run, tmp_path: Path) -> None:
     out = run("plot", EXAMPLE, "--motion").out
-    assert {"Camera", "Camera.target", "x", "x, y, z in units of 0.0254 m"} <= set(words(out))
+    assert {"Camera", "Camera.target", "x", "x, y, z in units of 0.0254 m"} <= set(svg_texts(out))
     assert out.count("key at") == 5
     assert run("plot", EXAMPLE, "--motion", "-o", tmp_path / "m.png").code == 0
     shorter = run("plot", EXAMPLE, "--motion", "--node", "Camera", "--span", "10:20").out
-    assert {"10", "20"} <= set(words(shorter))
+    assert {"10", "20"} <= set(svg_texts(shorter))
     still = run("plot", sample_files("3ds")[0], "--motion")
     assert still.code == 3
     assert "no node moves" in still.err
@@ -85,7 +85,7 @@ def test_raw_channels(run: Run) -> None:
     path = next(path for path in sample_files("midtown") if path.name == "document-channels.anim")
     ran = run("plot", path, "--track", "raw")
     assert ran.code == 0
-    assert any("raw" in text for text in words(ran.out))
+    assert any("raw" in text for text in svg_texts(ran.out))
     assert run("plot", EXAMPLE, "--track", "raw").code == 3
 
 
@@ -116,7 +116,7 @@ def test_wrong_usage(run: Run, arguments: list[str | Path], code: int) -> None:
 
 
 @pytest.mark.parametrize("style", [[], ["--motion"], ["--terminal"], ["--terminal", "--motion"]])
-def test_hostile_names_are_inert(run: Run, tmp_path: Path, style: list[str]) -> None:
+def test_hostile_names_are_escaped(run: Run, tmp_path: Path, style: list[str]) -> None:
     document = keyframer.read(EXAMPLE)
     from keyframer.formats.threeds.records import NodeHeader
 
@@ -134,8 +134,8 @@ def test_hostile_names_are_inert(run: Run, tmp_path: Path, style: list[str]) -> 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf"), 3e38])
 @pytest.mark.parametrize("how", ["svg", "png", "terminal", "motion"])
-def test_keys_without_a_number(run: Run, tmp_path: Path, number: float, how: str) -> None:
-    """A key that has no place is not drawn; the picture is made all the same, without a warning (they are errors)."""
+def test_non_finite_keys_are_not_drawn(run: Run, tmp_path: Path, number: float, how: str) -> None:
+    """The picture is drawn without them, and without a warning (warnings are errors)."""
     node = w.node(b"Box", 0, -1, w.track(0xB020, w.key(0, 1, 2, 3), w.key(9, number, 2, number), w.key(20, 4, 5, 6)))
     (tmp_path / "a.3ds").write_bytes(w.main(w.chunk(0xB000, node)))
     out = tmp_path / f"out.{'svg' if how == 'motion' else how}"

@@ -1,4 +1,4 @@
-"""Damage on the command line: a refusal says what could be saved, ``--salvage`` what was left out, with exit code 1."""
+"""Damaged files: a refusal says what could be salvaged; ``--salvage`` reports what it left out, with exit code 1."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.cli.running import EXAMPLE, Run
 
 @pytest.fixture
 def cut(tmp_path: Path) -> Path:
-    """The head of the example: five objects, the last of them without its vertices, and no keyframer."""
+    """Write the first part of the example: five objects, the last without its vertices, and no keyframer section."""
     path = tmp_path / "cut.3ds"
     path.write_bytes(EXAMPLE.read_bytes()[:2000])
     return path
@@ -28,7 +28,7 @@ def commands(cut: Path) -> list[list[object]]:
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_a_refusal_is_one_line_that_says_what_could_be_saved(run: Run, cut: Path, number: int) -> None:
+def test_refusal_is_one_line_that_says_what_can_be_salvaged(run: Run, cut: Path, number: int) -> None:
     ran = run(*commands(cut)[number])
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.splitlines() == [
@@ -38,32 +38,32 @@ def test_a_refusal_is_one_line_that_says_what_could_be_saved(run: Run, cut: Path
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_salvage_says_what_it_left_out(run: Run, cut: Path, number: int) -> None:
+def test_salvage_reports_what_it_left_out(run: Run, cut: Path, number: int) -> None:
     before = cut.read_bytes()
     ran = run(*commands(cut)[number], "--salvage")
     assert ran.code == 1
-    told = [line for line in ran.err.splitlines() if ": left out: " in line]
-    assert [line.split(": left out: ")[1].split(" at ")[0] for line in told] == [
+    reported = [line for line in ran.err.splitlines() if ": left out: " in line]
+    assert [line.split(": left out: ")[1].split(" at ")[0] for line in reported] == [
         "STRUCT_TRUNCATED",
         "STRUCT_COUNT_EXCEEDS_DATA",
     ]
     assert cut.read_bytes() == before
 
 
-def test_nothing_is_said_of_sound_files(run: Run, tmp_path: Path) -> None:
+def test_salvage_reports_nothing_for_valid_files(run: Run, tmp_path: Path) -> None:
     ran = run("convert", EXAMPLE, tmp_path / "a.glb", "--salvage")
     assert ran.code == 0
     assert "left out" not in ran.err
 
 
-def test_what_was_saved_is_clean(run: Run, cut: Path) -> None:
+def test_salvaged_file_is_clean(run: Run, cut: Path) -> None:
     anew = cut.with_name("anew.3ds")
     assert run("convert", cut, anew, "--salvage").code == 1
     assert run("check", anew).code == 0
 
 
-def test_many_pieces_are_counted(run: Run, tmp_path: Path) -> None:
-    """Every face of a mesh names a vertex that is not there."""
+def test_many_damaged_parts_are_counted(run: Run, tmp_path: Path) -> None:
+    """Every face of a mesh refers to a vertex that does not exist."""
     source = bytearray(EXAMPLE.read_bytes())
     at = source.index(b"\x20\x41") + 6  # 4120: faces of Tower
     count = int.from_bytes(source[at : at + 2], "little")
@@ -73,6 +73,6 @@ def test_many_pieces_are_counted(run: Run, tmp_path: Path) -> None:
     bad.write_bytes(source)
     ran = run("convert", bad, tmp_path / "a.glb", "--salvage")
     assert ran.code == 1
-    told = [line for line in ran.err.splitlines() if ": left out: " in line]
-    assert len(told) == 6
-    assert told[-1].endswith(f"left out: {count - 5} more (keyframer check lists them)")
+    reported = [line for line in ran.err.splitlines() if ": left out: " in line]
+    assert len(reported) == 6
+    assert reported[-1].endswith(f"left out: {count - 5} more (keyframer check lists them)")

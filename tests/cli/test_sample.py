@@ -1,4 +1,4 @@
-"""``keyframer sample``: where everything is, for every format, in every style."""
+"""``keyframer sample``: positions of nodes over time, for every format, in every style."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def arrays_in(path: Path) -> dict[str, Any]:
         return dict(stored)
 
 
-def test_the_shape_of_the_json(run: Run) -> None:
+def test_json_output_has_all_fields(run: Run) -> None:
     found = sample(run, EXAMPLE, "--frames", "0:10:5")
     assert list(found) == ["schema", "frames", "times", "axes", "nodes", "raw_channels"]
     assert found["schema"] == "keyframer.sample/1"
@@ -61,7 +61,7 @@ def test_the_shape_of_the_json(run: Run) -> None:
 
 @pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
 def test_every_sample_of_every_format_in_every_style(run: Run, tmp_path: Path, name: str, path: Path) -> None:
-    """Load, pose and sample work for all formats; what is unsafe is refused, and salvaged when asked."""
+    """Load, pose and sample work for all formats; unsafe files are refused, and salvaged with ``--salvage``."""
     try:
         scene, safe = keyframer.load(path), True
     except keyframer.FormatError:
@@ -104,26 +104,26 @@ def test_lists_of_frames(text: str, wanted: list[float]) -> None:
 @pytest.mark.parametrize(
     "text", ["", "a", "1:", "1:2:3:4", "5:1", "0:1:0", "0:1:-1", "nan", "inf", "0:1e9:0.1", "1,,2"]
 )
-def test_lists_that_are_none(run: Run, text: str) -> None:
+def test_invalid_lists_of_frames_are_refused(run: Run, text: str) -> None:
     with pytest.raises(ValueError):
         sampling.parse_frames(text)
     assert run("sample", EXAMPLE, f"--frames={text}").code == 2
 
 
-def test_times_are_seconds(run: Run) -> None:
+def test_times_are_in_seconds(run: Run) -> None:
     by_time, by_frame = sample(run, EXAMPLE, "--times", "0.5,1"), sample(run, EXAMPLE, "--frames", "15,30")
     assert by_time == by_frame
     assert run("sample", EXAMPLE, "--times", "1", "--frames", "1").code == 2
 
 
-def test_without_times_the_whole_segment(run: Run) -> None:
+def test_active_segment_is_sampled_by_default(run: Run) -> None:
     found = sample(run, EXAMPLE)
     assert found["frames"][0] == 0
     assert found["frames"][-1] == 100
     assert found["frames"] == list(range(101))
 
 
-def test_some_nodes_only(run: Run) -> None:
+def test_selected_nodes(run: Run) -> None:
     found = sample(run, EXAMPLE, "--frames", "0", "--node", "Rotor", "--node", "Tower")
     assert [node["name"] for node in found["nodes"]] == ["Rotor", "Tower"]
     ran = run("sample", EXAMPLE, "--node", "Nobody")
@@ -142,7 +142,7 @@ def test_csv(run: Run) -> None:
     assert rows[0]["visible"] == "yes"
 
 
-def test_an_output_needs_a_name(run: Run) -> None:
+def test_npz_needs_an_output(run: Run) -> None:
     ran = run("sample", EXAMPLE, "-o", "")
     assert (ran.code, ran.out) == (3, "")
     assert ": the name of an output must not be empty" in ran.err
@@ -163,7 +163,7 @@ def test_npz(run: Run, tmp_path: Path) -> None:
     assert run("sample", EXAMPLE, "--format", "npz", "-o", out, "-f").code == 0
 
 
-def test_raw_channels_are_visible(run: Run, tmp_path: Path) -> None:
+def test_raw_channels_are_in_the_output(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "walk.anim"
     strange = [[0.5, 0.25], [math.nan, 0.5], [0.5, 0.75]]
     path.write_bytes(beta(3, channel(walk(3, 2)), channel(strange, 0.0, 2)))
@@ -188,7 +188,7 @@ def test_raw_channels_are_visible(run: Run, tmp_path: Path) -> None:
     ],
 )
 def test_axes_y_up(up: str, hand: Handedness, place: tuple[float, ...], wanted: tuple[float, ...]) -> None:
-    """Up becomes Y, a left hand becomes a right one, and no matrix is mirrored by it."""
+    """The up axis becomes Y, left-handed axes become right-handed, and no matrix is mirrored."""
     turn = np.array([0.1, 0.2, 0.3, 0.9])
     node = SceneNode("a", position=np.array(place, float), rotation_xyzw=turn)
     scene = Scene(nodes=[node], clips=[Clip()], space=Space(up, hand))
@@ -214,7 +214,7 @@ def pair(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_model_by_option_and_by_its_name(run: Run, pair: Path) -> None:
+def test_model_by_option_and_by_name(run: Run, pair: Path) -> None:
     animation, model = pair / "wave.anim", pair / "arm.mdl"
     assert len(sample(run, animation)["nodes"]) == 3
     assert len(sample(run, animation, "--model", model)["nodes"]) == 5
@@ -224,7 +224,7 @@ def test_a_model_by_option_and_by_its_name(run: Run, pair: Path) -> None:
     assert len(run("info", animation, "--format", "json").json()["files"][0]["tables"]["skins"]) == 2
 
 
-def test_a_model_that_does_not_fit(run: Run, pair: Path) -> None:
+def test_model_that_does_not_match_is_refused(run: Run, pair: Path) -> None:
     (pair / "other.anim").write_bytes(wave()[:16] + b"\2" + wave()[17:])
     (pair / "short.anim").write_bytes(wave(names=(b"a", b"b", b"c")))
     ran = run("sample", pair / "short.anim", "--model", pair / "short.anim")
@@ -236,7 +236,7 @@ def test_a_model_that_does_not_fit(run: Run, pair: Path) -> None:
     assert run("sample", pair / "wave.anim", "--model", pair / "none.mdl").code == 3
 
 
-def test_a_skeleton_and_options_of_a_format(run: Run, tmp_path: Path) -> None:
+def test_skeleton_and_format_options(run: Run, tmp_path: Path) -> None:
     path, skeleton = tmp_path / "walk.anim", tmp_path / "man.skel"
     path.write_bytes(retail(walk(4, 2), 3.0))
     skeleton.write_text("bone hips { offset 0 1 0 bone chest { offset 0 0.5 0 } }")
@@ -280,13 +280,13 @@ def test_exit_codes(run: Run, tmp_path: Path) -> None:
     assert run("sample", EXAMPLE, "--format", "md").code == 2
 
 
-def test_more_than_can_be_done_is_refused_before_it_is_tried() -> None:
+def test_too_many_samples_are_refused_before_posing() -> None:
     scene = Scene(nodes=[SceneNode(str(number)) for number in range(1000)])
     with pytest.raises(FormatError, match=r"LIMIT_SAMPLES .* 16000000 samples requested"):
         sampling.Sample(scene, frames=list(range(1_000)), times=None)
 
 
-def test_what_is_odd_goes_to_stderr(run: Run, tmp_path: Path) -> None:
+def test_issues_are_printed_to_stderr(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "walk.anim"
     path.write_bytes(retail(walk()))
     ran = run("sample", path, "--format", "json")
@@ -302,7 +302,7 @@ def test_from_stdin() -> None:
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_names_are_inert(run: Run, tmp_path: Path, kind: str) -> None:
+def test_hostile_names_are_escaped(run: Run, tmp_path: Path, kind: str) -> None:
     name = HOSTILE[kind]
     keys = NodeKeys.make([0, 1], [[0, 0, 0], [1, 2, 3]])
     nodes = [Node(name, 4, translation_keys=keys), Node(name, 4, translation_keys=keys)]
@@ -329,7 +329,7 @@ def test_hostile_names_are_inert(run: Run, tmp_path: Path, kind: str) -> None:
         assert not UNSAFE.search(shown)
 
 
-def test_a_node_is_chosen_by_the_name_that_is_shown(run: Run, tmp_path: Path) -> None:
+def test_node_is_selected_by_its_displayed_name(run: Run, tmp_path: Path) -> None:
     keys = NodeKeys.make([0, 1], [[0, 0, 0], [1, 2, 3]])
     path = tmp_path / "odd.nanim"
     path.write_bytes(keyframer.encode(new_document(Node(b"a\x1bb", 4, translation_keys=keys))))

@@ -1,4 +1,5 @@
-"""One bad input costs one line and exit code 3; everything else is done. So does a stdout that takes nothing more."""
+"""One bad input costs one line and exit code 3, and all other inputs are processed. The same holds for a full or
+closed stdout."""
 
 from __future__ import annotations
 
@@ -36,31 +37,31 @@ many = pytest.mark.parametrize("command", COMMANDS_FOR_MANY)
 
 
 def archive_with(path: Path, name: str, *, packed: int = zipfile.ZIP_STORED) -> Path:
-    """``name`` is the first member; then comes one that is fine."""
+    """Write an archive with ``name`` as its first member and a valid second one."""
     with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(path, "w", packed) as archive:
         archive.writestr(name or zipfile.ZipInfo(name), GOOD)
         archive.writestr("zz.nanim", OTHER)
     return path
 
 
-def done(out: Path, ran_out: str, name: str) -> bool:
-    """Whether the file of this stem is in what was printed, or among the files that were written."""
+def is_processed(out: Path, ran_out: str, name: str) -> bool:
+    """Return whether the name appears in the printed output or among the written files."""
     return name in ran_out or any(
         name in str(path.relative_to(out)) for path in out.rglob("*") if path.is_file() and LEDGER not in path.name
     )
 
 
 @many
-def test_a_member_without_a_name(run: Run, tmp_path: Path, command: str) -> None:
+def test_archive_member_without_a_name(run: Run, tmp_path: Path, command: str) -> None:
     given = archive_with(tmp_path / "a.zip", "")
     ran = run(*COMMANDS_FOR_MANY[command](tmp_path / "out", str(given)))
     assert ran.code == 3
     assert ran.err.count("a member of the archive has no name\n") == 1
-    assert done(tmp_path / "out", ran.out, "zz")
+    assert is_processed(tmp_path / "out", ran.out, "zz")
 
 
 @many
-def test_a_damaged_member(run: Run, tmp_path: Path, command: str) -> None:
+def test_damaged_archive_member(run: Run, tmp_path: Path, command: str) -> None:
     for packed in (zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED):
         given = archive_with(tmp_path / f"{packed}.zip", "a.nanim", packed=packed)
         data = bytearray(given.read_bytes())
@@ -69,11 +70,11 @@ def test_a_damaged_member(run: Run, tmp_path: Path, command: str) -> None:
         ran = run(*COMMANDS_FOR_MANY[command](tmp_path / f"out{packed}", str(given)))
         assert ran.code == 3
         assert ran.err.count("a.nanim: cannot be read from the archive: ") == 1
-        assert done(tmp_path / f"out{packed}", ran.out, "zz")
+        assert is_processed(tmp_path / f"out{packed}", ran.out, "zz")
 
 
-def test_a_member_that_wants_more_memory_than_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few bytes of LZMA may name a dictionary of 4 GiB."""
+def test_archive_member_that_needs_too_much_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few bytes of LZMA may ask for a dictionary of 4 GiB."""
     path = archive_with(tmp_path / "a.zip", "a.nanim")
     archive = Archive(str(path), path.stat().st_size)
 
@@ -86,7 +87,7 @@ def test_a_member_that_wants_more_memory_than_there_is(tmp_path: Path, monkeypat
 
 
 def test_members_of_an_archive_share_one_budget(run: Run, tmp_path: Path) -> None:
-    """Else an archive of many expensive files would be allowed many times what a file of its size is."""
+    """Otherwise an archive of many expensive files could cost many times what one file of its size may."""
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for name in ("a.3ds", "b.3ds"):
             archive.writestr(name, EXAMPLE.read_bytes())
@@ -100,23 +101,24 @@ def test_members_of_an_archive_share_one_budget(run: Run, tmp_path: Path) -> Non
 
 
 @many
-def test_a_member_that_looks_like_a_url(run: Run, tmp_path: Path, command: str) -> None:
+def test_archive_member_that_looks_like_a_url(run: Run, tmp_path: Path, command: str) -> None:
     given = archive_with(tmp_path / "a.zip", "http://127.0.0.1:9/a.nanim")
     ran = run(*COMMANDS_FOR_MANY[command](tmp_path / "out", str(given)))
     assert ran.code == 0, ran.err
-    assert done(tmp_path / "out", ran.out, "127.0.0.1:9/a")
-    assert done(tmp_path / "out", ran.out, "zz")
+    assert is_processed(tmp_path / "out", ran.out, "127.0.0.1:9/a")
+    assert is_processed(tmp_path / "out", ran.out, "zz")
 
 
 @many
-def test_two_members_of_one_name(run: Run, tmp_path: Path, command: str) -> None:
-    """Both are read; where both want one output, the second is refused, ``-f`` or not: nothing is lost in silence."""
+def test_two_archive_members_with_the_same_name(run: Run, tmp_path: Path, command: str) -> None:
+    """Both are read. If both need the same output, the second is refused, even with ``-f``: no output is lost
+    silently."""
     with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for name, data in (("a.nanim", GOOD), ("a.nanim", OTHER), ("zz.nanim", OTHER)):
             archive.writestr(name, data)
     arguments = COMMANDS_FOR_MANY[command](tmp_path / "out", str(tmp_path / "a.zip"))
     ran = run(*arguments, *(["-f"] if "-o" in arguments or command == "convert" else []))
-    assert done(tmp_path / "out", ran.out, "zz")
+    assert is_processed(tmp_path / "out", ran.out, "zz")
     if command in ("identify", "info", "batch"):  # batch gives the second another name, and says so
         assert ran.code == 0, ran.err
         return
@@ -128,7 +130,7 @@ def test_two_members_of_one_name(run: Run, tmp_path: Path, command: str) -> None
 @posix
 @many
 @pytest.mark.parametrize("how", ["folder", "glob"])
-def test_what_is_not_an_ordinary_file(run: Run, tmp_path: Path, command: str, how: str) -> None:
+def test_special_files_among_the_inputs(run: Run, tmp_path: Path, command: str, how: str) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "zz.nanim").write_bytes(OTHER)
@@ -147,7 +149,7 @@ def test_what_is_not_an_ordinary_file(run: Run, tmp_path: Path, command: str, ho
     assert ran.code == 3
     for name in ("fifo", "device", "socket"):
         assert ran.err.count(f"{name}.nanim: not a regular file\n") == 1
-    assert done(tmp_path / "out", ran.out, "zz")
+    assert is_processed(tmp_path / "out", ran.out, "zz")
 
 
 @posix
@@ -164,7 +166,7 @@ def test_what_is_not_an_ordinary_file(run: Run, tmp_path: Path, command: str, ho
         ["diff", str(EXAMPLE)],
     ],
 )
-def test_a_device_by_its_name(run: Run, arguments: list[str]) -> None:
+def test_device_as_an_input_is_refused(run: Run, arguments: list[str]) -> None:
     ran = run(*arguments, "/dev/zero")
     assert ran.code == 3
     assert ran.err == "keyframer: /dev/zero: not a regular file\n"
@@ -173,8 +175,8 @@ def test_a_device_by_its_name(run: Run, arguments: list[str]) -> None:
 @posix
 @pytest.mark.parametrize("what", ["pipe", "missing"])
 @pytest.mark.parametrize("command", ["convert", "batch"])
-def test_a_file_of_an_option(run: Run, tmp_path: Path, command: str, what: str) -> None:
-    """A pipe that nobody writes into is not waited for, and the line names the file that cannot be read."""
+def test_file_of_an_option_that_cannot_be_read(run: Run, tmp_path: Path, command: str, what: str) -> None:
+    """A pipe without a writer is not waited for, and the message names the file that cannot be read."""
     other = tmp_path / "other.3ds"
     if what == "pipe":
         os.mkfifo(other)
@@ -186,8 +188,8 @@ def test_a_file_of_an_option(run: Run, tmp_path: Path, command: str, what: str) 
 
 
 @posix
-def test_what_a_shell_passes_on_is_read() -> None:
-    """``keyframer identify <(cat scene.3ds)`` gives us the name of a descriptor of our own."""
+def test_process_substitution_can_be_read() -> None:
+    """``keyframer identify <(cat scene.3ds)`` passes the name of one of our own descriptors."""
     reading, writing = os.pipe()
     os.write(writing, GOOD)
     os.close(writing)
@@ -214,18 +216,20 @@ PRINTING = {
 """what each command prints to stdout; ``convert`` prints nothing, ``view`` only its address"""
 
 
-def test_every_command_is_here() -> None:
+def test_every_command_is_tested_with_a_bad_stdout() -> None:
     assert sorted([*PRINTING, "convert", "view"]) == sorted(COMMANDS)
 
 
 @pytest.fixture(scope="module")
-def text() -> bytes:
+def dumped_example() -> bytes:
     command = [sys.executable, "-c", START, "dump", str(EXAMPLE)]
     return subprocess.run(command, capture_output=True, check=True).stdout
 
 
-def start(arguments: list[str], redirected: str, text: bytes, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """As a shell starts it: with ``> /dev/full``, ``>&-`` and so on."""
+def start_in_shell(
+    arguments: list[str], redirected: str, text: bytes, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Start the command as a shell does, with a redirection such as ``> /dev/full`` or ``>&-``."""
     command = ["sh", "-c", f'exec "$0" -c "$@" {redirected}', sys.executable, START, *arguments]
     return subprocess.run(command, input=text, capture_output=True, check=False, env={**os.environ, **environment})
 
@@ -233,24 +237,26 @@ def start(arguments: list[str], redirected: str, text: bytes, **environment: str
 @posix
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 @pytest.mark.parametrize("command", PRINTING)
-def test_a_stdout_that_is_full(command: str, text: bytes) -> None:
-    ran = start(PRINTING[command], "> /dev/full", text, PYTHONUNBUFFERED="1" if command in ("info", "dump") else "")
+def test_full_stdout_is_reported(command: str, dumped_example: bytes) -> None:
+    ran = start_in_shell(
+        PRINTING[command], "> /dev/full", dumped_example, PYTHONUNBUFFERED="1" if command in ("info", "dump") else ""
+    )
     words = b"keyframer: <stdout>: cannot be written: No space left on device\n"
     assert (ran.returncode, ran.stderr) == (3, words)
 
 
 @posix
 @pytest.mark.parametrize("command", PRINTING)
-def test_a_stdout_that_is_closed(command: str, text: bytes) -> None:
-    ran = start(PRINTING[command], ">&-", text)
+def test_closed_stdout_is_reported(command: str, dumped_example: bytes) -> None:
+    ran = start_in_shell(PRINTING[command], ">&-", dumped_example)
     words = b"keyframer: <stdout>: cannot be written: Bad file descriptor\n"
     assert (ran.returncode, ran.stderr) == (3, words)
 
 
 @posix
 @pytest.mark.parametrize("command", PRINTING)
-def test_a_pipe_that_nobody_reads(command: str, text: bytes) -> None:
-    """No message, and the exit code that a shell gives to programs that SIGPIPE ends."""
+def test_broken_pipe_ends_without_a_message(command: str, dumped_example: bytes) -> None:
+    """The exit code is the one that a shell gives to programs ended by SIGPIPE."""
     reading, writing = os.pipe()
     os.close(reading)
     with subprocess.Popen(
@@ -260,35 +266,35 @@ def test_a_pipe_that_nobody_reads(command: str, text: bytes) -> None:
         stderr=subprocess.PIPE,
     ) as process:
         os.close(writing)
-        _, said = process.communicate(text if command == "build" else b"")
+        _, said = process.communicate(dumped_example if command == "build" else b"")
     assert (process.returncode, said) == (141, b"")
 
 
 @posix
 @pytest.mark.parametrize("redirected", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
-def test_files_are_written_whatever_is_closed(tmp_path: Path, redirected: str) -> None:
-    """No output file gets the number of stdout or stderr, so that no message ends in it."""
+def test_files_are_written_with_closed_standard_streams(tmp_path: Path, redirected: str) -> None:
+    """No output file gets the descriptor of stdout or stderr, so that no message is written into it."""
     for number in range(2):
         (tmp_path / f"{number}.nanim").write_bytes(GOOD if number else b"")
-    ran = start(["convert", "-r", str(tmp_path), f"{tmp_path}/out/"], redirected, b"")
+    ran = start_in_shell(["convert", "-r", str(tmp_path), f"{tmp_path}/out/"], redirected, b"")
     assert ran.returncode == 3
     assert b"internal" not in ran.stderr
-    plain = start(["convert", str(tmp_path / "1.nanim"), str(tmp_path / "plain.glb")], "", b"")
+    plain = start_in_shell(["convert", str(tmp_path / "1.nanim"), str(tmp_path / "plain.glb")], "", b"")
     assert plain.returncode == 0
     assert (tmp_path / "out" / "1.glb").stat().st_size == (tmp_path / "plain.glb").stat().st_size
 
 
 @posix
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-def test_a_stderr_that_is_full_changes_no_exit_code(tmp_path: Path) -> None:
+def test_full_stderr_does_not_change_the_exit_code(tmp_path: Path) -> None:
     (tmp_path / "bad.3ds").write_bytes(b"bad")
     for name, code in ((str(tmp_path / "bad.3ds"), 3), (str(EXAMPLE), 0)):
-        assert start(["info", "-v", name], "2> /dev/full", b"").returncode == code
+        assert start_in_shell(["info", "-v", name], "2> /dev/full", b"").returncode == code
 
 
 @posix
-def test_a_closed_stdin_is_empty() -> None:
-    ran = start(["info", "-"], "<&-", b"")
+def test_closed_stdin_is_empty() -> None:
+    ran = start_in_shell(["info", "-"], "<&-", b"")
     assert ran.returncode == 3
     assert ran.stderr.startswith(b"keyframer: <stdin>: IO_EMPTY")
     assert ran.stderr.count(b"\n") == 1

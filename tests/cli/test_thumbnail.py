@@ -1,4 +1,4 @@
-"""``keyframer thumbnail``: kinds of pictures, where they go, what is said, and what is refused."""
+"""``keyframer thumbnail``: kinds of pictures, output paths, messages, and refused arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def opened(path: Path) -> Image.Image:
         return picture
 
 
-def test_a_picture(run: Run, tmp_path: Path) -> None:
+def test_picture_of_the_example(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "a.png"
     ran = run("thumbnail", EXAMPLE, "-o", out)
     assert (ran.code, ran.out) == (0, "")
@@ -37,7 +37,7 @@ def test_a_picture(run: Run, tmp_path: Path) -> None:
     assert out.read_bytes() == (tmp_path / "b.png").read_bytes()
 
 
-def test_the_same_bytes_in_another_process(tmp_path: Path) -> None:
+def test_picture_has_the_same_bytes_in_every_process(tmp_path: Path) -> None:
     once = spawn("thumbnail", EXAMPLE, "-q", "--size", "64", PYTHONHASHSEED="1")
     again = spawn("thumbnail", EXAMPLE, "-q", "--size", "64", PYTHONHASHSEED="2")
     assert once.returncode == 0
@@ -58,7 +58,7 @@ def test_playback(run: Run, tmp_path: Path, name: str, kind: str) -> None:
     ("frames", "milliseconds"),
     [("0:30:3", [100] * 11), ("0,15,90", [500, 2500, 2500]), ("30,0", [1000, 1000])],
 )
-def test_chosen_frames_play_as_fast_as_the_file(
+def test_selected_frames_play_at_the_rate_of_the_file(
     run: Run, tmp_path: Path, kind: str, frames: str, milliseconds: list[int]
 ) -> None:
     """The windmill plays 30 frames a second."""
@@ -74,7 +74,7 @@ def test_chosen_frames_play_as_fast_as_the_file(
     assert film.info["loop"] == 0
 
 
-def test_sheets_frames_and_kinds_without_a_name(run: Run, tmp_path: Path) -> None:
+def test_sheets_single_frames_and_outputs_without_an_extension(run: Run, tmp_path: Path) -> None:
     assert run("thumbnail", EXAMPLE, "--size", "20", "--sheet", "3x2", "-o", tmp_path / "s.png").code == 0
     assert opened(tmp_path / "s.png").size == (60, 40)
     assert run("thumbnail", EXAMPLE, "--size", "20", "--frames", "0:40:10", "-o", tmp_path / "f.png").code == 0
@@ -88,7 +88,7 @@ def test_sheets_frames_and_kinds_without_a_name(run: Run, tmp_path: Path) -> Non
     assert frames[0] != frames[1]
 
 
-def test_many_files_and_one_that_is_bad(run: Run, tmp_path: Path) -> None:
+def test_unreadable_file_among_many(run: Run, tmp_path: Path) -> None:
     (tmp_path / "in" / "sub").mkdir(parents=True)
     shutil.copy(EXAMPLE, tmp_path / "in" / "a.3ds")
     shutil.copy(EXAMPLE, tmp_path / "in" / "sub" / "b.3ds")
@@ -136,7 +136,7 @@ class TestKinds:
         assert "mp4 is written by the program ffmpeg, which is not installed here" in ran.err
 
     @pytest.mark.parametrize("name", ["a.bmp", "a.tiff", "a.mov", ".bmp"])
-    def test_other_endings_are_refused(self, run: Run, tmp_path: Path, name: str) -> None:
+    def test_other_extensions_are_refused(self, run: Run, tmp_path: Path, name: str) -> None:
         ran = run("thumbnail", EXAMPLE, "-o", tmp_path / name if name[0] != "." else name)
         assert ran.code == 2
         assert "pictures cannot be written (only .png, .jpg, " in ran.err
@@ -144,17 +144,17 @@ class TestKinds:
         assert run("plot", EXAMPLE, "-o", tmp_path / "a.jpg").code == 2
 
     @pytest.mark.parametrize("arguments", [["-o", "a.gif", "--to", "png"], ["-o", "a.jpg", "--background", "none"]])
-    def test_contradictions(self, run: Run, arguments: list[str]) -> None:
+    def test_contradicting_options_are_refused(self, run: Run, arguments: list[str]) -> None:
         assert run("thumbnail", EXAMPLE, *arguments).code == 2
 
-    def test_a_folder_may_have_any_name(self, run: Run, tmp_path: Path) -> None:
+    def test_folder_may_have_any_name(self, run: Run, tmp_path: Path) -> None:
         (tmp_path / "in").mkdir()
         (tmp_path / "in" / "a.3ds").write_bytes(EXAMPLE.read_bytes())
         assert run("thumbnail", "-r", tmp_path / "in", "--size", "16", "-o", tmp_path / "out.v2").code == 0
         assert opened(tmp_path / "out.v2" / "a.3ds.png").format == "PNG"
 
 
-def test_nothing_is_overwritten_without_force(run: Run, tmp_path: Path) -> None:
+def test_existing_file_is_overwritten_only_with_force(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "a.png"
     out.write_bytes(b"mine")
     ran = run("thumbnail", EXAMPLE, "--size", "16", "-o", out)
@@ -189,7 +189,7 @@ def test_wrong_usage(run: Run, arguments: list[str | Path]) -> None:
     assert "(see keyframer thumbnail --help)" in ran.err
 
 
-def test_a_camera_that_is_not_there(run: Run, tmp_path: Path) -> None:
+def test_unknown_camera_is_reported(run: Run, tmp_path: Path) -> None:
     ran = run("thumbnail", EXAMPLE, "--camera", "Nobody\x1b[31m", "-o", tmp_path / "a.png")
     assert ran.code == 3
     assert "no camera is named" in ran.err
@@ -197,7 +197,7 @@ def test_a_camera_that_is_not_there(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "a.png").exists()
 
 
-def test_textures_are_found_where_the_user_says(run: Run, tmp_path: Path) -> None:
+def test_images_in_texture_paths_are_used(run: Run, tmp_path: Path) -> None:
     maps = tmp_path / "maps" / "deep"
     maps.mkdir(parents=True)
     Image.new("RGB", (8, 8), (0, 255, 0)).save(maps / "stone.png")
@@ -223,8 +223,8 @@ def test_textures_are_found_where_the_user_says(run: Run, tmp_path: Path) -> Non
     assert out.read_bytes() != plain.read_bytes()
 
 
-def test_nothing_else_is_opened(tmp_path: Path) -> None:
-    """Only the file, its folder and its images: no name in the file leads elsewhere."""
+def test_only_the_file_and_its_images_are_opened(tmp_path: Path) -> None:
+    """A path in the file that leads out of its folder is not followed."""
     data = EXAMPLE.read_bytes().replace(b"STONE.PNG", b"../ab.png")
     assert data != EXAMPLE.read_bytes()
     (tmp_path / "in").mkdir()
@@ -244,7 +244,7 @@ def test_nothing_else_is_opened(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("known", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
-def test_every_sample_gives_a_picture_or_a_reason(run: Run, tmp_path: Path, known: str, path: Path) -> None:
+def test_every_sample_has_a_picture_or_a_reason(run: Run, tmp_path: Path, known: str, path: Path) -> None:
     ran = run("thumbnail", path, "--from", known, "--size", "24", "-o", tmp_path / "a.png")
     assert ran.code in (0, 3)
     assert (tmp_path / "a.png").exists() == (ran.code == 0)
@@ -267,8 +267,9 @@ def test_every_sample_gives_a_picture_or_a_reason(run: Run, tmp_path: Path, know
         "netpipe__IrrlichtDemos__snowman.3ds",
     ],
 )
-def test_files_of_many_makers_are_lit_and_framed(run: Run, tmp_path: Path, name: str) -> None:
-    """These ten were looked at; here: inside the picture, filling it, neither dark nor burnt out."""
+def test_real_files_are_lit_and_framed(run: Run, tmp_path: Path, name: str) -> None:
+    """The pictures of these ten files were inspected. Asserted: inside the frame, filling it, neither dark nor
+    overexposed."""
     out = tmp_path / "a.png"
     run("thumbnail", CORPUS / "3ds" / name, "--background", "none", "--camera", "fit", "-o", out)
     pixels = np.asarray(opened(out).convert("RGBA")).astype(int)

@@ -1,4 +1,4 @@
-"""Usage: options stand anywhere, mistakes cost one line that says what to write, nothing given is ignored."""
+"""Usage: options may be anywhere, mistakes print one line that says what to write, and no argument is ignored."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ VERBS = (
 
 
 class TestOptionsAnywhere:
-    def test_between_input_and_output(self, run: Run, tmp_path: Path) -> None:
+    def test_options_between_input_and_output(self, run: Run, tmp_path: Path) -> None:
         target = tmp_path / "b.glb"
         target.write_bytes(b"old")
         assert run("convert", EXAMPLE, "-f", target).code == 0
         assert target.read_bytes()[:4] == b"glTF"
 
-    def test_between_inputs(self, run: Run) -> None:
+    def test_options_between_inputs(self, run: Run) -> None:
         ran = run("check", EXAMPLE, "-q", EXAMPLE)
         assert (ran.code, ran.err, ran.out.count(": clean")) == (0, "", 2)
 
-    def test_between_the_two_files_of_a_comparison(self, run: Run) -> None:
+    def test_options_between_the_two_files_of_a_comparison(self, run: Run) -> None:
         ran = run("diff", EXAMPLE, "--what", "motion", EXAMPLE)
         assert ran.code == 0
         assert "motion (" in ran.out
         assert "structure" not in ran.out
 
-    def test_an_export_between_inputs(self, run: Run, tmp_path: Path) -> None:
+    def test_export_option_between_inputs(self, run: Run, tmp_path: Path) -> None:
         pack, page = tmp_path / "pack.zip", tmp_path / "p.html"
         with ZipFile(pack, "w") as archive:
             archive.write(EXAMPLE, "inside.3ds")
@@ -46,13 +46,13 @@ class TestOptionsAnywhere:
         assert "2 files" in ran.err
         assert page.stat().st_size > 1_000
 
-    def test_before_the_command_and_its_operation(self, run: Run, tmp_path: Path) -> None:
+    def test_options_before_the_command_and_its_operation(self, run: Run, tmp_path: Path) -> None:
         assert run("-q", "check", EXAMPLE).err == ""
         out = tmp_path / "out"
         assert run("batch", "-o", out, "identify", "-q", EXAMPLE).code == 0
         assert (out / "windmill.3ds.identify.json").exists() or any(out.rglob("*.json"))
 
-    def test_after_two_dashes_everything_is_a_name(
+    def test_arguments_after_two_dashes_are_names(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
@@ -65,14 +65,14 @@ class TestOptionsAnywhere:
         ran = run("sample", "--frames", "-5:5:5", EXAMPLE, "--node", "Rotor")
         assert [line.split()[0] for line in ran.out.splitlines()[1:]] == ["-5", "0", "5"]
 
-    def test_short_options_share_a_minus_and_take_their_value(self, run: Run, tmp_path: Path) -> None:
+    def test_short_options_can_be_combined_and_take_their_value(self, run: Run, tmp_path: Path) -> None:
         target = tmp_path / "a.json"
         target.write_text("old")
         assert run("dump", f"-fo{target}", EXAMPLE).code == 0
         assert run("dump", EXAMPLE, "-qfo", target).code == 0
         assert target.read_text().startswith("{")
 
-    def test_long_options_may_be_shortened(self, run: Run) -> None:
+    def test_long_options_may_be_abbreviated(self, run: Run) -> None:
         assert run("check", EXAMPLE, "--qui", EXAMPLE).code == 0
         ran = run("check", EXAMPLE, "--fo", "json", "--f", "x")
         assert ran.code == 2
@@ -103,7 +103,7 @@ class TestOptionsAnywhere:
         (["view", EXAMPLE, "--export", "x.html", "--port", "80"], "--export starts no server"),
     ],
 )
-def test_a_mistake_costs_one_line(run: Run, arguments: list[str | Path], words: str) -> None:
+def test_mistake_prints_one_line(run: Run, arguments: list[str | Path], words: str) -> None:
     ran = run(*arguments)
     assert ran.code == 2
     assert ran.out == ""
@@ -121,19 +121,19 @@ def test_a_mistake_costs_one_line(run: Run, arguments: list[str | Path], words: 
         ["convert", EXAMPLE, "x.glb", "--node", "Rotro"],
     ],
 )
-def test_mistyped_nodes(run: Run, arguments: list[str | Path]) -> None:
+def test_misspelled_nodes(run: Run, arguments: list[str | Path]) -> None:
     ran = run(*arguments)
     assert ran.code == 3
     assert "did you mean 'Rotor'?" in ran.err
     assert "0x0" not in ran.err
 
 
-def test_mistyped_cameras_and_tracks(run: Run) -> None:
+def test_misspelled_cameras_and_tracks(run: Run) -> None:
     assert "did you mean 'Camera'?" in run("thumbnail", EXAMPLE, "--camera", "camra", "-o", "x.png").err
     assert "did you mean 'rotation'?" in run("plot", EXAMPLE, "--terminal", "--track", "rotaton").err
 
 
-def test_an_angle_fits_the_view(run: Run, tmp_path: Path) -> None:
+def test_angle_option_implies_the_fitted_camera(run: Run, tmp_path: Path) -> None:
     for name, arguments in {"a": ["--around", "70"], "b": ["--around", "70", "--camera", "fit"], "c": []}.items():
         assert run("thumbnail", EXAMPLE, "--size", "24", "-o", tmp_path / f"{name}.png", *arguments).code == 0
     first, second, third = ((tmp_path / f"{name}.png").read_bytes() for name in "abc")
@@ -160,7 +160,7 @@ class TestWithoutACommand:
     def test_version(self, run: Run) -> None:
         assert run("-V").out == run("--version").out != ""
 
-    def test_a_file(self, run: Run, tmp_path: Path) -> None:
+    def test_file_without_a_command_is_identified(self, run: Run, tmp_path: Path) -> None:
         ran = run(EXAMPLE)
         assert ran.code == 0
         assert ran.out == run("identify", EXAMPLE).out
@@ -171,14 +171,14 @@ class TestWithoutACommand:
         assert "glTF" in ran.out
         assert "dump" not in ran.err
 
-    def test_a_file_that_is_not_ours(self, run: Run, tmp_path: Path) -> None:
+    def test_foreign_file_without_a_command(self, run: Run, tmp_path: Path) -> None:
         path = tmp_path / "letter.txt"
         path.write_text("dear reader")
         ran = run(path)
         assert ran.code == 3
         assert "keyframer formats lists" in ran.err
 
-    def test_a_folder(self, run: Run, tmp_path: Path) -> None:
+    def test_folder_without_a_command(self, run: Run, tmp_path: Path) -> None:
         ran = run(tmp_path)
         assert ran.code == 0
         assert "is a folder" in ran.err
@@ -186,7 +186,7 @@ class TestWithoutACommand:
 
 
 @pytest.mark.parametrize("word", ["--version", "--help"])
-def test_version_and_help_load_no_command(word: str) -> None:
+def test_version_and_help_import_no_command(word: str) -> None:
     code = (
         f"from keyframer.cli import main; main([{word!r}]); import sys; print('keyframer.cli.convert' in sys.modules)"
     )

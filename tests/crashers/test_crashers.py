@@ -1,7 +1,6 @@
-"""Files that once broke something, found by fuzzing (``make fuzz``) and kept for ever: NUMBER.KIND.json.
+"""Files that once broke something, found by fuzzing (``make fuzz``) and kept: NUMBER.KIND.json.
 
-Each is a finding of the harness as it wrote it: the bytes and what stood beside them. Everything that the harness does
-is done to each again.
+Each is a finding as the fuzzer wrote it: the file and its companions. All operations of the fuzzer run on it again.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ DOCUMENTS = {known.name for known in FORMATS}
 
 
 @pytest.mark.parametrize("path", CRASHERS, ids=lambda path: path.name)
-def test_crasher(path: Path, tmp_path: Path) -> None:
+def test_crasher_breaks_no_operation(path: Path, tmp_path: Path) -> None:
     seed = unpacked(json.loads(path.read_text("utf-8")))
     if seed.kind in DOCUMENTS:
         obey(seed.data, seed.kind)
@@ -33,6 +32,6 @@ def test_crasher(path: Path, tmp_path: Path) -> None:
     assert [finding for finding in broken if finding is not None] == []
 
 
-def test_numbers_are_used_once() -> None:
+def test_numbers_are_unique() -> None:
     numbers = [path.name[:4] for path in CRASHERS]
     assert len(set(numbers)) == len(numbers)

@@ -1,4 +1,4 @@
-"""The code of docs/add-a-format.md is installed as a package of its own, and every command works on its files."""
+"""The code of docs/add-a-format.md is installed as a separate package, and every command works on its files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ for arguments in json.loads(sys.argv[1]):
 
 
 def install(site: Path, package: str, entry_points: str) -> None:
-    """What an installer leaves behind."""
+    """Install a package as an installer does."""
     information = site / f"{package}-1.0.dist-info"
     information.mkdir(parents=True)
     (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", encoding="utf-8")
@@ -60,7 +60,7 @@ def run(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProces
 
 @pytest.fixture(scope="module")
 def wagtail(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the package of the page installed."""
+    """Install the package of the page in a folder."""
     site = tmp_path_factory.mktemp("site")
     package = site / "keyframer_wagtail"
     package.mkdir()
@@ -80,7 +80,7 @@ def wagtail(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-def test_every_command_works_on_its_files(wagtail: Path, tmp_path: Path) -> None:
+def test_every_command_works_on_files_of_the_package(wagtail: Path, tmp_path: Path) -> None:
     ran = run(wagtail, tmp_path, "-c", OWN_TESTS)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.split("\n")[:5] == [
@@ -118,7 +118,7 @@ def test_every_command_works_on_its_files(wagtail: Path, tmp_path: Path) -> None
     assert (tmp_path / "out" / "birds.glb").is_file()
 
 
-def test_all_ways_to_open_its_files_agree(wagtail: Path, tmp_path: Path) -> None:
+def test_all_ways_to_open_files_of_the_package_agree(wagtail: Path, tmp_path: Path) -> None:
     assert run(wagtail, tmp_path, "-c", OWN_TESTS).returncode == 0
     start = "runpy.run_module('tests.exchange.four_ways', run_name='__main__')"
     script = f"import runpy, sys; sys.path.append({str(ROOT)!r}); {start}"
@@ -127,7 +127,7 @@ def test_all_ways_to_open_its_files_agree(wagtail: Path, tmp_path: Path) -> None
     assert json.loads(ran.stdout)["format"] == "wagtail"
 
 
-def test_the_viewer_serves_its_files(wagtail: Path, tmp_path: Path) -> None:
+def test_viewer_serves_files_of_the_package(wagtail: Path, tmp_path: Path) -> None:
     assert run(wagtail, tmp_path, "-c", OWN_TESTS).returncode == 0
     command = [sys.executable, "-m", "keyframer", "view", "birds.wag", "--no-open"]
     environment = {**os.environ, "PYTHONPATH": str(wagtail), "PYTHONUNBUFFERED": "1"}
@@ -192,7 +192,7 @@ def install_modules(site: Path, modules: dict[str, str], group: str = "keyframer
             (site / f"{module}.py").write_text(code.replace("{name}", name), encoding="utf-8")
 
 
-def test_a_broken_package_costs_one_line(tmp_path: Path) -> None:
+def test_broken_package_prints_one_line(tmp_path: Path) -> None:
     install_modules(tmp_path / "site", {name: code for name, (_, code) in BROKEN.items()})
     ran = run(tmp_path / "site", ROOT, "-m", "keyframer", "identify", "README.md", "examples/windmill.3ds")
     assert "examples/windmill.3ds: 3D Studio" in ran.stdout
@@ -215,7 +215,7 @@ UNFINISHED = {
 """packages that load, but take names of ours or lack parts"""
 
 
-def test_a_package_that_lacks_parts_harms_only_its_own_files(tmp_path: Path) -> None:
+def test_incomplete_package_affects_only_its_own_files(tmp_path: Path) -> None:
     install_modules(tmp_path / "site", UNFINISHED)
     install_modules(
         tmp_path / "site",
@@ -255,15 +255,15 @@ def test_a_package_that_lacks_parts_harms_only_its_own_files(tmp_path: Path) -> 
     assert "100% wool" not in ran.stdout  # --set is ours
 
 
-def test_packages_are_not_looked_for_in_the_current_folder(tmp_path: Path) -> None:
-    """It may hold what came out of an archive."""
+def test_packages_are_not_searched_in_the_current_folder(tmp_path: Path) -> None:
+    """The folder may contain files from an archive."""
     install_modules(tmp_path, {"archive": "print('run')"})
     ran = run(ROOT / "src", tmp_path, "-c", "import keyframer; keyframer.detect(b'x'); import keyframer.exchange")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
 
 def test_python_m_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
-    """Neither packages that register themselves nor modules with the names of those that we use."""
+    """Neither packages that register formats, nor modules with the names of modules that we import."""
     install_modules(tmp_path, {"archive": "open('ran-plugin', 'w')"})
     for name in ("argparse", "json", "numpy", "sqlite3"):
         (tmp_path / f"{name}.py").write_text(f"open('ran-{name}', 'w')", encoding="utf-8")
@@ -274,8 +274,8 @@ def test_python_m_imports_nothing_from_the_current_folder(tmp_path: Path) -> Non
     assert list(tmp_path.glob("ran-*")) == []
 
 
-def test_python_m_in_the_folder_of_the_package(tmp_path: Path) -> None:
-    """Where nothing is installed: the package is the one that lies here, for its workers too."""
+def test_python_m_works_in_the_source_folder(tmp_path: Path) -> None:
+    """Without an installed package, the command and its workers use the package in the current folder."""
     windmill = str(ROOT / "examples" / "windmill.3ds")
     arguments = ("batch", "info", windmill, "-o", str(tmp_path / "out"), "-j", "1")
     ran = run(tmp_path / "none", ROOT / "src", "-m", "keyframer", *arguments)

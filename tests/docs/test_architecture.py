@@ -1,4 +1,4 @@
-"""The journeys of docs/architecture.md are made, and go through the modules that it names, in that order."""
+"""The paths of docs/architecture.md run through the modules that the page names, in that order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMED = re.compile(r"`([\w/]+(?:\.py|/))`")
 
 
 def visited(journey: Callable[[Path], object], folder: Path) -> list[str]:
-    """Modules of ours in the order of their first call. A journey is made twice: imports do not count."""
+    """Return our modules in the order of their first call. The journey runs twice, so that imports do not count."""
     (folder / "first").mkdir()
     journey(folder / "first")
     modules: dict[str, None] = {}
@@ -62,12 +62,12 @@ JOURNEYS: dict[str, list[Callable[[Path], object]]] = {
 }
 
 
-def test_every_journey_of_the_page_is_made() -> None:
+def test_every_journey_of_the_page_is_tested() -> None:
     assert re.findall(r"^## (.*)", PAGE, re.M) == list(JOURNEYS)
 
 
 @pytest.mark.parametrize("name", JOURNEYS)
-def test_a_journey_goes_through_the_modules_that_the_page_names(name: str, tmp_path: Path) -> None:
+def test_journey_runs_through_the_modules_that_the_page_names(name: str, tmp_path: Path) -> None:
     section = PAGE.split(f"## {name}\n")[1].split("\n## ")[0]
     hops = re.findall(r"^\d+\. `([\w/]+\.py)`", section, re.M)
     assert len(hops) == len(re.findall(r"^\d+\. ", section, re.M)) <= 10
@@ -81,7 +81,7 @@ def test_a_journey_goes_through_the_modules_that_the_page_names(name: str, tmp_p
 
 
 @pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
-def test_every_module_that_is_named_exists(page: str) -> None:
+def test_every_named_module_exists(page: str) -> None:
     named = NAMED.findall((ROOT / page).read_text(encoding="utf-8"))
     assert len(named) > 3
     absent = [name for name in named if not any((top / name).exists() for top in (PACKAGE, PACKAGE.parent, ROOT))]

@@ -1,4 +1,4 @@
-"""Generated pages are fresh; a stale one fails here and names the command to run."""
+"""Generated pages are up to date; if not, the failure names the command to run."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ PAGES: dict[Path, str] = generator().generated_pages()
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_page_is_fresh(path: Path) -> None:
+def test_page_is_up_to_date(path: Path) -> None:
     where = path.relative_to(ROOT)
     assert path.is_file(), f"{where} is missing: run python tools/generate_docs.py"
     assert path.read_text("utf-8") == PAGES[path], f"{where} is out of date: run python tools/generate_docs.py"
 
 
-def test_stale_pages_are_found(tmp_path: Path) -> None:
+def test_stale_page_is_detected(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     assert generator().is_stale(page, "text")
     page.write_text("old")
@@ -44,10 +44,10 @@ def test_stale_pages_are_found(tmp_path: Path) -> None:
     assert not generator().is_stale(page, "text")
 
 
-def test_no_page_is_left_over() -> None:
-    made = {path for path in PAGES if path.parent.name in ("formats", "schemas")}
-    there = {*(ROOT / "docs" / "formats").glob("*.md"), *(ROOT / "docs" / "schemas").glob("*.json")}
-    assert there == made
+def test_no_generated_page_is_obsolete() -> None:
+    generated = {path for path in PAGES if path.parent.name in ("formats", "schemas")}
+    existing = {*(ROOT / "docs" / "formats").glob("*.md"), *(ROOT / "docs" / "schemas").glob("*.json")}
+    assert existing == generated
 
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
@@ -57,7 +57,7 @@ def test_every_record_of_every_format_is_on_its_page(known: object) -> None:
         assert f"`{name}`" in page
 
 
-def test_the_3ds_page_has_the_words_of_the_records() -> None:
+def test_page_of_3ds_has_the_descriptions_of_the_records() -> None:
     page = PAGES[ROOT / "docs" / "formats" / "3ds.md"]
     assert "| b010 | b001 AmbientNode" in page or "| b010 | b001, b002" in page
     assert "| `parent` | i16 | hierarchy father: the node id of the parent, -1 for none |" in page
@@ -70,7 +70,7 @@ def test_every_command_is_on_the_page_with_an_example() -> None:
         assert f"\nkeyframer {command}" in page
 
 
-def test_schemas_are_schemas() -> None:
+def test_schemas_are_valid() -> None:
     for path, text in PAGES.items():
         if path.suffix == ".json":
             jsonschema.Draft202012Validator.check_schema(json.loads(text))

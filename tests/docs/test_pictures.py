@@ -1,4 +1,4 @@
-"""The pictures of the documentation are there, are shown, and are of the examples only."""
+"""The pictures of the documentation exist, are shown, and show only the examples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def maker() -> ModuleType:
     return module
 
 
-def test_every_picture_is_made_by_a_command_and_small() -> None:
+def test_every_picture_is_small_and_made_by_a_command() -> None:
     made = maker().COMMANDS
     assert {path.name for path in PICTURES.iterdir()} >= set(made)
     for name, words in made.items():
@@ -28,14 +28,14 @@ def test_every_picture_is_made_by_a_command_and_small() -> None:
         assert (PICTURES / name).stat().st_size < 200_000
 
 
-def test_every_picture_is_shown() -> None:
+def test_every_picture_is_shown_on_a_page() -> None:
     pages = [(ROOT / "docs" / name).read_text("utf-8") for name in ("seeing.md", "stage.md")]
     shown = {name for page in pages for name in re.findall(r"\]\(pictures/([^)]+)\)", page)}
     assert shown == set(maker().COMMANDS)
 
 
-def test_vector_pictures_are_fresh(tmp_path: Path) -> None:
-    """They hold no pixels, so they do not depend on versions of numpy and Pillow."""
+def test_vector_pictures_are_up_to_date(tmp_path: Path) -> None:
+    """They contain no pixels, so they do not depend on the versions of numpy and Pillow."""
     from keyframer.cli import main
 
     for name, words in maker().COMMANDS.items():

@@ -107,7 +107,7 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def lines_with(pattern: re.Pattern[str], paths: Iterable[Path]) -> list[str]:
-    """Location and text of each line that matches."""
+    """Return location and text of each line that matches."""
     lines = []
     for path in paths:
         text = text_of(path)
@@ -124,7 +124,7 @@ def test_no_banned_phrase(phrase: str) -> None:
     assert not lines, f"write {PHRASES[phrase]!r} instead:\n" + "\n".join(lines)
 
 
-def test_modules_classes_and_functions_have_names_of_the_field() -> None:
+def test_modules_classes_and_functions_have_plain_names() -> None:
     unclear = []
     for path in SOURCES:
         names = {path.stem}
@@ -135,7 +135,7 @@ def test_modules_classes_and_functions_have_names_of_the_field() -> None:
     assert not unclear, "\n".join(unclear)
 
 
-def test_variables_name_the_thing_they_hold() -> None:
+def test_variables_have_plain_names() -> None:
     """Fields of options, and arguments of ``expected …, found …`` messages, are not variables."""
     unclear = []
     for path in (*SOURCES, *TOOLS):
@@ -151,12 +151,12 @@ def test_variables_name_the_thing_they_hold() -> None:
 
 
 def test_u3d_has_one_name() -> None:
-    """In every text it is ``U3D (UTO!)``; the other U3D is that of ECMA-363."""
+    """In every text it is called ``U3D (UTO!)``; the other U3D is the one of ECMA-363."""
     lines = lines_with(re.compile(r"\bU3D\b(?! \(UTO!\)| of ECMA)"), (*SOURCES, *PAGES))
     assert not lines, "\n".join(lines)
 
 
-def test_the_glossary_is_linked_and_has_one_meaning_for_each_word() -> None:
+def test_glossary_is_linked_and_defines_each_word_once() -> None:
     glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     words = re.findall(r"^\| ([^|]+?) \|", glossary, re.MULTILINE)
     words = [word for row in words if row not in ("word", "---") for word in row.split(", ")]

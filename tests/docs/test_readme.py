@@ -1,4 +1,4 @@
-"""The README shows real output: every command in its console blocks is run, and says what the README says."""
+"""The README shows real output: every command in its console blocks is run, and its output is compared."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def shown_commands() -> list[tuple[str, str]]:
-    """Commands of the console blocks with the output printed behind each."""
+    """Return the commands of the console blocks, each with the output shown below it."""
     found: list[tuple[str, str]] = []
     for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -43,7 +43,7 @@ def test_console_blocks(folder: Path) -> None:
         assert said == expected, command
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_have_targets() -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / target).exists(), target
 

@@ -19,7 +19,7 @@ from keyframer.formats import BUILT_IN
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_layers_in_contributing_are_the_contract() -> None:
+def test_layers_in_contributing_match_the_import_contract() -> None:
     contract = configparser.ConfigParser()
     contract.read(ROOT / ".importlinter")
     lines = contract["importlinter:contract:layers"]["layers"].split("\n")
@@ -45,15 +45,15 @@ ARCHIVES = {("exchange", "stage")}
 INSIDE = re.compile(rf"keyframer\.formats\.({'|'.join(sorted(FOLDERS))})\b")
 
 
-EVERYDAY = {
+ORDINARY_WORDS = {
     *("max_error", "document", "length", "literal", "old", "A", "B"),  # words of other things, too
     "Keyframer",  # a record, and this program
 }
 
 
 def words_of_formats() -> re.Pattern[str]:
-    """Ids, folders, titles and extensions of formats and their companions, their dialects, the options whose names are
-    made of several words, and the records of which that is true; "3ds Max" is a program."""
+    """Return a pattern for words of one format: ids, folders, titles, extensions, companions, dialects, and the options
+    and records whose names consist of several words. "3ds Max" is a program and does not match."""
     ids = FOLDERS | {known.name for known in BUILT_IN} | {known.title for known in BUILT_IN}
     endings = {ending for known in BUILT_IN for ending in known.extensions}
     endings |= {companion.extension for known in BUILT_IN for companion in known.companions}
@@ -63,12 +63,12 @@ def words_of_formats() -> re.Pattern[str]:
     inner |= {name for known in BUILT_IN for name in known.record_types() if re.search("[a-z][A-Z0-9]", name)}
     assert {"rotation_keys", "retail", "NodeHeader"} <= inner
     whole, parts, names = (
-        "|".join(map(re.escape, sorted(words))) for words in (ids | inner - EVERYDAY, endings, options)
+        "|".join(map(re.escape, sorted(words))) for words in (ids | inner - ORDINARY_WORDS, endings, options)
     )
     return re.compile(rf"(?<![\w.])({whole})(?!\w| Max)|({parts})\b|--({names})\b")
 
 
-def test_the_search_for_formats_finds_them() -> None:
+def test_search_for_words_of_formats_finds_them() -> None:
     pattern = words_of_formats()
     for text in ("3ds", "see hale3d.", "a.nanim", "--skeleton", "euler_order=XYZ", "nul-ended", "a MaterialShininess3"):
         assert pattern.search(text), text
@@ -77,7 +77,7 @@ def test_the_search_for_formats_finds_them() -> None:
 
 
 def strings_of(tree: ast.Module) -> Iterator[ast.Constant]:
-    """Strings that the program uses: no docstrings, no examples for users."""
+    """Return the strings that the program uses, without docstrings and examples for users."""
     passed: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr):
@@ -108,7 +108,8 @@ def test_no_code_outside_its_folder_names_a_format() -> None:
 
 
 def imported_modules(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and dotted name of every module of ours that a module imports; ``from a import b`` counts as a and a.b."""
+    """Yield line and dotted name of each module of ours that a module imports; ``from a import b`` counts as a and
+    a.b."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -118,7 +119,7 @@ def imported_modules(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def is_private_to(imported: str, importer: Path) -> bool:
-    """Whether a module or a package on the way to it begins with an underscore and is not the importer's to use."""
+    """Return whether the module or one of its packages begins with an underscore and is closed to the importer."""
     parts = imported.split(".")
     if parts[0] != "keyframer":
         return False
@@ -142,13 +143,13 @@ def test_private_modules_are_imported_only_inside_their_package() -> None:
     assert not intruders, "\n".join(intruders)
 
 
-def test_the_search_for_private_modules_finds_them() -> None:
+def test_search_for_private_modules_finds_them() -> None:
     assert is_private_to("keyframer.scene._arrays", PACKAGE / "cli" / "info.py")
     assert is_private_to("keyframer.scene._arrays.checked", PACKAGE / "cli" / "info.py")
     assert not is_private_to("keyframer.scene._arrays", PACKAGE / "scene" / "mesh.py")
 
 
-def test_formats_do_not_see_each_other() -> None:
+def test_formats_do_not_import_each_other() -> None:
     """Shared code imports none of them either (`test_no_code_outside_its_folder_names_a_format`)."""
     intruders = [
         f"{path.relative_to(PACKAGE)}:{line}: {name}"
@@ -187,7 +188,7 @@ IDENTIFY = [["identify", "examples/windmill.3ds"], ["identify", "README.md"], ["
 
 
 def _loaded_by(arguments: list[list[str]]) -> set[str]:
-    """The modules of this project that a process has loaded after these commands."""
+    """Return the modules of this project that a process has imported after these commands."""
     script = LOADED.format(arguments=arguments)
     ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120)
     return set(ran.stderr.splitlines()[-1].split())
@@ -197,7 +198,7 @@ def _module_name(path: Path) -> str:
     return ".".join(("keyframer", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
 
 
-def test_typing_is_avoided_only_where_identify_starts() -> None:
+def test_typing_is_avoided_only_in_modules_that_identify_imports() -> None:
     avoiding = {
         _module_name(path)
         for path in PACKAGE.rglob("*.py")
@@ -218,7 +219,7 @@ RARELY_USED = {
 
 
 def _lazily_imported(path: Path) -> set[str]:
-    """What is imported inside functions of a module."""
+    """Return the modules that are imported inside functions of a module."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     nodes = [node for function in functions for node in ast.walk(function)]
@@ -226,8 +227,8 @@ def _lazily_imported(path: Path) -> set[str]:
     return names | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
 
 
-def test_imports_stand_at_the_top_unless_identify_or_the_batch_driver_would_pay(tmp_path: Path) -> None:
-    """Both start without numpy. Everything else is loaded by its command."""
+def test_imports_inside_functions_are_only_where_identify_or_the_batch_driver_profits(tmp_path: Path) -> None:
+    """Both start without numpy; every other module is imported by its command."""
     lean = _loaded_by(IDENTIFY) | _loaded_by([["batch", "check", "examples/windmill.3ds", "-o", str(tmp_path)]])
     lean |= RARELY_USED
     lazy = {_module_name(path): _lazily_imported(path) for path in PACKAGE.rglob("*.py")}
@@ -244,7 +245,8 @@ INSIDE_A_PACKAGE = {
 
 
 def test_imports_inside_functions_cross_the_border_of_a_package() -> None:
-    """The `__init__` of a package is its border. Standard modules are loaded late where `identify` can do without."""
+    """The `__init__` of a package is its border. Standard modules may be imported late if `identify` does not need
+    them."""
     inside = {}
     for path in PACKAGE.rglob("*.py"):
         package = _module_name(path).rpartition(".")[0]
@@ -255,7 +257,7 @@ def test_imports_inside_functions_cross_the_border_of_a_package() -> None:
 
 
 def test_imports_inside_functions_are_few() -> None:
-    """Half of them are the parts of the formats, which their classes load on first use."""
+    """Half of them import the parts of a format, which its class loads on first use."""
     count = 0
     for path in PACKAGE.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -283,7 +285,7 @@ OTHER_PACKAGES = {"DracoPy", "fsspec.core", "distributed"}
 """optional packages, which mypy does not know"""
 
 
-def test_parts_of_formats_exporters_and_importers_are_not_found_by_strings() -> None:
+def test_parts_of_formats_exporters_and_importers_are_not_imported_by_strings() -> None:
     finders = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -297,7 +299,7 @@ def test_parts_of_formats_exporters_and_importers_are_not_found_by_strings() -> 
     assert finders == set(FOUND_BY_NAME)
 
 
-def test_types_of_arrays_are_declared_once() -> None:
+def test_array_types_are_declared_once() -> None:
     shared = {
         ast.unparse(node.value).removeprefix("npt.")
         for node in ast.parse((PACKAGE / "arrays.py").read_text(encoding="utf-8")).body
@@ -314,8 +316,8 @@ def test_types_of_arrays_are_declared_once() -> None:
     assert not again, again
 
 
-def test_nothing_is_imported_late_that_every_start_loads() -> None:
-    """Except for the modules of a format: its class loads them, and another file may need those of another format."""
+def test_modules_that_every_start_imports_are_not_imported_late() -> None:
+    """Except for the modules of a format: its class imports them, and another file may need those of another format."""
     loaded = _loaded_by([["identify", "examples/windmill.3ds"]])
     late = {
         f"{_module_name(path)} imports {name}"
@@ -331,14 +333,14 @@ def test_nothing_is_imported_late_that_every_start_loads() -> None:
 
 
 def test_gltf_has_about_25_modules() -> None:
-    """Without the files that make the packages. Each has one topic; before, some sixty had 20 lines."""
+    """The `__init__` files do not count. Each module has one topic; earlier, some sixty modules had 20 lines each."""
     modules = [path for path in (PACKAGE / "exchange" / "gltf").rglob("*.py") if path.name != "__init__.py"]
     assert len(modules) <= 25, sorted(path.name for path in modules)
 
 
 @pytest.mark.parametrize("folder", ["blender", "benchmarks", "tools", "tests"])
 def test_names_imported_from_the_library_exist(folder: str) -> None:
-    """Also inside functions, which are imported only when they are called, and inside Blender."""
+    """Also imports inside functions, which run only when they are called, and imports inside Blender."""
     missing = []
     for path in sorted((ROOT / folder).rglob("*.py")):
         if "node_modules" in path.parts:

@@ -87,7 +87,7 @@ def _signalling(chunk_id: int, floats: int) -> bytes:
 
 def _weighted(weight: float) -> bytes:
     skin = b"\1" + struct.pack("<3i", 1, 1, 1) + struct.pack("<3i", 3, 3, 3) + w.floats(weight, 1, 1)
-    return w.u3d(objects=[w.u3d_mesh(flags=4, skin=skin)], materials=[w.u3d_material()], bones=[w.thing(b"b", 3)])
+    return w.u3d(objects=[w.u3d_mesh(flags=4, skin=skin)], materials=[w.u3d_material()], bones=[w.u3d_base(b"b", 3)])
 
 
 def _rotating(flags: int, *angles: float) -> bytes:
@@ -110,7 +110,7 @@ EXTRA: dict[str, list[Case]] = {
     "LIMIT_FILE_SIZE": [("3ds", w.editor(_BOX)), ("hale3d", w.h3da([w.joint()]))],
     "LIMIT_RECORDS": [("3ds", w.editor(_BOX)), ("hale3d", w.h3da([w.joint()] * 3))],
     "LIMIT_DEPTH": [("3ds", w.editor(_BOX)), ("3ds", w.keyframer(w.node()))],
-    "LIMIT_NAME": [("3ds", w.editor(w.mesh(name=b"Cuboid"))), ("uto3d", w.u3d(bones=[w.thing(b"pelvis")]))],
+    "LIMIT_NAME": [("3ds", w.editor(w.mesh(name=b"Cuboid"))), ("uto3d", w.u3d(bones=[w.u3d_base(b"pelvis")]))],
     "LIMIT_COPIES": [("hale3d", _shared_weights(9)), ("hale3d", _shared_weights(20))],
     "STRUCT_CHUNK_MISPLACED": [("3ds", w.keyframer(w.chunk(0x4110, bytes(2))))],
     "STRUCT_CHUNK_ORDER": [("nodeanim", w.nanim_chunk(2, w.nanim_node()) + w.nanim_header(1, b"run"))],
@@ -152,10 +152,10 @@ EXTRA: dict[str, list[Case]] = {
     ],
     "DATA_VALUE_HUGE": [("3ds", w.keyframer(w.node(b"a", 0, -1, w.track(0xB022, w.key(0, 1, 1, 1e20)))))],
     "DATA_QUATERNION_LENGTH": [
-        ("uto3d", w.u3d(bones=[w.thing(b"b", 3, at=w.place(turn=(0, 0, 0, 2)))])),
-        ("uto3d", w.u3d(cameras=[w.thing(b"c", 3, target=-1, at=w.place(turn=(1, 1, 0, 0))) + w.floats(45, 1, 9)])),
+        ("uto3d", w.u3d(bones=[w.u3d_base(b"b", 3, at=w.place(turn=(0, 0, 0, 2)))])),
+        ("uto3d", w.u3d(cameras=[w.u3d_base(b"c", 3, target=-1, at=w.place(turn=(1, 1, 0, 0))) + w.floats(45, 1, 9)])),
     ],
-    "DATA_SCALE_INVALID": [("uto3d", w.u3d(bones=[w.thing(b"b", 3)], scale=0.0))],
+    "DATA_SCALE_INVALID": [("uto3d", w.u3d(bones=[w.u3d_base(b"b", 3)], scale=0.0))],
     "DATA_WEIGHT_SUM": [("uto3d", _weighted(0.5)), ("uto3d", _weighted(2.0))],
     "SEC_PATH_URL": [("3ds", w.editor(w.chunk(0x1100, b"ftp://x/y.tga\0")))],
     "SCENE_REST_POSE": [("3ds", _moved_box((9, 9, 9), _MATRIX)), ("3ds", _moved_box((0, 0, 70), _MATRIX))],
@@ -164,7 +164,7 @@ EXTRA: dict[str, list[Case]] = {
     "SCENE_BEZIER_SMOOTH": [("nodeanim", _bezier(b"hip")), ("nodeanim", _bezier(b"leg"))],
     "SCENE_ROTATION_GUESSED": [("nodeanim", _rotating(4, 0, 90, 90, 90)), ("nodeanim", _rotating(1, 0.2, 0.3))],
     "SCENE_NO_KEYS": [
-        ("uto3d", w.u3d(bones=[w.thing(b"b", 3)], controllers=[w.controller(3, 1, 2, count=4)])),
+        ("uto3d", w.u3d(bones=[w.u3d_base(b"b", 3)], controllers=[w.controller(3, 1, 2, count=4)])),
     ],
 }  # fmt: skip
 

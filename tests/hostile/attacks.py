@@ -329,7 +329,7 @@ def u3d_to_the_end_of_time() -> Files:
 def u3d_turns() -> Files:
     keys = [w.u3d_key(160 * at, 0, 0, 1, 0.1 * at, flags=0) for at in range(100)]
     one = w.controller(1, 1, 1, keys)
-    bones = [w.thing(b"b", number + 1, number or -1) for number in range(20)]
+    bones = [w.u3d_base(b"b", number + 1, number or -1) for number in range(20)]
     many = b"".join(w.controller(number + 1, 1, 1, keys) for number in range(ROOM // len(one) - 1))
     return {"a.u3d": w.u3d(bones=bones, controllers=[many], counts=(0, 0, 0, 0, ROOM // len(one) - 1, 20))}
 

@@ -123,20 +123,20 @@ def model_joints_in_a_chain(size: int) -> bytes:
 
 def bones_in_a_chain(size: int) -> bytes:
     count = size // 63
-    return w.u3d(bones=[w.thing(b"b", number + 1, number or -1) for number in range(count)])
+    return w.u3d(bones=[w.u3d_base(b"b", number + 1, number or -1) for number in range(count)])
 
 
 def lights_and_targets(size: int) -> bytes:
     """The Flexporter's lights look for a target of their name."""
     light = b"L\0" + struct.pack("<ii", 9, -1) + b"\0" + w.PLACE + struct.pack("<B3fffBf", 1, 1, 1, 1, 0, 9, 0, 1)
     count = size // (len(light) + 63)
-    return w.u3d(targets=[w.thing(b"T", 9)] * count, lights=[light] * count)
+    return w.u3d(targets=[w.u3d_base(b"T", 9)] * count, lights=[light] * count)
 
 
 def faces_of_many_materials(size: int) -> bytes:
     count = size // 17
     corners = bytes(12) * count
-    head = w.thing(b"Box", 1) + struct.pack("<5i", 0, 1, count, 0, 0) + bytes(12)
+    head = w.u3d_base(b"Box", 1) + struct.pack("<5i", 0, 1, count, 0, 0) + bytes(12)
     return w.u3d(objects=[head + corners + bytes(count) + struct.pack(f"<{count}i", *range(count))])
 
 
@@ -158,9 +158,9 @@ def small_objects(size: int) -> bytes:
 
 def weighted_skin(size: int) -> bytes:
     count = size // 28
-    head = w.thing(b"Box", 1) + struct.pack("<5iB", 4, count, 0, 0, 0, 1) + struct.pack("<i", 1) * count
+    head = w.u3d_base(b"Box", 1) + struct.pack("<5iB", 4, count, 0, 0, 0, 1) + struct.pack("<i", 1) * count
     body = struct.pack("<i", 3) * count + struct.pack("<f", 1) * count + struct.pack("<3f", 0, 0, 0) * count
-    return w.u3d(objects=[head + body], bones=[w.thing(b"b", 3)])
+    return w.u3d(objects=[head + body], bones=[w.u3d_base(b"b", 3)])
 
 
 def midtown_channels(size: int) -> bytes:

@@ -43,7 +43,7 @@ def hale3d_model(parents: list[int]) -> bytes:
 
 def uto3d(parents: list[int]) -> bytes:
     ids = [(number + 1, -1 if parent == -1 else parent + 1) for number, parent in enumerate(parents)]
-    return w.u3d(bones=[w.thing(b"%d" % number, number, parent) for number, parent in ids])
+    return w.u3d(bones=[w.u3d_base(b"%d" % number, number, parent) for number, parent in ids])
 
 
 WRITERS: dict[str, tuple[str, Callable[[list[int]], bytes]]] = {
@@ -137,7 +137,7 @@ def test_ids_that_two_carry(kind: str, used: bool) -> None:
     if kind == "3ds":
         data = w.keyframer(w.node(b"a", 1), w.node(b"b", 1), w.node(b"c", 2, 1 if used else -1))
     else:
-        data = w.u3d(bones=[w.thing(b"a", 1), w.thing(b"b", 1), w.thing(b"c", 2, 1 if used else -1)])
+        data = w.u3d(bones=[w.u3d_base(b"a", 1), w.u3d_base(b"b", 1), w.u3d_base(b"c", 2, 1 if used else -1)])
     document = keyframer.decode(data)
     report = keyframer.check(document)
     assert report.counts["LINK_DUPLICATE_ID"] == 1

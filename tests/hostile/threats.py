@@ -281,7 +281,7 @@ def _one_mesh(at: int, value: int) -> bytes:
 
 
 def _skinned(skin: bytes, **bones: object) -> bytes:
-    return w.u3d(objects=[w.u3d_mesh(flags=4, skin=skin)], materials=[w.u3d_material()], bones=[w.thing(b"b", 3)])
+    return w.u3d(objects=[w.u3d_mesh(flags=4, skin=skin)], materials=[w.u3d_material()], bones=[w.u3d_base(b"b", 3)])
 
 
 _RED = [w.u3d_material()]
@@ -332,16 +332,16 @@ UTO3D: dict[str, list[Attack]] = {
         ("owner that is not there", _scene(controllers=[w.controller(77)]), "LINK_UNRESOLVED_ID"),
         ("target that is not there", _scene(cameras=[w.u3d_camera(target=77)]), "LINK_UNRESOLVED_ID"),
         ("material that is not there", _scene(objects=[w.u3d_mesh(face_material=77)]), "LINK_UNRESOLVED_ID"),
-        ("twice and used", _scene(bones=[w.thing(b"a", 3), w.thing(b"b", 3), w.thing(b"c", 4, 3)]),
+        ("twice and used", _scene(bones=[w.u3d_base(b"a", 3), w.u3d_base(b"b", 3), w.u3d_base(b"c", 4, 3)]),
          "LINK_DUPLICATE_ID"),
-        ("twice in two sections", _scene(bones=[w.thing(b"a", 1)]), "LINK_DUPLICATE_ID"),
+        ("twice in two sections", _scene(bones=[w.u3d_base(b"a", 1)]), "LINK_DUPLICATE_ID"),
     ],
     "parent": [
-        ("self", _scene(bones=[w.thing(b"a", 3, 3)]), "LINK_PARENT_CYCLE"),
-        ("circle", _scene(bones=[w.thing(b"a", 3, 4), w.thing(b"b", 4, 3)]), "LINK_PARENT_CYCLE"),
-        ("circle across sections", _scene(objects=[w.u3d_mesh(parent=3)], bones=[w.thing(b"b", 3, 1)]),
+        ("self", _scene(bones=[w.u3d_base(b"a", 3, 3)]), "LINK_PARENT_CYCLE"),
+        ("circle", _scene(bones=[w.u3d_base(b"a", 3, 4), w.u3d_base(b"b", 4, 3)]), "LINK_PARENT_CYCLE"),
+        ("circle across sections", _scene(objects=[w.u3d_mesh(parent=3)], bones=[w.u3d_base(b"b", 3, 1)]),
          "LINK_PARENT_CYCLE"),
-        ("missing: a root with a warning", _scene(bones=[w.thing(b"a", 3, 9)]), "LINK_PARENT_MISSING"),
+        ("missing: a root with a warning", _scene(bones=[w.u3d_base(b"a", 3, 9)]), "LINK_PARENT_MISSING"),
     ],
     "light type": [
         ("3", _scene(lights=[w.u3d_light(kind=3)]), "SEM_UNKNOWN_ENUM"),

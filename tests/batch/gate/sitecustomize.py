@@ -1,5 +1,8 @@
-"""Python runs this when it starts with this folder on its path (see `tests.batch.holding`): jobs on files whose names
-come after ``KEYFRAMER_GATE_FROM`` wait until there is a file ``open`` in the folder ``KEYFRAMER_GATE``."""
+"""Makes workers wait at a gate: Python runs this module if this folder is on its path (see `tests.batch.holding`).
+
+Jobs on ``KEYFRAMER_GATE_FROM`` and files after it in order of names wait until there is a file ``open`` in the folder
+``KEYFRAMER_GATE``.
+"""
 
 from __future__ import annotations
 
