@@ -1,4 +1,5 @@
-"""The ways in which a file gets opened, side by side: the library, the commands, a row of a batch, and the viewer."""
+"""The ways in which a file can be opened, for comparison: the library, the commands, a row of a batch, and the
+viewer."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from keyframer.cli import main
 
 
 def command(*arguments: str) -> dict[str, Any]:
-    """The record of the one file that a command was asked about."""
+    """Return the record that a command prints for one file."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):
         main([*arguments, "--format", "json"])
@@ -26,7 +27,7 @@ def command(*arguments: str) -> dict[str, Any]:
 
 
 def ways(name: str, folder: Path, format: str | None = None) -> dict[str, dict[str, object]]:
-    """What each way makes of a file: its format, the names of its nodes, the codes of its issues."""
+    """Return what each way reads from a file: its format, the names of its nodes, the codes of its issues."""
     from tests.viewer.opening import viewed
 
     archive, _, member = name.partition("!/")
@@ -76,7 +77,7 @@ def tree(record: dict[str, Any]) -> list[str]:
 
 
 def converted(name: str, folder: Path, format: str | None = None) -> tuple[bytes, bytes]:
-    """The GLB that the command writes, and that of a batch."""
+    """Return the GLB that the command writes, and the GLB of a batch."""
     chosen = [] if format is None else ["--from", format]
     with contextlib.redirect_stderr(io.StringIO()):
         assert main(["convert", name, str(folder / "one.glb"), "-q", *chosen]) == 0
@@ -86,7 +87,7 @@ def converted(name: str, folder: Path, format: str | None = None) -> tuple[bytes
 
 
 def agreed(found: dict[str, dict[str, object]]) -> dict[str, object]:
-    """What all ways say; AssertionError where one says something else."""
+    """Return what all ways report; raise AssertionError if one of them differs."""
     for each in found.values():
         if isinstance(each["nodes"], list):
             each["nodes"] = sorted(each["nodes"])

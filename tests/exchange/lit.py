@@ -1,4 +1,4 @@
-"""A grey sphere in the middle of a scene, in the light of the scene's own lights: as our thumbnails show it."""
+"""A grey sphere in the middle of a scene, lit by the lights of the scene as in our thumbnails."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CORPUS_FILES = (
 
 @dataclass
 class Ball:
-    """Where the sphere is and is seen from, in the axes of the exported file."""
+    """Where the sphere and its camera are, in the axes of the exported file."""
 
     path: Path
     centre: list[float]
@@ -51,7 +51,7 @@ class Ball:
 
 
 def lamps() -> Scene:
-    """A small thing in the light of three lamps that are far away: what a scene in inches looks like."""
+    """Return a small object in the light of three distant lamps, as in a scene in inches."""
     nodes = [
         Node("thing", mesh=0, scale=np.full(3, 100.0)),
         Node("Sun", NodeKind.LIGHT, light=0, position=np.array([150.0, -300.0, 80.0])),
@@ -68,7 +68,7 @@ def lamps() -> Scene:
 
 
 def ball(scene: Scene, folder: Path, name: str) -> Ball:
-    """The sphere in a Z up scene; the scene itself is exported to ``folder``."""
+    """Place the sphere in a Z up scene, and export the scene itself to ``folder``."""
     path = folder / f"{name}.glb"
     keyframer.save(scene, path, textures=False)
     frame = scene.clips[0].start / scene.clips[0].units_per_frame if scene.clips else 0.0
@@ -93,7 +93,7 @@ def ball(scene: Scene, folder: Path, name: str) -> Ball:
 
 
 def _brightness(scene: Scene, lights: str, frame: float) -> float:
-    """The mean of the pixels that show the scene in a thumbnail with the lights of the file, or those with ours."""
+    """Return the mean of the pixels that show the scene, in a thumbnail with the lights of the file or with ours."""
     settings = Settings(64, 64, camera="fit", lights=lights, background=None, around_degrees=30.0, above_degrees=22.0)
     picture = np.asarray(Renderer(scene, settings, frames=[frame]).picture(frame), np.float64)
     return float(picture[picture[..., 3] > 250][:, :3].mean() / 255)

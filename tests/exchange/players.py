@@ -1,4 +1,4 @@
-"""What players show of exported files against what the scenes mean: Blender, three.js and the independent sampler."""
+"""Compares what players show of exported files with the poses of the scenes: Blender, three.js, independent sampler."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.exchange.truth import (
     frames_of,
     geometry,
     glb_of,
-    head,
+    gltf_node_of,
     key_seconds,
     mirror_of,
     node_lines,
@@ -57,7 +57,7 @@ class Case:
         self.animation: int | None = clips[self.clip].get("animation") if clips else None
 
     def seconds(self, generator: np.random.Generator, most: int) -> np.ndarray:
-        """Frames of Blender's 24 a second, keys, and times between."""
+        """Return frames of Blender's 24 a second, keys, and times between."""
         if self.animation is None:
             return np.zeros(1)
         keys = key_seconds(self.gltf, self.animation)
@@ -68,7 +68,7 @@ class Case:
 
 @dataclass
 class Difference:
-    """The largest ones of a clip: places in sizes of the scene, angles of cameras in degrees."""
+    """The largest differences of a clip: positions in sizes of the scene, angles of cameras in degrees."""
 
     places: float = 0.0
     vertices: float = 0.0
@@ -78,7 +78,7 @@ class Difference:
 
 
 def in_sampler(case: Case, seconds: np.ndarray) -> Difference:
-    """The independent sampler."""
+    """Compare with the independent sampler."""
     gltf = case.gltf
     worlds = gltf.worlds(seconds, case.animation)
     clip = None if case.animation is None else gltf.json["animations"][case.animation]
@@ -100,8 +100,8 @@ def in_sampler(case: Case, seconds: np.ndarray) -> Difference:
 
 
 def in_three(cases: Iterable[Case], folder: Path, most: int) -> Iterator[tuple[Case, Difference]]:
-    """three.js' loader and mixer, all cases through one process. It does not know KHR_animation_pointer, so fields of
-    view are not compared."""
+    """Compare with the loader and mixer of three.js, all cases in one process. They do not support
+    KHR_animation_pointer, so fields of view are not compared."""
     generator = np.random.default_rng(3)
     waiting, lines = [], []
     for number, case in enumerate(cases):
@@ -118,7 +118,7 @@ def in_three(cases: Iterable[Case], folder: Path, most: int) -> Iterator[tuple[C
 
 
 def in_blender(cases: Iterable[Case], folder: Path, most: int = 5) -> Iterator[tuple[Case, Difference]]:
-    """Blender's importer and animation system, all cases through one process."""
+    """Compare with the importer and animation system of Blender, all cases in one process."""
     generator = np.random.default_rng(24)
     waiting = []
     with open(folder / "requests", "w", encoding="utf-8") as requests:
@@ -145,7 +145,8 @@ def in_blender(cases: Iterable[Case], folder: Path, most: int = 5) -> Iterator[t
 
 
 def _with_plain_names(data: bytes) -> bytes:
-    """The file with nodes called n0, n1 … and animations a0, a1 …: Blender changes names that are long or alike."""
+    """Return the file with nodes named n0, n1 … and animations a0, a1 …: Blender changes names that are long or
+    equal."""
     length = struct.unpack_from("<I", data, 12)[0]
     text = json.loads(data[20 : 20 + length])
     for letter, kind in (("n", "nodes"), ("a", "animations")):
@@ -165,7 +166,7 @@ Shapes = dict[int, tuple[int, np.ndarray, np.ndarray]]
 def _shapes(case: Case, some: int = 12) -> Shapes:
     found: Shapes = {}
     for number, node in enumerate(case.scene.nodes):
-        place = None if node.mesh is None else geometry(case.gltf, head(case.gltf, case.scene, number))
+        place = None if node.mesh is None else geometry(case.gltf, gltf_node_of(case.gltf, case.scene, number))
         if place is None:
             continue
         kept, count = [], 0
@@ -187,7 +188,7 @@ def _compared(case: Case, seconds: np.ndarray, shapes: Shapes, answer: dict[str,
     turn = to_file_axes(scene)[:3, :3]
     worst = Difference()
     for number, node in enumerate(scene.nodes):
-        name = f"n{head(gltf, scene, number)}"
+        name = f"n{gltf_node_of(gltf, scene, number)}"
         away = np.array(answer["places"][name]) - pose.world[:, number, :3, 3] @ turn.T
         worst.places = max(worst.places, float(np.abs(away).max()) / case.size)
         if node.camera is not None and name in answer["cameras"]:
@@ -212,20 +213,21 @@ def _degrees(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def cases_of(named: Iterable[tuple[str, Scene]], keys: str = "linear") -> Iterator[Case]:
-    """Every clip of named scenes, exported."""
+    """Return every clip of named scenes, exported."""
     for name, scene in named:
         yield from cases(name, scene, *glb_of(scene, keys=keys))
 
 
 def cases(name: str, scene: Scene, data: bytes, report: LossReport) -> Iterator[Case]:
-    """Every clip of an exported scene."""
+    """Return every clip of an exported scene."""
     reached = [loss.error for loss in report if loss.path.endswith("/fov") and loss.error is not None]
     for clip in range(len(scene.clips)):
         yield Case(name, scene, data, report.measured["size"], clip, fov_error=max(reached, default=0.0))
 
 
 def troubles(case: Case, found: Difference, other_vertices: Container[str] = ()) -> list[str]:
-    """Where a player is farther off than the default allows; vertices of some cases do not count."""
+    """Return the differences of a player that exceed the default limits; the vertices of ``other_vertices`` do not
+    count."""
     said = []
     if found.places > 1e-4:
         said.append(f"{case.name}: a node is {found.places:.2g} of the scene's size off")

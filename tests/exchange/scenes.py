@@ -1,4 +1,4 @@
-"""Small scenes built in Python, one for each thing the exporter must handle; `SCENES` names them all."""
+"""Small scenes built in Python, one for each feature of the exporter; `SCENES` lists them all."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def tcb(kind: str, times: object, values: object, **others: object) -> Track:
 
 
 def turning(times: object, axis_angles: object, **others: object) -> Track:
-    """Increments about axes, as 3D Studio stores them."""
+    """Return rotation increments about axes, as 3D Studio stores them."""
     values = np.array(axis_angles, float)
     others.setdefault("form", RotationForm.AXIS_ANGLE_RELATIVE)
     return tcb("rotation", times, values, **others)
@@ -62,7 +62,7 @@ def static() -> Scene:
 
 
 def splines() -> Scene:
-    """TCB positions and scales, a chain of turns beyond half a circle, a pivot."""
+    """TCB positions and scales, a chain of rotations beyond 180 degrees, a pivot."""
     nodes = [
         Node("base", mesh=0, pivot=np.array([0.5, 0.0, 1.0])),
         Node("arm", parent=0, mesh=0, position=np.array([4.0, 0, 0])),
@@ -90,7 +90,7 @@ def eased() -> Scene:
 
 
 def wrapped() -> Scene:
-    """Repeat and loop, keys that begin late and before 0, and a clip that ends in the middle of a turn."""
+    """Repeat and loop, keys that begin late or before 0, and a clip that ends during a rotation."""
     nodes = [Node(name, mesh=0) for name in ("repeat", "loop", "late", "early", "spin")]
     points = [(0, 0, 0), (4, 1, 0), (4, 4, 2), (1, 0, 3)]
     clip = moved(
@@ -105,7 +105,7 @@ def wrapped() -> Scene:
 
 
 def straight() -> Scene:
-    """Linear keys, also of many turns, and one value for each frame."""
+    """Linear keys, some with many revolutions, and one value for each frame."""
     nodes = [Node("lift", mesh=0), Node("wheel", parent=0, mesh=0), Node("frames", mesh=0)]
     wheel = Track(
         "rotation",
@@ -130,7 +130,7 @@ def jumping() -> Scene:
 
 
 def left_handed() -> Scene:
-    """Y up, left-handed, with turned scale axes, a child, a camera that looks at something, texture corners."""
+    """Y up, left-handed, with rotated scale axes, a child, a camera with a target, texture coordinates."""
     mesh = cube(uv=np.array([(0, 0), (1, 0), (1, 1), (0, 1), (0, 0)], float))
     mesh.uv_corners = np.array([(0, 1, 2), (4, 2, 3)] * 6)
     mesh.colors = np.array([(1, 0, 0), (0, 1, 0)], float)
@@ -161,7 +161,7 @@ _RELATIVE, _ABSOLUTE = RotationForm.QUATERNION_RELATIVE, RotationForm.QUATERNION
 
 
 def looking() -> Scene:
-    """Cameras and spot lights with targets: at the root, below an evenly and below an unevenly scaled parent."""
+    """Cameras and spot lights with targets: at the root, below a uniformly and below a non-uniformly scaled parent."""
     nodes = [
         Node("even", scale=np.full(3, 2.0), position=np.array([1.0, 2, 3])),
         Node("uneven", scale=np.array([1, 2, 1.0])),
@@ -208,7 +208,7 @@ def morphing() -> Scene:
 
 
 def skinned() -> Scene:
-    """Two joints that bend a cube, one vertex that nobody moves, and influences that are none."""
+    """Two joints that bend a cube, a vertex without influences, and influences of zero."""
     nodes = [
         Node("hip", NodeKind.BONE),
         Node("knee", NodeKind.BONE, parent=0, position=np.array([0, 0, 1.0])),
@@ -236,7 +236,7 @@ def two_clips() -> Scene:
 
 
 def mirrored() -> Scene:
-    """Negative scale, an axis without extent, and names that need care."""
+    """Negative scale, an axis without extent, and names that need escaping."""
     nodes = [
         Node("", scale=np.array([-1, 1, 1.0]), mesh=0),
         Node("", parent=0, scale=np.array([1, 0, 1.0]), mesh=0),
@@ -253,7 +253,7 @@ def nothing() -> Scene:
 
 
 def sick() -> Scene:
-    """Numbers that are none, or too large, wherever a file may have them."""
+    """Non-finite or very large numbers wherever a file may have them."""
     nan, inf, huge = float("nan"), float("inf"), 1e300
     mesh = cube(uv=np.full((8, 2), nan), colors=np.full((8, 3), inf))
     mesh.positions = mesh.positions.astype(float)

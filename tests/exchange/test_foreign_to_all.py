@@ -1,7 +1,7 @@
-"""glTF of three.js' exporter and of glTF-Transform into each of the five formats, judged by the independent player.
+"""glTF of three.js' exporter and of glTF-Transform, in each original format, compared with the independent player.
 
-What is compared is the place of every node under its parent, at 41 times from the first second to the last, between
-frames and keys as well: the file's bytes played by `tests.oracles.gltf.sampler`, against what the written file says.
+The position of every node relative to its parent is compared at 41 times, also between frames and keys: the glTF bytes
+played by `tests.oracles.gltf.sampler`, and the written file.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LOST = {
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def exported_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not (ORACLES / "node_modules" / "@gltf-transform" / "core").is_dir():
         pytest.skip("glTF-Transform is not installed (tools/install_node_tools.sh)")
     folder = tmp_path_factory.mktemp("foreign")
@@ -70,13 +70,13 @@ def write(scene: Scene, format: str, path: Path) -> Written:
 
 
 def rigid(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Places (T, 3) and axes (T, 3, 3) of unit length: formats without scale have nothing else."""
+    """Return positions (T, 3) and axes (T, 3, 3) of unit length, because some formats have no scale."""
     axes = matrices[:, :3, :3]
     return matrices[:, :3, 3], axes / np.linalg.norm(axes, axis=1, keepdims=True)
 
 
 def under_parents(worlds: np.ndarray, parents: list[int]) -> np.ndarray:
-    """(T, N, 4, 4), each node's frame as its parent sees it, without the parent's own scale of axes."""
+    """Return (T, N, 4, 4) transforms of nodes relative to their parents, without the scale of the parents."""
     local = worlds.copy()
     for number, parent in enumerate(parents):
         if parent >= 0:
@@ -86,14 +86,14 @@ def under_parents(worlds: np.ndarray, parents: list[int]) -> np.ndarray:
 
 @pytest.mark.parametrize("format", SUFFIXES)
 @pytest.mark.parametrize("source", SOURCES)
-def test_foreign_gltf_as_any_format(source: str, format: str, made: Path, tmp_path: Path) -> None:
+def test_foreign_gltf_as_any_format(source: str, format: str, exported_files: Path, tmp_path: Path) -> None:
     stem = source.split(".")[0]
     path = tmp_path / f"out{SUFFIXES[format]}"
-    written = write(keyframer.load(made / source), format, path)
+    written = write(keyframer.load(exported_files / source), format, path)
     found_issues = keyframer.check(path, format=format).issues
     assert not [issue for issue in found_issues if issue.severity is keyframer.Severity.ERROR], list(found_issues)
 
-    gltf = Gltf((made / f"{stem}.glb").read_bytes())
+    gltf = Gltf((exported_files / f"{stem}.glb").read_bytes())
     seconds = np.linspace(0.0, 2.5 if stem == "three" else 3.0, 41)
     truth = under_parents(gltf.worlds(seconds), gltf.parents)
     numbers = {node.get("name"): number for number, node in enumerate(gltf.nodes)}
@@ -116,10 +116,10 @@ def test_foreign_gltf_as_any_format(source: str, format: str, made: Path, tmp_pa
 
 
 @pytest.mark.parametrize("format", SUFFIXES)
-def test_the_error_that_is_reported_is_the_error_there_is(format: str, made: Path, tmp_path: Path) -> None:
-    """Cubic keys become others: the independent player finds no more than the report admits."""
+def test_reported_error_is_the_measured_error(format: str, exported_files: Path, tmp_path: Path) -> None:
+    """Cubic keys are converted to others: the independent player finds no larger error than the report states."""
     path = tmp_path / f"out{SUFFIXES[format]}"
-    written = write(keyframer.load(made / "transform.glb"), format, path)
+    written = write(keyframer.load(exported_files / "transform.glb"), format, path)
     said = [loss for loss in written.report if loss.path == "/nodes/sheet/position" and loss.unit == "scene unit"]
     if format in ("hale3d", "midtown"):
         assert said == []  # every frame is written as it is
@@ -128,7 +128,7 @@ def test_the_error_that_is_reported_is_the_error_there_is(format: str, made: Pat
         said = [replace(loss, error=0.0) for loss in written.report if loss.path == "/nodes/sheet/position"]
         assert said[0].outcome is Outcome.EXACT
     (loss,) = said
-    gltf = Gltf((made / "transform.glb").read_bytes())
+    gltf = Gltf((exported_files / "transform.glb").read_bytes())
     seconds = np.linspace(0.0, 3.0, 721)
     truth = gltf.worlds(seconds)[:, gltf.named("sheet"), :3, 3]
     found = in_space(keyframer.load(path, format=format, **written.reading), Space("y"))

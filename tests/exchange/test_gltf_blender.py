@@ -1,4 +1,4 @@
-"""Blender's own importer and animation system against the pose: every animated sample, made scene and real file."""
+"""Blender's importer and animation system, compared with the pose: every animated sample, built scene and real file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.exchange.scenes import SCENES
 from tests.exchange.test_gltf_corpus import is_animated, strict_scene
 from tests.exchange.test_gltf_samples import loadable
 
-NOT_BLENDERS_WAY = {
+KNOWN_DIFFERENCES = {
     "morphing": "Blender holds the weights of shapes within 0..1, and those of smooth keys swing beyond",
     "maxscript.u3d": "Blender's bones have no scale at rest, and these are scaled unevenly",
 }
@@ -20,7 +20,7 @@ NOT_BLENDERS_WAY = {
 
 
 @needs_blender
-def test_blender_plays_scenes_and_samples_as_they_are_meant(tmp_path: Path) -> None:
+def test_blender_plays_scenes_and_samples_like_the_pose(tmp_path: Path) -> None:
     made = [(name, make()) for name, make in SCENES.items() if name not in ("sick", "nothing")]
     samples = [(path.name, scene) for known in FORMATS for path, scene in loadable(known.name) if is_animated(scene)]
     example = Path(__file__).resolve().parents[2] / "examples" / "windmill.3ds"
@@ -28,7 +28,7 @@ def test_blender_plays_scenes_and_samples_as_they_are_meant(tmp_path: Path) -> N
     cubic = list(cases_of([("splines", SCENES["splines"]())], "cubic"))
     *found, (_, wrong) = in_blender([*cases_of(wanted), *cubic], tmp_path)
     assert len(found) > 40
-    assert [said for case, difference in found for said in troubles(case, difference, NOT_BLENDERS_WAY)] == []
+    assert [said for case, difference in found for said in troubles(case, difference, KNOWN_DIFFERENCES)] == []
     # cases where the allowed error of a field of view cannot be held: those that begin with 0 degrees
     assert {case.name for case, _ in found if case.fov_error > 0.01} <= {"flexporter.u3d"}
     assert wrong.places > 1e-3, "Blender seems to read the tangents of cubic keys now: is `linear` still needed?"
@@ -36,10 +36,10 @@ def test_blender_plays_scenes_and_samples_as_they_are_meant(tmp_path: Path) -> N
 
 @needs_blender
 @needs_corpus
-def test_blender_plays_real_files_as_they_are_meant(tmp_path: Path) -> None:
+def test_blender_plays_real_files_like_the_pose(tmp_path: Path) -> None:
     scenes = [(path.name, strict_scene(path)) for path in animation_files()]
     wanted = [(name, scene) for name, scene in scenes if scene is not None and is_animated(scene)]
     assert {scene.source_format for _, scene in wanted} == {"3ds", "ase", "hale3d"}
     found = list(in_blender(cases_of(wanted), tmp_path, most=4))
     assert len(found) > 40
-    assert [said for case, difference in found for said in troubles(case, difference, NOT_BLENDERS_WAY)] == []
+    assert [said for case, difference in found for said in troubles(case, difference, KNOWN_DIFFERENCES)] == []

@@ -1,5 +1,5 @@
-"""Every real file as GLB: Khronos' validator has nothing to say, what moves, moves as the scene does, and lights are as
-bright when they come back."""
+"""Every real file as GLB: Khronos' validator accepts it, nodes move as in the scene, and lights keep their strength
+when the file is loaded again."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class Exported(NamedTuple):
 
 @pytest.fixture(scope="module", params=range(GROUPS))
 def exports(request: pytest.FixtureRequest) -> list[Exported]:
-    """Some of the files that can be loaded: loading and exporting them takes most of the time, so it is done once."""
+    """Export a part of the loadable files once for all tests, because this takes most of the time."""
     scenes = [(path.name, strict_scene(path)) for path in animation_files()[request.param :: GROUPS]]
     return [Exported(name, scene, *glb_of(scene)) for name, scene in scenes if scene is not None]
 
 
 @needs_node_tools
-def test_the_validator_finds_no_errors_and_no_warnings(exports: list[Exported], tmp_path: Path) -> None:
+def test_validator_finds_no_errors_and_no_warnings(exports: list[Exported], tmp_path: Path) -> None:
     for each in exports:
         (tmp_path / f"{each.name}.glb").write_bytes(each.data)
     reports = [json.loads(line) for line in node_lines("validate.mjs", [str(path) for path in tmp_path.iterdir()])]
@@ -72,7 +72,7 @@ def test_the_validator_finds_no_errors_and_no_warnings(exports: list[Exported], 
     assert sum(report["errors"] + report["warnings"] for report in reports) == 0
 
 
-def test_what_moves_moves_as_the_scene_does(exports: list[Exported]) -> None:
+def test_animation_matches_the_pose(exports: list[Exported]) -> None:
     generator = np.random.default_rng(7)
     checked = 0
     for name, scene, data, report in exports:
@@ -94,14 +94,14 @@ def test_what_moves_moves_as_the_scene_does(exports: list[Exported]) -> None:
 
 
 @needs_node_tools
-def test_three_js_reaches_the_same_places(exports: list[Exported], tmp_path: Path) -> None:
+def test_three_js_plays_the_same_animation(exports: list[Exported], tmp_path: Path) -> None:
     moving = [case for each in exports if is_animated(each.scene) for case in cases(*each)]
     compared = list(in_three(moving, tmp_path, 8))
     assert len(compared) > 4
     assert [said for case, difference in compared for said in troubles(case, difference)] == []
 
 
-def test_lights_come_back_within_a_percent(exports: list[Exported]) -> None:
+def test_lights_are_restored_within_one_percent(exports: list[Exported]) -> None:
     count = 0
     for name, scene, data, _ in exports:
         kept = [light for light in scene.lights if light.type is not LightType.AMBIENT]

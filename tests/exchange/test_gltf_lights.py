@@ -1,4 +1,4 @@
-"""Lights keep their strength: in other programs' pictures, and on the way back without extras."""
+"""Lights keep their strength in other programs, and when loaded again without extras."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from keyframer.scene import Channel, Clip, LightType, Node, Scene
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.lit import CORPUS_FILES, Ball, ball, lamps
 from tests.exchange.players import PYTHON, needs_blender
-from tests.exchange.reading.making import glb, taken_apart
+from tests.exchange.reading.making import glb, split_glb
 from tests.exchange.scenes import cube
 from tests.exchange.truth import ORACLES, glb_of, needs_node_tools, node_lines
 from tests.oracles.gltf.pictures import open_painter, why_no_pictures
@@ -39,12 +39,12 @@ def returned(scene: Scene, **options: Any) -> Scene:
 
 
 def without_our_extras(data: bytes) -> Scene:
-    """The scene on the way back from a file that another program has written again."""
-    root, binary = taken_apart(data)
+    """Return the scene loaded from a file whose extras another program removed."""
+    root, binary = split_glb(data)
     return keyframer.load(io.BytesIO(glb(without_extras(root), binary)))
 
 
-def test_a_sun_of_1_comes_back_as_1() -> None:
+def test_sun_of_strength_1_is_restored() -> None:
     sun, spot, day = returned(lamps()).lights
     assert sun.multiplier == pytest.approx(1.0, rel=1e-4)
     assert spot.multiplier == pytest.approx(0.7, rel=1e-4)
@@ -77,7 +77,7 @@ def _with_motion(scene: Scene) -> Scene:
 
 
 @pytest.mark.parametrize("change", [_with_unit, _with_hidden_things, _with_unused_vertices, _with_motion])
-def test_lights_come_back_from_all_kinds_of_scenes(change: Any) -> None:
+def test_lights_of_all_kinds_of_scenes_are_restored(change: Any) -> None:
     options = {"unit": "file"} if change is _with_unit else {}
     back = returned(change(lamps()), **options)
     assert [light.multiplier for light in back.lights] == pytest.approx([1.0, 0.7, 0.2], rel=1e-3)
@@ -89,7 +89,7 @@ def test_lights_come_back_from_all_kinds_of_scenes(change: Any) -> None:
 
 @needs_corpus
 @pytest.mark.parametrize("name", CORPUS_FILES)
-def test_lights_of_real_files_come_back_without_extras(name: str) -> None:
+def test_lights_of_real_files_are_restored_without_extras(name: str) -> None:
     scene = keyframer.load(CORPUS / "3ds" / name)
     still = {(channel.node, channel.track.kind): channel.track.values for channel in scene.clips[0].channels}
     back = returned(scene)
@@ -108,7 +108,7 @@ def test_lights_of_real_files_come_back_without_extras(name: str) -> None:
 
 
 def test_single_keys_of_lights_are_in_core_gltf() -> None:
-    """A track of one key says what a light is, whatever the light itself says."""
+    """A track with one key overrides the value of the light."""
     scene = lamps()
     still = {"color": [[0.2, 0.4, 0.6]], "multiplier": [0.5], "hotspot": [20.0], "falloff": [30.0]}
     tracks = [Track(kind, np.zeros(1), np.array(value), Interpolation.TCB) for kind, value in still.items()]
@@ -119,13 +119,13 @@ def test_single_keys_of_lights_are_in_core_gltf() -> None:
         plain.lights[1], color=(0.2, 0.4, 0.6), multiplier=0.5, hotspot_degrees=20.0, falloff_degrees=30.0
     )
     found, wanted = (
-        taken_apart(glb_of(each)[0])[0]["extensions"]["KHR_lights_punctual"]["lights"][1] for each in (scene, plain)
+        split_glb(glb_of(each)[0])[0]["extensions"]["KHR_lights_punctual"]["lights"][1] for each in (scene, plain)
     )
     assert without_extras(found) == without_extras(wanted)
     assert found["spot"]["outerConeAngle"] == pytest.approx(np.radians(15.0))
 
 
-def test_a_light_brighter_than_white_moves_as_bright_as_it_begins() -> None:
+def test_animated_light_brighter_than_white_keeps_its_strength() -> None:
     scene = lamps()
     scene.lights[0].color = (2.0, 2.0, 2.0)
     dimmed = Track("multiplier", np.array([0.0, 30.0]), np.array([1.0, 0.5]), Interpolation.LINEAR)
@@ -138,7 +138,7 @@ def test_a_light_brighter_than_white_moves_as_bright_as_it_begins() -> None:
 
 @pytest.fixture(scope="module")
 def balls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ball]:
-    """A scene of our own, and real ones where they are."""
+    """Return spheres in a scene of our own, and in real ones if there is a corpus."""
     folder = tmp_path_factory.mktemp("lit")
     found = {"made": ball(lamps(), folder, "made")}
     for name in CORPUS_FILES if CORPUS.is_dir() else ():
@@ -147,7 +147,8 @@ def balls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ball]:
 
 
 def _assert_as_bright(balls: dict[str, Ball], shown: dict[str, float]) -> None:
-    """Within a factor of two of our thumbnails: those by default, and those with the lights of the file alone."""
+    """Assert brightness within a factor of two of our thumbnails, with default lights and with the lights of the
+    file."""
     for name, each in balls.items():
         for thumbnail in each.thumbnails.values():
             assert thumbnail / 2 < shown[name] < 2 * thumbnail, (name, each.thumbnails, shown[name])
@@ -165,8 +166,8 @@ def test_three_shows_lights_as_bright_as_our_thumbnails(balls: dict[str, Ball]) 
 
 @needs_blender
 def test_blender_shows_lights_as_bright_as_our_thumbnails(balls: dict[str, Ball], tmp_path: Path) -> None:
-    """With its importer's *Lighting Mode: Unitless*; and with *Standard*, its default, which divides every light by 683
-    lumens a watt, at an exposure that makes up for it."""
+    """Both with *Lighting Mode: Unitless* of its importer, and with *Standard*, its default, which divides every light
+    by 683 lumens a watt, at an exposure that compensates for it."""
     modes = [(name, mode, stops) for mode, stops in (("COMPAT", 0.0), ("SPEC", math.log2(683))) for name in balls]
     modes.append(("made", "SPEC", 0.0))
     requests, answers = tmp_path / "requests", tmp_path / "answers"
@@ -182,10 +183,10 @@ def test_blender_shows_lights_as_bright_as_our_thumbnails(balls: dict[str, Ball]
 
 
 @needs_node_tools
-def test_no_number_of_a_light_suits_three_and_blenders_default_alike(tmp_path: Path) -> None:
-    """Blender's default divides the intensity and nothing else. The colour, which it leaves alone, ends at 1: a file
-    that puts the strength there would be as bright in both programs, and is not valid."""
-    root, binary = taken_apart(glb_of(lamps())[0])
+def test_no_valid_light_is_equally_bright_in_three_and_blender_by_default(tmp_path: Path) -> None:
+    """Blender's default divides only the intensity. Colours, which it leaves unchanged, must not exceed 1: a file with
+    the strength in the colour would be as bright in both programs, but is not valid."""
+    root, binary = split_glb(glb_of(lamps())[0])
     light = root["extensions"]["KHR_lights_punctual"]["lights"][0]
     light["color"] = [light.pop("intensity")] * 3
     (tmp_path / "colored.glb").write_bytes(glb(root, binary))

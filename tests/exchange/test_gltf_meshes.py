@@ -1,4 +1,4 @@
-"""Corners, normals, texture coordinates, colours and tangents, against what they must be by hand."""
+"""Corners, normals, texture coordinates, colours and tangents, compared with values computed by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.oracles.gltf.sampler import Gltf
 
 
 def attributes(mesh: Mesh, materials: list[Material] | None = None, **options: object) -> list[dict[str, np.ndarray]]:
-    """The arrays of each primitive."""
+    """Return the arrays of each primitive."""
     scene = Scene(nodes=[Node("n", mesh=0)], meshes=[mesh], materials=materials or [], space=Space("y"))
     gltf = Gltf(glb_of(scene, **options)[0])
     return [
@@ -36,7 +36,7 @@ def attributes(mesh: Mesh, materials: list[Material] | None = None, **options: o
 
 
 def slow_groups(corners: np.ndarray, masks: np.ndarray) -> list[set[int]]:
-    """Which corners share a normal: step by step, as the rule is told."""
+    """Return which corners share a normal, computed step by step from the definition."""
     groups: list[set[int]] = []
     for vertex in np.unique(corners):
         here = [3 * face + place for face, place in np.argwhere(corners == vertex)]
@@ -52,7 +52,7 @@ def slow_groups(corners: np.ndarray, masks: np.ndarray) -> list[set[int]]:
 
 @settings(max_examples=60)
 @given(st.data())
-def test_smoothing_groups_join_what_shares_a_bit(data: st.DataObject) -> None:
+def test_smoothing_groups_join_faces_that_share_a_bit(data: st.DataObject) -> None:
     faces = data.draw(st.integers(1, 12))
     corners = np.array(data.draw(st.lists(st.permutations(range(5)), min_size=faces, max_size=faces)))[:, :3]
     masks = np.array(data.draw(st.lists(st.integers(0, 15), min_size=faces, max_size=faces)))
@@ -65,7 +65,7 @@ def test_smoothing_groups_join_what_shares_a_bit(data: st.DataObject) -> None:
 
 
 def a_mesh(data: st.DataObject) -> Mesh:
-    """Five points and some faces, with or without groups, materials and texture vertices."""
+    """Draw a mesh of five points and some faces, with or without groups, materials and texture vertices."""
     faces = data.draw(st.integers(0, 6))
 
     def column(numbers: st.SearchStrategy[int]) -> np.ndarray | None:
@@ -87,7 +87,7 @@ def a_mesh(data: st.DataObject) -> Mesh:
 
 @settings(max_examples=40)
 @given(st.data(), st.booleans())
-def test_many_meshes_are_split_as_each_alone_is(data: st.DataObject, smooth: bool) -> None:
+def test_splitting_many_meshes_equals_splitting_each(data: st.DataObject, smooth: bool) -> None:
     meshes = [a_mesh(data) for _ in range(data.draw(st.integers(2, 5)))]
     materials = [Material("a"), Material("b")]
     nodes = [Node(f"n{number}", mesh=number) for number in range(len(meshes))]
@@ -107,7 +107,7 @@ def test_many_meshes_are_split_as_each_alone_is(data: st.DataObject, smooth: boo
                 assert gltf.accessor(number).tobytes() == wanted[name].tobytes()
 
 
-def test_mask_zero_is_flat() -> None:
+def test_smoothing_mask_zero_is_flat() -> None:
     (part,) = attributes(cube(smoothing=np.zeros(12, int)))
     assert len(part["POSITION"]) == 36
     for triangle in part["indices"]:
@@ -129,7 +129,7 @@ def test_one_group_is_smooth_and_shares_vertices() -> None:
 
 
 @pytest.mark.parametrize(("source", "vertices"), [("3ds", 36), ("hale3d", 8)])
-def test_without_groups_it_depends_on_the_format(source: str, vertices: int) -> None:
+def test_mesh_without_groups_is_smooth_or_flat_by_format(source: str, vertices: int) -> None:
     scene = Scene(nodes=[Node("n", mesh=0)], meshes=[cube()], source_format=source)
     gltf = Gltf(glb_of(scene)[0])
     number = gltf.json["meshes"][0]["primitives"][0]["attributes"]["POSITION"]
@@ -173,7 +173,7 @@ def test_colours_become_linear_light() -> None:
     assert written["extras"]["keyframer"]["diffuse"] == [0.5, 0.0, 1.0]
 
 
-def test_faces_that_point_outside_are_left_out_and_said() -> None:
+def test_faces_with_indices_out_of_range_are_left_out_and_reported() -> None:
     mesh = cube()
     mesh.corners = np.concatenate([FACES, [(0, 1, 8), (-1, 0, 1)]])
     scene = Scene(nodes=[Node("n", mesh=0)], meshes=[mesh])
@@ -184,7 +184,7 @@ def test_faces_that_point_outside_are_left_out_and_said() -> None:
 
 
 def png(width: int = 2) -> bytes:
-    """A picture of grey, by hand."""
+    """Return a grey PNG written by hand."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
@@ -206,7 +206,7 @@ def mapped_scene() -> Scene:
     return Scene(nodes=nodes, meshes=[quad, mirrored], materials=[material], space=Space("y"))
 
 
-def test_normal_maps_come_with_tangents() -> None:
+def test_normal_maps_are_exported_with_tangents() -> None:
     gltf = Gltf(glb_of(mapped_scene(), images=lambda material, slot, map: Image(slot, png(), "image/png"))[0])
     for mesh, along in (("quad", 1.0), ("mirrored", -1.0)):
         primitive = next(m for m in gltf.json["meshes"] if m["name"] == mesh)["primitives"][0]
@@ -216,7 +216,7 @@ def test_normal_maps_come_with_tangents() -> None:
 
 
 @needs_node_tools
-def test_the_validator_accepts_textures(tmp_path: Path) -> None:
+def test_validator_accepts_textures(tmp_path: Path) -> None:
     for core_only in (False, True):
         data, report = glb_of(
             mapped_scene(), core_only=core_only, images=lambda m, slot, t: Image(slot, png(), "image/png")
@@ -229,7 +229,7 @@ def test_the_validator_accepts_textures(tmp_path: Path) -> None:
         assert not [loss for loss in report if "not embedded" in loss.detail]
 
 
-def test_texture_names_are_kept_where_nobody_finds_images() -> None:
+def test_names_of_missing_images_are_kept() -> None:
     data, report = glb_of(mapped_scene())
     text = Gltf(data).json
     assert "images" not in text
@@ -237,7 +237,7 @@ def test_texture_names_are_kept_where_nobody_finds_images() -> None:
     assert len([loss for loss in report if "not embedded" in loss.detail]) == 2
 
 
-def test_an_image_is_tiled_about_its_middle() -> None:
+def test_image_is_tiled_about_its_centre() -> None:
     assert transform(TextureMap("x")) == {}
     doubled = transform(TextureMap("x", scale=(2.0, 2.0)))
     assert doubled == {"offset": [-0.5, -0.5], "scale": [2.0, 2.0]}

@@ -1,4 +1,4 @@
-"""Textured, moving files as three.js shows them: something is there, the right side is up, and it moves."""
+"""Textured, animated files rendered by three.js: the model is visible, upright and moving."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from tests.exchange.test_gltf_textures import judge
+from tests.exchange.test_gltf_textures import validate
 from tests.exchange.textured import make_files
 from tests.exchange.truth import needs_node_tools
 from tests.oracles.gltf.pictures import Painter, Shown, open_painter, why_no_pictures
@@ -36,7 +36,7 @@ def painter() -> Iterator[Painter]:
         yield opened
 
 
-def look(painter: Painter, path: Path) -> tuple[Shown, np.ndarray, np.ndarray]:
+def two_pictures(painter: Painter, path: Path) -> tuple[Shown, np.ndarray, np.ndarray]:
     shown = painter.show(path, (0.0, 0.4), SIZE)
     first, second = (np.asarray(picture, np.int64) for picture in shown.pictures)
     return shown, first, second
@@ -44,8 +44,8 @@ def look(painter: Painter, path: Path) -> tuple[Shown, np.ndarray, np.ndarray]:
 
 @needs_pictures
 @pytest.mark.parametrize("name", ["windmill", "globe", "snake"])
-def test_it_is_there_and_moves(painter: Painter, converted: dict[str, Path], name: str) -> None:
-    shown, first, second = look(painter, converted[name])
+def test_model_is_visible_and_moves(painter: Painter, converted: dict[str, Path], name: str) -> None:
+    shown, first, second = two_pictures(painter, converted[name])
     for pixels in (first, second):
         background = pixels[0, 0]
         there = np.abs(pixels - background).max(axis=2) > 12
@@ -58,29 +58,32 @@ def test_it_is_there_and_moves(painter: Painter, converted: dict[str, Path], nam
 
 
 @needs_pictures
-def test_the_right_side_is_up(painter: Painter, converted: dict[str, Path]) -> None:
-    """The image of the globe is red above and blue below; the windmill's stones are as light and dark as painted."""
-    for pixels in look(painter, converted["globe"])[1:]:
+def test_textures_are_upright(painter: Painter, converted: dict[str, Path]) -> None:
+    """The image of the globe is red above and blue below; the windmill's stones are as light and dark as in their
+    image."""
+    for pixels in two_pictures(painter, converted["globe"])[1:]:
         red, _, blue = np.moveaxis(pixels, 2, 0)
         caps, feet = np.nonzero(red > blue + 90)[0], np.nonzero((blue > red + 20) & (blue < 110))[0]
         assert min(len(caps), len(feet)) > 100
         assert caps.mean() + 60 < feet.mean()
-    pixels = look(painter, converted["windmill"])[1]
+    pixels = two_pictures(painter, converted["windmill"])[1]
     tower = pixels[120:240, 130:170].reshape(-1, 3)
     assert tower.std(axis=0).min() > 25
 
 
 @needs_pictures
-def test_the_same_after_reading_it_again(painter: Painter, converted: dict[str, Path], tmp_path: Path) -> None:
-    """From glTF to glTF nothing changes that is to be seen."""
+def test_picture_is_unchanged_after_another_export(
+    painter: Painter, converted: dict[str, Path], tmp_path: Path
+) -> None:
+    """Loading and exporting again changes nothing visible."""
     for name, path in converted.items():
         again = tmp_path / f"{name}.glb"
         keyframer.save(keyframer.load(path), again)
-        pair = zip(look(painter, path)[1:], look(painter, again)[1:], strict=True)
+        pair = zip(two_pictures(painter, path)[1:], two_pictures(painter, again)[1:], strict=True)
         for before, after in pair:
             assert (np.abs(before - after).max(axis=2) > 24).mean() < 0.002
 
 
 @needs_node_tools
-def test_the_validator_agrees(converted: dict[str, Path]) -> None:
-    judge(list(converted.values()))
+def test_validator_accepts_the_files(converted: dict[str, Path]) -> None:
+    validate(list(converted.values()))

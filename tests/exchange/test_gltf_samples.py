@@ -1,4 +1,4 @@
-"""Every sample of every format as GLB, and the one real Hale3D animation with its model."""
+"""Every sample of every format as GLB, and a real Hale3D animation with its model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def loadable(name: str) -> list[tuple[Path, keyframer.Scene]]:
 
 @needs_node_tools
 @pytest.mark.parametrize("name", [known.name for known in FORMATS])
-def test_the_validator_finds_no_errors_and_no_warnings(name: str, tmp_path: Path) -> None:
+def test_validator_finds_no_errors_and_no_warnings(name: str, tmp_path: Path) -> None:
     paths = []
     for path, scene in loadable(name):
         paths.append(tmp_path / f"{path.name}.glb")
@@ -53,7 +53,7 @@ def test_the_validator_finds_no_errors_and_no_warnings(name: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", [known.name for known in FORMATS])
-def test_everything_is_where_the_pose_has_it(name: str) -> None:
+def test_nodes_are_where_the_pose_has_them(name: str) -> None:
     for path, scene in loadable(name):
         data, report = glb_of(scene)
         gltf = Gltf(data)
@@ -65,7 +65,7 @@ def test_everything_is_where_the_pose_has_it(name: str) -> None:
 
 
 @needs_node_tools
-def test_three_js_and_the_sampler_play_them_as_they_are_meant(tmp_path: Path) -> None:
+def test_three_js_and_the_sampler_match_the_pose(tmp_path: Path) -> None:
     samples = [(path.name, scene) for known in FORMATS for path, scene in loadable(known.name)]
     cases = [case for case in cases_of(samples) if case.animation is not None]
     assert len(cases) > 25
@@ -75,7 +75,7 @@ def test_three_js_and_the_sampler_play_them_as_they_are_meant(tmp_path: Path) ->
 
 
 @needs_corpus
-def test_bob_walks_with_his_lamp() -> None:
+def test_real_hale3d_animation_with_its_model() -> None:
     folder = CORPUS / "hale3d"
     scene = keyframer.load(folder / "bob_lamp_update.anim", model=folder / "bob_lamp_update.mdl")
     assert scene.skins
@@ -88,8 +88,8 @@ def test_bob_walks_with_his_lamp() -> None:
 
 
 @needs_corpus
-def test_makbot_runs() -> None:
-    """Its pose is compared with the motion of its .x twin elsewhere; here the file with the pose."""
+def test_makbot_matches_its_pose() -> None:
+    """Its pose is compared with the motion of the .x version elsewhere."""
     scene = keyframer.load(CORPUS / "makbot" / "mak_running.3DS")
     data, report = glb_of(scene)
     gltf = Gltf(data)

@@ -1,4 +1,4 @@
-"""Scenes built in Python: the picture and the motion of what is written, judged by the independent sampler."""
+"""Scenes built in Python: geometry and motion of the exported files, played by the independent sampler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.exchange.truth import (
     ALLOWED_INFOS,
     geometry,
     glb_of,
-    head,
+    gltf_node_of,
     key_seconds,
     largest_differences,
     moments,
@@ -32,7 +32,7 @@ HEALTHY = [name for name in SCENES if name not in ("sick", "nothing")]
 
 
 @needs_node_tools
-def test_the_validator_finds_no_errors_and_no_warnings(tmp_path: Path) -> None:
+def test_validator_finds_no_errors_and_no_warnings(tmp_path: Path) -> None:
     paths = []
     for name, make in SCENES.items():
         for core_only in (False, True):
@@ -51,7 +51,7 @@ def test_the_validator_finds_no_errors_and_no_warnings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", HEALTHY)
 @pytest.mark.parametrize("options", [{}, {"core_only": True, "unit": "cm"}], ids=["plain", "core, cm"])
-def test_everything_is_where_the_pose_has_it(name: str, options: dict[str, object]) -> None:
+def test_nodes_are_where_the_pose_has_them(name: str, options: dict[str, object]) -> None:
     scene = SCENES[name]()
     data, report = glb_of(scene, **options)
     gltf = Gltf(data)
@@ -66,11 +66,11 @@ def test_everything_is_where_the_pose_has_it(name: str, options: dict[str, objec
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_the_same_scene_gives_the_same_bytes(name: str) -> None:
+def test_same_scene_gives_the_same_bytes(name: str) -> None:
     assert glb_of(SCENES[name]())[0] == glb_of(SCENES[name]())[0]
 
 
-def test_sick_numbers_reach_neither_json_nor_buffer() -> None:
+def test_non_finite_numbers_are_written_neither_in_json_nor_in_buffers() -> None:
     data, report = glb_of(SCENES["sick"]())
     gltf = Gltf(data)  # refuses NaN and Infinity in the text
     for number in range(len(gltf.json["accessors"])):
@@ -104,7 +104,7 @@ def _samplers(gltf: Gltf, node: str, path: str) -> tuple[str, np.ndarray]:
     raise LookupError(f"nothing moves {path} of {node}")
 
 
-def test_tcb_without_ease_is_a_cubic_with_the_same_keys() -> None:
+def test_tcb_without_ease_becomes_cubic_with_the_same_keys() -> None:
     gltf = Gltf(glb_of(SCENES["splines"](), keys="cubic")[0])
     for node, path, frames in (("base", "translation", [0, 7, 20, 30]), ("arm", "scale", [0, 15, 30])):
         mode, times = _samplers(gltf, node, path)
@@ -112,7 +112,7 @@ def test_tcb_without_ease_is_a_cubic_with_the_same_keys() -> None:
         np.testing.assert_allclose(times * 30, frames, rtol=1e-6)
 
 
-def test_what_no_cubic_holds_is_fitted_and_the_error_is_said() -> None:
+def test_curves_that_are_not_cubic_are_fitted_and_the_error_is_reported() -> None:
     scene = SCENES["eased"]()
     for max_error, keys in itertools.product((1e-3, 1e-4, 1e-5), ("cubic", "linear")):
         data, report = glb_of(scene, max_error=max_error, keys=keys)
@@ -128,7 +128,7 @@ def test_what_no_cubic_holds_is_fitted_and_the_error_is_said() -> None:
         np.testing.assert_allclose(times[[0, -1]], [0.0, 1.0])
 
 
-def test_a_cubic_needs_far_fewer_keys_than_lines() -> None:
+def test_cubic_keys_are_far_fewer_than_linear_keys() -> None:
     counts = {}
     for keys in ("cubic", "linear"):
         gltf = Gltf(glb_of(SCENES["splines"](), keys=keys)[0])
@@ -143,12 +143,12 @@ def _modes(gltf: Gltf) -> set[str]:
 
 
 @pytest.mark.parametrize("name", [name for name in HEALTHY if name != "static"])
-def test_curves_are_linear_keys_unless_cubics_are_asked_for(name: str) -> None:
+def test_keys_are_linear_by_default(name: str) -> None:
     assert _modes(Gltf(glb_of(SCENES[name]())[0])) <= {"LINEAR", "STEP"}
     assert _modes(Gltf(glb_of(SCENES[name](), keys="frames")[0])) <= {"LINEAR", "STEP"}
 
 
-def test_linear_keys_stand_on_frames_where_that_is_enough() -> None:
+def test_linear_keys_are_on_frames_if_that_is_exact_enough() -> None:
     gltf = Gltf(glb_of(SCENES["splines"](), max_error=2e-3)[0])
     times = _samplers(gltf, "base", "translation")[1].astype(float) * 30
     assert {0, 7, 20, 30} <= set(np.rint(times).tolist())  # authored keys stay keys
@@ -159,7 +159,7 @@ def test_linear_keys_stand_on_frames_where_that_is_enough() -> None:
     assert set(range(31)) <= set(np.round(closer, 4).tolist())
 
 
-def test_frames_are_one_key_each() -> None:
+def test_sampled_frames_become_one_key_each() -> None:
     gltf = Gltf(glb_of(SCENES["splines"](), keys="frames")[0])
     for sampler in gltf.json["animations"][0]["samplers"]:
         np.testing.assert_allclose(gltf.accessor(sampler["input"])[:, 0] * 30, np.arange(31), atol=1e-5)
@@ -170,15 +170,15 @@ def test_frames_are_one_key_each() -> None:
     np.testing.assert_allclose(worlds[:, 1:4, :3, 3], wanted, atol=1e-4)
 
 
-def test_linear_rotations_hold_component_by_component() -> None:
-    """As Blender plays them: `splines` turns by up to 430 degrees between keys."""
+def test_linear_rotations_are_exact_for_componentwise_interpolation() -> None:
+    """Blender interpolates components: `splines` rotates by up to 430 degrees between keys."""
     scene = SCENES["splines"]()
     gltf = Gltf(glb_of(scene)[0])
     channels = {
         (c["target"].get("node"), c["target"]["path"]): c["sampler"] for c in gltf.json["animations"][0]["channels"]
     }
     for node, track in ((1, scene.clips[0].channels[2].track), (2, scene.clips[0].channels[3].track)):
-        sampler = gltf.json["animations"][0]["samplers"][channels[head(gltf, scene, node), "rotation"]]
+        sampler = gltf.json["animations"][0]["samplers"][channels[gltf_node_of(gltf, scene, node), "rotation"]]
         times, values = gltf.accessor(sampler["input"])[:, 0].astype(float), gltf.accessor(sampler["output"])
         assert np.all(np.sum(values[1:] * values[:-1], axis=1) > 0)
         seconds = np.linspace(times[0], times[-1], 4000)
@@ -188,8 +188,8 @@ def test_linear_rotations_hold_component_by_component() -> None:
         assert np.degrees(2 * np.arccos(np.clip(cosine, -1, 1))).max() <= 0.0102
 
 
-def test_a_jump_is_a_jump_for_blender_too() -> None:
-    """LINEAR has no jumps, so it is two keys; they must be 0.01 of Blender's frames apart, or it makes one of them."""
+def test_jump_stays_a_jump_in_blender() -> None:
+    """LINEAR has no jumps, so it is two keys; they must be 0.01 of Blender's frames apart, or Blender merges them."""
     gltf = Gltf(glb_of(SCENES["jumping"]())[0])
     times = _samplers(gltf, "cut", "translation")[1].astype(float)
     gaps = np.diff(times)
@@ -198,7 +198,7 @@ def test_a_jump_is_a_jump_for_blender_too() -> None:
     assert np.isin(np.float32([5 / 30, 12 / 30, 30 / 30]), times.astype(np.float32)).all()
 
 
-def test_clips_of_very_many_frames_get_keys_where_they_need_them() -> None:
+def test_very_long_clips_get_keys_only_where_needed() -> None:
     track = tcb("position", [0, 10, 9e6], [(0, 0, 0), (1, 2, 0), (5, 0, 0)])
     scene = Scene(nodes=[Node("box", mesh=0)], meshes=[cube()], clips=[moved((0, track), end=9e6)])
     data, report = glb_of(scene, keys="frames")
@@ -206,7 +206,7 @@ def test_clips_of_very_many_frames_get_keys_where_they_need_them() -> None:
     assert any("too many frames for one key per frame" in loss.detail for loss in report)
 
 
-def test_long_turns_of_linear_keys_are_parted() -> None:
+def test_large_linear_rotations_are_split() -> None:
     gltf = Gltf(glb_of(SCENES["straight"]())[0])
     mode, times = _samplers(gltf, "wheel", "rotation")
     assert mode == "LINEAR"
@@ -214,14 +214,14 @@ def test_long_turns_of_linear_keys_are_parted() -> None:
     assert {0.0, np.float32(10 / 30), 1.0} <= set(times)
 
 
-def test_the_clip_lasts_as_long_as_its_segment() -> None:
+def test_clip_lasts_as_long_as_its_segment() -> None:
     gltf = Gltf(glb_of(SCENES["wrapped"]())[0])
     assert key_seconds(gltf)[-1] == pytest.approx(39 / 30)  # from frame -5, where keys begin, to frame 34
     about = gltf.json["scenes"][0]["extras"]["keyframer"]["clips"][0]
     assert (about["start"], about["end"], about["origin"]) == (0.0, 34.0, -5.0)
 
 
-def test_frames_a_second_can_be_chosen() -> None:
+def test_frame_rate_can_be_chosen() -> None:
     gltf = Gltf(glb_of(SCENES["splines"](), fps=15.0)[0])
     assert key_seconds(gltf)[-1] == pytest.approx(2.0)
 
@@ -241,16 +241,16 @@ def test_authored_keys_are_in_extras() -> None:
     assert wrapped.nodes[wrapped.named("loop")]["extras"]["keyframer"]["tracks"][0]["wrap"] == "loop"
 
 
-def test_hidden_geometry_has_scale_zero_and_children_stay() -> None:
+def test_hidden_geometry_has_scale_zero_and_children_stay_visible() -> None:
     gltf = Gltf(glb_of(SCENES["hidden"]())[0])
     scene = SCENES["hidden"]()
     seconds = np.array([0.0, 6 / 30, 10 / 30, 25 / 30])
     worlds = gltf.worlds(seconds)
-    always = geometry(gltf, head(gltf, scene, 0))
+    always = geometry(gltf, gltf_node_of(gltf, scene, 0))
     assert gltf.nodes[always]["extensions"]["KHR_node_visibility"] == {"visible": False}
     assert np.abs(worlds[:, always, :3, :3]).max() == 0
-    assert np.abs(np.linalg.det(worlds[:, head(gltf, scene, 1), :3, :3])) == pytest.approx(np.ones(4))
-    blinks = geometry(gltf, head(gltf, scene, 2))
+    assert np.abs(np.linalg.det(worlds[:, gltf_node_of(gltf, scene, 1), :3, :3])) == pytest.approx(np.ones(4))
+    blinks = geometry(gltf, gltf_node_of(gltf, scene, 2))
     shown = [1, 0, 1, 0]
     assert np.linalg.det(worlds[:, blinks, :3, :3]) == pytest.approx(np.array(shown, float))
     pointer = f"/nodes/{blinks}/extensions/KHR_node_visibility/visible"
@@ -271,13 +271,13 @@ def test_fields_of_view_are_vertical() -> None:
     assert np.degrees(horizontal) == pytest.approx(60)
 
 
-def test_what_looks_at_something_looks_along_its_own_minus_z() -> None:
+def test_nodes_with_targets_look_along_their_minus_z() -> None:
     scene = SCENES["looking"]()
     gltf = Gltf(glb_of(scene)[0])
     worlds = gltf.worlds(np.linspace(0, 1, 40))
-    goal = worlds[:, head(gltf, scene, 5), :3, 3]
+    goal = worlds[:, gltf_node_of(gltf, scene, 5), :3, 3]
     for number in (2, 3, 4):
-        place = worlds[:, head(gltf, scene, number)]
+        place = worlds[:, gltf_node_of(gltf, scene, number)]
         ahead = -place[:, :3, 2] / np.linalg.norm(place[:, :3, 2], axis=1)[:, None]
         towards = goal - place[:, :3, 3]
         towards /= np.linalg.norm(towards, axis=1)[:, None]
@@ -285,8 +285,8 @@ def test_what_looks_at_something_looks_along_its_own_minus_z() -> None:
 
 
 @pytest.mark.parametrize("x", [1e35, 3.0])
-def test_very_many_nodes_that_are_nowhere_still_have_an_extent(x: float) -> None:
-    """They are looked at in blocks, of which each may hold nothing that counts."""
+def test_size_of_a_scene_with_many_nodes(x: float) -> None:
+    """Nodes are measured in blocks, and a block may contain no node with a usable position."""
     mesh = Mesh("m", np.eye(3, dtype=np.float32), np.array([[0, 1, 2]]))
     nodes = [Node(f"n{number}", mesh=0, position=np.array([x, 0.0, 0.0])) for number in range(1100)]
     data, report = glb_of(Scene(nodes, [mesh]))
@@ -294,8 +294,8 @@ def test_very_many_nodes_that_are_nowhere_still_have_an_extent(x: float) -> None
     assert report.measured["size"] == pytest.approx(np.sqrt(3.0) if x == 3.0 else 1.0)
 
 
-def test_extras_of_any_kind_become_json() -> None:
-    """Most are turned into JSON while it is written; numbers and keys that JSON does not know need another way."""
+def test_extras_of_any_type_become_json() -> None:
+    """Most are converted while JSON is written; numbers and keys that JSON does not support are converted before."""
     usual = {"bytes": b"\x01\xff", "array": np.arange(3, dtype=np.float32), "one": np.float32(0.5), "set": {3, 1}}
     odd = {"nan": float("nan"), "rows": np.array([[1.0, np.inf]]), "deep": {(1, 2): np.int16(7)}}
     written = {"bytes": "01ff", "array": [0.0, 1.0, 2.0], "one": 0.5, "set": [1, 3]}
@@ -308,7 +308,7 @@ def test_extras_of_any_kind_become_json() -> None:
         assert node["extras"]["keyframer"]["extras"]["other"] == wanted
 
 
-def test_arrays_of_one_checksum_are_the_same_only_if_their_bytes_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_with_equal_checksums_are_shared_only_if_their_bytes_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("keyframer.exchange.gltf.write.asset.crc32", lambda _: 0)
     corners = np.array([[0, 1, 2]])
     shapes = [np.eye(3, dtype=np.float32), 2 * np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32)]
@@ -320,8 +320,9 @@ def test_arrays_of_one_checksum_are_the_same_only_if_their_bytes_are(monkeypatch
     assert places[0] == places[2] != places[1]
 
 
-def test_a_cut_within_a_frame_and_a_jump_are_not_motion_cut_short() -> None:
-    """Cameras of real films do both: keys half a millisecond apart are close enough, and a jump is no error."""
+def test_cut_within_a_frame_is_not_reported_as_shortened_motion() -> None:
+    """Cameras of real films have such cuts: keys half a millisecond apart are close enough, and a jump is not an
+    error."""
     times = [0.0, 84.0, 85.0, 200.0, 200.0, 300.0]
     values = [(0, 0, 0), (10, 0, 0), (2000, 900, 0), (2100, 900, 0), (0, 50, 1500), (0, 60, 1500)]
     track = Track("position", times, values, Interpolation.TCB, tension=np.ones(6))

@@ -1,4 +1,4 @@
-"""The loss report says where the file had it: path and offset of the record, in every format."""
+"""The loss report gives the source of each loss in the file: path and offset of the record, in every format."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def test_path_and_offset(name: str) -> None:
             assert places[source["path"]].offset == source["offset"]
 
 
-def test_3ds_offsets_are_those_of_chunks() -> None:
-    """Read from the bytes: at the offset stands the id that ends the path."""
+def test_offsets_in_3ds_are_those_of_chunks() -> None:
+    """The bytes at the offset are the id that ends the path."""
     path = FOLDER / "3ds" / "windmill.3ds"
     data = path.read_bytes()
     entries = export(keyframer.load(path))[1].as_dict()["losses"]
@@ -54,7 +54,7 @@ def test_3ds_offsets_are_those_of_chunks() -> None:
         assert int.from_bytes(data[source["offset"] : source["offset"] + 2], "little") == wanted
 
 
-def test_places_in_a_companion_are_marked() -> None:
+def test_paths_in_a_companion_are_marked() -> None:
     scene = keyframer.load(FOLDER / "hale3d" / "wave-nul-ended.anim", model=FOLDER / "hale3d" / "arm-nul-ended.mdl")
     entries = export(scene)[1].as_dict()["losses"]
     told = [entry["source"]["path"] for entry in entries if entry["path"].startswith("/meshes/")]
@@ -63,7 +63,7 @@ def test_places_in_a_companion_are_marked() -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_places_change_nothing_about_writing_back(name: str, tmp_path: Path) -> None:
+def test_source_locations_do_not_change_what_is_written(name: str, tmp_path: Path) -> None:
     path = FOLDER / name
     scene = keyframer.load(path)
     for part in (*scene.nodes, *scene.meshes, *scene.materials, *scene.cameras, *scene.lights):

@@ -1,5 +1,5 @@
-"""Every real file and every sample that names images, with an image for every name: the validator has nothing to say,
-and a file that is read again and written again is as sound and holds the same images."""
+"""Every real file and every sample that names images, with an image for every name: the validator accepts the export,
+and loading and exporting it again keeps the images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import keyframer
 from keyframer.scene import Scene
 from tests.corpus import CORPUS, needs_corpus, threeds_files
 from tests.exchange.test_gltf_corpus import strict_scene
-from tests.exchange.test_gltf_textures import image_bytes, judge, picture, stencil
+from tests.exchange.test_gltf_textures import image_bytes, picture, stencil, validate
 from tests.exchange.truth import needs_node_tools
 from tests.oracles.gltf.sampler import Gltf
 from tests.samples import all_samples
@@ -23,8 +23,8 @@ GROUPS = 4
 _KINDS = ("PNG", "JPEG", "TGA", "GIF", "BMP")
 
 
-def paint(scene: Scene, folder: Path) -> int:
-    """An image for every name, under that name, of one kind after the other; how many maps it serves."""
+def write_images(scene: Scene, folder: Path) -> int:
+    """Write an image for every name, in alternating formats; return how many maps use one."""
     served = 0
     for material in scene.materials:
         for slot, found in material.maps.items():
@@ -44,7 +44,7 @@ def round_trip(paths: list[Path], folder: Path) -> int:
         scene = strict_scene(path)
         beside = folder / str(number)
         beside.mkdir()
-        served = 0 if scene is None else paint(scene, beside)
+        served = 0 if scene is None else write_images(scene, beside)
         if scene is None or not served:
             continue
         maps += served
@@ -57,21 +57,21 @@ def round_trip(paths: list[Path], folder: Path) -> int:
             image_bytes(other, at) for at in range(len(other.json.get("images", [])))
         }, path.name
         written += [first, second]
-    judge(written)
+    validate(written)
     return maps
 
 
 @needs_corpus
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_real_files(group: int, tmp_path: Path) -> None:
+def test_real_files_with_images(group: int, tmp_path: Path) -> None:
     assert round_trip(threeds_files()[group::GROUPS], tmp_path) > 20
 
 
 @needs_corpus
-def test_makbot_and_real_models(tmp_path: Path) -> None:
+def test_makbot_and_real_models_with_images(tmp_path: Path) -> None:
     models = sorted((CORPUS / "hale3d").rglob("*.mdl"))
     assert round_trip([CORPUS / "makbot" / "mak_running.3DS", *models], tmp_path) >= 3
 
 
-def test_samples(tmp_path: Path) -> None:
+def test_samples_with_images(tmp_path: Path) -> None:
     assert round_trip([path for _, path in all_samples()], tmp_path) >= 2

@@ -1,4 +1,4 @@
-"""Images in exported files: found beside the model, embedded as they are or as PNG, merged where glTF has no map."""
+"""Images in exported files: found beside the model, embedded unchanged or as PNG, merged if glTF has no such map."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ FORMATS = {"tga": "TGA", "gif": "GIF", "bmp": "BMP", "pcx": "PCX", "tif": "TIFF"
 
 
 def picture(size: tuple[int, int] = (8, 4)) -> Image.Image:
-    """Red runs to the right, green runs down."""
+    """Return an image whose red increases to the right and whose green increases downwards."""
     red, green = np.meshgrid(np.linspace(0, 255, size[0]), np.linspace(0, 255, size[1]))
     return Image.fromarray(np.stack([red, green, np.full_like(red, 40)], 2).astype(np.uint8))
 
 
 def stencil(size: tuple[int, int] = (8, 4)) -> Image.Image:
-    """White on the left, black on the right."""
+    """Return an image that is white on the left and black on the right."""
     grey = np.zeros((size[1], size[0]), np.uint8)
     grey[:, : size[0] // 2] = 255
     return Image.fromarray(grey)
@@ -60,18 +60,18 @@ def image_bytes(gltf: Gltf, number: int = 0) -> bytes:
 
 
 def embedded(gltf: Gltf, reference: dict[str, Any]) -> np.ndarray:
-    """The pixels that a material's texture shows."""
+    """Return the pixels of a texture of a material."""
     data = image_bytes(gltf, gltf.json["textures"][reference["index"]]["source"])
     return np.asarray(Image.open(io.BytesIO(data)))
 
 
-def said(report: LossReport, ending: str) -> tuple[Outcome, str]:
+def outcome_of(report: LossReport, ending: str) -> tuple[Outcome, str]:
     (found,) = [loss for loss in report if loss.path.endswith(ending)]
     return found.outcome, found.detail
 
 
-def judge(paths: list[Path]) -> None:
-    """Khronos' validator finds no errors, no warnings, and only infos that are known."""
+def validate(paths: list[Path]) -> None:
+    """Assert that Khronos' validator finds no errors, no warnings, and only known infos."""
     lines = node_lines("validate.mjs", [str(path) for path in paths])
     assert len(lines) == len(paths)
     messages = [(Path(report["file"]).name, loss) for report in map(json.loads, lines) for loss in report["messages"]]
@@ -80,7 +80,7 @@ def judge(paths: list[Path]) -> None:
 
 
 @pytest.mark.parametrize("extension", FORMATS)
-def test_every_format_of_images(tmp_path: Path, extension: str) -> None:
+def test_every_image_format(tmp_path: Path, extension: str) -> None:
     file = tmp_path / f"WALL.{extension}"
     picture().save(file, FORMATS[extension])
     gltf, report, _ = saved(square(texture1=TextureMap(f"WALL.{extension}")), tmp_path)
@@ -90,12 +90,12 @@ def test_every_format_of_images(tmp_path: Path, extension: str) -> None:
     assert gltf.json["images"][0]["mimeType"] == ("image/jpeg" if extension == "jpg" else "image/png")
     wanted = np.asarray(Image.open(io.BytesIO(file.read_bytes())).convert("RGB"))
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(data)).convert("RGB")), wanted)
-    assert said(report, "/maps/texture1")[0] is Outcome.EXACT
+    assert outcome_of(report, "/maps/texture1")[0] is Outcome.EXACT
     assert "baseColorFactor" not in gltf.json["materials"][0]["pbrMetallicRoughness"]  # a full map replaces the colour
 
 
 @needs_node_tools
-def test_the_validator_finds_no_errors_and_no_warnings(tmp_path: Path) -> None:
+def test_validator_finds_no_errors_and_no_warnings(tmp_path: Path) -> None:
     paths = []
     for extension, kind in FORMATS.items():
         picture().save(tmp_path / f"map.{extension}", kind)
@@ -115,22 +115,23 @@ def test_the_validator_finds_no_errors_and_no_warnings(tmp_path: Path) -> None:
             first, second = (gltf.json["meshes"][number]["primitives"][0] for number in (0, 1))
             assert "TANGENT" in first["attributes"]
             assert "baseColorTexture" not in gltf.json["materials"][second["material"]]["pbrMetallicRoughness"]
-    judge(paths)
+    validate(paths)
 
 
 @needs_node_tools
-def test_what_a_png_says_about_showing_it_is_left_out(tmp_path: Path) -> None:
+def test_display_settings_of_a_png_are_removed(tmp_path: Path) -> None:
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     picture().save(tmp_path / "a.png", dpi=(72, 36), icc_profile=profile)
     gltf, _, path = saved(square(texture1=TextureMap("a.png")), tmp_path)
     assert len(image_bytes(gltf)) < (tmp_path / "a.png").stat().st_size
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(image_bytes(gltf)))), np.asarray(picture()))
-    judge([path])
+    validate([path])
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_the_orientation_of_a_photograph_turns_no_image(tmp_path: Path, order: str) -> None:
-    """Browsers would turn it, the programs of the time did not. Nothing but the two bytes that say so is changed."""
+def test_orientation_of_a_photograph_is_removed(tmp_path: Path, order: str) -> None:
+    """Browsers would rotate the image, the programs of the time did not. Only the two bytes of the orientation
+    change."""
     exif = Image.Exif()
     exif.endian = order
     exif[0x0112], exif[0x010F] = 6, "a camera"
@@ -140,17 +141,19 @@ def test_the_orientation_of_a_photograph_turns_no_image(tmp_path: Path, order: s
     assert len(before) == len(after)
     assert [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] == [(6, 1)]
     assert Image.open(io.BytesIO(after)).getexif() == {0x0112: 1, 0x010F: "a camera"}
-    assert "Exif orientation" in said(report, "/maps/texture1")[1]
+    assert "Exif orientation" in outcome_of(report, "/maps/texture1")[1]
 
 
 @pytest.mark.parametrize("cut", [1, 4, 11, 12, 13])
-def test_a_png_without_its_end_is_written_anew(tmp_path: Path, cut: int) -> None:
+def test_truncated_png_is_written_anew(tmp_path: Path, cut: int) -> None:
     picture().save(tmp_path / "a.png")
     whole = (tmp_path / "a.png").read_bytes()
     (tmp_path / "a.png").write_bytes(whole[:-cut])
     gltf, report, _ = saved(square(texture1=TextureMap("a.png")), tmp_path)
     if not gltf.json.get("images"):
-        assert said(report, "/maps/texture1")[1].startswith("a.png: a.png under its own name; PNG, damaged or cut off")
+        assert outcome_of(report, "/maps/texture1")[1].startswith(
+            "a.png: a.png under its own name; PNG, damaged or cut off"
+        )
         return
     assert image_bytes(gltf).endswith(whole[-12:])
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(image_bytes(gltf)))), np.asarray(picture()))
@@ -167,10 +170,10 @@ def test_opacity_maps_become_alpha(tmp_path: Path, blur: bool, mode: str) -> Non
     pixels = embedded(gltf, material["pbrMetallicRoughness"]["baseColorTexture"])
     np.testing.assert_array_equal(pixels[..., 3], np.asarray(cover))
     np.testing.assert_array_equal(pixels[..., :3], np.asarray(picture()))
-    assert said(report, "/maps/opacity")[0] is Outcome.BAKED
+    assert outcome_of(report, "/maps/opacity")[0] is Outcome.BAKED
 
 
-def test_an_opacity_map_alone_keeps_the_colour(tmp_path: Path) -> None:
+def test_opacity_map_without_a_texture_keeps_the_colour(tmp_path: Path) -> None:
     stencil().save(tmp_path / "b.png")
     gltf, _, _ = saved(square(opacity=TextureMap("b.png", amount=0.5, negative=True)), tmp_path)
     material = gltf.json["materials"][0]
@@ -182,8 +185,8 @@ def test_an_opacity_map_alone_keeps_the_colour(tmp_path: Path) -> None:
     assert material["alphaMode"] == "BLEND"
 
 
-def test_bumps_become_normals(tmp_path: Path) -> None:
-    """A ridge that rises to the right leans to the left; one that rises downwards leans up (green)."""
+def test_bump_maps_become_normal_maps(tmp_path: Path) -> None:
+    """A slope that rises to the right leans to the left; one that rises downwards leans up (green)."""
     ramp = np.repeat(np.arange(0, 256, 32, dtype=np.uint8)[None], 8, axis=0)
     for name, rows, channel, side in (("right", ramp, 0, -1), ("down", ramp.T, 1, 1)):
         Image.fromarray(np.ascontiguousarray(rows)).save(tmp_path / f"{name}.png")
@@ -192,12 +195,12 @@ def test_bumps_become_normals(tmp_path: Path) -> None:
         assert np.abs(np.linalg.norm(normals, axis=2) - 1).max() < 0.02
         assert (normals[2:-2, 2:-2, channel] * side > 0.2).all()
         assert (np.abs(normals[..., 1 - channel]) < 0.01).all()
-        assert said(report, "/maps/bump")[0] is Outcome.APPROXIMATED
+        assert outcome_of(report, "/maps/bump")[0] is Outcome.APPROXIMATED
 
 
 @pytest.mark.parametrize(("how", "edge"), [({}, 1), ({"mirror": True}, 0), ({"decal": True}, 0), ({"tiled": False}, 0)])
-def test_bumps_go_on_beyond_the_edge_as_the_image_does(tmp_path: Path, how: dict[str, bool], edge: int) -> None:
-    """A black and a white half: where the image repeats, white meets black at its edge; mirrored, white meets white."""
+def test_normals_at_the_edge_follow_the_wrap_mode(tmp_path: Path, how: dict[str, bool], edge: int) -> None:
+    """A black and a white half: if the image repeats, white meets black at its edge; if mirrored, white meets white."""
     rows = np.zeros((8, 8), np.uint8)
     rows[:, 4:] = 255
     Image.fromarray(rows).save(tmp_path / "step.png")
@@ -207,7 +210,7 @@ def test_bumps_go_on_beyond_the_edge_as_the_image_does(tmp_path: Path, how: dict
     assert (red[0] > 0.3, red[7] > 0.3) == (bool(edge), bool(edge))
 
 
-def test_light_of_its_own_has_the_colour_of_the_surface(tmp_path: Path) -> None:
+def test_self_illumination_has_the_colour_of_the_surface(tmp_path: Path) -> None:
     picture().save(tmp_path / "a.png")
     stencil().save(tmp_path / "b.png")
     maps = {"texture1": TextureMap("a.png"), "self_illumination": TextureMap("b.png")}
@@ -222,22 +225,25 @@ def test_light_of_its_own_has_the_colour_of_the_surface(tmp_path: Path) -> None:
 def in_max(
     uv: tuple[float, float], scale: tuple[float, float], offset: tuple[float, float], degrees: float
 ) -> tuple[float, float]:
-    """The rule of 3ds Max in the numbers that it shows, v running up: moved, tiled and turned about the middle."""
+    """Return coordinates by the rule of 3ds Max in the numbers it shows, v up: moved, tiled and rotated about the
+    centre."""
     x, y = (uv[0] - 0.5 - offset[0]) * scale[0], (uv[1] - 0.5 - offset[1]) * scale[1]
     turn = np.radians(degrees)
     return np.cos(turn) * x - np.sin(turn) * y + 0.5, np.sin(turn) * x + np.cos(turn) * y + 0.5
 
 
 def in_gltf(uv: tuple[float, float], moved: dict[str, Any]) -> tuple[float, float]:
-    """As the extension's text has it: translation * rotation * scale of (u, 1 - v); the answer runs up again."""
+    """Return coordinates by the text of the extension: translation * rotation * scale of (u, 1 - v); the result has v
+    up."""
     (su, sv), (ou, ov) = moved.get("scale", (1, 1)), moved.get("offset", (0, 0))
     c, s = np.cos(moved.get("rotation", 0.0)), np.sin(moved.get("rotation", 0.0))
     p, q = uv[0] * su, (1 - uv[1]) * sv
     return c * p + s * q + ou, 1 - (-s * p + c * q + ov)
 
 
-def test_how_images_are_laid_on(tmp_path: Path) -> None:
-    """3D Studio stores the V offset and the angle that 3ds Max shows with the other sign; pictures agree with glTF."""
+def test_texture_transforms_match_3ds_max_and_gltf(tmp_path: Path) -> None:
+    """3D Studio stores the V offset and the angle that 3ds Max shows with the opposite sign; pictures agree with
+    glTF."""
     picture().save(tmp_path / "a.png")
     generator = np.random.default_rng(8)
     for _ in range(10):
@@ -265,10 +271,10 @@ def test_how_images_are_laid_on(tmp_path: Path) -> None:
         ("OffsetUV0.5-clampUV.3DS", (1, 1), (0.5, 0.5), 0),
     ],
 )
-def test_images_of_3ds_max_lie_where_the_names_of_its_files_say(
+def test_files_of_3ds_max_have_the_transforms_in_their_names(
     tmp_path: Path, name: str, scale: tuple[float, float], offset: tuple[float, float], degrees: float
 ) -> None:
-    """Somebody saved these from 3ds Max and named them by the numbers in its window."""
+    """These files were saved by 3ds Max and named after the numbers in its window."""
     picture().save(tmp_path / "UVTRANSF.PNG")
     (path,) = (CORPUS / "3ds").glob(f"*UVTransform_{name}")
     gltf, _, _ = saved(keyframer.load(path), tmp_path)
@@ -281,7 +287,7 @@ def test_images_of_3ds_max_lie_where_the_names_of_its_files_say(
 @pytest.mark.parametrize(
     ("how", "wrap"), [({}, 10497), ({"mirror": True}, 33648), ({"decal": True}, 33071), ({"tiled": False}, 33071)]
 )
-def test_beyond_the_edge(tmp_path: Path, how: dict[str, bool], wrap: int) -> None:
+def test_wrap_modes(tmp_path: Path, how: dict[str, bool], wrap: int) -> None:
     picture().save(tmp_path / "a.png")
     gltf, report, _ = saved(square(texture1=TextureMap("a.png", **how)), tmp_path)  # type: ignore[arg-type]
     (sampler,) = gltf.json["samplers"]
@@ -289,7 +295,7 @@ def test_beyond_the_edge(tmp_path: Path, how: dict[str, bool], wrap: int) -> Non
     assert any(loss.path.endswith("/decal") for loss in report) is ("decal" in how)
 
 
-def test_guesses_and_misses_are_in_the_report(tmp_path: Path) -> None:
+def test_guessed_and_missing_images_are_in_the_report(tmp_path: Path) -> None:
     folder = tmp_path / "maps"
     folder.mkdir()
     picture().save(folder / "stonewall_large.png")
@@ -310,7 +316,7 @@ def test_guesses_and_misses_are_in_the_report(tmp_path: Path) -> None:
     assert len(Gltf((tmp_path / "a.glb").read_bytes()).json["images"]) == 1
 
 
-def test_wishes(tmp_path: Path) -> None:
+def test_texture_options(tmp_path: Path) -> None:
     picture().save(tmp_path / "a.png")
     scene = square(texture1=TextureMap("a.png"))
     keyframer.save(scene, tmp_path / "none.glb", texture_path=tmp_path, textures=False)
@@ -332,12 +338,12 @@ def test_makbot_has_its_panels(tmp_path: Path) -> None:
 
 @needs_corpus
 @needs_node_tools
-def test_the_validator_accepts_makbot_with_its_images(tmp_path: Path) -> None:
+def test_validator_accepts_makbot_with_its_images(tmp_path: Path) -> None:
     keyframer.save(keyframer.load(CORPUS / "makbot" / "mak_running.3DS"), tmp_path / "a.glb")
-    judge([tmp_path / "a.glb"])
+    validate([tmp_path / "a.glb"])
 
 
-def test_one_image_for_all_materials_that_show_it_alike(tmp_path: Path) -> None:
+def test_materials_with_the_same_texture_share_an_image(tmp_path: Path) -> None:
     picture().save(tmp_path / "a.tga")
     scene = square(texture1=TextureMap("a.tga"))
     scene.materials += [Material(f"m{n}", maps={"texture1": TextureMap("A.TGA")}) for n in range(3)]
@@ -355,24 +361,24 @@ def test_decals_with_holes_show_the_colour_below(tmp_path: Path) -> None:
     np.testing.assert_array_equal(pixels[:, :4], np.asarray(picture())[:, :4])
     assert (np.abs(pixels[:, 4:].astype(int) - (255, 128, 64)) <= 1).all()
     assert "alphaMode" not in gltf.json["materials"][0]
-    assert said(report, "/maps/texture1")[0] is Outcome.BAKED
+    assert outcome_of(report, "/maps/texture1")[0] is Outcome.BAKED
     holes = saved(square(texture1=TextureMap("a.png")), tmp_path)[0].json["materials"][0]
     assert holes["alphaMode"] == "MASK"
 
 
-def test_inks_of_print_become_png(tmp_path: Path) -> None:
+def test_cmyk_images_become_png(tmp_path: Path) -> None:
     picture().convert("CMYK").save(tmp_path / "a.jpg")
     gltf, _, _ = saved(square(texture1=TextureMap("a.jpg")), tmp_path)
     assert gltf.json["images"][0]["mimeType"] == "image/png"
 
 
-def test_large_images_are_computed_with_in_little_memory(tmp_path: Path) -> None:
-    """A few kilobytes of PNG hold 16 million pixels: as they are they pass, merged and made anew they are smaller."""
+def test_large_images_are_processed_in_little_memory(tmp_path: Path) -> None:
+    """A PNG of a few kilobytes has 16 million pixels: unchanged it is embedded, merged or converted it is reduced."""
     Image.new("L", (4000, 4000), 128).save(tmp_path / "big.png")
     Image.new("RGB", (8, 8), (9, 9, 9)).save(tmp_path / "small.png")
     gltf, report, _ = saved(square(texture1=TextureMap("big.png")), tmp_path)
     assert image_bytes(gltf) == (tmp_path / "big.png").read_bytes()
-    assert said(report, "/maps/texture1")[0] is Outcome.EXACT
+    assert outcome_of(report, "/maps/texture1")[0] is Outcome.EXACT
     for maps in (
         {"bump": "big.png"},
         {"texture1": "big.png", "opacity": "small.png"},
@@ -384,13 +390,13 @@ def test_large_images_are_computed_with_in_little_memory(tmp_path: Path) -> None
         tracemalloc.stop()
         assert peak < 600 << 20
         assert Image.open(io.BytesIO(image_bytes(gltf))).size == (2048, 2048)
-        outcome, detail = said(report, f"/maps/{next(iter(maps))}")
+        outcome, detail = outcome_of(report, f"/maps/{next(iter(maps))}")
         assert "resized from 4000 x 4000 to 2048 x 2048 pixels" in detail
         assert outcome is not Outcome.EXACT
 
 
-def test_every_map_is_told_of(tmp_path: Path) -> None:
-    """Also those that glTF has no place for, and an opacity map that is not there beside a base colour that is."""
+def test_every_map_is_reported(tmp_path: Path) -> None:
+    """Also maps that glTF does not support, and a missing opacity map beside a base colour that was found."""
     picture().save(tmp_path / "wall.png")
     slots = ("texture1", "opacity", "texture2", "specular", "shininess", "reflection", "texture1_mask")
     maps = {slot: TextureMap("wall.png" if slot != "opacity" else "holes.png") for slot in slots}
@@ -403,10 +409,8 @@ def test_every_map_is_told_of(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [False, True], ids=["a file", "the viewer's page"])
-def test_an_image_is_encoded_once_however_many_materials_use_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: bool
-) -> None:
-    """24 materials of other colours and amounts; 8 image files, called by names in small and in capital letters."""
+def test_image_is_encoded_once_for_all_materials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: bool) -> None:
+    """24 materials of different colours and amounts; 8 image files, named in lower and upper case."""
     scene = square()
     scene.materials.clear()
     for number in range(24):

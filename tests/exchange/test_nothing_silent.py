@@ -1,9 +1,9 @@
-"""Nothing is lost in silence: each field of the model is found again in each target, or named in its report.
+"""Each field of the scene model is restored from each target format, or named in the loss report.
 
-The fields are those of the dataclasses: a new one fails here until it is listed, and until every target holds it or
-says that it does not. For each a scene is written twice, with and without a value in that field. Then either the file
-with it, loaded again, has that very value (or everything in the very place), or its report has a line that is not
-*exact* and that the report without it does not have.
+The fields are those of the dataclasses: a new one fails here until it is listed, and until every target stores or
+reports it. For each field a scene is written twice, with and without a value in that field. Then either the file with
+the value, loaded again, has the same value (or the same positions), or its report has a line that is not *exact* and
+that the report without the value does not have.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ TARGETS: dict[str, dict[str, Any]] = {
 
 
 def base() -> Scene:
-    """A little of everything, nothing but defaults where there are any."""
+    """Return a scene with a little of everything, with defaults wherever there are any."""
     sheet = Mesh("sheet", np.array([[0, 0, 0], [4, 0, 0], [4, 3, 0], [0, 3, 1.0]]), np.array([[0, 1, 2], [0, 2, 3]]))
     sheet.uv, sheet.face_materials = np.array([[0, 0], [1, 0], [1, 1], [0, 1.0]]), np.zeros(2, np.int64)
     nodes = [
@@ -364,7 +364,7 @@ TIMES = np.array([0.0, 0.1, 0.2, 1 / 3])
 
 
 def values_of(scene: Scene, name: str) -> Iterator[Any]:
-    """All values of a field in a loaded scene."""
+    """Return all values of a field in a loaded scene."""
     part, field = name.split(".")
     if part == "channels":
         for clip in scene.clips:
@@ -403,7 +403,7 @@ def values_of(scene: Scene, name: str) -> Iterator[Any]:
 
 
 def plain(value: Any) -> str:
-    """A value as text that can be compared: numbers to five digits."""
+    """Return a value as text that can be compared, with numbers to five digits."""
     if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
     if isinstance(value, float):
@@ -420,22 +420,22 @@ def plain(value: Any) -> str:
     return repr(value)
 
 
-def turnings() -> list[Any]:
-    """All ways to call axes by other names: formats differ in what is up and in handedness."""
+def axis_permutations() -> list[Any]:
+    """Return all ways to rename and flip axes: formats differ in the up axis and in handedness."""
     signs = [np.diag([1 - 2 * (number >> axis & 1) for axis in range(3)]) for number in range(8)]
     return [np.eye(3)[list(order)] @ sign for order in permutations(range(3)) for sign in signs]
 
 
 def paths(scene: Scene) -> Any:
-    """(T, n, 3) the vertices of all meshes from the beginning to the end."""
+    """Return (T, n, 3) vertices of all meshes from the beginning to the end."""
     posed = keyframer.pose(scene, TIMES)
     there = [posed.vertices(number) for number, node in enumerate(scene.nodes) if node.mesh is not None]
     return np.concatenate(there, axis=1) if there else np.empty((len(TIMES), 0, 3))
 
 
-def stands(meant: Any, read: Any, turning: Any) -> bool:
-    """Whether each path (T, n, 3) is one of those read (T, m, 3) with other axes: formats order, double and join
-    vertices as they like."""
+def paths_match(meant: Any, read: Any, turning: Any) -> bool:
+    """Return whether each path (T, n, 3) is one of those read (T, m, 3) in other axes: formats reorder, duplicate and
+    merge vertices."""
     if not read.shape[1]:
         return False
     away = np.abs((meant @ turning.T)[:, :, None] - read[:, None]).max(axis=(0, 3))
@@ -443,13 +443,13 @@ def stands(meant: Any, read: Any, turning: Any) -> bool:
 
 
 def frames(scene: Scene) -> str:
-    """Where all nodes are: to see that something moved, in formats that have no meshes."""
+    """Return the positions of all nodes, to detect motion in formats without meshes."""
     return plain(np.round(keyframer.pose(scene, TIMES).world, 3))
 
 
 def is_found(name: str, scenes: tuple[Scene, Scene, Scene, Scene], turning: Any) -> bool:
-    """Whether what makes the second scene different from the first is in the fourth, which is the second read again;
-    the third is the first read again."""
+    """Return whether the difference of the second scene from the first is also in the fourth. The third and fourth
+    scenes are the first and second after writing and reading."""
     without, having, read_without, read = scenes
     before, meant, there = (list(map(plain, values_of(scene, name))) for scene in (without, having, read))
     fresh = [value for value in meant if meant.count(value) > before.count(value)]
@@ -458,12 +458,12 @@ def is_found(name: str, scenes: tuple[Scene, Scene, Scene, Scene], turning: Any)
     if name not in PLACING:
         return False
     if turning is not None and name not in WITHOUT_VERTICES:
-        return stands(paths(having), paths(read), turning)
+        return paths_match(paths(having), paths(read), turning)
     return frames(read) != frames(read_without)
 
 
 def written(scene: Scene, target: str, folder: Path) -> tuple[set[str], Scene]:
-    """The lines of the report about what is not exact, and the scene that is read from the file."""
+    """Return the lines of the report that are not exact, and the scene that is read from the file."""
     options = dict(TARGETS[target])
     format = options.get("format")
     folder.mkdir()
@@ -475,14 +475,14 @@ def written(scene: Scene, target: str, folder: Path) -> tuple[set[str], Scene]:
 
 
 class Target:
-    """A target with what it makes of the base: the lines of its report, the scene read again, its axes."""
+    """A target format and its result for the base: the lines of its report, the scene read again, its axes."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name, self._folder = name, folder
         folder.mkdir()
         self._count = 0
         self.said, self.read = self.written(base())
-        fitting = [turning for turning in turnings() if stands(paths(base()), paths(self.read), turning)]
+        fitting = [turning for turning in axis_permutations() if paths_match(paths(base()), paths(self.read), turning)]
         assert bool(fitting) == (name not in WITHOUT_MESHES)
         self.turning = fitting[0] if fitting else None
 
@@ -492,7 +492,7 @@ class Target:
 
 
 def is_silent(name: str, company: dict[str, Any], target: Target) -> bool:
-    """Whether a field is lost and nobody says so, in a scene that states some others, too."""
+    """Return whether a field is lost without a report, in a scene that has values in ``company``, too."""
     without, having = base(), base()
     for other, its in company.items():
         with_value(without, other, copy.deepcopy(its))
@@ -507,7 +507,7 @@ def is_silent(name: str, company: dict[str, Any], target: Target) -> bool:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_each_field_is_found_again_or_named_in_the_report(name: str, tmp_path: Path) -> None:
+def test_each_field_is_restored_or_reported(name: str, tmp_path: Path) -> None:
     target = Target(name, tmp_path / "files")
     silent = [field for field in FEATURES if is_silent(field, CHANGED_WITH.get(field, {}), target)]
     assert not silent, " ".join(silent)
@@ -519,8 +519,8 @@ OVERRIDING = {"nodes.position": "channels.position", "maps.file_name": "maps.emb
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_no_field_is_lost_in_silence_because_of_others(name: str, tmp_path: Path) -> None:
-    """Fields in the company of many others, chosen by a fixed seed."""
+def test_fields_are_not_lost_silently_in_combination(name: str, tmp_path: Path) -> None:
+    """Fields together with many others, chosen by a fixed seed."""
     chance = random.Random(f"company of {name}")
     target = Target(name, tmp_path / "files")
     silent = []
@@ -533,8 +533,9 @@ def test_no_field_is_lost_in_silence_because_of_others(name: str, tmp_path: Path
     assert not silent, silent
 
 
-def marks(scene: Scene) -> Any:
-    """(T, n, 3) vertices; and of what looks somewhere its place, a point before it and, of cameras, one above it."""
+def reference_points(scene: Scene) -> Any:
+    """Return (T, n, 3) vertices; for cameras and lights their position, a point in front and, for cameras, one
+    above."""
     posed = keyframer.pose(scene, TIMES)
     ahead = -1.0 if scene.space.handedness is Handedness.RIGHT else 1.0
     found = [paths(scene)]
@@ -548,8 +549,8 @@ def marks(scene: Scene) -> Any:
     return np.concatenate(found, axis=1)
 
 
-def moved_about(node: int, what: str) -> Scene:
-    """The base, in which a node hangs on another, or has a value or a track that moves or hides it."""
+def with_changed_node(node: int, what: str) -> Scene:
+    """Return the base with a node that has another parent, or a value or track that moves or hides it."""
     scene = base()
     kind, _, name = what.partition(".")
     if kind == "under":
@@ -576,38 +577,38 @@ MOVES = [
 
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if name not in WITHOUT_MESHES])
-def test_every_node_is_where_it_was_meant_or_that_is_reported(name: str, tmp_path: Path) -> None:
-    """Meshes, cameras, lights, targets and bones: each placed, animated, hidden, and hung on each other."""
+def test_every_node_keeps_its_place_or_is_reported(name: str, tmp_path: Path) -> None:
+    """Meshes, cameras, lights, targets and bones: each placed, animated, hidden, and below each other."""
     target = Target(name, tmp_path / "files")
-    seen = marks if target.read.cameras else paths
+    seen = reference_points if target.read.cameras else paths
     silent = []
     for node, what in MOVES if SLOW else random.Random(name).sample(MOVES, 12):
-        scene = moved_about(node, what)
+        scene = with_changed_node(node, what)
         said, read = target.written(scene)
         if what == "nodes.hidden":
             kept = any(node.hidden for node in read.nodes)
         elif what == "channels.visible":
             kept = any(channel.track.kind == "visible" for clip in read.clips for channel in clip.channels)
         else:
-            kept = stands(seen(scene), seen(read), target.turning)
+            kept = paths_match(seen(scene), seen(read), target.turning)
         if not kept and not said - target.said:
             silent.append(f"{scene.nodes[node].name} {what}")
     assert not silent, silent
 
 
 @pytest.mark.parametrize("name", ["a.3ds", "a.u3d", "a.ase", "a.glb"])
-def test_a_camera_whose_target_hangs_on_it_looks_the_same_way_in_every_space(name: str, tmp_path: Path) -> None:
-    """There is nothing it could be turned to: its own rotation counts."""
+def test_camera_above_its_target_keeps_its_direction(name: str, tmp_path: Path) -> None:
+    """The target moves with the camera, so the rotation of the camera is used."""
     target = Target(name, tmp_path / "files")
-    scene = moved_about(4, "under.2")
-    assert stands(marks(scene), marks(target.written(scene)[1]), target.turning)
+    scene = with_changed_node(4, "under.2")
+    assert paths_match(reference_points(scene), reference_points(target.written(scene)[1]), target.turning)
 
 
-def test_a_hidden_target_of_a_camera_is_reported_in_ase(tmp_path: Path) -> None:
+def test_hidden_target_of_a_camera_is_reported_in_ase(tmp_path: Path) -> None:
     target = Target("a.ase", tmp_path / "files")
     line = "/nodes/eye.target/hidden: targets cannot be hidden in this format"
     for what in ("nodes.hidden", "channels.visible"):
-        assert line in target.written(moved_about(4, what))[0]
+        assert line in target.written(with_changed_node(4, what))[0]
 
 
 def orthographic(root: Json) -> None:
@@ -659,7 +660,9 @@ LEFT_OUT = {
 
 @pytest.mark.parametrize("path", LEFT_OUT)
 @pytest.mark.parametrize("target", ["out.3ds", "out.glb"])
-def test_what_an_importer_leaves_out_is_in_check_and_in_the_report(path: str, target: str, tmp_path: Path) -> None:
+def test_parts_that_an_importer_leaves_out_are_in_check_and_in_the_report(
+    path: str, target: str, tmp_path: Path
+) -> None:
     root, binary = triangle()
     root.setdefault("scenes", [{"nodes": [0]}])
     root.setdefault("scene", 0)
@@ -672,8 +675,8 @@ def test_what_an_importer_leaves_out_is_in_check_and_in_the_report(path: str, ta
     assert loss.detail == f"left out on reading: {told[0].message}"
 
 
-def test_what_3d_studio_says_and_no_field_holds_is_named_on_every_way(tmp_path: Path) -> None:
-    """A file with every chunk there is: the chunks without a field are in every report, by their names."""
+def test_chunks_without_a_field_are_reported_by_every_target(tmp_path: Path) -> None:
+    """A file with every chunk there is: chunks without a field are in every report, by their names."""
     (tmp_path / "all.3ds").write_bytes(keyframer.encode(everything()))
     scene = keyframer.load(tmp_path / "all.3ds", salvage=True)
     kept = {f"/{part}/{name}" for part, name, _ in foreign_extras(scene, scene.clips[0], "")}
@@ -691,7 +694,7 @@ def test_what_3d_studio_says_and_no_field_holds_is_named_on_every_way(tmp_path: 
         assert {path for path in kept if said.get(path) is not wanted} == set(), target
 
 
-def test_the_summary_names_what_was_lost_first() -> None:
+def test_summary_names_losses_first() -> None:
     report = LossReport("3ds")
     assert report.summary() == "no losses"
     report.add(Outcome.EXACT, "/nodes/a/position", "2 keys")
@@ -706,7 +709,7 @@ def test_the_summary_names_what_was_lost_first() -> None:
     )
 
 
-def test_texture_vertices_in_the_same_place_are_no_seam(tmp_path: Path) -> None:
+def test_equal_texture_vertices_are_not_a_seam(tmp_path: Path) -> None:
     scene = base()
     sheet = scene.meshes[0]
     sheet.uv = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0], [1, 1.0]])
@@ -722,7 +725,7 @@ def test_texture_vertices_in_the_same_place_are_no_seam(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["a.anim", "b.anim"])
-def test_frames_that_were_sampled_from_keys_are_not_called_exact(target: str, tmp_path: Path) -> None:
+def test_frames_sampled_from_keys_are_not_reported_as_exact(target: str, tmp_path: Path) -> None:
     options = {**TARGETS[target], **({"fps": 30.0} if target == "b.anim" else {})}
     report = keyframer.save(base(), tmp_path / target, **options)
     (loss,) = (loss for loss in report if loss.path == "/clips/frames")

@@ -1,4 +1,4 @@
-"""One way to open a file: the library, the commands, batch and the viewer agree, and each looks at a file once."""
+"""Opening files: the library, the commands, batch and the viewer agree, and each detects the format only once."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ SAMPLES = {path.name: path.read_bytes() for _, path in all_samples()}
 
 
 @pytest.fixture
-def looked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each format and importer was asked what a file is."""
+def detections(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count how often each format and importer is asked to detect a file."""
     asked: Counter[str] = Counter()
 
     def count(kind: type[Any]) -> None:
@@ -50,35 +50,37 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     [["convert", "{}", "out.glb", "-q"], ["check", "{}"], ["info", "{}"], ["dump", "{}"], ["sample", "{}"]],
     ids=lambda arguments: arguments[0],
 )
-def test_a_command_looks_at_a_file_once(
-    looked: Counter[str], arguments: list[str], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_command_detects_a_file_once(
+    detections: Counter[str], arguments: list[str], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(tmp_path)
     monkeypatch.chdir(tmp_path)
-    looked.clear()
+    detections.clear()
     main([argument.format(kind) for argument in arguments])
-    assert set(looked.values()) == {1}, looked
+    assert set(detections.values()) == {1}, detections
 
 
 @pytest.mark.parametrize("operation", ["convert", "check", "info", "identify", "thumbnail"])
 @pytest.mark.parametrize("kind", ["first.3ds", "wave.anim", "text.gltf"])
-def test_a_row_of_a_batch_looks_at_a_file_once(looked: Counter[str], operation: str, kind: str, tmp_path: Path) -> None:
+def test_row_of_a_batch_detects_a_file_once(
+    detections: Counter[str], operation: str, kind: str, tmp_path: Path
+) -> None:
     make(tmp_path)
-    looked.clear()
+    detections.clear()
     assert perform(Job(operation, str(tmp_path / kind), str(tmp_path / "out")))["error"] is None
-    assert set(looked.values()) == {1}, looked
+    assert set(detections.values()) == {1}, detections
 
 
-def test_the_viewer_looks_once_at_each_file_that_is_dropped(looked: Counter[str]) -> None:
+def test_viewer_detects_each_dropped_file_once(detections: Counter[str]) -> None:
     files = [DroppedFile("first.3ds", EXAMPLE.read_bytes()), DroppedFile("notes.txt", b"none of ours")]
     (viewed,) = view_dropped(files, DEFAULT_LIMITS)
     assert b"Sail" in viewed.scene()
-    assert looked["3ds"] == len(files)
-    assert set(looked.values()) - {len(files)} == {1}  # those behind, of the file that the first did not know
+    assert detections["3ds"] == len(files)
+    assert set(detections.values()) - {len(files)} == {1}  # those behind, of the file that the first did not know
 
 
 def make(folder: Path) -> None:
-    """Odd inputs, one for each thing that opening decides."""
+    """Write inputs, one for each decision of opening."""
     (folder / "first.3ds").write_bytes(EXAMPLE.read_bytes())
     (folder / "wrong.anim").write_bytes(EXAMPLE.read_bytes())
     (folder / "none").write_bytes(EXAMPLE.read_bytes())
@@ -135,7 +137,7 @@ def test_all_ways_agree(case: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_all_ways_refuse_alike(case: str, tmp_path: Path) -> None:
+def test_all_ways_refuse_with_the_same_code(case: str, tmp_path: Path) -> None:
     make(tmp_path)
     format, wanted, code = BAD[case]
     told = agreed(ways(str(tmp_path / case.partition(" as ")[0]), tmp_path, format))
@@ -145,7 +147,7 @@ def test_all_ways_refuse_alike(case: str, tmp_path: Path) -> None:
     assert told["issues"] == {told["nodes"]: 1}
 
 
-def test_a_companion_beside_the_file_counts_and_one_in_an_archive_does_not(tmp_path: Path) -> None:
+def test_companion_beside_the_file_is_used_but_not_in_an_archive(tmp_path: Path) -> None:
     make(tmp_path)
     assert open_file(tmp_path / "wave.anim").scene().skins
     assert not open_file(tmp_path / "alone.anim").scene().skins
@@ -154,7 +156,7 @@ def test_a_companion_beside_the_file_counts_and_one_in_an_archive_does_not(tmp_p
     assert not OpenedFile(SAMPLES["wave-length.anim"], name="pack.zip!/inside/wave.anim").scene().skins
 
 
-def test_what_was_made_is_kept(tmp_path: Path) -> None:
+def test_scene_is_built_once(tmp_path: Path) -> None:
     make(tmp_path)
     for name in ("first.3ds", "binary.glb"):
         opened = open_file(tmp_path / name)
@@ -165,7 +167,7 @@ def test_what_was_made_is_kept(tmp_path: Path) -> None:
         assert scene.folder == tmp_path or (scene.origin is not None and scene.origin.folder == tmp_path)
 
 
-def test_a_salvaged_scene_is_still_refused_when_asked_for_strictly() -> None:
+def test_salvaged_scene_is_refused_without_salvage() -> None:
     opened = OpenedFile(SAMPLES["cut.3ds"])
     salvaged = opened.scene(salvage=True)
     unsafe = salvaged.issues.first_unsafe()
@@ -175,7 +177,7 @@ def test_a_salvaged_scene_is_still_refused_when_asked_for_strictly() -> None:
     assert refused.value.code == unsafe.code
 
 
-def test_a_chosen_format_says_itself_what_version_a_file_has() -> None:
+def test_given_format_detects_the_version() -> None:
     data = EXAMPLE.read_bytes()
     detected, chosen = OpenedFile(data), OpenedFile(data, format="3ds")
     assert detected.detection.version is not None
@@ -183,7 +185,7 @@ def test_a_chosen_format_says_itself_what_version_a_file_has() -> None:
     assert OpenedFile(data, format="hale3d").detection.version is None
 
 
-def test_an_unknown_format_is_refused_before_anything_is_read() -> None:
+def test_unknown_format_is_refused_before_reading() -> None:
     with pytest.raises(ValueError, match=r"unknown format 'obj'.*3ds.*gltf"):
         OpenedFile(b"", format="obj")
 

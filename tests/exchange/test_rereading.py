@@ -1,6 +1,6 @@
-"""What we write, we read: a conversion that succeeds gives files that `check` finds no error in, and that load again.
+"""Files that a conversion writes pass `check` without errors and load again.
 
-Every file that can be read, damaged ones by salvage, and random scenes full of odd things, to every target.
+Every readable file (damaged ones by salvage) and random scenes with extreme values, to every target.
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ MODELS = {suffix for _, suffix in TARGETS.values()} | {".mdl"}
 
 
 def errors(path: Path, format: str | None) -> set[str]:
-    """Codes of the errors that `check` finds."""
+    """Return the codes of the errors that `check` finds."""
     found = keyframer.check(path, format=format).issues
     return {issue.code for issue in found if issue.severity is keyframer.Severity.ERROR}
 
 
 def reread(scene: Scene, folder: Path, allowed: set[str] | None = None, own: str = "", *, named: bool = False) -> int:
-    """Write a scene to every target, check and load what was written; how many files that were.
+    """Write a scene to every target, check and load the written files; return how many there were.
 
-    A file of the ``own`` format may be a copy of the original, with the errors ``allowed`` there; where that had to be
-    ``named`` to be read, so has its copy.
+    A file of the ``own`` format may be a copy of the original, with the errors ``allowed`` there; if the format of the
+    original had to be ``named``, so does that of its copy.
     """
     written = 0
     for target, (format, suffix) in TARGETS.items():
@@ -97,7 +97,7 @@ def reread(scene: Scene, folder: Path, allowed: set[str] | None = None, own: str
 
 
 def reread_file(path: Path, format: str | None, folder: Path) -> int:
-    """Strictly where that is possible, else what can be saved."""
+    """Load strictly if possible, otherwise with salvage, and reread."""
     try:
         scene = keyframer.load(path, format=format)
     except keyframer.FormatError:
@@ -126,7 +126,7 @@ SAMPLES = all_samples()
 
 
 @pytest.mark.parametrize(("path", "format"), FILES, ids=[f"{path.parent.name}-{path.name}" for path, _ in FILES])
-def test_files(path: Path, format: str | None, tmp_path: Path) -> None:
+def test_files_can_be_reread(path: Path, format: str | None, tmp_path: Path) -> None:
     written = reread_file(path, format, tmp_path)
     if (format, path) in SAMPLES:
         assert written >= 3  # itself and both of glTF, even where nothing moves
@@ -137,7 +137,7 @@ WHOLES = (0, 1, 2, -1, 3, 7, 255, 65535, 65536, 2**31 - 1, -(2**31))
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
-    """A few bytes, numbers or stretches changed."""
+    """Return the data with a few bytes, numbers or ranges changed."""
     made = bytearray(data)
     for _ in range(chance.choice((1, 1, 2, 3))):
         at = chance.randrange(max(len(made) - 3, 1))
@@ -162,7 +162,7 @@ SMALL = [(path, format) for path, format in FILES if 0 < path.stat().st_size < 6
 
 
 @pytest.mark.parametrize("seed", range(1000) if SLOW else [*range(12), 505])
-def test_damaged_files(seed: int, tmp_path: Path) -> None:
+def test_damaged_files_can_be_reread(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     source, format = chance.choice(SMALL)
     path = tmp_path / f"in{source.suffix}"
@@ -175,8 +175,8 @@ def test_damaged_files(seed: int, tmp_path: Path) -> None:
 NAMES = ("", "Box", "Box", "a\0b", "Größe", "雪" * 12, "x" * 300, "$$$DUMMY", "../up", "a b{c}", "\x1b[0m")
 
 
-class Odd:
-    """Scenes of every kind of part, with numbers and names that nobody would choose."""
+class RandomScenes:
+    """Builds scenes with every kind of part, with extreme numbers and unusual names."""
 
     def __init__(self, seed: int) -> None:
         self.chance = np.random.default_rng(seed)
@@ -269,7 +269,7 @@ class Odd:
         return node
 
     def skin(self, vertices: int, nodes: int) -> Skin:
-        """Joints may be anything: cameras, meshes, the skinned node itself."""
+        """Return a skin whose joints may be any nodes: cameras, meshes, the skinned node itself."""
         joints = self.chance.integers(0, nodes, int(self.chance.integers(1, 4))).tolist()
         influences = int(self.chance.integers(1, 2 * vertices))
         bind = np.tile(np.eye(4), (len(joints), 1, 1))
@@ -307,8 +307,8 @@ class Odd:
 
 
 @pytest.mark.parametrize("seed", range(500) if SLOW else [*range(10), 43, 83, 98, 164, 489])
-def test_random_scenes(seed: int, tmp_path: Path) -> None:
-    written = reread(Odd(seed).scene(), tmp_path)
+def test_random_scenes_can_be_reread(seed: int, tmp_path: Path) -> None:
+    written = reread(RandomScenes(seed).scene(), tmp_path)
     assert written >= 4  # 3ds, U3D and both of glTF hold everything, Hale3D all that has a place
 
 
@@ -317,8 +317,9 @@ PLACES = ("node", "vertex", "key", "time", "camera", "light", "material")
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
 @pytest.mark.parametrize("place", PLACES)
-def test_a_number_that_is_not_finite(place: str, number: float, tmp_path: Path) -> None:
-    """In any part of a scene: what is written is sound, or nothing is written; never a warning (they are errors)."""
+def test_non_finite_number_in_a_scene(place: str, number: float, tmp_path: Path) -> None:
+    """In any part of a scene: the written file is valid, or nothing is written; there are no warnings (they are
+    errors)."""
     scene = keyframer.load(EXAMPLE)
     scene.origin = None
     moving = next(channel for channel in scene.clips[0].channels if len(channel.track.times) > 1)
@@ -341,8 +342,8 @@ def test_a_number_that_is_not_finite(place: str, number: float, tmp_path: Path) 
     assert reread(scene, tmp_path) >= 3
 
 
-def test_keys_closer_than_seconds_of_single_precision(tmp_path: Path) -> None:
-    """glTF counts seconds in 32 bits: two keys fall together, and the authored ones are kept apart."""
+def test_keys_closer_than_single_precision_seconds(tmp_path: Path) -> None:
+    """glTF stores seconds in 32 bits: two keys get the same time, and the authored keys stay distinct."""
     times = np.array([0.0, 1e9, 1e9 + 1])
     track = Track("position", times, np.eye(3), Interpolation.LINEAR, flags=np.array([1, 2, 3]))
     scene = Scene([Node("far", NodeKind.BONE)], clips=[Clip(channels=[Channel(0, track)], end=1e9 + 1)])
@@ -352,7 +353,7 @@ def test_keys_closer_than_seconds_of_single_precision(tmp_path: Path) -> None:
     assert channel.track.times.tolist() == times.tolist()
 
 
-def test_fog_without_a_number(tmp_path: Path) -> None:
+def test_fog_with_a_non_finite_number(tmp_path: Path) -> None:
     scene = Scene([Node("box")])
     scene.environment.fog = Fog(float("nan"), 0.0, 5.0, 1.0, (1.0, 1.0, 1.0))
     keyframer.save(scene, tmp_path / "fog.glb")
@@ -363,14 +364,14 @@ def test_fog_without_a_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rate", [1e-12, 0.0, 1e6, 4e9])
-def test_rates_that_mean_nothing(rate: float, tmp_path: Path) -> None:
+def test_meaningless_frame_rates(rate: float, tmp_path: Path) -> None:
     track = Track("position", np.array([0.0, 3.0]), np.eye(3)[:2], Interpolation.LINEAR)
     scene = Scene([Node("box", NodeKind.BONE)], clips=[Clip(channels=[Channel(0, track)], end=3.0, rate=rate)])
     assert reread(scene, tmp_path) >= 2  # where 3 units are 100,000 years, frames are too many
 
 
-def test_joints_of_u3d_are_bones(tmp_path: Path) -> None:
-    """glTF lets any node be a joint: what is no bone becomes one, or gets one."""
+def test_joints_become_bones_in_u3d(tmp_path: Path) -> None:
+    """In glTF any node can be a joint: a node that is not a bone becomes one, or gets one."""
     turns = np.array([[0, 0, 1, 0.0], [0, 0, 1, 1.5]])
     track = Track("rotation", np.array([0.0, 30.0]), turns, form=RotationForm.AXIS_ANGLE_RELATIVE)
     mesh = Mesh("sheet", np.array([[1.0, 0, 0], [2, 0, 0], [1, 1, 0], [3, 1, 0]]), np.array([[0, 1, 2], [1, 2, 3]]))
@@ -389,8 +390,9 @@ def test_joints_of_u3d_are_bones(tmp_path: Path) -> None:
     assert np.allclose(theirs[..., [0, 2, 1]], ours, atol=1e-3)
 
 
-def test_large_midtown_clips_are_recognised(tmp_path: Path) -> None:
-    """More bones than any figure has, and kilometres from the origin: the file has no signature, but its size fits."""
+def test_large_midtown_clips_are_detected(tmp_path: Path) -> None:
+    """More bones than any figure has, and kilometres from the origin: the file has no signature, but its size
+    matches."""
     nodes = [Node(f"b{number}", NodeKind.BONE, None if number == 0 else 0) for number in range(1500)]
     track = Track("position", np.array([0.0, 3.0]), np.array([[0.0, 2e7, 0], [1e-40, 3e7, 0]]), Interpolation.LINEAR)
     scene = Scene(nodes, clips=[Clip(channels=[Channel(0, track)], end=3.0)])

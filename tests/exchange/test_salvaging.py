@@ -1,4 +1,4 @@
-"""What is saved of damaged files: written anew it is sound, says what is missing, and needs no second salvage."""
+"""Salvaged scenes, written again, are valid, list what is missing, and need no second salvage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SMALL = list(all_samples())
 
 
 def damaged(data: bytes, name: str) -> list[bytes]:
-    """The file cut at eight places, those that can be read but not loaded."""
+    """Return the file cut at eight places; only those that can be read but not loaded."""
     found = []
     for part in range(1, 9):
         cut = data[: len(data) * part // 9]
@@ -30,7 +30,7 @@ def damaged(data: bytes, name: str) -> list[bytes]:
 
 
 @pytest.mark.parametrize(("name", "path"), SMALL, ids=lambda value: getattr(value, "name", value))
-def test_what_was_saved_is_sound_in_its_own_format(tmp_path: Path, name: str, path: Path) -> None:
+def test_salvaged_scene_is_valid_in_its_own_format(tmp_path: Path, name: str, path: Path) -> None:
     for number, cut in enumerate(damaged(path.read_bytes(), name)):
         source = tmp_path / f"{number}{path.suffix}"
         source.write_bytes(cut)
@@ -51,11 +51,11 @@ def test_what_was_saved_is_sound_in_its_own_format(tmp_path: Path, name: str, pa
 
 
 @pytest.mark.parametrize("name", ["3ds", "uto3d", "hale3d", "midtown", "nodeanim", "ase"])
-def test_there_is_something_to_save_in_every_format(name: str) -> None:
+def test_every_format_has_damaged_samples_that_can_be_salvaged(name: str) -> None:
     assert sum(len(damaged(path.read_bytes(), known)) for known, path in SMALL if known == name) >= 2
 
 
-def test_a_glb_says_that_it_was_salvaged(tmp_path: Path) -> None:
+def test_glb_states_that_it_was_salvaged(tmp_path: Path) -> None:
     whole = next(path for name, path in SMALL if path.name == "windmill.3ds")
     cut = tmp_path / "cut.3ds"
     cut.write_bytes(whole.read_bytes()[:2000])

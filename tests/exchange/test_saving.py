@@ -1,4 +1,4 @@
-"""`keyframer.save`: which files appear, when none does, and what the loss report says."""
+"""`keyframer.save`: which files are written, when none is, and the loss report."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def test_glb(tmp_path: Path) -> None:
     Gltf((tmp_path / "a.glb").read_bytes())
 
 
-def test_gltf_and_bin(tmp_path: Path) -> None:
+def test_gltf_and_buffer(tmp_path: Path) -> None:
     scene = SCENES["splines"]()
     path = tmp_path / "a b.gltf"
     report = keyframer.save(scene, path)
-    binary = numbers_of(tmp_path, "a b")
+    binary = buffer_of(tmp_path, "a b")
     assert sorted(os.listdir(tmp_path)) == [binary.name, "a b.gltf"]
     assert report.written == [str(path), str(binary)]
     text = json.loads(path.read_text("utf-8"))
@@ -47,8 +47,8 @@ def test_gltf_and_bin(tmp_path: Path) -> None:
     assert max(largest_differences(scene, gltf, seconds)) < 1e-4 * report.measured["size"]
 
 
-def numbers_of(folder: Path, stem: str) -> Path:
-    """The one file of numbers in a folder; its name tells what is in it."""
+def buffer_of(folder: Path, stem: str) -> Path:
+    """Return the only buffer file in a folder; its name contains the hash of its content."""
     (binary,) = folder.glob("*.bin")
     assert binary.name == f"{stem}.{hashlib.sha256(binary.read_bytes()).hexdigest()[:12]}.bin"
     return binary
@@ -75,7 +75,7 @@ def test_dialect_and_format_decide_without_an_extension(tmp_path: Path) -> None:
         ({"path": "a.glb", "colour": 1}, "no option 'colour'"),
     ],
 )
-def test_wrong_usage_is_said_and_writes_nothing(tmp_path: Path, arguments: dict[str, object], words: str) -> None:
+def test_wrong_usage_is_reported_and_writes_nothing(tmp_path: Path, arguments: dict[str, object], words: str) -> None:
     path = tmp_path / str(arguments.pop("path"))
     with pytest.raises(ValueError) as caught:
         keyframer.save(SCENES["static"](), path, **arguments)  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ def test_wrong_usage_is_said_and_writes_nothing(tmp_path: Path, arguments: dict[
 
 
 @pytest.mark.parametrize("name", ["a.glb", "a.gltf"])
-def test_nothing_is_overwritten_unasked(tmp_path: Path, name: str) -> None:
+def test_existing_files_are_not_overwritten_by_default(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"old")
     with pytest.raises(FileExistsError):
         keyframer.save(SCENES["static"](), tmp_path / name)
@@ -93,7 +93,7 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path, name: str) -> None:
     assert (tmp_path / name).read_bytes() != b"old"
 
 
-def test_other_numbers_are_left_alone(tmp_path: Path) -> None:
+def test_foreign_buffers_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"of somebody else")
     (tmp_path / "a.0123456789ab.bin").write_bytes(b"not what the name says")
     keyframer.save(SCENES["static"](), tmp_path / "a.gltf")
@@ -103,35 +103,35 @@ def test_other_numbers_are_left_alone(tmp_path: Path) -> None:
     assert len(os.listdir(tmp_path)) == 4
 
 
-def test_numbers_that_are_there_already_are_in_nobodys_way(tmp_path: Path) -> None:
+def test_existing_buffer_with_the_same_content_is_reused(tmp_path: Path) -> None:
     keyframer.save(SCENES["static"](), tmp_path / "a.gltf")
-    before = numbers_of(tmp_path, "a").stat().st_ino
+    before = buffer_of(tmp_path, "a").stat().st_ino
     (tmp_path / "a.gltf").unlink()
     keyframer.save(SCENES["static"](), tmp_path / "a.gltf")
-    assert numbers_of(tmp_path, "a").stat().st_ino == before
+    assert buffer_of(tmp_path, "a").stat().st_ino == before
 
 
-def test_damaged_numbers_are_mended(tmp_path: Path) -> None:
+def test_damaged_buffers_are_repaired(tmp_path: Path) -> None:
     keyframer.save(SCENES["static"](), tmp_path / "a.gltf")
-    numbers_of(tmp_path, "a").write_bytes(b"damaged")
+    buffer_of(tmp_path, "a").write_bytes(b"damaged")
     keyframer.save(SCENES["static"](), tmp_path / "a.gltf", overwrite=True)
-    numbers_of(tmp_path, "a")
+    buffer_of(tmp_path, "a")
 
 
 @pytest.mark.parametrize("copied", [False, True])
-def test_old_numbers_go_when_nothing_names_them(tmp_path: Path, copied: bool) -> None:
+def test_old_buffers_are_removed_if_no_file_uses_them(tmp_path: Path, copied: bool) -> None:
     keyframer.save(SCENES["static"](), tmp_path / "a.gltf")
-    old = numbers_of(tmp_path, "a")
+    old = buffer_of(tmp_path, "a")
     if copied:
         (tmp_path / "copy.gltf").write_bytes((tmp_path / "a.gltf").read_bytes())
     keyframer.save(SCENES["splines"](), tmp_path / "a.gltf", overwrite=True)
     assert old.exists() == copied
     if not copied:
-        numbers_of(tmp_path, "a")
+        buffer_of(tmp_path, "a")
     keyframer.load(tmp_path / "a.gltf")
 
 
-def test_the_numbers_of_a_long_name_have_one_that_fits(tmp_path: Path) -> None:
+def test_buffer_of_a_long_name_gets_a_shorter_name(tmp_path: Path) -> None:
     name = "ä" * 125 + ".gltf"
     keyframer.save(SCENES["static"](), tmp_path / name)
     (binary,) = tmp_path.glob("*.bin")
@@ -154,7 +154,7 @@ def test_provenance_and_copyright(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SCENES))
-def test_the_report_is_as_its_schema_says(name: str, tmp_path: Path) -> None:
+def test_report_follows_its_schema(name: str, tmp_path: Path) -> None:
     report = keyframer.save(SCENES[name](), tmp_path / "a.glb", source={"name": "x"})
     plain_report = report.as_dict()
     jsonschema.validate(json.loads(json.dumps(plain_report, allow_nan=False)), LOSS_SCHEMA)
@@ -162,7 +162,7 @@ def test_the_report_is_as_its_schema_says(name: str, tmp_path: Path) -> None:
     assert report.summary() in repr(report)
 
 
-def test_the_report_says_where_the_file_had_it() -> None:
+def test_report_gives_the_source_in_the_file() -> None:
     report = LossReport("gltf")
     report.add(Outcome.DROPPED, "/a", extras={"3ds": {"offset": 12, "path": "/4d4d"}})
     report.add(Outcome.DROPPED, "/b", extras={"3ds": {"flags": 1}})
@@ -170,7 +170,7 @@ def test_the_report_says_where_the_file_had_it() -> None:
     assert "source" not in report.losses[1].as_dict()
 
 
-def test_long_arrays_are_packed_and_come_back() -> None:
+def test_long_arrays_are_packed_and_restored() -> None:
     import base64
     import zlib
 
@@ -195,8 +195,8 @@ ODD_FIELDS = {
 
 @pytest.mark.parametrize("format", [each.name for each in EXPORTERS])
 @pytest.mark.parametrize("where", ODD_FIELDS)
-def test_absurd_numbers_are_saved_or_refused_in_words(tmp_path: Path, format: str, where: str) -> None:
-    """No foreign exception, and no warning of numpy (which is an error here)."""
+def test_extreme_numbers_are_saved_or_refused_with_a_message(tmp_path: Path, format: str, where: str) -> None:
+    """No other exception, and no numpy warning (which is an error here)."""
     for number, odd in enumerate((math.nan, math.inf, -math.inf, 1e308, 400.0)):
         track = Track("position", np.array([0.0, 10.0]), np.array([[0.0, 0, 0], [1, 1, 1]]), Interpolation.LINEAR)
         mesh = Mesh("m", np.eye(3), np.array([[0, 1, 2]]), face_materials=np.array([0]))

@@ -1,4 +1,4 @@
-"""Three textured, moving files of our own, with their images, for pictures and for the tests that look at them.
+"""Three textured, animated files of our own, with their images, for pictures and for tests of pictures.
 
 ``make_files`` writes into a folder: the bundled windmill (3D Studio) with a wall of stones, a globe and its moon (3D
 Renderer, images as TGA and GIF, named in capitals), and a snake (Hale3D: a skinned model and its animation).
@@ -20,7 +20,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "windmill.3ds"
 
 
 def make_files(folder: Path) -> list[Path]:
-    """The files to convert; their images stand beside them."""
+    """Write the files to convert, with their images beside them."""
     stones().save(folder / "stone.png")
     shutil.copy(EXAMPLE, folder / "windmill.3ds")
     world().save(folder / "world.tga")
@@ -32,7 +32,7 @@ def make_files(folder: Path) -> list[Path]:
 
 
 def stones(size: int = 64) -> Image.Image:
-    """Courses of grey stones with light joints."""
+    """Return an image of rows of grey stones with light joints."""
     y, x = np.mgrid[0:size, 0:size]
     course = y // 8
     joint = (y % 8 == 0) | ((x + 8 * (course % 2)) % 16 == 0)
@@ -42,7 +42,7 @@ def stones(size: int = 64) -> Image.Image:
 
 
 def world(size: int = 128) -> Image.Image:
-    """Red caps above, blue ones below, green land on a sea between: top and bottom cannot be mistaken."""
+    """Return an image with red above, blue below, and green land on a sea between, to tell top from bottom."""
     v, u = np.mgrid[0:size, 0 : 2 * size] / (size, 2 * size)[0]
     land = np.sin(3 * np.pi * u) + np.cos(5 * np.pi * v + 2 * np.pi * u) > 0.35
     rgb = np.where(land[..., None], (60, 150, 60), (90, 150, 215))
@@ -63,7 +63,7 @@ def rings(size: int = 64) -> Image.Image:
 
 
 def _lathe(radii: np.ndarray, heights: np.ndarray, around: int, turns: float = 1.0) -> Mesh:
-    """A surface of revolution about Z; u runs around, v runs up."""
+    """Return a surface of revolution about Z; u runs around, v runs up."""
     angle = np.linspace(0, 2 * np.pi, around + 1)
     points = np.stack([
         np.outer(radii, np.cos(angle)), np.outer(radii, np.sin(angle)), np.repeat(heights[:, None], around + 1, 1)
@@ -85,7 +85,7 @@ def _ball(radius: float, around: int, rows: int) -> Mesh:
 
 
 def globe() -> Scene:
-    """A globe that turns half about its axis, and a moon that goes round it, on the same keys."""
+    """Return a globe that turns half about its axis, and a moon that goes round it, with the same keys."""
     ball, moon = _ball(10.0, 32, 17), _ball(3.0, 20, 11)
     ball.name, moon.name = "Globe", "Moon"
     assert moon.face_materials is not None
@@ -103,7 +103,7 @@ def globe() -> Scene:
 
 
 def snake(joints: int = 6) -> Scene:
-    """A tube that stands on the ground and sways, each joint a little more than the one below it."""
+    """Return a tube that stands on the ground and sways, each joint a little more than the one below it."""
     rows = 4 * joints + 1
     part = np.linspace(0, 1, rows)
     mesh = _lathe(1.6 * (1 - part**4), part * 4.0 * joints, 20, 2.0)

@@ -1,4 +1,4 @@
-"""What is written against what was meant: an exported file, played by the independent sampler, against the pose."""
+"""Compares an exported file, played by the independent sampler, with the pose of its scene."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def glb_of(scene: Scene, **options: Any) -> tuple[bytes, LossReport]:
 
 
 def node_lines(script: str, lines: list[str]) -> list[str]:
-    """Run one of the oracles' scripts over all lines in one process."""
+    """Run a script of the oracles on all lines in one process."""
     found = subprocess.run(
         ["node", str(ORACLES / "gltf" / script)],
         input="\n".join(lines) + "\n",
@@ -55,7 +55,7 @@ def node_lines(script: str, lines: list[str]) -> list[str]:
 
 
 def to_file_axes(scene: Scene, unit: float = 1.0) -> np.ndarray:
-    """(4, 4) from the scene's space to glTF's, written down anew: the middle rows of the mapping table."""
+    """Return the (4, 4) matrix from the scene's space to glTF's, written independently of the exporter."""
     left = scene.space.handedness is Handedness.LEFT
     matrix = {
         ("y", False): [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
@@ -74,7 +74,7 @@ JUMP = 6e-4
 
 
 def key_seconds(gltf: Gltf, animation: int = 0) -> np.ndarray:
-    """The times of all keys. Of two that stand for a jump only the later one: at its time the later value holds."""
+    """Return the times of all keys. Of two keys that form a jump, only the later one: its value holds at that time."""
     times = _all_key_seconds(gltf, animation)
     return times[np.append(np.diff(times) > JUMP, True)]
 
@@ -85,7 +85,7 @@ def _all_key_seconds(gltf: Gltf, animation: int) -> np.ndarray:
 
 
 def between_jumps(gltf: Gltf, seconds: np.ndarray, animation: int = 0) -> np.ndarray:
-    """Those of some times that no jump is under way at."""
+    """Return those of the times that are not inside a jump."""
     times = _all_key_seconds(gltf, animation)
     after = np.clip(np.searchsorted(times, seconds, side="right"), 1, len(times) - 1)
     inside = (seconds > times[after - 1]) & (seconds < times[after])
@@ -93,7 +93,7 @@ def between_jumps(gltf: Gltf, seconds: np.ndarray, animation: int = 0) -> np.nda
 
 
 def moments(gltf: Gltf, generator: np.random.Generator, most: int = 300, animation: int = 0) -> np.ndarray:
-    """At keys, between keys and at random times."""
+    """Return times at keys, between keys and at random."""
     keys = key_seconds(gltf, animation)
     between = (keys[1:] + keys[:-1]) / 2
     chosen = [
@@ -106,7 +106,7 @@ def moments(gltf: Gltf, generator: np.random.Generator, most: int = 300, animati
 
 
 def frames_of(gltf: Gltf, scene: Scene, seconds: np.ndarray, clip: int = 0) -> np.ndarray:
-    """Frames of the clip; seconds are of single precision, so what is nearly a whole frame is one."""
+    """Return frames of the clip; seconds have single precision, so nearly whole frames are rounded."""
     about = gltf.json["scenes"][0]["extras"]["keyframer"]["clips"][clip]
     units = seconds * about["rate"] + about["origin"]
     near = np.round(units)
@@ -114,15 +114,15 @@ def frames_of(gltf: Gltf, scene: Scene, seconds: np.ndarray, clip: int = 0) -> n
     return units / scene.clips[clip].units_per_frame
 
 
-def head(gltf: Gltf, scene: Scene, number: int) -> int:
-    """The glTF node of a node of the scene: they stand in the scene's order, behind the root if there is one."""
+def gltf_node_of(gltf: Gltf, scene: Scene, number: int) -> int:
+    """Return the glTF node of a node of the scene: they have the scene's order, after the root if there is one."""
     first = gltf.json["scenes"][0]["nodes"][0]
     has_root = gltf.nodes[first].get("extras", {}).get("keyframer", {}).get("helper") == "root"
     return number + int(has_root)
 
 
 def geometry(gltf: Gltf, number: int) -> int | None:
-    """The node with the mesh: itself, or below its helper nodes."""
+    """Return the node with the mesh: the node itself, or below its helper nodes."""
     waiting = [number]
     while waiting:
         node = gltf.nodes[waiting.pop()]
@@ -137,7 +137,7 @@ def geometry(gltf: Gltf, number: int) -> int | None:
 def largest_differences(
     scene: Scene, gltf: Gltf, seconds: np.ndarray, *, clip: int = 0, unit: float = 1.0, vertices: int = 24
 ) -> tuple[float, float]:
-    """How far origins of nodes, and vertices of visible meshes, are from the pose; in scene units."""
+    """Return the differences of node origins and of vertices of visible meshes from the pose, in scene units."""
     animation = gltf.json["scenes"][0]["extras"]["keyframer"]["clips"][clip].get("animation") if scene.clips else None
     worlds = gltf.worlds(seconds, animation)
     frames = frames_of(gltf, scene, seconds, clip) if scene.clips else seconds
@@ -146,9 +146,9 @@ def largest_differences(
     origins = shapes = 0.0
     for number, node in enumerate(scene.nodes):
         wanted = turn[:3, :3] @ pose.world[:, number, :3, 3:]
-        there = worlds[:, head(gltf, scene, number), :3, 3]
+        there = worlds[:, gltf_node_of(gltf, scene, number), :3, 3]
         origins = max(origins, float(np.abs(there - wanted[..., 0]).max()))
-        place = None if node.mesh is None else geometry(gltf, head(gltf, scene, number))
+        place = None if node.mesh is None else geometry(gltf, gltf_node_of(gltf, scene, number))
         shown = pose.visible[:, number]
         if place is None or not shown.any():
             continue
@@ -161,7 +161,7 @@ def largest_differences(
 
 
 def mirror_of(scene: Scene) -> np.ndarray:
-    """(3,) the signs of a node's own axes in the file: left-handed data is mirrored."""
+    """Return (3,) signs of a node's axes in the file: left-handed data is mirrored."""
     mirror = np.ones(3)
     if scene.space.handedness is Handedness.LEFT:
         mirror[1 if scene.space.up == "z" else 2] = -1
@@ -169,7 +169,7 @@ def mirror_of(scene: Scene) -> np.ndarray:
 
 
 def sources_of(scene: Scene, gltf: Gltf, place: int, mesh: int) -> np.ndarray:
-    """For each written vertex a vertex of the scene's mesh at the same position."""
+    """Return for each written vertex a vertex of the scene's mesh at the same position."""
     original = (np.asarray(scene.meshes[mesh].positions) * mirror_of(scene)).astype(np.float32) + np.float32(0)
     known = {row.tobytes(): index for index, row in enumerate(original)}
     found: list[int] = []

@@ -1,1 +1,1 @@
-"""What is left when writing fails or the process is killed at any of its steps."""
+"""What remains when writing fails or the process is killed at any of its steps."""

@@ -1,6 +1,6 @@
-"""Runs commands with faults, each in a process forked from this one, which has loaded everything already.
+"""Runs commands with faults, each in a process forked from this one, which has imported all modules already.
 
-Started with the shim preloaded. A line of JSON asks for a run, a line of JSON answers.
+Started with the shim preloaded. A line of JSON requests a run, a line of JSON answers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Every command that writes, cut short at every one of its steps: an error of the disk, or a kill.
+"""Every command that writes, interrupted at each of its steps by a disk error or a kill.
 
-After each there is the old set of files or the new one, or readers are told; the same command then succeeds and leaves
-exactly what it leaves undisturbed. ``make slow`` cuts at every step, ``make test`` at some of them.
+Afterwards there is the old set of files or the new one, or readers refuse the files; the same command then succeeds
+and leaves the same files as without interruption. ``make slow`` interrupts at every step, ``make test`` at some.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Scenario:
 
 
 def _textured() -> dict[str, bytes]:
-    """Two binary glTF files with an image inside, of one name and of different content."""
+    """Return two binary glTF files with embedded images that have the same name and different content."""
     import io
 
     from PIL import Image
@@ -187,7 +187,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 class Place:
-    """A folder as it is before the command; each cut has a copy of its own."""
+    """The folder before the command; each interruption gets a copy."""
 
     def __init__(self, scenario: Scenario, folder: Path, run: Server) -> None:
         self.scenario, self.folder, self.run = scenario, folder, run
@@ -200,17 +200,17 @@ class Place:
                 run(["dump", str(self.now / f"in/{name}.3ds"), "-o", str(self.now / f"in/{name}.json")], folder)
         (self.now / "out").mkdir()
         if scenario.before:
-            assert self.ran(scenario.before)["code"] in (0, 1)
+            assert self.run_command(scenario.before)["code"] in (0, 1)
         shutil.copytree(self.now, self.kept)
         self.old = contents(self.now)
-        undisturbed = self.ran(scenario.command)
+        undisturbed = self.run_command(scenario.command)
         assert undisturbed["code"] in (0, 1), undisturbed
         self.calls, self.code = undisturbed["calls"], undisturbed["code"]
         self.new = contents(self.now)
         assert self.new != self.old
         assert not [name for name in self.new if "/.kf-" in name]
 
-    def ran(self, command: str, **fault: int) -> dict[str, Any]:
+    def run_command(self, command: str, **fault: int) -> dict[str, Any]:
         return self.run(self.scenario.arguments(self.now, command), self.now / "out", skip=self.scenario.skip, **fault)
 
     def reset(self) -> None:
@@ -219,7 +219,7 @@ class Place:
 
     def cut(self, at: int, mode: int) -> None:
         self.reset()
-        ran = self.ran(self.scenario.command, at=at, mode=mode)
+        ran = self.run_command(self.scenario.command, at=at, mode=mode)
         where = f"{self.scenario.name}, call {at} of {self.calls}, mode {mode}: {ran['err']}"
         assert ran["code"] in {FAIL: (0, 1, 3), KILL: (-signal.SIGKILL, 0, 1, 3), KILL_ALL: (-signal.SIGKILL,)}[mode], (
             where
@@ -229,14 +229,16 @@ class Place:
         if mode == FAIL and ran["code"] == 3:
             assert len(ran["err"].splitlines()) >= 1, where
         self.check(where)
-        again = self.ran(self.scenario.command)
+        again = self.run_command(self.scenario.command)
         assert again["code"] == self.code, (where, again)
         assert contents(self.now) == self.new, where
 
     def check(self, where: str) -> None:
         found = contents(self.now)
-        views = [_view(self.now / "out", found, name) for name in _mains(found)]
-        allowed = [_view(self.now / "out", state, name) for state in (self.old, self.new) for name in _mains(state)]
+        views = [_view(self.now / "out", found, name) for name in _main_files(found)]
+        allowed = [
+            _view(self.now / "out", state, name) for state in (self.old, self.new) for name in _main_files(state)
+        ]
         for view in views:
             assert view in allowed or view is None or view[0] == REPORT, where
         for name, data in found.items():
@@ -249,12 +251,12 @@ class Place:
                 assert found[name] == data, where
 
 
-def _mains(state: dict[str, bytes]) -> list[str]:
+def _main_files(state: dict[str, bytes]) -> list[str]:
     return [name for name in state if name.startswith("out/") and "/.kf-" not in name and not name.endswith(".bin")]
 
 
 def _view(out: Path, state: dict[str, bytes], name: str) -> Any:
-    """A file and what readers take it together with; None where they refuse it."""
+    """Return a file with the files that readers use with it; None if they refuse it."""
     stem, ending = os.path.splitext(name)
     with_it = {}
     if ending in (".anim", ".mdl", ".skel"):
@@ -288,7 +290,9 @@ def _is_refused(path: Path) -> bool:
     "scenario",
     [pytest.param(each, id=each.name, marks=[] if each.name in QUICK else [pytest.mark.slow]) for each in SCENARIOS],
 )
-def test_a_cut_leaves_the_old_or_the_new(scenario: Scenario, server: Server, tmp_path: Path) -> None:
+def test_interrupted_command_leaves_the_old_or_the_new_files(
+    scenario: Scenario, server: Server, tmp_path: Path
+) -> None:
     place = Place(scenario, tmp_path, server)
     stride = 1 if SLOW else 9
     first = 1 + SCENARIOS.index(scenario) % stride
@@ -297,8 +301,8 @@ def test_a_cut_leaves_the_old_or_the_new(scenario: Scenario, server: Server, tmp
             place.cut(at, mode)
 
 
-def test_the_shim_sees_every_kind_of_step(server: Server, tmp_path: Path) -> None:
-    """Opened, written, synced, closed, linked, renamed, removed: else nothing here would test anything."""
+def test_shim_intercepts_every_kind_of_step(server: Server, tmp_path: Path) -> None:
+    """Open, write, sync, close, link, rename, remove: otherwise the other test would prove nothing."""
     place = Place(next(each for each in SCENARIOS if each.name == "pair"), tmp_path, server)
     place.reset()
-    assert place.ran(place.scenario.command)["kinds"] & 0x7F == 0x7F
+    assert place.run_command(place.scenario.command)["kinds"] & 0x7F == 0x7F

@@ -1,4 +1,4 @@
-"""``python -m tests.fuzz --seconds 600`` fuzzes; ``--summary`` adds up ledgers; ``--replay`` tries findings again."""
+"""``python -m tests.fuzz --seconds 600`` fuzzes; ``--summary`` adds up ledgers; ``--replay`` repeats findings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.fuzz.mutating import Input
 from tests.fuzz.operations import OPERATIONS, Place
-from tests.fuzz.running import Clock, Limits, ResumableRun, examine, unpacked
+from tests.fuzz.running import Clock, FuzzRun, Limits, examine, unpacked
 
 WORK = Path(__file__).resolve().parents[2] / "build" / "fuzz"
 
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     if options.replay:
         return replay(options.replay)
-    campaign = ResumableRun(options.work, options.seed)
+    campaign = FuzzRun(options.work, options.seed)
     known = len(campaign.seen)
     campaign.run(options.seconds)
     new = len(campaign.seen) - known
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def summarise(ledgers: list[Path]) -> None:
-    """Executions and processor time by operation and by kind, as Markdown."""
+    """Return executions and processor time by operation and by kind, as Markdown."""
     by_operation: Counter[str] = Counter()
     by_kind: Counter[str] = Counter()
     seconds = 0.0
@@ -58,7 +58,7 @@ def summarise(ledgers: list[Path]) -> None:
 
 
 def replay(paths: list[Path]) -> int:
-    """Run every operation on each of these; report what still breaks a promise."""
+    """Run every operation on each finding, and report the promises that are still broken."""
     clock = Clock(Limits())
     broken = 0
     with clock.watching_time():
@@ -68,7 +68,7 @@ def replay(paths: list[Path]) -> int:
 
 
 def _replay(path: Path, clock: Clock) -> int:
-    """How many operations break a promise."""
+    """Return how many operations break a promise."""
     seed = unpacked(json.loads(path.read_text("utf-8")))
     broken = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
-"""Damaged inputs from sound ones: by bytes, by records, by JSON values, by archive members.
+"""Makes damaged inputs from valid ones: by bytes, by records, by JSON values, by archive members.
 
-Every function takes a `random.Random` and nothing else decides: the same seed gives the same inputs.
+Only the `random.Random` argument decides: the same seed gives the same inputs.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ SAME_FLOAT: tuple[Any, ...] = ("nan", "inf", "-inf", 0.0, -0.0, 1.0, -1.0, 1e-40
 
 @dataclass(frozen=True)
 class Seed:
-    """A sound (or soundly damaged) input to start from."""
+    """An input to start from: valid, or damaged in a known way."""
 
     kind: str
     """the id of a format, or gltf, zip, text"""
@@ -74,7 +74,7 @@ class Seed:
 
     @cached_property
     def places(self) -> tuple[int, ...]:
-        """Where records begin: behind these stand ids, lengths and counts."""
+        """Return the offsets where records begin: ids, lengths and counts follow them."""
         todo = [] if self.document is None else list(self.document.records)
         found: list[int] = []
         while todo:
@@ -86,7 +86,7 @@ class Seed:
 
     @cached_property
     def tree(self) -> Any:
-        """The input as a JSON value, where it is one: the text twin of a document, the JSON of a glTF file."""
+        """Return the input as a JSON value if it is one: the text of a document, the JSON of a glTF file."""
         if self.kind == "gltf":
             return _gltf_json(self.data)
         text = self.data.decode("utf-8", "replace") if self.kind == "text" else None
@@ -100,7 +100,7 @@ class Seed:
 
 @dataclass(frozen=True)
 class Input:
-    """What the operations are given."""
+    """An input of the operations."""
 
     kind: str
     suffix: str
@@ -111,7 +111,7 @@ class Input:
 
 
 def mutate(seed: Seed, others: Sequence[Seed], random: Random) -> Input:
-    """One input: a seed that went through one to four mutations."""
+    """Return an input: a seed after one to four mutations."""
     companions = seed.companions
     if companions and random.random() < 0.5:  # the companion is damaged, the file itself is not
         at = random.randrange(len(companions))
@@ -144,7 +144,7 @@ Bytewise = Callable[[bytes, Sequence[int], Sequence[Seed], Random], bytes]
 
 
 def _spot(data: bytes, places: Sequence[int], random: Random) -> int:
-    """A place in the file, more often than not one close behind the beginning of a record."""
+    """Return an offset in the file, usually shortly after the beginning of a record."""
     if places and random.random() < 0.6:
         return min(random.choice(places) + random.randrange(24), max(0, len(data) - 1))
     return random.randrange(len(data)) if data else 0
@@ -155,50 +155,50 @@ def _put(data: bytes, at: int, new: bytes) -> bytes:
 
 
 def cut(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
-    """Truncated."""
+    """Truncate."""
     return data[: _spot(data, places, random)]
 
 
 def flip(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
-    """Some bits flipped."""
+    """Flip some bits."""
     for _ in range(random.choice((1, 1, 2, 8))):
         at = _spot(data, places, random)
         data = _put(data, at, bytes([data[at] ^ (1 << random.randrange(8))])) if data else b""
     return data
 
 
-def whole(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
-    """A length, count or index of another value, of two or four bytes in either order."""
+def change_integer(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
+    """Replace a length, count or index, of two or four bytes in either byte order."""
     value, form = random.choice(WHOLE), random.choice(("<H", "<I", "<I", ">I", "<B"))
     return _put(data, _spot(data, places, random), struct.pack(form, value & ((1 << 8 * struct.calcsize(form)) - 1)))
 
 
-def number(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
-    """A strange float."""
+def change_float(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
+    """Insert an unusual float."""
     return _put(data, _spot(data, places, random), bytes.fromhex(random.choice(FLOATS)))
 
 
 def nudge(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
-    """A byte one or a few more or less."""
+    """Change a byte by a small amount."""
     at = _spot(data, places, random)
     return _put(data, at, bytes([(data[at] + random.choice((-3, -1, 1, 2, 16))) & 255])) if data else b""
 
 
 def repeat(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
-    """A stretch twice, or hundreds of times."""
+    """Repeat a range twice or hundreds of times."""
     begin = _spot(data, places, random)
     part = data[begin : begin + random.choice((1, 2, 4, 12, 40, 200))]
     return (data[:begin] + part * random.choice((2, 2, 3, 400)) + data[begin + len(part) :])[:LARGEST]
 
 
 def drop(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
-    """A stretch left out."""
+    """Remove a range."""
     begin = _spot(data, places, random)
     return data[:begin] + data[begin + random.choice((1, 2, 4, 6, 30, 300)) :]
 
 
 def splice(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
-    """A stretch of another file in between, or its end instead of ours."""
+    """Insert a range of another file, or replace the end by that of another file."""
     other = random.choice(others).data
     begin, source = _spot(data, places, random), random.randrange(len(other) + 1)
     if random.random() < 0.5:
@@ -207,23 +207,34 @@ def splice(data: bytes, places: Sequence[int], others: Sequence[Seed], random: R
 
 
 def noise(data: bytes, places: Sequence[int], others: Sequence[Seed], random: Random) -> bytes:
-    """A stretch of random bytes."""
+    """Replace a range by random bytes."""
     return _put(data, _spot(data, places, random), random.randbytes(random.choice((1, 2, 4, 16))))
 
 
-_BYTEWISE: tuple[Bytewise, ...] = (cut, flip, whole, whole, number, nudge, repeat, drop, splice, noise)
+_BYTEWISE: tuple[Bytewise, ...] = (
+    cut,
+    flip,
+    change_integer,
+    change_integer,
+    change_float,
+    nudge,
+    repeat,
+    drop,
+    splice,
+    noise,
+)
 
 
 # -- records and JSON -------------------------------------------------------------------------------------------------
 
 
 def copied(tree: Any) -> Any:
-    """A copy of a JSON value, several times faster than `copy.deepcopy`: copying was a tenth of a run."""
+    """Copy a JSON value, several times faster than `copy.deepcopy`: copying was a tenth of a run."""
     return marshal.loads(marshal.dumps(tree))
 
 
 def tree_changed(tree: Any, random: Random, other: Any = None) -> Any:
-    """A JSON value with one to four of its parts replaced, dropped, repeated, moved or swapped."""
+    """Return a JSON value with one to four of its parts replaced, dropped, repeated, moved or swapped."""
     tree = copied(tree)
     for _ in range(random.choice((1, 1, 2, 4))):
         holder, key = _part(tree, random)
@@ -234,7 +245,7 @@ def tree_changed(tree: Any, random: Random, other: Any = None) -> Any:
 
 
 def _part(tree: Any, random: Random) -> tuple[Any, Any]:
-    """Some list or object of the tree, and an index or key of it."""
+    """Return a list or object of the tree, and an index or key of it."""
     holder, key = None, None
     while isinstance(tree, (dict, list)) and tree:
         keys = list(tree) if isinstance(tree, dict) else range(len(tree))
@@ -282,7 +293,8 @@ def _other_value(old: Any, random: Random) -> Any:
 
 
 def _records_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
-    """Records and keys moved, dropped, repeated or of other values; written anew, so that lengths fit."""
+    """Return the seed with records or keys moved, dropped, repeated or changed; encoded again, so that lengths
+    match."""
     if seed.tree is None:
         return seed.data
     other = random.choice(others)
@@ -300,7 +312,7 @@ def _records_changed(seed: Seed, others: Sequence[Seed], random: Random) -> byte
 
 
 def _homes(tree: Any) -> list[list[Any]]:
-    """Every list of records that holds some."""
+    """Return every list that contains records."""
     found, todo = [], [tree["records"]]
     while todo:
         here = todo.pop()
@@ -335,7 +347,7 @@ def _change_records(tree: Any, other: Any, random: Random) -> None:
 
 
 def _change_field(fields: Any, random: Random) -> None:
-    """A value of the same type, or rows of a table left out, repeated or in another order."""
+    """Replace a value by one of the same type, or drop, repeat or reorder rows of a table."""
     holder, key = _part(fields, random)
     if holder is None:
         return
@@ -388,7 +400,7 @@ def _gltf_json(data: bytes) -> Any:
 
 
 def _gltf_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
-    """The JSON of a glTF file changed and packed again; or a chunk of the container moved or of a wrong length."""
+    """Change the JSON of a glTF file and pack it again; or move a chunk of the container, or change its length."""
     if seed.tree is None:
         return seed.data
     other = random.choice(others)
@@ -406,7 +418,7 @@ def _gltf_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
 
 
 def _buffer_changed(text: bytes, tree: Any, random: Random) -> bytes:
-    """Sometimes the numbers inside a glTF text are other numbers."""
+    """Sometimes change numbers in the buffer of a glTF text."""
     if random.random() < 0.7 or not isinstance(tree, dict):
         return text
     prefix = b";base64,"
@@ -440,7 +452,7 @@ NAMES = (
 
 
 def _members(data: bytes) -> list[tuple[str, bytes]]:
-    """Names and contents of an archive; none if any of them cannot be read."""
+    """Return names and contents of an archive; none if any of them cannot be read."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as source:
             return [(info.filename, source.read(info)) for info in source.infolist()]
@@ -449,7 +461,7 @@ def _members(data: bytes) -> list[tuple[str, bytes]]:
 
 
 def _archive_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
-    """An archive of other members, names, methods and order; now and then one inside another."""
+    """Change members, names, compression methods and order of an archive; sometimes put one inside another."""
     archive_bytes = io.BytesIO()
     members = _members(seed.data)
     for _ in range(random.randrange(3)):
@@ -478,7 +490,7 @@ XML_VALUES += (b"a" * 300, b"\xff", b"&#0;", b"&x;", b"65536", b"Base", b"Defaul
 
 
 def _stage_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
-    """A show or fixture with one member changed, renamed, repeated or left out, packed soundly again."""
+    """Change, rename, repeat or drop one member of a show or fixture, and pack it as a valid archive."""
     members = _members(seed.data)
     if not members:
         return seed.data
@@ -512,7 +524,7 @@ def _member_changed(name: str, content: bytes, others: Sequence[Seed], random: R
 
 
 def _xml_changed(text: bytes, random: Random) -> bytes:
-    """A value of XML replaced, a stretch from one tag to another left out, repeated or put elsewhere."""
+    """Replace a value in XML, or drop, repeat or move a range between two tags."""
     values, tags = list(_VALUE.finditer(text)), list(_TAG.finditer(text))
     if random.random() < 0.6 and values:
         value = random.choice(values)

@@ -1,7 +1,7 @@
-"""Everything that can be done to an input, and the promises that must hold whatever the input is.
+"""All operations on an input, and the promises that must hold for every input.
 
-An operation returns a short text, its outcome (which guides the choice of inputs to go on from), or raises: any
-exception is a finding. `Broken` is a promise that was not kept without one.
+An operation returns its outcome as a short text (which guides the choice of further inputs), or raises: any exception
+is a finding. `Broken` is a broken promise without another exception.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ LARGEST_MEMBER = 1 << 20
 
 
 class Broken(AssertionError):
-    """A promise was not kept."""
+    """A promise was broken."""
 
 
 @dataclass
 class Place:
-    """An input on the disk, with its companions, in a separate folder that is emptied first."""
+    """An input on disk, with its companions, in a separate folder that is emptied first."""
 
     folder: Path
     given: Input
@@ -56,7 +56,7 @@ class Place:
         return self.folder / f"in{self.given.suffix}"
 
     def out(self, name: str) -> Path:
-        """A name for an output that does not stand there yet."""
+        """Return the path of an output that does not exist yet."""
         path = self.folder / "out" / name
         path.unlink(missing_ok=True)
         return path
@@ -75,7 +75,7 @@ def located(error: keyframer.FormatError, given: Input) -> str:
 
 
 def decode(place: Place) -> str:
-    """A located refusal, or a document that gives the same bytes back."""
+    """Decoding raises an error with a location, or returns a document that encodes to the same bytes."""
     data = place.given.data
     try:
         document = keyframer.decode(data, format=place.given.kind)
@@ -91,7 +91,7 @@ def codes(issues: IssueLog) -> str:
 
 
 def check(place: Place) -> str:
-    """A report whose every finding is in the file, and whose verdict fits them."""
+    """Every issue of the report is located in the file, and the verdict matches the issues."""
     report = keyframer.check(place.path, format=place.given.kind)
     for issue in report.issues:
         if not place.given.companions:  # otherwise the cause may be in the companion
@@ -102,7 +102,7 @@ def check(place: Place) -> str:
 
 
 def load(place: Place) -> str:
-    """Refused strictly exactly where salvaging reports something unsafe."""
+    """Strict loading is refused exactly if salvaging reports something unsafe."""
     strict, salvaged = _loaded(place, False), _loaded(place, True)
     if isinstance(salvaged, str):
         if not isinstance(strict, str):
@@ -122,7 +122,7 @@ def _loaded(place: Place, salvage: bool) -> keyframer.Scene | str:
 
 
 def dump(place: Place) -> str:
-    """The text twin builds the same bytes."""
+    """Building the dumped text gives the same bytes."""
     try:
         document = keyframer.decode(place.given.data, format=place.given.kind)
     except keyframer.FormatError as error:
@@ -133,7 +133,7 @@ def dump(place: Place) -> str:
 
 
 def view(place: Place) -> str:
-    """Everything that the page of the viewer asks for."""
+    """Answer all requests that the page of the viewer makes."""
     from keyframer.exchange.opening import open_file
     from keyframer.viewer import LoadedFile, ViewedFile
 
@@ -171,7 +171,8 @@ _CODE = re.compile(r"\b[A-Z]+_[A-Z_]+\b")
 
 
 def command(*arguments: str | Path, fine: tuple[int, ...] = (0, 1, 3)) -> tuple[int, str, str]:
-    """Run a command in this process; the exit code is one of those for files, and stderr holds messages only."""
+    """Run a command in this process; the exit code must be one of those for files, and stderr contains only
+    messages."""
     raw, err = io.BytesIO(), io.StringIO()
     out = io.TextIOWrapper(raw, encoding="utf-8", write_through=True)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -243,7 +244,7 @@ def thumbnail(place: Place) -> str:
 
 
 def diff(place: Place) -> str:
-    """Against itself: nothing differs, in what it says and in how it moves."""
+    """A file does not differ from itself, neither in structure nor in motion."""
     twin = place.folder / "out" / f"in{place.given.suffix}"
     shutil.copy(place.path, twin)
     arguments = ("--salvage", "-q", "--format", "json", *_from(place))
@@ -253,7 +254,7 @@ def diff(place: Place) -> str:
 
 
 def build(place: Place) -> str:
-    """A text that is refused with its place, or a file that can be read and written back."""
+    """A text is refused with a location, or built into a file that can be read and written again."""
     out = place.out("built.bin")
     code, _, stderr = command("build", place.path, "-o", out)
     if code == 0:
@@ -271,7 +272,7 @@ TARGETS = tuple((name, ".anim" if name == "hale3d" else ending) for name, ending
 
 def convert(target: str, ending: str) -> Callable[[Place], str]:
     def run(place: Place) -> str:
-        """What is written passes our own check without error and loads again."""
+        """The written file passes our own check without errors and loads again."""
         out = place.out(f"made{ending}")
         for old in out.parent.glob("made*"):
             old.unlink()
@@ -292,7 +293,7 @@ def convert(target: str, ending: str) -> Callable[[Place], str]:
 
 
 def read_again(path: Path, format: str, allowed: set[str]) -> None:
-    """``allowed`` are the codes of the original: what was not changed is written as it was."""
+    """Check and load a written file; ``allowed`` are the codes of the original, whose unchanged parts are copied."""
     report = keyframer.check(path, format=format)
     if worst := [issue for issue in report.issues if issue.severity.label == "error" and issue.code not in allowed]:
         raise Broken(f"we wrote {format} with {worst[0].code}: {worst[0].message}")
@@ -306,7 +307,7 @@ def read_again(path: Path, format: str, allowed: set[str]) -> None:
 
 def batch(name: str, ending: str, options: dict[str, object]) -> Callable[[Place], str]:
     def run(place: Place) -> str:
-        """A result, never a failure of ours."""
+        """A batch returns a result for the file, never an internal error."""
         if place.given.kind not in ("zip", "text"):
             options["from"] = place.given.kind
         result = perform(Job(name, str(place.path), str(place.out(f"in{ending}")), dict(options)))

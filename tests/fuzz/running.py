@@ -1,9 +1,9 @@
-"""Running for hours: slices of inputs in forked workers, with limits, a ledger and numbered findings.
+"""Runs the fuzzer for hours: slices of inputs in forked workers, with limits, a ledger and numbered findings.
 
-A slice is some hundred inputs in one worker. The worker tells the parent what it has done after each input; a worker
-that dies or hangs costs the operation that it was at, which becomes a finding, and the next slice goes on. Inputs
-whose outcome was never seen before are kept and mutated further. Seed, slice number and what was kept before decide
-everything: the same seed in an empty folder gives the same inputs again.
+A slice is some hundred inputs in one worker. The worker reports to the parent after each input. If a worker dies or
+hangs, its current operation becomes a finding, and the next slice continues. Inputs with a new outcome are kept and
+mutated further. Seed, slice number and the kept inputs decide everything: the same seed in an empty folder gives the
+same inputs again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MOST_KEPT = 400
 
 
 class Hung(BaseException):
-    """An operation took too long and was ended; not an Exception, so that nothing on the way catches it."""
+    """An operation took too long and was ended; not an Exception, so that no handler catches it."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Limits:
 
 @dataclass
 class Finding:
-    """What broke a promise; findings of one place are one finding."""
+    """A broken promise; findings from the same functions count as one."""
 
     operation: str
     place: str
@@ -74,7 +74,7 @@ class Finding:
 
 
 def frames_of(trace: traceback.StackSummary) -> str:
-    """The innermost functions of the library: where a finding comes from, whatever the line numbers are today."""
+    """Return the innermost functions of the library in a traceback, which do not depend on line numbers."""
     frames = [frame for frame in trace if f"{os.sep}keyframer{os.sep}" in frame.filename] or list(trace)
     return " < ".join(f"{Path(frame.filename).stem}.{frame.name}" for frame in reversed(frames[-3:]))
 
@@ -90,7 +90,7 @@ def place_of(error: BaseException, operation: str) -> str:
 
 @dataclass
 class Clock:
-    """Watches operations: processor time of each by a signal, memory since `mark` by the kernel's high-water mark."""
+    """Measures operations: processor time by a signal, memory since `mark` by the kernel's high-water mark."""
 
     limits: Limits
     seen: str = ""
@@ -107,11 +107,11 @@ class Clock:
             signal.signal(signal.SIGPROF, before)
 
     def limit_memory(self) -> None:
-        """For this process and for good."""
+        """Limit the memory of this process, permanently."""
         resource.setrlimit(resource.RLIMIT_AS, (self.limits.memory, self.limits.memory))
 
     def mark(self) -> None:
-        """Growth is counted from here."""
+        """Count the growth of memory from here."""
         with open("/proc/self/clear_refs", "w") as stream:
             stream.write("5")  # the peak is now what is in use
         self._before = _peak()
@@ -139,7 +139,7 @@ def _peak() -> int:
 
 
 def examine(operation: Operation, place: Place, clock: Clock) -> tuple[str, Finding | None]:
-    """Carry out one operation: its outcome, and what it broke."""
+    """Run one operation; return its outcome and its finding."""
     error: BaseException | None = None
     outcome = ""
     clock.start()
@@ -182,8 +182,8 @@ def next_input(pool: dict[str, list[Seed]], random: Random) -> Input:
 
 
 class Worker:
-    """One slice, in a process of its own: lines of JSON to the parent, one before each operation, one after each
-    input."""
+    """Runs one slice in a separate process: sends lines of JSON to the parent, one before each operation, one after
+    each input."""
 
     def __init__(self, folder: Path, pool: dict[str, list[Seed]], outcomes: set[str], limits: Limits) -> None:
         self.folder = folder
@@ -241,8 +241,8 @@ def _send(pipe: int, message: dict[str, Any]) -> None:
         line = line[os.write(pipe, line) :]
 
 
-class ResumableRun:
-    """The parent: starts workers, counts, keeps findings."""
+class FuzzRun:
+    """The parent process: starts workers, counts, and writes findings."""
 
     def __init__(self, work: Path, seed: str, limits: Limits | None = None, *, quiet: bool = False) -> None:
         self.work = work
@@ -263,7 +263,7 @@ class ResumableRun:
         self._resume()
 
     def _resume(self) -> None:
-        """Go on where a run of the same seed stopped."""
+        """Continue where a run of the same seed stopped."""
         if self.index.exists():
             for line in self.index.read_text("utf-8").splitlines():
                 self.seen[line.split("\t")[1]] += 1
@@ -291,7 +291,7 @@ class ResumableRun:
                 self.run_slice(Path(scratch) / "place", end)
 
     def run_slice(self, folder: Path, end: float = float("inf")) -> None:
-        """One worker, to its end or to its death."""
+        """Run one worker until it ends or dies."""
         number, self.next_slice = self.next_slice, self.next_slice + 1
         start = time.monotonic()
         before = os.times()
@@ -332,7 +332,7 @@ class ResumableRun:
             os._exit(code)
 
     def _listen(self, child: int, pipe: int, counts: Counter[tuple[str, str]], end: float) -> dict[str, Any] | None:
-        """Count what the worker says it did. Returns what it was at when it ended early, None when all was done."""
+        """Count what the worker reports. Return its current operation if it ended early, None if all was done."""
         waiting, underway, done = b"", None, 0
         beat = _processor_seconds(child)
         while True:
@@ -367,7 +367,7 @@ class ResumableRun:
                 stream.write(json.dumps({key: message[key] for key in ("kind", "new", "input")}) + "\n")
 
     def _died(self, last: dict[str, Any], status: int, folder: Path, counts: Counter[tuple[str, str]]) -> None:
-        """The worker did not come back from an operation: killed by us, by the system, or by itself."""
+        """Record an operation whose worker was killed by us or by the system, or crashed."""
         self.deaths += 1
         counts[last["at"], last["kind"]] += 1
         how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit code {os.WEXITSTATUS(status)}"
@@ -384,7 +384,7 @@ class ResumableRun:
             self._write(Finding(last["at"], f"death {last['at']} {how}", f"the worker ended by {how}"), content)
 
     def _write(self, finding: Finding, content: dict[str, Any]) -> None:
-        """A finding becomes a numbered file, once for each place; the index counts how often it came."""
+        """Write a finding as a numbered file, once for each place; the index counts how often it occurred."""
         self.seen[finding.key] += 1
         if self.seen[finding.key] > 1:
             return
@@ -415,5 +415,5 @@ def _processor_seconds(process: int) -> float:
 
 
 def _memory_disk() -> str | None:
-    """A folder in memory, where syncing costs nothing."""
+    """Return a folder in memory, where syncing costs nothing."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

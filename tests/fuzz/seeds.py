@@ -1,4 +1,4 @@
-"""What fuzzing starts from: every small sample, every golden file and crasher, and what we write ourselves."""
+"""The inputs that fuzzing starts from: every small sample, every golden file and crasher, and files that we write."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SKELETON = b"NumBones 2\nbone hips {\n\toffset 0 0 0\n\tbone leg {\n\t\toffset 0
 
 @cache
 def all_seeds() -> dict[str, tuple[Seed, ...]]:
-    """By kind, in an order that never changes."""
+    """Return all seeds by kind, always in the same order."""
     native = [Seed(name, path.suffix, path.read_bytes()) for name, path in all_samples()]
     native += [_golden(path) for path in sorted((TESTS / "golden" / "files").rglob("*")) if _is_small(path)]
     native += pairs(native)
@@ -44,7 +44,7 @@ def _golden(path: Path) -> Seed:
 
 
 def pairs(native: list[Seed]) -> list[Seed]:
-    """Animations with their model or skeleton beside them, and models with an animation."""
+    """Return animations with their model or skeleton, and models with an animation."""
     moves = [seed for seed in native if seed.kind == "hale3d" and seed.suffix == ".anim"]
     models = [seed for seed in native if seed.kind == "hale3d" and seed.suffix == ".mdl"]
     clips = [seed for seed in native if seed.kind == "midtown"]
@@ -54,7 +54,7 @@ def pairs(native: list[Seed]) -> list[Seed]:
 
 
 def textured() -> list[Seed]:
-    """The windmill, whose wall has an image, beside images of several kinds under that name."""
+    """Return the windmill, whose wall has an image, with images of several kinds under that name."""
     data = (TESTS / "samples" / "3ds" / "windmill.3ds").read_bytes()
     picture, found = Image.radial_gradient("L").resize((16, 16)).convert("RGB"), []
     for kind in ("PNG", "BMP", "TGA", "GIF", "JPEG", "TIFF"):
@@ -65,7 +65,7 @@ def textured() -> list[Seed]:
 
 
 def written(native: list[Seed]) -> list[Seed]:
-    """What we write from the samples: glTF of both kinds."""
+    """Return glTF of both kinds, written from the samples."""
     found: list[Seed] = []
     for seed in native[:80:5]:
         with tempfile.TemporaryDirectory() as name:
@@ -85,13 +85,13 @@ def written(native: list[Seed]) -> list[Seed]:
 
 
 def texts(native: list[Seed]) -> list[Seed]:
-    """Text twins."""
+    """Return the dumped texts of documents."""
     small = [seed.document for seed in native if seed.document is not None and len(seed.data) < 1_500]
     return [Seed("text", ".json", dump_text(document, offsets=False).encode()) for document in small[::3]]
 
 
 def stages() -> list[Seed]:
-    """Shows and fixtures: the one we ship, and those of the tests of stage archives."""
+    """Return shows and fixtures: the example, and those of the tests of stage archives."""
     example = (TESTS.parent / "examples" / "stage.mvr").read_bytes()
     heads = {ending: moving_head(ending) for ending in (".3ds", ".glb")}
     placed = scene_object('<Geometry3D fileName="box.glb"/>', f"{UNIT}{{0,0,1000}}")
@@ -101,7 +101,7 @@ def stages() -> list[Seed]:
 
 
 def archives(native: list[Seed]) -> list[Seed]:
-    """Zip archives of three samples each."""
+    """Return zip archives of three samples each."""
     found = []
     for at in range(0, 30, 3):
         made = io.BytesIO()

@@ -1,4 +1,4 @@
-"""The harness itself: the same seed gives the same inputs, and every way to break a promise is caught and counted."""
+"""The fuzzer itself: the same seed gives the same inputs, and every kind of broken promise is caught and counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.fuzz import running
 from tests.fuzz.__main__ import main
 from tests.fuzz.mutating import LARGEST, Seed, mutate, tree_changed
 from tests.fuzz.operations import OPERATIONS, Broken, Operation, Place, command
-from tests.fuzz.running import Limits, ResumableRun, next_input
+from tests.fuzz.running import FuzzRun, Limits, next_input
 from tests.fuzz.seeds import all_seeds
 
 pytestmark = [
@@ -36,20 +36,20 @@ def inputs(seed: str, count: int) -> list[running.Input]:
     return [next_input(POOL, Random(f"{seed}/{number}")) for number in range(count)]
 
 
-def test_the_seed_decides() -> None:
+def test_same_seed_gives_the_same_inputs() -> None:
     assert inputs("a", 60) == inputs("a", 60)
     assert inputs("a", 60) != inputs("b", 60)
 
 
-def test_every_kind_of_input_is_made_and_none_is_large() -> None:
+def test_inputs_of_every_kind_are_made_and_none_is_large() -> None:
     made = inputs("kinds", 200)
     assert {given.kind for given in made} == set(all_seeds())
     assert {way for given in made for way in given.how} == {"structure", "bytes", "beside", "as it is"}
     assert max(len(given.data) for given in made) <= LARGEST
 
 
-def test_structure_survives_where_it_should() -> None:
-    """Files whose records were moved or changed are still files of their format, and other files than before."""
+def test_mutations_of_records_keep_the_format() -> None:
+    """Files whose records were moved or changed are still files of their format, but other files than before."""
     still, changed = Counter[str](), Counter[str]()
     for name in ("3ds", "uto3d", "hale3d", "midtown", "nodeanim", "ase"):
         seeds = all_seeds()[name]
@@ -66,7 +66,7 @@ def test_structure_survives_where_it_should() -> None:
     assert min(changed.values()) >= 32
 
 
-def test_a_tree_is_changed_and_the_original_is_not() -> None:
+def test_changing_a_tree_leaves_the_original_unchanged() -> None:
     tree = {"nodes": [{"name": "a", "children": [1]}, {"name": "b"}], "asset": {"version": "2.0"}}
     before = json.dumps(tree)
     changed = {json.dumps(tree_changed(tree, Random(number))) for number in range(50)}
@@ -74,7 +74,7 @@ def test_a_tree_is_changed_and_the_original_is_not() -> None:
     assert len(changed) > 25
 
 
-def test_sound_files_break_no_promise(tmp_path: Path) -> None:
+def test_valid_files_break_no_promise(tmp_path: Path) -> None:
     for kind, seeds in all_seeds().items():
         seed = seeds[0]
         place = Place(tmp_path / kind, running.Input(seed.kind, seed.suffix, seed.data, seed.companions))
@@ -83,7 +83,7 @@ def test_sound_files_break_no_promise(tmp_path: Path) -> None:
                 assert operation.run(place)
 
 
-def test_every_command_that_takes_files_is_driven() -> None:
+def test_every_command_that_takes_files_is_fuzzed() -> None:
     names = {operation.name.split()[0] for operation in OPERATIONS}
     assert names >= {"identify", "info", "check", "dump", "build", "sample", "convert", "plot", "diff", "thumbnail"}
     assert names >= {"view", "batch", "archive", "load", "decode"}
@@ -102,7 +102,9 @@ def test_every_command_that_takes_files_is_driven() -> None:
         ("keyframer: internal error: KeyError\n", 4, "exit code 4"),
     ],
 )
-def test_what_a_command_may_not_do(monkeypatch: pytest.MonkeyPatch, said: str, code: int, words: str) -> None:
+def test_forbidden_behaviour_of_commands_is_a_finding(
+    monkeypatch: pytest.MonkeyPatch, said: str, code: int, words: str
+) -> None:
     def fake(arguments: list[str]) -> int:
         sys.stderr.write(said)
         return code
@@ -134,7 +136,7 @@ def hangs(place: Place) -> str:
         pass
 
 
-def hangs_deaf(place: Place) -> str:
+def hangs_ignoring_signals(place: Place) -> str:
     signal.signal(signal.SIGPROF, signal.SIG_IGN)
     return hangs(place)
 
@@ -159,7 +161,7 @@ BROKEN: list[tuple[Callable[[Place], str], str]] = [
     (warns, "RuntimeWarning"),
     (dies, "signal 9"),
     (hangs, "ended after"),
-    (hangs_deaf, "signal 9"),
+    (hangs_ignoring_signals, "signal 9"),
     (is_slow, "ended by itself"),
     (grows, "grew by"),
     (eats, "MemoryError"),
@@ -170,7 +172,7 @@ ROOMY = Limits(growth=64 << 20)
 """the usual limits of time: on a busy machine even a short operation may need a tenth of a second"""
 TIGHT = Limits(slow=0.1, hung=0.5, growth=64 << 20)
 """for operations that break the limits of time"""
-TIMED = (hangs, hangs_deaf, is_slow)
+TIMED = (hangs, hangs_ignoring_signals, is_slow)
 
 
 @pytest.fixture
@@ -178,23 +180,21 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "SLICE", 2)
 
 
-def run_slices(work: Path, count: int, *functions: Callable[[Place], str]) -> ResumableRun:
-    """A campaign over operations of these functions, on every input."""
+def run_slices(work: Path, count: int, *functions: Callable[[Place], str]) -> FuzzRun:
+    """Fuzz with operations that call these functions on every input."""
     limits = TIGHT if set(functions) & set(TIMED) else ROOMY
     kinds = tuple(all_seeds())
     operations = tuple(Operation(function.__name__, function, 1000, kinds) for function in functions)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "OPERATIONS", operations)
-        campaign = ResumableRun(work, "t", limits, quiet=True)
+        campaign = FuzzRun(work, "t", limits, quiet=True)
         for _ in range(count):
             campaign.run_slice(work / "place")
     return campaign
 
 
 @pytest.mark.parametrize(("function", "words"), BROKEN, ids=[function.__name__ for function, _ in BROKEN])
-def test_what_goes_wrong_is_a_finding(
-    small: None, tmp_path: Path, function: Callable[[Place], str], words: str
-) -> None:
+def test_every_failure_is_a_finding(small: None, tmp_path: Path, function: Callable[[Place], str], words: str) -> None:
     campaign = run_slices(tmp_path, 1, function)
     (row,) = campaign.index.read_text("utf-8").splitlines()  # the same finding comes once
     name, _, operation, *_ = row.split("\t")
@@ -205,8 +205,8 @@ def test_what_goes_wrong_is_a_finding(
     assert kept["data"] or kept["beside"]
 
 
-def test_a_worker_that_dies_costs_one_operation(small: None, tmp_path: Path) -> None:
-    """Each slice comes as far as the first death; what was done is counted, the next slice goes on."""
+def test_dead_worker_costs_one_operation(small: None, tmp_path: Path) -> None:
+    """Each slice runs until the first death; finished operations are counted, and the next slice continues."""
 
     def dies_at_times(place: Place) -> str:
         if len(place.given.data) % 2:
@@ -220,7 +220,7 @@ def test_a_worker_that_dies_costs_one_operation(small: None, tmp_path: Path) -> 
     assert sum(int(row[4]) for row in rows) == sum(campaign.counts.values()) == campaign.inputs + campaign.deaths
 
 
-def test_a_run_goes_on_where_it_stopped(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_continues_where_it_stopped(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def fine(place: Place) -> str:
         return str(len(place.given.data) % 7)
 

@@ -1,6 +1,6 @@
-"""Small files, each under 64 KiB, that try to make some operation expensive; images and archives with them.
+"""Small files, each under 64 KiB, that try to make an operation expensive, with images and archives.
 
-An attack is the files of a folder by name, the one that is given to the command first.
+An attack is a dictionary of files by name; the first one is given to the command.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def camera_with_a_roll_of_turns() -> Files:
 
 
 def loops_over_a_long_range() -> Files:
-    """Each of hundreds of nodes repeats a short cycle until a key of another one at ten million frames."""
+    """Each of hundreds of nodes repeats a short cycle until the last key of another node, at ten million frames."""
     one = w.node(b"Box", None, -1, _places(0, 1, 2, flags=2), _turns((0, 0), (1, 1), (2, 3), flags=3))
     return {"a.3ds": _scene(w.node(b"End", None, -1, _places(0, 10_000_000)), one * _fill(500, one))}
 
@@ -119,7 +119,7 @@ def many_nodes_that_move() -> Files:
 
 
 def a_chain_that_turns() -> Files:
-    """Errors add up along a chain: fits are tightened again and again."""
+    """Errors add up along a chain: fits are refined repeatedly."""
     turns = _turns((0, 0), (30, 3), (60, -5), eased=True)
     size = len(w.node(b"B", 0, 0, turns))
     nodes = [w.node(b"B", at, at - 1, turns) for at in range((ROOM - 400) // size)]
@@ -171,7 +171,7 @@ def morphs_of_many_nodes() -> Files:
 
 
 def layers_of_glass() -> Files:
-    """Thousands of triangles over the whole picture, all of them translucent."""
+    """Thousands of translucent triangles that each cover the whole picture."""
     glass = w.material(b"g", w.chunk(0xA050, w.chunk(0x0030, struct.pack("<h", 50))))
     count = 1_400
     rows = [(x, at / count, z) for at in range(count) for x, z in ((-9.0, -9.0), (9.0, -9.0), (0.0, 9.0))]
@@ -181,7 +181,7 @@ def layers_of_glass() -> Files:
 
 
 def layers_of_boards() -> Files:
-    """The same, opaque, and drawn from the back."""
+    """Thousands of opaque triangles that each cover the whole picture, drawn from the back."""
     count = 1_400
     rows = [(x, y, at / count) for at in range(count) for x, y in ((-9.0, -9.0), (9.0, -9.0), (0.0, 9.0))]
     triples = [(3 * at, 3 * at + 1, 3 * at + 2) for at in range(count)]
@@ -212,7 +212,7 @@ def _textured(*names: bytes, slot: int = 0xA200) -> bytes:
 
 
 def png(width: int, height: int, bits: int = 8, kind: int = 0) -> bytes:
-    """A picture of one colour: a thousandth of its pixels."""
+    """Return a PNG of one colour, which has compressed to about a thousandth of its pixels."""
 
     def part(name: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
@@ -242,14 +242,14 @@ def a_png_of_16_bits() -> Files:
 
 
 def bump_maps() -> Files:
-    """Normal maps are computed of heights."""
+    """Normal maps are computed from heights."""
     names = [b"%d.png" % at for at in range(8)]
     picture = png(2048, 2048, bits=1)
     return {"a.3ds": _textured(*names, slot=0xA230), **{name.decode(): picture for name in names}}
 
 
 def images_that_must_be_made_anew() -> Files:
-    """GIF is not an image of glTF: every one is decoded and compressed again."""
+    """glTF does not support GIF: every image is decoded and compressed again."""
     names = [b"%d.gif" % at for at in range(6)]
     return {"a.3ds": _textured(*names), **{name.decode(): gif(3000, 3000) for name in names}}
 
@@ -263,7 +263,7 @@ def gif(width: int, height: int) -> bytes:
 
 
 def images_that_claim_much() -> Files:
-    """Headers of 65,535 x 65,535 pixels and nothing behind them."""
+    """Headers of 65,535 x 65,535 pixels without pixel data."""
     tga = struct.pack("<BBBHHBHHHHBB", 0, 0, 2, 0, 0, 0, 0, 0, 8192, 8192, 32, 8)
     bmp = b"BM" + struct.pack("<IHHI IiiHHIIiiII", 60, 0, 0, 54, 40, 8192, 8192, 1, 24, 0, 0, 0, 0, 0, 0)
     gif_head = b"GIF89a" + struct.pack("<HHBBB", 65535, 65535, 0, 0, 0) + b",\0\0\0\0\xff\xff\xff\xff\0\x02\0;"
@@ -368,7 +368,7 @@ def nodes_of_a_long_animation() -> Files:
 
 
 def gltf(content: dict[str, Any], binary: bytes = b"") -> bytes:
-    """A ``.glb``."""
+    """Return a ``.glb``."""
     content = {"asset": {"version": "2.0"}, **content}
     if binary:
         content["buffers"] = [{"byteLength": len(binary)}]
@@ -430,7 +430,7 @@ def sparse_zeros() -> Files:
 
 
 def channels_that_share_a_sampler() -> Files:
-    """Hundreds of nodes turn by the same thousand keys."""
+    """Hundreds of nodes rotate by the same thousand keys."""
     keys = 1_000
     times = struct.pack(f"<{keys}f", *(0.1 * at for at in range(keys)))
     values = b"".join(struct.pack("<4f", 0, 0, (at % 2) * 0.6, 0.8) for at in range(keys))
@@ -450,7 +450,7 @@ def channels_that_share_a_sampler() -> Files:
 
 
 def animations_that_share_a_sampler() -> Files:
-    """The same, as clips."""
+    """Hundreds of clips use the same thousand keys."""
     keys = 1_000
     times = struct.pack(f"<{keys}f", *(1e5 * at for at in range(keys)))
     values = b"".join(struct.pack("<4f", 0, 0, (at % 2) * 0.6, 0.8) for at in range(keys))
@@ -528,13 +528,13 @@ def _helper(name: str, *tracks: str, parent: str = "") -> str:
 
 
 def ase_turns() -> Files:
-    """Turns of every size, thousands of them, each added to the one before."""
+    """Thousands of rotations of every size, each added to the one before."""
     keys = "".join(f"*CONTROL_ROT_SAMPLE {160 * at} 0 0 1 {10.0 ** (at % 9)}\n" for at in range(1_600))
     return _ase(_helper("a", f"*CONTROL_ROT_TRACK {{\n{keys}}}\n"), last=1_600)
 
 
 def ase_to_the_end_of_time() -> Files:
-    """Many helpers that move until the last tick there is."""
+    """Many helpers that move until the last possible tick."""
     keys = "*CONTROL_POS_SAMPLE 0 0 0 0\n*CONTROL_POS_SAMPLE 2147483647 1 2 3\n"
     one = _helper("a1000", f"*CONTROL_POS_TRACK {{\n{keys}}}\n")
     many = range(1_000, 1_000 + _fill(200, one.encode()))
@@ -542,7 +542,7 @@ def ase_to_the_end_of_time() -> Files:
 
 
 def ase_chain() -> Files:
-    """Helpers below each other, all of which turn by a bezier curve."""
+    """Helpers below each other, all of which rotate by a bezier curve."""
     key = "*CONTROL_TCB_ROT_KEY %d 0 0 1 9 0 0 0 0 0\n"
     track = f"*CONTROL_ROT_TCB {{\n{key % 0}{key % 9_600}}}\n"
     count = _fill(200, _helper("a1000", track, parent="a1000").encode())
@@ -565,7 +565,7 @@ def _show_of_symbols(symbols: str) -> Files:
 
 
 def symbols_of_symbols() -> Files:
-    """Each stands for two of the next: forty of them for a million million."""
+    """Each symbol contains two of the next: forty of them make 10^12 nodes."""
     return _show_of_symbols("".join(_symbol(at, _use(at + 1), _use(at + 1)) for at in range(40)) + _symbol(40))
 
 
@@ -574,13 +574,13 @@ def a_chain_of_symbols() -> Files:
 
 
 def a_symbol_with_a_long_name() -> Files:
-    """Thousands of nodes, each with a name of its own that is as long."""
+    """Thousands of nodes, each with its own long name."""
     symbol = _symbol(1).replace('name="s1"', f'name="{"n" * 400_000}"')
     return _show_of_symbols(_symbol(0, _use(1) * 10_000) + symbol)
 
 
 def elements_with_long_paths() -> Files:
-    """Thousands of elements inside of others, whose tags are long."""
+    """Thousands of nested elements with long tags."""
     tag = "T" * 1_500
     return {"a.mvr": stage.show(f"<{tag}>" * 200 + "<a/>" * 50_000 + f"</{tag}>" * 200)}
 

@@ -1,9 +1,9 @@
-"""What commands cost on small hostile files: ``python -m tests.hostile.expense [--json] [NAME …]``.
+"""Measures what commands cost on small hostile files: ``python -m tests.hostile.expense [--json] [NAME …]``.
 
 A name is an attack, an operation, or ATTACK/OPERATION.
 
-A process that has imported everything and done everything once forks a child for every attack and operation: the growth
-of the child's peak of resident memory and its time of the processor are those of the work alone (Linux).
+A process that has imported all modules and run all operations once forks a child for every attack and operation: the
+growth of the child's peak resident memory and its processor time are those of the operation alone (Linux).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Expense(NamedTuple):
 
 
 def most_growth(size: int) -> int:
-    """Bytes of memory that an attack of this size may take."""
+    """Return the bytes of memory that an attack of this size may take."""
     return round(MOST_GROWTH * _share(size))
 
 
@@ -103,8 +103,8 @@ def _share(size: int) -> float:
     return MOST_RATIO ** math.log2(max(size, FULL_SIZE) / FULL_SIZE)
 
 
-def lay_out(files: Files, folder: Path) -> tuple[str, int]:
-    """Write the files of an attack; the main one and the bytes of all of them."""
+def write_files(files: Files, folder: Path) -> tuple[str, int]:
+    """Write the files of an attack; return the main one and the total size."""
     folder.mkdir()
     for name, data in files.items():
         (folder / name).write_bytes(data)
@@ -112,7 +112,7 @@ def lay_out(files: Files, folder: Path) -> tuple[str, int]:
 
 
 def run(arguments: list[str]) -> dict[str, Any]:
-    """Run a command in a child of this process; its cost and what became of it."""
+    """Run a command in a child of this process; return its cost and its result."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
@@ -144,7 +144,7 @@ def run(arguments: list[str]) -> dict[str, Any]:
 
 
 def count_work() -> dict[str, int]:
-    """Count from now on, beside all budgets, what curves, rigs and decoders of images really make."""
+    """Count from now on, beside all budgets, what curves, rigs and image decoders really produce."""
     from PIL import ImageFile
 
     from keyframer.curves import curve_bank
@@ -179,7 +179,7 @@ def _status(field: str) -> int:
 
 
 def warm_up(folder: Path, operations: set[str]) -> None:
-    """All of these once, on a file of no harm."""
+    """Run all operations once on a harmless file."""
     for operation in operations:
         pattern, out = OPERATIONS[operation], folder / f"warm-{operation}"
         out.mkdir()
@@ -195,7 +195,7 @@ def expenses(pairs: list[tuple[str, str]]) -> Iterator[Expense]:
         warm_up(folder, {operation for _, operation in pairs})
         other = str(SAMPLES / "3ds" / "windmill.3ds")
         for attack, some in groupby(sorted(pairs), key=lambda pair: pair[0]):
-            file, size = lay_out(ATTACKS[attack](), folder / attack)
+            file, size = write_files(ATTACKS[attack](), folder / attack)
             for _, operation in some:
                 out = folder / f"{attack}-{operation}"
                 out.mkdir()

@@ -1,5 +1,5 @@
-"""The law for hostile files: a located `FormatError`, or a document that gives the same bytes back; nothing else
-escapes, neither from reading nor from making a scene nor from checking."""
+"""The law for hostile files: a `FormatError` with a location, or a document that encodes to the same bytes. No other
+exception is allowed, neither from reading nor from building a scene nor from checking."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keyframer.formats.kit.scene_reading import scene_of
 
 
 def obey(data: bytes, format: str | None) -> keyframer.Report:
-    """Do everything with a file that reading can do; returns the report on it."""
+    """Read, check and load a file; return the report on it."""
     refused = None
     try:
         document = keyframer.decode(data, format=format)

@@ -1,5 +1,5 @@
-"""Time and memory of hostile files: ``python -m tests.hostile.measure [--to BYTES] [TITLE …]`` prints a table for
-docs/reliability.md; the tests use the same functions for smaller files."""
+"""Measures time and memory of hostile files: ``python -m tests.hostile.measure [--to BYTES] [TITLE …]`` prints a table
+for docs/reliability.md; the tests use the same functions for smaller files."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SIZES = tuple(64 * 1024 << power for power in range(9))
 SHORTEST = 0.05
 """seconds below which a ratio says nothing about growth"""
 
-AGAIN = 3
+TRIES = 3
 """how often a size that seems to take too long is measured again"""
 
 
 class Cost(NamedTuple):
-    """What one file took in a process of its own."""
+    """The cost of one file in a separate process."""
 
     size: int
     seconds: float
@@ -40,12 +40,12 @@ class Cost(NamedTuple):
 
 
 def allowed(size: int) -> int:
-    """Bytes of memory that reading a file of this size may take."""
+    """Return the bytes of memory that reading a file of this size may take."""
     return 40 * size + 64 * MIB
 
 
 def work(data: bytes, format: str) -> None:
-    """All that reading does: a document and its bytes again, and a report, for which a scene is made."""
+    """Decode, encode and check a file; checking builds a scene."""
     with suppress(keyframer.FormatError):
         document = keyframer.decode(data, format=format)
         assert keyframer.encode(document) == data
@@ -88,7 +88,7 @@ print(len(data), time.process_time() - start, peaks[0] - before, max(peaks) - be
 
 
 def costs(shapes: Sequence[tuple[str, str]], size: int) -> list[Cost]:
-    """What shapes (format and title) cost, each in a process of its own (Linux)."""
+    """Return the costs of shapes (format and title), each in a separate process (Linux)."""
     done = subprocess.run(
         [sys.executable, "-c", _CHILD, str(size), *(word for shape in shapes for word in shape)],
         cwd=ROOT,
@@ -118,7 +118,7 @@ def main(arguments: list[str]) -> int:
         (found,) = costs([(format, title)], sizes[-1])
         # every size in processes of its own: one that has grown already would be faster than a fresh one
         times = [_fastest(format, title, size, 3 if size < MIB else 1) for size in sizes[:-1]] + [found.seconds]
-        for _ in range(AGAIN):
+        for _ in range(TRIES):
             slow = [at for at in range(1, len(times)) if times[at] > MOST_RATIO * max(times[at - 1], SHORTEST)]
             for at in sorted({*slow, *(at - 1 for at in slow)}):  # whatever else runs can only make it slower
                 times[at] = min(times[at], _fastest(format, title, sizes[at]))

@@ -1,4 +1,5 @@
-"""Hostile files of any size: each shape makes a file of about so many bytes that looks for a cost that grows faster."""
+"""Hostile files of any size: each function returns a file of about ``size`` bytes whose cost may grow faster than
+that."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ def _times(size: int, row: bytes) -> int:
 
 
 def _many(size: int, make: Callable[[int], bytes]) -> list[bytes]:
-    """Records made from their number until the size is reached."""
+    """Return records made from their number until the size is reached."""
     made: list[bytes] = []
     total = 0
     while total < size:
@@ -43,8 +44,8 @@ def objects_of_one_name(size: int) -> bytes:
 
 
 def nodes_that_share_a_mesh(size: int) -> bytes:
-    """Each node would need a copy of the vertices of its own if the keyframer moves it elsewhere. The mesh is an equal
-    part of files of all sizes; that of 16 MiB has nearly as many vertices as a mesh can hold."""
+    """Each node needs its own copy of the vertices if the keyframer moves it elsewhere. The mesh is the same share of
+    files of all sizes; at 16 MiB it has nearly as many vertices as a mesh can have."""
     count = size // 260
     vertices = struct.pack("<H", count) + struct.pack("<3f", 1, 2, 3) * (count - 1) + struct.pack("<3f", 4, 5, 6)
     matrix = w.chunk(0x4160, w.floats(2, 0, 0, 0, 3, 0, 0, 0, 4, 1, 2, 3))
@@ -60,7 +61,7 @@ def nodes_of_one_id(size: int) -> bytes:
 
 
 def morph_shapes(size: int) -> bytes:
-    """Keys x shapes: every key names another mesh."""
+    """Keys x shapes: every key refers to another mesh."""
     count = size // 60
     meshes = b"".join(w.mesh(w.points((0, 0, 0)), name=b"%07d" % number) for number in range(count))
     keys = [w.key(number) + b"%07d\0" % number for number in range(count)]
@@ -108,7 +109,7 @@ def joints_that_share_components(size: int) -> bytes:
 
 
 def vertices_that_share_weights(size: int) -> bytes:
-    """Vertices x weights: all vertices hang on all weights."""
+    """Vertices x weights: all vertices use all weights."""
     weights = size // 2 // 20
     vertices = size // 2 // 16
     head = struct.pack("<III", vertices, weights, 0) + b"\0"
@@ -127,7 +128,7 @@ def bones_in_a_chain(size: int) -> bytes:
 
 
 def lights_and_targets(size: int) -> bytes:
-    """The Flexporter's lights look for a target of their name."""
+    """The Flexporter's lights search for a target with their name."""
     light = b"L\0" + struct.pack("<ii", 9, -1) + b"\0" + w.PLACE + struct.pack("<B3fffBf", 1, 1, 1, 1, 0, 9, 0, 1)
     count = size // (len(light) + 63)
     return w.u3d(targets=[w.u3d_base(b"T", 9)] * count, lights=[light] * count)
@@ -179,7 +180,7 @@ def midtown_bones(size: int) -> bytes:
 
 
 def nodes_without_keys(size: int) -> bytes:
-    """Of a count that the header cannot hold: 32,767 nodes at most, the rest lies behind."""
+    """The header can count at most 32,767 nodes; all others follow as trailing bytes."""
     one = w.nanim_node(b"hip")
     count = _times(size, one)
     return w.nanim(one * count, count=min(count, 32_767))

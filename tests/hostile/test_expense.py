@@ -1,6 +1,6 @@
-"""Small files cost little, whatever is asked: every attack within the memory it may take and the work it may cause.
+"""Small files cost little in every operation: each attack stays within its limits of memory and work.
 
-Time is measured by ``make slow``; here the work is counted: numbers sampled, pixels of images decoded, bytes written.
+``make slow`` measures time; here the work is counted: numbers sampled, pixels decoded, bytes written.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def test_small_files_cost_little(costs: dict[tuple[str, str], dict[str, Any]], c
     assert "Traceback" not in found["said"]
 
 
-def test_attacks_are_small_and_of_every_format() -> None:
+def test_attacks_are_small_and_cover_every_format() -> None:
     mains = {name: next(iter(make().items())) for name, make in ATTACKS.items()}
     assert [name for name, (_, data) in mains.items() if len(data) > FULL_SIZE] == []
     endings = {Path(file).suffix for file, _ in mains.values()}
@@ -105,14 +105,14 @@ def test_thousands_of_tiny_nodes_load_but_need_a_higher_limit_to_be_written(tmp_
     keyframer.convert(tmp_path / name, tmp_path / "out.glb")
 
 
-def test_scenes_made_in_code_may_have_many_nodes(tmp_path: Path) -> None:
+def test_scenes_built_in_code_may_have_many_nodes(tmp_path: Path) -> None:
     scene = keyframer.Scene(nodes=[keyframer.Node(f"n{number}") for number in range(4_000)])
     keyframer.save(scene, tmp_path / "out.3ds")
     assert len(keyframer.load(tmp_path / "out.3ds").nodes) == 4_000
 
 
-def test_costs_are_those_of_the_input_alone(tmp_path: Path) -> None:
-    """Whatever was done before in this process, in whatever order: nothing is charged less because it is known."""
+def test_costs_do_not_depend_on_earlier_work(tmp_path: Path) -> None:
+    """Caches filled by earlier work in this process do not reduce what is charged."""
     source = tmp_path / "all.3ds"
     source.write_bytes(keyframer.encode(everything()))
     scene = keyframer.load(source, salvage=True)

@@ -23,13 +23,13 @@ COPIES = ("nodes_that_share_a_mesh", "morph_shapes", "joints_that_share_componen
 """shapes of which a part is copied up to a limit (`LIMIT_COPIES`): that part does not grow with the file"""
 
 
-def test_there_are_a_dozen_shapes() -> None:
+def test_shapes_cover_every_format() -> None:
     assert len(ALL) >= 12
     assert {name for name, _, _ in ALL} == {"3ds", "uto3d", "hale3d", "midtown", "nodeanim", "ase"}
 
 
 @per_shape
-def test_shapes_have_the_size_that_is_asked_for(name: str, shape: Shape) -> None:
+def test_shapes_have_the_requested_size(name: str, shape: Shape) -> None:
     assert 0.8 * LARGE < len(shape(LARGE)) < 1.3 * LARGE
 
 
@@ -41,8 +41,8 @@ def test_time_is_linear(name: str, shape: Shape) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc for the peak of memory")
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_memory_is_in_proportion(group: int) -> None:
-    """Document, scene and report together. 40 times the size and 64 MiB are 44 times the size of the largest file: a
-    smaller one, to which 64 MiB would mean nothing, may not need more than that and what a process needs once."""
+    """Document, scene and report together. 40 times the size and 64 MiB are 44 times the size of the largest file. For
+    smaller files 64 MiB would be no limit: they may need 44 times their size and what a process needs once."""
     shapes = [(name, title) for name, title, _ in ALL[group::GROUPS]]
     found = costs(shapes, SIZES[-1] if SLOW else MIB // 4)
     assert len(found) == len(shapes)

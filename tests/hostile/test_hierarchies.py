@@ -1,4 +1,4 @@
-"""Hierarchies in every format that has one: long chains, circles, what is missing or double; no recursion."""
+"""Hierarchies in every format that has them: long chains, cycles, missing parents, duplicate ids; no recursion."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def threeds(parents: list[int]) -> bytes:
 
 
 def threeds_by_name(parents: list[int]) -> bytes:
-    """Parents are named, as Autodesk's toolkit can; ids are taken more than once."""
+    """Return nodes with parents given by name, as Autodesk's toolkit allows; ids are used more than once."""
     nodes = []
     for number, parent in enumerate(parents):
         by_name = b"" if parent < 0 else w.chunk(0x80F0, b"%d\0" % parent)
@@ -73,7 +73,7 @@ def depths(scene: keyframer.Scene) -> list[int]:
 
 @pytest.mark.parametrize("kind", CHAINS)
 @pytest.mark.parametrize("order", ["parents first", "children first"])
-def test_a_long_chain(kind: str, order: str) -> None:
+def test_long_chain(kind: str, order: str) -> None:
     deep = min(DEEP, MOST_IDS) if kind == "3ds" else DEEP
     parents = list(range(-1, deep - 1)) if order == "parents first" else [*range(1, deep), -1]
     document = read(kind, parents)
@@ -92,8 +92,8 @@ def test_a_long_chain(kind: str, order: str) -> None:
 
 @per_writer
 @pytest.mark.parametrize("length", [1, 2, 3, 1_000])
-def test_circles(kind: str, length: int) -> None:
-    """A circle with a tail: told once, cut at one place; the rest stays."""
+def test_cycles_are_cut(kind: str, length: int) -> None:
+    """A cycle with a tail is reported once and cut at one place; all other links are kept."""
     parents = [(number + 1) % length for number in range(length)] + [0, length]
     document = read(kind, parents)
     with pytest.raises(keyframer.FormatError) as caught:
@@ -106,7 +106,7 @@ def test_circles(kind: str, length: int) -> None:
 
 
 @per_writer
-def test_many_circles(kind: str) -> None:
+def test_many_cycles(kind: str) -> None:
     parents = [number ^ 1 for number in range(2_000)]
     scene = scene_of(read(kind, parents), salvage=True)
     assert scene.issues.counts["LINK_PARENT_CYCLE"] == 1_000
@@ -115,7 +115,7 @@ def test_many_circles(kind: str) -> None:
 
 @per_writer
 @pytest.mark.parametrize("parent", [5, 30_000, -2, -30_000])
-def test_parents_that_are_not_there(kind: str, parent: int) -> None:
+def test_missing_parents_are_reported(kind: str, parent: int) -> None:
     document = read(kind, [-1, 0, parent])
     report = keyframer.check(document)
     if kind == "uto3d" and parent == -2:  # stored as -1: none
@@ -133,7 +133,7 @@ def test_parents_that_are_not_there(kind: str, parent: int) -> None:
 
 @pytest.mark.parametrize("used", [False, True])
 @pytest.mark.parametrize("kind", ["3ds", "uto3d"])
-def test_ids_that_two_carry(kind: str, used: bool) -> None:
+def test_duplicate_ids_are_reported(kind: str, used: bool) -> None:
     if kind == "3ds":
         data = w.keyframer(w.node(b"a", 1), w.node(b"b", 1), w.node(b"c", 2, 1 if used else -1))
     else:

@@ -1,4 +1,4 @@
-"""Budgets are for attacks: real files stay far below them, whatever is made of them."""
+"""Budgets only stop attacks: real files stay far below them in every operation."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MOST = 0.5
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_budgets_are_hardly_touched(path: Path, tmp_path: Path) -> None:
+def test_real_files_use_less_than_half_of_any_budget(path: Path, tmp_path: Path) -> None:
     def spent(work: str) -> dict[str, float]:
-        """Shares of each budget, loading included, which tells the budget how much was read."""
+        """Return the used share of each budget, including loading, which sets the size of the input."""
         budget = Budget()
         with budget.opened(), suppress(ValueError):  # there is no clip to cut, or nothing that the format holds
             scene = keyframer.load(path, salvage=True)

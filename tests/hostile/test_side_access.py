@@ -1,4 +1,4 @@
-"""Reading opens one file and no socket, whatever names of files stand inside it."""
+"""Reading opens one file and no socket, whatever file names it contains."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ HOSTILE = w.editor(
 
 
 @pytest.mark.parametrize("action", ["read", "check", "load"])
-def test_names_inside_a_file_are_never_followed(tmp_path: Path, action: str) -> None:
+def test_names_inside_a_file_are_not_opened(tmp_path: Path, action: str) -> None:
     path = tmp_path / "hostile.3ds"
     path.write_bytes(HOSTILE)
     assert accesses(action, path) == ["1", "True"]
@@ -61,11 +61,11 @@ FIRST = list({name: path for name, path in reversed(all_samples()) if path.suffi
 
 @pytest.mark.parametrize("action", ["read", "check"])
 @pytest.mark.parametrize(("name", "path"), FIRST, ids=[name for name, _ in FIRST])
-def test_one_file_is_opened(name: str, path: Path, action: str) -> None:
+def test_only_one_file_is_opened(name: str, path: Path, action: str) -> None:
     assert accesses(action, path) == ["1", "True"]
 
 
-def test_a_companion_beside_the_file_is_the_only_other(tmp_path: Path) -> None:
+def test_companion_is_the_only_other_file_opened(tmp_path: Path) -> None:
     """A Hale3D animation and the model of the same stem."""
     animation, model = tmp_path / "a.anim", tmp_path / "a.mdl"
     animation.write_bytes(w.h3da([w.joint(flags=1)], [(*w.BOX, 0.0)]))

@@ -1,4 +1,4 @@
-"""Every row of the threat tables, for all formats: the right code, and the law of hostile files."""
+"""Every row of the threat tables, for all formats: the expected code, and the law of hostile files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ATTACKS = [
     [(name, data, code) for name, _, _, data, code in ATTACKS],
     ids=[f"{name}: {row}: {what}" for name, row, what, _, _ in ATTACKS],
 )
-def test_attack(name: str, data: bytes, code: str | None) -> None:
+def test_attack_has_its_code_and_obeys_the_law(name: str, data: bytes, code: str | None) -> None:
     report = obey(data, name)
     if code is None:
         assert report.issues.first_unsafe() is None, report

@@ -1,4 +1,4 @@
-"""Files that end too early, or have one wrong byte: every place in every small sample."""
+"""Truncated files and files with one wrong byte: every offset in every small sample."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def decode_or_refuse(data: bytes, name: str) -> keyframer.Document | None:
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("sample", SMALLEST)
 def test_every_value_of_every_byte(sample: str, part: int) -> None:
-    """At every byte each bit flipped and the ends of both ranges; by make slow all 255 other values (in four parts, so
-    that the machine's cores share them)."""
+    """At every byte each bit is flipped, and the limits of signed and unsigned values are tried; ``make slow`` tries
+    all 255 other values (in four parts, so that cores share them)."""
     data = (FOLDER / sample).read_bytes()
     name = sample.partition("/")[0]
     assert len(data) < 300

@@ -1,6 +1,6 @@
-"""The threat tables of the safety document as files: format -> row -> attacks, each with the code that must come of it.
+"""The threat tables of the safety document as files: format -> row -> attacks, each with the expected code.
 
-An attack is (what, bytes, code); None as the code means that the file is fine but for what the row says, and is kept.
+An attack is (what, bytes, code). If the code is None, the file is accepted and kept, with the oddity of its row.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ _COUNTS = ("objects", "cameras", "lights", "materials", "controllers", "bones")
 
 
 def _one_count(at: int, value: int) -> bytes:
-    """A scene with one object, one material and one controller, of whose counts one lies."""
+    """Return a scene with one object, one material and one controller, in which one count is wrong."""
     counts = [1, 0, 0, 1, 1, 0]
     counts[at] = value
     return w.u3d(objects=[w.u3d_mesh()], materials=[w.u3d_material()], controllers=[w.controller()], counts=counts)
@@ -478,7 +478,7 @@ _ASE_FACE = "*MESH_FACE_LIST {\n*MESH_FACE %s: A: %s B: 1 C: 2 AB: 1 BC: 1 CA: 1
 
 
 def _ase_mesh(old: str = "", new: str = "", faces: str = "") -> bytes:
-    """A triangle with one thing changed."""
+    """Return a triangle with one change."""
     return w.ase_object(_ASE_MESH.replace(old, new, 1) % faces)
 
 

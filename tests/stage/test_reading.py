@@ -11,7 +11,7 @@ import pytest
 
 import keyframer
 from keyframer.scene import LightType, NodeKind, Scene, Space
-from tests.exchange.reading.making import glb, taken_apart
+from tests.exchange.reading.making import glb, split_glb
 from tests.exchange.test_gltf_lights import without_extras
 from tests.stage.archives import box_scene, fixture, model, moving_head, scene_object, show
 from tests.stage.boxes import boxes, world_matrices
@@ -64,7 +64,7 @@ def test_gltf_models_of_ours_are_metres_as_those_of_others(
     original = replace(box_scene((1.0, 2.0, 3.0)), space=Space("z", metres_per_unit=metres))
     keyframer.save(original, tmp_path / "box.glb", unit=unit)
     ours = (tmp_path / "box.glb").read_bytes()
-    root, binary = taken_apart(ours)
+    root, binary = split_glb(ours)
     theirs = glb(without_extras(root), binary)
     placed = [
         boxes(load(show(scene_object('<Geometry3D fileName="box.glb"/>'), {"box.glb": data})))

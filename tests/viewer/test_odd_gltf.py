@@ -13,7 +13,7 @@ import pytest
 
 import keyframer
 from keyframer.viewer import packed_page
-from tests.exchange.reading.making import glb, taken_apart
+from tests.exchange.reading.making import glb, split_glb
 from tests.fuzz.mutating import Input
 from tests.fuzz.operations import Place, view
 from tests.viewer.opening import EXAMPLE, assets, viewed
@@ -26,7 +26,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> tuple[Root, bytes]:
     """A file of ours without its extras: what moves is in accessors alone, as in files of others."""
     path = tmp_path_factory.mktemp("mill") / "a.glb"
     keyframer.save(keyframer.load(EXAMPLE), path, core_only=True)
-    return taken_apart(path.read_bytes())
+    return split_glb(path.read_bytes())
 
 
 def _accessor(root: Root, role: str) -> Root:

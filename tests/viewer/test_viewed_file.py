@@ -30,7 +30,7 @@ from keyframer.viewer.track_curves import ClipCurves
 from tests.cli.running import Run
 from tests.cli.test_hostile_names import HOSTILE, UNSAFE
 from tests.hostile.attacks import ATTACKS
-from tests.hostile.expense import lay_out
+from tests.hostile.expense import write_files
 from tests.samples import all_samples
 from tests.viewer.hostile import hostile_file
 from tests.viewer.opening import EXAMPLE, FILES, SAMPLES, assets, viewed
@@ -335,7 +335,7 @@ def test_images_are_drawn_anew(tmp_path: Path) -> None:
 )
 def test_a_track_of_a_hostile_file_is_short(attack: str, tmp_path: Path) -> None:
     """However far apart its keys are and however often they repeat."""
-    path, _ = lay_out(ATTACKS[attack](), tmp_path / "in")
+    path, _ = write_files(ATTACKS[attack](), tmp_path / "in")
     (file,) = viewed(path)
     for number in range(min(file.track_count, 3)):
         found = Resources([file]).get(f"/data/0/track/{number}")

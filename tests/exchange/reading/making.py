@@ -1,4 +1,4 @@
-"""glTF files made by hand for the tests: a JSON object and a buffer, as .glb or as .gltf with a data URI."""
+"""glTF files written by hand for the tests: a JSON object and a buffer, as .glb or as .gltf with a data URI."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def glb(root: Json | bytes, binary: bytes = b"") -> bytes:
     return struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks
 
 
-def taken_apart(data: bytes) -> tuple[Json, bytes]:
-    """The JSON and the buffer of a .glb."""
+def split_glb(data: bytes) -> tuple[Json, bytes]:
+    """Return the JSON and the buffer of a .glb."""
     size = struct.unpack_from("<I", data, 12)[0]
     return json.loads(data[20 : 20 + size]), data[28 + size :]
 
@@ -41,7 +41,7 @@ def loaded(data: bytes, **options: Any) -> Scene:
 
 
 def triangle() -> tuple[Json, bytes]:
-    """One triangle on one node: positions (3 x VEC3 of floats) and indices (3 of 16 bits)."""
+    """Return one triangle on one node: positions (3 x VEC3 of floats) and indices (3 of 16 bits)."""
     binary = np.array([(0, 0, 0), (1, 0, 0), (0, 2, 0)], "<f4").tobytes() + np.array([0, 1, 2, 0], "<u2").tobytes()
     root: Json = {
         "asset": {"version": "2.0"},

@@ -87,18 +87,18 @@ def test_identify(run: Run, moving: Path, tmp_path: Path) -> None:
     assert "not kept byte for byte" in second
 
 
-def test_documents_are_not_made_of_glTF(moving: Path) -> None:
+def test_gltf_cannot_be_read_as_a_document(moving: Path) -> None:
     with pytest.raises(keyframer.FormatError, match="can be loaded, but not kept byte for byte"):
         keyframer.read(moving)
 
 
-def test_convert_there_and_back(run: Run, moving: Path, tmp_path: Path) -> None:
+def test_convert_to_glb_and_back(run: Run, moving: Path, tmp_path: Path) -> None:
     assert run("convert", moving, tmp_path / "again.glb").code == 0
     again = keyframer.load(tmp_path / "again.glb")
     assert len(again.clips[0].channels) == 5
 
 
-def test_diff_of_two_glTF_files(run: Run, moving: Path, tmp_path: Path) -> None:
+def test_diff_of_two_gltf_files(run: Run, moving: Path, tmp_path: Path) -> None:
     ran = run("diff", moving, moving, "--format", "json")
     assert ran.code == 0
     check_schema("diff", ran.json())
@@ -127,7 +127,7 @@ def test_diff_of_two_glTF_files(run: Run, moving: Path, tmp_path: Path) -> None:
         assert run("diff", tmp_path / "b.glb", tmp_path / "c.glb", "--format", style).code == 1
 
 
-def test_diff_of_a_file_and_its_glTF_twin(run: Run, tmp_path: Path) -> None:
+def test_diff_of_a_file_and_its_gltf_export(run: Run, tmp_path: Path) -> None:
     assert run("convert", "-q", EXAMPLE, tmp_path / "w.glb").code == 0
     ran = run("diff", EXAMPLE, tmp_path / "w.glb", "--format", "json")
     assert ran.code == 0
@@ -143,7 +143,7 @@ def test_plot_and_thumbnail(run: Run, moving: Path, tmp_path: Path) -> None:
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_format_by_its_name(run: Run, moving: Path, tmp_path: Path) -> None:
+def test_format_can_be_given(run: Run, moving: Path, tmp_path: Path) -> None:
     nameless = tmp_path / "nameless.dat"
     nameless.write_bytes(b'{"\\u0061sset": {"version": "2.0"}, "nodes": [{"name": "a"}]}')
     assert run("info", nameless).code == 3
@@ -193,7 +193,7 @@ def test_errors_are_one_line_with_code_offset_and_path(run: Run, tmp_path: Path)
         assert len(ran.err.splitlines()) == 1
 
 
-def test_check_looks_at_names_too(run: Run, tmp_path: Path) -> None:
+def test_check_reports_unsafe_names(run: Run, tmp_path: Path) -> None:
     root, binary = triangle()
     root["nodes"][0]["name"] = "<script>\u202e"
     root["nodes"].append({"name": "=cmd()"})

@@ -1,4 +1,4 @@
-"""Compressed files: Draco where its decoder is installed, and one line that says what to do for all else."""
+"""Compressed files: Draco if its decoder is installed; otherwise one line that says what to do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIDE = 12
 
 
 def grid() -> tuple[Any, Any, Any, Any]:
-    """A wavy square: places, normals (up), texture coordinates, faces."""
+    """Return positions, normals (up), texture coordinates and faces of a wavy square."""
     u, v = (each.reshape(-1) for each in np.meshgrid(np.linspace(0, 1, SIDE), np.linspace(0, 1, SIDE)))
     points = np.stack([u, 0.2 * np.sin(5 * u) * v, v], axis=1).astype(np.float32)
     corner = (np.arange(SIDE - 1)[:, None] * SIDE + np.arange(SIDE - 1)).reshape(-1)
@@ -63,12 +63,12 @@ def compressed(users: int = 1) -> tuple[Json, bytes]:
 
 @pytest.fixture
 def without_draco(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if DracoPy was not installed."""
+    """Make importing DracoPy fail, as if it was not installed."""
     for module in ("container", "accessors"):
         monkeypatch.setattr(f"keyframer.exchange.gltf.read.{module}.draco_is_installed", lambda: False)
 
 
-def test_a_compressed_mesh_is_what_was_compressed() -> None:
+def test_compressed_mesh_is_decompressed() -> None:
     points, _, uv, faces = grid()
     (mesh,) = loaded(glb(*compressed())).meshes
     corners = np.asarray(mesh.corners)
@@ -87,7 +87,7 @@ def test_a_compressed_mesh_is_what_was_compressed() -> None:
     assert keyframer.pose(loaded(glb(*compressed())), [0.0]) is not None
 
 
-def test_a_view_is_decompressed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_buffer_view_is_decompressed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     decode = DracoPy.decode
     monkeypatch.setattr(DracoPy, "decode", lambda data: calls.append(len(data)) or decode(data))
@@ -99,7 +99,7 @@ def test_a_view_is_decompressed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("without_draco")
-def test_without_the_decoder_one_line_says_what_to_install() -> None:
+def test_message_without_the_decoder_says_what_to_install() -> None:
     with pytest.raises(FormatError) as caught:
         loaded(glb(*compressed()))
     assert str(caught.value).startswith("SEM_EXTENSION_UNKNOWN at 0x")
@@ -110,7 +110,7 @@ def test_without_the_decoder_one_line_says_what_to_install() -> None:
 
 
 @pytest.mark.usefixtures("without_draco")
-def test_without_the_decoder_vertices_that_are_there_uncompressed_are_read() -> None:
+def test_uncompressed_fallback_is_read_without_the_decoder() -> None:
     root, packed = compressed()
     points, normals, uv, faces = grid()
     packed += bytes(-len(packed) % 4)
@@ -126,7 +126,7 @@ def test_without_the_decoder_vertices_that_are_there_uncompressed_are_read() -> 
 
 
 @pytest.mark.parametrize("spoil", ["cut", "no mesh", "unknown attribute", "another count", "absurd count"])
-def test_damaged_compression_is_a_failure_with_a_place(spoil: str) -> None:
+def test_damaged_compression_is_reported_with_a_path(spoil: str) -> None:
     root, packed = compressed()
     extension = root["meshes"][0]["primitives"][0]["extensions"][DRACO]
     if spoil == "cut":
@@ -150,14 +150,14 @@ def test_damaged_compression_is_a_failure_with_a_place(spoil: str) -> None:
         ("KHR_meshopt_compression", "gltfpack -i FILE -o NEW -noq"),
     ],
 )
-def test_meshopt_is_refused_with_what_to_do(name: str, words: str) -> None:
+def test_meshopt_is_refused_with_advice(name: str, words: str) -> None:
     root, packed = compressed()
     root["extensionsRequired"] = [name]
     with pytest.raises(FormatError, match=rf"unsupported extension {name}: .*{words}"):
         loaded(glb(root, packed))
 
 
-def test_ktx2_images_are_left_out_with_what_to_do() -> None:
+def test_ktx2_images_are_left_out_with_advice() -> None:
     root, packed = compressed()
     root["extensionsRequired"].append("KHR_texture_basisu")
     root["textures"] = [{"extensions": {"KHR_texture_basisu": {"source": 0}}}]

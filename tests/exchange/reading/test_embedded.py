@@ -1,4 +1,4 @@
-"""Images inside glTF files: kept as bytes, carried to the next glTF file, written beside files of the old formats."""
+"""Images inside glTF files: kept as bytes, copied to other glTF files, written beside files of the old formats."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from keyframer.scene.loss_report import Outcome
 from tests.cli.running import Run
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.reading.making import data_uri, glb, loaded
-from tests.exchange.test_gltf_textures import image_bytes, judge, picture, said, square, stencil
+from tests.exchange.test_gltf_textures import image_bytes, outcome_of, picture, square, stencil, validate
 from tests.exchange.truth import needs_node_tools
 from tests.oracles.gltf.sampler import Gltf
 
@@ -42,7 +42,7 @@ GLOW = encoded(Image.new("RGB", (2, 2), (10, 250, 20)))
 
 
 def foreign(name: str = "Bricks of the old wall.png", **material: Any) -> bytes:
-    """A square with a base colour in a view, a normal map in a view, emission in a data URI."""
+    """Return a square with a base colour and a normal map in buffer views, and emission in a data URI."""
     points = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], "<f4")
     parts = [points.tobytes(), points[:, :2].astype("<f4").tobytes(), np.array([0, 1, 2, 0, 2, 3], "<u2").tobytes()]
     parts += [BASE + bytes(-len(BASE) % 4), BUMPS]
@@ -88,7 +88,7 @@ def foreign(name: str = "Bricks of the old wall.png", **material: Any) -> bytes:
     return glb(root, b"".join(parts))
 
 
-def test_the_bytes_are_in_the_scene() -> None:
+def test_embedded_images_are_in_the_scene() -> None:
     maps = loaded(foreign()).materials[0].maps
     found = {slot: map.embedded for slot, map in maps.items() if map.embedded is not None}
     assert {slot: (each.data, each.mime_type, each.role) for slot, each in found.items()} == {
@@ -102,7 +102,7 @@ def test_the_bytes_are_in_the_scene() -> None:
 
 
 @needs_node_tools
-def test_from_glb_to_glb(tmp_path: Path) -> None:
+def test_images_are_copied_from_glb_to_glb(tmp_path: Path) -> None:
     report = keyframer.save(loaded(foreign()), tmp_path / "a.glb")
     keyframer.save(keyframer.load(tmp_path / "a.glb"), tmp_path / "b.glb")
     for name in ("a.glb", "b.glb"):
@@ -119,12 +119,12 @@ def test_from_glb_to_glb(tmp_path: Path) -> None:
         assert [image_bytes(gltf, source) for source in sources] == [BASE, BUMPS, GLOW, SHADE, SHADE]
         assert (material["normalTexture"]["scale"], material["occlusionTexture"]["strength"]) == (0.5, 0.25)
         assert "alphaMode" not in material
-    assert said(report, "maps/texture1")[0] is Outcome.EXACT
-    judge([tmp_path / "a.glb", tmp_path / "b.glb"])
+    assert outcome_of(report, "maps/texture1")[0] is Outcome.EXACT
+    validate([tmp_path / "a.glb", tmp_path / "b.glb"])
 
 
 @needs_node_tools
-def test_images_that_were_made_of_maps_stay_as_they_were_made(tmp_path: Path) -> None:
+def test_images_merged_from_maps_are_kept_when_saved_again(tmp_path: Path) -> None:
     picture().save(tmp_path / "wood.tga")
     stencil().save(tmp_path / "holes.png")
     names = {"texture1": "WOOD.TGA", "opacity": "HOLES.PNG", "bump": "HOLES.PNG", "self_illumination": "WOOD.TGA"}
@@ -143,13 +143,13 @@ def test_images_that_were_made_of_maps_stay_as_they_were_made(tmp_path: Path) ->
         count = len(one.json["images"])
         assert [image_bytes(one, at) for at in range(count)] == [image_bytes(other, at) for at in range(count)]
     assert {slot: map.file_name for slot, map in keyframer.load(tmp_path / "b.glb").materials[0].maps.items()} == names
-    judge([tmp_path / f"{name}.glb" for name in "bdf"])
+    validate([tmp_path / f"{name}.glb" for name in "bdf"])
     keyframer.save(keyframer.load(tmp_path / "f.glb"), tmp_path / "f.3ds")
     grey = np.asarray(Image.open(tmp_path / "HOLES.PNG"))
     assert np.array_equal(grey, np.asarray(stencil()))
 
 
-def test_other_texture_coordinates_are_told_of() -> None:
+def test_unsupported_texture_coordinates_are_reported() -> None:
     scene = loaded(foreign(normalTexture={"index": 1, "texCoord": 1}))
     (issue,) = list(scene.issues)
     assert (issue.code, issue.path, issue.severity.label) == (
@@ -159,7 +159,7 @@ def test_other_texture_coordinates_are_told_of() -> None:
 
 
 def test_alpha_modes(tmp_path: Path) -> None:
-    """Soft edges of a mask stay a mask, and alpha that does not count still does not."""
+    """Soft edges of a mask stay a mask, and alpha that is ignored stays ignored."""
     soft = picture((8, 4)).convert("RGBA")
     soft.putalpha(100)
     for mode in ("OPAQUE", "MASK", "BLEND"):
@@ -176,7 +176,7 @@ def test_alpha_modes(tmp_path: Path) -> None:
 
 
 def test_materials_that_share_an_image_keep_their_alpha_modes(tmp_path: Path) -> None:
-    """One image, a mask for one material and a veil for the other: it is made once for each."""
+    """One image is a mask for one material and blended by the other: it is written once for each."""
     soft = picture((8, 4)).convert("RGBA")
     soft.putalpha(100)
     scene = loaded(foreign(alphaMode="MASK"))
@@ -195,7 +195,7 @@ def test_materials_that_share_an_image_keep_their_alpha_modes(tmp_path: Path) ->
     assert [material.get("alphaMode", "OPAQUE") for material in written] == ["MASK", "BLEND"]
 
 
-def test_files_beside_3ds(tmp_path: Path) -> None:
+def test_images_are_written_beside_3ds(tmp_path: Path) -> None:
     report = keyframer.save(loaded(foreign()), tmp_path / "wall.3ds")
     assert [Path(name).name for name in report.written] == ["wall.3ds", "BRICKS_O.JPG", "IMAGE_2.PNG"]
     assert (tmp_path / "BRICKS_O.JPG").read_bytes() == BASE
@@ -213,7 +213,7 @@ def test_files_beside_3ds(tmp_path: Path) -> None:
 
 
 def beside(folder: Path) -> Path:
-    """The same, with all images as files beside a ``.gltf``."""
+    """Write the same scene with all images as files beside a ``.gltf``."""
     size = int.from_bytes(foreign()[12:16], "little")
     root = json.loads(foreign()[20 : 20 + size])
     root["buffers"][0]["uri"] = data_uri(foreign()[28 + size :])
@@ -226,7 +226,7 @@ def beside(folder: Path) -> Path:
     return folder / "a.gltf"
 
 
-def test_files_beside_a_gltf_go_with_it_to_3ds(tmp_path: Path) -> None:
+def test_images_beside_a_gltf_are_copied_beside_3ds(tmp_path: Path) -> None:
     scene = keyframer.load(beside(tmp_path / "in"))
     report = keyframer.save(scene, tmp_path / "w.3ds")
     assert {path.name for path in tmp_path.iterdir()} == {"in", "w.3ds", "SKIN_OF_.JPG", "GLOW.PNG"}
@@ -237,24 +237,24 @@ def test_files_beside_a_gltf_go_with_it_to_3ds(tmp_path: Path) -> None:
         "texture1": "SKIN_OF_.JPG",
         "self_illumination": "GLOW.PNG",
     }
-    assert said(report, "maps/texture1") == (Outcome.EXACT, "written as the file SKIN_OF_.JPG")
+    assert outcome_of(report, "maps/texture1") == (Outcome.EXACT, "written as the file SKIN_OF_.JPG")
     for slot in ("bump", "metallic_roughness", "occlusion"):
-        assert said(report, f"maps/{slot}")[0] is Outcome.DROPPED
+        assert outcome_of(report, f"maps/{slot}")[0] is Outcome.DROPPED
     report = keyframer.save(scene, tmp_path / "w.u3d")
-    assert {said(report, f"maps/{slot}")[0] for slot in scene.materials[0].maps} == {Outcome.DROPPED}
+    assert {outcome_of(report, f"maps/{slot}")[0] for slot in scene.materials[0].maps} == {Outcome.DROPPED}
 
 
-def test_a_file_that_is_missing_beside_a_gltf_is_reported(tmp_path: Path) -> None:
+def test_missing_image_beside_a_gltf_is_reported(tmp_path: Path) -> None:
     path = beside(tmp_path / "in")
     (path.parent / "skin of wall.jpg").unlink()
     report = keyframer.save(keyframer.load(path), tmp_path / "w.3ds")
-    assert said(report, "maps/texture1") == (
+    assert outcome_of(report, "maps/texture1") == (
         Outcome.DROPPED,
         "the image 'skin of wall.jpg' next to the file: not found",
     )
 
 
-def test_a_name_leads_nowhere_else(tmp_path: Path) -> None:
+def test_image_outside_the_folder_is_not_copied(tmp_path: Path) -> None:
     path = beside(tmp_path / "in")
     (tmp_path / "secret.jpg").write_bytes(BASE)
     path.write_text(path.read_text().replace("skin%20of%20wall.jpg", "../secret.jpg"))
@@ -262,7 +262,7 @@ def test_a_name_leads_nowhere_else(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"in", "secret.jpg", "w.3ds", "GLOW.PNG"}
 
 
-def test_two_images_of_one_name(tmp_path: Path) -> None:
+def test_two_images_with_the_same_name(tmp_path: Path) -> None:
     scene = loaded(foreign("../../CON"))
     bump = scene.materials[0].maps["bump"]
     assert bump.embedded is not None
@@ -272,7 +272,7 @@ def test_two_images_of_one_name(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"CON2.JPG", "CON3.JPG", "IMAGE_2.PNG", "x.3ds"}
 
 
-def test_nothing_is_overwritten_unasked(tmp_path: Path, run: Run) -> None:
+def test_existing_images_are_not_overwritten(tmp_path: Path, run: Run) -> None:
     (tmp_path / "wall.glb").write_bytes(foreign())
     (tmp_path / "BRICKS_O.JPG").write_bytes(b"mine")
     assert run("convert", tmp_path / "wall.glb", tmp_path / "wall.3ds").code == 0
@@ -282,24 +282,24 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path, run: Run) -> None:
     assert run("convert", tmp_path / "wall.glb", tmp_path / "second.3ds").code == 0  # the image is there already
 
 
-def test_formats_that_name_fewer_images(tmp_path: Path) -> None:
+def test_formats_that_store_fewer_images(tmp_path: Path) -> None:
     report = keyframer.save(loaded(foreign()), tmp_path / "wall.mdl", format="hale3d")
     assert "Bricks_of_the_old_wall.jpg" in {Path(name).name for name in report.written}
     assert keyframer.load(tmp_path / "wall.mdl").materials[0].maps["texture1"].file_name == "Bricks_of_the_old_wall.jpg"
     report = keyframer.save(loaded(foreign()), tmp_path / "wall.u3d")
-    assert said(report, "maps/texture1")[0] is Outcome.DROPPED
+    assert outcome_of(report, "maps/texture1")[0] is Outcome.DROPPED
     assert [Path(name).suffix for name in report.written] == [".u3d"]
 
 
-def test_what_is_no_image_is_not_written(tmp_path: Path) -> None:
+def test_invalid_image_is_not_written(tmp_path: Path) -> None:
     data = foreign().replace(BASE, b"#!/bin/sh\n" + bytes(len(BASE) - 10))
     report = keyframer.save(loaded(data), tmp_path / "x.3ds")
-    assert said(report, "maps/texture1")[0] is Outcome.DROPPED
+    assert outcome_of(report, "maps/texture1")[0] is Outcome.DROPPED
     assert {path.name for path in tmp_path.iterdir()} == {"x.3ds", "IMAGE_2.PNG"}
 
 
-def test_images_in_files_of_the_folder(tmp_path: Path) -> None:
-    """A ``.gltf`` with images beside it: `save` knows the folder that the scene was loaded from."""
+def test_images_beside_a_gltf_are_embedded(tmp_path: Path) -> None:
+    """`save` knows the folder that the scene was loaded from."""
     size = int.from_bytes(foreign()[12:16], "little")
     root = json.loads(foreign()[20 : 20 + size])
     root["buffers"][0]["uri"] = data_uri(foreign()[28 + size :])
@@ -313,7 +313,7 @@ def test_images_in_files_of_the_folder(tmp_path: Path) -> None:
     assert {image_bytes(gltf, number) for number in range(4)} == {BASE, BUMPS, GLOW, SHADE}
 
 
-def test_an_image_that_is_not_there() -> None:
+def test_missing_image_is_reported() -> None:
     data = foreign().replace(b'"bufferView": 3, "mimeType"', b'"bufferView": 9, "mimeType"')
     with pytest.raises(FormatError, match=r"LINK_INDEX_OUT_OF_RANGE .* in /images\[0\]/bufferView"):
         loaded(data)
@@ -323,7 +323,7 @@ def test_an_image_that_is_not_there() -> None:
     assert material.maps["bump"].embedded is not None
 
 
-def test_thumbnails_show_them(tmp_path: Path, run: Run) -> None:
+def test_thumbnails_show_embedded_images(tmp_path: Path, run: Run) -> None:
     red = encoded(Image.new("RGB", (16, 8), (255, 0, 0)), "JPEG")
     data = foreign(emissiveFactor=[0, 0, 0]).replace(BASE, red + bytes(len(BASE) - len(red)))
     (tmp_path / "a.glb").write_bytes(data)
@@ -333,7 +333,7 @@ def test_thumbnails_show_them(tmp_path: Path, run: Run) -> None:
 
 
 @needs_corpus
-def test_makbot_comes_back_with_its_panels(tmp_path: Path) -> None:
+def test_makbot_keeps_its_panels(tmp_path: Path) -> None:
     folder = CORPUS / "makbot"
     keyframer.save(keyframer.load(folder / "mak_running.3DS"), tmp_path / "a.glb")
     keyframer.save(keyframer.load(tmp_path / "a.glb"), tmp_path / "b.glb")

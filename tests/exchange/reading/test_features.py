@@ -1,4 +1,4 @@
-"""What a glTF file may hold, one thing at a time, in files made by hand."""
+"""Single features of glTF, in files written by hand."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 import keyframer
-from tests.exchange.reading.making import Json, data_uri, glb, loaded, taken_apart, triangle
+from tests.exchange.reading.making import Json, data_uri, glb, loaded, split_glb, triangle
 
 POINTS = np.array([(0, 0, 0), (1, 0, 0), (0, 2, 0)], float)
 
 
-def test_a_triangle() -> None:
+def test_triangle_is_loaded() -> None:
     scene = loaded(glb(*triangle()))
     np.testing.assert_array_equal(scene.meshes[0].positions, POINTS)
     assert scene.meshes[0].corners.tolist() == [[0, 1, 2]]
     assert scene.nodes[0].mesh == 0
 
 
-def test_a_buffer_in_a_file_of_the_folder(tmp_path: Path) -> None:
+def test_buffer_in_a_separate_file(tmp_path: Path) -> None:
     import json
 
     root, binary = triangle()
@@ -37,7 +37,7 @@ def test_a_buffer_in_a_file_of_the_folder(tmp_path: Path) -> None:
         loaded(json.dumps(root).encode())
 
 
-def test_interleaved() -> None:
+def test_interleaved_buffer_view() -> None:
     root, _ = triangle()
     rows = np.zeros(3, [("position", "<f4", 3), ("uv", "<u2", 2)])
     rows["position"], rows["uv"] = POINTS, [(0, 0), (65535, 0), (0, 65535)]
@@ -60,7 +60,7 @@ def test_interleaved() -> None:
         ("<u2", [0, 65535, 13107], [0, 1, 0.2]),
     ],
 )
-def test_normalised(kind: str, stored: list[int], wanted: list[float]) -> None:
+def test_normalised_integers(kind: str, stored: list[int], wanted: list[float]) -> None:
     root, _ = triangle()
     numbers = {"<i1": 5120, "<u1": 5121, "<i2": 5122, "<u2": 5123}
     size = 4 * np.dtype(kind).itemsize  # VEC3, padded to four
@@ -76,7 +76,7 @@ def test_normalised(kind: str, stored: list[int], wanted: list[float]) -> None:
     np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
-def test_sparse_on_nothing_and_on_a_view() -> None:
+def test_sparse_accessor_with_and_without_a_buffer_view() -> None:
     root, binary = triangle()
     extra = np.array([2], "<u2").tobytes() + bytes(2) + np.array([9, 8, 7], "<f4").tobytes()
     root["bufferViews"] += [
@@ -115,7 +115,7 @@ def test_lines_are_reported_and_left_out() -> None:
     ]
 
 
-def test_a_matrix() -> None:
+def test_matrix_of_a_node() -> None:
     root, binary = triangle()
     turned = [0, 0, -2, 0, 0, 3, 0, 0, 4, 0, 0, 0, 5, 6, 7, 1]  # columns
     root["nodes"][0]["matrix"] = turned
@@ -124,7 +124,8 @@ def test_a_matrix() -> None:
 
 
 def seamed(*, with_normals: bool, fold: bool = False) -> bytes:
-    """Two triangles that meet in an edge whose vertices stand there twice; ``fold``: with different normals."""
+    """Return two triangles with a common edge whose vertices are stored twice; with ``fold``, with different
+    normals."""
     points = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], "<f4")
     normals = np.array([(0, 0, 1)] * 3 + [(0, 1, 0) if fold else (0, 0, 1)] * 3, "<f4")
     uv = np.arange(12, dtype="<f4").reshape(6, 2) / 12
@@ -143,7 +144,7 @@ def seamed(*, with_normals: bool, fold: bool = False) -> bytes:
     return glb(root, points.tobytes() + normals.tobytes() + uv.tobytes())
 
 
-def test_vertices_that_only_differ_in_the_image_are_one() -> None:
+def test_vertices_that_differ_only_in_texture_coordinates_are_merged() -> None:
     (mesh,) = loaded(seamed(with_normals=True)).meshes
     assert mesh.corners.tolist() == [[0, 1, 2], [1, 3, 2]]
     assert len(mesh.positions) == 4
@@ -154,13 +155,13 @@ def test_vertices_that_only_differ_in_the_image_are_one() -> None:
     assert mesh.smoothing.tolist() == [1, 1]
 
 
-def test_where_normals_differ_there_is_an_edge() -> None:
+def test_different_normals_make_a_hard_edge() -> None:
     (mesh,) = loaded(seamed(with_normals=True, fold=True)).meshes
     assert mesh.corners.tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 @pytest.mark.parametrize("size", [1e-42, 1e-30, 1e30, 3e38])
-def test_any_size_of_mesh_can_be_put_together(size: float) -> None:
+def test_vertices_of_a_mesh_of_any_size_are_merged(size: float) -> None:
     data = seamed(with_normals=True)
     points = np.frombuffer(data, "<f4", 18, data.index(b"BIN\0") + 4)
     at = data.index(b"BIN\0") + 4
@@ -169,8 +170,8 @@ def test_any_size_of_mesh_can_be_put_together(size: float) -> None:
     assert len(mesh.positions) == 4
 
 
-def test_without_normals_faces_are_flat() -> None:
-    """As glTF wants it."""
+def test_mesh_without_normals_is_flat() -> None:
+    """As the glTF specification requires."""
     (mesh,) = loaded(seamed(with_normals=False)).meshes
     assert mesh.smoothing is not None
     assert mesh.smoothing.tolist() == [0, 0]
@@ -178,8 +179,8 @@ def test_without_normals_faces_are_flat() -> None:
 
 
 @pytest.mark.parametrize("mirrored", [1, -1])
-def test_a_matrix_with_shear_is_kept(mirrored: int, tmp_path: Path) -> None:
-    """Turning and scaling make no shear; scaling along axes of its own does. It comes through another file, too."""
+def test_matrix_with_shear_is_kept(mirrored: int, tmp_path: Path) -> None:
+    """Shear is stored as scaling along separate axes; another export keeps it."""
     matrix = np.array([[1.0, 0.5, 0.2, 3], [0, mirrored, -0.7, 2], [0.1, 0, 2, 1], [0, 0, 0, 1]])
     root, binary = triangle()
     root["nodes"][0]["matrix"] = matrix.T.ravel().tolist()
@@ -193,7 +194,7 @@ def test_a_matrix_with_shear_is_kept(mirrored: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scale", [(-1, 2, 3), (0, 1, 1), (1, 1, 1)])
-def test_a_matrix_without_shear_has_no_axes_of_its_own(scale: tuple[float, float, float]) -> None:
+def test_matrix_without_shear_has_no_scale_axes(scale: tuple[float, float, float]) -> None:
     root, binary = triangle()
     root["nodes"][0]["matrix"] = np.diag([*scale, 1]).astype(float).ravel().tolist()
     (node,) = loaded(glb(root, binary)).nodes
@@ -209,7 +210,7 @@ def test_a_matrix_without_shear_has_no_axes_of_its_own(scale: tuple[float, float
         ({"matrix": [1, 0, 0, 0.5, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]}, [("STRUCT_SYNTAX", "/nodes[0]/matrix")]),
     ],
 )
-def test_odd_places_are_told_of(node: Json, found: list[tuple[str, str]]) -> None:
+def test_unusual_transforms_are_reported(node: Json, found: list[tuple[str, str]]) -> None:
     root, binary = triangle()
     root["nodes"][0].update(node)
     issues = list(loaded(glb(root, binary)).issues)
@@ -217,7 +218,7 @@ def test_odd_places_are_told_of(node: Json, found: list[tuple[str, str]]) -> Non
     assert all(issue.severity.label == "warning" for issue in issues)
 
 
-def test_a_newer_version_may_be_needed() -> None:
+def test_min_version_above_2_0_is_refused() -> None:
     root, binary = triangle()
     for needed in ("2.0", "2", "1.0"):
         root["asset"] = {"version": "2.1", "minVersion": needed}
@@ -228,7 +229,7 @@ def test_a_newer_version_may_be_needed() -> None:
             loaded(glb(root, binary))
 
 
-def test_only_one_scene_is_shown() -> None:
+def test_only_the_default_scene_is_loaded() -> None:
     root, binary = triangle()
     root["nodes"] += [{"name": "other", "mesh": 0}, {"name": "third"}]
     root["scenes"] = [{"nodes": [0]}, {"nodes": [1]}]
@@ -263,7 +264,7 @@ def pointer(path: str) -> Json:
     return {"path": "pointer", "extensions": {"KHR_animation_pointer": {"pointer": path}}}
 
 
-def test_visibility_hides_what_is_below() -> None:
+def test_visibility_hides_children() -> None:
     nodes = [{"children": [1], "extensions": {"KHR_node_visibility": {"visible": False}}}, {"mesh": 0}, {"mesh": 0}]
     scenes = [{"nodes": [0, 2]}]
     path = "/nodes/0/extensions/KHR_node_visibility/visible"
@@ -296,7 +297,7 @@ def test_pointers_to_cameras_and_lights() -> None:
     ]
 
 
-def test_texture_transform_is_the_way_back() -> None:
+def test_texture_transform_is_inverse_to_export() -> None:
     from keyframer.exchange.gltf.write.materials import transform
     from keyframer.scene import TextureMap
 
@@ -312,7 +313,7 @@ def test_texture_transform_is_the_way_back() -> None:
     assert found.rotation_degrees == pytest.approx(30.0)
 
 
-def test_frames_a_second() -> None:
+def test_frame_rate_of_a_clip() -> None:
     data = animated({"node": 0, "path": "translation"}, np.zeros((3, 3), "<f4"), "VEC3")
     assert loaded(data).clips[0].frames_per_second == pytest.approx(30.0)
     assert loaded(data, fps=25).clips[0].frames_per_second == pytest.approx(25.0)
@@ -322,9 +323,9 @@ def test_frames_a_second() -> None:
         loaded(data, fps=-math.inf)
 
 
-def test_of_two_channels_that_move_the_same_the_first_counts() -> None:
+def test_first_of_two_channels_with_the_same_target_is_used() -> None:
     data = animated({"node": 0, "path": "translation"}, np.arange(9, dtype="<f4").reshape(3, 3), "VEC3")
-    root, binary = taken_apart(data)
+    root, binary = split_glb(data)
     animation = root["animations"][0]
     animation["samplers"].append({"input": 2, "output": 0})
     animation["channels"] += [
@@ -340,7 +341,7 @@ def test_of_two_channels_that_move_the_same_the_first_counts() -> None:
 
 
 @pytest.mark.parametrize(("mode", "corners", "told"), [(4, 3, False), (4, 2, True), (5, 3, False), (5, 2, True)])
-def test_corners_that_make_no_face_are_told_of(mode: int, corners: int, told: bool) -> None:
+def test_incomplete_faces_are_reported(mode: int, corners: int, told: bool) -> None:
     root, binary = triangle()
     root["accessors"][1]["count"] = corners
     root["meshes"][0]["primitives"][0]["mode"] = mode

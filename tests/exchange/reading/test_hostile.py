@@ -1,4 +1,5 @@
-"""Files cut off at every byte, with bytes turned over, and made to cost: `FormatError` or a scene, in little memory."""
+"""Files truncated at every byte, with flipped bytes, or made to be expensive: `FormatError` or a scene, in little
+memory."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ from tests.slow import SLOW
 
 
 def outcome(data: bytes) -> str:
-    """What becomes of the bytes, strictly and saving what can be saved; any other exception is a failure."""
+    """Load the bytes strictly and with salvage, and return the results; any exception but `FormatError` is a
+    failure."""
     words = []
     for salvage in (False, True):
         found: list[FormatError | Issue] = []
@@ -57,14 +59,14 @@ def test_truncation_at_every_byte(name: str) -> None:
     assert ("STRUCT_TRUNCATED scene" in seen) == (name == "two")
 
 
-def test_truncation_of_a_file_of_ours() -> None:
+def test_truncation_of_an_exported_file() -> None:
     data = glb_of(SCENES["splines"]())[0]
     for size in range(0, len(data), 7 if SLOW else 23):
         assert not outcome(data[:size]).startswith("scene")
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_bytes_turned_over(name: str) -> None:
+def test_flipped_bytes(name: str) -> None:
     for place in range(0, len(SMALL[name]), 1 if SLOW else 3):
         for mask in (0xFF, 0x01):
             spoiled = bytearray(SMALL[name])
@@ -72,7 +74,7 @@ def test_bytes_turned_over(name: str) -> None:
             outcome(bytes(spoiled))
 
 
-def test_bytes_turned_over_in_a_file_of_ours() -> None:
+def test_flipped_bytes_in_an_exported_file() -> None:
     data = glb_of(SCENES["skinned"]())[0]
     dice = random.Random(9)
     for _ in range(400):
@@ -138,8 +140,8 @@ def test_json(text: bytes, code: str) -> None:
         outcome(data)
 
 
-def test_of_two_values_with_one_name_the_last_counts() -> None:
-    """As in every reader of JSON; the place of an issue is that of the last one, too."""
+def test_last_of_two_values_with_the_same_key_is_used() -> None:
+    """As in other JSON readers; the offset of an issue is that of the last value, too."""
     text = b'{"asset": {"version": "2.0"}, "nodes": 5, "nodes": [{"name": "a", "name": "b"}]}'
     assert [node.name for node in loaded(text).nodes] == ["b"]
     text = text.replace(b'"b"', b'"b", "mesh": 1')
@@ -148,7 +150,7 @@ def test_of_two_values_with_one_name_the_last_counts() -> None:
     assert text[caught.value.offset :].startswith(b"1}]")
 
 
-def test_a_long_chain_of_nodes() -> None:
+def test_long_chain_of_nodes() -> None:
     root, binary = triangle()
     count = 100_000 if SLOW else 20_000
     root["nodes"] = [{"children": [number + 1]} for number in range(count)] + [{"mesh": 0}]
@@ -156,7 +158,7 @@ def test_a_long_chain_of_nodes() -> None:
     assert [scene.nodes[number].parent for number in (0, 1, count)] == [None, 0, count - 1]
 
 
-def test_a_circle_of_many_nodes() -> None:
+def test_cycle_of_many_nodes() -> None:
     root, binary = triangle()
     count = 10_000
     root["nodes"] = [{"children": [(number + 1) % count]} for number in range(count)]
@@ -168,8 +170,8 @@ def test_a_circle_of_many_nodes() -> None:
     assert scene.issues.counts == {"LINK_PARENT_CYCLE": 1}
 
 
-def test_helpers_that_hang_on_each_other() -> None:
-    """Nodes of ours say which node they help; a circle through that must not become one of the scene."""
+def test_cycle_of_helper_nodes() -> None:
+    """Helper nodes of our exporter name the node they belong to; a cycle of these must not become one of the scene."""
     kept = {"keyframer": {"space": {"up": "y", "handedness": "right", "v_up": True}}}
     root: dict[str, Any] = {
         "asset": {"version": "2.0", "extras": {"keyframer": {"version": "1"}}},
@@ -193,7 +195,7 @@ def test_helpers_that_hang_on_each_other() -> None:
 
 
 def _chain_with_parents_by_name(count: int) -> bytes:
-    """Each node of a chain says that its parent is the last one: all but one of these would close a circle."""
+    """Return a chain in which each node names the last one as its parent: all but one of these would close a cycle."""
     kept = {"keyframer": {"space": {"up": "y", "handedness": "right", "v_up": True}}}
     last = {"keyframer": {"parent": f"n{count - 1}"}}
     nodes: list[dict[str, Any]] = [{"name": f"n{at}", "children": [at + 1], "extras": last} for at in range(count - 1)]
@@ -213,7 +215,7 @@ def test_parents_by_name_take_linear_time() -> None:
     assert_linear(loaded, few, many, times=4)
 
 
-def test_numbers_that_are_none_go_on_without_a_warning(tmp_path: Path) -> None:
+def test_non_finite_numbers_give_no_warning(tmp_path: Path) -> None:
     root, binary = triangle()
     for pattern in (0x7F800001, 0xFFC00000, 0x7F800000, 0x00000001):
         scene = loaded(glb(root, pattern.to_bytes(4, "little") + binary[4:]))
@@ -280,8 +282,8 @@ def test_memory(data: bytes, most: int) -> None:
         ("file:///etc/passwd", "SEC_PATH_URL"), ("nul", "SEC_PATH_RESERVED"), ("a.png::$DATA", "SEC_PATH_RESERVED"),
     ],
 )  # fmt: skip
-def test_images_come_from_the_folder_only(tmp_path: Path, uri: str, code: str) -> None:
-    """They are named, never opened by reading; saving looks for them in the folder only."""
+def test_images_outside_the_folder_are_not_opened(tmp_path: Path, uri: str, code: str) -> None:
+    """Loading never opens images; saving looks for them in the folder only."""
     from PIL import Image
 
     Image.new("RGB", (2, 2)).save(tmp_path / "secret.png")

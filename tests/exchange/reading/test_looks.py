@@ -1,4 +1,4 @@
-"""How surfaces of other exporters look: extensions for materials and textures, samplers, and the way back to glTF."""
+"""Materials of other exporters: extensions for materials and textures, samplers, and their export."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from PIL import Image
 
 import keyframer
 from keyframer.errors import FormatError
-from tests.exchange.reading.making import data_uri, glb, loaded, taken_apart, triangle
+from tests.exchange.reading.making import data_uri, glb, loaded, split_glb, triangle
 from tests.exchange.reading.test_embedded import encoded, foreign
-from tests.exchange.test_gltf_textures import image_bytes, in_gltf, judge, picture
+from tests.exchange.test_gltf_textures import image_bytes, in_gltf, picture, validate
 from tests.exchange.truth import needs_node_tools
 from tests.oracles.gltf.sampler import Gltf
 
 STRONG = {"KHR_materials_emissive_strength": {"emissiveStrength": 4.0}}
 
 
-def again(data: bytes, folder: Path) -> Gltf:
+def saved_again(data: bytes, folder: Path) -> Gltf:
     keyframer.save(loaded(data), folder / "again.glb", overwrite=True)
     return Gltf((folder / "again.glb").read_bytes())
 
 
 def changed(data: bytes, **others: Any) -> bytes:
-    root, binary = taken_apart(data)
+    root, binary = split_glb(data)
     return glb({**root, **others}, binary)
 
 
@@ -44,14 +44,14 @@ def changed(data: bytes, **others: Any) -> bytes:
     ],
     ids=lambda said: json.dumps(said)[:40],
 )
-def test_what_a_material_says_is_said_again(tmp_path: Path, said: dict[str, Any]) -> None:
+def test_material_is_exported_unchanged(tmp_path: Path, said: dict[str, Any]) -> None:
     base = {"normalTexture": None, "occlusionTexture": None, "emissiveTexture": None, "emissiveFactor": [1.0, 0.5, 0.0]}
-    root, binary = taken_apart(foreign(**{**base, **said}))
+    root, binary = split_glb(foreign(**{**base, **said}))
     kept = {name: value for name, value in root["materials"][0].items() if value is not None}
     clear = picture((16, 8)).convert("RGBA")
     clear.putalpha(Image.fromarray(np.where(np.arange(16) < 8, 0, 255).astype(np.uint8)[None].repeat(8, 0)))
     root["images"][0] = {"uri": data_uri(encoded(clear)).replace("application/octet-stream", "image/png")}
-    written = again(glb({**root, "materials": [kept]}, binary), tmp_path).json
+    written = saved_again(glb({**root, "materials": [kept]}, binary), tmp_path).json
     material = written["materials"][0]
     surface = {name: kept["pbrMetallicRoughness"][name] for name in ("baseColorFactor", "metallicFactor")}
     for name, value in {**base, **said}.items():
@@ -61,13 +61,13 @@ def test_what_a_material_says_is_said_again(tmp_path: Path, said: dict[str, Any]
     assert written.get("extensionsUsed", []) == sorted(said.get("extensions", ()))
 
 
-def test_without_extensions_none_is_written(tmp_path: Path) -> None:
+def test_core_only_writes_no_material_extensions(tmp_path: Path) -> None:
     scene = loaded(foreign(extensions={**STRONG, "KHR_materials_unlit": {}}))
     keyframer.save(scene, tmp_path / "core.glb", core_only=True)
     assert b"KHR_materials" not in json.dumps(Gltf((tmp_path / "core.glb").read_bytes()).json["materials"]).encode()
 
 
-def test_what_shines_by_itself_does_so_in_old_terms() -> None:
+def test_emission_becomes_self_illumination() -> None:
     unlit = loaded(foreign(extensions={"KHR_materials_unlit": {}})).materials[0]
     dim = loaded(foreign(emissiveFactor=[0.1, 0.0, 0.0])).materials[0]
     strong = loaded(foreign(emissiveFactor=[0.1, 0.0, 0.0], extensions=STRONG)).materials[0]
@@ -84,15 +84,15 @@ def test_what_shines_by_itself_does_so_in_old_terms() -> None:
         {},
     ],
 )
-def test_samplers_are_said_again(tmp_path: Path, sampler: dict[str, int]) -> None:
+def test_samplers_are_exported_unchanged(tmp_path: Path, sampler: dict[str, int]) -> None:
     textures = [{"source": 0, "sampler": 0}, *({"source": number} for number in range(1, 4))]
-    written = again(changed(foreign(), samplers=[sampler], textures=textures), tmp_path).json
+    written = saved_again(changed(foreign(), samplers=[sampler], textures=textures), tmp_path).json
     texture = written["textures"][written["materials"][0]["pbrMetallicRoughness"]["baseColorTexture"]["index"]]
     usual = {"magFilter": 9729, "minFilter": 9987, "wrapS": 10497, "wrapT": 10497}
     assert written["samplers"][texture["sampler"]] == (sampler or usual)
 
 
-def test_a_sampler_whose_map_was_changed_is_not_said_again(tmp_path: Path) -> None:
+def test_sampler_of_a_changed_map_is_not_exported(tmp_path: Path) -> None:
     textures = [{"source": number, "sampler": 0} for number in range(4)]
     scene = loaded(changed(foreign(), samplers=[{"wrapS": 33071}], textures=textures))
     map = scene.materials[0].maps["texture1"]
@@ -104,16 +104,16 @@ def test_a_sampler_whose_map_was_changed_is_not_said_again(tmp_path: Path) -> No
     assert written["samplers"][texture["sampler"]]["wrapS"] == 10497
 
 
-def test_webp(tmp_path: Path) -> None:
+def test_webp_images(tmp_path: Path) -> None:
     stream = io.BytesIO()
     picture((16, 8)).save(stream, "WEBP", lossless=True)
-    root, binary = taken_apart(foreign())
+    root, binary = split_glb(foreign())
     root["images"][0] = {"uri": data_uri(stream.getvalue()).replace("application/octet-stream", "image/webp")}
     root["textures"][0] = {"extensions": {"EXT_texture_webp": {"source": 0}}}
     root["extensionsUsed"] = root["extensionsRequired"] = ["EXT_texture_webp"]
     scene = loaded(glb(root, binary))
     assert not list(scene.issues)
-    gltf = again(glb(root, binary), tmp_path)
+    gltf = saved_again(glb(root, binary), tmp_path)
     shown = gltf.json["materials"][0]["pbrMetallicRoughness"]["baseColorTexture"]["index"]
     source = gltf.json["textures"][shown]["source"]
     assert gltf.json["images"][source]["mimeType"] == "image/png"
@@ -121,8 +121,8 @@ def test_webp(tmp_path: Path) -> None:
     np.testing.assert_array_equal(pixels, np.asarray(picture((16, 8))))
 
 
-def test_a_texture_in_a_form_that_is_not_understood() -> None:
-    root, binary = taken_apart(foreign())
+def test_texture_with_an_unsupported_extension() -> None:
+    root, binary = split_glb(foreign())
     root["textures"][0] = {"extensions": {"KHR_texture_basisu": {"source": 0}}}
     root["extensionsUsed"] = root["extensionsRequired"] = ["KHR_texture_basisu"]
     scene = loaded(glb(root, binary))
@@ -133,7 +133,7 @@ def test_a_texture_in_a_form_that_is_not_understood() -> None:
     ]
 
 
-def test_the_older_model_with_a_specular_colour() -> None:
+def test_specular_glossiness_materials() -> None:
     older = {"diffuseFactor": [0.0, 1.0, 0.0, 0.5], "diffuseTexture": {"index": 1}, "glossinessFactor": 0.25}
     extensions = {"KHR_materials_pbrSpecularGlossiness": older}
     (material,) = loaded(foreign(alphaMode="BLEND", extensions=extensions)).materials
@@ -152,7 +152,7 @@ def test_the_older_model_with_a_specular_colour() -> None:
         ("KHR_texture_transform", ""),
     ],
 )
-def test_extensions_that_are_required(name: str, label: str | None) -> None:
+def test_required_extensions(name: str, label: str | None) -> None:
     root, binary = triangle()
     root["extensionsUsed"] = root["extensionsRequired"] = [name]
     if label is None:
@@ -163,7 +163,7 @@ def test_extensions_that_are_required(name: str, label: str | None) -> None:
     assert "".join(issue.severity.label for issue in loaded(glb(root, binary)).issues) == label
 
 
-def test_extensions_that_are_used_are_told() -> None:
+def test_unknown_used_extensions_are_reported() -> None:
     root, binary = triangle()
     root["extensionsUsed"] = ["KHR_materials_unlit", "KHR_xmp_json_ld"]
     (issue,) = loaded(glb(root, binary)).issues
@@ -171,19 +171,19 @@ def test_extensions_that_are_used_are_told() -> None:
 
 
 @needs_node_tools
-def test_the_validator_accepts_what_is_said_again(tmp_path: Path) -> None:
+def test_validator_accepts_exported_materials(tmp_path: Path) -> None:
     textures = [{"source": number, "sampler": 0} for number in range(4)]
     data = changed(foreign(extensions={**STRONG}), samplers=[{"wrapS": 33071, "wrapT": 33648}], textures=textures)
     unlit = foreign(extensions={"KHR_materials_unlit": {}})
     for name, content in (("strong", data), ("unlit", unlit)):
         keyframer.save(loaded(content), tmp_path / f"{name}.glb")
-    judge([tmp_path / "strong.glb", tmp_path / "unlit.glb"])
+    validate([tmp_path / "strong.glb", tmp_path / "unlit.glb"])
 
 
-def test_images_lie_the_same_in_3ds(tmp_path: Path) -> None:
-    """V runs down in glTF and up in 3D Studio; where each corner of the square is on the image stays."""
+def test_texture_coordinates_keep_their_place_in_3ds(tmp_path: Path) -> None:
+    """V runs down in glTF and up in 3D Studio; each corner of the square keeps its place on the image."""
     moved = {"offset": [0.25, -0.5], "rotation": 0.6, "scale": [2.0, 3.0]}
-    root, binary = taken_apart(foreign())
+    root, binary = split_glb(foreign())
     root["materials"][0]["pbrMetallicRoughness"]["baseColorTexture"]["extensions"] = {"KHR_texture_transform": moved}
     keyframer.save(loaded(glb(root, binary)), tmp_path / "wall.3ds")
     scene = keyframer.load(tmp_path / "wall.3ds")

@@ -1,4 +1,4 @@
-"""Files of three.js' GLTFExporter and of glTF-Transform, judged by the independent player."""
+"""Files of three.js' GLTFExporter and of glTF-Transform, compared with the independent player."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = needs_node_tools
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def exported_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not (ORACLES / "node_modules" / "@gltf-transform" / "core").is_dir():
         pytest.skip("glTF-Transform is not installed (tools/install_node_tools.sh)")
     folder = tmp_path_factory.mktemp("made")
@@ -35,9 +35,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_three_plays_alike(made: Path) -> None:
-    scene = keyframer.load(made / "three.glb")
-    gltf = Gltf((made / "three.glb").read_bytes())
+def test_poses_match_files_of_three(exported_files: Path) -> None:
+    scene = keyframer.load(exported_files / "three.glb")
+    gltf = Gltf((exported_files / "three.glb").read_bytes())
     seconds = np.linspace(0, 3, 40)
     worlds = gltf.worlds(seconds, 0)
     pose = keyframer.pose(scene, times=seconds)
@@ -53,11 +53,11 @@ def test_three_plays_alike(made: Path) -> None:
         np.testing.assert_allclose(pose.vertices(number)[:, scene.meshes[place].corners], theirs, atol=1e-6)
 
 
-def test_normals_of_three_come_back(made: Path, tmp_path: Path) -> None:
-    """Edges of the box stay sharp, and the ball is smooth where its image begins and ends."""
-    scene = keyframer.load(made / "three.glb")
+def test_normals_of_three_are_kept(exported_files: Path, tmp_path: Path) -> None:
+    """Edges of the box stay hard, and the ball is smooth where its image begins and ends."""
+    scene = keyframer.load(exported_files / "three.glb")
     keyframer.save(scene, tmp_path / "again.glb")
-    before, after = (Gltf(path.read_bytes()) for path in (made / "three.glb", tmp_path / "again.glb"))
+    before, after = (Gltf(path.read_bytes()) for path in (exported_files / "three.glb", tmp_path / "again.glb"))
     for name, degrees in (("box", 0.1), ("ball", 12.0)):
         found = []
         for gltf in (before, after):
@@ -74,8 +74,8 @@ def test_normals_of_three_come_back(made: Path, tmp_path: Path) -> None:
         assert np.degrees(np.arccos(cosine))[~poles].max() < degrees, name
 
 
-def test_what_three_wrote(made: Path) -> None:
-    scene = keyframer.load(made / "three.glb")
+def test_contents_of_a_file_of_three(exported_files: Path) -> None:
+    scene = keyframer.load(exported_files / "three.glb")
     assert scene.space == Space("y", metres_per_unit=1.0, v_up=False)
     assert scene.source_format == "gltf"
     kinds = {node.name: node.kind for node in scene.nodes}
@@ -94,19 +94,19 @@ def test_what_three_wrote(made: Path) -> None:
     assert [issue.path for issue in scene.issues] == ["/meshes[3]/primitives[0]/mode"]  # the points
 
 
-def test_text_with_a_data_uri_is_the_same(made: Path) -> None:
-    both = [keyframer.load(made / name) for name in ("three.glb", "three.gltf")]
+def test_text_with_a_data_uri_gives_the_same_scene(exported_files: Path) -> None:
+    both = [keyframer.load(exported_files / name) for name in ("three.glb", "three.gltf")]
     poses = [keyframer.pose(scene, times=[0, 0.7, 2]).world for scene in both]
     np.testing.assert_array_equal(*poses)
     np.testing.assert_array_equal(both[0].meshes[0].positions, both[1].meshes[0].positions)
 
 
 @pytest.mark.parametrize("name", ["transform.glb", "transform.gltf"])
-def test_gltf_transform(made: Path, name: str) -> None:
-    scene = keyframer.load(made / name)
+def test_files_of_gltf_transform(exported_files: Path, name: str) -> None:
+    scene = keyframer.load(exported_files / name)
     seconds = np.linspace(0, 3, 31)
     pose = keyframer.pose(scene, times=seconds)
-    gltf = Gltf((made / "transform.glb").read_bytes())
+    gltf = Gltf((exported_files / "transform.glb").read_bytes())
     np.testing.assert_allclose(pose.world, gltf.worlds(seconds, 0), atol=1e-6)
     assert {channel.track.interpolation for channel in scene.clips[0].channels[:2]} == {Interpolation.CUBIC}
     mesh = scene.meshes[0]

@@ -1,4 +1,4 @@
-"""Scene to GLB to scene: authored keys, pivots, axes and helper nodes come back as they were."""
+"""Scene to GLB to scene: authored keys, pivots, axes and helper nodes are restored."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ HEALTHY = [name for name in SCENES if name not in ("sick", "nothing")]
 COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags", "tangents_in", "tangents_out")
 
 
-def turned_alike(given: np.ndarray, found: np.ndarray) -> bool:
-    """The same turns: samplers hold unit quaternions of either sign, extras the authored ones."""
+def same_rotations(given: np.ndarray, found: np.ndarray) -> bool:
+    """Return whether rotations are equal: samplers store unit quaternions of either sign, extras the authored ones."""
     given, found = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (given, found))
     return bool(np.all(np.abs(np.sum(given * found, axis=1)) > 1 - 1e-6))
 
@@ -32,7 +32,7 @@ def assert_same_keys(given: Track, found: Track) -> None:
     np.testing.assert_allclose(found.times, given.times, rtol=1e-6, atol=1e-6)
     wanted, values = (track.values.reshape(len(track.times), -1) for track in (given, found))
     if given.interpolation.value == "sampled" and given.is_rotation:
-        assert turned_alike(wanted, values)
+        assert same_rotations(wanted, values)
     else:
         np.testing.assert_allclose(values, wanted, rtol=1e-6, atol=1e-6)
     for name in COLUMNS:
@@ -64,7 +64,7 @@ def test_scene_to_glb_to_scene(name: str, options: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in HEALTHY if name != "mirrored"])
-def test_the_same_pose(name: str) -> None:
+def test_pose_is_restored(name: str) -> None:
     given = SCENES[name]()
     found = loaded(glb_of(given)[0])
     frames = np.linspace(-3, 40, 60)
@@ -87,8 +87,8 @@ def test_the_same_pose(name: str) -> None:
 
 
 @pytest.mark.parametrize("masks", [None, [0] * 12, [1] * 12, [0, 1, 2, 3, 4, 5] * 2])
-def test_smoothing_groups_come_back(masks: list[int] | None) -> None:
-    """Also that there are none, which every format reads in its own way."""
+def test_smoothing_groups_are_restored(masks: list[int] | None) -> None:
+    """A mesh without groups, which formats interpret differently, stays without."""
     given = SCENES["static"]()
     assert len(given.meshes[0].corners) == 12
     given.meshes[0].smoothing = None if masks is None else np.array(masks)
@@ -96,7 +96,7 @@ def test_smoothing_groups_come_back(masks: list[int] | None) -> None:
     assert (None if found is None else sorted(found.tolist())) == (None if masks is None else sorted(masks))
 
 
-def test_what_glTF_cannot_say() -> None:
+def test_data_without_a_field_in_gltf_is_restored() -> None:
     given = SCENES["static"]()
     given.title, given.author = "Title", "Someone"
     given.environment.ambient = (0.1, 0.2, 0.3)
@@ -121,7 +121,7 @@ def test_what_glTF_cannot_say() -> None:
     assert sorted(mesh.smoothing.tolist()) == sorted(given.meshes[0].smoothing.tolist())  # type: ignore[union-attr]
 
 
-def test_a_3ds_file_there_and_back(tmp_path: Path) -> None:
+def test_scene_of_a_3ds_file_is_restored(tmp_path: Path) -> None:
     given = keyframer.load(FOLDER / "3ds" / "tracks.3ds")
     keyframer.save(given, tmp_path / "a.gltf")
     found = keyframer.load(tmp_path / "a.gltf")
@@ -132,21 +132,21 @@ def test_a_3ds_file_there_and_back(tmp_path: Path) -> None:
         assert_same_keys(channel.track, keys[channel.node, channel.track.kind])
 
 
-def test_sick_numbers_survive_as_far_as_they_can() -> None:
+def test_non_finite_numbers_are_exported_as_finite_poses() -> None:
     found = loaded(glb_of(SCENES["sick"]())[0])
     assert [node.name for node in found.nodes] == ["a", "b", "eye", "lamp"]
     with np.errstate(all="ignore"):
         assert np.isfinite(keyframer.pose(found, frames=[0, 5]).world).all()
 
 
-def test_nothing() -> None:
+def test_empty_scene_is_restored() -> None:
     assert loaded(glb_of(Scene())[0]).nodes == []
 
 
 @needs_node_tools
 @pytest.mark.parametrize("name", ["splines", "left_handed", "looking", "hidden"])
 def test_authored_keys_survive_another_program(name: str, tmp_path: Path) -> None:
-    """glTF-Transform writes the tree in an order of its own and keeps extras."""
+    """glTF-Transform writes nodes in another order and keeps extras."""
     import subprocess
 
     given = SCENES[name]()
@@ -161,7 +161,7 @@ def test_authored_keys_survive_another_program(name: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["rate", "units_per_frame"])
-def test_a_clip_with_a_wrong_rate_says_which_number_is_wrong(name: str, tmp_path: Path) -> None:
+def test_message_for_a_wrong_rate_names_the_number(name: str, tmp_path: Path) -> None:
     path = tmp_path / "scene.gltf"
     keyframer.save(keyframer.load(FOLDER / "uto3d" / "maxscript.u3d"), path)
     root = json.loads(path.read_text(encoding="utf-8"))

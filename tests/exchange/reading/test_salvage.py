@@ -1,4 +1,4 @@
-"""``load(…, salvage=True)``: what is unsafe is left out and listed with its place, the rest is kept."""
+"""``load(…, salvage=True)``: unsafe parts are left out and listed with their paths, the other parts are kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import keyframer
 from keyframer.errors import FormatError
 from keyframer.scene import Scene
-from tests.exchange.reading.making import Json, glb, loaded, taken_apart
+from tests.exchange.reading.making import Json, glb, loaded, split_glb
 from tests.exchange.reading.test_strict import _VALUES, _places
 from tests.exchange.scenes import SCENES
 from tests.exchange.truth import glb_of
@@ -22,7 +22,7 @@ from tests.slow import SLOW
 
 
 def two_of_each() -> tuple[Json, bytes]:
-    """Two triangles on two nodes, two cameras, two lights, two materials, an animation that moves both nodes."""
+    """Return two triangles on two nodes, two cameras, two lights, two materials, and an animation of both nodes."""
     places = np.array([(0, 0, 0), (1, 0, 0), (0, 2, 0)], "<f4").tobytes()
     binary = places + np.array([0, 1], "<f4").tobytes() + np.array([(0, 0, 0), (5, 0, 0)], "<f4").tobytes()
     light = {"KHR_lights_punctual": {"light": 1}}
@@ -68,7 +68,7 @@ def two_of_each() -> tuple[Json, bytes]:
     return root, binary
 
 
-def _whole(scene: Scene) -> tuple[Any, ...]:
+def _summary(scene: Scene) -> tuple[Any, ...]:
     faces = [len(mesh.corners) for mesh in scene.meshes]
     channels = [len(clip.channels) for clip in scene.clips]
     return (
@@ -81,7 +81,7 @@ def _whole(scene: Scene) -> tuple[Any, ...]:
     )
 
 
-def _spoil(root: Json, place: str, value: Any) -> Json:
+def _with_value(root: Json, place: str, value: Any) -> Json:
     spoiled = copy.deepcopy(root)
     *way, last = [int(part) if part.isdigit() else part for part in place.split("/")[1:]]
     inside: Any = spoiled
@@ -113,53 +113,55 @@ CASES: list[tuple[str, Any, str, tuple[Any, ...]]] = [
 ]  # fmt: skip
 
 
-def test_nothing_is_lost_of_a_sound_file() -> None:
-    assert _whole(loaded(glb(*two_of_each()), salvage=True)) == WHOLE
+def test_valid_file_loses_nothing() -> None:
+    assert _summary(loaded(glb(*two_of_each()), salvage=True)) == WHOLE
     assert not loaded(glb(*two_of_each()), salvage=True).issues.total
 
 
 @pytest.mark.parametrize(("place", "value", "code", "rest"), CASES)
 def test_one_part_is_left_out(place: str, value: Any, code: str, rest: tuple[Any, ...]) -> None:
     root, binary = two_of_each()
-    data = glb(_spoil(root, place, value), binary)
+    data = glb(_with_value(root, place, value), binary)
     with pytest.raises(FormatError) as caught:
         loaded(data)
     assert caught.value.code == code
     assert 20 <= caught.value.offset < len(data)
     scene = loaded(data, salvage=True)
-    assert _whole(scene) == rest
+    assert _summary(scene) == rest
     first = scene.issues.first_unsafe()
     assert first is not None
     assert (first.code, first.path, first.offset) == (code, caught.value.path, caught.value.offset)
     keyframer.pose(scene, frames=[0, 10])
 
 
-def test_the_nodes_hold_what_they_held() -> None:
+def test_nodes_keep_their_cameras_lights_and_materials() -> None:
     root, binary = two_of_each()
-    spoiled = _spoil(_spoil(root, "/cameras/0/type", "fisheye"), "/extensions/KHR_lights_punctual/lights/0/type", "sun")
+    spoiled = _with_value(
+        _with_value(root, "/cameras/0/type", "fisheye"), "/extensions/KHR_lights_punctual/lights/0/type", "sun"
+    )
     scene = loaded(glb(spoiled, binary), salvage=True)
     assert scene.nodes[1].camera is None
     assert scene.cameras[scene.nodes[2].camera or 0].name == "far"
     assert scene.lights[scene.nodes[2].light or 0].name == "b"
-    spoiled = _spoil(root, "/materials/0/alphaMode", 3)
+    spoiled = _with_value(root, "/materials/0/alphaMode", 3)
     scene = loaded(glb(spoiled, binary), salvage=True)
     assert scene.meshes[0].face_materials is not None
     assert scene.meshes[0].face_materials.tolist() == [-1, 0]
     assert scene.materials[0].name == "two"
 
 
-def test_a_file_that_was_cut_off_keeps_what_is_whole() -> None:
+def test_truncated_file_keeps_its_complete_parts() -> None:
     data = glb(*two_of_each())
     cut = data[:-26]  # into the values of the animation
     with pytest.raises(FormatError, match="STRUCT_TRUNCATED at 0x8 in /"):
         loaded(cut)
     scene = loaded(cut, salvage=True)
-    assert _whole(scene) == (TREE, [2, 1], 2, 2, 2, [0])
+    assert _summary(scene) == (TREE, [2, 1], 2, 2, 2, [0])
     codes = set(scene.issues.counts)
     assert codes == {"STRUCT_TRUNCATED", "STRUCT_CHUNK_OVERRUN", "STRUCT_COUNT_EXCEEDS_DATA"}
 
 
-def test_limits_stay_limits() -> None:
+def test_salvage_does_not_exceed_limits() -> None:
     root, binary = two_of_each()
     root["accessors"][0] = {"componentType": 5126, "count": 2**40, "type": "VEC3"}
     with pytest.raises(FormatError, match="LIMIT_COPIES"):
@@ -168,9 +170,9 @@ def test_limits_stay_limits() -> None:
 
 @pytest.mark.parametrize("seed", range(4 if SLOW else 2))
 @pytest.mark.parametrize("name", ["splines", "looking", "morphing", "skinned", "foreign"])
-def test_any_value_anywhere_can_be_saved_from(name: str, seed: int) -> None:
-    """Salvage gives a scene that can be posed and saved, or `FormatError`; it lists what strict reading refuses."""
-    root, binary = two_of_each() if name == "foreign" else taken_apart(glb_of(SCENES[name]())[0])
+def test_any_value_anywhere_can_be_salvaged(name: str, seed: int) -> None:
+    """The result is a scene that can be posed and saved, or `FormatError`; it lists what strict reading refuses."""
+    root, binary = two_of_each() if name == "foreign" else split_glb(glb_of(SCENES[name]())[0])
     dice = random.Random(f"{name} {seed}")
     for _ in range(25):
         spoiled = copy.deepcopy(root)
@@ -200,7 +202,7 @@ def _refusal(read: Callable[[], Scene]) -> FormatError | None:
     return None
 
 
-def test_places_of_issues_in_text_files() -> None:
+def test_offsets_of_issues_in_text_files() -> None:
     root, _ = two_of_each()
     del root["buffers"]
     text = "\ufeff" + json.dumps({"é": "ü", **root}, ensure_ascii=False, indent=1)

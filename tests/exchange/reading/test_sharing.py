@@ -1,4 +1,4 @@
-"""Meshes that use the same accessors: they load, share their arrays, and are written once."""
+"""Meshes that use the same accessors share their arrays when loaded, and are written once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 import keyframer
 from keyframer.errors import FormatError
-from tests.exchange.reading.making import Json, glb, loaded, taken_apart
-from tests.exchange.test_gltf_textures import judge
+from tests.exchange.reading.making import Json, glb, loaded, split_glb
+from tests.exchange.test_gltf_textures import validate
 from tests.exchange.truth import needs_node_tools
 
 SPHERES = 200
@@ -18,7 +18,8 @@ RINGS = 64
 
 
 def spheres(count: int = SPHERES, rings: int = RINGS) -> tuple[Json, bytes]:
-    """``count`` meshes of the same four accessors, each with a material of its own, as test scenes of materials are."""
+    """Return ``count`` meshes of the same four accessors, each with its own material, as in scenes that test
+    materials."""
     across = np.linspace(0, 2 * np.pi, 2 * rings + 1)
     down = np.linspace(0, np.pi, rings + 1)
     around, along = np.meshgrid(across, down)
@@ -62,7 +63,7 @@ def spheres(count: int = SPHERES, rings: int = RINGS) -> tuple[Json, bytes]:
     return root, b"".join(parts)
 
 
-def test_hundreds_of_meshes_of_the_same_accessors_share_their_arrays() -> None:
+def test_hundreds_of_meshes_with_the_same_accessors_share_their_arrays() -> None:
     root, binary = spheres()
     scene = loaded(glb(root, binary), limits=keyframer.Limits(copies=0))
     assert len(scene.meshes) == SPHERES
@@ -77,10 +78,10 @@ def test_hundreds_of_meshes_of_the_same_accessors_share_their_arrays() -> None:
     assert last.face_materials.base.nbytes <= 8
 
 
-def test_what_is_shared_is_written_once(tmp_path: Path) -> None:
+def test_shared_arrays_are_written_once(tmp_path: Path) -> None:
     root, binary = spheres(20)
     keyframer.save(loaded(glb(root, binary)), tmp_path / "x.glb")
-    written, buffer = taken_apart((tmp_path / "x.glb").read_bytes())
+    written, buffer = split_glb((tmp_path / "x.glb").read_bytes())
     assert len(written["meshes"]) == 20
     assert len({primitive["material"] for mesh in written["meshes"] for primitive in mesh["primitives"]}) == 20
     assert len({primitive["attributes"]["POSITION"] for m in written["meshes"] for primitive in m["primitives"]}) == 1
@@ -90,13 +91,13 @@ def test_what_is_shared_is_written_once(tmp_path: Path) -> None:
 
 
 @needs_node_tools
-def test_the_validator_accepts_what_is_shared(tmp_path: Path) -> None:
+def test_validator_accepts_shared_accessors(tmp_path: Path) -> None:
     keyframer.save(loaded(glb(*spheres(20))), tmp_path / "x.glb")
-    judge([tmp_path / "x.glb"])
+    validate([tmp_path / "x.glb"])
 
 
-def test_meshes_that_take_parts_of_the_same_vertices_get_these_alone() -> None:
-    """One list of vertices for the whole file, a list of corners for each mesh."""
+def test_meshes_that_use_parts_of_shared_vertices_get_only_these_parts() -> None:
+    """The file has one list of vertices, and a list of corners for each mesh."""
     root, binary = spheres(1)
     whole = np.frombuffer(binary[-root["bufferViews"][3]["byteLength"] :], "<u2").reshape(-1, 3)
     count = len(whole) // 64
@@ -118,8 +119,8 @@ def test_meshes_that_take_parts_of_the_same_vertices_get_these_alone() -> None:
         assert np.allclose(np.asarray(mesh.positions)[np.asarray(mesh.corners)], wanted, atol=1e-6)
 
 
-def test_pairings_of_the_same_accessors_are_limited() -> None:
-    """Few accessors make many meshes where each takes another pair: what is new in each of them counts."""
+def test_combinations_of_the_same_accessors_are_limited() -> None:
+    """Few accessors can be paired to make many meshes: only new data in each mesh counts."""
     root, binary = spheres(1)
     parts = 60
     root["accessors"] += [dict(root["accessors"][0]) for _ in range(parts)]

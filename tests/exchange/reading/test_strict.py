@@ -1,4 +1,4 @@
-"""Hostile files: every failure is a `FormatError` that says where; nothing hangs, and nothing huge is allocated."""
+"""Hostile files: every failure is a `FormatError` with a path; reading never hangs or allocates large memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 import keyframer
 from keyframer.errors import FormatError
-from tests.exchange.reading.making import data_uri, glb, loaded, taken_apart, triangle
+from tests.exchange.reading.making import data_uri, glb, loaded, split_glb, triangle
 from tests.exchange.scenes import SCENES
 from tests.exchange.truth import glb_of
 from tests.growth import assert_linear
@@ -68,7 +68,7 @@ def changed(place: str, value: Any) -> bytes:
 
 
 @pytest.mark.parametrize(("place", "value", "code", "path"), CASES)
-def test_claims(place: str, value: Any, code: str, path: str) -> None:
+def test_wrong_values_are_refused(place: str, value: Any, code: str, path: str) -> None:
     with pytest.raises(FormatError) as caught:
         loaded(changed(place, value))
     assert (caught.value.code, caught.value.path) == (code, path)
@@ -93,13 +93,13 @@ def test_claims(place: str, value: Any, code: str, path: str) -> None:
         (glb(b'{"a": [' + b"0," * 4_000_001 + b"0]}"), "LIMIT_RECORDS", 20),
     ],
 )
-def test_containers(data: bytes, code: str, offset: int) -> None:
+def test_invalid_containers_are_refused(data: bytes, code: str, offset: int) -> None:
     with pytest.raises(FormatError) as caught:
         loaded(data)
     assert (caught.value.code, caught.value.offset) == (code, offset)
 
 
-def test_a_text_without_end_takes_linear_time() -> None:
+def test_unterminated_text_takes_linear_time() -> None:
     def refused(count: int) -> None:
         with pytest.raises(FormatError):
             loaded(glb(b'{"asset": "' + b'\\"' * count + b"\\"))
@@ -107,7 +107,7 @@ def test_a_text_without_end_takes_linear_time() -> None:
     assert_linear(refused, 50_000, 400_000, times=8)
 
 
-def test_a_circle_of_two_and_a_child_of_two() -> None:
+def test_cycle_of_nodes_and_child_of_two_parents_are_refused() -> None:
     root, binary = triangle()
     root["nodes"] = [{"children": [1]}, {"children": [0]}]
     with pytest.raises(FormatError, match="LINK_PARENT_CYCLE"):
@@ -117,26 +117,26 @@ def test_a_circle_of_two_and_a_child_of_two() -> None:
         loaded(glb(root, binary))
 
 
-def test_a_chain_of_many_nodes() -> None:
+def test_chain_of_many_nodes() -> None:
     root, binary = triangle()
     root["nodes"] = [{"children": [number + 1]} for number in range(20_000)] + [{"mesh": 0}]
     assert len(loaded(glb(root, binary)).nodes) == 20_001
 
 
-def test_corners_outside() -> None:
+def test_indices_out_of_range_are_refused() -> None:
     root, binary = triangle()
     with pytest.raises(FormatError, match=r"LINK_INDEX_OUT_OF_RANGE .* in /meshes\[0\]/primitives\[0\]/indices"):
         loaded(glb(root, binary[:36] + np.array([0, 1, 3, 0], "<u2").tobytes()))
 
 
-def test_numbers_without_bytes_are_limited() -> None:
+def test_accessors_without_buffer_views_are_limited() -> None:
     root, binary = triangle()
     root["accessors"][0] = {"componentType": 5126, "count": 2**40, "type": "VEC3"}
     with pytest.raises(FormatError, match=r"LIMIT_COPIES .* in /accessors\[0\]/count"):
         loaded(glb(root, binary))
 
 
-def test_bytes_used_many_times_over_are_limited() -> None:
+def test_repeated_use_of_the_same_bytes_is_limited() -> None:
     root, _ = triangle()
     count = 60_000
     root["bufferViews"] = [{"buffer": 0, "byteLength": 12 * count}]
@@ -170,7 +170,7 @@ def test_bytes_used_many_times_over_are_limited() -> None:
         ("data:nothing", "STRUCT_SYNTAX"),
     ],
 )
-def test_buffers_come_from_the_folder_only(tmp_path: Path, uri: str, code: str) -> None:
+def test_buffers_outside_the_folder_are_refused(tmp_path: Path, uri: str, code: str) -> None:
     root, binary = triangle()
     (tmp_path / "secret.bin").write_bytes(binary)
     folder = tmp_path / "folder"
@@ -185,8 +185,8 @@ def test_buffers_come_from_the_folder_only(tmp_path: Path, uri: str, code: str) 
     assert caught.value.path.startswith("/buffers[0]/")
 
 
-def test_packed_arrays_are_claims_too() -> None:
-    root, binary = taken_apart(glb_of(SCENES["splines"]())[0])
+def test_packed_arrays_in_extras_are_checked() -> None:
+    root, binary = split_glb(glb_of(SCENES["splines"]())[0])
     node = next(node for node in root["nodes"] if "tracks" in node.get("extras", {}).get("keyframer", {}))
     track = node["extras"]["keyframer"]["tracks"][0]
     bomb = {"dtype": "<f8", "shape": [2**36], "zlib": "eJxjYGBgAAAABAAB"}
@@ -245,8 +245,8 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
 
 @pytest.mark.parametrize("name", ["splines", "left_handed", "looking", "hidden", "morphing", "skinned", "straight"])
 def test_any_value_anywhere(name: str) -> None:
-    """Whatever stands in the JSON: a scene that can be posed, or a `FormatError`."""
-    root, binary = taken_apart(glb_of(SCENES[name]())[0])
+    """Any value in the JSON gives a scene that can be posed, or a `FormatError`."""
+    root, binary = split_glb(glb_of(SCENES[name]())[0])
     dice = random.Random(name)
     for _ in range(60):
         spoiled = copy.deepcopy(root)
@@ -276,7 +276,7 @@ def test_bytes_after_the_last_chunk_are_reported() -> None:
     assert [(issue.code, issue.offset) for issue in loaded(longer).issues] == [("STRUCT_TRAILING_DATA", len(data))]
 
 
-def test_a_data_uri() -> None:
+def test_buffer_in_a_data_uri() -> None:
     root, binary = triangle()
     root["buffers"][0]["uri"] = data_uri(binary)
     assert len(loaded(json.dumps(root).encode()).meshes[0].corners) == 1

@@ -13,7 +13,7 @@ import pytest
 import keyframer
 from keyframer.formats.threeds import records as r
 from keyframer.scene import NodeKind, Scene
-from tests.exchange.reading.making import glb, taken_apart
+from tests.exchange.reading.making import glb, split_glb
 from tests.formats.threeds.bridge import make
 from tests.museum.slow import evaluate
 from tests.posing import plain
@@ -288,7 +288,7 @@ def test_spot_lights_roll_like_cameras() -> None:
 
 
 def without_extras(data: bytes) -> tuple[Any, bytes]:
-    root, binary = taken_apart(data)
+    root, binary = split_glb(data)
     for part in ("nodes", "cameras", "meshes", "animations", "scenes"):
         for item in root.get(part, []):
             item.pop("extras", None)
