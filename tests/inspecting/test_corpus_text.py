@@ -1,4 +1,4 @@
-"""Every real file becomes text and the same bytes again, and its bytes have names."""
+"""Every real file becomes text and the same bytes again, and nearly all bytes belong to named fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DAMAGED = "assimp__assimp__pyramob-3ec2cfe0.3DS"
 @pytest.mark.parametrize(
     "group", [pytest.param(group, marks=pytest.mark.slow if group % 3 else []) for group in range(GROUPS)]
 )
-def test_every_file_comes_back(group: int) -> None:
+def test_every_real_file_survives_text(group: int) -> None:
     for path in threeds_files()[group::GROUPS]:
         data = path.read_bytes()
         document = keyframer.decode(data)
@@ -28,7 +28,7 @@ def test_every_file_comes_back(group: int) -> None:
 
 
 @needs_corpus
-def test_hale3d_comes_back() -> None:
+def test_hale3d_files_survive_text() -> None:
     for path in (CORPUS / "hale3d").glob("bob*"):
         if path.suffix in (".anim", ".mdl"):
             data = path.read_bytes()
@@ -37,7 +37,7 @@ def test_hale3d_comes_back() -> None:
 
 @needs_corpus
 def test_nearly_all_bytes_have_names() -> None:
-    """99.9 % is the promise; without the damaged file it is far more."""
+    """The promise is 99.9 %; without the damaged file it is far more."""
     total = unnamed = damaged = 0
     for path in threeds_files():
         data = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Diffs: records paired and told apart, scenes of other formats, motion measured against known differences."""
+"""Differences: pairing of records, scenes of different formats, and motion measured against known differences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.samples import all_samples
 
 
 @pytest.mark.parametrize(("known", "sample"), all_samples(), ids=lambda value: getattr(value, "name", value))
-def test_a_file_is_the_same_as_itself(known: str, sample: Path) -> None:
+def test_file_does_not_differ_from_itself(known: str, sample: Path) -> None:
     data = sample.read_bytes()
     assert diff_documents(keyframer.decode(data, format=known), keyframer.decode(data, format=known)).total == 0
 
@@ -32,7 +32,7 @@ def changed_example() -> keyframer.Document:
     return document
 
 
-def test_a_changed_field() -> None:
+def test_changed_field() -> None:
     changes = diff_documents(keyframer.read(EXAMPLE), changed_example())
     (change,) = changes.listed
     assert (change.kind, change.record) == ("changed", "MapName")
@@ -41,7 +41,7 @@ def test_a_changed_field() -> None:
     assert (field.field, field.a, field.b) == ("name", "STONE.PNG", "BRICK.PNG")
 
 
-def test_arrays_are_told_by_how_much() -> None:
+def test_change_of_an_array_is_reported_with_its_size() -> None:
     document = keyframer.read(EXAMPLE)
     points = next(document.find(PointArray))
     moved = np.array(points.points)
@@ -71,14 +71,14 @@ def test_records_added_removed_and_moved() -> None:
     assert moved.counts["moved"] == len(inside) - 1
 
 
-def test_a_new_record_in_front_does_not_make_all_others_differ() -> None:
+def test_added_first_record_does_not_change_the_others() -> None:
     before, after = keyframer.read(EXAMPLE), keyframer.read(EXAMPLE)
     after.records[0].children[1].children.insert(0, NamedObject(b"New"))
     changes = diff_documents(before, after)
     assert changes.counts == {"added": 1}
 
 
-def test_records_are_known_by_their_names() -> None:
+def test_records_are_paired_by_their_names() -> None:
     before, after = keyframer.read(EXAMPLE), keyframer.read(EXAMPLE)
     nodes = after.records[0].children[2].children
     headers = list(after.find(NodeHeader))
@@ -90,7 +90,7 @@ def test_records_are_known_by_their_names() -> None:
     assert change.fields[0].field == "flags1"
 
 
-def test_what_stands_behind_the_end() -> None:
+def test_trailing_bytes_are_compared() -> None:
     other = keyframer.decode(EXAMPLE.read_bytes() + b"tail")
     (change,) = diff_documents(keyframer.read(EXAMPLE), other).listed
     assert change.fields[0].field == "trailing"
@@ -113,7 +113,7 @@ def test_many_changes_are_counted_in_linear_time() -> None:
     assert_linear(lambda after: diff_documents(before, after), few, many, times=4)
 
 
-def test_bytes_that_differ_are_always_told() -> None:
+def test_every_changed_byte_is_reported() -> None:
     data = bytearray(EXAMPLE.read_bytes())
     rng = np.random.default_rng(11)
     before = keyframer.decode(bytes(data))
@@ -150,7 +150,7 @@ def test_motion_is_measured() -> None:
     assert second.title == "difference of vertices"
 
 
-def test_turns_scales_and_hiding_are_measured() -> None:
+def test_rotations_scales_and_visibility_are_measured() -> None:
     other = simple()
     half = np.radians(30) / 2
     other.nodes[0].rotation_xyzw = np.array([0, 0, np.sin(half), np.cos(half)])
@@ -162,7 +162,7 @@ def test_turns_scales_and_hiding_are_measured() -> None:
     assert box.visible == 11
 
 
-def test_other_axes_rates_and_units_are_made_comparable() -> None:
+def test_different_axes_rates_and_units_are_converted() -> None:
     upright = simple(space=Space("y", metres_per_unit=1.0))
     zed = simple(space=Space("z", metres_per_unit=0.5))
     zed.clips[0].channels[0].track.values *= 2
@@ -179,8 +179,8 @@ def test_other_axes_rates_and_units_are_made_comparable() -> None:
 
 
 @pytest.mark.parametrize(("format", "suffix"), [("uto3d", ".u3d"), ("gltf", ".glb")])
-def test_a_file_moves_like_its_twin_of_another_format(tmp_path: Path, format: str, suffix: str) -> None:
-    """UTO scenes have other axes: there nodes and their vertices are turned, which is no difference."""
+def test_file_moves_like_its_export_in_another_format(tmp_path: Path, format: str, suffix: str) -> None:
+    """UTO scenes have other axes: nodes and vertices are rotated, which is not a difference."""
     scene = keyframer.load(EXAMPLE)
     keyframer.save(scene, tmp_path / f"twin{suffix}", format=format)
     twin = keyframer.load(tmp_path / f"twin{suffix}")
@@ -196,7 +196,7 @@ def test_a_file_moves_like_its_twin_of_another_format(tmp_path: Path, format: st
     assert turned.rotation.max() > 5
 
 
-def test_nodes_of_one_name_are_paired_in_their_order() -> None:
+def test_nodes_with_the_same_name_are_paired_in_order() -> None:
     one, other = (Scene(nodes=[Node("a", position=np.array([float(x), 0, 0])) for x in (1, 2, 3)]) for _ in range(2))
     found = diff_motion(one, other)
     assert [node.position.max() for node in found.nodes] == [0, 0, 0]
@@ -207,7 +207,7 @@ def test_nodes_of_one_name_are_paired_in_their_order() -> None:
     assert (found.only_a, found.only_b) == (["a"], [])
 
 
-def test_paths_of_scenes_name_what_they_lead_to_once(tmp_path: Path) -> None:
+def test_paths_of_scenes_do_not_repeat_names(tmp_path: Path) -> None:
     scene = keyframer.load(EXAMPLE)
     keyframer.save(scene, tmp_path / "twin.u3d", format="uto3d")
     twin = keyframer.load(tmp_path / "twin.u3d")
@@ -216,7 +216,7 @@ def test_paths_of_scenes_name_what_they_lead_to_once(tmp_path: Path) -> None:
     assert {"/nodes/Rotor", "/tracks/Lamp/color"} <= paths
 
 
-def test_scenes_of_other_formats() -> None:
+def test_scenes_of_different_formats() -> None:
     one, other = simple(), simple()
     other.nodes[1].kind = NodeKind.DUMMY
     other.nodes.append(Node("extra"))
@@ -227,7 +227,7 @@ def test_scenes_of_other_formats() -> None:
     assert diff_scenes(one, copy.deepcopy(one)).total == 0
 
 
-def test_a_comparison_in_full() -> None:
+def test_complete_comparison() -> None:
     document = keyframer.read(EXAMPLE)
     scene = keyframer.load(EXAMPLE)
     same = compare((document, document), (scene, scene))

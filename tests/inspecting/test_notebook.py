@@ -1,4 +1,4 @@
-"""What notebooks show: registered by name, made when shown, inert."""
+"""HTML for notebooks: registered by type name, computed when shown, and safe."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.exchange.test_gltf_textures import square
 
 
 class Html:
-    """As much of IPython's formatter as is used."""
+    """The part of IPython's formatter that is used."""
 
     def __init__(self) -> None:
         self.registered: dict[tuple[str, str], Callable[[object], str]] = {}
@@ -38,7 +38,7 @@ class Shell:
         self.display_formatter = type("Formatter", (), {"formatters": {"text/html": self.html}})
 
 
-def test_everything_is_registered_under_its_real_name() -> None:
+def test_every_type_is_registered_under_its_real_name() -> None:
     shell = Shell()
     keyframer.load_ipython_extension(shell)
     scene = keyframer.load(EXAMPLE)
@@ -68,7 +68,7 @@ def _pixels(text: str) -> np.ndarray:
 
 @pytest.mark.parametrize("suffix", [".3ds", ".glb", ".gltf"])
 def test_images_beside_the_file_and_inside_it_are_shown(tmp_path: Path, suffix: str) -> None:
-    """A wall of no colour with a green image: beside a 3D Studio file or a glTF text, inside a binary glTF file."""
+    """A colourless wall with a green image: beside a 3D Studio file or a glTF text, or inside a binary glTF file."""
     Image.new("RGB", (4, 4), (0, 255, 0)).save(tmp_path / "WALL.PNG")
     scene = square(texture1=TextureMap("WALL.PNG"))
     path = tmp_path / f"wall{suffix}"
@@ -82,7 +82,7 @@ def test_images_beside_the_file_and_inside_it_are_shown(tmp_path: Path, suffix: 
     assert max(middle[0], middle[2]) < 40
 
 
-def test_a_scene_has_a_picture() -> None:
+def test_scene_is_shown_as_a_picture() -> None:
     text = scene_html(keyframer.load(EXAMPLE))
     found = re.search(r"base64,([A-Za-z0-9+/=]+)", text)
     assert found is not None
@@ -92,7 +92,7 @@ def test_a_scene_has_a_picture() -> None:
     assert pose_html(keyframer.pose(scene, frames=[50])) != text
 
 
-def test_html_is_inert() -> None:
+def test_names_are_escaped_in_html() -> None:
     evil = "<script>alert(1)</script>\x1b[31m"
     some, none = Track("fov", [0, 1], [0, 1]), Track("fov", [], [])
     some.kind = none.kind = evil
@@ -101,7 +101,7 @@ def test_html_is_inert() -> None:
         assert "\x1b" not in text
 
 
-def test_documents_and_clips_are_tables() -> None:
+def test_documents_and_clips_are_shown_as_tables() -> None:
     assert "<td>NodeHeader</td>" in document_html(keyframer.read(EXAMPLE))
     odd = keyframer.decode(EXAMPLE.read_bytes() + b"tail")
     assert "STRUCT_TRAILING_DATA" in document_html(odd)

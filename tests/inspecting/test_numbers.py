@@ -1,4 +1,4 @@
-"""Numbers in the text: the shortest decimal that reads back, checked against numpy's own printing."""
+"""Numbers in the text: the shortest decimal that reads back exactly, compared with numpy's printing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_shortest_and_exact(name: str) -> None:
+def test_decimals_are_shortest_and_exact(name: str) -> None:
     array = CASES[name]
     numbers = array_to_json(array)
     assert array_from_json(numbers, FLOAT, None).tobytes() == array.tobytes()

@@ -1,4 +1,4 @@
-"""Small values as JSON and back by their declared types."""
+"""Small values as JSON and back, by their declared types."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_there_and_back(value: Dialect) -> None:
+def test_values_survive_json(value: Dialect) -> None:
     assert from_plain(to_plain(value), Dialect) == value
 
 
@@ -60,13 +60,13 @@ def test_there_and_back(value: Dialect) -> None:
         ({"more": 1}, "unknown 'more'"),
     ],
 )
-def test_what_is_wrong_is_said(change: dict[str, Any], words: str) -> None:
+def test_wrong_values_are_reported(change: dict[str, Any], words: str) -> None:
     plain = {**to_plain(VALUES[0]), **change}  # type: ignore[dict-item]
     with pytest.raises(ValueError, match=words):
         from_plain(plain, Dialect)
 
 
-def test_missing_values_and_odd_types() -> None:
+def test_missing_values_and_unusual_types() -> None:
     with pytest.raises(ValueError, match="missing 'name'"):
         from_plain({}, Dialect)
     with pytest.raises(TypeError, match="cannot be written as JSON"):
@@ -78,7 +78,7 @@ def test_missing_values_and_odd_types() -> None:
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
 def test_every_format_can_be_dumped(known: Any) -> None:
-    """What records carry besides fields has a resolved type, and dialects have one too if there are any."""
+    """Attributes of records besides fields have a resolved type, and so has the dialect if the format has any."""
     dialect = known.dialect_type()
     assert dialect is None or issubclass(dialect, Enum) or is_dataclass(dialect)
     for cls in known.record_types().values():

@@ -1,4 +1,4 @@
-"""Plots: what the panels hold, that drawings are whole and inert, text in the terminal, paths in space."""
+"""Plots: contents of panels, valid and safe drawings, text in the terminal, motion paths."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def tcb(wrap: Wrap = Wrap.SINGLE, **columns: list[float]) -> Track:
     )
 
 
-def test_curves_go_through_their_keys() -> None:
+def test_curves_pass_through_their_keys() -> None:
     panel = panel_of(tcb(), "t", "frames", "units", (0.0, 30.0))
     assert panel.span == (0.0, 30.0)
     assert panel.keyed == (0.0, 20.0)
@@ -81,7 +81,7 @@ def test_ease_and_wrap_are_shown() -> None:
 
 
 @pytest.mark.parametrize("kind", [Interpolation.STEP, Interpolation.LINEAR, Interpolation.SAMPLED])
-def test_straight_tracks_have_no_handles(kind: Interpolation) -> None:
+def test_linear_tracks_have_no_handles(kind: Interpolation) -> None:
     track = Track("fov", np.array([0.0, 10]), np.array([1.0, 5]), kind)
     panel = panel_of(track, "t", "", "", None)
     assert all(key.arriving is None and key.leaving is None for key in panel.keys)
@@ -91,7 +91,7 @@ def test_straight_tracks_have_no_handles(kind: Interpolation) -> None:
         assert np.count_nonzero(values == 5.0) == 1  # the jump is upright
 
 
-def test_rotations_climb_without_jumps() -> None:
+def test_rotations_increase_without_jumps() -> None:
     times = np.array([0.0, 10, 20])
     turns = np.array([[1.0, 0, 0, 0], [1, 0, 0, np.radians(500)], [1, 0, 0, np.radians(500)]])
     track = Track("rotation", times, turns, Interpolation.LINEAR, form=RotationForm.AXIS_ANGLE_RELATIVE)
@@ -102,7 +102,7 @@ def test_rotations_climb_without_jumps() -> None:
     assert np.allclose(panel.curves[1].values, 0)
 
 
-def test_turn_vectors() -> None:
+def test_rotation_vectors() -> None:
     angles = np.radians([0, 100, 200, 300, 360, 460, 600, 720])
     halves = np.stack([np.zeros(8), np.sin(angles / 2), np.zeros(8), np.cos(angles / 2)], axis=1)
     assert np.allclose(rotation_vectors_degrees(halves)[:, 1], np.degrees(angles))
@@ -110,7 +110,7 @@ def test_turn_vectors() -> None:
     assert np.allclose(rotation_vectors_degrees(halves[:1], (0, 360, 0)), (0, 360, 0))
 
 
-def test_choosing() -> None:
+def test_selection_of_channels() -> None:
     scene = keyframer.load(EXAMPLE)
     assert {channel.track.kind for channel in choose_channels(scene, [], ["position"])} == {"position"}
     assert {scene.nodes[channel.node].name for channel in choose_channels(scene, ["Sail*"])} >= {"Sail1", "Sail2"}
@@ -128,7 +128,7 @@ def parsed(drawing: Drawing) -> ET.Element:
     return ET.fromstring(drawing.svg())
 
 
-def test_a_chart_is_svg_with_everything() -> None:
+def test_chart_is_complete_svg() -> None:
     panel = panel_of(tcb(Wrap.REPEAT, ease_from=[0.5, 0, 0]), "Box: position", "frames", "units", (0.0, 30.0))
     root = parsed(chart([panel, panel], "box.3ds"))
     texts = [element.text or "" for element in root.iter(f"{SVG}text")]
@@ -140,7 +140,7 @@ def test_a_chart_is_svg_with_everything() -> None:
     assert parsed(chart([])).findtext(f"{SVG}text") == "no animation"
 
 
-def test_the_same_as_png() -> None:
+def test_chart_as_png() -> None:
     panel = panel_of(tcb(ease_from=[0.5, 0, 0]), "Box: position", "frames", "units", None)
     data = chart([panel], "box.3ds").png()
     assert data == chart([panel], "box.3ds").png()
@@ -156,7 +156,7 @@ def test_the_same_as_png() -> None:
 HOSTILE = "<script>alert(1)</script>&\"' \x1b[31m\u202e\x00\ufffe ]]> javascript:"
 
 
-def test_words_from_files_are_inert() -> None:
+def test_text_from_files_is_escaped() -> None:
     drawing = Drawing(10, 10, HOSTILE)
     drawing.add(TextLabel((0, 0), HOSTILE), Mark((0, 0), "#000000", title=HOSTILE), Line([(0, 0), (1, 1)], "#000000"))
     drawing.add(Mark((1, 1), "#000000", shape="dot"), Area([(0, 0), (1, 1), (0, 1)], "#000000", 0.5))
@@ -173,7 +173,7 @@ def test_words_from_files_are_inert() -> None:
     drawing.png()
 
 
-def test_ticks_are_round() -> None:
+def test_ticks_are_at_round_numbers() -> None:
     assert ticks(0, 100, 10) == [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
     assert ticks(-0.3, 0.3, 4) == pytest.approx([-0.2, 0, 0.2])
     assert ticks(1, 1, 4) == []
@@ -182,14 +182,14 @@ def test_ticks_are_round() -> None:
     assert tick_text(1e9, (0, 2e9)) == "1e+09"
 
 
-def test_a_value_that_holds_gets_room() -> None:
+def test_constant_value_has_a_range() -> None:
     panel = panel_of(Track("fov", np.array([0.0, 5]), np.array([45.0, 45])), "t", "", "", None)
     low, high = value_range(panel)
     assert low < 44 < 46 < high
 
 
 @pytest.mark.parametrize("times", [[], [np.nan], [0.0, np.inf], [5.0, 5.0, 5.0], [1e300, -1e300]])
-def test_odd_tracks_are_plotted_somehow(times: list[float]) -> None:
+def test_unusual_tracks_are_plotted(times: list[float]) -> None:
     track = Track("position", np.array(times), np.full((len(times), 3), 1e30), Interpolation.TCB)
     panel = panel_of(track, "t", "", "", None)
     parsed(chart([panel]))
@@ -203,7 +203,7 @@ def test_raw_channels() -> None:
     assert panel.curves[1].values.tolist() == [1.0, 21.0, 41.0]
 
 
-def test_dots() -> None:
+def test_dots_in_the_terminal() -> None:
     dots = Dots(2, 1)
     dots.line([0.0, 1.0], [1.0, 1.0], 0)  # along the top
     assert list(dots.lines(False)) == ["⠉⠉"]
@@ -213,7 +213,7 @@ def test_dots() -> None:
     dots.dot(7.0, 0.5, 0)  # outside: nothing happens
 
 
-def test_a_plot_in_the_terminal() -> None:
+def test_plot_in_the_terminal() -> None:
     text = panels_as_text([panel_of(tcb(), "Box\x1b[31m", "frames", "units", None)], 60, 8)
     lines = text.splitlines()
     assert lines[0].startswith("Box\\x1b[31m (tcb")
@@ -230,7 +230,7 @@ def moving() -> Scene:
     return Scene(nodes=[Node("Box <b>")], clips=[Clip("c", [Channel(0, track)], 0, 20)])
 
 
-def test_the_path_of_a_node() -> None:
+def test_motion_path_of_a_node() -> None:
     scene = moving()
     (path,) = motion_paths(scene, [0], [float(frame) for frame in range(21)])
     assert len(path.frames) == 22  # the key between two frames is there, too
@@ -245,7 +245,7 @@ def test_the_path_of_a_node() -> None:
     assert "frames 0 ○ to 20 ●; x 0..8, y 0..2, z 0..4 file units" in text
 
 
-def test_a_path_that_stands_still() -> None:
+def test_motion_path_of_a_static_node() -> None:
     scene = Scene(nodes=[Node("a")], clips=[Clip()])
     path_drawing(scene, motion_paths(scene, [0], [0.0, 1.0])).png()
 
@@ -257,14 +257,14 @@ def crowded(count: int) -> Panel:
 
 
 @pytest.mark.parametrize(("count", "most"), [(5, 5.0), (150, 740 / 150), (400, 2.0)])
-def test_marks_of_keys_leave_each_other_room(count: int, most: float) -> None:
+def test_key_marks_are_spaced(count: int, most: float) -> None:
     marks = [shape for shape in chart([crowded(count)]).shapes if isinstance(shape, Mark)]
     assert len(marks) == 3 * count
     assert {mark.size <= most for mark in marks} == {True}
     assert min(mark.size for mark in marks) >= 2.0
 
 
-def test_handles_are_left_out_where_they_would_cover_each_other() -> None:
+def test_overlapping_handles_are_left_out() -> None:
     def handles(count: int) -> int:
         times = np.linspace(0, 100, count)
         track = Track("fov", times, np.sin(times), Interpolation.TCB)
@@ -283,13 +283,13 @@ def test_many_keys_do_not_cover_the_curve_in_a_terminal() -> None:
     assert len([character for character in text if "\u2800" < character <= "\u28ff"]) > 60
 
 
-ABSURD = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-310)
+EXTREME_NUMBERS = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-310)
 
 
 @pytest.mark.parametrize("interpolation", [Interpolation.TCB, Interpolation.LINEAR, Interpolation.STEP])
-@pytest.mark.parametrize("odd", ABSURD)
-def test_absurd_keys_are_drawn_without_a_word(odd: float, interpolation: Interpolation) -> None:
-    """Warnings of numpy are errors here."""
+@pytest.mark.parametrize("odd", EXTREME_NUMBERS)
+def test_extreme_keys_are_drawn_without_warnings(odd: float, interpolation: Interpolation) -> None:
+    """Numpy warnings are errors here."""
     for wrap in Wrap:
         for row in range(3):
             values = np.array([[0.0, 1e308, 0], [8, -1e308, 0], [0, 2, odd]])
@@ -304,8 +304,8 @@ def test_absurd_keys_are_drawn_without_a_word(odd: float, interpolation: Interpo
             assert panels_as_text([panel])
 
 
-@pytest.mark.parametrize("odd", ABSURD)
-def test_paths_at_an_absurd_rate(odd: float) -> None:
+@pytest.mark.parametrize("odd", EXTREME_NUMBERS)
+def test_motion_paths_at_an_extreme_rate(odd: float) -> None:
     track = Track("position", np.array([0.0, 1e300]), np.array([[0.0, 0, 0], [1, 1, 1]]), Interpolation.LINEAR)
     scene = Scene(nodes=[Node("a")], clips=[Clip("c", [Channel(0, track)], units_per_frame=odd)])
     paths = motion_paths(scene, [0], [0.0, 1.0])

@@ -1,4 +1,4 @@
-"""What a scene holds, as tables: for every format, and for scenes made by hand."""
+"""Tables of a scene: for every format, and for scenes built by hand."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def tables(scene: Scene) -> dict[str, Rows]:
     return {table.name: json_rows(table) for table in scene_tables(scene)}  # type: ignore[misc]
 
 
-def of_document(data: bytes, format: str, path: Path | None = None) -> dict[str, Rows]:
+def tables_of_file(data: bytes, format: str, path: Path | None = None) -> dict[str, Rows]:
     opened = OpenedFile(data, format=format, path=path)
     return {table.name: json_rows(table) for table in file_tables(opened)[1]}  # type: ignore[misc]
 
 
-def made() -> Scene:
+def every_feature() -> Scene:
     scene = Scene(title="t", author="a", copyright="c")
     scene.materials = [Material("red", diffuse=(1, 0, 0), maps={"bump": Image("b.png", amount=0.5)})]
     mesh = Mesh("box", np.zeros((3, 3)), np.array([[0, 1, 2]]), uv=np.zeros((3, 2)))
@@ -54,8 +54,8 @@ def made() -> Scene:
     return scene
 
 
-def test_every_table_of_a_scene_made_by_hand() -> None:
-    found = tables(made())
+def test_every_table_of_a_scene_built_by_hand() -> None:
+    found = tables(every_feature())
     about = {row["what"]: row["value"] for row in found["scene"]}
     assert about["axes"] == "Z up, right-handed, unknown unit"
     assert (about["title"], about["author"], about["copyright"], about["clip"]) == ("t", "a", "c", "walk")
@@ -79,11 +79,11 @@ def test_every_table_of_a_scene_made_by_hand() -> None:
     assert found["raw_channels"] == [{"channel": "odd", "frames": 4, "floats": 2}]
 
 
-def test_an_empty_scene_has_axes_and_nothing_else() -> None:
+def test_empty_scene_has_only_axes() -> None:
     assert list(tables(Scene())) == ["scene"]
 
 
-def test_a_deep_tree_needs_no_stack() -> None:
+def test_deep_tree_needs_no_recursion() -> None:
     scene = Scene(nodes=[Node(str(number), parent=number - 1 if number else None) for number in range(30_000)])
     assert [depth for _, depth in tree_order(scene)][-1] == 29_999
 
@@ -97,7 +97,7 @@ def test_every_sample(name: str, path: Path) -> None:
     assert len(found["curves"].rows if "curves" in found else []) == sum(len(c.channels) for c in scene.clips)
 
 
-def test_the_samples_have_something_of_everything() -> None:
+def test_samples_cover_every_table() -> None:
     seen: set[str] = set()
     for _, path in all_samples():
         seen |= {table.name for table in file_tables(open_file(path))[1]}
@@ -105,17 +105,17 @@ def test_the_samples_have_something_of_everything() -> None:
     assert wanted <= seen
 
 
-def test_what_was_odd_on_the_way() -> None:
-    found = of_document(retail(walk()), "midtown")
+def test_issues_of_building_the_scene_are_listed() -> None:
+    found = tables_of_file(retail(walk()), "midtown")
     assert [row["code"] for row in found["scene_issues"]] == ["SCENE_DEFAULT_RIG"]
-    cut = of_document(wave()[:-17], "hale3d")  # its own issues are told elsewhere
+    cut = tables_of_file(wave()[:-17], "hale3d")  # its own issues are told elsewhere
     assert "scene_issues" not in cut
 
 
-def test_companions_beside_the_file_count(tmp_path: Path) -> None:
+def test_companions_beside_the_file_are_used(tmp_path: Path) -> None:
     (tmp_path / "x.mdl").write_bytes(arm())
-    assert "skins" not in of_document(wave(), "hale3d")
-    assert len(of_document(wave(), "hale3d", tmp_path / "x.anim")["skins"]) == 2
+    assert "skins" not in tables_of_file(wave(), "hale3d")
+    assert len(tables_of_file(wave(), "hale3d", tmp_path / "x.anim")["skins"]) == 2
 
 
 def test_names_in_another_code_page() -> None:

@@ -1,4 +1,4 @@
-"""Wrong texts are refused with line, column and path; nothing else is ever raised."""
+"""Invalid texts are refused with line, column and path; no other exception is raised."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_wrong_values_are_located(old: str, new: str, path: str, words: str) -> 
         (HEAD + '"records": [{"record": "Main", "children": {}}]}', 2, "/records[0]/children", "expected a list"),
     ],
 )
-def test_wrong_texts_are_located(text: str, line: int, path: str, words: str) -> None:
+def test_invalid_texts_are_located(text: str, line: int, path: str, words: str) -> None:
     error = refused(text)
     assert error.line == line
     assert error.path == path or error.path.startswith(path + "[") or error.path.startswith(path + "/a")
@@ -122,7 +122,7 @@ def test_text_that_is_not_utf8() -> None:
     assert build_document(b"\xef\xbb\xbf" + TEXT.encode()).format.name == "3ds"
 
 
-def test_offsets_and_segments_are_not_needed() -> None:
+def test_offsets_and_segments_are_optional() -> None:
     value = json.loads(TEXT)
     todo = list(value["records"])
     while todo:
@@ -144,7 +144,7 @@ def test_dialects_of_every_format_are_checked() -> None:
 
 
 def test_any_damage_to_a_text_is_refused_or_builds() -> None:
-    """Letters changed at random: a located refusal, or a document; never another exception."""
+    """Characters changed at random give an error with a location, or a document; never another exception."""
     chance = random.Random(20261115)
     short = dump_text(keyframer.read(min(sample_files("3ds"), key=lambda path: path.stat().st_size)))
     refusals = []
@@ -159,7 +159,7 @@ def test_any_damage_to_a_text_is_refused_or_builds() -> None:
     assert min(refusals) >= 1
 
 
-def test_positions() -> None:
+def test_positions_of_values() -> None:
     text = '{"a": [1, {"b": "x,]}"}],\n "c\\"d": null}'
     shown = ["/" + "/".join(map(str, path)) for path, _, _ in values(text)]
     assert shown == ["/", "/a", "/a/0", "/a/1", "/a/1/b", '/c\\"d']
@@ -183,8 +183,8 @@ class CountedKey(str):
         return str.__eq__(self, other)
 
 
-def test_finding_a_key_that_stands_twice_is_linear() -> None:
-    """8,000 keys took 32 million comparisons once."""
+def test_repeated_key_is_found_in_linear_time() -> None:
+    """Earlier, 8,000 keys took 32 million comparisons."""
     names = [f"k{number}" for number in range(4_000)]
     CountedKey.compared = 0
     with pytest.raises(text_build._RepeatedKey):
@@ -201,7 +201,7 @@ def test_finding_a_key_that_stands_twice_is_linear() -> None:
         ('[[{"a": {}, "b": {}}], {"a": {"a": [1, 2]}, "a": 0}]', '"a": 0', "[1]/a"),
     ],
 )
-def test_it_is_located_in_its_own_object(text: str, at: str, path: str) -> None:
+def test_repeated_key_is_located_in_its_own_object(text: str, at: str, path: str) -> None:
     position = repeated_key(text)
     assert text[:position].endswith(at[: at.index(":") + 2])
     assert show_path(path_at(text, position)) == path

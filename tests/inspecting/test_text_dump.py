@@ -1,4 +1,4 @@
-"""The text twin: readable, complete, and back to the same bytes whatever the numbers are."""
+"""Documents as text: readable, complete, and built into the same bytes for any numbers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def round_trip(data: bytes, **how: bool) -> str:
 
 
 @PER_SAMPLE
-def test_samples_come_back(name: str, path: Path) -> None:
+def test_samples_survive_text(name: str, path: Path) -> None:
     data = path.read_bytes()
     text = round_trip(data)
     assert '"offset"' not in round_trip(data, offsets=False)
@@ -54,8 +54,8 @@ def test_samples_come_back(name: str, path: Path) -> None:
 
 
 @PER_SAMPLE
-def test_damaged_samples_come_back(name: str, path: Path) -> None:
-    """Cut files, overruns and rubbish keep their wrong sizes and raw bytes in the text too."""
+def test_damaged_samples_survive_text(name: str, path: Path) -> None:
+    """Truncated files, overruns and invalid data keep their wrong sizes and raw bytes in the text."""
     data = path.read_bytes()
     for size in range(1, len(data), max(1, len(data) // (12 if SLOW else 5))):
         for variant in (data[:size], data + data[:size], data[:size] + b"\xff\xff\xff" + data[size + 3 :]):
@@ -66,7 +66,7 @@ def test_damaged_samples_come_back(name: str, path: Path) -> None:
             assert build_bytes(dump_text(document))[1] == variant
 
 
-def test_one_row_a_line_and_short_records_on_one() -> None:
+def test_rows_and_short_records_are_on_one_line() -> None:
     text = round_trip(sample_files("3ds")[-1].read_bytes())
     lines = [line.strip() for line in text.splitlines()]
     assert '{"record": "Version", "segment": "0002", "offset": "0x6", "fields": {"version": 3}},' in lines
@@ -96,7 +96,7 @@ def test_every_float_survives(bits: list[int]) -> None:
 @pytest.mark.parametrize(
     "bits", [0x7FC00000, 0x7FA00001, 0xFFC12345, 0xFF800001, 0x7F800000, 0xFF800000, 0x80000000, 1]
 )
-def test_odd_floats_in_scalars_and_arrays(bits: int) -> None:
+def test_unusual_floats_in_scalars_and_arrays(bits: int) -> None:
     raw = struct.pack("<I", bits)
     scale = b"\x00\x01" + struct.pack("<I", 10) + raw
     points = b"\x10\x41" + struct.pack("<IH", 20, 1) + raw * 3
@@ -108,7 +108,7 @@ def test_odd_floats_in_scalars_and_arrays(bits: int) -> None:
     json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
 
 
-def test_an_edit_changes_just_that() -> None:
+def test_edit_changes_only_its_bytes() -> None:
     data = next(path for path in sample_files("3ds") if path.name == "windmill.3ds").read_bytes()
     text = dump_text(keyframer.decode(data), offsets=False)
     same_size = build_bytes(text.replace('"STONE.PNG"', '"BRICK.PNG"'))[1]
@@ -123,7 +123,7 @@ def test_an_edit_changes_just_that() -> None:
     assert longer.endswith(data[data.index(b"STONE.PNG") + 9 :])
 
 
-def test_a_row_more_changes_the_count() -> None:
+def test_added_row_changes_the_count() -> None:
     scene = new_document(
         Editor(children=[NamedObject(b"x", children=[Mesh(children=[PointArray(np.zeros((2, 3), np.float32))])])])
     )

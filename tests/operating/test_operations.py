@@ -1,4 +1,4 @@
-"""Operations on scenes: what each does to the motion, and that none changes its input."""
+"""Operations on scenes: their effect on the motion; none changes its input."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OPERATIONS: dict[str, Callable[[Scene], Scene]] = {
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_the_input_is_not_changed(name: str) -> None:
+def test_input_is_not_changed(name: str) -> None:
     scene = windmill()
     scene.origin = None
     before = copy.deepcopy(scene)
@@ -52,7 +52,7 @@ def world(scene: Scene, seconds: np.ndarray[tuple[int], np.dtype[np.float64]]) -
 SECONDS = np.linspace(0.0, 100 / 30, 41)
 
 
-def test_chosen_nodes_move_as_they_did() -> None:
+def test_selected_nodes_keep_their_motion() -> None:
     scene = windmill()
     made = operating.choose_nodes(scene, ["Sail1", "Camera"])
     assert {node.name for node in made.nodes} == {"Tower", "Rotor", "Sail1", "Camera", "Camera.target"}
@@ -66,7 +66,7 @@ def test_chosen_nodes_move_as_they_did() -> None:
         operating.choose_nodes(scene, ["nobody"])
 
 
-def test_a_cut_plays_the_stretch() -> None:
+def test_cut_plays_the_selected_range() -> None:
     scene = windmill()
     made = operating.cut(scene, 10, 70)
     assert (made.clips[0].start, made.clips[0].end) == (0.0, 60.0)
@@ -82,7 +82,7 @@ def test_a_cut_plays_the_stretch() -> None:
         operating.cut(scene, 5, 5)
 
 
-def test_a_cut_keeps_frames_and_keys_that_lie_inside() -> None:
+def test_cut_keeps_frames_and_keys_inside_the_range() -> None:
     keys = Track("position", np.array([20.0, 30.0]), np.eye(3)[:2], Interpolation.TCB, bias=np.array([0.5, 0.0]))
     frames = Track.sampled("scale", np.arange(150.0).reshape(50, 3))
     clip = Clip(channels=[Channel(0, keys), Channel(0, frames)], end=49.0)
@@ -95,7 +95,7 @@ def test_a_cut_keeps_frames_and_keys_that_lie_inside() -> None:
 
 
 @pytest.mark.parametrize("rate", [24.0, 60.0, 29.97])
-def test_another_rate_takes_the_same_time(rate: float) -> None:
+def test_change_of_rate_keeps_the_duration(rate: float) -> None:
     scene = windmill()
     made = operating.change_rate(scene, rate)
     assert made.clips[0].frames_per_second == rate
@@ -103,7 +103,7 @@ def test_another_rate_takes_the_same_time(rate: float) -> None:
     assert max(np.abs(ours[name] - theirs[name]).max() for name in ours) < 1e-6
 
 
-def test_frames_are_taken_anew_at_another_rate() -> None:
+def test_sampled_frames_are_resampled_at_another_rate() -> None:
     track = Track.sampled("position", np.arange(93.0).reshape(31, 3))
     scene = Scene(nodes=[Node("box")], clips=[Clip(channels=[Channel(0, track)], end=30.0)])
     made = operating.change_rate(scene, 24).clips[0].channels[0].track
@@ -111,7 +111,7 @@ def test_frames_are_taken_anew_at_another_rate() -> None:
     assert np.allclose(made.values[:, 0], np.arange(25) * 3 * 30 / 24)
 
 
-def test_scale_changes_lengths_only() -> None:
+def test_scale_changes_only_lengths() -> None:
     scene = windmill()
     made = operating.scale(scene, 0.5)
     ours, theirs = keyframer.pose(scene, SECONDS), keyframer.pose(made, SECONDS)
@@ -123,7 +123,7 @@ def test_scale_changes_lengths_only() -> None:
         operating.scale(scene, 0)
 
 
-def test_axes_turn_the_picture() -> None:
+def test_change_of_axes_transforms_the_vertices() -> None:
     scene = windmill()
     made = operating.change_axes(scene, up="y")
     assert np.allclose(
@@ -141,7 +141,7 @@ def test_axes_turn_the_picture() -> None:
 
 
 @pytest.mark.parametrize("interpolation", [Interpolation.TCB, Interpolation.LINEAR])
-def test_backwards(interpolation: Interpolation) -> None:
+def test_reversed_motion(interpolation: Interpolation) -> None:
     rng = np.random.default_rng(7)
     shapes = {name: rng.uniform(-1, 1, 4) for name in ("tension", "continuity", "bias")}
     eases = {name: rng.uniform(0, 1, 4) for name in ("ease_to", "ease_from")}
@@ -167,7 +167,7 @@ def test_backwards(interpolation: Interpolation) -> None:
     )
 
 
-def test_backwards_with_rounds_and_hiding() -> None:
+def test_reversed_repeat_and_visibility() -> None:
     scene = spinning(2.0, wrap=Wrap.REPEAT)
     scene.clips[0].end = 100.0
     visible = Track("visible", np.array([-1.0, 20, 50]), np.array([1.0, 0, 1]), Interpolation.STEP)
@@ -181,7 +181,7 @@ def test_backwards_with_rounds_and_hiding() -> None:
     assert np.sort(apart.max(axis=(1, 2, 3)))[:-2].max() < 1e-3  # where a round begins again, the two sides differ
 
 
-def test_a_clip_moves_another_files_skeleton() -> None:
+def test_clip_is_merged_with_the_skeleton_of_another_file() -> None:
     clip = keyframer.load(SAMPLES / "midtown/retail.anim", format="midtown")
     bones = [Node(node.name.upper(), NodeKind.BONE, node.parent) for node in clip.nodes]
     moved = [Node(node.name, node.kind, None if node.parent is None else node.parent + 1) for node in bones]

@@ -1,4 +1,4 @@
-"""Small shows and fixtures, made by the tests."""
+"""Small shows and fixtures for the tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATE = (2019, 5, 4, 3, 2, 0)
 def box_scene(
     size: tuple[float, float, float], *, name: str = "Box", material: str = "Steel", image: str | None = None
 ) -> Scene:
-    """A box of this size, its lowest corner at the origin; ``image`` is the texture of its material."""
+    """Return a box of this size with its lowest corner at the origin; ``image`` is the texture of its material."""
     mesh = shape_of("Cube")
     assert mesh is not None
     mesh.positions = (mesh.positions + 0.5) * np.array(size)
@@ -41,7 +41,7 @@ def model(
     material: str = "Steel",
     image: str | None = None,
 ) -> bytes:
-    """A box in a file; glTF files are metres with y up, whatever the axes of the scene were."""
+    """Return a box in a file; glTF files are in metres with y up, whatever the axes of the scene."""
     scene = box_scene(size, material=material, image=image)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"box{ending}"
@@ -54,7 +54,7 @@ def model(
 
 
 def pack(members: Mapping[str, bytes | str], method: int = ZIP_DEFLATED, **others: int) -> bytes:
-    """An archive; ``others`` are packing methods of single members."""
+    """Return an archive; ``others`` are compression methods of single members."""
     stream = io.BytesIO()
     with ZipFile(stream, "w") as archive:
         for name, content in members.items():
@@ -70,7 +70,7 @@ def show(
     shared: str = "",
     packed: Mapping[str, int] | None = None,
 ) -> bytes:
-    """A show with one layer."""
+    """Return a show with one layer."""
     text = f"""<?xml version="1.0" encoding="UTF-8"?>
 <GeneralSceneDescription verMajor="1" verMinor="5">
   <Scene>
@@ -89,7 +89,7 @@ def scene_object(geometry: str, matrix: str = "", name: str = "Object") -> str:
 
 
 def fixture(models: str, geometries: str, members: Mapping[str, bytes | str] | None = None, modes: str = "") -> bytes:
-    """A fixture type."""
+    """Return a fixture type."""
     modes = modes or '<DMXMode Name="Default" Geometry="Base"><DMXChannels/></DMXMode>'
     text = f"""<?xml version="1.0" encoding="UTF-8"?>
 <GDTF DataVersion="1.1">

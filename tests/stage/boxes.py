@@ -1,4 +1,4 @@
-"""Where things are in world space, written out slowly: matrices multiplied one by one."""
+"""Bounding boxes in world space, computed step by step with one matrix product after another."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def world_matrices(scene: Scene) -> list[np.ndarray]:
 
 
 def boxes(scene: Scene) -> list[Box]:
-    """The box of each node's mesh in world space, in the order of nodes."""
+    """Return the box of each node's mesh in world space, in the order of nodes."""
     found: list[Box] = []
     for node, world in zip(scene.nodes, world_matrices(scene), strict=True):
         if node.mesh is not None:
@@ -64,7 +64,7 @@ def glb_json(data: bytes) -> dict[str, Any]:
 
 
 def glb_points(data: bytes) -> np.ndarray:
-    """All vertices of a binary glTF as any player sees them: metres, y up. Extras are not looked at."""
+    """Return all vertices of a binary glTF as any player shows them: metres, y up. Extras are ignored."""
     root = glb_json(data)
     start = 20 + struct.unpack_from("<I", data, 12)[0] + 8
     placed = [np.empty((0, 3))]

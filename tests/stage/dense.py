@@ -1,4 +1,4 @@
-"""A model with as many vertices as a test wants."""
+"""A model with a given number of vertices."""
 
 from __future__ import annotations
 

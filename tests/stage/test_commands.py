@@ -1,4 +1,4 @@
-"""Every command takes a show or a fixture as one input."""
+"""Every command accepts a show or a fixture as one input."""
 
 from __future__ import annotations
 
@@ -23,46 +23,47 @@ def spot(tmp_path: Path) -> str:
     return str(path)
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+def stdout_of(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
     capsys.readouterr()
     assert main(list(words)) == code
     return capsys.readouterr().out
 
 
 def test_identify_and_formats(capsys: pytest.CaptureFixture[str], spot: str) -> None:
-    assert "MVR show (mvr)" in said(capsys, "identify", SHOW)
-    assert "GDTF fixture (gdtf)" in said(capsys, "identify", spot)
-    listed = said(capsys, "formats")
+    assert "MVR show (mvr)" in stdout_of(capsys, "identify", SHOW)
+    assert "GDTF fixture (gdtf)" in stdout_of(capsys, "identify", spot)
+    listed = stdout_of(capsys, "formats")
     assert "MVR show" in listed
     assert "GDTF fixture" in listed
 
 
-def test_info_says_the_unit_and_why(capsys: pytest.CaptureFixture[str], spot: str) -> None:
-    assert "0.001 m (MVR uses millimetres)" in said(capsys, "info", SHOW, "--table", "scene")
-    assert "GDTF states the dimensions of models in metres" in said(capsys, "info", spot, "--table", "scene")
+def test_info_states_the_unit_and_its_source(capsys: pytest.CaptureFixture[str], spot: str) -> None:
+    assert "0.001 m (MVR uses millimetres)" in stdout_of(capsys, "info", SHOW, "--table", "scene")
+    assert "GDTF states the dimensions of models in metres" in stdout_of(capsys, "info", spot, "--table", "scene")
     windmill = str(ROOT / "examples" / "windmill.3ds")
-    assert "master scale" in said(capsys, "info", windmill, "--table", "scene")
+    assert "master scale" in stdout_of(capsys, "info", windmill, "--table", "scene")
 
 
-def test_the_example_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "clean" in said(capsys, "check", SHOW)
+def test_example_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "clean" in stdout_of(capsys, "check", SHOW)
 
 
 def test_sample(capsys: pytest.CaptureFixture[str], spot: str) -> None:
-    rows = json.loads(said(capsys, "sample", spot, "--frames", "0", "--node", "Head", "--format", "json"))
+    rows = json.loads(stdout_of(capsys, "sample", spot, "--frames", "0", "--node", "Head", "--format", "json"))
     assert "Head" in json.dumps(rows)
 
 
 @pytest.mark.parametrize("target", [".glb", ".3ds", ".u3d"])
 def test_convert(capsys: pytest.CaptureFixture[str], tmp_path: Path, target: str) -> None:
-    said(capsys, "convert", SHOW, str(tmp_path / f"out{target}"))
+    stdout_of(capsys, "convert", SHOW, str(tmp_path / f"out{target}"))
     assert (
-        "clean" in said(capsys, "check", "-q", "--fail-on", "error", str(tmp_path / f"out{target}")) or target != ".glb"
+        "clean" in stdout_of(capsys, "check", "-q", "--fail-on", "error", str(tmp_path / f"out{target}"))
+        or target != ".glb"
     )
 
 
 def test_convert_models(capsys: pytest.CaptureFixture[str], tmp_path: Path, spot: str) -> None:
-    said(
+    stdout_of(
         capsys,
         "convert",
         SHOW,
@@ -76,11 +77,11 @@ def test_convert_models(capsys: pytest.CaptureFixture[str], tmp_path: Path, spot
     assert names[1:4] == ["floor.glb", "wall.glb", "truss.glb"]
     report = (tmp_path / "report.json").read_text()
     assert all(f"/models/{name}.3ds" in report for name in ("floor", "wall", "truss"))
-    said(capsys, "convert", spot, str(tmp_path / "new.gdtf"), "--models", "gltf", "--replace")
+    stdout_of(capsys, "convert", spot, str(tmp_path / "new.gdtf"), "--models", "gltf", "--replace")
     assert ZipFile(tmp_path / "new.gdtf").namelist() == ["description.xml", "models/gltf/head.glb"]
 
 
-def test_no_other_file_becomes_a_show(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_other_files_cannot_be_converted_to_a_show(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     windmill = str(ROOT / "examples" / "windmill.3ds")
     assert main(["convert", windmill, str(tmp_path / "new.mvr")]) != 0
     error = capsys.readouterr().err
@@ -88,17 +89,17 @@ def test_no_other_file_becomes_a_show(capsys: pytest.CaptureFixture[str], tmp_pa
     assert not (tmp_path / "new.mvr").exists()
 
 
-def test_a_model_inside_is_still_reached(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "3D Studio" in said(capsys, "identify", f"{SHOW}!/truss.3ds")
+def test_model_inside_a_show_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "3D Studio" in stdout_of(capsys, "identify", f"{SHOW}!/truss.3ds")
 
 
-def test_an_ordinary_archive_still_stands_for_its_members(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_ordinary_archive_is_read_as_its_members(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     with ZipFile(tmp_path / "models.zip", "w") as archive:
         archive.writestr("a.3ds", ZipFile(SHOW).read("truss.3ds"))
-    assert "models.zip!/a.3ds" in said(capsys, "identify", str(tmp_path / "models.zip"))
+    assert "models.zip!/a.3ds" in stdout_of(capsys, "identify", str(tmp_path / "models.zip"))
 
 
-def test_a_show_under_another_name_is_known_by_its_description(tmp_path: Path) -> None:
+def test_show_with_another_extension_is_detected_by_its_description(tmp_path: Path) -> None:
     import keyframer
 
     path = tmp_path / "show.bin"
@@ -106,17 +107,17 @@ def test_a_show_under_another_name_is_known_by_its_description(tmp_path: Path) -
     assert keyframer.load(path).source_format == "mvr"
 
 
-def test_pictures_pages_and_differences(capsys: pytest.CaptureFixture[str], tmp_path: Path, spot: str) -> None:
-    said(capsys, "thumbnail", spot, "-o", str(tmp_path / "spot.png"))
+def test_thumbnail_page_and_diff(capsys: pytest.CaptureFixture[str], tmp_path: Path, spot: str) -> None:
+    stdout_of(capsys, "thumbnail", spot, "-o", str(tmp_path / "spot.png"))
     assert (tmp_path / "spot.png").read_bytes()[:4] == b"\x89PNG"
-    said(capsys, "diff", SHOW, SHOW)
+    stdout_of(capsys, "diff", SHOW, SHOW)
     other = tmp_path / "other.mvr"
     other.write_bytes(show(scene_object("")))
-    said(capsys, "diff", SHOW, str(other), code=1)
+    stdout_of(capsys, "diff", SHOW, str(other), code=1)
 
 
-def test_batch_takes_a_show_as_one_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    said(
+def test_batch_reads_a_show_as_one_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    stdout_of(
         capsys,
         "batch",
         "convert",

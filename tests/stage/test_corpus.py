@@ -1,4 +1,4 @@
-"""Real shows and fixtures, against `pymvr` and `pygdtf`, which parse them on their own."""
+"""Real shows and fixtures, compared with `pymvr` and `pygdtf`, which parse them independently."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ FIXTURES = sorted(FOLDER.glob("*.gdtf"))
 pytestmark = needs_corpus
 
 
-def named(path: Path) -> str:
+def name_of(path: Path) -> str:
     return path.name
 
 
 def row_matrix(rows: list[list[float]]) -> np.ndarray:
-    """The column form of what pymvr gives: axes and origin as rows."""
+    """Return the matrix with axes as columns; pymvr gives axes and origin as rows."""
     matrix = np.eye(4)
     matrix[:3] = np.array(rows)[:, :3].T
     return matrix
 
 
 def shown_objects(holder: Any, above: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Kind, name and world matrix of every object of a show, parents before children."""
+    """Yield kind, name and world matrix of every object of a show, parents before children."""
     if holder is None:
         return
     for kind in ("scene_objects", "group_objects", "fixtures", "trusses", "supports", "video_screens", "focus_points"):
@@ -49,8 +49,8 @@ def shown_objects(holder: Any, above: np.ndarray) -> Iterator[tuple[str, np.ndar
             yield from shown_objects(getattr(item, "child_list", None), world)
 
 
-@pytest.mark.parametrize("path", SHOWS, ids=named)
-def test_objects_stand_where_pymvr_reads_them(path: Path) -> None:
+@pytest.mark.parametrize("path", SHOWS, ids=name_of)
+def test_objects_are_where_pymvr_reads_them(path: Path) -> None:
     scene = keyframer.load(path)
     worlds = world_matrices(scene)
     ours = {
@@ -74,8 +74,8 @@ def geometry_places(geometry: Any, above: np.ndarray) -> Iterator[tuple[str, np.
         yield from geometry_places(child, world)
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=named)
-def test_geometries_stand_where_pygdtf_reads_them(path: Path) -> None:
+@pytest.mark.parametrize("path", FIXTURES, ids=name_of)
+def test_geometries_are_where_pygdtf_reads_them(path: Path) -> None:
     theirs = pygdtf.FixtureType(str(path))
     scene = keyframer.load(path)
     worlds = dict(zip((node.name for node in scene.nodes), world_matrices(scene), strict=True))
@@ -89,7 +89,7 @@ def test_geometries_stand_where_pygdtf_reads_them(path: Path) -> None:
     assert compared
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=named)
+@pytest.mark.parametrize("path", FIXTURES, ids=name_of)
 def test_models_have_the_dimensions_that_pygdtf_reads(path: Path) -> None:
     wanted = {model.name: (model.length, model.width, model.height) for model in pygdtf.FixtureType(str(path)).models}
     scene = keyframer.load(path)
@@ -100,7 +100,7 @@ def test_models_have_the_dimensions_that_pygdtf_reads(path: Path) -> None:
 
 
 def model_boxes(scene: Scene) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The box of each placed model: all meshes below a geometry's model node together."""
+    """Return the box of each placed model: all meshes below the model node of a geometry together."""
     worlds = world_matrices(scene)
     groups: dict[int, list[np.ndarray]] = {}
     for number, node in enumerate(scene.nodes):
@@ -119,9 +119,9 @@ def model_boxes(scene: Scene) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(points.min(axis=0), points.max(axis=0)) for points in stacked]
 
 
-@pytest.mark.parametrize("path", SHOWS + FIXTURES, ids=named)
-def test_nothing_of_the_scene_changes_with_the_models(path: Path, tmp_path: Path) -> None:
-    """Every reference resolves, and every box in world space is where it was, within 0.1 mm."""
+@pytest.mark.parametrize("path", SHOWS + FIXTURES, ids=name_of)
+def test_converted_models_do_not_change_the_scene(path: Path, tmp_path: Path) -> None:
+    """Every reference resolves, and every box in world space keeps its place within 0.1 mm."""
     scene = keyframer.load(path)
     written = tmp_path / path.name
     keyframer.save(scene, written, models="gltf", replace=True)
@@ -138,9 +138,9 @@ def test_nothing_of_the_scene_changes_with_the_models(path: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in SHOWS + FIXTURES if "capture" in path.name or "test" in path.name], ids=named
+    "path", [path for path in SHOWS + FIXTURES if "capture" in path.name or "test" in path.name], ids=name_of
 )
-def test_converted_models_are_right_for_everybody(path: Path, tmp_path: Path) -> None:
+def test_converted_models_are_valid_and_keep_their_vertices(path: Path, tmp_path: Path) -> None:
     """The validator finds nothing, no extension is used, and other players see the old vertices in metres with y up."""
     written = tmp_path / path.name
     keyframer.save(keyframer.load(path), written, models="gltf", replace=True)

@@ -1,4 +1,4 @@
-"""Shows and fixtures become scenes."""
+"""Shows and fixtures are loaded as scenes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def world_of(scene: Scene, name: str) -> np.ndarray:
     return world_matrices(scene)[number]
 
 
-def test_a_show_is_in_millimetres_with_z_up() -> None:
+def test_show_is_in_millimetres_with_z_up() -> None:
     scene = load(show(scene_object(GEOMETRY), {"box.3ds": model(".3ds")}))
     assert (scene.space.up, scene.space.metres_per_unit) == ("z", 0.001)
     ((low, high),) = boxes(scene)
@@ -36,7 +36,7 @@ def test_a_show_is_in_millimetres_with_z_up() -> None:
     assert high == pytest.approx([100, 200, 300], abs=1e-3)
 
 
-def test_rows_of_a_matrix_are_axes_and_origin() -> None:
+def test_matrix_rows_are_axes_and_origin() -> None:
     matrix = "{0,1,0}{-1,0,0}{0,0,1}{1000,2000,3000}"
     scene = load(show(scene_object(GEOMETRY, matrix), {"box.3ds": model(".3ds")}))
     ((low, high),) = boxes(scene)  # x of the box runs along y of the show, its y along -x
@@ -44,12 +44,12 @@ def test_rows_of_a_matrix_are_axes_and_origin() -> None:
     assert high == pytest.approx([1000, 2100, 3300], abs=1e-2)
 
 
-def test_matrices_of_groups_objects_and_geometries_multiply() -> None:
+def test_matrices_of_groups_objects_and_geometries_are_multiplied() -> None:
     geometry = '<Geometry3D fileName="box.3ds"><Matrix>{2,0,0}{0,2,0}{0,0,2}{0,0,10}</Matrix></Geometry3D>'
-    inner = scene_object(geometry, "{0,1,0}{-1,0,0}{0,0,1}{0,0,100}")
+    child = scene_object(geometry, "{0,1,0}{-1,0,0}{0,0,1}{0,0,100}")
     group = (
         '<GroupObject name="Group" uuid="g"><Matrix>{1,0,0}{0,1,0}{0,0,1}{1000,0,0}</Matrix>'
-        f"<ChildList>{inner}</ChildList></GroupObject>"
+        f"<ChildList>{child}</ChildList></GroupObject>"
     )
     ((low, high),) = boxes(load(show(group, {"box.3ds": model(".3ds")})))
     assert low == pytest.approx([600, 0, 110], abs=1e-2)
@@ -57,10 +57,8 @@ def test_matrices_of_groups_objects_and_geometries_multiply() -> None:
 
 
 @pytest.mark.parametrize(("metres", "unit"), [(0.0254, None), (None, None), (0.0254, "file"), (None, "cm")])
-def test_gltf_models_of_ours_are_metres_as_those_of_others(
-    metres: float | None, unit: str | None, tmp_path: Path
-) -> None:
-    """Whatever their extras say about the unit of the scene that they were made of: others go by the numbers."""
+def test_exported_gltf_models_are_in_metres(metres: float | None, unit: str | None, tmp_path: Path) -> None:
+    """Their extras may state the unit of the original scene, but other programs use the numbers alone."""
     original = replace(box_scene((1.0, 2.0, 3.0)), space=Space("z", metres_per_unit=metres))
     keyframer.save(original, tmp_path / "box.glb", unit=unit)
     ours = (tmp_path / "box.glb").read_bytes()
@@ -76,7 +74,7 @@ def test_gltf_models_of_ours_are_metres_as_those_of_others(
         assert high == pytest.approx([factor, 2 * factor, 3 * factor], rel=1e-5)
 
 
-def test_gltf_models_are_metres_with_y_up() -> None:
+def test_gltf_models_are_in_metres_with_y_up() -> None:
     scene = load(show(scene_object('<Geometry3D fileName="box.glb"/>'), {"box.glb": model(".glb")}))
     ((low, high),) = boxes(scene)
     assert low == pytest.approx([0, 0, 0], abs=1e-3)
@@ -84,7 +82,7 @@ def test_gltf_models_are_metres_with_y_up() -> None:
 
 
 @pytest.mark.parametrize("folder", ["", "models/gltf/"])
-def test_a_gltf_model_finds_its_buffer_in_the_archive(tmp_path: Path, folder: str) -> None:
+def test_gltf_model_uses_its_buffer_in_the_archive(tmp_path: Path, folder: str) -> None:
     path = tmp_path / "box.gltf"
     keyframer.save(box_scene((0.1, 0.2, 0.3)), path)
     members = {f"{folder}{file.name}": file.read_bytes() for file in tmp_path.iterdir()}
@@ -98,7 +96,7 @@ def test_a_gltf_model_finds_its_buffer_in_the_archive(tmp_path: Path, folder: st
     assert not [issue for issue in keyframer.check(data).issues if issue.code == "STAGE_FILE_UNUSED"]
 
 
-def test_a_name_without_extension_means_3ds_and_case_does_not_matter() -> None:
+def test_name_without_extension_means_3ds_and_ignores_case() -> None:
     scene = load(show(scene_object('<Geometry3D fileName="BOX"/>'), {"box.3ds": model(".3ds")}))
     assert len(boxes(scene)) == 1
 
@@ -113,20 +111,20 @@ def test_symbols_share_their_mesh() -> None:
     assert [low[0] for low, _ in boxes(scene)] == pytest.approx([0, 500], abs=1e-3)
 
 
-def test_a_symbol_that_holds_itself_is_refused() -> None:
+def test_symbol_that_contains_itself_is_refused() -> None:
     shared = '<Symdef uuid="s1" name="Loop"><ChildList><Symbol symdef="s1"/></ChildList></Symdef>'
     with pytest.raises(keyframer.FormatError) as caught:
         load(show(scene_object('<Symbol symdef="s1"/>'), {}, shared))
     assert caught.value.code == "LINK_PARENT_CYCLE"
 
 
-def test_equal_materials_of_several_models_are_one() -> None:
+def test_equal_materials_of_several_models_are_merged() -> None:
     both = '<Geometry3D fileName="a.3ds"/><Geometry3D fileName="b.3ds"/>'
     members = {"a.3ds": model(".3ds"), "b.3ds": model(".3ds", (1.0, 2.0, 3.0))}
     assert [material.name for material in load(show(scene_object(both), members)).materials] == ["Steel"]
 
 
-def test_a_material_without_texture_does_not_get_that_of_an_equal_material() -> None:
+def test_material_without_texture_does_not_get_that_of_an_equal_material() -> None:
     both = '<Geometry3D fileName="a.3ds"/><Geometry3D fileName="b.3ds"/>'
     members = {"a.3ds": model(".3ds", image="RUST.PNG"), "b.3ds": model(".3ds")}
     scene = load(show(scene_object(both), members))
@@ -134,7 +132,7 @@ def test_a_material_without_texture_does_not_get_that_of_an_equal_material() -> 
     assert [int(scene.meshes[node.mesh].face_materials[0]) for node in scene.nodes if node.mesh is not None] == [0, 1]
 
 
-def test_a_missing_model_is_a_warning_and_the_rest_is_there() -> None:
+def test_missing_model_is_a_warning_and_other_models_are_loaded() -> None:
     data = show(scene_object(GEOMETRY + '<Geometry3D fileName="gone.glb"/>'), {"box.3ds": model(".3ds")})
     scene = load(data)
     assert len(boxes(scene)) == 1
@@ -142,7 +140,7 @@ def test_a_missing_model_is_a_warning_and_the_rest_is_there() -> None:
     assert "gone.glb" in next(iter(scene.issues)).message
 
 
-def test_a_damaged_model_is_named_and_salvage_keeps_the_rest() -> None:
+def test_damaged_model_is_named_and_salvage_keeps_the_others() -> None:
     members = {"box.3ds": model(".3ds"), "bad.3ds": model(".3ds")[:200]}
     data = show(scene_object('<Geometry3D fileName="bad.3ds"/>' + GEOMETRY), members)
     with pytest.raises(keyframer.FormatError) as caught:
@@ -152,8 +150,8 @@ def test_a_damaged_model_is_named_and_salvage_keeps_the_rest() -> None:
 
 
 @pytest.mark.parametrize("ending", [".3ds", ".glb"])
-def test_the_box_of_a_model_gets_the_stated_dimensions(ending: str) -> None:
-    """The head is 0.2 x 0.2 x 0.3 m, whatever the file says."""
+def test_model_is_scaled_to_the_stated_dimensions(ending: str) -> None:
+    """The head is 0.2 x 0.2 x 0.3 m, whatever its file says."""
     scene = load(moving_head(ending, (7.0, 9.0, 11.0)))
     assert (scene.space.up, scene.space.metres_per_unit) == ("z", 1.0)
     sizes = sorted(tuple(np.round(high - low, 6)) for low, high in boxes(scene))
@@ -167,13 +165,13 @@ def test_geometries_are_placed_by_their_last_column() -> None:
     assert world_of(scene, "Beam")[:3, 3] == pytest.approx([0, 0, -0.5])
 
 
-def test_pan_and_tilt_are_known_by_the_channels_of_the_mode() -> None:
+def test_pan_and_tilt_are_detected_from_the_channels_of_the_mode() -> None:
     extras = {node.name: node.extras.get("gdtf", {}) for node in load(moving_head()).nodes}
     assert (extras["Yoke"]["turns"], extras["Yoke"]["about"]) == ("Pan", "z")
     assert (extras["Head"]["turns"], extras["Head"]["about"]) == ("Tilt", "x")
 
 
-def test_a_beam_is_a_spot_light_that_shines_down() -> None:
+def test_beam_is_a_spot_light_that_points_down() -> None:
     scene = load(moving_head())
     (light,) = scene.lights
     assert (light.type, light.hotspot_degrees, light.falloff_degrees) == (LightType.SPOT, 20.0, 30.0)
@@ -183,7 +181,7 @@ def test_a_beam_is_a_spot_light_that_shines_down() -> None:
     assert world_of(scene, node.name)[:3, 2] == pytest.approx([0, 0, 1])  # lights shine along -z
 
 
-def test_a_fixture_in_a_show_is_opened_and_placed() -> None:
+def test_fixture_in_a_show_is_loaded_and_placed() -> None:
     placed = """<Fixture name="Spot 1" uuid="f1"><Matrix>{1,0,0}{0,1,0}{0,0,1}{0,0,5000}</Matrix>
       <GDTFSpec>spot</GDTFSpec><GDTFMode>Default</GDTFMode></Fixture>"""
     scene = load(show(placed, {"spot.gdtf": moving_head()}))
@@ -193,14 +191,14 @@ def test_a_fixture_in_a_show_is_opened_and_placed() -> None:
     assert len(scene.lights) == 1
 
 
-def test_an_unknown_mode_is_reported_and_the_first_is_taken() -> None:
+def test_unknown_mode_is_reported_and_the_first_is_used() -> None:
     placed = '<Fixture name="S" uuid="f"><GDTFSpec>spot.gdtf</GDTFSpec><GDTFMode>Other</GDTFMode></Fixture>'
     scene = load(show(placed, {"spot.gdtf": moving_head()}))
     assert "LINK_UNRESOLVED_NAME" in scene.issues.counts
     assert len(boxes(scene)) == 3
 
 
-def test_a_geometry_reference_places_another_geometry() -> None:
+def test_geometry_reference_places_another_geometry() -> None:
     geometries = """<Geometry Name="Base">
     <GeometryReference Name="P1" Geometry="Pixel" Position="{1,0,0,1}{0,1,0,0}{0,0,1,0}{0,0,0,1}"/>
     <GeometryReference Name="P2" Geometry="Pixel" Position="{1,0,0,2}{0,1,0,0}{0,0,1,0}{0,0,0,1}"/></Geometry>
@@ -211,7 +209,7 @@ def test_a_geometry_reference_places_another_geometry() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Cube", "Cylinder", "Sphere", "Base", "Yoke", "Head", "Scanner", "Conventional"])
-def test_primitive_types_have_bodies_of_the_stated_size(kind: str) -> None:
+def test_primitive_types_have_meshes_of_the_stated_size(kind: str) -> None:
     models = f'<Model Name="M" Length="0.4" Width="0.5" Height="0.6" PrimitiveType="{kind}" File=""/>'
     scene = load(fixture(models, '<Geometry Name="Base" Model="M"/>'))
     ((low, high),) = boxes(scene)
@@ -225,7 +223,7 @@ def volume(points: np.ndarray, corners: np.ndarray) -> float:
     return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6)
 
 
-def test_a_flat_model_is_not_scaled_on_its_flat_axis() -> None:
+def test_flat_model_is_not_scaled_on_its_flat_axis() -> None:
     models = '<Model Name="M" Length="0.2" Width="0.2" Height="0" PrimitiveType="Undefined" File="flat"/>'
     members = {"models/3ds/flat.3ds": model(".3ds", (200.0, 200.0, 50.0))}
     ((low, high),) = boxes(load(fixture(models, '<Geometry Name="Base" Model="M"/>', members)))
@@ -241,7 +239,7 @@ def test_a_flat_model_is_not_scaled_on_its_flat_axis() -> None:
         (b"<a>\xff</a>", "invalid token"),
     ],
 )
-def test_bad_xml_is_refused_in_one_line(text: bytes, said: str) -> None:
+def test_invalid_xml_is_refused_in_one_line(text: bytes, said: str) -> None:
     from tests.stage.archives import pack
 
     with pytest.raises(keyframer.FormatError) as caught:
@@ -253,14 +251,14 @@ def test_bad_xml_is_refused_in_one_line(text: bytes, said: str) -> None:
 @pytest.mark.parametrize(
     "matrix", ["{1,0}", "{1,0,0}{0,1,0}{0,0,1}{nan,0,0}", "words", "{1,0,0}{0,1,0}{0,0,1}{1e200,0,0}"]
 )
-def test_bad_matrices_are_refused_with_their_place(matrix: str) -> None:
+def test_invalid_matrices_are_refused_with_their_path(matrix: str) -> None:
     with pytest.raises(keyframer.FormatError) as caught:
         load(show(scene_object(GEOMETRY, matrix), {"box.3ds": model(".3ds")}))
     assert caught.value.code == "STRUCT_SYNTAX"
     assert "/SceneObject[0]/Matrix[0]" in caught.value.path
 
 
-def test_a_model_that_cannot_be_unpacked_is_named_once() -> None:
+def test_model_that_cannot_be_unpacked_is_named_once() -> None:
     data = bytearray(show(scene_object(GEOMETRY), {"box.3ds": model(".3ds")}))
     data[data.rindex(b"PK\x03\x04") + 60] ^= 0xFF  # in the packed bytes of the last member
     with pytest.raises(keyframer.FormatError) as caught:
@@ -268,8 +266,9 @@ def test_a_model_that_cannot_be_unpacked_is_named_once() -> None:
     assert (caught.value.code, caught.value.path) == ("IO_READ_FAILED", "box.3ds")
 
 
-def test_members_outside_of_the_archive_are_refused() -> None:
-    """The directory says where members begin, relative to its own place: a smaller place leads before the file."""
+def test_member_before_the_archive_is_refused() -> None:
+    """Offsets of members are relative to the start of the archive; a wrong directory offset moves them before the
+    file."""
     data = bytearray(show(scene_object(GEOMETRY), {"box.3ds": model(".3ds")}))
     (place,) = struct.unpack_from("<I", data, len(data) - 6)
     struct.pack_into("<I", data, len(data) - 6, place + 4)
@@ -280,13 +279,13 @@ def test_members_outside_of_the_archive_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["../up.3ds", "/etc/x.3ds", "C:/x.3ds", "a/../../b.3ds"])
-def test_names_that_lead_out_of_the_archive_are_refused(name: str) -> None:
+def test_member_names_with_paths_outside_the_archive_are_refused(name: str) -> None:
     with pytest.raises(keyframer.FormatError) as caught:
         load(show("", {name: b""}))
     assert "points outside it" in caught.value.message
 
 
-def test_symbols_of_symbols_do_not_multiply_without_end() -> None:
+def test_nested_symbols_are_limited() -> None:
     """Eight levels of ten would be a hundred million nodes."""
     shared = "".join(
         f'<Symdef uuid="s{n}" name="S{n}"><ChildList>{f"""<Symbol symdef="s{n + 1}"/>""" * 10}</ChildList></Symdef>'
@@ -298,13 +297,13 @@ def test_symbols_of_symbols_do_not_multiply_without_end() -> None:
     assert caught.value.code == "LIMIT_COPIES"
 
 
-def test_a_zip_bomb_is_refused() -> None:
+def test_zip_bomb_is_refused() -> None:
     with pytest.raises(keyframer.FormatError) as caught:
         load(show(scene_object('<Geometry3D fileName="box.3ds"/>'), {"box.3ds": bytes(64 << 20)}))
     assert caught.value.code == "LIMIT_ARCHIVE_BYTES"
 
 
-def test_two_members_of_one_name_are_refused() -> None:
+def test_two_members_with_the_same_name_are_refused() -> None:
     import io
     import warnings
     from zipfile import ZipFile

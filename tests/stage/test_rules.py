@@ -1,4 +1,4 @@
-"""What check says about archives: each rule on a small archive, with the exact lines."""
+"""Rules of check for archives: each on a small archive, with the exact messages."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ LAYER = "GeneralSceneDescription.xml/GeneralSceneDescription/Scene[0]/Layers[0]/
 
 
 def lines(data: bytes) -> list[str]:
-    """What is said about an archive, without the offsets, which depend on how zip packs it."""
+    """Return the messages about an archive, without offsets, which depend on the compression."""
     report = keyframer.check(io.BytesIO(data))
     return [f"{issue.severity.label}: {issue.code} in {issue.path}: {issue.message}" for issue in report.issues]
 
 
 def in_glb(data: bytes, **changes: object) -> bytes:
-    """A binary glTF with other things in its JSON."""
+    """Return a binary glTF with other values in its JSON."""
     old = struct.unpack_from("<I", data, 12)[0]
     text = json.dumps({**glb_json(data), **changes}).encode()
     text += b" " * (-len(text) % 4)
@@ -154,7 +154,7 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_rule(name: str) -> None:
+def test_rule_has_exactly_these_messages(name: str) -> None:
     data, expected = CASES[name]
     assert sorted(lines(data)) == sorted(expected)
 
@@ -168,8 +168,8 @@ def test_rule(name: str) -> None:
         {"extensionsUsed": "KHR_none"},
     ],
 )
-def test_rules_bear_models_that_are_no_gltf(odd: dict[str, Any]) -> None:
-    """What is wrong with them is said by loading, which saves what it can."""
+def test_rules_accept_invalid_gltf_models(odd: dict[str, Any]) -> None:
+    """Loading, which salvages what it can, reports their problems."""
     damaged = in_glb(GLB, **odd)
     in_fixture = fixture(MOVING_HEAD_MODELS, MOVING_HEAD_GEOMETRIES, {"models/gltf/head.glb": damaged})
     in_show = show(scene_object('<Geometry3D fileName="box.glb"/>'), {"box.glb": damaged})
@@ -188,14 +188,14 @@ def test_more_than_1200_vertices() -> None:
     ]
 
 
-def test_other_compressions_are_named() -> None:
+def test_other_compression_methods_are_reported() -> None:
     archive = ZipFile(io.BytesIO(show(BOX, {"box.3ds": model(".3ds")})))
     data = pack({name: archive.read(name) for name in archive.namelist()}, ZIP_BZIP2)
     (line,) = lines(data)
     assert "compressed by method 12: only stored and deflated members are read" in line
 
 
-def test_encryption_is_named() -> None:
+def test_encryption_is_reported() -> None:
     data = bytearray(show(BOX, {"box.3ds": model(".3ds")}))
     for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         position = -1
@@ -205,7 +205,7 @@ def test_encryption_is_named() -> None:
     assert "encrypted: only stored and deflated members are read" in line
 
 
-def test_a_damaged_model_is_named_with_member_offset_and_path() -> None:
+def test_damaged_model_is_reported_with_member_offset_and_path() -> None:
     data = show(BOX, {"box.3ds": model(".3ds")[:120]})
     report = keyframer.check(io.BytesIO(data))
     assert report.issues

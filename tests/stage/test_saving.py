@@ -1,4 +1,4 @@
-"""Archives are written again with their models in glTF, and with nothing else changed."""
+"""Archives are written again with their models as glTF and without other changes."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ def test_references_follow_the_models(tmp_path: Path) -> None:
     assert new == expected
 
 
-def test_a_model_is_metres_with_y_up_for_every_player(tmp_path: Path) -> None:
+def test_model_is_in_metres_with_y_up(tmp_path: Path) -> None:
     written, _ = rewrite(SHOW, tmp_path, ".mvr", models="gltf")
     points = glb_points(ZipFile(io.BytesIO(written)).read("box.glb"))
     assert points.min(axis=0) == pytest.approx([0, 0, -0.2], abs=1e-6)
     assert points.max(axis=0) == pytest.approx([0.1, 0.3, 0], abs=1e-6)
 
 
-def test_a_show_has_the_same_boxes_before_and_after(tmp_path: Path) -> None:
+def test_show_has_the_same_boxes_before_and_after(tmp_path: Path) -> None:
     written, _ = rewrite(SHOW, tmp_path, ".mvr", models="gltf")
     before, after = boxes(keyframer.load(SHOW)), boxes(keyframer.load(written))
     assert len(before) == len(after) == 3
     assert np.array(before) == pytest.approx(np.array(after), abs=0.1)
 
 
-def test_what_is_not_touched_keeps_its_bytes_date_and_place(tmp_path: Path) -> None:
+def test_unchanged_members_keep_their_bytes_date_and_order(tmp_path: Path) -> None:
     written, _ = rewrite(SHOW, tmp_path, ".mvr", models="gltf")
     old, new = ZipFile(io.BytesIO(SHOW)), ZipFile(io.BytesIO(written))
     assert new.testzip() is None
@@ -69,20 +69,20 @@ def test_what_is_not_touched_keeps_its_bytes_date_and_place(tmp_path: Path) -> N
 
 
 def packed(data: bytes, offset: int, size: int) -> bytes:
-    """The packed content of a member behind its local header."""
+    """Return the compressed content of a member after its local header."""
     names_and_extras = int.from_bytes(data[offset + 26 : offset + 28], "little")
     names_and_extras += int.from_bytes(data[offset + 28 : offset + 30], "little")
     start = offset + 30 + names_and_extras
     return data[start : start + size]
 
 
-def test_an_archive_whose_models_are_kept_is_the_same(tmp_path: Path) -> None:
+def test_archive_with_unchanged_models_is_identical(tmp_path: Path) -> None:
     written, _ = rewrite(SHOW, tmp_path, ".mvr")
     assert written == SHOW
 
 
 @pytest.mark.parametrize("method", [ZIP_STORED, ZIP_DEFLATED])
-def test_new_members_are_packed_as_the_old_ones_were(tmp_path: Path, method: int) -> None:
+def test_new_members_have_the_compression_of_the_old_ones(tmp_path: Path, method: int) -> None:
     archive = ZipFile(io.BytesIO(SHOW))
     data = pack({name: archive.read(name) for name in archive.namelist()}, method)
     written, _ = rewrite(data, tmp_path, ".mvr", models="gltf")
@@ -90,7 +90,7 @@ def test_new_members_are_packed_as_the_old_ones_were(tmp_path: Path, method: int
 
 
 @pytest.mark.parametrize("method", [ZIP_BZIP2, ZIP_LZMA])
-def test_members_of_other_packing_are_still_readable_when_they_are_copied(tmp_path: Path, method: int) -> None:
+def test_copied_members_with_other_compression_are_readable(tmp_path: Path, method: int) -> None:
     archive = ZipFile(io.BytesIO(SHOW))
     data = pack({name: archive.read(name) for name in archive.namelist()}, **{"notes.txt": method})
     written, _ = rewrite(data, tmp_path, ".mvr", models="gltf")
@@ -99,20 +99,20 @@ def test_members_of_other_packing_are_still_readable_when_they_are_copied(tmp_pa
         assert copied.read("notes.txt") == b"kept as it is"
 
 
-def test_a_member_whose_header_says_something_else_is_not_copied(tmp_path: Path) -> None:
-    """Readers go by the directory, copies would go by the header."""
+def test_member_whose_header_contradicts_the_directory_is_not_copied(tmp_path: Path) -> None:
+    """Readers use the directory, but copies would use the header."""
     with pytest.raises(keyframer.FormatError, match="the header of this member cannot be copied"):
         rewrite(SHOW.replace(b"notes.txt", b"notes.bin", 1), tmp_path, ".mvr", models="gltf")
 
 
-def test_a_new_name_never_meets_an_old_one(tmp_path: Path) -> None:
+def test_new_name_does_not_collide_with_an_old_one(tmp_path: Path) -> None:
     members = {"box.3ds": model(".3ds"), "BOX.glb": model(".glb")}
     both = scene_object('<Geometry3D fileName="box.3ds"/><Geometry3D fileName="BOX.glb"/>')
     written, _ = rewrite(show(both, members), tmp_path, ".mvr", models="gltf")
     assert names(written)[1:] == ["box-2.glb", "BOX.glb"]
 
 
-def test_a_fixture_gets_its_models_beside_the_old_ones_or_instead(tmp_path: Path) -> None:
+def test_fixture_gets_new_models_beside_the_old_ones_or_instead(tmp_path: Path) -> None:
     data = moving_head()
     beside, report = rewrite(data, tmp_path, ".gdtf", models="gltf")
     assert names(beside) == ["description.xml", "models/3ds/head.3ds", "models/gltf/head.glb"]
@@ -137,12 +137,12 @@ def test_gltf_in_a_fixture_has_no_extension_no_animation_and_floats(tmp_path: Pa
     assert {root["accessors"][number]["componentType"] for number in attributes} == {5126}
 
 
-def test_the_report_names_each_model(tmp_path: Path) -> None:
+def test_report_names_each_model(tmp_path: Path) -> None:
     _, report = rewrite(SHOW, tmp_path, ".mvr", models="gltf")
     assert any(loss.path.startswith("/models/box.3ds") for loss in report)
 
 
-def test_a_damaged_model_stays_as_it_is_and_is_reported(tmp_path: Path) -> None:
+def test_damaged_model_is_kept_and_reported(tmp_path: Path) -> None:
     members = {"box.3ds": model(".3ds"), "bad.3ds": b"MM" + b"\xff" * 50}
     data = show(scene_object('<Geometry3D fileName="box.3ds"/><Geometry3D fileName="bad.3ds"/>'), members)
     source, target = tmp_path / "in.mvr", tmp_path / "out.mvr"
@@ -152,7 +152,7 @@ def test_a_damaged_model_stays_as_it_is_and_is_reported(tmp_path: Path) -> None:
     assert "/models/bad.3ds" in [loss.path for loss in report if loss.outcome.value == "dropped"]
 
 
-def test_only_an_unchanged_scene_of_an_archive_can_be_written(tmp_path: Path) -> None:
+def test_only_an_unchanged_scene_of_an_archive_can_be_saved(tmp_path: Path) -> None:
     scene = keyframer.load(SHOW)
     scene.nodes[0].position = np.array([1.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="changed"):

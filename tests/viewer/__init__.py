@@ -1,1 +1,1 @@
-"""The viewer: what it says about files, who may ask, and the page itself in a browser."""
+"""The viewer: its data about files, access to its server, and the page in a browser."""

@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by Playwright: pages that must log no error and ask nobody but us.
+"""Debian's Chromium, driven by Playwright: pages must log no error and send requests only to our server.
 
 Panels are drawn a frame after a change, and some wait for the server first: `Watched.settle` waits until all of that
 is done. Call it before looking at what is drawn; nothing here waits for a number of milliseconds.
@@ -47,20 +47,20 @@ SETTLE = """async () => {
 
 
 def why_no_browser() -> str | None:
-    """Why pages cannot be tested here; None if they can."""
+    """Return why pages cannot be tested here; None if they can."""
     if not (FOLDER / "index.html").is_file():
         return "the viewer's page is not built (make viewer)"
     return why_no_chromium()
 
 
 class Browser:
-    """Opens pages and remembers everything that would be wrong about them."""
+    """Opens pages and records their errors."""
 
     def __init__(self, chromium: Any) -> None:
         self._chromium = chromium
 
     def new_page(self, *, dark: bool = False) -> Page:
-        """An empty page of its own."""
+        """Return an empty page in a separate context."""
         context = self._chromium.new_context(
             viewport={"width": 1280, "height": 720}, color_scheme="dark" if dark else "light"
         )
@@ -82,29 +82,29 @@ class Browser:
 
 
 class Watched:
-    """A page, and what went wrong on it."""
+    """A page and its errors."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.troubles: list[str] = []
         self.requests: list[str] = []
-        page.on("console", self._said)
+        page.on("console", self._record_message)
         page.on("pageerror", lambda error: self.troubles.append(f"error: {error}"))
-        page.on("dialog", self._asked)
+        page.on("dialog", self._record_dialog)
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("requestfailed", lambda request: self.troubles.append(f"failed: {request.url}"))
 
-    def _said(self, message: Any) -> None:
+    def _record_message(self, message: Any) -> None:
         # Software rendering reports reads of the picture as slow; that is no fault of the page.
         if message.type in ("error", "warning") and "GPU stall" not in message.text:
             self.troubles.append(f"{message.type}: {message.text}")
 
-    def _asked(self, dialog: Any) -> None:
+    def _record_dialog(self, dialog: Any) -> None:
         self.troubles.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
     def settle(self) -> None:
-        """Wait until everything that was asked for is there and drawn."""
+        """Wait until all requests are answered and drawn."""
         self.page.evaluate(SETTLE)
 
     def open_file(self, number: int) -> None:
@@ -119,7 +119,7 @@ class Watched:
         self.page.evaluate("frame => keyframerViewer.store.set({ frame, playing: false })", frame)
 
     def places(self) -> list[list[float]]:
-        """Where every node is, in the axes of glTF."""
+        """Return the positions of all nodes, in the axes of glTF."""
         found: list[list[float]] = self.page.evaluate(
             "() => keyframerViewer.store.state.info.nodes.map("
             "node => keyframerViewer.stage.model.worldPosition(node.gltf).toArray())"

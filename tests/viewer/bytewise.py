@@ -1,6 +1,6 @@
-"""Slow and obvious readings of the bytes that the byte view claims, one for each format, from its document alone.
+"""Slow and obvious readers of the bytes that the byte view marks, one for each format, written from its specification.
 
-Nothing of the project's readers is used: each function unpacks what stands at a place and compares it with the scene.
+They use nothing of the project's readers: each function unpacks the bytes at a place and compares them with the scene.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def floats(data: bytes, at: int, count: int, order: str = "<") -> list[float]:
     return list(struct.unpack_from(f"{order}{count}f", data, at))
 
 
-def same(found: list[float], wanted: Any) -> None:
+def assert_close(found: list[float], wanted: Any) -> None:
     with np.errstate(invalid="ignore"):
         np.testing.assert_allclose(np.array(found), np.asarray(wanted, np.float64).reshape(-1), rtol=1e-6, atol=1e-6)
 
@@ -65,7 +65,7 @@ class ThreeDs:
             if flags >> bit & 1:
                 column = getattr(track, name)
                 if column is not None:
-                    same(floats(data, at, 1), column[key])
+                    assert_close(floats(data, at, 1), column[key])
                 at += 4
         if track.kind == "visible":
             assert at == span[1]
@@ -73,11 +73,11 @@ class ThreeDs:
             assert data.index(b"\0", at) + 1 == span[1]
         elif track.kind == "rotation":
             angle, *axis = floats(data, at, 4)
-            same([*axis, -angle], track.values[key])
+            assert_close([*axis, -angle], track.values[key])
             assert at + 16 == span[1]
         else:
             width = np.size(track.values[key])
-            same(floats(data, at, width), track.values[key])
+            assert_close(floats(data, at, width), track.values[key])
             assert at + 4 * width == span[1]
 
 
@@ -118,7 +118,7 @@ class Uto3d:
             value = value[3:]
         elif track.kind == "roll" or (track.kind == "fov" and track.interpolation.value == "linear"):
             value = [math.degrees(value[0])]
-        same(value, track.values[key])
+        assert_close(value, track.values[key])
         end = span[0] + 4 + 4 * width
         if track.interpolation.value == "tcb":
             flags = data[end]
@@ -131,7 +131,8 @@ class Uto3d:
 
 
 class NodeAnimation:
-    """A node begins with its name; keys are i32 flags, f32 time, five floats where it is TCB, the value, the rest."""
+    """A node begins with its name; keys are i32 flags, f32 time, five floats if they are TCB keys, the value, a
+    tail."""
 
     def __init__(self, name: str) -> None:
         self.order = ">" if name.startswith(("big", "all_options")) else "<"
@@ -166,7 +167,7 @@ class NodeAnimation:
         if track.kind == "rotation":
             angle, *axis = value
             value = [*axis, angle]
-        same(value, track.values[key])
+        assert_close(value, track.values[key])
         if self.tangents and track.interpolation.value == "bezier" and track.kind != "rotation":
             at += 24
         if span[1] > span[0] and not (self.tangents and track.kind == "scale_axes"):
@@ -178,7 +179,8 @@ class NodeAnimation:
     tcb_nodes: dict[int, bool]
 
     def prepare(self, channels: list[Channel]) -> None:
-        """The axes of a scale are a track of their own that says nothing of its node's interpolation."""
+        """Record which nodes have TCB keys; the axes of a scale are a separate track without the interpolation of its
+        node."""
         self.tcb_nodes = {
             c.node: c.track.interpolation.value == "tcb" for c in channels if c.track.kind != "scale_axes"
         }
@@ -214,7 +216,7 @@ class Hale3d:
         stored[bits] = floats(data, span[0], len(bits))
         if shift and (stored**2).sum() > 1:  # no real w: made one by dividing
             stored /= math.sqrt((stored**2).sum())
-        same(stored[bits].tolist(), channel.track.values[key][bits])
+        assert_close(stored[bits].tolist(), channel.track.values[key][bits])
         assert span[1] - span[0] == 4 * len(bits)
         before = [bit for bit in range(shift) if flags >> bit & 1]
         row = span[0] - 4 * (6 + start + len(before))  # the box of this frame
@@ -222,7 +224,8 @@ class Hale3d:
 
 
 class Midtown:
-    """Frames of the root's place and three angles a bone. The old layout counts bones, the others floats."""
+    """Frames contain the position of the root and three angles for each bone. The old layout counts bones, others
+    floats."""
 
     def __init__(self, name: str) -> None:
         self.old = name.startswith("old")
@@ -240,7 +243,7 @@ class Midtown:
         assert span == (begin, begin + 12)
         numbers = floats(data, span[0], 3)
         if channel.track.kind == "position":
-            same(numbers[:2], channel.track.values[key][:2])
+            assert_close(numbers[:2], channel.track.values[key][:2])
             return
         turned = np.eye(3)
         for axis in (0, 2, 1):  # about X, then Z, then Y
@@ -263,7 +266,7 @@ def turn_about(axis: int, angle: float) -> Any:
 
 
 class Ase:
-    """Text: a star and a keyword, and the name in quotes; keys are rows, whose bytes are not told apart."""
+    """Text: a star and a keyword, and the name in quotes; keys are rows, whose bytes are not distinguished."""
 
     def __init__(self, name: str) -> None:
         self.encoding = {"utf16_le.ase": "utf-16-le", "utf16_be_mark.ase": "utf-16-be"}.get(name, "latin-1")

@@ -1,4 +1,4 @@
-"""A running viewer, and a browser to look at it with."""
+"""A running viewer, and a browser to test it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def running(browser: Browser) -> Iterator[Viewer]:
-    """The built page with all of `FILES`."""
+    """Start a viewer of the built page with all of `FILES`."""
     running = Viewer(viewed(*FILES))
     yield running
     running.close()
@@ -39,7 +39,7 @@ def running(browser: Browser) -> Iterator[Viewer]:
 
 @pytest.fixture
 def shown(browser: Browser, running: Viewer) -> Iterator[Watched]:
-    """That page, open; it must log nothing and ask nobody else."""
+    """Open that page; it must log nothing and send requests only to our server."""
     with browser.page(running.url) as watched:
         yield watched
         assert watched.troubles == []

@@ -13,12 +13,12 @@ MOVES = ((1.0, 2.0, 3.0), (4.0, 5.0, 6.0), (7.0, 8.0, 9.0))
 TURNS = ((0.0, 0.0, 0.0, 1.0), (0.6, 0.0, 0.0, 0.8), (0.0, 1.0, 0.0, 0.0))
 WEIGHTS = ((0.0, 1.0), (0.25, 0.5), (0.75, 0.125))
 CUBIC = tuple(tuple(float(10 * key + 3 * part + axis) for axis in range(3)) for key in range(3) for part in range(3))
-INSTEAD = (2.5, 3.5, 4.5)
+SPARSE_VALUE = (2.5, 3.5, 4.5)
 """the one scale that is not zero, and the one place that is another than the view has"""
 
 
 def numbers() -> tuple[bytes, list[dict[str, int]]]:
-    """All numbers in one buffer, after five bytes of nobody, and its views."""
+    """Return a buffer with all numbers, after five unused bytes, and its views."""
     rows = b"".join(struct.pack("<7f", *move, *turn) for move, turn in zip(MOVES, TURNS, strict=True))
     parts = [
         (struct.pack("<3f", *TIMES), {}),
@@ -26,7 +26,7 @@ def numbers() -> tuple[bytes, list[dict[str, int]]]:
         (struct.pack("<6f", *(each for row in WEIGHTS for each in row)), {}),
         (struct.pack("<27f", *(each for row in CUBIC for each in row)), {}),
         (struct.pack("<Hxx", 1), {}),
-        (struct.pack("<3f", *INSTEAD), {}),
+        (struct.pack("<3f", *SPARSE_VALUE), {}),
         (struct.pack("<9f", 0, 0, 0, 1, 0, 0, 0, 1, 0), {}),
     ]
     content, views = b"?????", []
@@ -91,7 +91,8 @@ def described(content: bytes, views: list[dict[str, int]], uri: str | None) -> d
 
 
 def write_foreign(folder: Path, way: str) -> Path:
-    """``glb``, ``beside`` (numbers in a file), ``inline`` (base64) or ``escaped`` (base64 with ``\\/`` in it)."""
+    r"""Write the file as ``glb``, ``beside`` (numbers in a file), ``inline`` (base64) or ``escaped`` (base64 with
+    ``\/``)."""
     content, views = numbers()
     encoded = "data:application/octet-stream;base64," + base64.b64encode(content).decode()
     uri = {"glb": None, "beside": "some%20numbers.bin"}.get(way, encoded)

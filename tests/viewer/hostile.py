@@ -1,4 +1,4 @@
-"""Scenes that have a hostile name wherever a name can be."""
+"""Scenes that have a hostile name in every place where a name can be."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from keyframer.formats.threeds.records import (
 
 
 def hostile_file(name: bytes, folder: Path, *more: Chunk) -> Path:
-    """A triangle that moves, under this name, with more in its node."""
+    """Write a moving triangle with this name and further records in its node."""
     mesh = Mesh(children=[PointArray([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)]), FaceArray([(0, 1, 2, 7)])])
     track = PositionTrack(keys=Keys.make([0, 10], [[0, 0, 0], [1, 2, 3]]))
     made = new_document(

@@ -1,4 +1,4 @@
-"""Files for the viewer, opened as the command opens them."""
+"""Files for the viewer, opened as by the command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CUT = len(FILES) - 1
 
 
 def viewed(*arguments: object) -> list[ViewedFile]:
-    """What ``keyframer view ARGUMENTS`` would show."""
+    """Return the files that ``keyframer view ARGUMENTS`` would show."""
     parser = Parser(prog="keyframer view")
     view.add_arguments(parser)
     options = parser.parse_args([str(argument) for argument in arguments])
@@ -34,7 +34,7 @@ def viewed(*arguments: object) -> list[ViewedFile]:
 
 
 def assets(folder: Path) -> Assets:
-    """The page if it is built, else a stand-in: the server does not care what it serves."""
+    """Return the page if it is built, otherwise a placeholder: the server does not depend on the content."""
     if (FOLDER / "index.html").is_file():
         return Assets()
     (folder / "assets").mkdir(exist_ok=True)

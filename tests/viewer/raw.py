@@ -1,4 +1,4 @@
-"""Requests byte by byte, as no browser would send them."""
+"""Raw HTTP requests that no browser would send."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Answer:
 
 
 def exchange(port: int, data: bytes) -> bytes:
-    """What comes back until the connection ends."""
+    """Send data and return everything received until the connection ends."""
     with socket.create_connection(("127.0.0.1", port), PATIENCE) as client:
         client.sendall(data)
         received = b""
@@ -27,7 +27,7 @@ def exchange(port: int, data: bytes) -> bytes:
 
 
 def ask(viewer: Viewer, path: str = "/", method: str = "GET", body: bytes = b"", **headers: str | None) -> Answer:
-    """One request with the right Host; headers by name (``_`` is ``-``), None leaves one out."""
+    """Send one request with the right Host; headers by name (``_`` is ``-``), None leaves one out."""
     sent: dict[str, str | None] = {"Host": f"127.0.0.1:{viewer.port}"}
     sent |= {name.replace("_", "-"): value for name, value in headers.items()}
     lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items() if value is not None)]
@@ -35,7 +35,7 @@ def ask(viewer: Viewer, path: str = "/", method: str = "GET", body: bytes = b"",
 
 
 def parse(data: bytes) -> Answer:
-    """Status 0 where the connection ended without an answer."""
+    """Parse an answer; its status is 0 if the connection ended without one."""
     if not data:
         return Answer(0)
     head, _, body = data.partition(b"\r\n\r\n")
@@ -45,7 +45,7 @@ def parse(data: bytes) -> Answer:
 
 
 def session(viewer: Viewer) -> str:
-    """The cookie that the page gets for the token."""
+    """Return the cookie that the page gets for the token."""
     answer = ask(viewer, "/session", X_Keyframer_Token=viewer.access.token)
     assert answer.status == 200
     return answer.headers["set-cookie"].partition(";")[0]

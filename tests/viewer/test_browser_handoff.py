@@ -1,4 +1,4 @@
-"""The token reaches the browser, and nobody else on the machine; another site can lead to the page, and no further."""
+"""The token reaches the browser and no other user or process; another site can only link to the page."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def handover(viewer: Viewer) -> Iterator[BrowserHandoff]:
 
 
 @posix
-def test_only_the_user_can_read_the_page(handover: BrowserHandoff) -> None:
+def test_only_the_user_can_read_the_handoff_page(handover: BrowserHandoff) -> None:
     page = path_of(handover.url)
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
     assert page.stat().st_uid == page.parent.stat().st_uid == os.getuid()
 
 
-def test_it_is_removed_with_its_folder(handover: BrowserHandoff) -> None:
+def test_handoff_page_is_removed_with_its_folder(handover: BrowserHandoff) -> None:
     folder = path_of(handover.url).parent
     assert folder.is_dir()
     handover.remove()
@@ -56,8 +56,8 @@ def test_it_is_removed_with_its_folder(handover: BrowserHandoff) -> None:
 
 
 @posix
-def test_no_process_is_given_the_token(tmp_path: Path) -> None:
-    """The browser of this test writes down how it was called and what it could read."""
+def test_token_is_not_in_the_arguments_of_any_process(tmp_path: Path) -> None:
+    """The browser of this test records its arguments and what it can read."""
     seen = tmp_path / "seen"
     script = tmp_path / "browser"
     script.write_text(
@@ -99,7 +99,7 @@ def test_no_process_is_given_the_token(tmp_path: Path) -> None:
 NAVIGATION = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
 
 
-def test_another_site_may_lead_to_the_page(viewer: Viewer) -> None:
+def test_another_site_may_link_to_the_page(viewer: Viewer) -> None:
     answer = ask(viewer, "/", **NAVIGATION)
     assert answer.status == 200
     assert "set-cookie" not in answer.headers
@@ -130,8 +130,8 @@ REFUSED: dict[str, tuple[str, str, dict[str, str | None]]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_everything_else_of_another_site_is_refused(viewer: Viewer, what: str) -> None:
-    """Also with the token and the cookie."""
+def test_all_other_requests_of_another_site_are_refused(viewer: Viewer, what: str) -> None:
+    """Even with the token and the cookie."""
     method, path, headers = REFUSED[what]
     asset = next(name for name in viewer.assets._files if name != "/")
     known = {"Cookie": session(viewer), "X_Keyframer_Token": viewer.access.token}
@@ -140,7 +140,7 @@ def test_everything_else_of_another_site_is_refused(viewer: Viewer, what: str) -
     assert "set-cookie" not in answer.headers
 
 
-def test_the_page_leads_chromium_to_the_viewer(browser: Browser, running: Viewer) -> None:
+def test_handoff_page_opens_the_viewer_in_chromium(browser: Browser, running: Viewer) -> None:
     handover = BrowserHandoff(running.url)
     before, running.when_opened = running.when_opened, handover.remove
     page = browser.new_page()
@@ -161,7 +161,7 @@ def test_the_page_leads_chromium_to_the_viewer(browser: Browser, running: Viewer
 
 @pytest.fixture
 def evil() -> Iterator[str]:
-    """A site of somebody else, with an empty page."""
+    """Start another site with an empty page."""
 
     class Page(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -216,8 +216,8 @@ ATTACKS = """async (address) => {
 }"""
 
 
-def test_a_page_of_another_site_gets_nothing(browser: Browser, running: Viewer, evil: str) -> None:
-    """In a browser that has the cookie: the window that it opens is out of its reach."""
+def test_page_of_another_site_gets_no_data(browser: Browser, running: Viewer, evil: str) -> None:
+    """The browser has the cookie, but the other site cannot access the window that it opens."""
     with browser.page(running.url) as shown:
         page = shown.page.context.new_page()
         page.goto(evil)

@@ -1,4 +1,4 @@
-"""Edges marked as visible in the file: what the page draws, against a slow reading of the flags of every face."""
+"""Edges marked as visible in the file: the drawn edges, compared with a slow reading of the flags of every face."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ DRAWN = """() => keyframerViewer.stage.model.meshes.flatMap(mesh => mesh.childre
 
 
 def edge(ends: list[list[float]]) -> Edge:
-    """The same whichever end comes first."""
+    """Return an edge that is the same whichever end comes first."""
     first, second = sorted(tuple(round(number, 3) + 0.0 for number in point) for point in ends)
     return first, second
 
 
 def marked_edges(data: bytes) -> Counter[Edge]:
-    """Every chunk 4110 and 4120 of the file, found by walking: bit 2 of a face is its edge AB, bit 1 BC, bit 0 CA."""
+    """Return the marked edges of all chunks 4110 and 4120: bit 2 of a face is its edge AB, bit 1 BC, bit 0 CA."""
     found: Counter[Edge] = Counter()
     points: list[list[float]] = []
     waiting = [(0, len(data))]
@@ -68,7 +68,8 @@ def marked_edges(data: bytes) -> Counter[Edge]:
 
 
 def all_sorts_of_faces() -> bytes:
-    """A sheet of 98 faces with every mark, the other bits too, three materials by turns and eight smoothing groups."""
+    """Return 98 faces with every combination of marks and other bits, three alternating materials, eight smoothing
+    groups."""
     rng = np.random.default_rng(12)
     side = 8
     points = [(float(x), float(y), float(rng.integers(-5, 5))) for y in range(side) for x in range(side)]
@@ -91,8 +92,8 @@ def all_sorts_of_faces() -> bytes:
     return chunk(0x4D4D, chunk(0x3D3D, *(material(name) for name in names), chunk(0x4000, strz("Sheet"), mesh)))
 
 
-def test_exactly_the_marked_edges_are_drawn(browser: Browser, tmp_path: Path) -> None:
-    """A mesh without a keyframer stands where the file has it, so that its own vertices can be compared."""
+def test_only_marked_edges_are_drawn(browser: Browser, tmp_path: Path) -> None:
+    """A mesh without a keyframer section is where the file has it, so that its vertices can be compared."""
     path = tmp_path / "sheet.3ds"
     path.write_bytes(all_sorts_of_faces())
     wanted = marked_edges(path.read_bytes())
@@ -119,8 +120,8 @@ def test_exactly_the_marked_edges_are_drawn(browser: Browser, tmp_path: Path) ->
         viewer.close()
 
 
-def test_the_example_draws_as_many_edges_as_it_marks(browser: Browser) -> None:
-    """Its meshes move: how many there are, and how long each is, stays what the file says."""
+def test_example_draws_as_many_edges_as_it_marks(browser: Browser) -> None:
+    """Its meshes move, but the number and lengths of the edges are those of the file."""
     wanted = sorted(
         round(float(np.linalg.norm(np.subtract(*ends))), 2)
         for ends, count in marked_edges(EXAMPLE.read_bytes()).items()

@@ -1,4 +1,4 @@
-"""Where nodes, tracks and keys of glTF files lie: what the page is told, against `struct` and `json` alone."""
+"""Locations of nodes, tracks and keys in glTF files: the data for the page, compared with `struct` and `json` alone."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ import pytest
 import keyframer
 from keyframer.viewer.gltf_locations import GltfPlaces
 from tests.viewer import foreign_gltf
-from tests.viewer.foreign_gltf import CUBIC, INSTEAD, MOVES, TIMES, TURNS, WEIGHTS, write_foreign
+from tests.viewer.foreign_gltf import CUBIC, MOVES, SPARSE_VALUE, TIMES, TURNS, WEIGHTS, write_foreign
 from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
 from tests.viewer.test_source_locations import Opened
 
 WAYS = ("glb", "beside", "inline", "escaped")
 OURS = (EXAMPLE, SAMPLES / "3ds/tracks.3ds", SAMPLES / "hale3d/wave-nul-ended.anim", SAMPLES / "uto3d/maxscript.u3d")
-POSITIONS = ((0.0, 0.0, 0.0), INSTEAD, (0.0, 1.0, 0.0))
+POSITIONS = ((0.0, 0.0, 0.0), SPARSE_VALUE, (0.0, 1.0, 0.0))
 """of the view that shapes have too, with the one that is replaced"""
 
 
 def text_of(data: bytes) -> dict[str, Any]:
-    """The JSON of a file, without our reader."""
+    """Return the JSON of a file, without our reader."""
     if data[:4] != b"glTF":
         return dict(json.loads(data))
     (size,) = struct.unpack_from("<I", data, 12)
@@ -54,7 +54,7 @@ def span_of(places: Any, key: int) -> tuple[int, int] | None:
 
 
 def stored(opened: Opened, path: Path, found: dict[str, Any], key: int) -> bytes:
-    """The bytes at a place, from whichever file it is in."""
+    """Return the bytes at a location, from the file that contains it."""
     span = span_of(found["places"], key)
     assert span is not None
     data = (path.parent / found["file"]).read_bytes() if "file" in found else opened.data
@@ -62,7 +62,7 @@ def stored(opened: Opened, path: Path, found: dict[str, Any], key: int) -> bytes
 
 
 class TestForeign:
-    """Six tracks: interleaved moves and turns, cubic moves, sparse scales and moves, weights."""
+    """Six tracks: interleaved positions and rotations, cubic positions, sparse scales and positions, weights."""
 
     WANTED = (
         ("value", [struct.pack("<3f", *row) for row in MOVES]),
@@ -71,7 +71,7 @@ class TestForeign:
             "value and tangents",
             [struct.pack("<9f", *(x for part in CUBIC[3 * key : 3 * key + 3] for x in part)) for key in range(3)],
         ),
-        ("value", [None, struct.pack("<3f", *INSTEAD), None]),
+        ("value", [None, struct.pack("<3f", *SPARSE_VALUE), None]),
         ("value", [struct.pack("<3f", *row) for row in POSITIONS]),
         ("value", [struct.pack("<2f", *row) for row in WEIGHTS]),
     )
@@ -81,7 +81,7 @@ class TestForeign:
         path = write_foreign(tmp_path, request.param)
         return Opened(path), path
 
-    def test_every_key_lies_where_it_is_said_to_lie(self, opened: tuple[Opened, Path]) -> None:
+    def test_every_key_is_at_its_location(self, opened: tuple[Opened, Path]) -> None:
         file, path = opened
         for track, (what, rows) in enumerate(self.WANTED):
             times, values = part(file, track, "time"), part(file, track, what)
@@ -94,17 +94,17 @@ class TestForeign:
             assert ("file" in values) == ("file" in times) == (path.suffix == ".gltf")
             assert values.get("file", "some numbers.bin") == "some numbers.bin"
 
-    def test_the_values_are_those_of_the_scene(self, opened: tuple[Opened, Path]) -> None:
-        """So that the numbers above are not only there, but the keys themselves."""
+    def test_values_at_the_locations_are_those_of_the_scene(self, opened: tuple[Opened, Path]) -> None:
+        """The previous test compares numbers; here these are shown to be the keys."""
         file, _ = opened
         tracks = [channel.track for channel in file.channels]
         assert [track.kind for track in tracks] == ["position", "rotation", "position", "scale", "position", "morph"]
-        wanted: list[Any] = [MOVES, TURNS, CUBIC[1::3], (np.zeros(3), INSTEAD, np.zeros(3)), POSITIONS]
+        wanted: list[Any] = [MOVES, TURNS, CUBIC[1::3], (np.zeros(3), SPARSE_VALUE, np.zeros(3)), POSITIONS]
         for track, rows in zip(tracks, wanted, strict=False):
             np.testing.assert_allclose(track.values, rows, rtol=1e-6)
         np.testing.assert_array_equal(tracks[5].values[:, 1:], WEIGHTS)
 
-    def test_a_key_of_zeros_that_nobody_stored_says_so(self, opened: tuple[Opened, Path]) -> None:
+    def test_omitted_key_of_zeros_is_explained(self, opened: tuple[Opened, Path]) -> None:
         file, _ = opened
         found = file.file.track(3)
         assert found is not None
@@ -125,7 +125,7 @@ class TestForeign:
             for what in ("sampler", "channel"):
                 assert json.loads(file.data[slice(*parts[what])]) == text["animations"][0][f"{what}s"][number]
 
-    def test_a_track_is_all_its_keys(self, opened: tuple[Opened, Path]) -> None:
+    def test_location_of_a_track_contains_all_its_keys(self, opened: tuple[Opened, Path]) -> None:
         file, _ = opened
         for number, track in enumerate(file.info["tracks"]):
             for each in key_parts(file, number):
@@ -149,7 +149,7 @@ def size_of(place: Any) -> int:
 
 
 def test_base64_is_marked_by_its_characters(tmp_path: Path) -> None:
-    """Four characters are three bytes: a key has all that hold a part of it."""
+    """Four characters are three bytes: a key has all characters that contain a part of it."""
     opened = Opened(write_foreign(tmp_path, "inline"))
     content, views = foreign_gltf.numbers()
     for key, row in enumerate(MOVES):
@@ -166,7 +166,7 @@ def test_base64_is_marked_by_its_characters(tmp_path: Path) -> None:
         assert base64.b64decode(opened.data[slice(*times)])[at % 3 :][:4] == struct.pack("<f", TIMES[key])
 
 
-def test_base64_that_is_escaped_is_marked_as_a_whole(tmp_path: Path) -> None:
+def test_escaped_base64_is_marked_as_a_whole(tmp_path: Path) -> None:
     opened = Opened(write_foreign(tmp_path, "escaped"))
     assert b"\\/" in opened.data
     span = span_of(part(opened, 0, "value (base64)")["places"], 1)
@@ -198,8 +198,8 @@ def test_records_of_the_text_and_the_chunk(tmp_path: Path, way: str) -> None:
 
 @pytest.mark.parametrize("source", OURS, ids=lambda path: path.name)
 @pytest.mark.parametrize("suffix", [".glb", ".gltf"])
-def test_files_of_our_own(tmp_path: Path, source: Path, suffix: str) -> None:
-    """Authored keys stand in the text where a sampler could not say them, else in the sampler."""
+def test_locations_in_exported_files(tmp_path: Path, source: Path, suffix: str) -> None:
+    """Authored keys are in the text if a sampler cannot store them, otherwise in the sampler."""
     path = tmp_path / f"made{suffix}"
     keyframer.save(keyframer.load(source), path)
     opened = Opened(path)
@@ -231,8 +231,8 @@ def test_files_of_our_own(tmp_path: Path, source: Path, suffix: str) -> None:
     assert seen["sampler" if source.suffix == ".anim" else "text"]
 
 
-def test_packed_keys_say_that_they_are(tmp_path: Path) -> None:
-    """Long tables go into the text as zlib and base64: a key has no bytes of its own there."""
+def test_packed_keys_are_reported_as_packed(tmp_path: Path) -> None:
+    """Long tables are stored in the text as zlib and base64: single keys have no bytes there."""
     scene = keyframer.load(EXAMPLE)
     track = next(c.track for c in scene.clips[0].channels if c.track.interpolation.value == "tcb")
     count = 500
@@ -251,8 +251,8 @@ def test_packed_keys_say_that_they_are(tmp_path: Path) -> None:
     assert whole["times"]["shape"] == [count]
 
 
-def test_a_sampler_that_holds_more_than_the_track(tmp_path: Path) -> None:
-    """Our exporter may add keys to a sampler; what was authored are the first."""
+def test_sampler_with_more_keys_than_the_track(tmp_path: Path) -> None:
+    """Our exporter may add keys to a sampler; the first ones are the authored keys."""
     path = tmp_path / "some.gltf"
     keyframer.save(keyframer.load(SAMPLES / "hale3d/wave-nul-ended.anim"), path)
     text = json.loads(path.read_bytes())
@@ -271,8 +271,8 @@ def test_a_sampler_that_holds_more_than_the_track(tmp_path: Path) -> None:
         assert struct.unpack(f"<{values.shape[1]}f", row) == pytest.approx(values[key], rel=1e-6)
 
 
-def test_weights_at_rest(tmp_path: Path) -> None:
-    """No channel moves them: they are one key, which is the list of the node, or that of its mesh."""
+def test_static_weights_are_one_key(tmp_path: Path) -> None:
+    """No channel animates them: the key is the list of the node, or that of its mesh."""
     path = write_foreign(tmp_path, "beside")
     text = json.loads(path.read_bytes())
     del text["animations"]
@@ -286,7 +286,7 @@ def test_weights_at_rest(tmp_path: Path) -> None:
         assert opened.channels[0].track.values[0, 1:].tolist() == holder["weights"]
 
 
-def test_raw_channels_that_were_kept(tmp_path: Path) -> None:
+def test_raw_channels_in_extras(tmp_path: Path) -> None:
     path = tmp_path / "raw.glb"
     keyframer.save(keyframer.load(SAMPLES / "midtown/document-channels.anim"), path)
     opened = Opened(path)
@@ -298,8 +298,8 @@ def test_raw_channels_that_were_kept(tmp_path: Path) -> None:
             np.testing.assert_allclose(json.loads(stored(opened, path, found, row)), values, rtol=1e-6)
 
 
-def test_an_issue_leads_to_its_node(tmp_path: Path) -> None:
-    """Times of the only animation run backwards: an issue of its sampler, which moves the second node."""
+def test_issue_refers_to_its_node(tmp_path: Path) -> None:
+    """Times of the only animation decrease: an issue of its sampler, which animates the second node."""
     path = write_foreign(tmp_path, "glb")
     data = path.read_bytes()
     content, views = foreign_gltf.numbers()
@@ -312,8 +312,8 @@ def test_an_issue_leads_to_its_node(tmp_path: Path) -> None:
         assert f"samplers[{number}]" in each["path"]
 
 
-def test_what_is_wrong_is_what_check_says(tmp_path: Path) -> None:
-    """Also where nothing can play: each part that cannot be read."""
+def test_issues_match_those_of_check(tmp_path: Path) -> None:
+    """Also if nothing can be played: each part that cannot be read."""
     path = write_foreign(tmp_path, "glb")
     data = path.read_bytes()
     path.write_bytes(
@@ -330,7 +330,7 @@ def test_what_is_wrong_is_what_check_says(tmp_path: Path) -> None:
     assert json.loads(file.records())["total"] > 10
 
 
-def test_names_are_among_what_check_says(tmp_path: Path) -> None:
+def test_issues_of_names_match_those_of_check(tmp_path: Path) -> None:
     path = tmp_path / "names.gltf"
     path.write_text(
         json.dumps({"asset": {"version": "2.0"}, "nodes": [{}, {"name": "a<script>"}, {"name": "ok\u202eko"}]})
@@ -355,8 +355,8 @@ def test_names_are_among_what_check_says(tmp_path: Path) -> None:
     ],
     ids=["nothing", "path", "path to text", "number", "object"],
 )
-def test_what_is_called_like_a_path_is_no_path(more: dict[str, Any], names: list[str]) -> None:
-    """Such a list is a record; what it holds is not looked for where its name would lead."""
+def test_key_that_looks_like_a_path_is_not_a_path(more: dict[str, Any], names: list[str]) -> None:
+    """Such a list is a record; its content is not searched at the path of that name."""
     text = {"asset": {"version": "2.0"}, "nodes": [{"name": "a", "extras": [1, 2, 3]}], **more}
     records = GltfPlaces(json.dumps(text).encode(), None, None).records
     found = [records.name(number) for number in range(len(records))]
@@ -364,7 +364,7 @@ def test_what_is_called_like_a_path_is_no_path(more: dict[str, Any], names: list
 
 
 def test_damaged_files_are_still_described(tmp_path: Path) -> None:
-    """Whatever a number, a word or a byte becomes: there is an answer to all that the page may ask."""
+    """Whatever number, word or byte changes, every request of the page gets an answer."""
     rng = random.Random(12)
     whole = write_foreign(tmp_path, "glb").read_bytes()
     path, played = tmp_path / "damaged.glb", 0

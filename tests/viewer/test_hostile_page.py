@@ -1,4 +1,4 @@
-"""Every hostile name, opened in the browser: no dialog, no error, no request to anybody else."""
+"""Every hostile name, opened in the browser: no dialog, no error, no request to another server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FORBIDDEN = "#app img, #app script, #app iframe, #app svg, #app style, #app a, #
 
 
 def look_at_everything(shown: Watched) -> None:
-    """Show the name in every place that shows names."""
+    """Show the name in every panel that shows names."""
     shown.page.click("#node-0")
     shown.page.hover("#node-0")
     for tab in ("graph", "bytes", "dope", "issues", "details"):
@@ -51,14 +51,14 @@ def look_at_everything(shown: Watched) -> None:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[ViewedFile]:
-    """One file for each name, in the order of `NAMES`."""
+    """Write one file for each name, in the order of `NAMES`."""
     folders = [tmp_path_factory.mktemp("hostile") for _ in NAMES]
     return viewed(*(hostile_file(name, folder) for name, folder in zip(NAMES.values(), folders, strict=True)))
 
 
 def look_at_files(shown: Watched, first: int) -> None:
-    """Every third file from this one on; by make slow all of them. All names are also those of nodes in
-    `test_hostile_names_of_other_formats_do_nothing`, in every run."""
+    """Open every third file from this one on; ``make slow`` opens all of them. In every run,
+    `test_hostile_names_in_other_formats_are_harmless` has all names as names of nodes."""
     for number in range(0 if SLOW else first, len(NAMES), 1 if SLOW else 3):
         shown.open_file(number)
         look_at_everything(shown)
@@ -66,7 +66,7 @@ def look_at_files(shown: Watched, first: int) -> None:
         assert shown.page.locator(FORBIDDEN).count() == 0, [*NAMES][number]
 
 
-def test_hostile_names_do_nothing(browser: Browser, files: list[ViewedFile]) -> None:
+def test_hostile_names_are_harmless(browser: Browser, files: list[ViewedFile]) -> None:
     viewer = Viewer(files)
     try:
         with browser.page(viewer.url) as shown:
@@ -76,7 +76,7 @@ def test_hostile_names_do_nothing(browser: Browser, files: list[ViewedFile]) -> 
         viewer.close()
 
 
-def test_hostile_names_do_nothing_in_an_exported_page(
+def test_hostile_names_are_harmless_in_an_exported_page(
     browser: Browser, files: list[ViewedFile], tmp_path: Path
 ) -> None:
     page = tmp_path / "page.html"
@@ -87,7 +87,7 @@ def test_hostile_names_do_nothing_in_an_exported_page(
 
 
 def other_formats(folder: Path) -> list[Path]:
-    """All names in one file of each format that stores names of nodes, glTF too."""
+    """Write all names in one file of each format that stores names of nodes, and in glTF."""
     from keyframer.formats.hale3d import document as hale3d
     from keyframer.formats.hale3d.records import Joint
     from keyframer.formats.nodeanim import document as nodeanim
@@ -110,7 +110,7 @@ def other_formats(folder: Path) -> list[Path]:
     return [folder / name for name in (*made, "names.glb")]
 
 
-def test_hostile_names_of_other_formats_do_nothing(browser: Browser, tmp_path: Path) -> None:
+def test_hostile_names_in_other_formats_are_harmless(browser: Browser, tmp_path: Path) -> None:
     unsure, *others = other_formats(tmp_path)
     opened = [*viewed(unsure, "--from", "nodeanim"), *viewed(*others)]  # such names do not look like that format
     assert [len(json.loads(file.scene())["nodes"]) for file in opened] == [len(NAMES)] * 4
@@ -130,7 +130,7 @@ def test_hostile_names_of_other_formats_do_nothing(browser: Browser, tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["<img src=x onerror=alert(1)>.3ds", "a\u202eb.3ds", "\x1b[31m.3ds"])
-def test_names_of_files_do_nothing(browser: Browser, tmp_path: Path, name: str) -> None:
+def test_hostile_file_names_are_harmless(browser: Browser, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(hostile_file(b"Box", tmp_path).read_bytes())
     viewer = Viewer(viewed(path))

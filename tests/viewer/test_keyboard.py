@@ -1,4 +1,4 @@
-"""The page without a mouse: everything can be reached, the focus can be seen, and keys do what they say."""
+"""The page without a mouse: every control can be reached, the focus is visible, and all documented keys work."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shown(browser: Browser, running: Viewer, request: pytest.FixtureRequest) -> 
 
 
 def tabbed(shown: Watched) -> dict[str, float]:
-    """What Tab reaches, and how wide the ring around each is."""
+    """Return the elements that Tab reaches, with the widths of their focus rings."""
     found: dict[str, float] = {}
     shown.page.evaluate("() => document.activeElement.blur()")
     for _ in range(60):
@@ -51,13 +51,13 @@ def tabbed(shown: Watched) -> dict[str, float]:
     return found
 
 
-def test_tab_reaches_everything_and_shows_it(shown: Watched) -> None:
+def test_tab_reaches_every_control_with_a_visible_focus(shown: Watched) -> None:
     found = tabbed(shown)
     assert found.keys() >= CONTROLS
     assert [name for name, ring in found.items() if ring < 1] == []
 
 
-def test_tabs_and_their_panels_are_reached(shown: Watched) -> None:
+def test_tabs_and_their_panels_can_be_reached(shown: Watched) -> None:
     shown.page.click("#node-1")
     for tab, wanted in IN_TABS.items():
         shown.page.focus("[role=tablist][aria-label=Timeline] [aria-selected=true]")
@@ -100,7 +100,7 @@ def test_keys_play_and_step(shown: Watched) -> None:
 
 
 @pytest.mark.parametrize("panel", ["dope", "graph"])
-def test_keys_move_and_zoom_in_time(shown: Watched, panel: str) -> None:
+def test_keys_move_and_zoom_the_time_axis(shown: Watched, panel: str) -> None:
     page = shown.page
     page.click("#node-6")
     page.click(f"#tab-{panel}")
@@ -128,7 +128,7 @@ def test_pages_of_the_dope_sheet(shown: Watched) -> None:
         )
 
 
-def test_keys_turn_the_picture_and_come_closer(shown: Watched) -> None:
+def test_keys_orbit_and_zoom_the_picture(shown: Watched) -> None:
     eye = "() => keyframerViewer.stage.eye.position.toArray()"
     target = "() => keyframerViewer.stage.controls.target.toArray()"
     page = shown.page
@@ -155,7 +155,7 @@ def test_keys_turn_the_picture_and_come_closer(shown: Watched) -> None:
     assert page.evaluate(target) == pytest.approx(where, abs=1e-4)
 
 
-def test_the_tree_and_issues_work_by_keys(shown: Watched) -> None:
+def test_tree_and_issues_work_with_keys(shown: Watched) -> None:
     page = shown.page
     page.focus("#tree")
     page.keyboard.press("ArrowDown")
@@ -181,7 +181,7 @@ def test_the_tree_and_issues_work_by_keys(shown: Watched) -> None:
     page.wait_for_selector("#dump .marked")
 
 
-def test_a_question_mark_lists_the_keys(shown: Watched) -> None:
+def test_question_mark_lists_the_keys(shown: Watched) -> None:
     shown.page.keyboard.press("?")
     shown.page.wait_for_selector("#keys-list[open]")
     words = shown.page.inner_text("#keys-list")
@@ -195,7 +195,7 @@ def test_a_question_mark_lists_the_keys(shown: Watched) -> None:
     shown.page.wait_for_selector("#keys-list", state="hidden")
 
 
-def test_the_frame_box_follows_the_file(shown: Watched) -> None:
+def test_frame_box_follows_the_file(shown: Watched) -> None:
     shown.seek(40)
     shown.page.click("#frame")
     shown.page.keyboard.type("7")

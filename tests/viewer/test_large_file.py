@@ -1,4 +1,4 @@
-"""A file of 5 MB comes up in the page, as the benchmark opens it (which has the figures: timings are not tested)."""
+"""A file of 5 MB opens in the page as in the benchmark, which has the timings (they are not tested)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.viewer.browser import Browser
 from tests.viewer.opening import viewed
 
 
-def test_five_megabytes_come_up(browser: Browser, tmp_path: Path) -> None:
+def test_file_of_five_megabytes_opens(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "five.3ds"
     path.write_bytes(five_megabytes())
     assert path.stat().st_size > 5_000_000

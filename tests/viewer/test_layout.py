@@ -1,4 +1,4 @@
-"""The page at 1280 x 720 and in narrower windows, light and dark: nothing overlaps or sticks out, text can be read."""
+"""The page at 1280 x 720 and in narrower windows, light and dark: nothing overlaps or sticks out, text is legible."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def shown(browser: Browser, running: Viewer, request: pytest.FixtureRequest) -> 
 
 
 def look_around(shown: Watched) -> Iterator[str]:
-    """Every file with every panel."""
+    """Yield every file with every panel."""
     for number in range(4):
         shown.open_file(number)
         if shown.page.locator("#node-0").count():
@@ -79,8 +79,8 @@ def look_around(shown: Watched) -> Iterator[str]:
             yield f"file {number}, {tab}"
 
 
-def test_every_view_can_be_read_and_nothing_overlaps(shown: Watched) -> None:
-    """Contrast of at least 4.5 (WCAG AA), also where a row is chosen; all that can be used is beside the rest."""
+def test_every_view_is_legible_and_nothing_overlaps(shown: Watched) -> None:
+    """Contrast is at least 4.5 (WCAG AA), also in a selected row; controls do not overlap."""
     size = "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
     for where in look_around(shown):
         weak = [what for ratio, what in shown.page.evaluate(CONTRASTS) if ratio < 4.5]
@@ -108,7 +108,7 @@ def within(outer: list[float], inner: list[float]) -> bool:
     )
 
 
-def test_the_theme_can_be_changed(shown: Watched) -> None:
+def test_theme_can_be_changed(shown: Watched) -> None:
     color = "() => getComputedStyle(document.body).backgroundColor"
     before = shown.page.evaluate(color)
     shown.page.click("#theme")

@@ -1,4 +1,4 @@
-"""The viewer in a notebook: the exported page in a frame that can do nothing but play."""
+"""The viewer in a notebook: the exported page in a frame that can only play."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.viewer.opening import EXAMPLE
 
 
 @pytest.mark.parametrize("kind", ["file", "scene", "made by hand"])
-def test_a_notebook_plays_it(browser: Browser, tmp_path: Path, kind: str) -> None:
+def test_notebook_plays_the_page(browser: Browser, tmp_path: Path, kind: str) -> None:
     source: keyframer.Scene | Path = EXAMPLE if kind == "file" else keyframer.load(EXAMPLE)
     if kind == "made by hand":
         track = keyframer.Track("position", [0, 30], [[0, 0, 0], [1, 2, 3]])
@@ -36,7 +36,7 @@ def test_a_notebook_plays_it(browser: Browser, tmp_path: Path, kind: str) -> Non
         watched.page.context.close()
 
 
-def test_the_page_can_be_saved(tmp_path: Path) -> None:
+def test_page_can_be_saved(tmp_path: Path) -> None:
     page = keyframer.view(EXAMPLE)
     path = tmp_path / "page.html"
     page.save(path)
@@ -46,7 +46,7 @@ def test_the_page_can_be_saved(tmp_path: Path) -> None:
     assert repr(page) == f"<Page of 'windmill.3ds': {len(page.data)} bytes>"
 
 
-def test_nothing_of_the_page_ends_the_frame() -> None:
+def test_names_cannot_close_the_frame() -> None:
     scene = keyframer.Scene(nodes=[keyframer.Node('"></iframe><script>alert(1)</script>')])
     shown = keyframer.view(scene)._repr_html_()
     assert shown.count("<") == 2

@@ -1,4 +1,4 @@
-"""glTF that says odd things, in the viewer: JSON without surprises, no warning, and a line where there is no scene."""
+"""Unusual glTF in the viewer: valid JSON, no warnings, and a message if there is no scene."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Root = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def mill(tmp_path_factory: pytest.TempPathFactory) -> tuple[Root, bytes]:
-    """A file of ours without its extras: what moves is in accessors alone, as in files of others."""
+    """Write an exported file without its extras: animation is only in accessors, as in files of other programs."""
     path = tmp_path_factory.mktemp("mill") / "a.glb"
     keyframer.save(keyframer.load(EXAMPLE), path, core_only=True)
     return split_glb(path.read_bytes())
@@ -63,7 +63,7 @@ ODD: dict[str, Callable[[Root], object]] = {
 
 
 def _looked_at(data: bytes, tmp_path: Path) -> None:
-    """Everything that the page asks for, and the page that carries it."""
+    """Request everything that the page requests, and export the page."""
     place = Place(tmp_path / "place", Input("gltf", ".glb", data))
     view(place)
     page = packed_page(viewed(place.path), assets(tmp_path))
@@ -71,7 +71,7 @@ def _looked_at(data: bytes, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_odd_values(odd: str, mill: tuple[Root, bytes], tmp_path: Path) -> None:
+def test_unusual_values(odd: str, mill: tuple[Root, bytes], tmp_path: Path) -> None:
     root = copy.deepcopy(mill[0])
     ODD[odd](root)
     text = json.dumps(root).replace("Infinity", "1e400")
@@ -79,7 +79,7 @@ def test_odd_values(odd: str, mill: tuple[Root, bytes], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), 3e38, 1e-40])
-def test_odd_numbers_in_buffers(number: float, mill: tuple[Root, bytes], tmp_path: Path) -> None:
+def test_non_finite_numbers_in_buffers(number: float, mill: tuple[Root, bytes], tmp_path: Path) -> None:
     root, binary = mill
     for role in ("input", "output"):
         view_number = _accessor(root, role)["bufferView"]

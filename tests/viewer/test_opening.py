@@ -1,4 +1,5 @@
-"""Files that are dropped on the page: who may send them, how they are taken apart, and that nothing touches a disk."""
+"""Files that are dropped on the page: who may send them, how the request is parsed, and that no file is opened or
+written."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def body_of(*files: tuple[str, bytes]) -> bytes:
 
 
 def post(viewer: Viewer, body: bytes, path: str = "/open", method: str = "POST", **headers: str | None) -> Answer:
-    """A request as the page sends it, with some headers changed."""
+    """Send a request as the page does, with some headers changed."""
     right: dict[str, str | None] = {
         "Origin": f"http://127.0.0.1:{viewer.port}",
         "Cookie": session(viewer),
@@ -62,7 +63,7 @@ def count(viewer: Viewer) -> int:
 WINDMILL = body_of(("windmill.3ds", EXAMPLE.read_bytes()))
 
 
-def test_files_are_opened_and_shown_after_the_others(viewer: Viewer) -> None:
+def test_dropped_files_are_shown_after_the_others(viewer: Viewer) -> None:
     answer = post(viewer, WINDMILL)
     assert answer.status == 200
     check_headers(answer)
@@ -100,8 +101,8 @@ def test_opening_needs_our_header_and_our_site(viewer: Viewer, headers: dict[str
     assert count(viewer) == 1
 
 
-def test_a_page_of_another_site_is_not_even_told_that_it_may_ask(viewer: Viewer) -> None:
-    """Before a request with a header of our own a browser asks with OPTIONS."""
+def test_preflight_request_of_another_site_is_refused(viewer: Viewer) -> None:
+    """Before a request with our own header, a browser sends an OPTIONS request."""
     asked = {"Access_Control_Request_Method": "POST", "Access_Control_Request_Headers": "x-keyframer-open"}
     assert post(viewer, b"", method="OPTIONS", Origin="http://evil.example", **asked).status == 403
     answer = post(viewer, b"", method="OPTIONS", **asked)
@@ -110,7 +111,7 @@ def test_a_page_of_another_site_is_not_even_told_that_it_may_ask(viewer: Viewer)
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "post"])
-def test_opening_is_a_post(viewer: Viewer, method: str) -> None:
+def test_opening_must_be_a_post(viewer: Viewer, method: str) -> None:
     answer = post(viewer, WINDMILL, method=method)
     assert answer.status == 405
     assert answer.headers["allow"] == "POST"
@@ -118,7 +119,7 @@ def test_opening_is_a_post(viewer: Viewer, method: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/open/", "/open?x", "/data/files", "/data/0/scene", "/session", "/", "/opened"])
-def test_nothing_else_takes_a_post(viewer: Viewer, path: str) -> None:
+def test_no_other_path_accepts_a_post(viewer: Viewer, path: str) -> None:
     answer = post(viewer, WINDMILL, path)
     assert answer.status == 405
     assert answer.headers["allow"] == "GET, HEAD"
@@ -130,14 +131,14 @@ def test_nothing_else_takes_a_post(viewer: Viewer, path: str) -> None:
     ({"Content_Length": "5, 5"}, 411), ({"Content_Length": "0x10"}, 411), ({"Transfer_Encoding": "chunked"}, 411),
     ({"Content_Length": str(1 << 40)}, 413), ({"Content_Length": "9" * 30}, 411), ({"Content_Length": "0"}, 422),
 ])  # fmt: skip
-def test_the_length_is_said_before(viewer: Viewer, headers: dict[str, str | None], status: int) -> None:
+def test_content_length_must_be_valid(viewer: Viewer, headers: dict[str, str | None], status: int) -> None:
     answer = post(viewer, WINDMILL, **headers)
     assert answer.status == status
     assert count(viewer) == 1
 
 
-def test_too_much_is_refused_in_one_request_and_in_several(viewer: Viewer) -> None:
-    """The limit for input holds for all that was dropped: everything is kept in memory."""
+def test_size_limit_applies_to_one_and_to_several_requests(viewer: Viewer) -> None:
+    """The limit applies to all dropped files together, because everything is kept in memory."""
     assert post(viewer, body_of(("a.txt", bytes(LIMITS.file_size + 1)))).status == 413  # read, and then counted
     assert post(viewer, body_of(("a.txt", bytes(8 * LIMITS.file_size)))).status == 413  # not read at all
     assert post(viewer, body_of(("a.txt", bytes(LIMITS.file_size - 10)))).status == 200
@@ -147,7 +148,7 @@ def test_too_much_is_refused_in_one_request_and_in_several(viewer: Viewer) -> No
     assert count(viewer) == 2
 
 
-def test_a_body_that_comes_slowly_is_dropped_and_blocks_nobody(viewer: Viewer) -> None:
+def test_slow_body_is_dropped_and_blocks_no_one(viewer: Viewer) -> None:
     viewer.body_seconds = 1.0
     head = (
         f"POST /open HTTP/1.1\r\nHost: 127.0.0.1:{viewer.port}\r\nOrigin: http://127.0.0.1:{viewer.port}\r\n"
@@ -177,13 +178,13 @@ def test_a_body_that_comes_slowly_is_dropped_and_blocks_nobody(viewer: Viewer) -
     assert post(viewer, WINDMILL).status == 200  # the next one is welcome
 
 
-def test_one_request_to_open_at_a_time(viewer: Viewer) -> None:
+def test_only_one_request_to_open_at_a_time(viewer: Viewer) -> None:
     with viewer._opening:
         assert post(viewer, WINDMILL).status == 503
     assert post(viewer, WINDMILL).status == 200
 
 
-def test_the_rest_of_a_connection_is_not_a_second_request(viewer: Viewer) -> None:
+def test_bytes_after_the_body_are_not_a_second_request(viewer: Viewer) -> None:
     one = (
         f"POST /open HTTP/1.1\r\nHost: 127.0.0.1:{viewer.port}\r\nOrigin: http://127.0.0.1:{viewer.port}\r\n"
         f"Cookie: {session(viewer)}\r\nX-Keyframer-Open: yes\r\nContent-Length: {len(WINDMILL)}\r\n\r\n"
@@ -206,7 +207,7 @@ BAD_BODIES = (
 
 
 @pytest.mark.parametrize("body", BAD_BODIES, ids=range(len(BAD_BODIES)))
-def test_bodies_that_are_no_files_are_refused(viewer: Viewer, body: bytes) -> None:
+def test_invalid_bodies_are_refused(viewer: Viewer, body: bytes) -> None:
     with pytest.raises(BadDrop):
         dropped_files(body)
     answer = post(viewer, body)
@@ -242,7 +243,7 @@ def test_images_are_found_beside_the_scene(tmp_path: Path, name: str, status: li
     assert file.loaded.data == scene[1]
 
 
-def test_buffers_of_gltf_are_found_beside_it(tmp_path: Path) -> None:
+def test_buffers_of_gltf_are_found_among_the_dropped_files(tmp_path: Path) -> None:
     path = write_foreign(tmp_path, "beside")
     numbers = (tmp_path / "some numbers.bin").read_bytes()
     files = [DroppedFile("a.gltf", path.read_bytes()), DroppedFile("some numbers.bin", numbers)]
@@ -256,7 +257,7 @@ def test_buffers_of_gltf_are_found_beside_it(tmp_path: Path) -> None:
     assert json.loads(alone.scene())["failure"]["code"] == "IO_READ_FAILED"
 
 
-def test_what_nobody_reads_is_shown_unless_it_is_an_image() -> None:
+def test_unreadable_files_are_shown_unless_they_are_images() -> None:
     (file,) = view_dropped([DroppedFile("notes.txt", b"no animation"), DroppedFile("a.png", picture("PNG"))], LIMITS)
     assert json.loads(file.scene())["failure"]["code"] == "IO_UNRECOGNISED"
     with pytest.raises(BadDrop, match="no scene"):
@@ -276,8 +277,8 @@ NAMES = (
 )
 
 
-def test_no_name_leads_to_a_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the names that files are dropped with nor those inside a scene open anything."""
+def test_no_name_opens_a_file_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the names of dropped files nor names inside a scene open a file."""
     (tmp_path / "secret.png").write_bytes(picture("PNG"))
     monkeypatch.chdir(tmp_path)
     opened: list[str] = []
@@ -303,7 +304,7 @@ def test_no_name_leads_to_a_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         watching = False
 
 
-def test_a_limit_on_what_is_made_holds_for_dropped_files(tmp_path: Path) -> None:
+def test_limits_apply_to_dropped_files(tmp_path: Path) -> None:
     viewer = Viewer([], assets=assets(tmp_path), limits=Limits(records=3))
     try:
         assert post(viewer, WINDMILL).status == 200
@@ -353,7 +354,7 @@ def test_files_can_be_dropped_on_the_page(browser: Browser, tmp_path: Path) -> N
         viewer.close()
 
 
-def test_a_page_without_a_server_says_that_it_cannot_open_files(browser: Browser, tmp_path: Path) -> None:
+def test_page_without_a_server_says_that_it_cannot_open_files(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_bytes(keyframer.view(EXAMPLE).data)
     with browser.page(path.as_uri()) as shown:

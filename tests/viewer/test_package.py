@@ -1,4 +1,4 @@
-"""The page in packages: a wheel holds it and the licences of what is in it, and a machine without Node can build it."""
+"""The page in packages: a wheel contains it with the licences of its libraries, and it can be built without Node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ needs_hatchling = pytest.mark.skipif(
 
 
 def is_fresh() -> bool:
-    """Whether building a package takes the page as it is: a new one would be built under the feet of other tests."""
+    """Return whether building a package uses the existing page: rebuilding it would disturb other tests."""
     spec = importlib.util.spec_from_file_location("build_viewer", ROOT / "tools/build_viewer.py")
     assert spec is not None
     assert spec.loader is not None
@@ -49,7 +49,7 @@ def build(target: str, out: Path, **environment: str) -> Path:
 
 @needs_hatchling
 @needs_page
-def test_a_wheel_holds_the_page_and_its_licences(tmp_path: Path) -> None:
+def test_wheel_contains_the_page_and_its_licences(tmp_path: Path) -> None:
     with zipfile.ZipFile(build("wheel", tmp_path / "out")) as wheel:
         names = [name for name in wheel.namelist() if name.startswith(STATIC)]
         wheel.extractall(tmp_path / "whole")
@@ -63,14 +63,14 @@ def test_a_wheel_holds_the_page_and_its_licences(tmp_path: Path) -> None:
 
 
 @needs_hatchling
-def test_a_wheel_without_the_page_only_when_asked_for(tmp_path: Path) -> None:
+def test_wheel_without_the_page_must_be_requested(tmp_path: Path) -> None:
     with zipfile.ZipFile(build("wheel", tmp_path, KEYFRAMER_NO_VIEWER="1")) as wheel:
         assert not [name for name in wheel.namelist() if name.startswith(STATIC)]
 
 
 @needs_hatchling
 @needs_page
-def test_a_source_archive_holds_what_builds_the_page(tmp_path: Path) -> None:
+def test_source_archive_contains_everything_to_build_the_page(tmp_path: Path) -> None:
     with tarfile.open(build("sdist", tmp_path)) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {
@@ -83,7 +83,7 @@ def test_a_source_archive_holds_what_builds_the_page(tmp_path: Path) -> None:
     assert not [name for name in names if "node_modules" in name]
 
 
-def test_the_bundle_is_not_committed() -> None:
+def test_bundle_is_not_committed() -> None:
     if not (ROOT / ".git").exists() or shutil.which("git") is None:
         pytest.skip("not a checkout")
     listed = subprocess.run(
@@ -94,9 +94,9 @@ def test_the_bundle_is_not_committed() -> None:
 
 
 @pytest.mark.slow
-def test_the_page_is_built_without_a_node_of_the_machine(tmp_path: Path) -> None:
+def test_page_can_be_built_without_an_installed_node(tmp_path: Path) -> None:
     """With nothing on the path but a shell: Node comes from PyPI. Slow because it waits for registries on the network,
-    and may fail with them; make test builds the page itself (tools/build_viewer.py)."""
+    and may fail with them; ``make test`` builds the page itself (tools/build_viewer.py)."""
     if not (ROOT / "web" / "node_modules").is_dir():
         pytest.skip("the page's npm packages could not be had")
     fetch = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", tmp_path / "fetched"]

@@ -1,4 +1,4 @@
-"""The page in a browser: it plays, seeks, selects, shows issues and bytes, and everything is where our pose has it."""
+"""The page in a browser: it plays, seeks, selects, shows issues and bytes, and nodes are where our pose has them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.viewer.hostile import hostile_file
 from tests.viewer.opening import CUT, EXAMPLE, FILES, SAMPLES, viewed
 
 
-def test_the_token_leaves_the_address(shown: Watched, running: Viewer) -> None:
+def test_token_is_removed_from_the_address(shown: Watched, running: Viewer) -> None:
     assert shown.page.url == running.address
     assert running.access.token not in shown.page.content()
 
@@ -41,7 +41,7 @@ def test_nodes_are_where_the_pose_has_them(shown: Watched, number: int) -> None:
         assert np.abs(found - wanted).max() <= allowed, f"frame {frame} of {clip}"
 
 
-def test_it_plays_and_stops(shown: Watched) -> None:
+def test_playing_and_stopping(shown: Watched) -> None:
     assert shown.state("playing") is False
     shown.page.keyboard.press("Space")
     shown.page.wait_for_function("() => keyframerViewer.store.state.frame > 0")
@@ -53,7 +53,7 @@ def test_it_plays_and_stops(shown: Watched) -> None:
     assert float(shown.page.input_value("#frame")) == pytest.approx(stopped, abs=0.01)
 
 
-def test_it_loops_or_ends(shown: Watched) -> None:
+def test_playing_once_or_in_a_loop(shown: Watched) -> None:
     shown.seek(98)
     shown.page.select_option("#speed", "4")
     shown.page.keyboard.press("Escape")
@@ -68,7 +68,7 @@ def test_it_loops_or_ends(shown: Watched) -> None:
     assert shown.state("frame") == 100
 
 
-def test_it_seeks(shown: Watched) -> None:
+def test_seeking(shown: Watched) -> None:
     shown.page.fill("#frame", "42")
     shown.page.press("#frame", "Enter")
     assert shown.state("frame") == 42
@@ -132,7 +132,7 @@ def test_bytes_of_a_key_are_marked(shown: Watched) -> None:
     assert "RotationTrack" in shown.page.inner_text("#chain")
 
 
-def test_issues_lead_to_bytes_and_nodes(shown: Watched) -> None:
+def test_issues_link_to_bytes_and_nodes(shown: Watched) -> None:
     shown.open_file(CUT)
     assert "STRUCT_TRUNCATED" in shown.page.inner_text("#issues")
     shown.page.locator(".issue").nth(1).click()
@@ -145,7 +145,7 @@ def test_issues_lead_to_bytes_and_nodes(shown: Watched) -> None:
     assert "SCENE_DEFAULT_RIG" in shown.page.inner_text("#issues")
 
 
-def test_an_issue_leads_to_its_node(browser: Browser, tmp_path: Path) -> None:
+def test_issue_links_to_its_node(browser: Browser, tmp_path: Path) -> None:
     """The keys of the only node are out of order."""
     path = hostile_file(b"Box", tmp_path, RollTrack(keys=Keys.make([9, 3], [[1.0], [2.0]])))
     viewer = Viewer(viewed(path))
@@ -165,7 +165,7 @@ def test_an_issue_leads_to_its_node(browser: Browser, tmp_path: Path) -> None:
         viewer.close()
 
 
-def test_the_page_fits_1280_by_720(shown: Watched) -> None:
+def test_page_fits_1280_by_720(shown: Watched) -> None:
     size = "() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
     assert shown.page.evaluate(size) == [1280, 720]
     for name in ("play", "scrub", "time", "dope", "stage", "theme", "search"):
@@ -176,7 +176,7 @@ def test_the_page_fits_1280_by_720(shown: Watched) -> None:
         assert box["y"] + box["height"] <= 720
 
 
-def test_without_the_token_the_page_shows_nothing(browser: Browser, running: Viewer) -> None:
+def test_page_without_the_token_shows_no_data(browser: Browser, running: Viewer) -> None:
     page = browser.new_page()
     page.goto(running.address)
     page.wait_for_selector(".fatal")
@@ -184,7 +184,7 @@ def test_without_the_token_the_page_shows_nothing(browser: Browser, running: Vie
     page.context.close()
 
 
-def test_the_exported_page_works_offline(browser: Browser, tmp_path: Path) -> None:
+def test_exported_page_works_offline(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_bytes(packed_page(viewed(EXAMPLE, SAMPLES / "midtown/retail.anim", write_foreign(tmp_path, "glb"))))
     with browser.page(path.as_uri()) as shown:
@@ -206,7 +206,7 @@ def test_the_exported_page_works_offline(browser: Browser, tmp_path: Path) -> No
         assert [url for url in shown.requests if not url.startswith(("file:", "blob:"))] == []
 
 
-def test_what_no_reader_claims_is_still_shown(browser: Browser, tmp_path: Path) -> None:
+def test_unreadable_files_are_shown_with_their_error(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_bytes(b"no animation at all")
     (tmp_path / "broken.glb").write_bytes(b"glTF\x02\0\0\0")
     viewer = Viewer(viewed(tmp_path / "notes.txt", tmp_path / "broken.glb", tmp_path / "missing.3ds"))

@@ -1,4 +1,4 @@
-"""The byte view and the dope sheet in a browser: what is marked is what lies there, and every key has its mark."""
+"""The byte view and the dope sheet in a browser: the right bytes are marked, and every key has its mark."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def running(browser: Browser) -> Iterator[Viewer]:
 
 
 def inside(place: Any, offset: int) -> bool:
-    """Whether a place holds a byte, said anew."""
+    """Return whether a location contains a byte, computed independently."""
     if isinstance(place, dict) and "parts" in place:
         return any(inside(part["place"], offset) for part in place["parts"] if "file" not in part)
     if isinstance(place, dict):
@@ -54,7 +54,7 @@ SHOWN = """() => [keyframerViewer.store.state.span, [...document.querySelectorAl
 
 
 def wrong_marks(shown: Watched, data: bytes) -> str | None:
-    """What is wrong about the bytes that are shown; None if nothing is."""
+    """Return what is wrong with the shown bytes; None if nothing is."""
     place, rows = shown.page.evaluate(SHOWN)
     marked = 0
     for offset, parts in rows:
@@ -69,7 +69,7 @@ def wrong_marks(shown: Watched, data: bytes) -> str | None:
 
 
 def check_marks(shown: Watched, data: bytes) -> None:
-    """Every byte that is shown is the file's, and marked if and only if it belongs to what is selected."""
+    """Assert that every shown byte is that of the file, and marked if and only if it belongs to the selection."""
     shown.settle()
     assert wrong_marks(shown, data) is None
 
@@ -95,8 +95,8 @@ def test_nodes_tracks_and_keys_are_marked(shown: Watched, number: int) -> None:
             break
 
 
-def test_a_key_that_the_file_does_not_hold_says_so(shown: Watched) -> None:
-    """A hide track toggles: what is so before its first key is ours."""
+def test_key_that_is_not_stored_is_explained(shown: Watched) -> None:
+    """A hide track toggles: the state before its first key is not in the file."""
     shown.open_file(1)
     track = next(i for i, each in enumerate(shown.state("info.tracks")) if each["kind"] == "visible")
     shown.page.focus("#dope")
@@ -118,7 +118,7 @@ def test_a_key_that_the_file_does_not_hold_says_so(shown: Watched) -> None:
 
 @pytest.mark.parametrize("number", range(len(FILES)), ids=NAMES)
 def test_every_key_of_every_track_is_on_the_dope_sheet(shown: Watched, number: int) -> None:
-    """Also keys out of order and channels of no node: a mark stands in the middle of where each key has to be."""
+    """Also keys out of order and channels without a node: a mark is centred where each key has to be."""
     shown.open_file(number)
     shown.page.set_viewport_size({"width": 1280, "height": 2600})
     found = shown.page.evaluate(
@@ -170,7 +170,7 @@ def tracks_of(path: Path) -> list[Any]:
     return [*(channel.track for channel in clip.channels), *(Rows(raw.values) for raw in clip.raw_channels)]
 
 
-def test_channels_of_no_node_can_be_looked_at(shown: Watched) -> None:
+def test_channels_without_a_node_can_be_selected(shown: Watched) -> None:
     shown.open_file(5)
     buttons = shown.page.locator("#details button.link")
     assert buttons.all_inner_texts() == ["channel 1: 3 raw keys", "channel 2: 3 raw keys"]
@@ -187,8 +187,8 @@ def test_channels_of_no_node_can_be_looked_at(shown: Watched) -> None:
     check_marks(shown, FILES[5].read_bytes())
 
 
-def test_records_of_every_page_are_found(browser: Browser, tmp_path: Path) -> None:
-    """The byte lies in a record of the second page, which is in one of the first."""
+def test_records_on_every_page_are_found(browser: Browser, tmp_path: Path) -> None:
+    """The byte is in a record of the second page, inside one of the first."""
     from tests.samples.make_3ds import chunk, f32, strz
 
     many = b"\x81\xa0\x06\x00\x00\x00" * PAGE
@@ -255,8 +255,8 @@ def test_nodes_tracks_and_keys_of_gltf_are_marked(browser: Browser, tmp_path: Pa
         viewer.close()
 
 
-def test_gltf_plays_too(browser: Browser, tmp_path: Path) -> None:
-    """Through our reader and our exporter: what the page gets is not the file."""
+def test_gltf_files_can_be_played(browser: Browser, tmp_path: Path) -> None:
+    """They pass through our reader and exporter: the page does not get the original file."""
     path = tmp_path / "windmill.glb"
     keyframer.save(keyframer.load(EXAMPLE), path)
     scene = keyframer.load(path)

@@ -1,4 +1,4 @@
-"""Panels: splitters, what moves, images and losses under Issues, clips, and what can be saved."""
+"""Panels: splitters, animated nodes, images and losses under Issues, clips, and saving."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
 
 
 def two_animations(folder: Path) -> Path:
-    """A GLB with the animations ``walk`` and ``run``: each moves what the other does not."""
+    """Write a GLB with the animations ``walk`` and ``run``: each animates what the other does not."""
     content, views = numbers()
     root = described(content, views, None)
     (walk,) = root["animations"]
@@ -62,7 +62,7 @@ def width(shown: Watched, panel: str) -> float:
     return box["height"] if panel == ".lower" else box["width"]
 
 
-def test_borders_of_panels_can_be_dragged(shown: Watched) -> None:
+def test_panel_borders_can_be_dragged(shown: Watched) -> None:
     for name, (across, down) in {"left": (70, 0), "right": (-60, 0), "lower": (0, -50)}.items():
         before = width(shown, f".{name}")
         box = shown.page.locator(f"#splitter-{name}").bounding_box()
@@ -79,7 +79,7 @@ def test_borders_of_panels_can_be_dragged(shown: Watched) -> None:
     assert shown.page.evaluate("() => document.documentElement.scrollWidth") == 1280
 
 
-def test_borders_are_moved_by_keys_remembered_and_forgotten(browser: Browser, shown: Watched, running: Viewer) -> None:
+def test_panel_borders_can_be_moved_by_keys_stored_and_reset(browser: Browser, shown: Watched, running: Viewer) -> None:
     before = width(shown, ".left")
     shown.page.focus("#splitter-left")
     for _ in range(3):
@@ -111,8 +111,8 @@ def test_borders_are_moved_by_keys_remembered_and_forgotten(browser: Browser, sh
         other.close()
 
 
-def test_tree_and_dope_sheet_can_show_only_what_moves(shown: Watched) -> None:
-    """What moves is what our own poses move, frame by frame."""
+def test_tree_and_dope_sheet_can_show_only_animated_nodes(shown: Watched) -> None:
+    """Animated nodes are those that move in our own poses, frame by frame."""
     scene = keyframer.load(EXAMPLE)
     shown.page.keyboard.press("m")
     tracks = shown.state("info.tracks")
@@ -170,11 +170,11 @@ def test_missing_images_and_losses_are_under_issues(shown: Watched) -> None:
 
 
 def keyframer_report() -> tuple[object, keyframer.LossReport]:
-    """What exporting the windmill as the page does it loses."""
+    """Return the losses of exporting the windmill as the page does."""
     return export(keyframer.load(EXAMPLE), GltfOptions(keys="cubic", authored_keys=False))
 
 
-def test_every_animation_can_be_chosen(shown: Watched, running: Viewer) -> None:
+def test_every_animation_can_be_selected(shown: Watched, running: Viewer) -> None:
     assert not shown.page.locator("#clip").is_visible()
     shown.open_file(1)
     assert shown.page.locator("#clip option").all_inner_texts() == ["walk", "run"]
@@ -218,9 +218,7 @@ def test_every_animation_is_in_the_exported_page(browser: Browser, tmp_path: Pat
         assert shown.troubles == []
 
 
-def test_the_picture_the_model_and_the_page_can_be_saved(
-    shown: Watched, running: Viewer, browser: Browser, tmp_path: Path
-) -> None:
+def test_picture_model_and_page_can_be_saved(shown: Watched, running: Viewer, browser: Browser, tmp_path: Path) -> None:
     saved = {}
     for what, name in (("picture", "windmill.png"), ("model", "windmill.glb"), ("page", "windmill.html")):
         shown.page.click("#save")
@@ -246,7 +244,7 @@ def test_the_picture_the_model_and_the_page_can_be_saved(
         assert again.troubles == []
 
 
-def test_the_menu_works_by_keys(shown: Watched) -> None:
+def test_menu_works_with_keys(shown: Watched) -> None:
     shown.page.focus("#save")
     shown.page.keyboard.press("Enter")
     assert shown.page.evaluate("() => document.activeElement.id") == "save-picture"
@@ -257,8 +255,8 @@ def test_the_menu_works_by_keys(shown: Watched) -> None:
     assert not shown.page.locator("#save-page").is_visible()
 
 
-def test_a_clip_states_what_only_another_one_moves(tmp_path: Path) -> None:
-    """A GLB stands as its first clip begins, so the second one has to put the rest of it back."""
+def test_clip_resets_what_only_another_clip_animates(tmp_path: Path) -> None:
+    """A GLB at rest is at the start of its first clip, so the second clip has to reset all other nodes."""
     scene = keyframer.load(two_animations(tmp_path))
     assert not {channel.node for channel in scene.clips[1].channels} & {0}
     asset, _ = export(scene)

@@ -1,4 +1,4 @@
-"""The picture: cameras, lights, visibility, wires, sticks, in light and dark."""
+"""The picture: cameras, lights, visibility, wireframe, bones, in light and dark themes."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ PICTURE = """() => new Promise(done => {
 
 
 def drawn(shown: Watched) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]]:
-    """(height, width, 3) what the page shows, from 0 to 1."""
+    """Return (height, width, 3) pixels of the page, from 0 to 1."""
     with Image.open(io.BytesIO(base64.b64decode(shown.page.evaluate(PICTURE)))) as picture:
         return np.asarray(picture.convert("RGB"), np.float64) / 255
 
 
 def lit_files(folder: Path) -> dict[str, Path]:
-    """The windmill, with its lights as they are, weak, strong, and with an end."""
+    """Write the windmill with its lights unchanged, weak, strong, and with attenuation."""
     found = {"as it is": EXAMPLE}
     for name, factor in (("weak", 0.1), ("strong", 3.0)):
         scene = keyframer.load(EXAMPLE)
@@ -81,8 +81,8 @@ def lit_files(folder: Path) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", ["as it is", "weak", "strong", "with an end"])
-def test_lights_of_the_file_look_as_on_a_thumbnail(browser: Browser, tmp_path: Path, name: str) -> None:
-    """Of what both show through the camera of the file the mean brightness is that of `keyframer.render`."""
+def test_lights_of_the_file_look_as_in_a_thumbnail(browser: Browser, tmp_path: Path, name: str) -> None:
+    """Through the camera of the file, the mean brightness of pixels shown in both is that of `keyframer.render`."""
     path = lit_files(tmp_path)[name]
     viewer = Viewer(viewed(path))
     try:
@@ -113,7 +113,7 @@ def test_lights_of_the_file_look_as_on_a_thumbnail(browser: Browser, tmp_path: P
         viewer.close()
 
 
-def test_lights_can_be_chosen(shown: Watched) -> None:
+def test_lights_can_be_selected(shown: Watched) -> None:
     burning = "() => keyframerViewer.stage.model.lights.map(({ light }) => light.visible)"
     for choice, wanted in (
         ("studio", [False, False]),
@@ -126,7 +126,7 @@ def test_lights_can_be_chosen(shown: Watched) -> None:
         assert shown.page.evaluate(burning) == wanted
 
 
-def test_visibility_is_played(browser: Browser, tmp_path: Path) -> None:
+def test_visibility_is_animated(browser: Browser, tmp_path: Path) -> None:
     """Hide keys toggle at frames 3 and 7."""
     path = hostile_file(b"Box", tmp_path, HideTrack(keys=Keys.make([3, 7])))
     scene = keyframer.load(path)
@@ -163,7 +163,7 @@ def test_visibility_is_played(browser: Browser, tmp_path: Path) -> None:
         viewer.close()
 
 
-def test_wires_edges_and_bones(shown: Watched) -> None:
+def test_wireframe_edges_and_bones(shown: Watched) -> None:
     for name in ("wire", "edges", "bones", "grid"):
         shown.page.click(f"#{name}")
     drawn = "keyframerViewer.stage.model.meshes.every(mesh => mesh.children.some(each => each.userData.overlay))"
@@ -172,7 +172,7 @@ def test_wires_edges_and_bones(shown: Watched) -> None:
     assert shown.page.get_attribute("#bones", "aria-pressed") == "true"
 
 
-def test_wires_stay_on_in_the_next_file(shown: Watched) -> None:
+def test_wireframe_stays_on_in_the_next_file(shown: Watched) -> None:
     wired = "() => keyframerViewer.stage.model.meshes.flatMap(mesh => mesh.material).map(each => each.wireframe)"
     assert not any(shown.page.evaluate(wired))
     shown.page.click("#wire")
@@ -184,8 +184,8 @@ def test_wires_stay_on_in_the_next_file(shown: Watched) -> None:
     assert not any(shown.page.evaluate(wired))
 
 
-def test_sticks_join_every_bone_to_its_parent(shown: Watched) -> None:
-    """A figure without a mesh: as many lines as bones with a parent, each from the one to the other."""
+def test_bones_are_lines_to_their_parents(shown: Watched) -> None:
+    """A figure without a mesh has as many lines as bones with a parent, each from the bone to its parent."""
     shown.open_file(3)
     scene = keyframer.load(FILES[3])
     shown.seek(2)
@@ -207,7 +207,7 @@ def test_sticks_join_every_bone_to_its_parent(shown: Watched) -> None:
     assert {tuple(sorted(pair)) for pair in found} == {tuple(sorted(pair)) for pair in wanted}
 
 
-def test_a_camera_of_the_file_is_looked_through(shown: Watched) -> None:
+def test_view_through_a_camera_of_the_file(shown: Watched) -> None:
     scene = keyframer.load(EXAMPLE)
     axes = Axes(scene.space)
     shown.page.select_option("#camera", "0")
@@ -221,7 +221,7 @@ def test_a_camera_of_the_file_is_looked_through(shown: Watched) -> None:
     assert shown.page.evaluate("() => keyframerViewer.stage.fileCamera") is None
 
 
-def test_the_picture_shows_something_in_light_and_dark(browser: Browser, running: Viewer) -> None:
+def test_picture_is_not_empty_in_light_and_dark(browser: Browser, running: Viewer) -> None:
     pictures = []
     for dark in (False, True):
         with browser.page(running.url, dark=dark) as shown:

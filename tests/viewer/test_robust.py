@@ -1,4 +1,4 @@
-"""The page when things go wrong or get large: a server that ends, lost graphics, empty files, thousands of nodes."""
+"""The page under failures and large files: a server that ends, lost graphics, empty files, thousands of nodes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MANY = 3_000
 
 
 @pytest.fixture(scope="module")
-def odd(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
-    """A file with nothing in it, one with very many nodes, and one with a long chain of them."""
+def unusual_files(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    """Start a viewer of an empty file, one with very many nodes, and one with a long chain of nodes."""
     folder = tmp_path_factory.mktemp("odd")
     (folder / "empty.3ds").write_bytes(chunk(0x4D4D, chunk(0x3D3D)))
     many = uto3d.new_document(*(Bone(name=b"Bone%d" % number, id=number + 1) for number in range(MANY)))
@@ -34,13 +34,13 @@ def odd(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture
-def page(browser: Browser, odd: Viewer) -> Iterator[Watched]:
-    with browser.page(odd.url) as watched:
+def page(browser: Browser, unusual_files: Viewer) -> Iterator[Watched]:
+    with browser.page(unusual_files.url) as watched:
         yield watched
         assert watched.troubles == []
 
 
-def test_a_server_that_is_gone_is_said(browser: Browser) -> None:
+def test_stopped_server_is_reported(browser: Browser) -> None:
     viewer = Viewer(viewed(EXAMPLE, SAMPLES / "3ds/tracks.3ds"))
     with browser.page(viewer.url) as shown:
         viewer.close()
@@ -56,8 +56,8 @@ def test_a_server_that_is_gone_is_said(browser: Browser) -> None:
         assert [each for each in shown.troubles if each.startswith("error: ") and "ERR_CONNECTION" not in each] == []
 
 
-def test_lost_graphics_come_back(shown: Watched) -> None:
-    """A driver that starts anew takes the picture away; nothing else would draw while nothing moves."""
+def test_lost_graphics_context_is_restored(shown: Watched) -> None:
+    """A driver that restarts clears the picture; without animation nothing else would redraw it."""
     before = shown.page.locator("#stage").screenshot()
     shown.page.evaluate(
         """async () => {
@@ -83,7 +83,7 @@ def test_lost_graphics_come_back(shown: Watched) -> None:
     shown.troubles = [each for each in shown.troubles if "Context" not in each]
 
 
-def test_without_webgl_all_but_the_picture_works(browser: Browser, running: Viewer) -> None:
+def test_page_works_without_webgl_except_for_the_picture(browser: Browser, running: Viewer) -> None:
     page = browser.new_page()
     page.add_init_script(
         """const plain = HTMLCanvasElement.prototype.getContext;
@@ -111,14 +111,14 @@ def test_without_webgl_all_but_the_picture_works(browser: Browser, running: View
         page.context.close()
 
 
-def test_only_the_last_of_several_files_is_waited_for(shown: Watched) -> None:
+def test_only_the_last_of_several_opened_files_is_requested(shown: Watched) -> None:
     shown.page.evaluate("() => Promise.all([1, 2, 3].map(file => keyframerViewer.open(file)))")
     assert shown.state("file") == 3
     asked = [url for url in shown.requests if url.endswith("/model")]
     assert [url.split("/")[-2] for url in asked] == ["0", "3"]
 
 
-def test_what_could_be_saved_is_said(shown: Watched) -> None:
+def test_salvageable_parts_are_reported(shown: Watched) -> None:
     shown.open_file(CUT)
     assert FILES[CUT].name == "cut.3ds"
     assert shown.page.inner_text("#message") == (
@@ -126,7 +126,7 @@ def test_what_could_be_saved_is_said(shown: Watched) -> None:
     )
 
 
-def test_a_file_that_hides_everything_says_so(browser: Browser) -> None:
+def test_file_with_everything_hidden_is_explained(browser: Browser) -> None:
     viewer = Viewer(viewed(SAMPLES / "3ds/cut.3ds", "--salvage"))  # its one object is hidden
     try:
         with browser.page(viewer.url) as shown:
@@ -137,7 +137,7 @@ def test_a_file_that_hides_everything_says_so(browser: Browser) -> None:
         viewer.close()
 
 
-def test_an_empty_file_says_so(page: Watched) -> None:
+def test_empty_file_is_explained(page: Watched) -> None:
     assert page.page.inner_text("#message") == "This file has nothing to show."
     drawn = page.page.evaluate(
         """async () => {
@@ -181,8 +181,8 @@ def test_every_one_of_many_nodes_is_in_the_tree(page: Watched) -> None:
     assert page.page.inner_text(".left .quiet") == f"111 of {MANY} nodes"
 
 
-def test_a_tree_that_somebody_scrolls_stays_there(page: Watched) -> None:
-    """Rows that are made on the way do not bring the selected one back."""
+def test_scrolled_tree_keeps_its_position(page: Watched) -> None:
+    """Rows that are added while scrolling do not bring the selected row back into view."""
     page.open_file(1)
     page.page.click("#node-8")
     for row in range(90, 130, 2):
@@ -197,7 +197,7 @@ def test_a_tree_that_somebody_scrolls_stays_there(page: Watched) -> None:
     assert page.state("node") == 8
 
 
-def test_names_deep_in_the_tree_can_be_read(page: Watched) -> None:
+def test_names_deep_in_the_tree_are_legible(page: Watched) -> None:
     page.open_file(2)
     page.page.click("#node-2")
     page.page.focus("#tree")
@@ -208,7 +208,7 @@ def test_names_deep_in_the_tree_can_be_read(page: Watched) -> None:
 
 
 def in_sight(shown: Watched, node: int) -> bool:
-    """Whether the name of a node is inside the tree's frame, whole."""
+    """Return whether the whole name of a node is inside the frame of the tree."""
     shown.settle()
     name = shown.page.locator(f"#node-{node} .name").bounding_box()
     tree = shown.page.locator("#tree").bounding_box()
@@ -220,7 +220,7 @@ def in_sight(shown: Watched, node: int) -> bool:
 
 
 @pytest.mark.parametrize("panel", ["dope", "dump"])
-def test_bars_show_and_move_what_is_seen(shown: Watched, panel: str) -> None:
+def test_scrollbars_show_and_move_the_visible_range(shown: Watched, panel: str) -> None:
     if panel == "dump":
         shown.page.click("#tab-bytes")
         shown.page.wait_for_selector("#dump .bytes")

@@ -1,4 +1,4 @@
-"""Who is let in: raw requests with wrong hosts, origins, tokens, methods, paths and manners."""
+"""Access to the server: raw requests with wrong hosts, origins, tokens, methods, paths and framing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEADERS = {
 
 
 def check_headers(answer: Answer) -> None:
-    """What every answer has, and what none has."""
+    """Check headers that every answer has, and those that none has."""
     for name, value in HEADERS.items():
         assert answer.headers[name] == value
     assert not [name for name in answer.headers if name.startswith("access-control")]
@@ -39,7 +39,7 @@ def cookie(viewer: Viewer) -> str:
     return session(viewer)
 
 
-def test_the_page_and_its_parts_are_served(viewer: Viewer) -> None:
+def test_page_and_its_assets_are_served(viewer: Viewer) -> None:
     page = ask(viewer)
     assert page.status == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -49,7 +49,7 @@ def test_the_page_and_its_parts_are_served(viewer: Viewer) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
-def test_three_hosts_are_ours(viewer: Viewer, host: str) -> None:
+def test_three_hosts_are_accepted(viewer: Viewer, host: str) -> None:
     assert ask(viewer, Host=f"{host}:{viewer.port}").status == 200
 
 
@@ -69,7 +69,7 @@ def test_other_hosts_are_refused(viewer: Viewer, cookie: str, host: str) -> None
     check_headers(answer)
 
 
-def test_no_host_and_two_hosts_are_refused(viewer: Viewer, cookie: str) -> None:
+def test_missing_and_repeated_hosts_are_refused(viewer: Viewer, cookie: str) -> None:
     assert ask(viewer, "/data/files", Host=None, Cookie=cookie).status == 403
     twice = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{viewer.port}\r\nHost: evil.example\r\n\r\n"
     assert parse(exchange(viewer.port, twice.encode())).status == 403
@@ -88,7 +88,7 @@ def test_other_origins_are_refused(viewer: Viewer, cookie: str, origin: str) -> 
     check_headers(answer)
 
 
-def test_our_own_origin_is_fine(viewer: Viewer, cookie: str) -> None:
+def test_our_own_origin_is_accepted(viewer: Viewer, cookie: str) -> None:
     assert ask(viewer, "/data/files", Origin=f"http://127.0.0.1:{viewer.port}", Cookie=cookie).status == 200
 
 
@@ -102,7 +102,7 @@ def test_requests_of_other_sites_are_refused(viewer: Viewer, cookie: str, site: 
 @pytest.mark.parametrize(
     "method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "BREW", "get"]
 )
-def test_only_get_and_head(viewer: Viewer, cookie: str, method: str) -> None:
+def test_other_methods_than_get_and_head_are_refused(viewer: Viewer, cookie: str, method: str) -> None:
     answer = ask(viewer, "/data/files", method, Cookie=cookie, Access_Control_Request_Method="GET")
     assert answer.status == 405
     assert answer.headers["allow"] == "GET, HEAD"
@@ -118,7 +118,7 @@ WRONG_COOKIES = (
 
 @pytest.mark.parametrize("wrong", WRONG_COOKIES)
 @pytest.mark.parametrize("path", ["/data/files", "/data/0/scene", "/data/0/model", "/data/0/page", "/data/0/bytes/0"])
-def test_data_need_the_cookie(viewer: Viewer, cookie: str, path: str, wrong: str | None) -> None:
+def test_data_requires_the_cookie(viewer: Viewer, cookie: str, path: str, wrong: str | None) -> None:
     value = cookie.partition("=")[2]
     if wrong is not None:
         parts = {"session": value, "session_upper": value.upper() + "X", "token": viewer.access.token}
@@ -137,7 +137,7 @@ def test_only_the_token_gets_a_cookie(viewer: Viewer, token: str | None) -> None
     assert "set-cookie" not in answer.headers
 
 
-def test_the_token_does_not_work_in_the_address(viewer: Viewer) -> None:
+def test_token_in_the_address_is_refused(viewer: Viewer) -> None:
     for path in (
         f"/?{viewer.access.token}",
         f"/session?token={viewer.access.token}",
@@ -146,7 +146,7 @@ def test_the_token_does_not_work_in_the_address(viewer: Viewer) -> None:
         assert ask(viewer, path).status in (403, 404)
 
 
-def test_the_cookie_is_strict_and_hidden_from_scripts(viewer: Viewer) -> None:
+def test_cookie_is_strict_and_hidden_from_scripts(viewer: Viewer) -> None:
     answer = ask(viewer, "/session", X_Keyframer_Token=viewer.access.token)
     name, *attributes = answer.headers["set-cookie"].split("; ")
     assert set(attributes) == {"Path=/", "HttpOnly", "SameSite=Strict"}
@@ -169,7 +169,7 @@ WRONG_PATHS = (
 
 
 @pytest.mark.parametrize("path", WRONG_PATHS)
-def test_there_is_nothing_else(viewer: Viewer, cookie: str, path: str) -> None:
+def test_other_paths_are_not_found(viewer: Viewer, cookie: str, path: str) -> None:
     answer = ask(viewer, path, Cookie=cookie)
     assert answer.status in (400, 404)
     assert b"root:" not in answer.body
@@ -186,7 +186,7 @@ RUBBISH = (
 
 
 @pytest.mark.parametrize("data", RUBBISH, ids=range(len(RUBBISH)))
-def test_rubbish_gets_no_data_and_no_echo(viewer: Viewer, data: bytes) -> None:
+def test_invalid_requests_get_no_data_and_no_echo(viewer: Viewer, data: bytes) -> None:
     try:
         answer = parse(exchange(viewer.port, data))
     except ConnectionError:  # closed while more was coming
@@ -198,18 +198,18 @@ def test_rubbish_gets_no_data_and_no_echo(viewer: Viewer, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("header", ["Content-Length: 5", "Transfer-Encoding: chunked", "Content-Length: -1"])
-def test_requests_have_no_body(viewer: Viewer, header: str) -> None:
+def test_requests_with_a_body_are_refused(viewer: Viewer, header: str) -> None:
     data = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{viewer.port}\r\n{header}\r\n\r\nhello".encode()
     assert parse(exchange(viewer.port, data)).status == 400
 
 
-def test_one_request_a_connection(viewer: Viewer) -> None:
-    """What is smuggled behind the first request is not answered."""
+def test_only_one_request_on_a_connection(viewer: Viewer) -> None:
+    """A request hidden after the first one is not answered."""
     one = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{viewer.port}\r\nConnection: keep-alive\r\n\r\n".encode()
     assert exchange(viewer.port, one + one).count(b"HTTP/1.0 ") == 1
 
 
-def test_slow_clients_are_dropped_and_block_nobody(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_clients_are_dropped_and_block_no_one(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(viewer, "head_seconds", 1.0)
     slow = [socket.create_connection(("127.0.0.1", viewer.port), PATIENCE) for _ in range(8)]
     try:
@@ -235,7 +235,7 @@ def test_slow_clients_are_dropped_and_block_nobody(viewer: Viewer, monkeypatch: 
             client.close()
 
 
-def test_a_crowd_is_turned_away_and_the_server_lives(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_clients_are_refused_and_the_server_continues(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(viewer, "head_seconds", 1.0)
     crowd = [socket.create_connection(("127.0.0.1", viewer.port), PATIENCE) for _ in range(2 * MOST_CLIENTS)]
     with suppress(ConnectionResetError):
@@ -252,11 +252,11 @@ def test_a_crowd_is_turned_away_and_the_server_lives(viewer: Viewer, monkeypatch
     wait_for(answers)
 
 
-def test_it_listens_on_loopback_only(viewer: Viewer) -> None:
+def test_server_listens_on_loopback_only(viewer: Viewer) -> None:
     assert {server.server_address[0] for server in viewer._servers} <= {"127.0.0.1", "::1"}
 
 
-def test_data_are_what_the_exporter_and_the_sampler_make(viewer: Viewer, cookie: str) -> None:
+def test_data_matches_the_exporter_and_the_sampler(viewer: Viewer, cookie: str) -> None:
     files = json.loads(ask(viewer, "/data/files", Cookie=cookie).body)
     assert [file["id"] for file in files["files"]] == [0, 1]
     model = ask(viewer, "/data/0/model", Cookie=cookie)
@@ -269,7 +269,7 @@ def test_data_are_what_the_exporter_and_the_sampler_make(viewer: Viewer, cookie:
     assert damaged["failure"]["code"] == "STRUCT_TRUNCATED"
 
 
-def test_secrets_differ_from_run_to_run(viewer: Viewer) -> None:
+def test_secrets_differ_between_runs(viewer: Viewer) -> None:
     other = Viewer([], assets=viewer.assets)
     try:
         assert other.access.token != viewer.access.token

@@ -1,4 +1,4 @@
-"""Where nodes, tracks and keys lie in the file: every place that the page is told, against the bytes themselves."""
+"""Locations of nodes, tracks and keys in the file: all that the page gets, compared with the bytes."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class Opened:
         if self.scene.source_format == "ase":  # rows of text have no places of their own
             assert places is None
             return [None] * len(self.channels[track].track.times)
-        return each(places)
+        return spans_of(places)
 
 
-def each(places: Any) -> list[tuple[int, int] | None]:
+def spans_of(places: Any) -> list[tuple[int, int] | None]:
     if isinstance(places, dict):
         begins = [places["start"] + key * places["step"] for key in range(places["count"])]
         return [(begin, begin + places["size"]) for begin in begins]
@@ -51,8 +51,8 @@ def each(places: Any) -> list[tuple[int, int] | None]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_all_that_the_page_is_told_is_there(path: Path) -> None:
-    """Every node, track and key of every sample has its place, and its own numbers stand there."""
+def test_every_location_contains_its_numbers(path: Path) -> None:
+    """Every node, track and key of every sample has a location, and its numbers are stored there."""
     opened = Opened(path)
     reader = reader_for(opened.scene, path.name)
     for node, info in zip(opened.scene.nodes, opened.info["nodes"], strict=True):
@@ -77,8 +77,8 @@ def test_all_that_the_page_is_told_is_there(path: Path) -> None:
         assert len(set(known)) == len(known)
 
 
-def test_the_samples_have_keys_of_all_kinds() -> None:
-    """The test above is as good as what the samples hold."""
+def test_samples_have_keys_of_all_kinds() -> None:
+    """The test above is only as good as the samples."""
     kinds: set[tuple[str, str]] = set()
     for path in FILES:
         scene = keyframer.load(path, salvage=True)
@@ -90,7 +90,7 @@ def test_the_samples_have_keys_of_all_kinds() -> None:
     assert turning == {"3ds", "uto3d", "nodeanim", "hale3d", "midtown", "ase"}
 
 
-def test_morph_keys_lie_where_their_names_are(tmp_path: Path) -> None:
+def test_location_of_a_morph_key_is_its_name(tmp_path: Path) -> None:
     from tests.samples.make_3ds import chunk, key, strz, track, triangle, u16, u32
 
     names = ["Tri", "Other", "Tri"]
@@ -112,7 +112,7 @@ def test_morph_keys_lie_where_their_names_are(tmp_path: Path) -> None:
     )
 
 
-def test_a_row_of_a_raw_channel_is_where_its_numbers_are() -> None:
+def test_location_of_a_raw_row_is_its_numbers() -> None:
     opened = Opened(SAMPLES / "midtown/document-channels.anim")
     raw = opened.scene.clips[0].raw_channels
     assert len(raw) == 2
@@ -126,7 +126,7 @@ def test_a_row_of_a_raw_channel_is_where_its_numbers_are() -> None:
             assert list(struct.unpack_from(f"<{width}f", opened.data, span[0])) == row.tolist()
 
 
-def test_what_lies_in_a_companion_has_no_place_here(tmp_path: Path) -> None:
+def test_data_in_a_companion_has_no_location(tmp_path: Path) -> None:
     """The joints are in the animation, the meshes in the model beside it."""
     shutil.copy(SAMPLES / "hale3d/arm-nul-ended.mdl", tmp_path / "arm.mdl")
     shutil.copy(SAMPLES / "hale3d/wave-nul-ended.anim", tmp_path / "arm.anim")
@@ -138,7 +138,7 @@ def test_what_lies_in_a_companion_has_no_place_here(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_records_lie_inside_each_other(path: Path) -> None:
+def test_records_are_nested(path: Path) -> None:
     (file,) = viewed(path, "--salvage")
     table = pages_of(file)
     size = path.stat().st_size
@@ -149,14 +149,14 @@ def test_records_lie_inside_each_other(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["3ds/windmill.3ds", "3ds/tracks.3ds", "3ds/project.prj", "3ds/bare_editor.3ds"])
-def test_chunks_are_as_long_as_they_say(name: str) -> None:
+def test_length_of_chunks_matches_their_header(name: str) -> None:
     data = (SAMPLES / name).read_bytes()
     extents = RecordRanges(keyframer.read(SAMPLES / name), len(data))
     for start, end in zip(extents.starts, extents.ends, strict=True):
         assert int.from_bytes(data[start + 2 : start + 6], "little") == end - start
 
 
-def test_a_byte_belongs_to_a_node() -> None:
+def test_byte_belongs_to_a_node() -> None:
     opened = Opened(EXAMPLE)
     places = opened.file.places
     assert places is not None
@@ -167,7 +167,7 @@ def test_a_byte_belongs_to_a_node() -> None:
 
 
 def pages_of(file: ViewedFile) -> dict[str, list[Any]]:
-    """All records, page after page."""
+    """Return all records, page by page."""
     overview = json.loads(file.records())
     pages = [json.loads(file.record_page(number) or b"") for number in range(file.page_count)]
     assert overview["firsts"] == [page["starts"][0] for page in pages]
@@ -177,7 +177,7 @@ def pages_of(file: ViewedFile) -> dict[str, list[Any]]:
     return found
 
 
-def test_more_records_than_a_page_holds_are_on_the_next(tmp_path: Path) -> None:
+def test_further_records_are_on_the_next_page(tmp_path: Path) -> None:
     from tests.samples.make_3ds import chunk, key, strz, track, u16, u32
 
     node = chunk(0xB002, chunk(0xB010, strz("Last"), u16(0x4000, 0, 0xFFFF)), track(0xB020, key(3, 0, bytes(12))))
@@ -198,7 +198,7 @@ def test_more_records_than_a_page_holds_are_on_the_next(tmp_path: Path) -> None:
 
 @needs_corpus
 @pytest.mark.parametrize("path", threeds_files()[::40], ids=lambda path: path.name)
-def test_keys_of_real_files_are_where_they_are_said_to_be(path: Path) -> None:
+def test_keys_of_real_files_are_at_their_locations(path: Path) -> None:
     try:
         keyframer.load(path, salvage=True)
     except keyframer.FormatError:

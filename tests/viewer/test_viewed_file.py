@@ -1,4 +1,4 @@
-"""What the page is told: JSON without surprises, curves from our sampler, and one page that carries all of it."""
+"""Data for the page: valid JSON, curves from our sampler, and an exported page with all of it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def json_of(file: ViewedFile, path: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_issues_are_those_of_check_and_the_scene_is_made_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_issues_match_check_and_the_scene_is_built_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = [str(issue) for issue in keyframer.check(path).issues]
     made = []
     to_scene = Format.to_scene
@@ -61,7 +61,7 @@ def test_issues_are_those_of_check_and_the_scene_is_made_once(path: Path, monkey
     assert len(made) == 1  # also where loading refuses it: what salvage would save is known already
 
 
-def test_curves_are_those_of_the_sampler() -> None:
+def test_curves_match_the_sampler() -> None:
     (file,) = viewed(EXAMPLE)
     scene = keyframer.load(EXAMPLE)
     for number, channel in enumerate(scene.clips[0].channels):
@@ -75,8 +75,8 @@ def test_curves_are_those_of_the_sampler() -> None:
         assert set(channel.track.times) <= set(times)
 
 
-def test_the_line_goes_through_every_one_of_many_keys() -> None:
-    """However far somebody zooms in, keys lie on the curve."""
+def test_curve_passes_through_every_one_of_many_keys() -> None:
+    """At any zoom, keys lie on the curve."""
     times = np.arange(5_000.0)
     track = keyframer.Track("position", times, np.random.default_rng(3).normal(size=(5_000, 3)))
     found: Any = ClipCurves(Clip(channels=[Channel(0, track)]), 0.0, 4_999.0).curve(0)
@@ -84,8 +84,8 @@ def test_the_line_goes_through_every_one_of_many_keys() -> None:
     assert [points[time] for time in times] == found["keys"]["values"][0]
 
 
-def test_curves_are_the_same_whatever_was_made_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tracks are sampled in portions, families mixed; asked for backwards, each is made with other neighbours."""
+def test_curves_do_not_depend_on_other_requested_tracks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tracks are sampled in groups; requested in reverse order, each is sampled with other tracks."""
     (file,) = viewed(SAMPLES / "3ds/tracks.3ds")
     scene = file.loaded.scene
     assert scene is not None
@@ -100,8 +100,8 @@ def test_curves_are_the_same_whatever_was_made_with_them(monkeypatch: pytest.Mon
     assert len({str(found["components"]) for found in together}) > 2
 
 
-def test_the_page_has_authored_keys_once(tmp_path: Path) -> None:
-    """In its tracks, and not in its model, too; whoever leaves them out of a file is told so."""
+def test_page_contains_authored_keys_once(tmp_path: Path) -> None:
+    """In its tracks, and not also in its model; a file without them reports that."""
     (file,) = viewed(EXAMPLE)
     assert b'"tracks"' not in (file.model() or b"")
     report = keyframer.save(keyframer.load(EXAMPLE), tmp_path / "a.glb", authored_keys=False)
@@ -109,8 +109,8 @@ def test_the_page_has_authored_keys_once(tmp_path: Path) -> None:
     assert b'"tracks"' not in (tmp_path / "a.glb").read_bytes()
 
 
-def test_a_page_of_many_tracks_looks_at_all_keys_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is played of a clip is found once, not for every track, and all tracks are compiled together."""
+def test_page_of_many_tracks_reads_all_keys_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The played range of a clip is computed once, not for every track, and all tracks are compiled together."""
     spans: list[int] = []
     compiled: list[int] = []
     span, compile_all = viewed_file.written_span, track_curves.CurveBank
@@ -134,7 +134,7 @@ def test_a_page_of_many_tracks_looks_at_all_keys_once(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("scale", [1e-20, 1e-9, 1e-3, 1.0, 1e5, 1e11, 1e30])
-def test_numbers_are_rounded_to_seven_digits_alone_and_together(scale: float) -> None:
+def test_numbers_are_rounded_to_seven_digits(scale: float) -> None:
     values = np.random.default_rng(5).normal(size=(400, 3)) * scale
     values[3], values[4, 1], values[5] = 0.0, -0.0, np.rint(values[5])
     assert columns(values) == [[float(f"{value:.7g}") for value in column] for column in values.T.tolist()]
@@ -142,7 +142,7 @@ def test_numbers_are_rounded_to_seven_digits_alone_and_together(scale: float) ->
     assert columns(values)[1][7] is None
 
 
-def test_lines_of_very_many_keys_have_fewer_steps() -> None:
+def test_curves_of_very_many_keys_have_fewer_samples_each() -> None:
     def steps(count: int) -> int:
         track = keyframer.Track("position", np.arange(5.0), np.eye(5, 3), Interpolation.TCB)
         found: Any = ClipCurves(Clip(channels=[Channel(0, track)] * count), 0.0, 4.0).curve(0)
@@ -153,7 +153,7 @@ def test_lines_of_very_many_keys_have_fewer_steps() -> None:
     assert steps(15_000) == 6
 
 
-def test_keys_hold_what_the_file_says() -> None:
+def test_keys_have_the_values_of_the_file() -> None:
     (file,) = viewed(EXAMPLE)
     scene = keyframer.load(EXAMPLE)
     number = next(i for i, c in enumerate(scene.clips[0].channels) if c.track.kind == "rotation" and c.node == 6)
@@ -168,7 +168,7 @@ def test_keys_hold_what_the_file_says() -> None:
 
 @pytest.mark.parametrize("path", [path for _, path in all_samples()], ids=str)
 def test_every_sample_can_be_described(path: Path) -> None:
-    """JSON refuses NaN, so this also shows that none gets through."""
+    """JSON with NaN would be refused, so this also shows that there is none."""
     (file,) = viewed(path)
     resources = Resources([file])
     for each in resources.paths():
@@ -178,7 +178,7 @@ def test_every_sample_can_be_described(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_are_inert_and_short(name: str, tmp_path: Path) -> None:
+def test_hostile_names_are_escaped_and_short(name: str, tmp_path: Path) -> None:
     (file,) = viewed(hostile_file(HOSTILE[name], tmp_path))
     text = file.scene().decode()
     for part in (text, (file.clip(0) or b"").decode(), (file.losses() or b"").decode()):
@@ -195,7 +195,7 @@ def packed(page: bytes) -> str:
     return match[1].decode()
 
 
-def test_the_exported_page_carries_everything(tmp_path: Path) -> None:
+def test_exported_page_contains_everything(tmp_path: Path) -> None:
     files = viewed(EXAMPLE, SAMPLES / "3ds/cut.3ds")
     page = packed_page(files, assets(tmp_path))
     whole = gzip.decompress(base64.b64decode(packed(page)))
@@ -207,7 +207,7 @@ def test_the_exported_page_carries_everything(tmp_path: Path) -> None:
     assert packed_page(files, assets(tmp_path)) == page
 
 
-def test_the_exported_page_is_under_hashes(tmp_path: Path) -> None:
+def test_exported_page_allows_only_hashed_scripts(tmp_path: Path) -> None:
     page = packed_page(viewed(EXAMPLE), assets(tmp_path)).decode()
     csp = re.search('<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
     assert csp is not None
@@ -222,14 +222,14 @@ def test_the_exported_page_is_under_hashes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["html", "markdown", "bidi"])
-def test_no_name_becomes_markup_in_the_exported_page(name: str, tmp_path: Path) -> None:
+def test_names_are_not_markup_in_the_exported_page(name: str, tmp_path: Path) -> None:
     path = hostile_file(HOSTILE[name], tmp_path)
     page = packed_page(viewed(path), assets(tmp_path))
     assert HOSTILE[name] not in page
     assert page.count(b"<script") == 2
 
 
-def test_the_command_exports(run: Run, tmp_path: Path) -> None:
+def test_view_command_exports_a_page(run: Run, tmp_path: Path) -> None:
     from keyframer.viewer.standalone_page import FOLDER
 
     out = tmp_path / "page.html"
@@ -246,7 +246,7 @@ def test_the_command_exports(run: Run, tmp_path: Path) -> None:
     assert run("view", EXAMPLE, "--port", "99999").code == 2
 
 
-def test_textures_are_found_below_named_folders_only(tmp_path: Path) -> None:
+def test_textures_are_searched_only_below_the_given_folders(tmp_path: Path) -> None:
     pytest.importorskip("PIL")
     from PIL import Image
 
@@ -263,7 +263,7 @@ def test_textures_are_found_below_named_folders_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a signal")
-def test_the_command_serves_until_ctrl_c() -> None:
+def test_view_command_serves_until_ctrl_c() -> None:
     from keyframer.viewer.standalone_page import FOLDER
 
     if not (FOLDER / "index.html").is_file():
@@ -284,8 +284,8 @@ def test_the_command_serves_until_ctrl_c() -> None:
     assert (running.returncode, out, err) == (0, "", "")
 
 
-def test_images_are_drawn_anew(tmp_path: Path) -> None:
-    """No byte of an image file reaches the page, whatever hides in it; maps become what the exporter makes of them."""
+def test_images_are_encoded_again(tmp_path: Path) -> None:
+    """No byte of an image file, which may hide data, reaches the page; maps are those of the exporter."""
     from PIL import Image
 
     from tests.samples.make_3ds import chunk, f32, strz, triangle, u16
@@ -333,8 +333,8 @@ def test_images_are_drawn_anew(tmp_path: Path) -> None:
         *("u3d_to_the_end_of_time", "midtown_frames", "node_turns_without_end", "channels_that_share_a_sampler"),
     ],
 )
-def test_a_track_of_a_hostile_file_is_short(attack: str, tmp_path: Path) -> None:
-    """However far apart its keys are and however often they repeat."""
+def test_tracks_of_hostile_files_are_short(attack: str, tmp_path: Path) -> None:
+    """However far apart the keys are and however often they repeat."""
     path, _ = write_files(ATTACKS[attack](), tmp_path / "in")
     (file,) = viewed(path)
     for number in range(min(file.track_count, 3)):
@@ -344,7 +344,7 @@ def test_a_track_of_a_hostile_file_is_short(attack: str, tmp_path: Path) -> None
         assert len(track["curve"]["times"]) <= track_curves.MOST_SAMPLES + len(track["keys"]["times"])
 
 
-def test_a_limit_is_an_answer(tmp_path: Path) -> None:
+def test_exceeded_limit_is_an_error_answer(tmp_path: Path) -> None:
     (file,) = viewed(EXAMPLE)
     assert file.loaded.scene is not None
     file._budget.spent["samples"] = file._budget.total("samples")

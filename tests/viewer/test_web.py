@@ -1,4 +1,4 @@
-"""The page's own unit tests and types, run by the tools of its own world; and what is shipped with it."""
+"""The page's own unit tests and type checks, run by npm; and the files shipped with it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def test_npm_scripts_pass(script: str) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_markup_is_never_made_from_text() -> None:
-    """Text reaches the page as text: none of the ways to make markup of it is used."""
+def test_text_is_never_inserted_as_markup() -> None:
+    """None of the ways to make markup from text is used."""
     for path in (WEB / "src").rglob("*.ts"):
         text = path.read_text(encoding="utf-8")
         for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "DOMParser", "eval(",
@@ -44,6 +44,6 @@ def test_licences_ship_with_the_page() -> None:
     assert "Permission is hereby granted" in text
 
 
-def test_a_missing_page_says_how_to_build_it(tmp_path: Path) -> None:
+def test_missing_page_says_how_to_build_it(tmp_path: Path) -> None:
     with pytest.raises(PageMissing, match="make viewer"):
         Assets(tmp_path)
