@@ -228,16 +228,16 @@ class TestDetect:
 
     def test_the_extension_does_not_outweigh_the_content(self) -> None:
         for name in ("x.anim", "x.u3d", "x", "x.3ds.zip"):
-            found = keyframer.detect(DATA, name=name).format
-            assert found is not None
-            assert found.name == "3ds"
+            format = keyframer.detect(DATA, name=name).format
+            assert format is not None
+            assert format.name == "3ds"
 
     def test_samples_of_other_formats_are_not_detected_as_3ds(self) -> None:
         for known in keyframer.supported_formats():
             if known.name != "3ds":
                 for path in sample_files(known.name):
-                    found = keyframer.detect(path.read_bytes()).format
-                    assert found is None or found.name != "3ds", path.name
+                    detected = keyframer.detect(path.read_bytes()).format
+                    assert detected is None or detected.name != "3ds", path.name
 
     @pytest.mark.parametrize("data", [b"", b"\xf0", b"\xff" * 600, bytes(600)])
     def test_unrecognised_foreign_files_are_not_named(self, data: bytes) -> None:

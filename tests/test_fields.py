@@ -25,9 +25,11 @@ def all_dataclasses() -> list[type[Any]]:
     for module in pkgutil.walk_packages(keyframer.__path__, "keyframer."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    found = {cls for cls in every_subclass(object) if cls.__module__.startswith("keyframer.") and declares_fields(cls)}
-    assert len(found) > 150
-    return sorted(found, key=lambda cls: (cls.__module__, cls.__qualname__))
+    classes = {
+        cls for cls in every_subclass(object) if cls.__module__.startswith("keyframer.") and declares_fields(cls)
+    }
+    assert len(classes) > 150
+    return sorted(classes, key=lambda cls: (cls.__module__, cls.__qualname__))
 
 
 def declares_fields(cls: type[Any]) -> bool:

@@ -95,13 +95,13 @@ class TestReading:
 
         def change_after_the_first_look(descriptor: int) -> os.stat_result:
             monkeypatch.setattr(os, "fstat", real)
-            found = real(descriptor)
+            status = real(descriptor)
             if change == "longer":
                 path.write_bytes(bytes(101))
             elif change == "shorter":
                 os.truncate(path, 99)
-            os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + (change == "touched")))
-            return found
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + (change == "touched")))
+            return status
 
         monkeypatch.setattr(os, "fstat", change_after_the_first_look)
         with pytest.raises(FormatError) as caught:

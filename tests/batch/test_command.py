@@ -112,8 +112,8 @@ def test_name_collisions_are_resolved_and_reported(run: Run, tmp_path: Path) -> 
     put(tmp_path / "in" / ("x" * 251 + ".3ds"), OTHER)
     ran = run("batch", "convert", tmp_path / "in", "-o", tmp_path / "out", "--dialect", "text", "-j", "1")
     assert ran.code == 0
-    found = output_names(tmp_path / "out")
-    assert [without_hash(name) for name in found if not name.startswith("x")] == [
+    outputs = output_names(tmp_path / "out")
+    assert [without_hash(name) for name in outputs if not name.startswith("x")] == [
         "a.3ds.bin",
         "a.3ds.gltf",
         "a.nanim.bin",

@@ -89,9 +89,9 @@ def test_files(run: Run, folder: Path, tmp_path: Path, operation: str, options: 
 @pytest.mark.parametrize(("operation", "options"), REPORTS, ids=ids_of)
 def test_reports(run: Run, folder: Path, tmp_path: Path, operation: str, options: list[str]) -> None:
     run("batch", operation, folder, "-o", tmp_path / "many", "-q", "-j", "2", *options)
-    found = rows(tmp_path / "many")
-    assert any(row["source"].endswith("made.glb") for row in found)
-    for row in found:
+    batch_rows = rows(tmp_path / "many")
+    assert any(row["source"].endswith("made.glb") for row in batch_rows)
+    for row in batch_rows:
         ran = run(operation, row["source"], "--format", "json", *options)
         assert ran.code == {"done": 0, "findings": 1, "failed": 3}[row["status"]], row
         for output in row["outputs"]:

@@ -79,10 +79,10 @@ def test_ledger_has_a_row_for_each_file(place: Place) -> None:
 
 def test_second_run_skips_finished_files(place: Place) -> None:
     place.run()
-    worked, made = place.run()
+    worked, resumable = place.run()
     assert worked == []
-    assert made.summary.skipped == 3
-    assert (made.summary.counts["done"], made.summary.counts["failed"]) == (2, 1)
+    assert resumable.summary.skipped == 3
+    assert (resumable.summary.counts["done"], resumable.summary.counts["failed"]) == (2, 1)
 
 
 def test_unchanged_files_are_not_opened(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,8 +260,8 @@ def test_changed_gltf_buffer_repeats_a_file(tmp_path: Path) -> None:
     place = Place(tmp_path)
     from keyframer.batch import Job, perform
 
-    made = perform(Job("convert", str(put(tmp_path / "b.3ds", OTHER)), str(place.source / "a.gltf")))
-    text, numbers = (Path(each["path"]) for each in made["outputs"])
+    result = perform(Job("convert", str(put(tmp_path / "b.3ds", OTHER)), str(place.source / "a.gltf")))
+    text, numbers = (Path(output["path"]) for output in result["outputs"])
     assert (text.name, without_hash(numbers.name)) == ("a.gltf", "a.bin")
     age(text)
     age(numbers)
@@ -294,9 +294,9 @@ def test_operations_can_share_an_output_folder(place: Place) -> None:
 
 def test_a_file_named_twice_is_done_once(place: Place) -> None:
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
-        made = ResumableRun("identify", {}, str(place.out), ledger)
-        made.plan(input_files(place.source) * 2)
-        assert len(list(made.execute(InProcess()))) == made.summary.total == 3
+        resumable = ResumableRun("identify", {}, str(place.out), ledger)
+        resumable.plan(input_files(place.source) * 2)
+        assert len(list(resumable.execute(InProcess()))) == resumable.summary.total == 3
 
 
 def test_moved_output_folder_keeps_its_rows(place: Place) -> None:
@@ -310,9 +310,9 @@ def test_moved_output_folder_keeps_its_rows(place: Place) -> None:
 def test_new_files_do_not_take_names_of_earlier_outputs(place: Place) -> None:
     place.run()
     put(place.source / "a.3ds", OTHER)
-    worked, made = place.run()
+    worked, resumable = place.run()
     assert worked == ["a.3ds"]
-    assert [renamed.given for renamed in made.summary.renamed] == ["a.3ds.glb"]
+    assert [renamed.given for renamed in resumable.summary.renamed] == ["a.3ds.glb"]
     assert place.rows()["a.nanim"]["output"] == "a.glb"
     with Ledger(str(place.out / NAME), read_only=True) as ledger:
         assert [renamed.given for renamed in ledger.renamed()] == ["a.3ds.glb"]
@@ -398,8 +398,8 @@ def test_second_run_queries_the_ledger_for_many_rows_at_once(place: Place) -> No
     asked: list[str] = []
     with Ledger(str(place.out / NAME), str(place.out)) as ledger:
         ledger._database.set_trace_callback(asked.append)
-        made = ResumableRun("identify", {}, str(place.out), ledger)
-        made.plan(input_files(place.source))
-        assert list(made.execute(InProcess())) == []
-    assert made.summary.skipped == 63
+        resumable = ResumableRun("identify", {}, str(place.out), ledger)
+        resumable.plan(input_files(place.source))
+        assert list(resumable.execute(InProcess())) == []
+    assert resumable.summary.skipped == 63
     assert len(asked) < 20

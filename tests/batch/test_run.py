@@ -196,7 +196,7 @@ def test_image_of_one_file_does_not_replace_the_image_of_another(tmp_path: Path)
     jobs = [Job("convert", str(tmp_path / f"{name}.glb"), str(out / f"{name}.3ds"), {"to": "3ds"}) for name in "abc"]
     results = [perform(job) for job in jobs]
     assert [result["status"] for result in results] == ["done"] * 3
-    images = [Path(each["path"]) for result in results for each in result["outputs"][1:]]
+    images = [Path(output["path"]) for result in results for output in result["outputs"][1:]]
     assert [path.name for path in images] == ["STONE.PNG", "STONE2.PNG", "STONE.PNG"]
     for path, colour in zip(images, ((255, 0, 0), (0, 0, 255), (255, 0, 0)), strict=True):
         with Image.open(path) as opened:

@@ -47,10 +47,10 @@ def test_reading_from_and_writing_to_memory(memory: Any) -> None:
 def test_listing(memory: Any) -> None:
     for name in ("/in/a.nanim", "/in/deep/b.3ds", "/in/deep/c.txt", "/other.3ds"):
         memory.pipe(name, GOOD)
-    found = storage.list_urls("memory://in")
-    assert [below for _, below, _ in found] == ["a.nanim", "deep/b.3ds", "deep/c.txt"]
-    assert all(stamp for _, _, stamp in found)
-    assert [storage.read(url) for url, _, _ in found] == [GOOD] * 3
+    listed = storage.list_urls("memory://in")
+    assert [below for _, below, _ in listed] == ["a.nanim", "deep/b.3ds", "deep/c.txt"]
+    assert all(stamp for _, _, stamp in listed)
+    assert [storage.read(url) for url, _, _ in listed] == [GOOD] * 3
     assert [below for _, below, _ in storage.list_urls("memory://in/*/*.3ds")] == ["deep/b.3ds"]
     assert [below for _, below, _ in storage.list_urls("memory://in/a.nanim")] == ["a.nanim"]
     assert storage.list_urls("memory://nothing") == []

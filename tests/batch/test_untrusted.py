@@ -156,12 +156,12 @@ def test_damaged_rows_are_refused(run: Run, place: Place, column: str, value: An
         assert "b.3ds" in ran.out
         assert "\x1b" not in ran.out + ran.err
     again = Place(place.out.parent)
-    worked, made = again.run()
+    worked, resumable = again.run()
     used = column in (
         "outputs", "also", "issues", "status", "code", "sha256", "stamp", "options", "version", "output", "source",
     )  # fmt: skip
     assert worked == (["a.nanim"] if used else [])
-    assert made.summary.counts["done"] == 2
+    assert resumable.summary.counts["done"] == 2
     with Ledger(str(place.out / NAME), read_only=True) as ledger:
         assert len(list(ledger.rows())) == (2 if used else 1)
 

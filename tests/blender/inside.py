@@ -61,8 +61,8 @@ class ImportRecorder:
 
 def run_import(request: dict[str, Any]) -> tuple[set[str], list[Any], str]:
     """Return the result of the operator, what it built, and what it reported or raised."""
-    said = io.StringIO()
-    with ImportRecorder() as watched, contextlib.redirect_stdout(said):
+    output = io.StringIO()
+    with ImportRecorder() as watched, contextlib.redirect_stdout(output):
         try:
             result = bpy.ops.import_scene.keyframer(**request["operator"])
         except RuntimeError as error:  # how Blender hands reported errors to scripts
@@ -74,9 +74,9 @@ def do_play(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str,
     """Import, then record every node at some frames."""
     new_file()
     bpy.context.scene.unit_settings.scale_length = request.get("metres", 1.0)
-    result, built, said = run_import(request)
+    result, built, messages = run_import(request)
     if not built:
-        return {"result": sorted(result), "said": said}
+        return {"result": sorted(result), "said": messages}
     if request.get("action") is not None:
         actions = {action.name: action for action in built[-1].actions}
         bpy.ops.keyframer.play_clip(action=built[-1].actions[request["action"]].name)
@@ -101,15 +101,15 @@ def do_play(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str,
 
 def count_curves() -> dict[str, int]:
     """Count the F-curves of all actions, by the property they animate."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for action in bpy.data.actions:
         for layer in action.layers:
             for strip in layer.strips:
                 for bag in strip.channelbags:
                     for curve in bag.fcurves:
                         name = curve.data_path.rpartition(".")[2]
-                        found[name] = found.get(name, 0) + 1
-    return found
+                        counts[name] = counts.get(name, 0) + 1
+    return counts
 
 
 def shader_values(material: Any) -> dict[str, Any]:
@@ -211,24 +211,24 @@ def do_images(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[st
 
 def do_mappings(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Return scale, angle and offset of the mapping nodes of images, by material."""
-    found: dict[str, Any] = {}
+    mappings: dict[str, Any] = {}
     for material in bpy.data.materials:
         for node in material.node_tree.nodes:
             if node.type == "MAPPING":
                 values = {name: list(node.inputs[name].default_value) for name in ("Scale", "Rotation", "Location")}
-                found[material.name] = values
-    return found
+                mappings[material.name] = values
+    return mappings
 
 
 def do_operate(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Import into a new file, and return what the operator reported."""
     new_file()
-    result, built, said = run_import(request)
+    result, built, messages = run_import(request)
     texts = {text.name: text.as_string() for text in bpy.data.texts}
     return {
         "result": sorted(result),
         "built": len(built),
-        "said": said,
+        "said": messages,
         "texts": texts,
         "objects": len(bpy.data.objects),
     }
@@ -237,22 +237,26 @@ def do_operate(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[s
 def do_round_trip(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Import, export, import again, and record both imports."""
     new_file()
-    _, built, said = run_import(request)
+    _, built, messages = run_import(request)
     if not built:
-        return {"said": said}
+        return {"said": messages}
     names = [node.name for node in built[0].scene.nodes]
     first: dict[str, np.ndarray] = {}
     record_frames(built[0], request["frames"], None, first)
     exported = bpy.ops.export_scene.keyframer(filepath=request["target"])
     new_file()
-    _, again, said = run_import({"operator": {"filepath": request["target"]}})
+    _, again, messages = run_import({"operator": {"filepath": request["target"]}})
     if not again:
-        return {"exported": sorted(exported), "said": said}
+        return {"exported": sorted(exported), "said": messages}
     second: dict[str, np.ndarray] = {}
     record_frames(again[0], request["frames"], None, second)
     arrays.update({f"first {name}": found for name, found in first.items()})
     arrays.update({f"second {name}": found for name, found in second.items()})
-    return {"exported": sorted(exported), "said": said, "names": [names, [node.name for node in again[0].scene.nodes]]}
+    return {
+        "exported": sorted(exported),
+        "said": messages,
+        "names": [names, [node.name for node in again[0].scene.nodes]],
+    }
 
 
 def do_build(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -261,8 +265,8 @@ def do_build(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str
     importing = extension_module("importing")
     scene = pickle.loads(Path(request["pickle"]).read_bytes())
     built = importing.build(bpy.context, scene, Path(request["path"]), importing.Options())
-    said = [f"{loss.path}: {loss.detail}" for loss in built.report if loss.outcome.value != "exact"]
-    return {"said": said, "held": describe_all_data()}
+    losses = [f"{loss.path}: {loss.detail}" for loss in built.report if loss.outcome.value != "exact"]
+    return {"said": losses, "held": describe_all_data()}
 
 
 HOLDERS = ("objects", "meshes", "materials", "cameras", "lights", "armatures", "shape_keys", "images", "worlds")
@@ -272,7 +276,7 @@ IGNORED_PROPERTIES = {"session_uid", "is_evaluated", "tag"}
 def describe_all_data() -> list[str]:
     """Return every simple property of every data-block, the numbers of meshes, shape keys and bones, the nodes of
     materials and worlds, and the keys of actions, as text."""
-    found = [
+    described = [
         f"{block.name} {line}"
         for holder in HOLDERS
         for block in getattr(bpy.data, holder)
@@ -284,46 +288,50 @@ def describe_all_data() -> list[str]:
                 attribute.data_type, "value"
             )
             values = [getattr(item, name) for item in attribute.data]
-            found.append(f"{mesh.name}.{attribute.name} {[text(value) for value in values]}")
+            described.append(f"{mesh.name}.{attribute.name} {[text(value) for value in values]}")
     for keys in bpy.data.shape_keys:
         for block in keys.key_blocks:
-            found.append(f"{keys.name}.{block.name} {[text(point.co) for point in block.data]} {text(block.value)}")
+            described.append(f"{keys.name}.{block.name} {[text(point.co) for point in block.data]} {text(block.value)}")
     for thing in bpy.data.objects:
-        found += [f"{thing.name} modifier {line}" for modifier in thing.modifiers for line in property_lines(modifier)]
+        described += [
+            f"{thing.name} modifier {line}" for modifier in thing.modifiers for line in property_lines(modifier)
+        ]
         groups = {group.index: group.name for group in thing.vertex_groups}
         for vertex in thing.data.vertices if thing.type == "MESH" else ():
-            found += [f"{thing.name} {vertex.index} {groups[each.group]} {text(each.weight)}" for each in vertex.groups]
+            described += [
+                f"{thing.name} {vertex.index} {groups[each.group]} {text(each.weight)}" for each in vertex.groups
+            ]
         for bone in thing.pose.bones if thing.type == "ARMATURE" else ():
-            found += [f"{thing.name} pose {line}" for line in property_lines(bone)]
+            described += [f"{thing.name} pose {line}" for line in property_lines(bone)]
     for owner in [*bpy.data.materials, *bpy.data.worlds]:
         for node in owner.node_tree.nodes if owner.node_tree else ():
-            found += [f"{owner.name}.{node.name} {line}" for line in property_lines(node)]
-            found += [
+            described += [f"{owner.name}.{node.name} {line}" for line in property_lines(node)]
+            described += [
                 f"{owner.name}.{node.name}.{socket.name} {line}"
                 for socket in node.inputs
                 for line in property_lines(socket)
             ]
         for link in owner.node_tree.links if owner.node_tree else ():
-            found.append(
+            described.append(
                 f"{owner.name} {link.from_node.name} {link.from_socket.name} {link.to_node.name} {link.to_socket.name}"
             )
     for action in bpy.data.actions:
-        found += [f"{action.name} {line}" for line in property_lines(action)]
+        described += [f"{action.name} {line}" for line in property_lines(action)]
         for bag in (bag for layer in action.layers for strip in layer.strips for bag in strip.channelbags):
             for curve in bag.fcurves:
                 keys = [
                     (text(point.co), text(point.handle_left), point.interpolation) for point in curve.keyframe_points
                 ]
-                found.append(f"{action.name} {bag.slot.identifier} {curve.data_path} {curve.array_index} {keys}")
+                described.append(f"{action.name} {bag.slot.identifier} {curve.data_path} {curve.array_index} {keys}")
     stage = bpy.context.scene
-    return [*found, *property_lines(stage), *property_lines(stage.render)]
+    return [*described, *property_lines(stage), *property_lines(stage.render)]
 
 
 def property_lines(block: Any) -> list[str]:
     """Return the simple properties of a block, including those that a user added."""
-    found = [f"{name} {text(value)}" for name, value in block.items()] if isinstance(block, bpy.types.ID) else []
+    rows = [f"{name} {text(value)}" for name, value in block.items()] if isinstance(block, bpy.types.ID) else []
     names = [prop.identifier for prop in block.bl_rna.properties if prop.type != "COLLECTION"]
-    return found + [f"{name} {text(getattr(block, name))}" for name in names if name not in IGNORED_PROPERTIES]
+    return rows + [f"{name} {text(getattr(block, name))}" for name in names if name not in IGNORED_PROPERTIES]
 
 
 def text(value: Any) -> str:
@@ -382,10 +390,10 @@ def do_interrupted(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> di
 
     builder._report_conversion = fail
     try:
-        _, _, said = run_import(request)
+        _, _, messages = run_import(request)
     finally:
         builder._report_conversion = report
-    return {"blocks": [before, len(bpy.data.user_map())], "said": said}
+    return {"blocks": [before, len(bpy.data.user_map())], "said": messages}
 
 
 def do_unsupported(request: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -57,10 +57,10 @@ def ask(archive: Path, requests: Sequence[dict[str, Any]], folder: Path) -> list
     assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr[-4000:]
     answers = []
     for number in range(len(requests)):
-        said = json.loads((folder / f"{number}.json").read_text(encoding="utf-8"))
-        assert "failed" not in said, f"{requests[number]}\n{said['failed']}"
+        answer = json.loads((folder / f"{number}.json").read_text(encoding="utf-8"))
+        assert "failed" not in answer, f"{requests[number]}\n{answer['failed']}"
         with np.load(folder / f"{number}.npz") as arrays:
-            answers.append(Answer(said, dict(arrays)))
+            answers.append(Answer(answer, dict(arrays)))
     return answers
 
 
@@ -130,7 +130,7 @@ class Case:
 
     def troubles(self, answer: Answer) -> list[str]:
         """Return the quantities that are missing in Blender or off by more than 1e-4 of the scene's size."""
-        said = [
+        differences = [
             f"{self.path.name}: {what} of {self.scene.nodes[number].name!r}: {away:.2g}"
             for what, number, away in self.differences(answer)
             if not away <= 1e-4  # NaN, too
@@ -140,7 +140,7 @@ class Case:
             for number in range(len(self.scene.nodes))
             if not {f"world {number}", f"vertices {number}"} & set(answer.arrays)
         ]
-        return said + missing
+        return differences + missing
 
     def _difference(self, what: str, number: int, found: np.ndarray, answer: Answer) -> float:
         """Return a difference in sizes of the scene; for yes-or-no quantities 0 if right, 1 if wrong."""

@@ -14,7 +14,7 @@ pytestmark = [needs_blender, needs_corpus]
 
 def animated() -> list[Case]:
     """Return every animated file; those of more than 1,000,000 vertices take too long."""
-    found = []
+    files = []
     for path in animation_files():
         try:
             scene = keyframer.load(path, salvage=True)
@@ -22,8 +22,8 @@ def animated() -> list[Case]:
             continue
         moving = any(len(channel.track.times) > 1 for clip in scene.clips for channel in clip.channels)
         if moving and sum(len(mesh.positions) for mesh in scene.meshes) < 1_000_000:
-            found.append(Case(path, scene, ten_frames(scene), 0, {"salvage": True}))
-    return found
+            files.append(Case(path, scene, ten_frames(scene), 0, {"salvage": True}))
+    return files
 
 
 def test_blender_plays_the_animated_corpus_as_keyframer_does(archive: Path, tmp_path: Path) -> None:

@@ -67,71 +67,73 @@ def session(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     textured.mkdir()
     (textured / "windmill.3ds").write_bytes(WINDMILL.read_bytes())
     Image.new("RGB", (8, 4), (120, 110, 100)).save(textured / "stone.png")
-    found = Session()
-    found.add("state first", "state", classes=CLASSES)
-    found.add("windmill", "play", **play_request(WINDMILL))
-    found.add("scaled", "play", **play_request(WINDMILL, scale=2.0))
-    found.add("centimetres", "play", **play_request(WINDMILL), metres=0.01)
-    found.add("faster", "play", operator={"filepath": str(WINDMILL), "fps": 60.0}, frames=[0, 20, 100])
-    found.add("baked", "play", **play_request(WINDMILL, keys="BAKE"))
-    found.add("local", "play", **play_request(local_vertices(folder)))
-    found.add("raw", "play", **play_request(local_vertices(folder), options="geometry=raw"))
-    found.add("textured", "play", **play_request(textured / "windmill.3ds"))
-    found.add("images", "images")
-    found.add("laid on", "play", **play_request(write_transformed_map(folder / "textured")))
-    found.add("mappings", "mappings")
+    session = Session()
+    session.add("state first", "state", classes=CLASSES)
+    session.add("windmill", "play", **play_request(WINDMILL))
+    session.add("scaled", "play", **play_request(WINDMILL, scale=2.0))
+    session.add("centimetres", "play", **play_request(WINDMILL), metres=0.01)
+    session.add("faster", "play", operator={"filepath": str(WINDMILL), "fps": 60.0}, frames=[0, 20, 100])
+    session.add("baked", "play", **play_request(WINDMILL, keys="BAKE"))
+    session.add("local", "play", **play_request(local_vertices(folder)))
+    session.add("raw", "play", **play_request(local_vertices(folder), options="geometry=raw"))
+    session.add("textured", "play", **play_request(textured / "windmill.3ds"))
+    session.add("images", "images")
+    session.add("laid on", "play", **play_request(write_transformed_map(folder / "textured")))
+    session.add("mappings", "mappings")
     looked = {
         "operator": {"filepath": str(write_textured_squares(folder / "textured"))},
         "picture": str(folder / "painted.png"),
     }
-    found.add("painted", "look", **looked)
-    found.add("unknown option", "operate", operator={"filepath": str(WINDMILL), "options": "shape=round"})
-    found.add("bad option", "operate", operator={"filepath": str(WINDMILL), "options": "round"})
-    found.add("damaged", "operate", operator={"filepath": str(damaged)})
-    found.add("salvaged", "operate", operator={"filepath": str(damaged), "salvage": True})
-    found.add("missing", "operate", operator={"filepath": str(files / "nothing.3ds")})
-    found.add("noise", "operate", operator={"filepath": str(files / "noise.3ds")})
+    session.add("painted", "look", **looked)
+    session.add("unknown option", "operate", operator={"filepath": str(WINDMILL), "options": "shape=round"})
+    session.add("bad option", "operate", operator={"filepath": str(WINDMILL), "options": "round"})
+    session.add("damaged", "operate", operator={"filepath": str(damaged)})
+    session.add("salvaged", "operate", operator={"filepath": str(damaged), "salvage": True})
+    session.add("missing", "operate", operator={"filepath": str(files / "nothing.3ds")})
+    session.add("noise", "operate", operator={"filepath": str(files / "noise.3ds")})
     several = [{"name": name} for name in ("windmill.3ds", "damaged.3ds")]
-    found.add("several", "operate", operator={"directory": str(files), "files": several})
-    found.add("folder", "operate", operator={"directory": str(files)})
+    session.add("several", "operate", operator={"directory": str(files), "files": several})
+    session.add("folder", "operate", operator={"directory": str(files)})
     pairs = folder / "pairs"
     pairs.mkdir()
     keyframer.save(keyframer.load(WINDMILL), pairs / "windmill.gltf")
     (pairs / "wave.anim").write_bytes((SAMPLES / "hale3d" / "wave-length.anim").read_bytes())
     (pairs / "wave.mdl").write_bytes((SAMPLES / "hale3d" / "arm-length.mdl").read_bytes())
-    found.add("pairs", "operate", operator={"directory": str(pairs)})
-    found.add("empty folder", "operate", operator={"directory": str(folder / "settings")})
-    found.add("dropped", "dropping")
-    found.add("interrupted", "interrupted", operator={"filepath": str(textured / "windmill.3ds")})
-    found.add("left out", "unsupported", operator={"filepath": str(two_clips(folder))}, target=str(folder / "left.3ds"))
+    session.add("pairs", "operate", operator={"directory": str(pairs)})
+    session.add("empty folder", "operate", operator={"directory": str(folder / "settings")})
+    session.add("dropped", "dropping")
+    session.add("interrupted", "interrupted", operator={"filepath": str(textured / "windmill.3ds")})
+    session.add(
+        "left out", "unsupported", operator={"filepath": str(two_clips(folder))}, target=str(folder / "left.3ds")
+    )
     for name, lit in sphere_requests(folder).items():
-        found.add(f"sphere in {name}", "sphere", **lit)
-    found.add("popup", "popup", operator={"filepath": str(WINDMILL)})
-    found.add("undo", "undo", operator={"filepath": str(WINDMILL)})
+        session.add(f"sphere in {name}", "sphere", **lit)
+    session.add("popup", "popup", operator={"filepath": str(WINDMILL)})
+    session.add("undo", "undo", operator={"filepath": str(WINDMILL)})
     for name, source, target in ROUND_TRIPS:
         scene = keyframer.load(source)
         request = {"operator": {"filepath": str(source)}, "frames": ten_frames(scene), "target": str(folder / target)}
-        found.add(name, "round_trip", **request)
+        session.add(name, "round_trip", **request)
     for name, options in EXPORTS.items():
         exporter = {"filepath": str(folder / f"{name}.3ds"), **options}
-        found.add(name, "export", operator={"filepath": str(WINDMILL)}, select=["Tower"], exporter=exporter)
-    found.folder = folder
+        session.add(name, "export", operator={"filepath": str(WINDMILL)}, select=["Tower"], exporter=exporter)
+    session.folder = folder
     for format in WRITTEN:
         for kind, source in (("objects", WINDMILL), ("bones", SAMPLES / "hale3d" / "wave-length.anim")):
             exporter = {"filepath": str(folder / f"{kind}-{format.name}{format.extensions[0]}"), "format": format.name}
             request = {"operator": {"filepath": str(source)}, "select": [], "exporter": exporter}
-            found.add(f"{kind} to {format.name}", "export", **request)
+            session.add(f"{kind} to {format.name}", "export", **request)
     for number, (name, data) in enumerate(damaged_samples()):
         torn = folder / f"{number}-{name}"
         torn.write_bytes(data)
-        found.add(f"torn {number}", "operate", operator={"filepath": str(torn), "salvage": bool(number % 2)})
-    found.add("disable", "disable")
-    found.add("state disabled", "state", classes=CLASSES)
-    found.add("enable", "enable")
-    found.add("state again", "state", classes=CLASSES)
-    found.add("windmill again", "play", **play_request(WINDMILL))
-    found.run(archive, folder)
-    return found
+        session.add(f"torn {number}", "operate", operator={"filepath": str(torn), "salvage": bool(number % 2)})
+    session.add("disable", "disable")
+    session.add("state disabled", "state", classes=CLASSES)
+    session.add("enable", "enable")
+    session.add("state again", "state", classes=CLASSES)
+    session.add("windmill again", "play", **play_request(WINDMILL))
+    session.run(archive, folder)
+    return session
 
 
 def local_vertices(folder: Path) -> Path:
@@ -199,21 +201,21 @@ def sphere_requests(folder: Path) -> dict[str, dict[str, Any]]:
     (folder / "balls").mkdir()
     keyframer.save(lamps(), folder / "lamps.glb")
     files = [folder / "lamps.glb", *(CORPUS / "3ds" / name for name in CORPUS_FILES if CORPUS.is_dir())]
-    found = {}
+    requests = {}
     for path in files:
         scene = lamps() if path.stem == "lamps" else keyframer.load(path)
         unit = scene.space.metres_per_unit or 1.0
-        each = LIT[path.name] = ball(scene, folder / "balls", path.name)
-        (centre, eye) = ([x * unit, -z * unit, y * unit] for x, y, z in (each.centre, each.eye))
-        found[path.name] = {
+        sphere = LIT[path.name] = ball(scene, folder / "balls", path.name)
+        (centre, eye) = ([x * unit, -z * unit, y * unit] for x, y, z in (sphere.centre, sphere.eye))
+        requests[path.name] = {
             "operator": {"filepath": str(path)},
             "oracle": str(ROOT / "tests" / "oracles" / "blender" / "light.py"),
             "centre": centre,
             "eye": eye,
-            "radius": each.radius * unit,
+            "radius": sphere.radius * unit,
             "picture": str(folder / "sphere.png"),
         }
-    return found
+    return requests
 
 
 TRANSFORMED_MAP = TextureMap("stone.png", scale=(2.0, 3.0), offset=(0.1, -0.2), rotation_degrees=30.0)
@@ -259,16 +261,16 @@ def damaged_samples() -> list[tuple[str, bytes]]:
     """Return samples that are cut or have wrong bytes, always the same ones, and damaged real files: each twice,
     because every second one is to be salvaged."""
     generator = np.random.default_rng(26)
-    found = []
+    samples = []
     for path in (*(SAMPLES / name for name in SAMPLES_TO_DAMAGE), ROOT / "examples" / "stage.mvr"):
         data = path.read_bytes()
         for _ in range(3):
-            found.append((path.name, data[: int(generator.integers(1, len(data)))]))
+            samples.append((path.name, data[: int(generator.integers(1, len(data)))]))
             wrong = bytearray(data)
             for place in generator.integers(0, len(data), 12):
                 wrong[place] = int(generator.integers(0, 256))
-            found.append((path.name, bytes(wrong)))
-    return found + [(path.name, path.read_bytes()) for path in invalid_files() for _ in range(2)]
+            samples.append((path.name, bytes(wrong)))
+    return samples + [(path.name, path.read_bytes()) for path in invalid_files() for _ in range(2)]
 
 
 def test_blenders_own_command_line_accepts_the_zip(archive: Path) -> None:
@@ -317,18 +319,18 @@ def test_extension_uses_the_bundled_library_and_no_other_package_than_numpy(
 
 
 def test_windmill_is_imported_completely(session: Session) -> None:
-    said = session.said("windmill")
-    assert said["result"] == ["FINISHED"]
-    assert (said["fps"], said["range"], said["actions"]) == (30.0, [0, 100], ["WINDMILL"])
-    assert said["texts"] == ["Keyframer: windmill.3ds"]
-    assert said["curves"]["rotation_quaternion"] == 12
-    assert said["curves"]["lens"] == 1
-    assert said["curves"]["spot_size"] == said["curves"]["spot_blend"] == 1
-    meshes = said["meshes"].values()
+    answer = session.said("windmill")
+    assert answer["result"] == ["FINISHED"]
+    assert (answer["fps"], answer["range"], answer["actions"]) == (30.0, [0, 100], ["WINDMILL"])
+    assert answer["texts"] == ["Keyframer: windmill.3ds"]
+    assert answer["curves"]["rotation_quaternion"] == 12
+    assert answer["curves"]["lens"] == 1
+    assert answer["curves"]["spot_size"] == answer["curves"]["spot_blend"] == 1
+    meshes = answer["meshes"].values()
     assert sum(mesh["faces"] for mesh in meshes) == 44
     assert {name for mesh in meshes for name in mesh["materials"]} == {"STONE", "CLOTH", "BRASS"}
-    assert any("fitted: 15 keys" in loss for loss in said["losses"])
-    assert said["keys"] == "tracks: 2 kept, 6 fitted, 0 sampled"
+    assert any("fitted: 15 keys" in loss for loss in answer["losses"])
+    assert answer["keys"] == "tracks: 2 kept, 6 fitted, 0 sampled"
 
 
 def test_normals_follow_the_smoothing_groups(session: Session) -> None:
@@ -365,12 +367,12 @@ def test_unit_of_the_blender_scene_is_applied(session: Session) -> None:
 
 
 def test_import_at_another_frame_rate_keeps_times(session: Session) -> None:
-    said = session.said("faster")
-    assert (said["fps"], said["range"]) == (60.0, [0, 200])
-    own, faster = session.answers["windmill"].arrays, session.answers["faster"].arrays
-    for name in own:
+    answer = session.said("faster")
+    assert (answer["fps"], answer["range"]) == (60.0, [0, 200])
+    original, faster = session.answers["windmill"].arrays, session.answers["faster"].arrays
+    for name in original:
         if name.startswith("world"):
-            assert np.allclose(own[name], faster[name], atol=1e-2), name
+            assert np.allclose(original[name], faster[name], atol=1e-2), name
 
 
 def test_baked_keys_are_on_every_frame_and_play_the_same(session: Session) -> None:
@@ -388,10 +390,10 @@ def test_options_of_the_format_are_applied(session: Session) -> None:
     assert raw.troubles(session.answers["raw"]) == []
     assert raw.troubles(session.answers["local"]) != []
     for name, words in (("unknown option", "shape"), ("bad option", "name=value")):
-        said = session.said(name)
-        assert said["result"] == ["ERROR"]
-        assert words in said["said"]
-        assert "Traceback" not in said["said"]
+        answer = session.said(name)
+        assert answer["result"] == ["ERROR"]
+        assert words in answer["said"]
+        assert "Traceback" not in answer["said"]
 
 
 def test_images_beside_the_file_are_found(session: Session) -> None:
@@ -408,10 +410,10 @@ def test_images_are_tiled_moved_and_turned_as_in_the_scene(session: Session) -> 
     own = np.radians(TRANSFORMED_MAP.rotation_degrees)
     wanted_turn = np.array([[np.cos(own), -np.sin(own)], [np.sin(own), np.cos(own)]])
     for point in ((0.0, 0.0), (1.0, 0.0), (0.3, 0.8)):
-        found = np.array(mapping["Location"][:2]) + turn @ (np.array(mapping["Scale"][:2]) * point)
+        coordinates = np.array(mapping["Location"][:2]) + turn @ (np.array(mapping["Scale"][:2]) * point)
         down = np.array([point[0], 1.0 - point[1]])
         u, v = wanted_turn @ (np.array(TRANSFORMED_MAP.scale) * (down - 0.5 - np.array(TRANSFORMED_MAP.offset))) + 0.5
-        assert np.allclose(found, [u, 1.0 - v], atol=1e-5), point
+        assert np.allclose(coordinates, [u, 1.0 - v], atol=1e-5), point
 
 
 def test_images_with_holes_decals_and_negatives(session: Session) -> None:
@@ -423,24 +425,24 @@ def test_images_with_holes_decals_and_negatives(session: Session) -> None:
     wanted = {"holes": (red, grey), "decal": (blue, blue), "negative": (cyan, grey), "uncovered": (red, yellow)}
     for number, (edge, middle) in enumerate(wanted.values()):
         for (x, y), color in (((3, 3), edge), ((20, 20), middle)):
-            found = pixels[y, 40 * number + x]
-            assert np.abs(found - color).max() < 60, (list(wanted)[number], (x, y), found)
+            pixel = pixels[y, 40 * number + x]
+            assert np.abs(pixel - color).max() < 60, (list(wanted)[number], (x, y), pixel)
     assert np.abs(pixels[20, 40 + 12] - red).max() < 60  # the decal itself
 
 
 def test_damaged_file_is_reported_in_one_line_and_leaves_no_data(session: Session) -> None:
     for name, words in (("damaged", "STRUCT_TRUNCATED"), ("missing", "nothing.3ds"), ("noise", "noise.3ds")):
-        said = session.said(name)
-        assert said["result"] == ["ERROR"], name
-        assert words in said["said"]
-        assert len(said["said"].strip().splitlines()) == 1, said["said"]
-        assert (said["built"], said["objects"], said["texts"]) == (0, 0, {})
+        answer = session.said(name)
+        assert answer["result"] == ["ERROR"], name
+        assert words in answer["said"]
+        assert len(answer["said"].strip().splitlines()) == 1, answer["said"]
+        assert (answer["built"], answer["objects"], answer["texts"]) == (0, 0, {})
 
 
 def test_damaged_file_can_be_salvaged_and_its_problems_are_listed_in_a_text(session: Session) -> None:
-    said = session.said("salvaged")
-    assert (said["result"], said["built"]) == (["FINISHED"], 1)
-    assert "STRUCT_TRUNCATED" in said["texts"]["Keyframer: damaged.3ds"]
+    answer = session.said("salvaged")
+    assert (answer["result"], answer["built"]) == (["FINISHED"], 1)
+    assert "STRUCT_TRUNCATED" in answer["texts"]["Keyframer: damaged.3ds"]
 
 
 def test_importing_several_files_skips_unreadable_ones(session: Session) -> None:
@@ -466,17 +468,17 @@ def test_damaged_files_never_raise_a_traceback(session: Session) -> None:
 
 
 def test_every_supported_file_can_be_dropped_onto_a_window(session: Session) -> None:
-    said = session.said("dropped")
-    known = {ending for each in (*FORMATS, *IMPORTERS) for ending in each.extensions}
-    assert set(said["extensions"].split(";")) == known
-    assert said["operators"] == ["import_scene.keyframer", "export_scene.keyframer"]
-    assert said["poll"]
+    answer = session.said("dropped")
+    known = {ending for known_format in (*FORMATS, *IMPORTERS) for ending in known_format.extensions}
+    assert set(answer["extensions"].split(";")) == known
+    assert answer["operators"] == ["import_scene.keyframer", "export_scene.keyframer"]
+    assert answer["poll"]
 
 
 def test_failed_import_leaves_no_data(session: Session) -> None:
-    said = session.said("interrupted")
-    assert "failed on purpose" in said["said"]
-    assert said["blocks"][0] == said["blocks"][1]
+    answer = session.said("interrupted")
+    assert "failed on purpose" in answer["said"]
+    assert answer["blocks"][0] == answer["blocks"][1]
 
 
 def test_export_reports_what_the_format_cannot_store(session: Session) -> None:
@@ -498,10 +500,10 @@ def test_lights_are_as_bright_as_in_our_thumbnails(session: Session) -> None:
     """The mean of a grey sphere's pixels is within a factor of two, with the lights of the file and with default
     lights."""
     assert LIT
-    for name, each in LIT.items():
+    for name, sphere in LIT.items():
         shown = session.said(f"sphere in {name}")["brightness"]
-        for thumbnail in each.thumbnails.values():
-            assert thumbnail / 2 < shown < 2 * thumbnail, (name, each.thumbnails, shown)
+        for thumbnail in sphere.thumbnails.values():
+            assert thumbnail / 2 < shown < 2 * thumbnail, (name, sphere.thumbnails, shown)
 
 
 def test_popup_lists_losses_and_names_the_text(session: Session) -> None:
@@ -512,10 +514,10 @@ def test_popup_lists_losses_and_names_the_text(session: Session) -> None:
 
 
 def test_undo_removes_an_import(session: Session) -> None:
-    said = session.said("undo")
-    if not said["possible"]:
-        pytest.skip(f"Blender has no undo in background mode: {said}")
-    before, between, after = said["objects"]
+    answer = session.said("undo")
+    if not answer["possible"]:
+        pytest.skip(f"Blender has no undo in background mode: {answer}")
+    before, between, after = answer["objects"]
     assert before == after < between
 
 
@@ -523,10 +525,10 @@ def test_undo_removes_an_import(session: Session) -> None:
 def test_every_format_can_be_written_and_read_again(session: Session, format: Exporter) -> None:
     written = []
     for kind in ("objects", "bones"):
-        said = session.said(f"{kind} to {format.name}")
-        assert "Traceback" not in said["said"]
-        assert "internal error" not in said["said"], said["said"]
-        if said["result"] == ["FINISHED"]:
+        answer = session.said(f"{kind} to {format.name}")
+        assert "Traceback" not in answer["said"]
+        assert "internal error" not in answer["said"], answer["said"]
+        if answer["result"] == ["FINISHED"]:
             path = session.folder / f"{kind}-{format.name}{format.extensions[0]}"
             written.append(keyframer.load(path, format=format.name))
     assert any(scene.clips and scene.clips[0].channels for scene in written)

@@ -21,7 +21,7 @@ SAMPLES = [*sorted((ROOT / "tests" / "samples").glob("*/*")), *sorted((ROOT / "e
 
 
 def cases() -> list[Case]:
-    found = []
+    cases = []
     for path in SAMPLES:
         if path.is_dir() or path.suffix in (".py", ".pyc"):
             continue
@@ -30,8 +30,8 @@ def cases() -> list[Case]:
         except FormatError:
             continue
         for clip in range(max(1, len(scene.clips))):
-            found.append(Case(path, scene, ten_frames(scene, clip), clip, {"salvage": True}))
-    return found
+            cases.append(Case(path, scene, ten_frames(scene, clip), clip, {"salvage": True}))
+    return cases
 
 
 def two_clips(folder: Path) -> list[Case]:
@@ -78,7 +78,7 @@ def test_every_clip_is_a_separate_action(played: list[tuple[Case, Answer]]) -> N
 
 
 def test_files_include_every_format_that_can_be_read(played: list[tuple[Case, Answer]]) -> None:
-    known = {each.name for each in (*FORMATS, *IMPORTERS)}
+    known = {format.name for format in (*FORMATS, *IMPORTERS)}
     assert {case.scene.source_format for case, _ in played} >= known
 
 
@@ -88,8 +88,8 @@ def test_corners_have_texture_coordinates_colours_and_normals(played: list[tuple
         for number in map(int, answer.said["meshes"]):
             mesh = case.scene.meshes[case.scene.nodes[number].mesh or 0]
             for what, wanted in expected_corners(mesh, case):
-                found = answer.arrays[f"{what} {number}"][..., : wanted.shape[-1]]
-                assert np.abs(found - wanted).max(initial=0.0) < 2e-3, (case.path.name, what, mesh.name)
+                values = answer.arrays[f"{what} {number}"][..., : wanted.shape[-1]]
+                assert np.abs(values - wanted).max(initial=0.0) < 2e-3, (case.path.name, what, mesh.name)
                 compared[what] += len(wanted)
     assert all(compared.values()), compared
 
@@ -125,14 +125,17 @@ def test_materials_have_colour_opacity_and_emission(played: list[tuple[Case, Ans
     for case, answer in played:
         names = [material.name for material in case.scene.materials]
         for material in case.scene.materials:
-            found = answer.said["materials"].get(material.name)
-            if found is None or names.count(material.name) > 1 or material.diffuse is None:
+            shown_material = answer.said["materials"].get(material.name)
+            if shown_material is None or names.count(material.name) > 1 or material.diffuse is None:
                 continue
             shown = np.clip(np.asarray(material.diffuse, np.float64), 0, 1)
             linear = np.where(shown <= 0.04045, shown / 12.92, ((shown + 0.055) / 1.055) ** 2.4)
-            assert np.abs(np.array(found["Base Color"][:3]) - linear).max() < 1e-4, (case.path.name, material.name)
-            assert abs(found["Alpha"] - (1 - np.clip(material.transparency, 0, 1))) < 1e-5
-            assert found["Emission Strength"] >= np.clip(material.self_illumination, 0, 1) - 1e-5
+            assert np.abs(np.array(shown_material["Base Color"][:3]) - linear).max() < 1e-4, (
+                case.path.name,
+                material.name,
+            )
+            assert abs(shown_material["Alpha"] - (1 - np.clip(material.transparency, 0, 1))) < 1e-5
+            assert shown_material["Emission Strength"] >= np.clip(material.self_illumination, 0, 1) - 1e-5
             compared += 1
     assert compared > 10
 

@@ -31,8 +31,8 @@ def reports() -> dict[str, keyframer.Report]:
 
 @needs_corpus
 def test_only_damaged_files_have_errors() -> None:
-    found = {name for name, report in reports().items() if report.count("error")}
-    assert found == set(ERRORS)
+    damaged = {name for name, report in reports().items() if report.count("error")}
+    assert damaged == set(ERRORS)
     assert len(reports()) >= 540
     assert all(report.verdict != "not readable" for report in reports().values())
 
@@ -58,9 +58,9 @@ def test_most_files_are_clean() -> None:
     ],
 )
 def test_known_issues_of_real_files(name: str, codes: set[str]) -> None:
-    found = {issue.code for issue in reports()[name].issues if issue.severity.label != "info"}
-    assert codes <= found
-    assert found - codes <= {*NOT_DATA, "SEM_NAME_TOO_LONG", "LINK_UNRESOLVED_NAME"}
+    reported = {issue.code for issue in reports()[name].issues if issue.severity.label != "info"}
+    assert codes <= reported
+    assert reported - codes <= {*NOT_DATA, "SEM_NAME_TOO_LONG", "LINK_UNRESOLVED_NAME"}
 
 
 @needs_corpus

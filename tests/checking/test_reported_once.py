@@ -66,6 +66,6 @@ def test_nan_in_every_field_is_reported_once(name: str, sample: Path) -> None:
         record = list(changed.find(Record))[number]
         place = f"{type(record).__name__}.{field}"
         setattr(record, field, with_nan(getattr(record, field)))
-        found = [each for each in reported_issues(changed) if each not in before]
-        assert len(found) == len(set(found)), f"{place} is told twice: {found}"
-        assert found or before, f"{place}: nothing says that it is no number"
+        new_issues = [issue for issue in reported_issues(changed) if issue not in before]
+        assert len(new_issues) == len(set(new_issues)), f"{place} is told twice: {new_issues}"
+        assert new_issues or before, f"{place}: nothing says that it is no number"

@@ -52,9 +52,9 @@ INFO = struct.pack("<H", 9) + bytes(4 * 21)
     ],
 )
 def test_code_and_path_of_issues(data: bytes, code: str, path: str) -> None:
-    found = [issue for issue in keyframer.check(data).issues if issue.code == code]
-    assert [issue.path for issue in found] == [path]
-    assert found[0].severity.label == "warning"
+    issues = [issue for issue in keyframer.check(data).issues if issue.code == code]
+    assert [issue.path for issue in issues] == [path]
+    assert issues[0].severity.label == "warning"
 
 
 @pytest.mark.parametrize(("name", "path"), all_samples(), ids=[f"{name}-{path.name}" for name, path in all_samples()])

@@ -79,21 +79,21 @@ def test_thumbnails_of_many_files(run: Run, two_clips: Path, tmp_path: Path) -> 
     shown = ("--clip", "2", "--to", "gif", "--size", "32")
     assert run("thumbnail", two_clips, *shown, "-o", tmp_path / "one.gif").code == 0
     assert run("batch", "thumbnail", two_clips, *shown, "-o", tmp_path / "out", "-j", "1").code == 0
-    (made,) = (tmp_path / "out").glob("*.gif")
-    assert made.read_bytes() == (tmp_path / "one.gif").read_bytes()
+    (film,) = (tmp_path / "out").glob("*.gif")
+    assert film.read_bytes() == (tmp_path / "one.gif").read_bytes()
     assert run("thumbnail", two_clips, *shown[2:], "-o", tmp_path / "first.gif").code == 0
-    assert made.read_bytes() != (tmp_path / "first.gif").read_bytes()
+    assert film.read_bytes() != (tmp_path / "first.gif").read_bytes()
     ran = run("batch", "thumbnail", two_clips, "--clip", "run", "-o", tmp_path / "none", "-j", "1")
     assert ran.code == 3
     assert "no clip is named 'run' (available: walk, 2)" in ran.err
 
 
 def _durations(film: Image.Image) -> list[int]:
-    found = []
+    durations = []
     for number in range(film.n_frames):
         film.seek(number)
-        found.append(film.info["duration"])
-    return found
+        durations.append(film.info["duration"])
+    return durations
 
 
 def test_diff_of_one_clip(run: Run, two_clips: Path, tmp_path: Path) -> None:

@@ -68,13 +68,13 @@ def test_folder_keeps_its_tree_and_bad_files_are_one_record_each(run: Run, scene
     report = tmp_path / "losses.json"
     ran = run("convert", "-r", tmp_path / "in", tmp_path / "out", "--report", report)
     assert ran.code == 3
-    found = sorted(str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*"))
-    assert found == ["a.glb", os.path.join("deep", "b.glb")]
-    said = json.loads(report.read_text())
-    assert (said["schema"], said["schema_version"]) == ("keyframer.convert", 1)
-    assert [("error" in record) for record in said["files"]] == [False, True, False]
-    check_schema("convert", said)
-    for record in said["files"]:
+    outputs = sorted(str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*"))
+    assert outputs == ["a.glb", os.path.join("deep", "b.glb")]
+    losses = json.loads(report.read_text())
+    assert (losses["schema"], losses["schema_version"]) == ("keyframer.convert", 1)
+    assert [("error" in record) for record in losses["files"]] == [False, True, False]
+    check_schema("convert", losses)
+    for record in losses["files"]:
         record.pop("file")
         if "error" not in record:
             jsonschema.validate(record, LOSS_SCHEMA)
@@ -190,8 +190,8 @@ def test_images_are_found_beside_the_file_and_in_texture_paths(run: Run, scene: 
     Image.new("RGB", (4, 4), "grey").save(tmp_path / "maps" / "deep" / "stone.tga")
     assert images("--texture-path", tmp_path / "maps") == 0
     assert images("--texture-path", tmp_path / "maps", "--texture-recursive") == 1
-    said = json.loads((tmp_path / "r.json").read_text())["files"][0]["losses"]
-    assert any("stone.tga with another extension in a subfolder" in loss.get("detail", "") for loss in said)
+    losses = json.loads((tmp_path / "r.json").read_text())["files"][0]["losses"]
+    assert any("stone.tga with another extension in a subfolder" in loss.get("detail", "") for loss in losses)
     Image.new("RGB", (4, 4), "grey").save(scene.parent / "STONE.PNG")
     assert images() == 1
     assert images("--no-textures") == 0

@@ -37,9 +37,9 @@ def test_every_pair(run: Run, source: str, target: str, tmp_path: Path) -> None:
         assert "nothing in the scene is animated" in ran.err
         return
     assert ran.code == 0, ran.err
-    said = json.loads(report.read_text())
-    check_schema("convert", said)
-    assert said["files"][0]["target"] == target
+    losses = json.loads(report.read_text())
+    check_schema("convert", losses)
+    assert losses["files"][0]["target"] == target
     if target != "gltf":
         assert run("check", path, "--from", target).code == 0
     if source == target:
@@ -91,14 +91,14 @@ def test_operations_are_applied_while_converting(run: Run, tmp_path: Path) -> No
     path = tmp_path / "part.3ds"
     words = ["--node", "Rotor", "--cut", "10:50", "--reverse", "--scale", "2", "--axes", "y-up"]
     assert run("convert", EXAMPLE, path, *words).code == 0
-    made, source = keyframer.load(path), keyframer.load(EXAMPLE)
-    assert {node.name for node in made.nodes} == {"Tower", "Rotor", "Sail1", "Sail2", "Sail3", "Sail4"}
-    assert made.clips[0].end == 40.0
-    number = [node.name for node in made.nodes].index("Sail2")
-    there = keyframer.pose(made, frames=[0.0, 13.0]).world[:, number, :3, 3]
+    converted, source = keyframer.load(path), keyframer.load(EXAMPLE)
+    assert {node.name for node in converted.nodes} == {"Tower", "Rotor", "Sail1", "Sail2", "Sail3", "Sail4"}
+    assert converted.clips[0].end == 40.0
+    number = [node.name for node in converted.nodes].index("Sail2")
+    converted_positions = keyframer.pose(converted, frames=[0.0, 13.0]).world[:, number, :3, 3]
     here = keyframer.pose(source, frames=[50.0, 37.0]).world
     mine = here[:, [node.name for node in source.nodes].index("Sail2"), :3, 3]
-    assert np.allclose(there, mine[:, [0, 2, 1]] * [2, 2, -2], atol=0.05)  # Y up: (x, z, -y)
+    assert np.allclose(converted_positions, mine[:, [0, 2, 1]] * [2, 2, -2], atol=0.05)  # Y up: (x, z, -y)
 
 
 @pytest.mark.parametrize(
@@ -149,12 +149,12 @@ def test_merging_files(run: Run, tmp_path: Path) -> None:
     assert run("convert", EXAMPLE, keys).code == 0
     path = tmp_path / "merged.3ds"
     assert run("convert", keys, path, "--merge", EXAMPLE).code == 0
-    made = keyframer.load(path)
-    assert len(made.meshes) == 6
+    merged = keyframer.load(path)
+    assert len(merged.meshes) == 6
     frames = np.arange(0.0, 60.0, 7)
     source = keyframer.load(EXAMPLE)
-    theirs, ours = keyframer.pose(made, frames=frames), keyframer.pose(source, frames=frames)
+    theirs, ours = keyframer.pose(merged, frames=frames), keyframer.pose(source, frames=frames)
     for name in ("Sail1", "Cock"):
-        number = [node.name for node in made.nodes].index(name)
+        number = [node.name for node in merged.nodes].index(name)
         mine = [node.name for node in source.nodes].index(name)
         assert np.allclose(theirs.world[:, number], ours.world[:, mine], atol=2e-3), name

@@ -57,8 +57,8 @@ def test_folders_keep_their_tree(run: Run, tmp_path: Path) -> None:
     assert ran.err.count("IO_UNRECOGNISED") == 1
     assert ran.err.count("->") == 2
     assert run("build", "-r", tmp_path / "text", "-o", tmp_path / "again").code == 0
-    made = sorted(str(path.relative_to(tmp_path / "again")) for path in (tmp_path / "again").rglob("*.3ds"))
-    assert made == ["a.3ds", "inner/b.3ds"]
+    built = sorted(str(path.relative_to(tmp_path / "again")) for path in (tmp_path / "again").rglob("*.3ds"))
+    assert built == ["a.3ds", "inner/b.3ds"]
     assert (tmp_path / "again" / "inner" / "b.3ds").read_bytes() == EXAMPLE.read_bytes()
 
 

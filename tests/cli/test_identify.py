@@ -206,10 +206,10 @@ def test_truncated_file_is_not_reported_as_text_mode_damage(tmp_path: Path, run:
 def test_damaged_and_foreign_real_files(run: Run) -> None:
     ran = run("identify", CORPUS / "3ds" / "assimp__assimp__pyramob-3ec2cfe0.3DS")
     assert "text mode: 11 bytes missing" in ran.out
-    found = run("identify", "-r", "--format", "json", CORPUS / "3ds" / "invalid").json()["files"]
-    assert len(found) == 8
-    assert sum("AppleDouble" in record["reason"] for record in found) == 6
-    assert all(record["format"] is None for record in found)
+    records = run("identify", "-r", "--format", "json", CORPUS / "3ds" / "invalid").json()["files"]
+    assert len(records) == 8
+    assert sum("AppleDouble" in record["reason"] for record in records) == 6
+    assert all(record["format"] is None for record in records)
 
 
 @needs_corpus

@@ -62,8 +62,8 @@ def rows(run: Run, *arguments: str | Path) -> dict[str, dict[str, Any]]:
 
 
 def test_status_of_every_image_name(run: Run, scene: Path) -> None:
-    found = rows(run, scene)
-    assert {name: (row["status"], row["found"], row["rule"]) for name, row in found.items()} == {
+    textures = rows(run, scene)
+    assert {name: (row["status"], row["found"], row["rule"]) for name, row in textures.items()} == {
         "Exact.png": ("found", "Exact.png", "under its own name"),
         "PANELS.PNG": ("guessed", "Panels.png", "in another case"),
         "WOOD.TGA": ("guessed", "wood.png", "with another extension"),
@@ -78,7 +78,7 @@ def test_status_of_every_image_name(run: Run, scene: Path) -> None:
         "bomb.png": ("unusable", "bomb.png", "under its own name"),
         "LIST.IFL": ("guessed", "list.ifl", "in another case"),
     }
-    notes = {name: row["note"] for name, row in found.items() if row["note"]}
+    notes = {name: row["note"] for name, row in textures.items() if row["note"]}
     assert notes == {
         "..\\..\\secret.png": "SEC_PATH_TRAVERSAL: its path is not followed",
         "C:\\MAPS\\PANELS.PNG": "SEC_PATH_ABSOLUTE: its path is not followed",
@@ -89,9 +89,9 @@ def test_status_of_every_image_name(run: Run, scene: Path) -> None:
         "bomb.png": "more pixels than the limit of 67108864",
     }
     assert "not an image that can be read" in notes["broken.gif"]
-    assert found["Exact.png"]["image"] == "PNG, 6 x 4"
-    assert found["LIST.IFL"]["image"] == "an Autodesk image list (IFL): a.png, PNG, 6 x 4"
-    assert found["STONEWAL.TGA"]["used by"] == "material m3: texture1"
+    assert textures["Exact.png"]["image"] == "PNG, 6 x 4"
+    assert textures["LIST.IFL"]["image"] == "an Autodesk image list (IFL): a.png, PNG, 6 x 4"
+    assert textures["STONEWAL.TGA"]["used by"] == "material m3: texture1"
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -106,9 +106,9 @@ def test_images_in_texture_paths_are_found(run: Run, scene: Path, tmp_path: Path
     more.mkdir(parents=True)
     (more / "gone.png").write_bytes(picture())
     assert rows(run, scene, "--texture-path", tmp_path / "more")["gone.png"]["status"] == "missing"
-    found = rows(run, scene, "--texture-path", tmp_path / "more", "--texture-recursive")["gone.png"]
-    assert (found["status"], found["found"]) == ("guessed", str(more / "gone.png"))
-    assert found["rule"] == "under its own name, in a subfolder"
+    texture = rows(run, scene, "--texture-path", tmp_path / "more", "--texture-recursive")["gone.png"]
+    assert (texture["status"], texture["found"]) == ("guessed", str(more / "gone.png"))
+    assert texture["rule"] == "under its own name, in a subfolder"
     unseen = rows(run, scene, "--no-textures")
     assert {row["status"] for row in unseen.values()} == {"not looked for"}
 
@@ -130,8 +130,8 @@ def test_images_of_glTF(run: Run, tmp_path: Path) -> None:
     (tmp_path / "secret.png").write_bytes(picture())
     (folder / "skin.PNG").write_bytes(picture())
     (folder / "x.glb").write_bytes(glb(root, binary + picture()))
-    found = rows(run, folder / "x.glb")
-    assert {name: (row["status"], row["found"], row["image"]) for name, row in found.items()} == {
+    textures = rows(run, folder / "x.glb")
+    assert {name: (row["status"], row["found"], row["image"]) for name, row in textures.items()} == {
         "Skin.png": ("guessed", "skin.PNG", "PNG, 6 x 4"),
         "../secret.png": ("refused", None, None),
         "https://example.org/x.png": ("refused", None, None),

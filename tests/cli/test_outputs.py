@@ -175,7 +175,7 @@ def test_input_is_never_replaced(name: str, way: str, place: Path, run: Run) -> 
     else:
         (place / "sub").mkdir()
         path = place / "sub" / ".." / source.relative_to(place)
-    before, there = source.read_bytes(), os.lstat(path)
+    before, status_before = source.read_bytes(), os.lstat(path)
     for more in ((), ("-f",), ("-f", "--salvage")):
         if "--salvage" in more and name in ("dump", "build", "batch report"):
             continue
@@ -184,7 +184,7 @@ def test_input_is_never_replaced(name: str, way: str, place: Path, run: Run) -> 
         if "-f" in more:
             assert ran.code == 3
             assert f"{path} is an input of this run" in ran.err
-        assert os.path.samestat(os.lstat(path), there)
+        assert os.path.samestat(os.lstat(path), status_before)
         assert source.read_bytes() == before
 
 
@@ -193,7 +193,7 @@ def refused(run: Run, words: str, place: Path, path: str) -> None:
     ran = run(*words.replace("IN", str(place)).split())
     assert ran.code == 3, ran.err
     assert f"{place / path} is an input of this run" in ran.err
-    assert {each: each.read_bytes() for each in before} == before
+    assert {source: source.read_bytes() for source in before} == before
 
 
 def test_later_input_is_not_replaced(place: Path, run: Run) -> None:

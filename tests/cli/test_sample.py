@@ -42,20 +42,20 @@ def arrays_in(path: Path) -> dict[str, Any]:
 
 
 def test_json_output_has_all_fields(run: Run) -> None:
-    found = sample(run, EXAMPLE, "--frames", "0:10:5")
-    assert list(found) == ["schema", "frames", "times", "axes", "nodes", "raw_channels"]
-    assert found["schema"] == "keyframer.sample/1"
-    assert found["frames"] == [0, 5, 10]
-    assert found["times"] == pytest.approx([0, 1 / 6, 1 / 3])
-    tower, rotor = found["nodes"][:2]
+    sampled = sample(run, EXAMPLE, "--frames", "0:10:5")
+    assert list(sampled) == ["schema", "frames", "times", "axes", "nodes", "raw_channels"]
+    assert sampled["schema"] == "keyframer.sample/1"
+    assert sampled["frames"] == [0, 5, 10]
+    assert sampled["times"] == pytest.approx([0, 1 / 6, 1 / 3])
+    tower, rotor = sampled["nodes"][:2]
     assert [tower[key] for key in ("name", "id", "parent", "visible")] == ["Tower", 0, None, [True] * 3]
     assert (rotor["name"], rotor["parent"]) == ("Rotor", "Tower")
     pose = keyframer.pose(keyframer.load(EXAMPLE), frames=[0, 5, 10])
     np.testing.assert_allclose(np.array(rotor["world"]).reshape(3, 4, 4), pose.world[:, 1])
     assert rotor["world"][1][3] == pose.world[1, 1, 0, 3]  # row by row: the fourth number is x
-    eye = next(node for node in found["nodes"] if node["name"] == "Camera")
+    eye = next(node for node in sampled["nodes"] if node["name"] == "Camera")
     assert eye["fov_degrees"] == pose.camera_fov_degrees[:, 0].tolist()
-    lamp = next(node for node in found["nodes"] if node["name"] == "Lamp")
+    lamp = next(node for node in sampled["nodes"] if node["name"] == "Lamp")
     assert {"color", "multiplier", "hotspot_degrees", "falloff_degrees"} <= set(lamp)
 
 
@@ -117,15 +117,15 @@ def test_times_are_in_seconds(run: Run) -> None:
 
 
 def test_active_segment_is_sampled_by_default(run: Run) -> None:
-    found = sample(run, EXAMPLE)
-    assert found["frames"][0] == 0
-    assert found["frames"][-1] == 100
-    assert found["frames"] == list(range(101))
+    sampled = sample(run, EXAMPLE)
+    assert sampled["frames"][0] == 0
+    assert sampled["frames"][-1] == 100
+    assert sampled["frames"] == list(range(101))
 
 
 def test_selected_nodes(run: Run) -> None:
-    found = sample(run, EXAMPLE, "--frames", "0", "--node", "Rotor", "--node", "Tower")
-    assert [node["name"] for node in found["nodes"]] == ["Rotor", "Tower"]
+    sampled = sample(run, EXAMPLE, "--frames", "0", "--node", "Rotor", "--node", "Tower")
+    assert [node["name"] for node in sampled["nodes"]] == ["Rotor", "Tower"]
     ran = run("sample", EXAMPLE, "--node", "Nobody")
     assert ran.code == 3
     assert ran.err == f"keyframer: {EXAMPLE}: no node is named 'Nobody'\n"
@@ -167,8 +167,8 @@ def test_raw_channels_are_in_the_output(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "walk.anim"
     strange = [[0.5, 0.25], [math.nan, 0.5], [0.5, 0.75]]
     path.write_bytes(beta(3, channel(walk(3, 2)), channel(strange, 0.0, 2)))
-    found = sample(run, path, "--from", "midtown")
-    assert found["raw_channels"] == [{"name": "channel 1", "values": [[0.5, 0.25], [None, 0.5], [0.5, 0.75]]}]
+    sampled = sample(run, path, "--from", "midtown")
+    assert sampled["raw_channels"] == [{"name": "channel 1", "values": [[0.5, 0.25], [None, 0.5], [0.5, 0.75]]}]
     out = tmp_path / "out.npz"
     assert run("sample", path, "--from", "midtown", "--format", "npz", "-o", out).code == 0
     np.testing.assert_array_equal(arrays_in(out)["raw_0"], strange)
@@ -200,10 +200,10 @@ def test_axes_y_up(up: str, hand: Handedness, place: tuple[float, ...], wanted: 
 
 
 def test_axes_on_the_command_line(run: Run) -> None:
-    own, turned = (sample(run, EXAMPLE, "--frames", "0", "--axes", axes) for axes in ("file", "y-up"))
-    x, y, z = (own["nodes"][1]["world"][0][at] for at in (3, 7, 11))
+    original, turned = (sample(run, EXAMPLE, "--frames", "0", "--axes", axes) for axes in ("file", "y-up"))
+    x, y, z = (original["nodes"][1]["world"][0][at] for at in (3, 7, 11))
     assert [turned["nodes"][1]["world"][0][at] for at in (3, 7, 11)] == pytest.approx([x, z, -y])
-    assert own["axes"].startswith("Z up, right-handed")
+    assert original["axes"].startswith("Z up, right-handed")
     assert turned["axes"] == "y-up, right-handed"
 
 
@@ -240,12 +240,12 @@ def test_skeleton_and_format_options(run: Run, tmp_path: Path) -> None:
     path, skeleton = tmp_path / "walk.anim", tmp_path / "man.skel"
     path.write_bytes(retail(walk(4, 2), 3.0))
     skeleton.write_text("bone hips { offset 0 1 0 bone chest { offset 0 0.5 0 } }")
-    found = sample(
+    sampled = sample(
         run, path, "--skeleton", skeleton, "--fps", "15", "--set", "in_place=true", "--set", "euler-order=XYZ"
     )
-    assert [node["name"] for node in found["nodes"]] == ["hips", "chest"]
-    assert found["times"] == pytest.approx([0, 1 / 15, 2 / 15, 0.2])
-    ahead = [matrix[11] for matrix in found["nodes"][0]["world"]]
+    assert [node["name"] for node in sampled["nodes"]] == ["hips", "chest"]
+    assert sampled["times"] == pytest.approx([0, 1 / 15, 2 / 15, 0.2])
+    ahead = [matrix[11] for matrix in sampled["nodes"][0]["world"]]
     assert ahead == pytest.approx([-1.5 * n / 4 + 3.0 * n / 4 for n in range(4)], abs=1e-6)
     skeleton.rename(tmp_path / "walk.skel")
     assert sample(run, path)["nodes"][0]["name"] == "hips"

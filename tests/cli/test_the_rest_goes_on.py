@@ -266,8 +266,8 @@ def test_broken_pipe_ends_without_a_message(command: str, dumped_example: bytes)
         stderr=subprocess.PIPE,
     ) as process:
         os.close(writing)
-        _, said = process.communicate(dumped_example if command == "build" else b"")
-    assert (process.returncode, said) == (141, b"")
+        _, stderr = process.communicate(dumped_example if command == "build" else b"")
+    assert (process.returncode, stderr) == (141, b"")
 
 
 @posix

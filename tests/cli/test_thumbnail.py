@@ -65,12 +65,12 @@ def test_selected_frames_play_at_the_rate_of_the_file(
     path = tmp_path / f"film.{kind}"
     assert run("thumbnail", EXAMPLE, "--size", "16", "--frames", frames, "-o", path).code == 0
     film = Image.open(io.BytesIO(path.read_bytes()))
-    found = []
+    durations = []
     for number in range(film.n_frames):
         film.seek(number)
         film.load()
-        found.append(round(film.info["duration"]))
-    assert found == milliseconds
+        durations.append(round(film.info["duration"]))
+    assert durations == milliseconds
     assert film.info["loop"] == 0
 
 
@@ -96,8 +96,8 @@ def test_unreadable_file_among_many(run: Run, tmp_path: Path) -> None:
     ran = run("thumbnail", "-r", tmp_path / "in", "--size", "16", "-o", tmp_path / "out")
     assert ran.code == 3
     assert "bad.3ds: IO_UNRECOGNISED" in ran.err
-    made = sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.png"))
-    assert made == ["a.3ds.png", "sub/b.3ds.png"]
+    pictures = sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.png"))
+    assert pictures == ["a.3ds.png", "sub/b.3ds.png"]
     assert run("thumbnail", tmp_path / "in" / "a.3ds", "--size", "16", "-o", ".gif").code == 0
     assert opened(tmp_path / "in" / "a.gif").format == "GIF"
 
@@ -124,10 +124,10 @@ class TestKinds:
             "-of",
             "json",
         ]
-        said = json.loads(subprocess.run([*probe, str(path)], capture_output=True, check=True).stdout)
-        (stream,) = said["streams"]
+        probed = json.loads(subprocess.run([*probe, str(path)], capture_output=True, check=True).stdout)
+        (stream,) = probed["streams"]
         assert (stream["codec_name"], stream["width"], stream["height"]) == ("h264", 34, 24)  # even, as H.264 wants it
-        assert float(said["format"]["duration"]) == pytest.approx(10 / 3, abs=0.2)
+        assert float(probed["format"]["duration"]) == pytest.approx(10 / 3, abs=0.2)
 
     def test_mp4_without_ffmpeg(self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))

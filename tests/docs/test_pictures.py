@@ -21,9 +21,9 @@ def maker() -> ModuleType:
 
 
 def test_every_picture_is_small_and_made_by_a_command() -> None:
-    made = maker().COMMANDS
-    assert {path.name for path in PICTURES.iterdir()} >= set(made)
-    for name, words in made.items():
+    commands = maker().COMMANDS
+    assert {path.name for path in PICTURES.iterdir()} >= set(commands)
+    for name, words in commands.items():
         assert words[1] in ("examples/windmill.3ds", "examples/stage.mvr")
         assert (PICTURES / name).stat().st_size < 200_000
 

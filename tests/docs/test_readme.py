@@ -17,12 +17,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def shown_commands() -> list[tuple[str, str]]:
     """Return the commands of the console blocks, each with the output shown below it."""
-    found: list[tuple[str, str]] = []
+    commands: list[tuple[str, str]] = []
     for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
-            found.append((command.split("  #")[0].strip(), output.strip()))
-    return found
+            commands.append((command.split("  #")[0].strip(), output.strip()))
+    return commands
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +39,8 @@ def test_console_blocks(folder: Path) -> None:
     for command, expected in commands:
         real = re.sub(r"\bkeyframer (?=\w)", lambda _: command_line, command)
         done = subprocess.run(["sh", "-c", real], cwd=folder, capture_output=True, text=True, check=False)
-        said = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).strip().splitlines())
-        assert said == expected, command
+        output = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).strip().splitlines())
+        assert output == expected, command
 
 
 def test_links_have_targets() -> None:

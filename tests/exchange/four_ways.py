@@ -33,38 +33,38 @@ def ways(name: str, folder: Path, format: str | None = None) -> dict[str, dict[s
     archive, _, member = name.partition("!/")
     source = io.BytesIO(zipfile.ZipFile(archive).read(member)) if member else Path(name)
     chosen = [] if format is None else ["--from", format]
-    found: dict[str, dict[str, object]] = {way: {} for way in ("library", "commands", "batch", "viewer")}
+    results: dict[str, dict[str, object]] = {way: {} for way in ("library", "commands", "batch", "viewer")}
 
     report = keyframer.check(source, format=format)
-    found["library"]["format"] = None if report.format is None else report.format.name
-    found["library"]["issues"] = report.counts
+    results["library"]["format"] = None if report.format is None else report.format.name
+    results["library"]["issues"] = report.counts
     if member:
         source = io.BytesIO(source.getvalue())  # type: ignore[union-attr]
     try:
-        found["library"]["nodes"] = [node.name for node in keyframer.load(source, format=format).nodes]
+        results["library"]["nodes"] = [node.name for node in keyframer.load(source, format=format).nodes]
     except keyframer.FormatError as error:
-        found["library"]["nodes"] = error.code
+        results["library"]["nodes"] = error.code
 
     checked = command("check", name, *chosen)
-    found["commands"] = {"format": checked["format"], "issues": checked["counts"]}
-    told = command("info", name, *chosen)
-    found["commands"]["nodes"] = told["error"]["code"] if "error" in told else tree(told)
+    results["commands"] = {"format": checked["format"], "issues": checked["counts"]}
+    info = command("info", name, *chosen)
+    results["commands"]["nodes"] = info["error"]["code"] if "error" in info else tree(info)
 
     options = {} if format is None else {"from": format}
     row = perform(Job("check", name, str(folder / "row.check.json"), options))
-    found["batch"] = {"format": row["format"], "issues": row["issues"]}
+    results["batch"] = {"format": row["format"], "issues": row["issues"]}
     row = perform(Job("info", name, str(folder / "row.info.json"), options))
-    found["batch"]["nodes"] = row["error"]["code"] if row["error"] else tree(stored(folder / "row.info.json"))
+    results["batch"]["nodes"] = row["error"]["code"] if row["error"] else tree(stored(folder / "row.info.json"))
 
     with contextlib.redirect_stderr(io.StringIO()):
         file = viewed(name, *chosen)[0]
         described = json.loads(file.scene())
-    found["viewer"]["format"] = None if file.report.format is None else file.report.format.name
-    found["viewer"]["issues"] = file.report.counts
+    results["viewer"]["format"] = None if file.report.format is None else file.report.format.name
+    results["viewer"]["issues"] = file.report.counts
     failure = described["failure"]
     scene = file.loaded.scene
-    found["viewer"]["nodes"] = failure["code"] if scene is None else [node.name for node in scene.nodes]
-    return found
+    results["viewer"]["nodes"] = failure["code"] if scene is None else [node.name for node in scene.nodes]
+    return results
 
 
 def stored(path: Path) -> dict[str, Any]:
@@ -88,11 +88,11 @@ def converted(name: str, folder: Path, format: str | None = None) -> tuple[bytes
 
 def agreed(found: dict[str, dict[str, object]]) -> dict[str, object]:
     """Return what all ways report; raise AssertionError if one of them differs."""
-    for each in found.values():
-        if isinstance(each["nodes"], list):
-            each["nodes"] = sorted(each["nodes"])
-    for way, each in found.items():
-        assert each == found["library"], way
+    for result in found.values():
+        if isinstance(result["nodes"], list):
+            result["nodes"] = sorted(result["nodes"])
+    for way, result in found.items():
+        assert result == found["library"], way
     return found["library"]
 
 

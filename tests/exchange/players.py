@@ -113,7 +113,9 @@ def in_three(cases: Iterable[Case], folder: Path, most: int) -> Iterator[tuple[C
     for line, (case, seconds) in zip(node_lines("play.mjs", lines), waiting, strict=True):
         answer = json.loads(line)
         places = {f"n{number}": place for number, place in enumerate(zip(*answer["places"], strict=True))}
-        cameras = {f"n{number}": [(*each, np.nan) for each in column] for number, column in answer["cameras"].items()}
+        cameras = {
+            f"n{number}": [(*angles, np.nan) for angles in column] for number, column in answer["cameras"].items()
+        }
         yield case, _compared(case, seconds, {}, {"places": places, "cameras": cameras})
 
 
@@ -137,8 +139,8 @@ def in_blender(cases: Iterable[Case], folder: Path, most: int = 5) -> Iterator[t
             requests.write(json.dumps(request) + "\n")
             waiting.append((case, seconds, shapes))
     command = [str(PYTHON), str(ORACLES / "blender" / "play.py"), str(folder / "requests"), str(folder / "answers")]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stdout[-2000:] + found.stderr[-4000:]
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stdout[-2000:] + completed.stderr[-4000:]
     with open(folder / "answers", encoding="utf-8") as answers:
         for line, (case, seconds, shapes) in zip(answers, waiting, strict=True):
             yield case, _compared(case, seconds, shapes, json.loads(line))
@@ -164,7 +166,7 @@ Shapes = dict[int, tuple[int, np.ndarray, np.ndarray]]
 
 
 def _shapes(case: Case, some: int = 12) -> Shapes:
-    found: Shapes = {}
+    shapes: Shapes = {}
     for number, node in enumerate(case.scene.nodes):
         place = None if node.mesh is None else geometry(case.gltf, gltf_node_of(case.gltf, case.scene, number))
         if place is None:
@@ -177,8 +179,8 @@ def _shapes(case: Case, some: int = 12) -> Shapes:
         written = np.concatenate(kept)
         numbers = np.linspace(0, len(written) - 1, min(some, len(written))).astype(int)
         sources = sources_of(case.scene, case.gltf, place, node.mesh)
-        found[place] = number, numbers, sources[written[numbers]]
-    return found
+        shapes[place] = number, numbers, sources[written[numbers]]
+    return shapes
 
 
 def _compared(case: Case, seconds: np.ndarray, shapes: Shapes, answer: dict[str, Any]) -> Difference:
@@ -228,12 +230,12 @@ def cases(name: str, scene: Scene, data: bytes, report: LossReport) -> Iterator[
 def troubles(case: Case, found: Difference, other_vertices: Container[str] = ()) -> list[str]:
     """Return the differences of a player that exceed the default limits; the vertices of ``other_vertices`` do not
     count."""
-    said = []
+    troubles = []
     if found.places > 1e-4:
-        said.append(f"{case.name}: a node is {found.places:.2g} of the scene's size off")
+        troubles.append(f"{case.name}: a node is {found.places:.2g} of the scene's size off")
     if found.vertices > 1e-4 and case.name not in other_vertices:
-        said.append(f"{case.name}: a vertex is {found.vertices:.2g} of the scene's size off")
-    said += [
+        troubles.append(f"{case.name}: a vertex is {found.vertices:.2g} of the scene's size off")
+    troubles += [
         f"{case.name}: the {what} of a camera is {degrees:.2g} degrees off"
         for what, degrees, allowed in (
             ("aim", found.aim, 0.01),
@@ -242,4 +244,4 @@ def troubles(case: Case, found: Difference, other_vertices: Container[str] = ())
         )
         if degrees > allowed
     ]
-    return said
+    return troubles

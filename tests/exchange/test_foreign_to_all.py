@@ -61,7 +61,7 @@ def exported_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write(scene: Scene, format: str, path: Path) -> Written:
-    known = next(each for each in keyframer.supported_formats() if each.name == format)
+    known = next(candidate for candidate in keyframer.supported_formats() if candidate.name == format)
     written = known.from_scene(scene)
     path.write_bytes(keyframer.encode(written.document))
     for suffix, content in written.companions:
@@ -97,11 +97,11 @@ def test_foreign_gltf_as_any_format(source: str, format: str, exported_files: Pa
     seconds = np.linspace(0.0, 2.5 if stem == "three" else 3.0, 41)
     truth = under_parents(gltf.worlds(seconds), gltf.parents)
     numbers = {node.get("name"): number for number, node in enumerate(gltf.nodes)}
-    found = in_space(keyframer.load(path, format=format, **written.reading), Space("y"))
-    pose = keyframer.pose(found, times=seconds)
-    places = {node.name: number for number, node in enumerate(found.nodes)}
+    reloaded = in_space(keyframer.load(path, format=format, **written.reading), Space("y"))
+    pose = keyframer.pose(reloaded, times=seconds)
+    places = {node.name: number for number, node in enumerate(reloaded.nodes)}
     assert MOVING[stem] <= set(places)
-    first = next(iter(found.nodes)).name
+    first = next(iter(reloaded.nodes)).name
     for name in MOVING[stem]:
         meant, meant_axes = rigid(truth[:, numbers[name]])
         place, axes = rigid(np.asarray(pose.local[:, places[name]]))
@@ -120,20 +120,20 @@ def test_reported_error_is_the_measured_error(format: str, exported_files: Path,
     """Cubic keys are converted to others: the independent player finds no larger error than the report states."""
     path = tmp_path / f"out{SUFFIXES[format]}"
     written = write(keyframer.load(exported_files / "transform.glb"), format, path)
-    said = [loss for loss in written.report if loss.path == "/nodes/sheet/position" and loss.unit == "scene unit"]
+    reported = [loss for loss in written.report if loss.path == "/nodes/sheet/position" and loss.unit == "scene unit"]
     if format in ("hale3d", "midtown"):
-        assert said == []  # every frame is written as it is
+        assert reported == []  # every frame is written as it is
         return
     if format == "ase":  # which has keys with tangents
-        said = [replace(loss, error=0.0) for loss in written.report if loss.path == "/nodes/sheet/position"]
-        assert said[0].outcome is Outcome.EXACT
-    (loss,) = said
+        reported = [replace(loss, error=0.0) for loss in written.report if loss.path == "/nodes/sheet/position"]
+        assert reported[0].outcome is Outcome.EXACT
+    (loss,) = reported
     gltf = Gltf((exported_files / "transform.glb").read_bytes())
     seconds = np.linspace(0.0, 3.0, 721)
     truth = gltf.worlds(seconds)[:, gltf.named("sheet"), :3, 3]
-    found = in_space(keyframer.load(path, format=format, **written.reading), Space("y"))
-    number = [node.name for node in found.nodes].index("sheet")
-    reached = np.linalg.norm(keyframer.pose(found, times=seconds).world[:, number, :3, 3] - truth, axis=1).max()
+    reloaded = in_space(keyframer.load(path, format=format, **written.reading), Space("y"))
+    number = [node.name for node in reloaded.nodes].index("sheet")
+    reached = np.linalg.norm(keyframer.pose(reloaded, times=seconds).world[:, number, :3, 3] - truth, axis=1).max()
     assert loss.error is not None
     assert reached <= loss.error * 1.1 + 1e-5
     assert ("was requested" in loss.detail) == (format == "3ds")

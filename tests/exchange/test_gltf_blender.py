@@ -21,16 +21,18 @@ KNOWN_DIFFERENCES = {
 
 @needs_blender
 def test_blender_plays_scenes_and_samples_like_the_pose(tmp_path: Path) -> None:
-    made = [(name, make()) for name, make in SCENES.items() if name not in ("sick", "nothing")]
+    scenes = [(name, make()) for name, make in SCENES.items() if name not in ("sick", "nothing")]
     samples = [(path.name, scene) for known in FORMATS for path, scene in loadable(known.name) if is_animated(scene)]
     example = Path(__file__).resolve().parents[2] / "examples" / "windmill.3ds"
-    wanted = [*made, *samples, (example.name, keyframer.load(example))]
+    wanted = [*scenes, *samples, (example.name, keyframer.load(example))]
     cubic = list(cases_of([("splines", SCENES["splines"]())], "cubic"))
-    *found, (_, wrong) = in_blender([*cases_of(wanted), *cubic], tmp_path)
-    assert len(found) > 40
-    assert [said for case, difference in found for said in troubles(case, difference, KNOWN_DIFFERENCES)] == []
+    *differences, (_, wrong) = in_blender([*cases_of(wanted), *cubic], tmp_path)
+    assert len(differences) > 40
+    assert [
+        trouble for case, difference in differences for trouble in troubles(case, difference, KNOWN_DIFFERENCES)
+    ] == []
     # cases where the allowed error of a field of view cannot be held: those that begin with 0 degrees
-    assert {case.name for case, _ in found if case.fov_error > 0.01} <= {"flexporter.u3d"}
+    assert {case.name for case, _ in differences if case.fov_error > 0.01} <= {"flexporter.u3d"}
     assert wrong.places > 1e-3, "Blender seems to read the tangents of cubic keys now: is `linear` still needed?"
 
 
@@ -40,6 +42,8 @@ def test_blender_plays_real_files_like_the_pose(tmp_path: Path) -> None:
     scenes = [(path.name, strict_scene(path)) for path in animation_files()]
     wanted = [(name, scene) for name, scene in scenes if scene is not None and is_animated(scene)]
     assert {scene.source_format for _, scene in wanted} == {"3ds", "ase", "hale3d"}
-    found = list(in_blender(cases_of(wanted), tmp_path, most=4))
-    assert len(found) > 40
-    assert [said for case, difference in found for said in troubles(case, difference, KNOWN_DIFFERENCES)] == []
+    differences = list(in_blender(cases_of(wanted), tmp_path, most=4))
+    assert len(differences) > 40
+    assert [
+        trouble for case, difference in differences for trouble in troubles(case, difference, KNOWN_DIFFERENCES)
+    ] == []

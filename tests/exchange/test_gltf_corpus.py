@@ -58,8 +58,8 @@ def exports(request: pytest.FixtureRequest) -> list[Exported]:
 
 @needs_node_tools
 def test_validator_finds_no_errors_and_no_warnings(exports: list[Exported], tmp_path: Path) -> None:
-    for each in exports:
-        (tmp_path / f"{each.name}.glb").write_bytes(each.data)
+    for exported in exports:
+        (tmp_path / f"{exported.name}.glb").write_bytes(exported.data)
     reports = [json.loads(line) for line in node_lines("validate.mjs", [str(path) for path in tmp_path.iterdir()])]
     assert len(reports) == len(exports) > 0
     bad = {
@@ -95,10 +95,10 @@ def test_animation_matches_the_pose(exports: list[Exported]) -> None:
 
 @needs_node_tools
 def test_three_js_plays_the_same_animation(exports: list[Exported], tmp_path: Path) -> None:
-    moving = [case for each in exports if is_animated(each.scene) for case in cases(*each)]
+    moving = [case for exported in exports if is_animated(exported.scene) for case in cases(*exported)]
     compared = list(in_three(moving, tmp_path, 8))
     assert len(compared) > 4
-    assert [said for case, difference in compared for said in troubles(case, difference)] == []
+    assert [trouble for case, difference in compared for trouble in troubles(case, difference)] == []
 
 
 def test_lights_are_restored_within_one_percent(exports: list[Exported]) -> None:

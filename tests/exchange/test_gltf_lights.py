@@ -30,8 +30,8 @@ NO_PICTURES = why_no_pictures()
 
 def without_extras(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: without_extras(each) for key, each in value.items() if key != "extras"}
-    return [without_extras(each) for each in value] if isinstance(value, list) else value
+        return {key: without_extras(item) for key, item in value.items() if key != "extras"}
+    return [without_extras(item) for item in value] if isinstance(value, list) else value
 
 
 def returned(scene: Scene, **options: Any) -> Scene:
@@ -93,7 +93,7 @@ def test_lights_of_real_files_are_restored_without_extras(name: str) -> None:
     scene = keyframer.load(CORPUS / "3ds" / name)
     still = {(channel.node, channel.track.kind): channel.track.values for channel in scene.clips[0].channels}
     back = returned(scene)
-    found = {node.name: back.lights[node.light] for node in back.nodes if node.light is not None}
+    restored = {node.name: back.lights[node.light] for node in back.nodes if node.light is not None}
     lights = [(number, node) for number, node in enumerate(scene.nodes) if node.light is not None]
     shining = [(number, node) for number, node in lights if scene.lights[node.light].type is not LightType.AMBIENT]
     assert shining
@@ -101,7 +101,7 @@ def test_lights_of_real_files_are_restored_without_extras(name: str) -> None:
         light = scene.lights[node.light]
         multiplier = float(still.get((number, "multiplier"), np.array([light.multiplier])).flat[0])
         color = np.array(still.get((number, "color"), np.array([light.color])))[0]
-        light_back = found[node.name]
+        light_back = restored[node.name]
         assert light_back.multiplier * np.array(light_back.color) == pytest.approx(
             multiplier * color, rel=0.01, abs=1e-4
         )
@@ -118,11 +118,11 @@ def test_single_keys_of_lights_are_in_core_gltf() -> None:
     plain.lights[1] = replace(
         plain.lights[1], color=(0.2, 0.4, 0.6), multiplier=0.5, hotspot_degrees=20.0, falloff_degrees=30.0
     )
-    found, wanted = (
-        split_glb(glb_of(each)[0])[0]["extensions"]["KHR_lights_punctual"]["lights"][1] for each in (scene, plain)
+    exported, wanted = (
+        split_glb(glb_of(source)[0])[0]["extensions"]["KHR_lights_punctual"]["lights"][1] for source in (scene, plain)
     )
-    assert without_extras(found) == without_extras(wanted)
-    assert found["spot"]["outerConeAngle"] == pytest.approx(np.radians(15.0))
+    assert without_extras(exported) == without_extras(wanted)
+    assert exported["spot"]["outerConeAngle"] == pytest.approx(np.radians(15.0))
 
 
 def test_animated_light_brighter_than_white_keeps_its_strength() -> None:
@@ -140,25 +140,26 @@ def test_animated_light_brighter_than_white_keeps_its_strength() -> None:
 def balls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ball]:
     """Return spheres in a scene of our own, and in real ones if there is a corpus."""
     folder = tmp_path_factory.mktemp("lit")
-    found = {"made": ball(lamps(), folder, "made")}
+    spheres = {"made": ball(lamps(), folder, "made")}
     for name in CORPUS_FILES if CORPUS.is_dir() else ():
-        found[name] = ball(keyframer.load(CORPUS / "3ds" / name), folder, name)
-    return found
+        spheres[name] = ball(keyframer.load(CORPUS / "3ds" / name), folder, name)
+    return spheres
 
 
 def _assert_as_bright(balls: dict[str, Ball], shown: dict[str, float]) -> None:
     """Assert brightness within a factor of two of our thumbnails, with default lights and with the lights of the
     file."""
-    for name, each in balls.items():
-        for thumbnail in each.thumbnails.values():
-            assert thumbnail / 2 < shown[name] < 2 * thumbnail, (name, each.thumbnails, shown[name])
+    for name, sphere in balls.items():
+        for thumbnail in sphere.thumbnails.values():
+            assert thumbnail / 2 < shown[name] < 2 * thumbnail, (name, sphere.thumbnails, shown[name])
 
 
 @pytest.mark.skipif(NO_PICTURES is not None, reason=NO_PICTURES or "")
 def test_three_shows_lights_as_bright_as_our_thumbnails(balls: dict[str, Ball]) -> None:
     with open_painter() as painter:
         shown = {
-            name: painter.lit_sphere(each.path, each.centre, each.radius, each.eye) for name, each in balls.items()
+            name: painter.lit_sphere(sphere.path, sphere.centre, sphere.radius, sphere.eye)
+            for name, sphere in balls.items()
         }
         assert not painter.troubles
     _assert_as_bright(balls, shown)
@@ -191,8 +192,8 @@ def test_no_valid_light_is_equally_bright_in_three_and_blender_by_default(tmp_pa
     light["color"] = [light.pop("intensity")] * 3
     (tmp_path / "colored.glb").write_bytes(glb(root, binary))
     (report,) = map(json.loads, node_lines("validate.mjs", [str(tmp_path / "colored.glb")]))
-    (found,) = (message for message in report["messages"] if message["severity"] == 0)
-    assert (found["code"], found["pointer"]) == (
+    (error,) = (message for message in report["messages"] if message["severity"] == 0)
+    assert (error["code"], error["pointer"]) == (
         "VALUE_NOT_IN_RANGE",
         "/extensions/KHR_lights_punctual/lights/0/color/0",
     )

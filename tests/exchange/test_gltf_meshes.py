@@ -57,11 +57,11 @@ def test_smoothing_groups_join_faces_that_share_a_bit(data: st.DataObject) -> No
     corners = np.array(data.draw(st.lists(st.permutations(range(5)), min_size=faces, max_size=faces)))[:, :3]
     masks = np.array(data.draw(st.lists(st.integers(0, 15), min_size=faces, max_size=faces)))
     clusters, count = smooth_clusters(corners, masks, 5, smooth=False)
-    found: dict[int, set[int]] = {}
+    corners_of_vertex: dict[int, set[int]] = {}
     for corner, cluster in enumerate(clusters.tolist()):
         assert 0 <= cluster < count
-        found.setdefault(cluster, set()).add(corner)
-    assert sorted(map(sorted, found.values())) == sorted(map(sorted, slow_groups(corners, masks)))
+        corners_of_vertex.setdefault(cluster, set()).add(corner)
+    assert sorted(map(sorted, corners_of_vertex.values())) == sorted(map(sorted, slow_groups(corners, masks)))
 
 
 def a_mesh(data: st.DataObject) -> Mesh:
@@ -97,10 +97,10 @@ def test_splitting_many_meshes_equals_splitting_each(data: st.DataObject, smooth
         if not len(mesh.corners):
             assert "mesh" not in gltf.json["nodes"][node]
             continue
-        found = gltf.json["meshes"][gltf.json["nodes"][node]["mesh"]]["primitives"]
+        primitives = gltf.json["meshes"][gltf.json["nodes"][node]["mesh"]]["primitives"]
         alone = attributes(mesh, materials, smooth=smooth)
-        assert len(found) == len(alone)
-        for primitive, wanted in zip(found, alone, strict=True):
+        assert len(primitives) == len(alone)
+        for primitive, wanted in zip(primitives, alone, strict=True):
             arrays = {**primitive["attributes"], "indices": primitive["indices"]}
             assert arrays.keys() == wanted.keys()
             for name, number in arrays.items():

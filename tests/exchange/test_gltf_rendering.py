@@ -22,12 +22,12 @@ SIZE = (300, 260)
 @pytest.fixture(scope="module")
 def converted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("textured")
-    made = {}
+    paths = {}
     for source in make_files(folder):
         report = keyframer.save(keyframer.load(source), source.with_suffix(".glb"))
         assert not [loss for loss in report if "not found" in loss.detail]
-        made[source.stem] = source.with_suffix(".glb")
-    return made
+        paths[source.stem] = source.with_suffix(".glb")
+    return paths
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +48,9 @@ def test_model_is_visible_and_moves(painter: Painter, converted: dict[str, Path]
     shown, first, second = two_pictures(painter, converted[name])
     for pixels in (first, second):
         background = pixels[0, 0]
-        there = np.abs(pixels - background).max(axis=2) > 12
-        assert there.mean() > 0.03
-        assert not there[:, [0, -1]].any()  # all of it is in the picture
+        drawn = np.abs(pixels - background).max(axis=2) > 12
+        assert drawn.mean() > 0.03
+        assert not drawn[:, [0, -1]].any()  # all of it is in the picture
     assert (np.abs(first - second).max(axis=2) > 40).mean() > 0.01
     assert shown.seconds > 1.5
     assert shown.image_widths

@@ -25,13 +25,13 @@ from tests.samples import sample_files
 
 
 def loadable(name: str) -> list[tuple[Path, keyframer.Scene]]:
-    found = []
+    scenes = []
     for path in sample_files(name):
         try:
-            found.append((path, keyframer.load(path, salvage=True)))
+            scenes.append((path, keyframer.load(path, salvage=True)))
         except keyframer.FormatError:
             continue
-    return found
+    return scenes
 
 
 @needs_node_tools
@@ -69,9 +69,9 @@ def test_three_js_and_the_sampler_match_the_pose(tmp_path: Path) -> None:
     samples = [(path.name, scene) for known in FORMATS for path, scene in loadable(known.name)]
     cases = [case for case in cases_of(samples) if case.animation is not None]
     assert len(cases) > 25
-    found = [*in_three(cases, tmp_path, 8)]
-    found += [(case, in_sampler(case, case.seconds(np.random.default_rng(5), 40))) for case in cases]
-    assert [said for case, difference in found for said in troubles(case, difference)] == []
+    differences = [*in_three(cases, tmp_path, 8)]
+    differences += [(case, in_sampler(case, case.seconds(np.random.default_rng(5), 40))) for case in cases]
+    assert [trouble for case, difference in differences for trouble in troubles(case, difference)] == []
 
 
 @needs_corpus

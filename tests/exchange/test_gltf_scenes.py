@@ -138,7 +138,9 @@ def test_cubic_keys_are_far_fewer_than_linear_keys() -> None:
 
 def _modes(gltf: Gltf) -> set[str]:
     return {
-        each.get("interpolation", "LINEAR") for clip in gltf.json.get("animations", ()) for each in clip["samplers"]
+        sampler.get("interpolation", "LINEAR")
+        for clip in gltf.json.get("animations", ())
+        for sampler in clip["samplers"]
     }
 
 
@@ -255,12 +257,12 @@ def test_hidden_geometry_has_scale_zero_and_children_stay_visible() -> None:
     assert np.linalg.det(worlds[:, blinks, :3, :3]) == pytest.approx(np.array(shown, float))
     pointer = f"/nodes/{blinks}/extensions/KHR_node_visibility/visible"
     animation = gltf.json["animations"][0]
-    said = [
+    outcomes = [
         gltf.sampled(animation["samplers"][channel["sampler"]], seconds, "visible")[:, 0].tolist()
         for channel in animation["channels"]
         if channel["target"].get("extensions", {}).get("KHR_animation_pointer", {}).get("pointer") == pointer
     ]
-    assert said == [shown]
+    assert outcomes == [shown]
 
 
 def test_fields_of_view_are_vertical() -> None:
@@ -299,12 +301,12 @@ def test_extras_of_any_type_become_json() -> None:
     usual = {"bytes": b"\x01\xff", "array": np.arange(3, dtype=np.float32), "one": np.float32(0.5), "set": {3, 1}}
     odd = {"nan": float("nan"), "rows": np.array([[1.0, np.inf]]), "deep": {(1, 2): np.int16(7)}}
     written = {"bytes": "01ff", "array": [0.0, 1.0, 2.0], "one": 0.5, "set": [1, 3]}
-    for said, wanted in (
+    for value, wanted in (
         (usual, written),
         ({**usual, **odd}, {**written, "nan": None, "rows": [[1.0, None]], "deep": {"(1, 2)": 7}}),
     ):
-        scene = Scene([Node("n", extras={"other": said})])
-        node = next(each for each in Gltf(glb_of(scene)[0]).json["nodes"] if each["name"] == "n")
+        scene = Scene([Node("n", extras={"other": value})])
+        node = next(candidate for candidate in Gltf(glb_of(scene)[0]).json["nodes"] if candidate["name"] == "n")
         assert node["extras"]["keyframer"]["extras"]["other"] == wanted
 
 

@@ -30,13 +30,13 @@ def test_path_and_offset(name: str) -> None:
     report = export(scene)[1]
     entries = report.as_dict()["losses"]
     for part, beginning in SAMPLES[name].items():
-        told = [
+        sources = [
             entry
             for entry in entries
             if entry["path"].startswith(part) and not re.fullmatch(r"in \d+ [a-z]+", entry.get("detail", ""))
         ]
-        assert told, part
-        for entry in told:
+        assert sources, part
+        for entry in sources:
             source = entry["source"]
             assert source["path"].startswith(beginning)
             assert places[source["path"]].offset == source["offset"]
@@ -57,9 +57,9 @@ def test_offsets_in_3ds_are_those_of_chunks() -> None:
 def test_paths_in_a_companion_are_marked() -> None:
     scene = keyframer.load(FOLDER / "hale3d" / "wave-nul-ended.anim", model=FOLDER / "hale3d" / "arm-nul-ended.mdl")
     entries = export(scene)[1].as_dict()["losses"]
-    told = [entry["source"]["path"] for entry in entries if entry["path"].startswith("/meshes/")]
-    assert told
-    assert all(path.startswith("/companion/arm-nul-ended.mdl/model") for path in told)
+    sources = [entry["source"]["path"] for entry in entries if entry["path"].startswith("/meshes/")]
+    assert sources
+    assert all(path.startswith("/companion/arm-nul-ended.mdl/model") for path in sources)
 
 
 @pytest.mark.parametrize("name", SAMPLES)

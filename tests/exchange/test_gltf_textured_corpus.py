@@ -27,8 +27,8 @@ def write_images(scene: Scene, folder: Path) -> int:
     """Write an image for every name, in alternating formats; return how many maps use one."""
     served = 0
     for material in scene.materials:
-        for slot, found in material.maps.items():
-            name = re.split(r"[\\/]", found.file_name)[-1]
+        for slot, texture in material.maps.items():
+            name = re.split(r"[\\/]", texture.file_name)[-1]
             if not name or name.startswith(".") or not name.isprintable():
                 continue
             kind = _KINDS[sum(name.encode()) % len(_KINDS)]

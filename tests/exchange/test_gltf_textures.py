@@ -305,12 +305,12 @@ def test_guessed_and_missing_images_are_in_the_report(tmp_path: Path) -> None:
     scene = square(texture1=TextureMap(names[0]))
     scene.materials += [Material(name, maps={"texture1": TextureMap(name)}) for name in names[1:]]
     report = keyframer.save(scene, tmp_path / "a.glb", texture_path=[folder])
-    found = {loss.path.split("/")[2]: loss for loss in report if loss.path.endswith("/maps/texture1")}
-    assert found["painted"].outcome is Outcome.APPROXIMATED
-    assert "stonewall_large.png by its first eight characters" in found["painted"].detail
-    told = [loss for loss in report if loss.outcome is Outcome.EXTRAS and "/maps/" in loss.path]
-    assert len(told) == 4
-    words = " ".join(loss.detail for loss in told)
+    losses = {loss.path.split("/")[2]: loss for loss in report if loss.path.endswith("/maps/texture1")}
+    assert losses["painted"].outcome is Outcome.APPROXIMATED
+    assert "stonewall_large.png by its first eight characters" in losses["painted"].detail
+    kept_maps = [loss for loss in report if loss.outcome is Outcome.EXTRAS and "/maps/" in loss.path]
+    assert len(kept_maps) == 4
+    words = " ".join(loss.detail for loss in kept_maps)
     for expected in ("not found", "SEC_PATH_TRAVERSAL", "SEC_PATH_URL", "not an image that can be read"):
         assert expected in words
     assert len(Gltf((tmp_path / "a.glb").read_bytes()).json["images"]) == 1
@@ -401,11 +401,11 @@ def test_every_map_is_reported(tmp_path: Path) -> None:
     slots = ("texture1", "opacity", "texture2", "specular", "shininess", "reflection", "texture1_mask")
     maps = {slot: TextureMap("wall.png" if slot != "opacity" else "holes.png") for slot in slots}
     _, report, _ = saved(square(**maps), tmp_path)
-    told = {loss.path.rpartition("/")[2]: (loss.outcome, loss.detail) for loss in report if "/maps/" in loss.path}
-    assert told["texture1"][0] is Outcome.EXACT
-    assert told["opacity"] == (Outcome.EXTRAS, "holes.png: not found; the name is kept")
+    outcomes = {loss.path.rpartition("/")[2]: (loss.outcome, loss.detail) for loss in report if "/maps/" in loss.path}
+    assert outcomes["texture1"][0] is Outcome.EXACT
+    assert outcomes["opacity"] == (Outcome.EXTRAS, "holes.png: not found; the name is kept")
     for slot in slots[2:]:
-        assert told[slot] == (Outcome.EXTRAS, "'wall.png': not embedded, glTF has no such map; the name is kept")
+        assert outcomes[slot] == (Outcome.EXTRAS, "'wall.png': not embedded, glTF has no such map; the name is kept")
 
 
 @pytest.mark.parametrize("page", [False, True], ids=["a file", "the viewer's page"])

@@ -337,9 +337,9 @@ BOOKKEEPING = {
 
 
 def test_every_field_of_the_model_is_listed() -> None:
-    there = {f"{part}.{field.name}" for part, kind in CLASSES.items() for field in fields(kind)}
+    existing = {f"{part}.{field.name}" for part, kind in CLASSES.items() for field in fields(kind)}
     listed = {name for name in FEATURES if not name.startswith("channels.")}
-    assert there == listed | BOOKKEEPING
+    assert existing == listed | BOOKKEEPING
     assert not listed & BOOKKEEPING
 
 
@@ -399,7 +399,7 @@ def values_of(scene: Scene, name: str) -> Iterator[Any]:
     elif part in ("environment", "scene"):
         yield getattr(scene if part == "scene" else scene.environment, field)
     else:
-        yield from (getattr(each, field) for each in getattr(scene, part))
+        yield from (getattr(element, field) for element in getattr(scene, part))
 
 
 def plain(value: Any) -> str:
@@ -411,12 +411,12 @@ def plain(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(plain, value)) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {plain(each)}" for key, each in sorted(value.items())) + "}"
+        return "{" + ", ".join(f"{key}: {plain(item)}" for key, item in sorted(value.items())) + "}"
     if isinstance(value, set):
         return plain(sorted(value))
     if is_dataclass(value) and not isinstance(value, type):
-        said = {field.name for field in fields(value)} - {"extras", "raw_file_name"}
-        return plain({name: getattr(value, name) for name in said})
+        names = {field.name for field in fields(value)} - {"extras", "raw_file_name"}
+        return plain({name: getattr(value, name) for name in names})
     return repr(value)
 
 
@@ -429,8 +429,8 @@ def axis_permutations() -> list[Any]:
 def paths(scene: Scene) -> Any:
     """Return (T, n, 3) vertices of all meshes from the beginning to the end."""
     posed = keyframer.pose(scene, TIMES)
-    there = [posed.vertices(number) for number, node in enumerate(scene.nodes) if node.mesh is not None]
-    return np.concatenate(there, axis=1) if there else np.empty((len(TIMES), 0, 3))
+    vertices = [posed.vertices(number) for number, node in enumerate(scene.nodes) if node.mesh is not None]
+    return np.concatenate(vertices, axis=1) if vertices else np.empty((len(TIMES), 0, 3))
 
 
 def paths_match(meant: Any, read: Any, turning: Any) -> bool:
@@ -451,9 +451,9 @@ def is_found(name: str, scenes: tuple[Scene, Scene, Scene, Scene], turning: Any)
     """Return whether the difference of the second scene from the first is also in the fourth. The third and fourth
     scenes are the first and second after writing and reading."""
     without, having, read_without, read = scenes
-    before, meant, there = (list(map(plain, values_of(scene, name))) for scene in (without, having, read))
+    before, meant, restored = (list(map(plain, values_of(scene, name))) for scene in (without, having, read))
     fresh = [value for value in meant if meant.count(value) > before.count(value)]
-    if fresh and all(there.count(value) >= (meant.count(value) if value in before else 1) for value in fresh):
+    if fresh and all(restored.count(value) >= (meant.count(value) if value in before else 1) for value in fresh):
         return True
     if name not in PLACING:
         return False
@@ -499,11 +499,11 @@ def is_silent(name: str, company: dict[str, Any], target: Target) -> bool:
         with_value(having, other, copy.deepcopy(its))
     with_value(having, name, copy.deepcopy(FEATURES[name]))
     said_before, read_without = target.written(without) if company else (target.said, target.read)
-    said, read = target.written(having)
+    lines, read = target.written(having)
     whole = {f"/{part}: " for part in WHOLE.get(name, (name.split(".")[0],))}
     gone = any(line.startswith(tuple(whole)) for line in said_before)
     scenes = without, having, read_without, read
-    return not gone and not said - said_before and not is_found(name, scenes, target.turning)
+    return not gone and not lines - said_before and not is_found(name, scenes, target.turning)
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -538,15 +538,15 @@ def reference_points(scene: Scene) -> Any:
     above."""
     posed = keyframer.pose(scene, TIMES)
     ahead = -1.0 if scene.space.handedness is Handedness.RIGHT else 1.0
-    found = [paths(scene)]
+    points = [paths(scene)]
     for number, node in enumerate(scene.nodes):
         if node.camera is not None or node.light is not None:
             world = posed.world[:, number]
             place, up, back = (world[:, None, :3, column] for column in (3, 1, 2))
-            found += [place, place + ahead * back / np.linalg.norm(back, axis=-1, keepdims=True)]
+            points += [place, place + ahead * back / np.linalg.norm(back, axis=-1, keepdims=True)]
             if node.camera is not None:
-                found.append(place + up / np.linalg.norm(up, axis=-1, keepdims=True))
-    return np.concatenate(found, axis=1)
+                points.append(place + up / np.linalg.norm(up, axis=-1, keepdims=True))
+    return np.concatenate(points, axis=1)
 
 
 def with_changed_node(node: int, what: str) -> Scene:
@@ -584,14 +584,14 @@ def test_every_node_keeps_its_place_or_is_reported(name: str, tmp_path: Path) ->
     silent = []
     for node, what in MOVES if SLOW else random.Random(name).sample(MOVES, 12):
         scene = with_changed_node(node, what)
-        said, read = target.written(scene)
+        lines, read = target.written(scene)
         if what == "nodes.hidden":
             kept = any(node.hidden for node in read.nodes)
         elif what == "channels.visible":
             kept = any(channel.track.kind == "visible" for clip in read.clips for channel in clip.channels)
         else:
             kept = paths_match(seen(scene), seen(read), target.turning)
-        if not kept and not said - target.said:
+        if not kept and not lines - target.said:
             silent.append(f"{scene.nodes[node].name} {what}")
     assert not silent, silent
 
@@ -668,11 +668,11 @@ def test_parts_that_an_importer_leaves_out_are_in_check_and_in_the_report(
     root.setdefault("scene", 0)
     LEFT_OUT[path](root)
     (tmp_path / "in.glb").write_bytes(glb(root, binary))
-    told = [issue for issue in keyframer.check(tmp_path / "in.glb").issues if path[1:] in issue.message]
-    assert len(told) == 1
+    issues = [issue for issue in keyframer.check(tmp_path / "in.glb").issues if path[1:] in issue.message]
+    assert len(issues) == 1
     report = keyframer.save(keyframer.load(tmp_path / "in.glb"), tmp_path / target)
     (loss,) = (loss for loss in report.of(Outcome.DROPPED) if loss.path == path)
-    assert loss.detail == f"left out on reading: {told[0].message}"
+    assert loss.detail == f"left out on reading: {issues[0].message}"
 
 
 def test_chunks_without_a_field_are_reported_by_every_target(tmp_path: Path) -> None:
@@ -689,9 +689,9 @@ def test_chunks_without_a_field_are_reported_by_every_target(tmp_path: Path) -> 
             report = keyframer.save(scene, tmp_path / target, **TARGETS[target])
         except NothingToWrite:
             continue
-        said = {loss.path: loss.outcome for loss in report}
+        outcomes = {loss.path: loss.outcome for loss in report}
         wanted = Outcome.EXTRAS if target == "a.glb" else Outcome.DROPPED
-        assert {path for path in kept if said.get(path) is not wanted} == set(), target
+        assert {path for path in kept if outcomes.get(path) is not wanted} == set(), target
 
 
 def test_summary_names_losses_first() -> None:
@@ -715,8 +715,8 @@ def test_equal_texture_vertices_are_not_a_seam(tmp_path: Path) -> None:
     sheet.uv = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0], [1, 1.0]])
     sheet.uv_corners = np.array([[0, 1, 2], [4, 5, 3]])
     assert not [loss for loss in keyframer.save(scene, tmp_path / "a.3ds") if "duplicated" in loss.detail]
-    found = keyframer.load(tmp_path / "a.3ds").meshes[0]
-    assert len(found.positions) == 4
+    mesh = keyframer.load(tmp_path / "a.3ds").meshes[0]
+    assert len(mesh.positions) == 4
     sheet.uv[4] = (0.5, 0.5)
     report = keyframer.save(scene, tmp_path / "b.3ds")
     assert [loss.detail for loss in report if "duplicated" in loss.detail] == [

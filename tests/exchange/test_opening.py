@@ -128,10 +128,10 @@ def test_all_ways_agree(case: str, tmp_path: Path) -> None:
     make(tmp_path)
     format, wanted = GOOD[case]
     name = str(tmp_path / case.partition(" as ")[0])
-    told = agreed(ways(name, tmp_path, format))
-    assert told["format"] == wanted
-    assert isinstance(told["nodes"], list)
-    assert told["nodes"]
+    result = agreed(ways(name, tmp_path, format))
+    assert result["format"] == wanted
+    assert isinstance(result["nodes"], list)
+    assert result["nodes"]
     one, many = converted(name, tmp_path, format)
     assert one == many
 
@@ -140,11 +140,11 @@ def test_all_ways_agree(case: str, tmp_path: Path) -> None:
 def test_all_ways_refuse_with_the_same_code(case: str, tmp_path: Path) -> None:
     make(tmp_path)
     format, wanted, code = BAD[case]
-    told = agreed(ways(str(tmp_path / case.partition(" as ")[0]), tmp_path, format))
-    assert told["format"] == wanted
-    assert isinstance(told["nodes"], str)
-    assert code in (None, told["nodes"])
-    assert told["issues"] == {told["nodes"]: 1}
+    result = agreed(ways(str(tmp_path / case.partition(" as ")[0]), tmp_path, format))
+    assert result["format"] == wanted
+    assert isinstance(result["nodes"], str)
+    assert code in (None, result["nodes"])
+    assert result["issues"] == {result["nodes"]: 1}
 
 
 def test_companion_beside_the_file_is_used_but_not_in_an_archive(tmp_path: Path) -> None:

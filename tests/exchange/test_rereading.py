@@ -58,8 +58,8 @@ MODELS = {suffix for _, suffix in TARGETS.values()} | {".mdl"}
 
 def errors(path: Path, format: str | None) -> set[str]:
     """Return the codes of the errors that `check` finds."""
-    found = keyframer.check(path, format=format).issues
-    return {issue.code for issue in found if issue.severity is keyframer.Severity.ERROR}
+    issues = keyframer.check(path, format=format).issues
+    return {issue.code for issue in issues if issue.severity is keyframer.Severity.ERROR}
 
 
 def reread(scene: Scene, folder: Path, allowed: set[str] | None = None, own: str = "", *, named: bool = False) -> int:
@@ -86,10 +86,10 @@ def reread(scene: Scene, folder: Path, allowed: set[str] | None = None, own: str
         copied = format == own
         for path in sorted(place.iterdir()):
             if path.suffix in MODELS:
-                said = format if copied and named else None
-                assert errors(path, said) <= (allowed or set() if copied else set()), (target, path.name)
-                found = keyframer.load(path, format=said)
-                assert format in ("gltf", found.source_format)  # glTF of ours says what it was made of
+                reading_format = format if copied and named else None
+                assert errors(path, reading_format) <= (allowed or set() if copied else set()), (target, path.name)
+                reloaded = keyframer.load(path, format=reading_format)
+                assert format in ("gltf", reloaded.source_format)  # glTF of ours says what it was made of
                 written += 1
             elif path.suffix == ".skel":  # beside a clip that was loaded with it; alone it is text
                 assert read_skeleton(path.read_bytes()).bones
@@ -105,10 +105,10 @@ def reread_file(path: Path, format: str | None, folder: Path) -> int:
             scene = keyframer.load(path, format=format, salvage=True)
         except keyframer.FormatError:
             return 0
-    found = detect(path.read_bytes(), name=path.name).format
+    detected = detect(path.read_bytes(), name=path.name).format
     unsafe = scene.issues.first_unsafe() is not None
     allowed = set() if unsafe else errors(path, format)  # what is salvaged is written anew, clean
-    return reread(scene, folder, allowed, scene.source_format or "", named=found is None)
+    return reread(scene, folder, allowed, scene.source_format or "", named=detected is None)
 
 
 def files() -> Iterator[tuple[Path, str | None]]:
@@ -138,24 +138,24 @@ WHOLES = (0, 1, 2, -1, 3, 7, 255, 65535, 65536, 2**31 - 1, -(2**31))
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
     """Return the data with a few bytes, numbers or ranges changed."""
-    made = bytearray(data)
+    changed = bytearray(data)
     for _ in range(chance.choice((1, 1, 2, 3))):
-        at = chance.randrange(max(len(made) - 3, 1))
+        at = chance.randrange(max(len(changed) - 3, 1))
         size = chance.choice((1, 2, 4, 8, 16))
         match chance.randrange(6):
             case 0:
-                made[at] ^= 1 << chance.randrange(8)
+                changed[at] ^= 1 << chance.randrange(8)
             case 1:
-                made[at] = chance.randrange(256)
+                changed[at] = chance.randrange(256)
             case 2:
-                made[at : at + 4] = struct.pack("<f", chance.choice(NUMBERS))
+                changed[at : at + 4] = struct.pack("<f", chance.choice(NUMBERS))
             case 3:
-                made[at : at + 4] = struct.pack("<i", chance.choice(WHOLES))
+                changed[at : at + 4] = struct.pack("<i", chance.choice(WHOLES))
             case 4:
-                del made[at : at + size]
+                del changed[at : at + size]
             case _:
-                made[at:at] = made[at : at + size]
-    return bytes(made)
+                changed[at:at] = changed[at : at + size]
+    return bytes(changed)
 
 
 SMALL = [(path, format) for path, format in FILES if 0 < path.stat().st_size < 6_000]
@@ -186,10 +186,10 @@ class RandomScenes:
         return choices[int(self.chance.integers(len(choices)))]
 
     def vector(self, size: float = 5.0) -> np.ndarray:
-        made = self.chance.uniform(-size, size, 3)
+        vector = self.chance.uniform(-size, size, 3)
         if self.odd and self.chance.random() < 0.05:
-            made[int(self.chance.integers(3))] = NUMBERS[int(self.chance.integers(len(NUMBERS)))]
-        return made
+            vector[int(self.chance.integers(3))] = NUMBERS[int(self.chance.integers(len(NUMBERS)))]
+        return vector
 
     def number(self, low: float, high: float) -> float:
         if self.odd and self.chance.random() < 0.05:
@@ -222,25 +222,25 @@ class RandomScenes:
         return scene
 
     def material(self) -> Material:
-        made = Material(self.name(), diffuse=(self.number(0, 1), self.number(0, 1), self.number(0, 1)))
-        made.transparency, made.shininess = self.number(0, 1), self.number(0, 1)
+        material = Material(self.name(), diffuse=(self.number(0, 1), self.number(0, 1), self.number(0, 1)))
+        material.transparency, material.shininess = self.number(0, 1), self.number(0, 1)
         if self.chance.random() < 0.5:
-            made.maps["texture1"] = TextureMap(self.name(), amount=self.number(0, 1))
-        return made
+            material.maps["texture1"] = TextureMap(self.name(), amount=self.number(0, 1))
+        return material
 
     def mesh(self, materials: int) -> Mesh:
         count, faces = int(self.chance.integers(3, 12)), int(self.chance.integers(0, 9))
         positions = np.array([self.vector() for _ in range(count)])
-        made = Mesh(self.name(), positions, self.chance.integers(0, count, (faces, 3)))
+        mesh = Mesh(self.name(), positions, self.chance.integers(0, count, (faces, 3)))
         if self.chance.random() < 0.5:
-            made.uv, made.uv_corners = self.chance.uniform(-2, 2, (5, 2)), self.chance.integers(0, 5, (faces, 3))
+            mesh.uv, mesh.uv_corners = self.chance.uniform(-2, 2, (5, 2)), self.chance.integers(0, 5, (faces, 3))
         if self.chance.random() < 0.3:
-            made.colors = self.chance.uniform(0, 1, (count, 3))
+            mesh.colors = self.chance.uniform(0, 1, (count, 3))
         if self.chance.random() < 0.5:
-            made.smoothing = self.chance.integers(0, 1 << 31, faces)
+            mesh.smoothing = self.chance.integers(0, 1 << 31, faces)
         if materials and self.chance.random() < 0.7:
-            made.face_materials = self.chance.integers(-1, materials, faces)
-        return made
+            mesh.face_materials = self.chance.integers(-1, materials, faces)
+        return mesh
 
     def node(self, scene: Scene, number: int, count: int) -> Node:
         node = Node(f"{self.name()}{number}", NodeKind.DUMMY, position=self.vector(), scale=self.vector(2.0))
@@ -276,10 +276,10 @@ class RandomScenes:
         bind[:, :3, 3] = self.chance.uniform(-2, 2, (len(joints), 3))
         owners = np.sort(self.chance.integers(0, vertices, influences))
         weights = self.chance.uniform(0, 1, influences).round(1)
-        made = Skin("skin", joints, bind, owners, self.chance.integers(0, len(joints), influences), weights)
+        skin = Skin("skin", joints, bind, owners, self.chance.integers(0, len(joints), influences), weights)
         if self.chance.random() < 0.3:
-            made.positions = self.chance.uniform(-2, 2, (influences, 3))
-        return made
+            skin.positions = self.chance.uniform(-2, 2, (influences, 3))
+        return skin
 
     def clip(self, nodes: int) -> Clip:
         bases = (("frame", 30.0, 1.0), ("tick", 4800.0, 160.0), ("second", 1.0, 1 / 30), ("frame", 15.0, 1.0))
@@ -381,12 +381,12 @@ def test_joints_become_bones_in_u3d(tmp_path: Path) -> None:
     scene = Scene(nodes, [mesh], skins=[skin], clips=[Clip(channels=[Channel(0, track), Channel(1, track)], end=30.0)])
     keyframer.save(scene, tmp_path / "made.u3d")
     assert errors(tmp_path / "made.u3d", None) == set()
-    found = keyframer.load(tmp_path / "made.u3d")
-    assert {found.nodes[joint].kind for joint in found.skins[0].joints} == {NodeKind.BONE}
+    reloaded = keyframer.load(tmp_path / "made.u3d")
+    assert {reloaded.nodes[joint].kind for joint in reloaded.skins[0].joints} == {NodeKind.BONE}
     seconds = np.linspace(0, 1, 7)
     ours = keyframer.pose(scene, times=seconds).vertices(2)
-    place = [node.name for node in found.nodes].index("sheet")
-    theirs = keyframer.pose(found, times=seconds).vertices(place)
+    place = [node.name for node in reloaded.nodes].index("sheet")
+    theirs = keyframer.pose(reloaded, times=seconds).vertices(place)
     assert np.allclose(theirs[..., [0, 2, 1]], ours, atol=1e-3)
 
 
@@ -397,6 +397,6 @@ def test_large_midtown_clips_are_detected(tmp_path: Path) -> None:
     track = Track("position", np.array([0.0, 3.0]), np.array([[0.0, 2e7, 0], [1e-40, 3e7, 0]]), Interpolation.LINEAR)
     scene = Scene(nodes, clips=[Clip(channels=[Channel(0, track)], end=3.0)])
     keyframer.save(scene, tmp_path / "made.anim", format="midtown")
-    found = detect((tmp_path / "made.anim").read_bytes(), name="made.anim").format
-    assert found is not None
-    assert found.name == "midtown"
+    detected = detect((tmp_path / "made.anim").read_bytes(), name="made.anim").format
+    assert detected is not None
+    assert detected.name == "midtown"

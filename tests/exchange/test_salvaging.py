@@ -17,7 +17,7 @@ SMALL = list(all_samples())
 
 def damaged(data: bytes, name: str) -> list[bytes]:
     """Return the file cut at eight places; only those that can be read but not loaded."""
-    found = []
+    cuts = []
     for part in range(1, 9):
         cut = data[: len(data) * part // 9]
         try:
@@ -25,8 +25,8 @@ def damaged(data: bytes, name: str) -> list[bytes]:
         except keyframer.FormatError:
             continue
         if document.issues.first_unsafe() is not None:
-            found.append(cut)
-    return found
+            cuts.append(cut)
+    return cuts
 
 
 @pytest.mark.parametrize(("name", "path"), SMALL, ids=lambda value: getattr(value, "name", value))
@@ -41,9 +41,9 @@ def test_salvaged_scene_is_valid_in_its_own_format(tmp_path: Path, name: str, pa
         except NothingToWrite:
             continue
         unsafe = scene.issues.unsafe_counts()
-        told = [loss for loss in report if "left out by salvage" in loss.detail]
+        left_out = [loss for loss in report if "left out by salvage" in loss.detail]
         assert unsafe
-        assert all(any(f": {code}" in loss.detail for loss in told) for code in unsafe)
+        assert all(any(f": {code}" in loss.detail for loss in left_out) for code in unsafe)
         assert [issue for issue in keyframer.check(out, format=name).issues if issue.unsafe] == []
         again = keyframer.load(out, format=name)
         assert again.issues.first_unsafe() is None

@@ -41,7 +41,7 @@ def glb_of(scene: Scene, **options: Any) -> tuple[bytes, LossReport]:
 
 def node_lines(script: str, lines: list[str]) -> list[str]:
     """Run a script of the oracles on all lines in one process."""
-    found = subprocess.run(
+    completed = subprocess.run(
         ["node", str(ORACLES / "gltf" / script)],
         input="\n".join(lines) + "\n",
         capture_output=True,
@@ -50,8 +50,8 @@ def node_lines(script: str, lines: list[str]) -> list[str]:
         cwd=ORACLES,
         env={**os.environ, "NODE_NO_WARNINGS": "1"},
     )
-    assert found.returncode == 0, found.stderr
-    return found.stdout.splitlines()
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout.splitlines()
 
 
 def to_file_axes(scene: Scene, unit: float = 1.0) -> np.ndarray:
@@ -81,7 +81,7 @@ def key_seconds(gltf: Gltf, animation: int = 0) -> np.ndarray:
 
 def _all_key_seconds(gltf: Gltf, animation: int) -> np.ndarray:
     samplers = gltf.json["animations"][animation]["samplers"]
-    return np.unique(np.concatenate([gltf.accessor(each["input"])[:, 0] for each in samplers])).astype(float)
+    return np.unique(np.concatenate([gltf.accessor(sampler["input"])[:, 0] for sampler in samplers])).astype(float)
 
 
 def between_jumps(gltf: Gltf, seconds: np.ndarray, animation: int = 0) -> np.ndarray:
@@ -172,8 +172,8 @@ def sources_of(scene: Scene, gltf: Gltf, place: int, mesh: int) -> np.ndarray:
     """Return for each written vertex a vertex of the scene's mesh at the same position."""
     original = (np.asarray(scene.meshes[mesh].positions) * mirror_of(scene)).astype(np.float32) + np.float32(0)
     known = {row.tobytes(): index for index, row in enumerate(original)}
-    found: list[int] = []
+    sources: list[int] = []
     for primitive in gltf.json["meshes"][gltf.nodes[place]["mesh"]]["primitives"]:
         rows = np.ascontiguousarray(gltf.accessor(primitive["attributes"]["POSITION"])) + np.float32(0)
-        found += [known[row.tobytes()] for row in rows]
-    return np.array(found)
+        sources += [known[row.tobytes()] for row in rows]
+    return np.array(sources)

@@ -100,7 +100,7 @@ def _textured() -> dict[str, bytes]:
 
     from PIL import Image
 
-    found = {}
+    files = {}
     for name, colour in (("a.glb", (255, 0, 0)), ("b.glb", (0, 0, 255))):
         stream = io.BytesIO()
         Image.new("RGB", (4, 4), colour).save(stream, "PNG")
@@ -108,8 +108,8 @@ def _textured() -> dict[str, bytes]:
             (Path(folder) / "w.3ds").write_bytes(OTHER)
             (Path(folder) / "STONE.PNG").write_bytes(stream.getvalue())
             keyframer.save(keyframer.load(Path(folder) / "w.3ds"), Path(folder) / name)
-            found[name] = (Path(folder) / name).read_bytes()
-    return found
+            files[name] = (Path(folder) / name).read_bytes()
+    return files
 
 
 TWO = {"a.3ds": SMALL, "b.3ds": OTHER}
@@ -234,21 +234,21 @@ class Place:
         assert contents(self.now) == self.new, where
 
     def check(self, where: str) -> None:
-        found = contents(self.now)
-        views = [_view(self.now / "out", found, name) for name in _main_files(found)]
+        files_after = contents(self.now)
+        views = [_view(self.now / "out", files_after, name) for name in _main_files(files_after)]
         allowed = [
             _view(self.now / "out", state, name) for state in (self.old, self.new) for name in _main_files(state)
         ]
         for view in views:
             assert view in allowed or view is None or view[0] == REPORT, where
-        for name, data in found.items():
+        for name, data in files_after.items():
             if name == REPORT:
                 json.loads(data)  # whole, and it may tell of the fault
             elif "/.kf-" not in name:
                 assert data in (self.old.get(name), self.new.get(name)), (where, name)
         for name, data in self.old.items():
             if name.startswith("in/"):
-                assert found[name] == data, where
+                assert files_after[name] == data, where
 
 
 def _main_files(state: dict[str, bytes]) -> list[str]:
@@ -303,6 +303,6 @@ def test_interrupted_command_leaves_the_old_or_the_new_files(
 
 def test_shim_intercepts_every_kind_of_step(server: Server, tmp_path: Path) -> None:
     """Open, write, sync, close, link, rename, remove: otherwise the other test would prove nothing."""
-    place = Place(next(each for each in SCENARIOS if each.name == "pair"), tmp_path, server)
+    place = Place(next(scenario for scenario in SCENARIOS if scenario.name == "pair"), tmp_path, server)
     place.reset()
     assert place.run_command(place.scenario.command)["kinds"] & 0x7F == 0x7F

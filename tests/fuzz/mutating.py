@@ -76,13 +76,13 @@ class Seed:
     def places(self) -> tuple[int, ...]:
         """Return the offsets where records begin: ids, lengths and counts follow them."""
         todo = [] if self.document is None else list(self.document.records)
-        found: list[int] = []
+        offsets: list[int] = []
         while todo:
             record = todo.pop()
             todo += record.children
             if record.offset is not None:
-                found.append(record.offset)
-        return tuple(sorted(found))
+                offsets.append(record.offset)
+        return tuple(sorted(offsets))
 
     @cached_property
     def tree(self) -> Any:
@@ -313,13 +313,13 @@ def _records_changed(seed: Seed, others: Sequence[Seed], random: Random) -> byte
 
 def _homes(tree: Any) -> list[list[Any]]:
     """Return every list that contains records."""
-    found, todo = [], [tree["records"]]
+    homes, todo = [], [tree["records"]]
     while todo:
         here = todo.pop()
         if here:
-            found.append(here)
+            homes.append(here)
             todo += [record["children"] for record in here if record.get("children")]
-    return found
+    return homes
 
 
 def _change_records(tree: Any, other: Any, random: Random) -> None:

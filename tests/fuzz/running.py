@@ -359,8 +359,8 @@ class FuzzRun:
         self.inputs += 1
         for name, times in message["done"].items():
             counts[name, message["kind"]] += times
-        for found in message["findings"]:
-            self._write(Finding(**found), message["input"])
+        for finding in message["findings"]:
+            self._write(Finding(**finding), message["input"])
         if message["new"] and "input" in message:
             self._keep(message)
             with open(self.kept, "a", encoding="utf-8") as stream:

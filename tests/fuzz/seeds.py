@@ -39,8 +39,8 @@ def _is_small(path: Path) -> bool:
 
 def _golden(path: Path) -> Seed:
     data = path.read_bytes()
-    found = keyframer.detect(data, name=path.name).format
-    return Seed("gltf" if path.suffix in (".glb", ".gltf") else found.name if found else "3ds", path.suffix, data)
+    detected = keyframer.detect(data, name=path.name).format
+    return Seed("gltf" if path.suffix in (".glb", ".gltf") else detected.name if detected else "3ds", path.suffix, data)
 
 
 def pairs(native: list[Seed]) -> list[Seed]:
@@ -48,25 +48,25 @@ def pairs(native: list[Seed]) -> list[Seed]:
     moves = [seed for seed in native if seed.kind == "hale3d" and seed.suffix == ".anim"]
     models = [seed for seed in native if seed.kind == "hale3d" and seed.suffix == ".mdl"]
     clips = [seed for seed in native if seed.kind == "midtown"]
-    found = [Seed("hale3d", ".anim", move.data, ((".mdl", models[0].data),)) for move in moves[:4]]
-    found += [Seed("hale3d", ".mdl", model.data, ((".anim", moves[0].data),)) for model in models[:2]]
-    return [*found, *(Seed("midtown", ".anim", clip.data, ((".skel", SKELETON),)) for clip in clips[:4])]
+    seeds = [Seed("hale3d", ".anim", move.data, ((".mdl", models[0].data),)) for move in moves[:4]]
+    seeds += [Seed("hale3d", ".mdl", model.data, ((".anim", moves[0].data),)) for model in models[:2]]
+    return [*seeds, *(Seed("midtown", ".anim", clip.data, ((".skel", SKELETON),)) for clip in clips[:4])]
 
 
 def textured() -> list[Seed]:
     """Return the windmill, whose wall has an image, with images of several kinds under that name."""
     data = (TESTS / "samples" / "3ds" / "windmill.3ds").read_bytes()
-    picture, found = Image.radial_gradient("L").resize((16, 16)).convert("RGB"), []
+    picture, images = Image.radial_gradient("L").resize((16, 16)).convert("RGB"), []
     for kind in ("PNG", "BMP", "TGA", "GIF", "JPEG", "TIFF"):
-        made = io.BytesIO()
-        picture.save(made, kind)
-        found.append(Seed("3ds", ".3ds", data, (("stone.png", made.getvalue()),)))
-    return found
+        stream = io.BytesIO()
+        picture.save(stream, kind)
+        images.append(Seed("3ds", ".3ds", data, (("stone.png", stream.getvalue()),)))
+    return images
 
 
 def written(native: list[Seed]) -> list[Seed]:
     """Return glTF of both kinds, written from the samples."""
-    found: list[Seed] = []
+    seeds: list[Seed] = []
     for seed in native[:80:5]:
         with tempfile.TemporaryDirectory() as name:
             source = Path(name) / f"in{seed.suffix}"
@@ -80,8 +80,8 @@ def written(native: list[Seed]) -> list[Seed]:
             binary, text = (Path(name) / "out.glb").read_bytes(), (Path(name) / "out.gltf").read_bytes()
             companions = tuple((path.name, path.read_bytes()) for path in sorted(Path(name).glob("*.bin")))
         if len(binary) <= SMALL:
-            found += [Seed("gltf", ".glb", binary), Seed("gltf", ".gltf", text, companions)]
-    return found
+            seeds += [Seed("gltf", ".glb", binary), Seed("gltf", ".gltf", text, companions)]
+    return seeds
 
 
 def texts(native: list[Seed]) -> list[Seed]:
@@ -102,11 +102,11 @@ def stages() -> list[Seed]:
 
 def archives(native: list[Seed]) -> list[Seed]:
     """Return zip archives of three samples each."""
-    found = []
+    seeds = []
     for at in range(0, 30, 3):
-        made = io.BytesIO()
-        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for number, seed in enumerate(native[at : at + 3]):
                 archive.writestr(zipfile.ZipInfo(f"m{number}{seed.suffix}"), seed.data)
-        found.append(Seed("zip", ".zip", made.getvalue()))
-    return found
+        seeds.append(Seed("zip", ".zip", stream.getvalue()))
+    return seeds

@@ -42,10 +42,10 @@ def test_same_seed_gives_the_same_inputs() -> None:
 
 
 def test_inputs_of_every_kind_are_made_and_none_is_large() -> None:
-    made = inputs("kinds", 200)
-    assert {given.kind for given in made} == set(all_seeds())
-    assert {way for given in made for way in given.how} == {"structure", "bytes", "beside", "as it is"}
-    assert max(len(given.data) for given in made) <= LARGEST
+    inputs_made = inputs("kinds", 200)
+    assert {given.kind for given in inputs_made} == set(all_seeds())
+    assert {way for given in inputs_made for way in given.how} == {"structure", "bytes", "beside", "as it is"}
+    assert max(len(given.data) for given in inputs_made) <= LARGEST
 
 
 def test_mutations_of_records_keep_the_format() -> None:

@@ -120,17 +120,17 @@ def run(arguments: list[str]) -> dict[str, Any]:
         before = _status("VmRSS")  # of what a fork leaves: files that are mapped are not
         resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
         resource.setrlimit(resource.RLIMIT_AS, (HOLD, HOLD))
-        said, shown = io.StringIO(), io.StringIO()
+        stderr, shown = io.StringIO(), io.StringIO()
         work = count_work()
         code = 4
         try:
-            with redirect_stderr(said), redirect_stdout(shown):
+            with redirect_stderr(stderr), redirect_stdout(shown):
                 code = keyframer(arguments)
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else 1
         finally:
-            told = {"code": code, "growth": _status("VmHWM") - before, "said": said.getvalue()[-2_000:]}
-            answer = json.dumps({**told, **work})
+            measured = {"code": code, "growth": _status("VmHWM") - before, "said": stderr.getvalue()[-2_000:]}
+            answer = json.dumps({**measured, **work})
             os.write(write_end, answer.encode())
             os._exit(0)
     os.close(write_end)
@@ -138,9 +138,9 @@ def run(arguments: list[str]) -> dict[str, Any]:
         answer = stream.read()
     _, status, used = os.wait4(child, 0)
     ended = {"code": -9, "growth": used.ru_maxrss * 1024, "said": "ended", "sampled": 0, "decoded": 0}
-    found = json.loads(answer) if answer else ended
+    result = json.loads(answer) if answer else ended
     assert not os.WIFSIGNALED(status) or os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGXCPU, signal.SIGSEGV)
-    return {**found, "seconds": used.ru_utime + used.ru_stime}
+    return {**result, "seconds": used.ru_utime + used.ru_stime}
 
 
 def count_work() -> dict[str, int]:
@@ -154,9 +154,9 @@ def count_work() -> dict[str, int]:
 
     def counted(function: Any) -> Any:
         def call(*arguments: Any) -> Any:
-            made = function(*arguments)
-            work["sampled"] += made.size
-            return made
+            result = function(*arguments)
+            work["sampled"] += result.size
+            return result
 
         return call
 
@@ -199,11 +199,11 @@ def expenses(pairs: list[tuple[str, str]]) -> Iterator[Expense]:
             for _, operation in some:
                 out = folder / f"{attack}-{operation}"
                 out.mkdir()
-                found = run([part.format(file=file, out=out, other=other) for part in OPERATIONS[operation]])
-                lines = found["said"].replace(str(folder), "").splitlines()
-                found["said"] = (lines or [""])[-1][:200]
-                found["written"] = sum(path.stat().st_size for path in out.iterdir())
-                yield Expense(attack, operation, size, **found)
+                expense = run([part.format(file=file, out=out, other=other) for part in OPERATIONS[operation]])
+                lines = expense["said"].replace(str(folder), "").splitlines()
+                expense["said"] = (lines or [""])[-1][:200]
+                expense["written"] = sum(path.stat().st_size for path in out.iterdir())
+                yield Expense(attack, operation, size, **expense)
 
 
 def main(arguments: list[str]) -> int:
@@ -216,14 +216,14 @@ def main(arguments: list[str]) -> int:
     operations = [name for name in OPERATIONS if name in options.names] or list(OPERATIONS)
     pairs = [(name.split("/")[0], name.split("/")[1]) for name in options.names if "/" in name]
     broken = 0
-    for found in expenses(pairs or [(attack, operation) for attack in attacks for operation in operations]):
-        broken += not found.within
+    for expense in expenses(pairs or [(attack, operation) for attack in attacks for operation in operations]):
+        broken += not expense.within
         if options.json:
-            sys.stdout.write(json.dumps(found._asdict()) + "\n")
-        elif options.all or not found.within:
+            sys.stdout.write(json.dumps(expense._asdict()) + "\n")
+        elif options.all or not expense.within:
             sys.stdout.write(
-                f"{found.attack} {found.operation}: {found.size} bytes, {found.seconds:.1f} s, "
-                f"{found.growth / MIB:.0f} MiB, {found.written} bytes written, exit {found.code} {found.said}\n"
+                f"{expense.attack} {expense.operation}: {expense.size} bytes, {expense.seconds:.1f} s, "
+                f"{expense.growth / MIB:.0f} MiB, {expense.written} bytes written, exit {expense.code} {expense.said}\n"
             )
         sys.stdout.flush()
     return 1 if broken else 0

@@ -102,7 +102,7 @@ def costs(shapes: Sequence[tuple[str, str]], size: int) -> list[Cost]:
 
 
 def _fastest(format: str, title: str, size: int, tries: int = 1) -> float:
-    return min(found.seconds for found in costs([(format, title)] * tries, size))
+    return min(cost.seconds for cost in costs([(format, title)] * tries, size))
 
 
 def main(arguments: list[str]) -> int:
@@ -115,20 +115,20 @@ def main(arguments: list[str]) -> int:
     for format, title, _ in ALL:
         if options.titles and title not in options.titles:
             continue
-        (found,) = costs([(format, title)], sizes[-1])
+        (cost,) = costs([(format, title)], sizes[-1])
         # every size in processes of its own: one that has grown already would be faster than a fresh one
-        times = [_fastest(format, title, size, 3 if size < MIB else 1) for size in sizes[:-1]] + [found.seconds]
+        times = [_fastest(format, title, size, 3 if size < MIB else 1) for size in sizes[:-1]] + [cost.seconds]
         for _ in range(TRIES):
             slow = [at for at in range(1, len(times)) if times[at] > MOST_RATIO * max(times[at - 1], SHORTEST)]
             for at in sorted({*slow, *(at - 1 for at in slow)}):  # whatever else runs can only make it slower
                 times[at] = min(times[at], _fastest(format, title, sizes[at]))
         worst = max(later / max(earlier, SHORTEST) for earlier, later in pairwise(times))
-        within = worst <= MOST_RATIO and found.report <= allowed(found.size)
+        within = worst <= MOST_RATIO and cost.report <= allowed(cost.size)
         broken += not within
         sys.stdout.write(
             f"| {format} | {title.replace('_', ' ')} | {times[-1]:.1f} | {worst:.2f} "
-            f"| {found.document / MIB:.0f} | {found.document / found.size:.1f} "
-            f"| {found.report / MIB:.0f} | {found.report / found.size:.1f} |{'' if within else ' too much'}\n"
+            f"| {cost.document / MIB:.0f} | {cost.document / cost.size:.1f} "
+            f"| {cost.report / MIB:.0f} | {cost.report / cost.size:.1f} |{'' if within else ' too much'}\n"
         )
         sys.stdout.flush()
     return 1 if broken else 0

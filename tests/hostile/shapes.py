@@ -17,12 +17,12 @@ def _times(size: int, row: bytes) -> int:
 
 def _many(size: int, make: Callable[[int], bytes]) -> list[bytes]:
     """Return records made from their number until the size is reached."""
-    made: list[bytes] = []
+    records: list[bytes] = []
     total = 0
     while total < size:
-        made.append(make(len(made)))
-        total += len(made[-1])
-    return made
+        records.append(make(len(records)))
+        total += len(records[-1])
+    return records
 
 
 def unknown_chunks(size: int) -> bytes:

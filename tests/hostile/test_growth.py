@@ -44,8 +44,8 @@ def test_memory_is_in_proportion(group: int) -> None:
     """Document, scene and report together. 40 times the size and 64 MiB are 44 times the size of the largest file. For
     smaller files 64 MiB would be no limit: they may need 44 times their size and what a process needs once."""
     shapes = [(name, title) for name, title, _ in ALL[group::GROUPS]]
-    found = costs(shapes, SIZES[-1] if SLOW else MIB // 4)
-    assert len(found) == len(shapes)
-    for (name, title), cost in zip(shapes, found, strict=True):
+    measured = costs(shapes, SIZES[-1] if SLOW else MIB // 4)
+    assert len(measured) == len(shapes)
+    for (name, title), cost in zip(shapes, measured, strict=True):
         assert cost.report <= allowed(cost.size), (name, title)
         assert title in COPIES or cost.report <= 44 * cost.size + 8 * MIB, (name, title)

@@ -62,13 +62,13 @@ def read(kind: str, parents: list[int]) -> keyframer.Document:
 
 
 def depths(scene: keyframer.Scene) -> list[int]:
-    found: list[int] = []
+    depths_of_nodes: list[int] = []
     for node in scene.nodes:
         depth, at = 0, node.parent
         while at is not None and depth <= len(scene.nodes):
             depth, at = depth + 1, scene.nodes[at].parent
-        found.append(depth)
-    return found
+        depths_of_nodes.append(depth)
+    return depths_of_nodes
 
 
 @pytest.mark.parametrize("kind", CHAINS)

@@ -135,17 +135,17 @@ def simple(offset: float = 0.0, space: Space | None = None) -> Scene:
 
 
 def test_motion_is_measured() -> None:
-    found = diff_motion(simple(), simple(offset=2.0))
-    assert found.unit == "frames"
-    assert len(found.times) == 11
-    root, box = found.nodes
+    difference = diff_motion(simple(), simple(offset=2.0))
+    assert difference.unit == "frames"
+    assert len(difference.times) == 11
+    root, box = difference.nodes
     assert not root.position.any()
     assert np.allclose(box.position, np.arange(11) * 0.2)
     assert box.vertices is not None
     assert np.allclose(box.vertices, box.position)
-    assert [node.name for node in found.changed(1e-3, 0.01)] == ["box"]
-    assert found.changed(2.0, 0.01) == []
-    (first, second) = motion_panels(found, 1e-3, 0.01)
+    assert [node.name for node in difference.changed(1e-3, 0.01)] == ["box"]
+    assert difference.changed(2.0, 0.01) == []
+    (first, second) = motion_panels(difference, 1e-3, 0.01)
     assert first.title == "difference of position"
     assert second.title == "difference of vertices"
 
@@ -169,11 +169,11 @@ def test_different_axes_rates_and_units_are_converted() -> None:
     zed.clips[0].rate = 60.0
     zed.clips[0].end = 20.0
     zed.clips[0].channels[0].track.times *= 2
-    found = diff_motion(upright, zed)
-    assert found.unit == "seconds"
-    assert found.space == "Y up, right-handed"
-    assert found.notes == ["the second scene is converted to the unit of the first (factor 0.5)"]
-    assert found.nodes[1].position.max() < 1e-9
+    difference = diff_motion(upright, zed)
+    assert difference.unit == "seconds"
+    assert difference.space == "Y up, right-handed"
+    assert difference.notes == ["the second scene is converted to the unit of the first (factor 0.5)"]
+    assert difference.nodes[1].position.max() < 1e-9
     left = simple(space=Space("y", Handedness.LEFT))
     assert diff_motion(upright, left).nodes[1].position.max() < 1e-9  # along x nothing is mirrored
 
@@ -184,9 +184,9 @@ def test_file_moves_like_its_export_in_another_format(tmp_path: Path, format: st
     scene = keyframer.load(EXAMPLE)
     keyframer.save(scene, tmp_path / f"twin{suffix}", format=format)
     twin = keyframer.load(tmp_path / f"twin{suffix}")
-    found = diff_motion(scene, twin)
-    assert len(found.nodes) == len(scene.nodes)
-    assert found.changed(0.01, 0.02) == []
+    difference = diff_motion(scene, twin)
+    assert len(difference.nodes) == len(scene.nodes)
+    assert difference.changed(0.01, 0.02) == []
     sail = twin.node("Sail1")
     sail.rotation_xyzw = np.array([0.0, 0.0, np.sin(0.1), np.cos(0.1)])
     for clip in twin.clips:
@@ -198,13 +198,13 @@ def test_file_moves_like_its_export_in_another_format(tmp_path: Path, format: st
 
 def test_nodes_with_the_same_name_are_paired_in_order() -> None:
     one, other = (Scene(nodes=[Node("a", position=np.array([float(x), 0, 0])) for x in (1, 2, 3)]) for _ in range(2))
-    found = diff_motion(one, other)
-    assert [node.position.max() for node in found.nodes] == [0, 0, 0]
-    assert (found.only_a, found.only_b) == ([], [])
+    difference = diff_motion(one, other)
+    assert [node.position.max() for node in difference.nodes] == [0, 0, 0]
+    assert (difference.only_a, difference.only_b) == ([], [])
     other.nodes.pop(0)
-    found = diff_motion(one, other)
-    assert [node.position.max() for node in found.nodes] == [1, 1]
-    assert (found.only_a, found.only_b) == (["a"], [])
+    difference = diff_motion(one, other)
+    assert [node.position.max() for node in difference.nodes] == [1, 1]
+    assert (difference.only_a, difference.only_b) == (["a"], [])
 
 
 def test_paths_of_scenes_do_not_repeat_names(tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ def test_scenes_of_different_formats() -> None:
     other.nodes.append(Node("extra"))
     other.clips[0].channels[0].track.times = np.array([0.0, 5])
     changes = diff_scenes(one, other)
-    told = {(change.kind, change.path) for change in changes.listed}
-    assert told == {("changed", "/nodes/box"), ("added", "/nodes/extra"), ("changed", "/tracks/box/position")}
+    reported = {(change.kind, change.path) for change in changes.listed}
+    assert reported == {("changed", "/nodes/box"), ("added", "/nodes/extra"), ("changed", "/tracks/box/position")}
     assert diff_scenes(one, copy.deepcopy(one)).total == 0
 
 

@@ -55,28 +55,32 @@ def every_feature() -> Scene:
 
 
 def test_every_table_of_a_scene_built_by_hand() -> None:
-    found = tables(every_feature())
-    about = {row["what"]: row["value"] for row in found["scene"]}
+    scene_tables = tables(every_feature())
+    about = {row["what"]: row["value"] for row in scene_tables["scene"]}
     assert about["axes"] == "Z up, right-handed, unknown unit"
     assert (about["title"], about["author"], about["copyright"], about["clip"]) == ("t", "a", "c", "walk")
     assert about["time"] == "frames 0 to 30 (1 s at 30 frames per second)"
     assert about["channels"] == "2 with 2 keys"
     assert about["bounding boxes"] == "one per frame, 31 frames"
-    assert [(row["node"], row["depth"]) for row in found["tree"]] == [("eye", 0), ("root", 0), ("leaf", 1)]
-    assert found["tree"][0]["looks at"] == "leaf"
-    assert (found["tree"][1]["id"], found["tree"][1]["pivot"], found["tree"][1]["hidden"]) == (7, "1 0 0", True)
-    assert (found["tree"][2]["mesh"], found["tree"][2]["moves"]) == ("box", "position")
-    moving, empty = found["curves"]
+    assert [(row["node"], row["depth"]) for row in scene_tables["tree"]] == [("eye", 0), ("root", 0), ("leaf", 1)]
+    assert scene_tables["tree"][0]["looks at"] == "leaf"
+    assert (scene_tables["tree"][1]["id"], scene_tables["tree"][1]["pivot"], scene_tables["tree"][1]["hidden"]) == (
+        7,
+        "1 0 0",
+        True,
+    )
+    assert (scene_tables["tree"][2]["mesh"], scene_tables["tree"][2]["moves"]) == ("box", "position")
+    moving, empty = scene_tables["curves"]
     assert (moving["keys"], moving["first"], moving["last"], moving["interpolation"]) == (2, 0, 9, "tcb")
     assert (moving["wrap"], moving["shaped by"]) == ("single", "tension")
     assert (empty["keys"], empty["first"]) == (0, None)
-    assert found["meshes"][0]["materials"] == "red"
-    assert found["surfaces"][0]["diffuse"] == "1 0 0"
-    assert found["images"][0]["file"] == "b.png"
-    assert found["cameras"][0]["ranges"] == "1, 100"
-    assert found["lights"][0]["hotspot, falloff"] == "20, 40"
-    assert found["skins"] == [{"skin": "skin", "joints": 1, "influences": 1, "kind": "rigid"}]
-    assert found["raw_channels"] == [{"channel": "odd", "frames": 4, "floats": 2}]
+    assert scene_tables["meshes"][0]["materials"] == "red"
+    assert scene_tables["surfaces"][0]["diffuse"] == "1 0 0"
+    assert scene_tables["images"][0]["file"] == "b.png"
+    assert scene_tables["cameras"][0]["ranges"] == "1, 100"
+    assert scene_tables["lights"][0]["hotspot, falloff"] == "20, 40"
+    assert scene_tables["skins"] == [{"skin": "skin", "joints": 1, "influences": 1, "kind": "rigid"}]
+    assert scene_tables["raw_channels"] == [{"channel": "odd", "frames": 4, "floats": 2}]
 
 
 def test_empty_scene_has_only_axes() -> None:
@@ -90,11 +94,13 @@ def test_deep_tree_needs_no_recursion() -> None:
 
 @pytest.mark.parametrize(("name", "path"), all_samples(), ids=lambda value: getattr(value, "name", value))
 def test_every_sample(name: str, path: Path) -> None:
-    found = {table.name: table for table in file_tables(open_file(path))[1]}
-    assert "scene" in found
+    sample_tables = {table.name: table for table in file_tables(open_file(path))[1]}
+    assert "scene" in sample_tables
     scene = keyframer.load(path, salvage=True)
-    assert len(found["tree"].rows if "tree" in found else []) == len(scene.nodes)
-    assert len(found["curves"].rows if "curves" in found else []) == sum(len(c.channels) for c in scene.clips)
+    assert len(sample_tables["tree"].rows if "tree" in sample_tables else []) == len(scene.nodes)
+    assert len(sample_tables["curves"].rows if "curves" in sample_tables else []) == sum(
+        len(c.channels) for c in scene.clips
+    )
 
 
 def test_samples_cover_every_table() -> None:
@@ -106,8 +112,8 @@ def test_samples_cover_every_table() -> None:
 
 
 def test_issues_of_building_the_scene_are_listed() -> None:
-    found = tables_of_file(retail(walk()), "midtown")
-    assert [row["code"] for row in found["scene_issues"]] == ["SCENE_DEFAULT_RIG"]
+    file_rows = tables_of_file(retail(walk()), "midtown")
+    assert [row["code"] for row in file_rows["scene_issues"]] == ["SCENE_DEFAULT_RIG"]
     cut = tables_of_file(wave()[:-17], "hale3d")  # its own issues are told elsewhere
     assert "scene_issues" not in cut
 

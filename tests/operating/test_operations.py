@@ -39,8 +39,8 @@ def test_input_is_not_changed(name: str) -> None:
     scene = windmill()
     scene.origin = None
     before = copy.deepcopy(scene)
-    made = OPERATIONS[name](scene)
-    assert made is not scene
+    result = OPERATIONS[name](scene)
+    assert result is not scene
     assert Comparison().scenes(before, scene) == []
 
 
@@ -54,10 +54,10 @@ SECONDS = np.linspace(0.0, 100 / 30, 41)
 
 def test_selected_nodes_keep_their_motion() -> None:
     scene = windmill()
-    made = operating.choose_nodes(scene, ["Sail1", "Camera"])
-    assert {node.name for node in made.nodes} == {"Tower", "Rotor", "Sail1", "Camera", "Camera.target"}
-    assert [mesh.name for mesh in made.meshes] == ["Sail1"]
-    ours, theirs = world(scene, SECONDS), world(made, SECONDS)
+    chosen = operating.choose_nodes(scene, ["Sail1", "Camera"])
+    assert {node.name for node in chosen.nodes} == {"Tower", "Rotor", "Sail1", "Camera", "Camera.target"}
+    assert [mesh.name for mesh in chosen.meshes] == ["Sail1"]
+    ours, theirs = world(scene, SECONDS), world(chosen, SECONDS)
     for name, matrices in theirs.items():
         assert np.allclose(matrices, ours[name]), name
     assert len(operating.choose_nodes(scene, ["Rotor"]).meshes) == 4
@@ -68,14 +68,14 @@ def test_selected_nodes_keep_their_motion() -> None:
 
 def test_cut_plays_the_selected_range() -> None:
     scene = windmill()
-    made = operating.cut(scene, 10, 70)
-    assert (made.clips[0].start, made.clips[0].end) == (0.0, 60.0)
+    cut_scene = operating.cut(scene, 10, 70)
+    assert (cut_scene.clips[0].start, cut_scene.clips[0].end) == (0.0, 60.0)
     frames = np.arange(61.0)
-    ours, theirs = keyframer.pose(scene, frames=frames + 10).world, keyframer.pose(made, frames=frames).world
+    ours, theirs = keyframer.pose(scene, frames=frames + 10).world, keyframer.pose(cut_scene, frames=frames).world
     assert np.abs(ours - theirs).max() < 0.02  # the mill is 100 units high
     assert all(
         (channel.track.times >= 0).all() and (channel.track.times <= 60).all()
-        for channel in made.clips[0].channels
+        for channel in cut_scene.clips[0].channels
         if channel.track.kind != "visible"
     )
     with pytest.raises(ValueError, match="not a range"):
@@ -86,8 +86,8 @@ def test_cut_keeps_frames_and_keys_inside_the_range() -> None:
     keys = Track("position", np.array([20.0, 30.0]), np.eye(3)[:2], Interpolation.TCB, bias=np.array([0.5, 0.0]))
     frames = Track.sampled("scale", np.arange(150.0).reshape(50, 3))
     clip = Clip(channels=[Channel(0, keys), Channel(0, frames)], end=49.0)
-    made = operating.cut(Scene(nodes=[Node("box")], clips=[clip]), 15, 35)
-    first, second = (channel.track for channel in made.clips[0].channels)
+    cut_scene = operating.cut(Scene(nodes=[Node("box")], clips=[clip]), 15, 35)
+    first, second = (channel.track for channel in cut_scene.clips[0].channels)
     assert first.times.tolist() == [5.0, 15.0]
     assert first.bias is keys.bias
     assert second.times.tolist() == list(range(21))
@@ -97,37 +97,37 @@ def test_cut_keeps_frames_and_keys_inside_the_range() -> None:
 @pytest.mark.parametrize("rate", [24.0, 60.0, 29.97])
 def test_change_of_rate_keeps_the_duration(rate: float) -> None:
     scene = windmill()
-    made = operating.change_rate(scene, rate)
-    assert made.clips[0].frames_per_second == rate
-    ours, theirs = world(scene, SECONDS), world(made, SECONDS)
+    resampled = operating.change_rate(scene, rate)
+    assert resampled.clips[0].frames_per_second == rate
+    ours, theirs = world(scene, SECONDS), world(resampled, SECONDS)
     assert max(np.abs(ours[name] - theirs[name]).max() for name in ours) < 1e-6
 
 
 def test_sampled_frames_are_resampled_at_another_rate() -> None:
     track = Track.sampled("position", np.arange(93.0).reshape(31, 3))
     scene = Scene(nodes=[Node("box")], clips=[Clip(channels=[Channel(0, track)], end=30.0)])
-    made = operating.change_rate(scene, 24).clips[0].channels[0].track
-    assert made.times.tolist() == list(range(25))
-    assert np.allclose(made.values[:, 0], np.arange(25) * 3 * 30 / 24)
+    resampled = operating.change_rate(scene, 24).clips[0].channels[0].track
+    assert resampled.times.tolist() == list(range(25))
+    assert np.allclose(resampled.values[:, 0], np.arange(25) * 3 * 30 / 24)
 
 
 def test_scale_changes_only_lengths() -> None:
     scene = windmill()
-    made = operating.scale(scene, 0.5)
-    ours, theirs = keyframer.pose(scene, SECONDS), keyframer.pose(made, SECONDS)
+    scaled = operating.scale(scene, 0.5)
+    ours, theirs = keyframer.pose(scene, SECONDS), keyframer.pose(scaled, SECONDS)
     assert np.allclose(theirs.world[..., :3, 3], ours.world[..., :3, 3] * 0.5)
     assert np.allclose(theirs.world[..., :3, :3], ours.world[..., :3, :3])
     assert np.allclose(theirs.vertices(0), ours.vertices(0) * 0.5)
-    assert made.space.metres_per_unit == pytest.approx(2 * (scene.space.metres_per_unit or 0))
+    assert scaled.space.metres_per_unit == pytest.approx(2 * (scene.space.metres_per_unit or 0))
     with pytest.raises(ValueError, match="positive"):
         operating.scale(scene, 0)
 
 
 def test_change_of_axes_transforms_the_vertices() -> None:
     scene = windmill()
-    made = operating.change_axes(scene, up="y")
+    turned = operating.change_axes(scene, up="y")
     assert np.allclose(
-        keyframer.pose(made, SECONDS).vertices(2),
+        keyframer.pose(turned, SECONDS).vertices(2),
         keyframer.pose(scene, SECONDS).vertices(2)[..., [0, 2, 1]] * (1, 1, -1),
     )
     left = operating.change_axes(scene, handedness=Handedness.LEFT)
@@ -136,7 +136,7 @@ def test_change_of_axes_transforms_the_vertices() -> None:
     )
     # A camera looks at the same thing: its frame stays X right, Y up, -Z forward.
     number = next(i for i, node in enumerate(scene.nodes) if node.camera is not None)
-    ours, theirs = keyframer.pose(scene, SECONDS).world[:, number], keyframer.pose(made, SECONDS).world[:, number]
+    ours, theirs = keyframer.pose(scene, SECONDS).world[:, number], keyframer.pose(turned, SECONDS).world[:, number]
     assert np.allclose(theirs[:, :3, 2], ours[:, [0, 2, 1], 2] * (1, 1, -1))
 
 
@@ -172,12 +172,12 @@ def test_reversed_repeat_and_visibility() -> None:
     scene.clips[0].end = 100.0
     visible = Track("visible", np.array([-1.0, 20, 50]), np.array([1.0, 0, 1]), Interpolation.STEP)
     scene.clips[0].channels.append(Channel(0, visible))
-    made = operating.reverse(scene)
+    reversed_scene = operating.reverse(scene)
     frames = np.arange(0.5, 100.0)
-    ours, theirs = keyframer.pose(scene, frames=100 - frames), keyframer.pose(made, frames=frames)
+    ours, theirs = keyframer.pose(scene, frames=100 - frames), keyframer.pose(reversed_scene, frames=frames)
     assert (ours.visible == theirs.visible).all()
     whole = np.arange(0.0, 101.0)
-    apart = np.abs(keyframer.pose(scene, frames=100 - whole).world - keyframer.pose(made, frames=whole).world)
+    apart = np.abs(keyframer.pose(scene, frames=100 - whole).world - keyframer.pose(reversed_scene, frames=whole).world)
     assert np.sort(apart.max(axis=(1, 2, 3)))[:-2].max() < 1e-3  # where a round begins again, the two sides differ
 
 
@@ -186,12 +186,14 @@ def test_clip_is_merged_with_the_skeleton_of_another_file() -> None:
     bones = [Node(node.name.upper(), NodeKind.BONE, node.parent) for node in clip.nodes]
     moved = [Node(node.name, node.kind, None if node.parent is None else node.parent + 1) for node in bones]
     model = Scene(nodes=[Node("extra"), *moved])
-    made = operating.merge(clip, model)
-    assert len(made.clips[0].channels) == len(clip.clips[0].channels)
-    assert made.space == model.space
-    number = next(i for i, node in enumerate(made.nodes) if node.name == "ROOT")
+    merged = operating.merge(clip, model)
+    assert len(merged.clips[0].channels) == len(clip.clips[0].channels)
+    assert merged.space == model.space
+    number = next(i for i, node in enumerate(merged.nodes) if node.name == "ROOT")
     ours = keyframer.pose(clip, frames=[0.0, 2.0]).world[:, 0, :3, 3]
-    assert np.allclose(keyframer.pose(made, frames=[0.0, 2.0]).world[:, number, :3, 3], ours[:, [0, 2, 1]] * (1, -1, 1))
+    assert np.allclose(
+        keyframer.pose(merged, frames=[0.0, 2.0]).world[:, number, :3, 3], ours[:, [0, 2, 1]] * (1, -1, 1)
+    )
     with pytest.raises(ValueError, match="the clip has no track"):
         operating.merge(clip, Scene(nodes=[Node("nobody")]))
     assert operating.merge(clip, Scene(nodes=bones), by="order").clips[0].channels

@@ -46,15 +46,15 @@ def world_matrices(scene: Scene) -> list[np.ndarray]:
 
 def boxes(scene: Scene) -> list[Box]:
     """Return the box of each node's mesh in world space, in the order of nodes."""
-    found: list[Box] = []
+    node_boxes: list[Box] = []
     for node, world in zip(scene.nodes, world_matrices(scene), strict=True):
         if node.mesh is not None:
             points = np.asarray(scene.meshes[node.mesh].positions, np.float64) - node.pivot
             if not len(points):
                 continue
             placed = points @ world[:3, :3].T + world[:3, 3]
-            found.append((placed.min(axis=0), placed.max(axis=0)))
-    return found
+            node_boxes.append((placed.min(axis=0), placed.max(axis=0)))
+    return node_boxes
 
 
 def glb_json(data: bytes) -> dict[str, Any]:

@@ -181,8 +181,8 @@ def test_more_than_1200_vertices() -> None:
     from tests.stage.dense import dense_model
 
     data = fixture(models, '<Geometry Name="Base" Model="M"/>', {"models/3ds/ball.3ds": dense_model(1201)})
-    said = [line for line in lines(data) if "VERTICES" in line]
-    assert said == [
+    messages = [line for line in lines(data) if "VERTICES" in line]
+    assert messages == [
         "warning: STAGE_MODEL_VERTICES in description.xml/GDTF: the models of the fixture have 1201 vertices, more "
         "than 1200"
     ]

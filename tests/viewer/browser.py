@@ -120,11 +120,11 @@ class Watched:
 
     def places(self) -> list[list[float]]:
         """Return the positions of all nodes, in the axes of glTF."""
-        found: list[list[float]] = self.page.evaluate(
+        positions: list[list[float]] = self.page.evaluate(
             "() => keyframerViewer.store.state.info.nodes.map("
             "node => keyframerViewer.stage.model.worldPosition(node.gltf).toArray())"
         )
-        return found
+        return positions
 
 
 @contextmanager

@@ -258,11 +258,11 @@ class Midtown:
 
 
 def turn_about(axis: int, angle: float) -> Any:
-    made = np.eye(3)
+    matrix = np.eye(3)
     first, second = (axis + 1) % 3, (axis + 2) % 3
-    made[first, first] = made[second, second] = math.cos(angle)
-    made[first, second], made[second, first] = -math.sin(angle), math.sin(angle)
-    return made
+    matrix[first, first] = matrix[second, second] = math.cos(angle)
+    matrix[first, second], matrix[second, first] = -math.sin(angle), math.sin(angle)
+    return matrix
 
 
 class Ase:
@@ -272,17 +272,17 @@ class Ase:
         self.encoding = {"utf16_le.ase": "utf-16-le", "utf16_be_mark.ase": "utf-16-be"}.get(name, "latin-1")
 
     def text(self, data: bytes, span: Span) -> str:
-        found = data[span[0] : span[1]].decode(self.encoding)
-        assert found.startswith("*")
-        return found
+        characters = data[span[0] : span[1]].decode(self.encoding)
+        assert characters.startswith("*")
+        return characters
 
     def node(self, data: bytes, span: Span, node: Node) -> None:
-        found = self.text(data, span)
+        characters = self.text(data, span)
         assert node.raw_name is not None
         name = node.raw_name.decode("utf-8" if self.encoding.startswith("utf") else "latin-1")
         kinds = [f"*{kind}OBJECT" for kind in ("GEOM", "HELPER", "SHAPE", "CAMERA", "LIGHT")]
-        assert found.split()[0] in ("*NODE_TM", "*MESH", *kinds)
-        assert "*MESH {" in found or f'*NODE_NAME "{name}"' in found or f"*NODE_NAME {name}" in found
+        assert characters.split()[0] in ("*NODE_TM", "*MESH", *kinds)
+        assert "*MESH {" in characters or f'*NODE_NAME "{name}"' in characters or f"*NODE_NAME {name}" in characters
 
     def track(self, data: bytes, span: Span, channel: Channel) -> None:
         words = self.text(data, span).split()
@@ -301,7 +301,7 @@ READERS: dict[str, Callable[[str], Any]] = {
 
 
 def reader_for(scene: keyframer.Scene, name: str) -> Any:
-    made = READERS[str(scene.source_format)](name)
-    if isinstance(made, NodeAnimation) and scene.clips:
-        made.prepare(scene.clips[0].channels)
-    return made
+    reader = READERS[str(scene.source_format)](name)
+    if isinstance(reader, NodeAnimation) and scene.clips:
+        reader.prepare(scene.clips[0].channels)
+    return reader

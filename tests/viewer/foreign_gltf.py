@@ -23,8 +23,8 @@ def numbers() -> tuple[bytes, list[dict[str, int]]]:
     parts = [
         (struct.pack("<3f", *TIMES), {}),
         (rows, {"byteStride": 28}),
-        (struct.pack("<6f", *(each for row in WEIGHTS for each in row)), {}),
-        (struct.pack("<27f", *(each for row in CUBIC for each in row)), {}),
+        (struct.pack("<6f", *(weight for row in WEIGHTS for weight in row)), {}),
+        (struct.pack("<27f", *(weight for row in CUBIC for weight in row)), {}),
         (struct.pack("<Hxx", 1), {}),
         (struct.pack("<3f", *SPARSE_VALUE), {}),
         (struct.pack("<9f", 0, 0, 0, 1, 0, 0, 0, 1, 0), {}),
@@ -38,8 +38,8 @@ def numbers() -> tuple[bytes, list[dict[str, int]]]:
 
 def described(content: bytes, views: list[dict[str, int]], uri: str | None) -> dict[str, Any]:
     def accessor(view: int | None, kind: str, count: int, **more: Any) -> dict[str, Any]:
-        found = {"componentType": 5126, "type": kind, "count": count, **more}
-        return found if view is None else {"bufferView": view, **found}
+        content = {"componentType": 5126, "type": kind, "count": count, **more}
+        return content if view is None else {"bufferView": view, **content}
 
     sparse = {
         "count": 1,

@@ -31,7 +31,7 @@ def hostile_file(name: bytes, folder: Path, *more: Chunk) -> Path:
     """Write a moving triangle with this name and further records in its node."""
     mesh = Mesh(children=[PointArray([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)]), FaceArray([(0, 1, 2, 7)])])
     track = PositionTrack(keys=Keys.make([0, 10], [[0, 0, 0], [1, 2, 3]]))
-    made = new_document(
+    document = new_document(
         Editor(
             children=[
                 Material(children=[MaterialName(name), TextureMap1(children=[MapName(name)])]),
@@ -46,5 +46,5 @@ def hostile_file(name: bytes, folder: Path, *more: Chunk) -> Path:
         ),
     )
     path = folder / "hostile.3ds"
-    path.write_bytes(keyframer.encode(made))
+    path.write_bytes(keyframer.encode(document))
     return path

@@ -34,9 +34,9 @@ def path_of(url: str) -> Path:
 
 @pytest.fixture
 def handover(viewer: Viewer) -> Iterator[BrowserHandoff]:
-    made = BrowserHandoff(viewer.url)
-    yield made
-    made.remove()
+    handoff = BrowserHandoff(viewer.url)
+    yield handoff
+    handoff.remove()
 
 
 @posix
@@ -83,8 +83,8 @@ def test_token_is_not_in_the_arguments_of_any_process(tmp_path: Path) -> None:
             assert process.poll() is None
             time.sleep(0.02)
         called, _, page = seen.read_text().partition("\n")
-        with open(f"/proc/{process.pid}/cmdline") as own:
-            assert token not in own.read()
+        with open(f"/proc/{process.pid}/cmdline") as command_line:
+            assert token not in command_line.read()
         left = list(tmp_path.glob("keyframer-*"))
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE)

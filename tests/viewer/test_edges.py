@@ -41,7 +41,7 @@ def edge(ends: list[list[float]]) -> Edge:
 
 def marked_edges(data: bytes) -> Counter[Edge]:
     """Return the marked edges of all chunks 4110 and 4120: bit 2 of a face is its edge AB, bit 1 BC, bit 0 CA."""
-    found: Counter[Edge] = Counter()
+    edges: Counter[Edge] = Counter()
     points: list[list[float]] = []
     waiting = [(0, len(data))]
     while waiting:
@@ -63,8 +63,8 @@ def marked_edges(data: bytes) -> Counter[Edge]:
                 a, b, c, flags = struct.unpack_from("<4H", data, at + 8 + 8 * number)
                 for bit, first, second in ((4, a, b), (2, b, c), (1, c, a)):
                     if flags & bit:
-                        found[edge([points[first], points[second]])] += 1
-    return found
+                        edges[edge([points[first], points[second]])] += 1
+    return edges
 
 
 def all_sorts_of_faces() -> bytes:
@@ -81,8 +81,8 @@ def all_sorts_of_faces() -> bytes:
     owners = rng.integers(0, 4, len(faces))  # some have none
     groups = []
     for number, name in enumerate(names):
-        own = [int(face) for face in np.flatnonzero(owners == number)]
-        groups.append(chunk(0x4130, strz(name), u16(len(own)), u16(*own)))
+        own_faces = [int(face) for face in np.flatnonzero(owners == number)]
+        groups.append(chunk(0x4130, strz(name), u16(len(own_faces)), u16(*own_faces)))
     smooth = chunk(0x4150, u32(*(1 << int(bit) for bit in rng.integers(0, 8, len(faces)))))
     mesh = chunk(
         0x4100,

@@ -35,14 +35,14 @@ def text_of(data: bytes) -> dict[str, Any]:
 
 
 def part(opened: Opened, track: int, what: str) -> dict[str, Any]:
-    (found,) = (each for each in key_parts(opened, track) if each["what"] == what)
-    return dict(found)
+    (matching,) = (candidate for candidate in key_parts(opened, track) if candidate["what"] == what)
+    return dict(matching)
 
 
 def key_parts(opened: Opened, track: int) -> list[dict[str, Any]]:
-    found = opened.file.track(track)
-    assert found is not None
-    places = json.loads(found)["places"]
+    answer = opened.file.track(track)
+    assert answer is not None
+    places = json.loads(answer)["places"]
     return [] if places is None else list(places["parts"])
 
 
@@ -106,9 +106,9 @@ class TestForeign:
 
     def test_omitted_key_of_zeros_is_explained(self, opened: tuple[Opened, Path]) -> None:
         file, _ = opened
-        found = file.file.track(3)
-        assert found is not None
-        assert "omitted numbers are zeros" in json.loads(found)["missing"]
+        answer = file.file.track(3)
+        assert answer is not None
+        assert "omitted numbers are zeros" in json.loads(answer)["missing"]
 
     def test_nodes_and_tracks_are_objects_of_the_text(self, opened: tuple[Opened, Path]) -> None:
         file, _ = opened
@@ -121,16 +121,16 @@ class TestForeign:
         assert json.loads(file.data[slice(*shape["places"][1]["span"])]) == text["meshes"][0]
         assert json.loads(file.data[slice(*eye["places"][1]["span"])]) == text["cameras"][0]
         for number, track in enumerate(file.info["tracks"]):
-            parts = {each["what"]: each["place"] for each in track["place"]["parts"]}
+            parts = {entry["what"]: entry["place"] for entry in track["place"]["parts"]}
             for what in ("sampler", "channel"):
                 assert json.loads(file.data[slice(*parts[what])]) == text["animations"][0][f"{what}s"][number]
 
     def test_location_of_a_track_contains_all_its_keys(self, opened: tuple[Opened, Path]) -> None:
         file, _ = opened
         for number, track in enumerate(file.info["tracks"]):
-            for each in key_parts(file, number):
-                whole = [part for part in track["place"]["parts"] if part["what"] == each["what"]]
-                spans = [span for key in range(3) if (span := span_of(each["places"], key)) is not None]
+            for key_part in key_parts(file, number):
+                whole = [part for part in track["place"]["parts"] if part["what"] == key_part["what"]]
+                spans = [span for key in range(3) if (span := span_of(key_part["places"], key)) is not None]
                 for begin, end in spans:
                     assert any(holds(part["place"], begin, end) for part in whole)
                 bytes_of_keys = sum(end - begin for begin, end in spans)
@@ -153,8 +153,8 @@ def test_base64_is_marked_by_its_characters(tmp_path: Path) -> None:
     opened = Opened(write_foreign(tmp_path, "inline"))
     content, views = foreign_gltf.numbers()
     for key, row in enumerate(MOVES):
-        found = part(opened, 0, "value (base64)")
-        span = span_of(found["places"], key)
+        key_part = part(opened, 0, "value (base64)")
+        span = span_of(key_part["places"], key)
         assert span is not None
         begin = views[1]["byteOffset"] + 28 * key
         decoded = base64.b64decode(opened.data[span[0] : span[1]])
@@ -205,14 +205,14 @@ def test_locations_in_exported_files(tmp_path: Path, source: Path, suffix: str) 
     opened = Opened(path)
     text = text_of(opened.data)
     for node, info in zip(opened.scene.nodes, opened.info["nodes"], strict=True):
-        found = json.loads(opened.data[slice(*info["places"][0]["span"])])
-        assert found in text["nodes"]
-        assert found.get("name", "") == node.name
+        node_json = json.loads(opened.data[slice(*info["places"][0]["span"])])
+        assert node_json in text["nodes"]
+        assert node_json.get("name", "") == node.name
         carried = {place["what"].split("[")[0] for place in info["places"]}
         assert ("meshes" in carried) == (node.mesh is not None)
     seen = {"text": 0, "sampler": 0}
     for number, channel in enumerate(opened.channels):
-        track, parts = channel.track, {each["what"]: each for each in key_parts(opened, number)}
+        track, parts = channel.track, {entry["what"]: entry for entry in key_parts(opened, number)}
         assert parts.keys() == {"value", "time"}, channel
         for key in range(len(track.times)):
             value, time = (stored(opened, path, parts[name], key) for name in ("value", "time"))
@@ -243,10 +243,10 @@ def test_packed_keys_are_reported_as_packed(tmp_path: Path) -> None:
     keyframer.save(scene, path)
     opened = Opened(path)
     number = next(i for i, c in enumerate(opened.channels) if len(c.track.times) == count)
-    found = opened.file.track(number)
-    assert found is not None
+    answer = opened.file.track(number)
+    assert answer is not None
     assert key_parts(opened, number) == []
-    assert "packed in the text" in json.loads(found)["missing"]
+    assert "packed in the text" in json.loads(answer)["missing"]
     whole = json.loads(opened.data[slice(*opened.info["tracks"][number]["place"])])
     assert whole["times"]["shape"] == [count]
 
@@ -256,7 +256,9 @@ def test_sampler_with_more_keys_than_the_track(tmp_path: Path) -> None:
     path = tmp_path / "some.gltf"
     keyframer.save(keyframer.load(SAMPLES / "hale3d/wave-nul-ended.anim"), path)
     text = json.loads(path.read_bytes())
-    node = next(each for each in text["nodes"] if each.get("extras", {}).get("keyframer", {}).get("tracks"))
+    node = next(
+        candidate for candidate in text["nodes"] if candidate.get("extras", {}).get("keyframer", {}).get("tracks")
+    )
     track = node["extras"]["keyframer"]["tracks"][0]
     assert track["keys_in_sampler"]
     assert track["count"] > 2
@@ -265,9 +267,9 @@ def test_sampler_with_more_keys_than_the_track(tmp_path: Path) -> None:
     opened = Opened(path)
     number = next(i for i, channel in enumerate(opened.channels) if len(channel.track.times) == 2)
     values = opened.channels[number].track.values
-    found = part(opened, number, "value")
+    key_part = part(opened, number, "value")
     for key in range(2):
-        row = stored(opened, path, found, key)
+        row = stored(opened, path, key_part, key)
         assert struct.unpack(f"<{values.shape[1]}f", row) == pytest.approx(values[key], rel=1e-6)
 
 
@@ -293,9 +295,9 @@ def test_raw_channels_in_extras(tmp_path: Path) -> None:
     raw = opened.scene.clips[0].raw_channels
     assert raw
     for number, channel in enumerate(raw, len(opened.channels)):
-        found = part(opened, number, "value")
+        key_part = part(opened, number, "value")
         for row, values in enumerate(channel.values):
-            np.testing.assert_allclose(json.loads(stored(opened, path, found, row)), values, rtol=1e-6)
+            np.testing.assert_allclose(json.loads(stored(opened, path, key_part, row)), values, rtol=1e-6)
 
 
 def test_issue_refers_to_its_node(tmp_path: Path) -> None:
@@ -306,10 +308,10 @@ def test_issue_refers_to_its_node(tmp_path: Path) -> None:
     at = data.index(content) + views[0]["byteOffset"]
     path.write_bytes(data[:at] + struct.pack("<3f", 1.0, 0.5, 0.25) + data[at + 12 :])
     opened = Opened(path)
-    found = [each for each in opened.info["issues"] if each["code"] == "DATA_KEYS_NOT_INCREASING"]
-    assert [each["node"] for each in found] == [0, 0, 1, 1, 3, 2]
-    for number, each in enumerate(found):
-        assert f"samplers[{number}]" in each["path"]
+    issues = [issue for issue in opened.info["issues"] if issue["code"] == "DATA_KEYS_NOT_INCREASING"]
+    assert [issue["node"] for issue in issues] == [0, 0, 1, 1, 3, 2]
+    for number, issue in enumerate(issues):
+        assert f"samplers[{number}]" in issue["path"]
 
 
 def test_issues_match_those_of_check(tmp_path: Path) -> None:
@@ -359,8 +361,8 @@ def test_key_that_looks_like_a_path_is_not_a_path(more: dict[str, Any], names: l
     """Such a list is a record; its content is not searched at the path of that name."""
     text = {"asset": {"version": "2.0"}, "nodes": [{"name": "a", "extras": [1, 2, 3]}], **more}
     records = GltfPlaces(json.dumps(text).encode(), None, None).records
-    found = [records.name(number) for number in range(len(records))]
-    assert found == ["glTF text", "asset", "nodes", "nodes[0] a", *names]
+    record_names = [records.name(number) for number in range(len(records))]
+    assert record_names == ["glTF text", "asset", "nodes", "nodes[0] a", *names]
 
 
 def test_damaged_files_are_still_described(tmp_path: Path) -> None:
@@ -371,8 +373,8 @@ def test_damaged_files_are_still_described(tmp_path: Path) -> None:
     values = list(re.finditer(rb'(?<=[:,\[] )(-?[0-9.]+|"[A-Za-z0-9_]+")', whole))
     for _ in range(80):
         data = bytearray(whole)
-        for found in rng.choices(values, k=rng.randint(1, 3)):
-            begin, end = found.span()
+        for value in rng.choices(values, k=rng.randint(1, 3)):
+            begin, end = value.span()
             other = rng.choice((b"0", b"-1", b"99999", b"null", b"[]", b"{}", b'"x"', b"1.5", b"true"))
             data[begin:end] = other[: end - begin].ljust(end - begin)
         data[rng.randrange(len(data) - 400, len(data))] ^= rng.randrange(256)  # one of the numbers

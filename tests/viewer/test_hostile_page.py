@@ -97,17 +97,17 @@ def other_formats(folder: Path) -> list[Path]:
 
     names = [name.replace(b"\0", b"") for name in NAMES.values()]
     keys = NodeKeys.make([0, 1], [[0, 0, 0], [1, 2, 3]])
-    made = {
+    documents = {
         "names.nanim": nodeanim.new_document(
             *(Node(name, translation_keys=keys) for name in names), name=names[0], author=MORE["image"]
         ),
         "names.anim": hale3d.new_animation([Joint(parent=-1, flags=1, name=name) for name in names], [[0.0], [1.0]]),
         "names.u3d": uto3d.new_document(*(Bone(name=name, id=number + 1) for number, name in enumerate(names))),
     }
-    for name, document in made.items():
+    for name, document in documents.items():
         (folder / name).write_bytes(keyframer.encode(document))
     keyframer.save(keyframer.load(folder / "names.u3d"), folder / "names.glb")
-    return [folder / name for name in (*made, "names.glb")]
+    return [folder / name for name in (*documents, "names.glb")]
 
 
 def test_hostile_names_in_other_formats_are_harmless(browser: Browser, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def shown(browser: Browser, running: Viewer, request: pytest.FixtureRequest) -> 
 
 def tabbed(shown: Watched) -> dict[str, float]:
     """Return the elements that Tab reaches, with the widths of their focus rings."""
-    found: dict[str, float] = {}
+    ring_widths: dict[str, float] = {}
     shown.page.evaluate("() => document.activeElement.blur()")
     for _ in range(60):
         shown.page.keyboard.press("Tab")
@@ -44,17 +44,17 @@ def tabbed(shown: Watched) -> dict[str, float]:
                 return [document.activeElement.id, seen ? parseFloat(style.outlineWidth) : 0];
             }"""
         )
-        if name in found and len(found) > 3:
+        if name in ring_widths and len(ring_widths) > 3:
             break
         if name:
-            found[name] = ring
-    return found
+            ring_widths[name] = ring
+    return ring_widths
 
 
 def test_tab_reaches_every_control_with_a_visible_focus(shown: Watched) -> None:
-    found = tabbed(shown)
-    assert found.keys() >= CONTROLS
-    assert [name for name, ring in found.items() if ring < 1] == []
+    reached = tabbed(shown)
+    assert reached.keys() >= CONTROLS
+    assert [name for name, ring in reached.items() if ring < 1] == []
 
 
 def test_tabs_and_their_panels_can_be_reached(shown: Watched) -> None:
@@ -109,7 +109,7 @@ def test_keys_move_and_zoom_the_time_axis(shown: Watched, panel: str) -> None:
     for key in ("Shift+ArrowRight", "+", "Shift+ArrowLeft", "-"):
         page.keyboard.press(key)
         windows.append(shown.state("window"))
-    begins, sizes = [each["from"] for each in windows], [each["to"] - each["from"] for each in windows]
+    begins, sizes = [window["from"] for window in windows], [window["to"] - window["from"] for window in windows]
     assert begins[1] == pytest.approx(begins[0] + 0.1 * sizes[0])
     assert sizes[1] == pytest.approx(sizes[0])
     assert sizes[2] < sizes[1]

@@ -67,9 +67,9 @@ def test_dropped_files_are_shown_after_the_others(viewer: Viewer) -> None:
     answer = post(viewer, WINDMILL)
     assert answer.status == 200
     check_headers(answer)
-    said = json.loads(answer.body)
-    assert said["opened"] == [1]
-    assert [each["name"] for each in said["files"]][1] == "windmill.3ds"
+    content = json.loads(answer.body)
+    assert content["opened"] == [1]
+    assert [file["name"] for file in content["files"]][1] == "windmill.3ds"
     scene = json.loads(ask(viewer, "/data/1/scene", Cookie=session(viewer)).body)
     assert [node["name"] for node in scene["nodes"]][:2] == ["Tower", "Rotor"]
     assert ask(viewer, "/data/1/model", Cookie=session(viewer)).body[:4] == b"glTF"
@@ -224,8 +224,8 @@ def picture(kind: str) -> bytes:
 
 def losses_of(*files: tuple[str, bytes]) -> dict[str, Any]:
     (first, *_) = view_dropped([DroppedFile(*file) for file in files], LIMITS)
-    found: dict[str, Any] = json.loads(first.losses() or b"")
-    return found
+    losses: dict[str, Any] = json.loads(first.losses() or b"")
+    return losses
 
 
 @pytest.mark.parametrize(("name", "status"), [
@@ -349,7 +349,7 @@ def test_files_can_be_dropped_on_the_page(browser: Browser, tmp_path: Path) -> N
             shown.page.wait_for_function("() => document.getElementById('message').textContent.includes('no scene')")
             shown.page.set_input_files("#open-files", [EXAMPLE])  # the button does the same
             shown.page.wait_for_selector("html[data-file='3']")
-            assert [each for each in shown.troubles if "422" not in each] == []
+            assert [trouble for trouble in shown.troubles if "422" not in trouble] == []
     finally:
         viewer.close()
 

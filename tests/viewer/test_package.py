@@ -43,8 +43,8 @@ def build(target: str, out: Path, **environment: str) -> Path:
         command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=600
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    (made,) = out.iterdir()
-    return made
+    (package,) = out.iterdir()
+    return package
 
 
 @needs_hatchling

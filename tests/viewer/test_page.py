@@ -37,8 +37,8 @@ def test_nodes_are_where_the_pose_has_them(shown: Watched, number: int) -> None:
         shown.seek(float(frame))
         pose = keyframer.pose(scene, frames=[frame])
         wanted = (axes.root_matrix() @ axes.matrices(pose.world[0]))[:, :3, 3]
-        found = np.array(shown.places())
-        assert np.abs(found - wanted).max() <= allowed, f"frame {frame} of {clip}"
+        positions = np.array(shown.places())
+        assert np.abs(positions - wanted).max() <= allowed, f"frame {frame} of {clip}"
 
 
 def test_playing_and_stopping(shown: Watched) -> None:
@@ -153,7 +153,7 @@ def test_issue_links_to_its_node(browser: Browser, tmp_path: Path) -> None:
         with browser.page(viewer.url) as shown:
             shown.page.click("#tab-issues")
             listed = shown.state("info.issues")
-            number = next(i for i, each in enumerate(listed) if each["code"] == "DATA_KEYS_NOT_INCREASING")
+            number = next(i for i, issue in enumerate(listed) if issue["code"] == "DATA_KEYS_NOT_INCREASING")
             assert shown.state("node") is None
             shown.page.locator(".issue").nth(number).click()
             assert shown.state("node") == 0

@@ -83,8 +83,8 @@ def test_nodes_tracks_and_keys_are_marked(shown: Watched, number: int) -> None:
     check_marks(shown, data)
     info = shown.state("info")
     assert (info["nodes"][0]["nowhere"] in shown.page.inner_text("#where")) or info["nodes"][0]["places"]
-    for each in info["tracks"]:
-        if each["node"] == 0:
+    for info_track in info["tracks"]:
+        if info_track["node"] == 0:
             shown.page.locator("#details h3:has-text('Tracks') ~ button.link").first.click()
             shown.page.click("#tab-dope")
             shown.page.focus("#dope")
@@ -98,7 +98,7 @@ def test_nodes_tracks_and_keys_are_marked(shown: Watched, number: int) -> None:
 def test_key_that_is_not_stored_is_explained(shown: Watched) -> None:
     """A hide track toggles: the state before its first key is not in the file."""
     shown.open_file(1)
-    track = next(i for i, each in enumerate(shown.state("info.tracks")) if each["kind"] == "visible")
+    track = next(i for i, candidate in enumerate(shown.state("info.tracks")) if candidate["kind"] == "visible")
     shown.page.focus("#dope")
     for _ in range(track + 1):
         shown.page.keyboard.press("ArrowDown")
@@ -121,7 +121,7 @@ def test_every_key_of_every_track_is_on_the_dope_sheet(shown: Watched, number: i
     """Also keys out of order and channels without a node: a mark is centred where each key has to be."""
     shown.open_file(number)
     shown.page.set_viewport_size({"width": 1280, "height": 2600})
-    found = shown.page.evaluate(
+    marks = shown.page.evaluate(
         """async () => {
             const { store } = keyframerViewer;
             const list = times => Array.isArray(times) ? times
@@ -156,9 +156,9 @@ def test_every_key_of_every_track_is_on_the_dope_sheet(shown: Watched, number: i
             return [seen, missing];
         }"""
     )
-    keys = sum(len(each.times) for each in tracks_of(FILES[number]))
-    assert found[1] == []
-    assert found[0] == keys
+    keys = sum(len(key_track.times) for key_track in tracks_of(FILES[number]))
+    assert marks[1] == []
+    assert marks[0] == keys
 
 
 def tracks_of(path: Path) -> list[Any]:
@@ -182,7 +182,7 @@ def test_channels_without_a_node_can_be_selected(shown: Watched) -> None:
     shown.settle()
     raw = keyframer.load(FILES[5]).clips[0].raw_channels[1]
     text = re.split(r"\s+", shown.page.inner_text("#key-details").split("value")[1].strip())
-    assert [float(each) for each in text] == pytest.approx(raw.values[0].tolist(), abs=1e-3)
+    assert [float(number) for number in text] == pytest.approx(raw.values[0].tolist(), abs=1e-3)
     shown.page.click("#tab-bytes")
     check_marks(shown, FILES[5].read_bytes())
 
@@ -240,16 +240,16 @@ def test_nodes_tracks_and_keys_of_gltf_are_marked(browser: Browser, tmp_path: Pa
             shown.page.focus("#dope")
             shown.page.keyboard.press("ArrowRight")
             shown.page.click("#tab-bytes")
-            said = shown.page.locator("#where")
+            location = shown.page.locator("#where")
             if way == "beside":
                 shown.page.wait_for_function(
                     "() => document.getElementById('where').textContent.includes('value in some numbers.bin: 0x0011')"
                 )
                 shown.page.wait_for_function("() => document.querySelectorAll('#dump .marked').length === 0")
-                assert "time in some numbers.bin: 0x0005" in said.inner_text()
+                assert "time in some numbers.bin: 0x0005" in location.inner_text()
             else:
                 check_marks(shown, data)
-                assert "12 bytes" in said.inner_text() or "base64" in said.inner_text()
+                assert "12 bytes" in location.inner_text() or "base64" in location.inner_text()
             assert shown.troubles == []
     finally:
         viewer.close()
@@ -271,8 +271,8 @@ def test_gltf_files_can_be_played(browser: Browser, tmp_path: Path) -> None:
                 shown.seek(float(frame))
                 pose = keyframer.pose(scene, frames=[frame])
                 wanted = (axes.root_matrix() @ axes.matrices(pose.world[0]))[:, :3, 3]
-                found = np.array(shown.places())
-                assert np.abs(found - wanted).max() <= 1e-3 * np.abs(wanted).max()
+                positions = np.array(shown.places())
+                assert np.abs(positions - wanted).max() <= 1e-3 * np.abs(wanted).max()
             shown.page.click("#node-1")
             shown.page.click("#tab-graph")
             shown.page.wait_for_selector("#key-details dd")

@@ -65,19 +65,19 @@ def drawn(shown: Watched) -> np.ndarray[tuple[int, int, int], np.dtype[np.float6
 
 def lit_files(folder: Path) -> dict[str, Path]:
     """Write the windmill with its lights unchanged, weak, strong, and with attenuation."""
-    found = {"as it is": EXAMPLE}
+    paths = {"as it is": EXAMPLE}
     for name, factor in (("weak", 0.1), ("strong", 3.0)):
         scene = keyframer.load(EXAMPLE)
         for light in scene.lights:
             light.multiplier = factor
-        found[name] = folder / f"{name}.3ds"
-        keyframer.save(scene, found[name])
+        paths[name] = folder / f"{name}.3ds"
+        keyframer.save(scene, paths[name])
     scene = keyframer.load(EXAMPLE)
     for light in scene.lights:
         light.attenuated, light.inner_range, light.outer_range = True, 100.0, 500.0
-    found["with an end"] = folder / "end.3ds"
-    keyframer.save(scene, found["with an end"])
-    return found
+    paths["with an end"] = folder / "end.3ds"
+    keyframer.save(scene, paths["with an end"])
+    return paths
 
 
 @pytest.mark.parametrize("name", ["as it is", "weak", "strong", "with an end"])
@@ -101,8 +101,8 @@ def test_lights_of_the_file_look_as_in_a_thumbnail(browser: Browser, tmp_path: P
             ours = np.asarray(picture, np.float64) / 255
             seen = (ours[:, :, 3] == 1) & (np.abs(page - page[0, 0]).max(axis=2) > 0.02)
             assert seen.mean() > 0.02
-            there, here = page[seen].mean(), ours[:, :, :3][seen].mean()
-            assert there == pytest.approx(here, rel=0.08), name
+            page_brightness, render_brightness = page[seen].mean(), ours[:, :, :3][seen].mean()
+            assert page_brightness == pytest.approx(render_brightness, rel=0.08), name
             assert np.abs(page[seen] - ours[:, :, :3][seen]).mean() < 0.06
             shown.page.select_option("#lights", "studio")
             shown.settle()
@@ -137,7 +137,7 @@ def test_visibility_is_animated(browser: Browser, tmp_path: Path) -> None:
             timing = shown.state("info.timing")
             for frame in np.arange(timing["first"], timing["last"] + 1):
                 shown.seek(float(frame))
-                found = shown.page.evaluate(
+                visible = shown.page.evaluate(
                     """number => {
                         const { model } = keyframerViewer.stage;
                         const head = model.nodes[keyframerViewer.store.state.info.nodes[number].gltf];
@@ -156,8 +156,8 @@ def test_visibility_is_animated(browser: Browser, tmp_path: Path) -> None:
                     }""",
                     number,
                 )
-                assert found == [not 3 <= frame < 7]
-                assert found == [bool(keyframer.pose(scene, frames=[frame]).visible[0, number])]
+                assert visible == [not 3 <= frame < 7]
+                assert visible == [bool(keyframer.pose(scene, frames=[frame]).visible[0, number])]
             assert shown.troubles == []
     finally:
         viewer.close()
@@ -200,11 +200,11 @@ def test_bones_are_lines_to_their_parents(shown: Watched) -> None:
     places = np.array(shown.places())
     ends = np.array(drawn[1]).reshape(-1, 2, 3)
     wanted = {(index, node.parent) for index, node in enumerate(scene.nodes) if node.parent is not None}
-    found = set()
+    lines = set()
     for pair in ends[: len(wanted)]:
-        found.add(tuple(int(np.linalg.norm(places - end, axis=1).argmin()) for end in pair))
+        lines.add(tuple(int(np.linalg.norm(places - end, axis=1).argmin()) for end in pair))
         assert max(np.linalg.norm(places - end, axis=1).min() for end in pair) < 1e-4
-    assert {tuple(sorted(pair)) for pair in found} == {tuple(sorted(pair)) for pair in wanted}
+    assert {tuple(sorted(pair)) for pair in lines} == {tuple(sorted(pair)) for pair in wanted}
 
 
 def test_view_through_a_camera_of_the_file(shown: Watched) -> None:

@@ -44,16 +44,18 @@ def test_stopped_server_is_reported(browser: Browser) -> None:
     viewer = Viewer(viewed(EXAMPLE, SAMPLES / "3ds/tracks.3ds"))
     with browser.page(viewer.url) as shown:
         viewer.close()
-        said = "No response: is 'keyframer view' still running?"
+        message = "No response: is 'keyframer view' still running?"
         shown.page.click("#node-6")
         shown.page.click("#tab-graph")
         shown.page.click("#tab-bytes")
-        shown.page.wait_for_function("text => document.getElementById('where').textContent === text", arg=said)
+        shown.page.wait_for_function("text => document.getElementById('where').textContent === text", arg=message)
         shown.page.select_option("#file", "1")
-        shown.page.wait_for_function("text => document.getElementById('message').textContent === text", arg=said)
+        shown.page.wait_for_function("text => document.getElementById('message').textContent === text", arg=message)
         assert shown.page.input_value("#file") == "0"  # what is shown is still the first
         assert shown.page.inner_text("#details h2") == "Cock"
-        assert [each for each in shown.troubles if each.startswith("error: ") and "ERR_CONNECTION" not in each] == []
+        assert [
+            trouble for trouble in shown.troubles if trouble.startswith("error: ") and "ERR_CONNECTION" not in trouble
+        ] == []
 
 
 def test_lost_graphics_context_is_restored(shown: Watched) -> None:
@@ -80,7 +82,7 @@ def test_lost_graphics_context_is_restored(shown: Watched) -> None:
     )
     after = shown.page.locator("#stage").screenshot()
     assert len(after) > 0.8 * len(before)  # an empty picture compresses to almost nothing
-    shown.troubles = [each for each in shown.troubles if "Context" not in each]
+    shown.troubles = [trouble for trouble in shown.troubles if "Context" not in trouble]
 
 
 def test_page_works_without_webgl_except_for_the_picture(browser: Browser, running: Viewer) -> None:
@@ -98,9 +100,9 @@ def test_page_works_without_webgl_except_for_the_picture(browser: Browser, runni
         page.wait_for_selector("html[data-ready=yes]")
         assert "no WebGL" in page.inner_text("#message")
         page.click("#node-6")
-        for tab, made in (("graph", "#key-details dd"), ("bytes", "#dump .marked")):
+        for tab, selector in (("graph", "#key-details dd"), ("bytes", "#dump .marked")):
             page.click(f"#tab-{tab}")
-            page.wait_for_selector(made)
+            page.wait_for_selector(selector)
         for button in ("wire", "edges", "bones", "grid", "all", "turn-to", "play", "theme"):
             page.click(f"#{button}")
         page.select_option("#file", "1")

@@ -27,16 +27,16 @@ class Opened:
     def __init__(self, path: Path, *arguments: object) -> None:
         (self.file,) = viewed(path, "--salvage", *arguments)
         self.data = path.read_bytes()
-        found = self.file.loaded.scene
-        assert found is not None
-        self.scene = found
+        scene = self.file.loaded.scene
+        assert scene is not None
+        self.scene = scene
         self.info: dict[str, Any] = {**json.loads(self.file.scene()), **json.loads(self.file.clip(0) or b"{}")}
         self.channels = self.scene.clips[0].channels if self.scene.clips else []
 
     def keys(self, track: int) -> list[tuple[int, int] | None]:
-        found = self.file.track(track)
-        assert found is not None
-        places = json.loads(found)["places"]
+        answer = self.file.track(track)
+        assert answer is not None
+        places = json.loads(answer)["places"]
         if self.scene.source_format == "ase":  # rows of text have no places of their own
             assert places is None
             return [None] * len(self.channels[track].track.times)
@@ -105,8 +105,8 @@ def test_location_of_a_morph_key_is_its_name(tmp_path: Path) -> None:
     )
     opened = Opened(path)
     (number,) = (i for i, c in enumerate(opened.channels) if c.track.kind == "morph")
-    found = opened.keys(number)
-    assert [opened.data[span[0] : span[1]] for span in found if span] == keys
+    spans = opened.keys(number)
+    assert [opened.data[span[0] : span[1]] for span in spans if span] == keys
     reader_for(opened.scene, path.name).track(
         opened.data, tuple(opened.info["tracks"][number]["place"]), opened.channels[number]
     )
@@ -172,9 +172,11 @@ def pages_of(file: ViewedFile) -> dict[str, list[Any]]:
     pages = [json.loads(file.record_page(number) or b"") for number in range(file.page_count)]
     assert overview["firsts"] == [page["starts"][0] for page in pages]
     assert file.record_page(file.page_count) is None
-    found = {name: [each for page in pages for each in page[name]] for name in ("starts", "ends", "parents", "names")}
-    assert overview["total"] == len(found["starts"])
-    return found
+    columns = {
+        name: [entry for page in pages for entry in page[name]] for name in ("starts", "ends", "parents", "names")
+    }
+    assert overview["total"] == len(columns["starts"])
+    return columns
 
 
 def test_further_records_are_on_the_next_page(tmp_path: Path) -> None:

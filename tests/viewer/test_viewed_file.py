@@ -39,34 +39,34 @@ from tests.waiting import PATIENCE
 
 
 def json_of(file: ViewedFile, path: str) -> dict[str, object]:
-    found = Resources([file]).get(f"/data/0/{path}")
-    assert found is not None
-    parsed: dict[str, object] = json.loads(found[1])
+    answer = Resources([file]).get(f"/data/0/{path}")
+    assert answer is not None
+    parsed: dict[str, object] = json.loads(answer[1])
     return parsed
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_issues_match_check_and_the_scene_is_built_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = [str(issue) for issue in keyframer.check(path).issues]
-    made = []
+    built = []
     to_scene = Format.to_scene
 
     def counted(self: Format, *arguments: Any) -> Scene:
-        made.append(self.name)
+        built.append(self.name)
         return to_scene(self, *arguments)
 
     monkeypatch.setattr(Format, "to_scene", counted)
     (file,) = viewed(path)
     assert [str(issue) for issue in file.report.issues] == wanted
-    assert len(made) == 1  # also where loading refuses it: what salvage would save is known already
+    assert len(built) == 1  # also where loading refuses it: what salvage would save is known already
 
 
 def test_curves_match_the_sampler() -> None:
     (file,) = viewed(EXAMPLE)
     scene = keyframer.load(EXAMPLE)
     for number, channel in enumerate(scene.clips[0].channels):
-        found = json_of(file, f"track/{number}")
-        curve = found["curve"]
+        track = json_of(file, f"track/{number}")
+        curve = track["curve"]
         assert isinstance(curve, dict)
         times = np.array(curve["times"])
         wanted = keyframer.compile_track(channel.track)(times).reshape(len(times), -1)
@@ -79,9 +79,9 @@ def test_curve_passes_through_every_one_of_many_keys() -> None:
     """At any zoom, keys lie on the curve."""
     times = np.arange(5_000.0)
     track = keyframer.Track("position", times, np.random.default_rng(3).normal(size=(5_000, 3)))
-    found: Any = ClipCurves(Clip(channels=[Channel(0, track)]), 0.0, 4_999.0).curve(0)
-    points = dict(zip(found["curve"]["times"], found["curve"]["values"][0], strict=True))
-    assert [points[time] for time in times] == found["keys"]["values"][0]
+    track_json: Any = ClipCurves(Clip(channels=[Channel(0, track)]), 0.0, 4_999.0).curve(0)
+    points = dict(zip(track_json["curve"]["times"], track_json["curve"]["values"][0], strict=True))
+    assert [points[time] for time in times] == track_json["keys"]["values"][0]
 
 
 def test_curves_do_not_depend_on_other_requested_tracks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ def test_curves_do_not_depend_on_other_requested_tracks(monkeypatch: pytest.Monk
     monkeypatch.setattr(track_curves, "PORTION", 1)
     alone = ClipCurves(scene.clips[0], 0.0, 30.0)
     assert [alone.curve(number) for number in range(len(channels))] == together
-    assert len({str(found["components"]) for found in together}) > 2
+    assert len({str(track_json["components"]) for track_json in together}) > 2
 
 
 def test_page_contains_authored_keys_once(tmp_path: Path) -> None:
@@ -145,8 +145,8 @@ def test_numbers_are_rounded_to_seven_digits(scale: float) -> None:
 def test_curves_of_very_many_keys_have_fewer_samples_each() -> None:
     def steps(count: int) -> int:
         track = keyframer.Track("position", np.arange(5.0), np.eye(5, 3), Interpolation.TCB)
-        found: Any = ClipCurves(Clip(channels=[Channel(0, track)] * count), 0.0, 4.0).curve(0)
-        return (len(found["curve"]["times"]) - 1) // 4
+        track_json: Any = ClipCurves(Clip(channels=[Channel(0, track)] * count), 0.0, 4.0).curve(0)
+        return (len(track_json["curve"]["times"]) - 1) // 4
 
     assert steps(1) == 24
     assert 6 < steps(7_000) < 24
@@ -172,9 +172,9 @@ def test_every_sample_can_be_described(path: Path) -> None:
     (file,) = viewed(path)
     resources = Resources([file])
     for each in resources.paths():
-        found = resources.get(each)
-        if found is not None and found[0] == "application/json":
-            json.loads(found[1], parse_constant=lambda word: pytest.fail(word))
+        answer = resources.get(each)
+        if answer is not None and answer[0] == "application/json":
+            json.loads(answer[1], parse_constant=lambda word: pytest.fail(word))
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -338,9 +338,9 @@ def test_tracks_of_hostile_files_are_short(attack: str, tmp_path: Path) -> None:
     path, _ = write_files(ATTACKS[attack](), tmp_path / "in")
     (file,) = viewed(path)
     for number in range(min(file.track_count, 3)):
-        found = Resources([file]).get(f"/data/0/track/{number}")
-        assert found is not None
-        track = json.loads(found[1])
+        answer = Resources([file]).get(f"/data/0/track/{number}")
+        assert answer is not None
+        track = json.loads(answer[1])
         assert len(track["curve"]["times"]) <= track_curves.MOST_SAMPLES + len(track["keys"]["times"])
 
 

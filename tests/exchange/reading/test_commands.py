@@ -38,10 +38,10 @@ def broken(tmp_path: Path) -> Path:
 def test_info(run: Run, moving: Path, broken: Path) -> None:
     ran = run("info", "--format", "json", moving)
     assert ran.code == 0
-    found = json.loads(ran.out)["files"][0]
-    assert found["format"] == "gltf"
-    assert [row["node"] for row in found["tables"]["tree"]] == ["base", "arm", "hand"]
-    assert "tcb" in json.dumps(found["tables"]["curves"])
+    record = json.loads(ran.out)["files"][0]
+    assert record["format"] == "gltf"
+    assert [row["node"] for row in record["tables"]["tree"]] == ["base", "arm", "hand"]
+    assert "tcb" in json.dumps(record["tables"]["curves"])
     assert run("info", moving).code == 0
     ran = run("info", "--format", "json", broken)
     assert ran.code == 0
@@ -110,16 +110,16 @@ def test_diff_of_two_gltf_files(run: Run, moving: Path, tmp_path: Path) -> None:
     ran = run("diff", tmp_path / "a.glb", tmp_path / "b.glb", "--format", "json")
     assert ran.code == 1
     check_schema("diff", ran.json())
-    found = ran.json()["comparisons"][0]
-    assert (found["formats"], found["structure"]["level"]) == (["gltf", "gltf"], "values")
-    changes = [(each["kind"], each["path_a"], each["path_b"]) for each in found["structure"]["changes"]]
+    comparison = ran.json()["comparisons"][0]
+    assert (comparison["formats"], comparison["structure"]["level"]) == (["gltf", "gltf"], "values")
+    changes = [(change["kind"], change["path_a"], change["path_b"]) for change in comparison["structure"]["changes"]]
     assert changes == [
         ("changed", "/nodes[0]/name", "/nodes[0]/name"),
         ("added", None, "/nodes[0]/translation"),
         ("added", None, "/extras"),
         ("changed", "/bufferViews[0]", "/bufferViews[0]"),
     ]
-    assert found["structure"]["changes"][3]["fields"][0]["entries"] == 2
+    assert comparison["structure"]["changes"][3]["fields"][0]["entries"] == 2
     assert "values of the JSON" in run("diff", tmp_path / "a.glb", tmp_path / "b.glb").out
     root["extras"] = {"note": 10**400, "flag": True, "numbers": [10**400, 1]}
     (tmp_path / "c.glb").write_bytes(glb(root, binary))
@@ -131,9 +131,13 @@ def test_diff_of_a_file_and_its_gltf_export(run: Run, tmp_path: Path) -> None:
     assert run("convert", "-q", EXAMPLE, tmp_path / "w.glb").code == 0
     ran = run("diff", EXAMPLE, tmp_path / "w.glb", "--format", "json")
     assert ran.code == 0
-    found = ran.json()["comparisons"][0]
-    assert (found["formats"], found["structure"]["level"], found["same"]) == (["3ds", "gltf"], "scene", True)
-    assert found["motion"]["times"] > 50
+    comparison = ran.json()["comparisons"][0]
+    assert (comparison["formats"], comparison["structure"]["level"], comparison["same"]) == (
+        ["3ds", "gltf"],
+        "scene",
+        True,
+    )
+    assert comparison["motion"]["times"] > 50
 
 
 def test_plot_and_thumbnail(run: Run, moving: Path, tmp_path: Path) -> None:
@@ -201,8 +205,8 @@ def test_check_reports_unsafe_names(run: Run, tmp_path: Path) -> None:
     root["meshes"][0]["name"] = "x" * 300
     root["images"] = [{"uri": uri} for uri in ("..%2fsecret.png", "http://a/b.png", "fine%20one.png", "data:,")]
     (tmp_path / "odd.glb").write_bytes(glb(root, binary))
-    found = run("check", tmp_path / "odd.glb", "--format", "json").json()["files"][0]["issues"]
-    assert {(issue["code"], issue["path"]) for issue in found} == {
+    issues = run("check", tmp_path / "odd.glb", "--format", "json").json()["files"][0]["issues"]
+    assert {(issue["code"], issue["path"]) for issue in issues} == {
         ("SEC_NAME_MARKUP", "/nodes[0]/name"),
         ("SEC_NAME_BIDI", "/nodes[0]/name"),
         ("SEC_NAME_FORMULA", "/nodes[1]/name"),
@@ -211,6 +215,6 @@ def test_check_reports_unsafe_names(run: Run, tmp_path: Path) -> None:
         ("SEC_PATH_URL", "/images[1]/uri"),
     }
     data = (tmp_path / "odd.glb").read_bytes()
-    for issue in found:
+    for issue in issues:
         assert data[issue["offset"] : issue["offset"] + 1] == b'"', issue
     assert run("check", tmp_path / "odd.glb").code == 0  # odd, not unsafe

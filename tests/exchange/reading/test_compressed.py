@@ -19,7 +19,7 @@ SIDE = 12
 
 def grid() -> tuple[Any, Any, Any, Any]:
     """Return positions, normals (up), texture coordinates and faces of a wavy square."""
-    u, v = (each.reshape(-1) for each in np.meshgrid(np.linspace(0, 1, SIDE), np.linspace(0, 1, SIDE)))
+    u, v = (axis.reshape(-1) for axis in np.meshgrid(np.linspace(0, 1, SIDE), np.linspace(0, 1, SIDE)))
     points = np.stack([u, 0.2 * np.sin(5 * u) * v, v], axis=1).astype(np.float32)
     corner = (np.arange(SIDE - 1)[:, None] * SIDE + np.arange(SIDE - 1)).reshape(-1)
     faces = np.concatenate(
@@ -34,8 +34,13 @@ def grid() -> tuple[Any, Any, Any, Any]:
 def compressed(users: int = 1) -> tuple[Json, bytes]:
     points, normals, uv, faces = grid()
     packed = DracoPy.encode(points, faces, quantization_bits=20, tex_coord=uv, normals=normals)
-    found = {each["attribute_type"]: each["unique_id"] for each in DracoPy.decode(packed).attributes}
-    extension = {"bufferView": 0, "attributes": {"POSITION": found[0], "NORMAL": found[1], "TEXCOORD_0": found[3]}}
+    attribute_ids = {
+        attribute["attribute_type"]: attribute["unique_id"] for attribute in DracoPy.decode(packed).attributes
+    }
+    extension = {
+        "bufferView": 0,
+        "attributes": {"POSITION": attribute_ids[0], "NORMAL": attribute_ids[1], "TEXCOORD_0": attribute_ids[3]},
+    }
     primitive = {
         "attributes": {"POSITION": 0, "NORMAL": 1, "TEXCOORD_0": 2},
         "indices": 3,
@@ -75,15 +80,15 @@ def test_compressed_mesh_is_decompressed() -> None:
     assert len(corners) == len(faces)
     assert mesh.uv is not None
     uv_corners = corners if mesh.uv_corners is None else np.asarray(mesh.uv_corners)
-    found = np.concatenate([np.asarray(mesh.positions)[corners], np.asarray(mesh.uv)[uv_corners]], axis=2)
+    decompressed = np.concatenate([np.asarray(mesh.positions)[corners], np.asarray(mesh.uv)[uv_corners]], axis=2)
     wanted = np.concatenate([points[faces], uv[faces]], axis=2)
-    key = np.round(found.mean(axis=1), 3)
+    key = np.round(decompressed.mean(axis=1), 3)
     order = np.lexsort(key.T)
     other = np.lexsort(np.round(wanted.mean(axis=1), 3).T)
     for turn in range(3):  # a face may begin with another corner
-        matching = np.abs(np.roll(found[order], turn, axis=1) - wanted[other]).max(axis=(1, 2)) < 1e-3
-        found[order[matching]] = wanted[other[matching]]
-    assert np.abs(found[order] - wanted[other]).max() < 1e-3
+        matching = np.abs(np.roll(decompressed[order], turn, axis=1) - wanted[other]).max(axis=(1, 2)) < 1e-3
+        decompressed[order[matching]] = wanted[other[matching]]
+    assert np.abs(decompressed[order] - wanted[other]).max() < 1e-3
     assert keyframer.pose(loaded(glb(*compressed())), [0.0]) is not None
 
 
@@ -164,7 +169,7 @@ def test_ktx2_images_are_left_out_with_advice() -> None:
     root["images"] = [{"uri": "a.ktx2"}]
     root["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}]
     scene = loaded(glb(root, packed))
-    said = [issue.message for issue in scene.issues if issue.code == "SEM_EXTENSION_UNKNOWN"]
-    assert len(said) == 2
-    assert all("convert its KTX2 images to PNG or JPEG first" in each for each in said)
+    messages = [issue.message for issue in scene.issues if issue.code == "SEM_EXTENSION_UNKNOWN"]
+    assert len(messages) == 2
+    assert all("convert its KTX2 images to PNG or JPEG first" in message for message in messages)
     assert not scene.materials[0].maps

@@ -90,8 +90,8 @@ def foreign(name: str = "Bricks of the old wall.png", **material: Any) -> bytes:
 
 def test_embedded_images_are_in_the_scene() -> None:
     maps = loaded(foreign()).materials[0].maps
-    found = {slot: map.embedded for slot, map in maps.items() if map.embedded is not None}
-    assert {slot: (each.data, each.mime_type, each.role) for slot, each in found.items()} == {
+    images = {slot: map.embedded for slot, map in maps.items() if map.embedded is not None}
+    assert {slot: (image.data, image.mime_type, image.role) for slot, image in images.items()} == {
         "texture1": (BASE, "image/jpeg", "color"),
         "bump": (BUMPS, "image/png", "normal"),
         "self_illumination": (GLOW, "image/png", "emission"),
@@ -115,7 +115,7 @@ def test_images_are_copied_from_glb_to_glb(tmp_path: Path) -> None:
         assert material["emissiveFactor"] == [1.0, 0.5, 0.25]
         order = [kept["baseColorTexture"], material["normalTexture"], material["emissiveTexture"]]
         order += [kept["metallicRoughnessTexture"], material["occlusionTexture"]]
-        sources = [gltf.json["textures"][each["index"]]["source"] for each in order]
+        sources = [gltf.json["textures"][reference["index"]]["source"] for reference in order]
         assert [image_bytes(gltf, source) for source in sources] == [BASE, BUMPS, GLOW, SHADE, SHADE]
         assert (material["normalTexture"]["scale"], material["occlusionTexture"]["strength"]) == (0.5, 0.25)
         assert "alphaMode" not in material

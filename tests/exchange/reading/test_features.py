@@ -72,8 +72,8 @@ def test_normalised_integers(kind: str, stored: list[int], wanted: list[float]) 
     ]
     root["meshes"][0]["primitives"][0] = {"attributes": {"POSITION": 0}}
     root["buffers"] = [{"byteLength": 3 * size, "uri": data_uri(rows.tobytes())}]
-    found = loaded(glb(root)).meshes[0].positions[:, 0]
-    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    positions = loaded(glb(root)).meshes[0].positions[:, 0]
+    np.testing.assert_allclose(positions, wanted, atol=1e-6)
 
 
 def test_sparse_accessor_with_and_without_a_buffer_view() -> None:
@@ -284,15 +284,15 @@ def test_pointers_to_cameras_and_lights() -> None:
         "extensions": {"KHR_lights_punctual": {"lights": [lamp]}},
     }
     angles = np.radians(np.array([30, 60, 90], "<f4")).astype("<f4")
-    found = loaded(animated(pointer("/cameras/0/perspective/yfov"), angles, "SCALAR", **others))
-    np.testing.assert_allclose(found.clips[0].channels[0].track.values[:, 0], [30, 60, 90], rtol=1e-6)
-    assert found.clips[0].channels[0].track.kind == "fov"
+    scene = loaded(animated(pointer("/cameras/0/perspective/yfov"), angles, "SCALAR", **others))
+    np.testing.assert_allclose(scene.clips[0].channels[0].track.values[:, 0], [30, 60, 90], rtol=1e-6)
+    assert scene.clips[0].channels[0].track.kind == "fov"
     path = "/extensions/KHR_lights_punctual/lights/0/spot/outerConeAngle"
-    found = loaded(animated(pointer(path), angles, "SCALAR", **others))
-    np.testing.assert_allclose(found.clips[0].channels[0].track.values[:, 0], [60, 120, 180], rtol=1e-6)
-    assert found.lights[0].falloff_degrees == 90.0
-    found = loaded(animated(pointer("/materials/0/alphaCutoff"), angles, "SCALAR", **others))
-    assert [issue.path for issue in found.issues] == [
+    scene = loaded(animated(pointer(path), angles, "SCALAR", **others))
+    np.testing.assert_allclose(scene.clips[0].channels[0].track.values[:, 0], [60, 120, 180], rtol=1e-6)
+    assert scene.lights[0].falloff_degrees == 90.0
+    scene = loaded(animated(pointer("/materials/0/alphaCutoff"), angles, "SCALAR", **others))
+    assert [issue.path for issue in scene.issues] == [
         "/animations[0]/channels[0]/target/extensions/KHR_animation_pointer/pointer"
     ]
 
@@ -306,11 +306,11 @@ def test_texture_transform_is_inverse_to_export() -> None:
     reference = {"index": 0, "extensions": {"KHR_texture_transform": transform(texture)}}
     root["images"], root["textures"] = [{"uri": "maps/a%20b.png"}], [{"source": 0}]
     root["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": reference}}]
-    found = loaded(glb(root, binary)).materials[0].maps["texture1"]
-    assert found.file_name == "maps/a b.png"
-    assert found.scale == (2.0, 3.0)
-    assert found.offset == pytest.approx((0.25, -0.5))
-    assert found.rotation_degrees == pytest.approx(30.0)
+    restored = loaded(glb(root, binary)).materials[0].maps["texture1"]
+    assert restored.file_name == "maps/a b.png"
+    assert restored.scale == (2.0, 3.0)
+    assert restored.offset == pytest.approx((0.25, -0.5))
+    assert restored.rotation_degrees == pytest.approx(30.0)
 
 
 def test_frame_rate_of_a_clip() -> None:

@@ -30,18 +30,18 @@ def outcome(data: bytes) -> str:
     failure."""
     words = []
     for salvage in (False, True):
-        found: list[FormatError | Issue] = []
+        problems: list[FormatError | Issue] = []
         try:
-            found += loaded(data, format="gltf", salvage=salvage).issues
+            problems += loaded(data, format="gltf", salvage=salvage).issues
             words.append("scene")
         except FormatError as error:
-            found.append(error)
+            problems.append(error)
             words.append(error.code)
-        for each in found:
-            assert each.code
-            assert each.path.startswith("/")
-            assert 0 <= each.offset <= len(data)
-            assert "\n" not in str(each)
+        for problem in problems:
+            assert problem.code
+            assert problem.path.startswith("/")
+            assert 0 <= problem.offset <= len(data)
+            assert "\n" not in str(problem)
     return " ".join(words)
 
 
@@ -295,6 +295,6 @@ def test_images_outside_the_folder_are_not_opened(tmp_path: Path, uri: str, code
     root["materials"] = [{"name": "m", "pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}]
     (folder / "a.gltf").write_text(json.dumps(root))
     report = keyframer.save(keyframer.load(folder / "a.gltf"), tmp_path / "out.glb")
-    said = next(loss.detail for loss in report if loss.path == "/materials/m/maps/texture1")
-    assert code in said
+    detail = next(loss.detail for loss in report if loss.path == "/materials/m/maps/texture1")
+    assert code in detail
     assert b"PNG" not in (tmp_path / "out.glb").read_bytes()

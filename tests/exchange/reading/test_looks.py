@@ -139,8 +139,8 @@ def test_specular_glossiness_materials() -> None:
     (material,) = loaded(foreign(alphaMode="BLEND", extensions=extensions)).materials
     assert (material.diffuse, material.transparency) == ((0.0, 1.0, 0.0), 0.5)
     assert material.maps["texture1"].extras["gltf"]["image"] == 1
-    said = material.extras["gltf"]
-    assert (said["metallic"], said["roughness"]) == (0.0, 0.75)
+    extras = material.extras["gltf"]
+    assert (extras["metallic"], extras["roughness"]) == (0.0, 0.75)
 
 
 @pytest.mark.parametrize(

@@ -59,15 +59,17 @@ def test_normals_of_three_are_kept(exported_files: Path, tmp_path: Path) -> None
     keyframer.save(scene, tmp_path / "again.glb")
     before, after = (Gltf(path.read_bytes()) for path in (exported_files / "three.glb", tmp_path / "again.glb"))
     for name, degrees in (("box", 0.1), ("ball", 12.0)):
-        found = []
+        normals_of_scenes = []
         for gltf in (before, after):
             nodes = gltf.json["nodes"]
             holder = next(node for node in nodes if "mesh" in node and node["name"].removesuffix("_geo") == name)
             (primitive,) = gltf.json["meshes"][holder["mesh"]]["primitives"]
             corners = gltf.accessor(primitive["indices"]).reshape(-1)
             attributes = primitive["attributes"]
-            found.append((gltf.accessor(attributes["POSITION"])[corners], gltf.accessor(attributes["NORMAL"])[corners]))
-        (places, normals), (same, again) = found
+            normals_of_scenes.append(
+                (gltf.accessor(attributes["POSITION"])[corners], gltf.accessor(attributes["NORMAL"])[corners])
+            )
+        (places, normals), (same, again) = normals_of_scenes
         np.testing.assert_allclose(same, places, atol=1e-6)
         cosine = np.clip((normals * again).sum(axis=1), -1, 1)
         poles = np.abs(normals[:, 1]) > 0.999 if name == "ball" else np.zeros(len(normals), bool)

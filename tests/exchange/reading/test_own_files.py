@@ -23,7 +23,7 @@ COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags", "ta
 
 def same_rotations(given: np.ndarray, found: np.ndarray) -> bool:
     """Return whether rotations are equal: samplers store unit quaternions of either sign, extras the authored ones."""
-    given, found = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (given, found))
+    given, found = (rotations / np.linalg.norm(rotations, axis=1, keepdims=True) for rotations in (given, found))
     return bool(np.all(np.abs(np.sum(given * found, axis=1)) > 1 - 1e-6))
 
 
@@ -44,17 +44,17 @@ def assert_same_keys(given: Track, found: Track) -> None:
 @pytest.mark.parametrize("name", HEALTHY)
 @pytest.mark.parametrize("options", [{}, {"core_only": True, "unit": "cm"}], ids=["plain", "core, cm"])
 def test_scene_to_glb_to_scene(name: str, options: dict[str, object]) -> None:
-    given = SCENES[name]()
-    found = loaded(glb_of(given, **options)[0])
-    assert found.space == given.space
-    assert [node.kind for node in found.nodes] == [node.kind for node in given.nodes]
-    assert [node.parent for node in found.nodes] == [node.parent for node in given.nodes]
-    assert [node.target for node in found.nodes] == [node.target for node in given.nodes]
-    assert [node.hidden for node in found.nodes] == [node.hidden for node in given.nodes]
-    for before, after in zip(given.nodes, found.nodes, strict=True):
+    original = SCENES[name]()
+    restored = loaded(glb_of(original, **options)[0])
+    assert restored.space == original.space
+    assert [node.kind for node in restored.nodes] == [node.kind for node in original.nodes]
+    assert [node.parent for node in restored.nodes] == [node.parent for node in original.nodes]
+    assert [node.target for node in restored.nodes] == [node.target for node in original.nodes]
+    assert [node.hidden for node in restored.nodes] == [node.hidden for node in original.nodes]
+    for before, after in zip(original.nodes, restored.nodes, strict=True):
         np.testing.assert_array_equal(after.pivot, before.pivot)
-    assert len(found.clips) == len(given.clips)
-    for before, after in zip(given.clips, found.clips, strict=True):
+    assert len(restored.clips) == len(original.clips)
+    for before, after in zip(original.clips, restored.clips, strict=True):
         assert (after.name, after.start, after.end, after.rate) == (before.name, before.start, before.end, before.rate)
         assert (after.unit, after.units_per_frame) == (before.unit, before.units_per_frame)
         keys = {(channel.node, channel.track.kind): channel.track for channel in after.channels}
@@ -65,78 +65,80 @@ def test_scene_to_glb_to_scene(name: str, options: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("name", [name for name in HEALTHY if name != "mirrored"])
 def test_pose_is_restored(name: str) -> None:
-    given = SCENES[name]()
-    found = loaded(glb_of(given)[0])
+    original = SCENES[name]()
+    restored = loaded(glb_of(original)[0])
     frames = np.linspace(-3, 40, 60)
-    for clip in range(max(1, len(given.clips))):
-        before, after = (keyframer.pose(scene, frames=frames, clip=clip) for scene in (given, found))
+    for clip in range(max(1, len(original.clips))):
+        before, after = (keyframer.pose(scene, frames=frames, clip=clip) for scene in (original, restored))
         np.testing.assert_allclose(after.world, before.world, atol=1e-5)
         np.testing.assert_array_equal(after.visible, before.visible)
-        for number, node in enumerate(given.nodes):
+        for number, node in enumerate(original.nodes):
             if node.mesh is None:
                 continue
             # vertices come in the order of the triangles, so corners are compared
             corners = [
                 pose.vertices(number)[:, np.asarray(scene.meshes[scene.nodes[number].mesh].corners)].reshape(60, -1, 9)
-                for scene, pose in ((given, before), (found, after))
+                for scene, pose in ((original, before), (restored, after))
             ]
-            if given.meshes[node.mesh].face_materials is None:
+            if original.meshes[node.mesh].face_materials is None:
                 np.testing.assert_allclose(corners[1], corners[0], atol=1e-5)
             assert corners[0].shape == corners[1].shape
-            assert len(found.meshes[found.nodes[number].mesh].positions) == len(given.meshes[node.mesh].positions)
+            assert len(restored.meshes[restored.nodes[number].mesh].positions) == len(
+                original.meshes[node.mesh].positions
+            )
 
 
 @pytest.mark.parametrize("masks", [None, [0] * 12, [1] * 12, [0, 1, 2, 3, 4, 5] * 2])
 def test_smoothing_groups_are_restored(masks: list[int] | None) -> None:
     """A mesh without groups, which formats interpret differently, stays without."""
-    given = SCENES["static"]()
-    assert len(given.meshes[0].corners) == 12
-    given.meshes[0].smoothing = None if masks is None else np.array(masks)
-    found = loaded(glb_of(given)[0]).meshes[0].smoothing
-    assert (None if found is None else sorted(found.tolist())) == (None if masks is None else sorted(masks))
+    original = SCENES["static"]()
+    assert len(original.meshes[0].corners) == 12
+    original.meshes[0].smoothing = None if masks is None else np.array(masks)
+    restored = loaded(glb_of(original)[0]).meshes[0].smoothing
+    assert (None if restored is None else sorted(restored.tolist())) == (None if masks is None else sorted(masks))
 
 
 def test_data_without_a_field_in_gltf_is_restored() -> None:
-    given = SCENES["static"]()
-    given.title, given.author = "Title", "Someone"
-    given.environment.ambient = (0.1, 0.2, 0.3)
-    given.environment.uses = {"fog"}
-    given.lights = [Light("ambient", LightType.AMBIENT, (0.5, 0.5, 0.5), casts_shadows=True)]
-    given.nodes.append(Node("ambient", NodeKind.AMBIENT, light=0, file_id=7, raw_name=b"\xe4mbient"))
-    found = loaded(glb_of(given)[0])
-    assert (found.title, found.author) == ("Title", "Someone")
-    assert (found.environment.ambient, found.environment.uses) == ((0.1, 0.2, 0.3), {"fog"})
-    assert found.nodes[1].file_id == 7
-    assert found.nodes[1].raw_name == b"\xe4mbient"
-    assert found.nodes[1].light == 0
-    assert (found.lights[0].type, found.lights[0].casts_shadows) == (LightType.AMBIENT, True)
-    glass = found.materials[1]
+    original = SCENES["static"]()
+    original.title, original.author = "Title", "Someone"
+    original.environment.ambient = (0.1, 0.2, 0.3)
+    original.environment.uses = {"fog"}
+    original.lights = [Light("ambient", LightType.AMBIENT, (0.5, 0.5, 0.5), casts_shadows=True)]
+    original.nodes.append(Node("ambient", NodeKind.AMBIENT, light=0, file_id=7, raw_name=b"\xe4mbient"))
+    restored = loaded(glb_of(original)[0])
+    assert (restored.title, restored.author) == ("Title", "Someone")
+    assert (restored.environment.ambient, restored.environment.uses) == ((0.1, 0.2, 0.3), {"fog"})
+    assert restored.nodes[1].file_id == 7
+    assert restored.nodes[1].raw_name == b"\xe4mbient"
+    assert restored.nodes[1].light == 0
+    assert (restored.lights[0].type, restored.lights[0].casts_shadows) == (LightType.AMBIENT, True)
+    glass = restored.materials[1]
     assert (glass.diffuse, glass.transparency, glass.two_sided) == ((0.5, 0.7, 1.0), 0.4, True)
     assert glass.maps["texture1"].file_name == "PANELS.JPG"
-    assert len(found.materials) == 2  # not the one that faces without any were given
-    mesh = found.meshes[0]
+    assert len(restored.materials) == 2  # not the one that faces without any were given
+    mesh = restored.meshes[0]
     assert mesh.face_materials is not None
     assert np.bincount(mesh.face_materials + 1).tolist() == [1, 6, 5]
     assert mesh.smoothing is not None
-    assert sorted(mesh.smoothing.tolist()) == sorted(given.meshes[0].smoothing.tolist())  # type: ignore[union-attr]
+    assert sorted(mesh.smoothing.tolist()) == sorted(original.meshes[0].smoothing.tolist())  # type: ignore[union-attr]
 
 
 def test_scene_of_a_3ds_file_is_restored(tmp_path: Path) -> None:
-    given = keyframer.load(FOLDER / "3ds" / "tracks.3ds")
-    keyframer.save(given, tmp_path / "a.gltf")
-    found = keyframer.load(tmp_path / "a.gltf")
-    assert found.source_format == format_by_name("3ds").name
-    assert [node.name for node in found.nodes] == [node.name for node in given.nodes]
-    keys = {(channel.node, channel.track.kind): channel.track for channel in found.clips[0].channels}
-    for channel in given.clips[0].channels:
+    original = keyframer.load(FOLDER / "3ds" / "tracks.3ds")
+    keyframer.save(original, tmp_path / "a.gltf")
+    restored = keyframer.load(tmp_path / "a.gltf")
+    assert restored.source_format == format_by_name("3ds").name
+    assert [node.name for node in restored.nodes] == [node.name for node in original.nodes]
+    keys = {(channel.node, channel.track.kind): channel.track for channel in restored.clips[0].channels}
+    for channel in original.clips[0].channels:
         assert_same_keys(channel.track, keys[channel.node, channel.track.kind])
 
 
 def test_non_finite_numbers_are_exported_as_finite_poses() -> None:
-    found = loaded(glb_of(SCENES["sick"]())[0])
-    assert [node.name for node in found.nodes] == ["a", "b", "eye", "lamp"]
+    restored = loaded(glb_of(SCENES["sick"]())[0])
+    assert [node.name for node in restored.nodes] == ["a", "b", "eye", "lamp"]
     with np.errstate(all="ignore"):
-        assert np.isfinite(keyframer.pose(found, frames=[0, 5]).world).all()
+        assert np.isfinite(keyframer.pose(restored, frames=[0, 5]).world).all()
 
 
 def test_empty_scene_is_restored() -> None:
@@ -149,15 +151,17 @@ def test_authored_keys_survive_another_program(name: str, tmp_path: Path) -> Non
     """glTF-Transform writes nodes in another order and keeps extras."""
     import subprocess
 
-    given = SCENES[name]()
-    (tmp_path / "in.glb").write_bytes(glb_of(given)[0])
+    original = SCENES[name]()
+    (tmp_path / "in.glb").write_bytes(glb_of(original)[0])
     script = [str(ORACLES / "gltf" / "export_transform.mjs"), str(tmp_path), str(tmp_path / "in.glb")]
     subprocess.run(["node", *script], check=True, cwd=ORACLES, capture_output=True)
-    found = keyframer.load(tmp_path / "rewritten.glb")
-    assert {node.name for node in found.nodes} == {node.name for node in given.nodes}
-    keys = {(found.nodes[channel.node].name, channel.track.kind): channel.track for channel in found.clips[0].channels}
-    for channel in given.clips[0].channels:
-        assert_same_keys(channel.track, keys[given.nodes[channel.node].name, channel.track.kind])
+    restored = keyframer.load(tmp_path / "rewritten.glb")
+    assert {node.name for node in restored.nodes} == {node.name for node in original.nodes}
+    keys = {
+        (restored.nodes[channel.node].name, channel.track.kind): channel.track for channel in restored.clips[0].channels
+    }
+    for channel in original.clips[0].channels:
+        assert_same_keys(channel.track, keys[original.nodes[channel.node].name, channel.track.kind])
 
 
 @pytest.mark.parametrize("name", ["rate", "units_per_frame"])

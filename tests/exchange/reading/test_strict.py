@@ -202,7 +202,9 @@ def test_packed_arrays_in_extras_are_checked() -> None:
         ("form", "none") if track["kind"] == "rotation" else ("form", "quaternion_absolute"),
     ):
         spoiled = copy.deepcopy(root)
-        wrong = next(each for each in spoiled["nodes"] if each["name"] == node["name"])["extras"]["keyframer"]["tracks"]
+        wrong = next(candidate for candidate in spoiled["nodes"] if candidate["name"] == node["name"])["extras"][
+            "keyframer"
+        ]["tracks"]
         wrong[0][name] = value
         with pytest.raises(FormatError) as caught:
             loaded(glb(spoiled, binary))
@@ -233,14 +235,14 @@ _VALUES = (
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:
-    found, waiting = [], [value]
+    places, waiting = [], [value]
     while waiting:
         inside = waiting.pop()
         for key in list(inside) if isinstance(inside, dict) else range(len(inside)):
-            found.append((inside, key))
+            places.append((inside, key))
             if isinstance(inside[key], (dict, list)):
                 waiting.append(inside[key])
-    return found
+    return places
 
 
 @pytest.mark.parametrize("name", ["splines", "left_handed", "looking", "hidden", "morphing", "skinned", "straight"])
