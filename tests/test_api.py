@@ -154,7 +154,7 @@ class TestReadAndWrite:
         """The interpreter's audit events are counted in a separate process."""
         script = """
 import sys, keyframer
-from keyframer.formats.threeds import document  # what has to be imported is imported before
+from keyframer.formats.threeds import document  # all modules are imported before counting
 import keyframer.exchange.opening
 keyframer.decode(open(sys.argv[1], "rb").read())
 seen = []

@@ -243,7 +243,7 @@ class TestWriting:
         def parts() -> Iterator[bytes]:
             yield b"ne"
             assert (tmp_path / "a").read_bytes() == b"old"
-            assert len(os.listdir(tmp_path)) == 2  # the temporary file stands in the same folder
+            assert len(os.listdir(tmp_path)) == 2  # the temporary file is in the same folder
             yield b"w"
 
         write_bytes(tmp_path / "a", parts(), overwrite=True)
@@ -403,7 +403,7 @@ class TestRecoveryAfterKilledWriters:
         with files.collect_drafts() as sets:
             write_bytes(tmp_path / "b", b"not named yet")
             write_in_another_process(tmp_path / "a")
-            assert len(list(tmp_path.iterdir())) == 7  # ours, theirs, and the one that is being written
+            assert len(list(tmp_path.iterdir())) == 7  # five of the six above, "a", and the temporary file of "b"
         sets[0].finish()
         assert not (tmp_path / ".kf-0123456789ab").exists()
         assert (tmp_path / "b").read_bytes() == b"not named yet"

@@ -18,7 +18,7 @@ from keyframer.text import ascii_to_bytes, bytes_to_ascii, counted, decode_name,
         ("Würfel".encode(), None, "Würfel"),
         (b"W\xfcrfel", None, "Würfel"),  # Windows
         (b"W\x81rfel", "cp437", "Würfel"),  # DOS
-        (b"\x81\xff", None, "\\x81ÿ"),  # 81 is nothing in code page 1252
+        (b"\x81\xff", None, "\\x81ÿ"),  # 81 is undefined in code page 1252
         (b"", None, ""),
         (b"\xc5\x82", None, "ł"),
         (b"\xb3", "cp1250", "ł"),

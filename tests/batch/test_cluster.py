@@ -105,7 +105,7 @@ def test_killed_worker_loses_no_files(tmp_path: Path) -> None:
     assert sum(row["status"] == "done" for row in rows) == outputs(out) == count - count // 50
     assert {row["code"] for row in rows if row["status"] == "failed"} == {"IO_UNRECOGNISED", "IO_READ_FAILED"}
     assert all(json.loads(path.read_text()) for path in out.rglob("*.json"))
-    # at most what the killed worker was writing and syncing; ten minutes later a run removes it
+    # at most the files that the killed worker was writing; a run removes them after ten minutes
     assert len(temporaries(out)) <= AHEAD + 1
 
 

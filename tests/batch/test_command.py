@@ -218,7 +218,7 @@ def test_hanging_file_and_huge_file_are_reported(
 
 @posix
 def test_ctrl_c_stops_cleanly_and_the_next_run_finishes(tmp_path: Path) -> None:
-    for number in range(300):  # more than a worker is given at once
+    for number in range(300):  # more than a worker gets at once
         put(tmp_path / "in" / f"{number:04}.nanim")
     out = tmp_path / "out"
     gate = Gate(tmp_path / "gate", "0030.nanim")

@@ -89,7 +89,7 @@ def test_file_that_no_run_wrote_is_left_alone(run: Run, tmp_path: Path, argument
     ours = theirs.read_bytes()
     assert ours != b"somebody's own work"
     theirs.write_bytes(b"damaged since")
-    assert run(*batch).code == 0  # what a run wrote, a run replaces
+    assert run(*batch).code == 0  # a run may replace the output of a run
     assert theirs.read_bytes() == ours
 
 

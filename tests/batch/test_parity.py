@@ -67,7 +67,7 @@ def rows(out: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("operation", "options"),
-    [*(("convert", each) for each in CONVERSIONS), *(("thumbnail", each) for each in PICTURES)],
+    [*(("convert", options) for options in CONVERSIONS), *(("thumbnail", options) for options in PICTURES)],
     ids=ids_of,
 )
 def test_files(run: Run, folder: Path, tmp_path: Path, operation: str, options: list[str]) -> None:

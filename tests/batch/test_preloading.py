@@ -28,7 +28,7 @@ print(json.dumps([error, sorted(name for name in set(sys.modules) - before if na
 """
 
 
-@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name != "identify"])  # needs next to nothing
+@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name != "identify"])  # imports almost nothing
 def test_first_file_imports_no_modules(operation: str, tmp_path: Path) -> None:
     command = [sys.executable, "-c", SCRIPT, operation, str(EXAMPLE), str(tmp_path / "out.glb")]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)

@@ -145,7 +145,7 @@ def test_lost_task_is_split_until_the_bad_job_is_alone() -> None:
     assert culprit["source"] == "77bad"
     assert culprit["error"]["code"] == "RUN_WORKER_KILLED"
     assert max(executor.sizes) == 200
-    assert len(executor.sizes) <= 2 * 8 + 1  # halves all the way down, nothing else is done again more than that
+    assert len(executor.sizes) <= 2 * 8 + 1  # halved down to the bad job, and nothing else is repeated
 
 
 def test_jobs_are_taken_only_when_there_is_room() -> None:

@@ -26,7 +26,7 @@ def test_killed_batches_lose_no_files_and_leave_no_partial_ones() -> None:
     memory = "/dev/shm"  # a thousand syncs to a busy disk take longer than everything else
     place = memory if os.access(memory, os.W_OK) else None
     hits = 0
-    for seed in range(20):  # on a busy machine a kill may come after the end: then there is another one
+    for seed in range(20):  # on a busy machine a kill may come after the end: then another round follows
         more, wrong = tool().torture(2, 400, operation="identify", kills=1, seed=seed, place=place)
         assert wrong == []
         hits += more

@@ -183,7 +183,7 @@ def test_ledger_with_other_tables_is_refused(run: Run, place: Place, statement: 
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.endswith("is not a usable ledger: its tables are not those of keyframer\n")
     ran = run_again(run, place)
-    if statement.startswith("DROP"):  # as a run leaves it that is killed while it makes them
+    if statement.startswith("DROP"):  # as after a run that was killed while it created the tables
         assert ran.code == 0
         return
     assert ran.code == 3
@@ -199,7 +199,7 @@ def test_damage_anywhere_in_the_ledger_prints_one_line(run: Run, place: Place) -
     assert len(whole) > 30_000
     refused = 0
     for begin in range(0, len(whole), 900):
-        damage = bytes((each * 37 + begin) % 256 for each in range(300))
+        damage = bytes((offset * 37 + begin) % 256 for offset in range(300))
         (place.out / NAME).write_bytes(whole[:begin] + damage + whole[begin + len(damage) :])
         ran = run("batch", "report", place.out)
         assert ran.code in (0, 3)

@@ -62,7 +62,7 @@ def components(joints: int) -> bytes:
 @pytest.mark.parametrize("make", [shared_mesh, morphs, weights, components])
 def test_copies_of_shared_data_are_limited(make: object) -> None:
     data = make(30)  # type: ignore[operator]
-    scene_of(keyframer.decode(data))  # by default there is room
+    scene_of(keyframer.decode(data))  # the default limits are high enough
     document = keyframer.decode(data, limits=keyframer.Limits(copies=20))
     with pytest.raises(keyframer.FormatError) as caught:
         scene_of(document)
@@ -105,7 +105,7 @@ def test_nested_budgets_are_one_budget() -> None:
             assert nested is outer
         spend("keys", 3)
         assert outer.spent == {"keys": 3}
-    spend("keys", 10**12)  # nobody opened one
+    spend("keys", 10**12)  # without a budget nothing is limited
 
 
 def test_loading_a_file_enlarges_the_budget(tmp_path: Path) -> None:

@@ -55,8 +55,8 @@ def reported_issues(document: keyframer.Document) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     ("name", "sample"),
-    [each for each in all_samples() if each[1].stat().st_size <= SMALL],
-    ids=lambda each: getattr(each, "name", each),
+    [sample for sample in all_samples() if sample[1].stat().st_size <= SMALL],
+    ids=lambda value: getattr(value, "name", value),
 )
 def test_nan_in_every_field_is_reported_once(name: str, sample: Path) -> None:
     document = keyframer.read(sample, format=name)

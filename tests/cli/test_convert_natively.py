@@ -104,7 +104,7 @@ def test_operations_are_applied_while_converting(run: Run, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("axes", "name", "turned"),
     [
-        ("y-up", "x.3ds", True),  # stored as (x, z, -y), which glTF then takes for Z up
+        ("y-up", "x.3ds", True),  # stored as (x, z, -y), which loading then takes for Z up
         ("z-up", "x.3ds", False),
         ("y-up", "x.glb", False),
         ("z-up", "x.glb", True),
@@ -121,7 +121,7 @@ def test_axes_option_sets_the_axes_of_the_file(run: Run, tmp_path: Path, axes: s
     assert run("convert", EXAMPLE, asked, *extra, "--axes", axes).code == 0
     options = {"format": "hale3d"} if extra else {}
     first, second = keyframer.load(plain, **options), keyframer.load(asked, **options)
-    if name == "x.glb":  # its extras remember the axes of the scene; what others see is Y up
+    if name == "x.glb":  # its extras keep the axes of the scene; other programs see Y up
         first, second = (change_axes(scene, up="y") for scene in (first, second))
     before, after = (keyframer.pose(scene, frames=[30.0]).world[0, :, :3, 3] for scene in (first, second))
     assert first.space == second.space

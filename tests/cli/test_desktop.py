@@ -30,7 +30,7 @@ def thumbnailer() -> configparser.SectionProxy:
 def test_desktop_can_request_thumbnails(run: Run, tmp_path: Path) -> None:
     section = thumbnailer()
     out = tmp_path / "made by the desktop"
-    out.write_bytes(b"")  # it makes an empty file first
+    out.write_bytes(b"")  # the desktop creates an empty file first
     program, *words = shlex.split(section["Exec"])
     assert (program, section["TryExec"]) == ("keyframer", "keyframer")
     values = {"%s": "128", "%o": str(out), "%i": str(EXAMPLE)}

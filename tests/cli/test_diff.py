@@ -65,7 +65,7 @@ def test_motion(run: Run, moved: Path) -> None:
     nodes = {node["name"]: node for node in record["motion"]["nodes"]}
     assert nodes["Tower"]["different"]
     assert nodes["Tower"]["position"] == {"largest": pytest.approx(5.0), "mean": pytest.approx(5.0), "at": 0.0}
-    assert nodes["Sail1"]["position"]["largest"] == pytest.approx(5.0)  # carried along
+    assert nodes["Sail1"]["position"]["largest"] == pytest.approx(5.0)  # moved with its parent
     assert not nodes["Camera"]["different"]
     assert run("diff", EXAMPLE, moved, "--what", "motion", "--tolerance", "5.001").code == 0
     assert run("diff", EXAMPLE, moved, "--what", "motion", "--tolerance", "4.999").code == 1
@@ -129,7 +129,7 @@ def test_records_are_compared_if_a_scene_cannot_be_built(run: Run, tmp_path: Pat
     ran = run("diff", EXAMPLE, cut)
     assert ran.code == 1
     assert "the motion is not compared" in ran.err
-    assert run("diff", cut, cut).code == 3  # the same records, but the motion was asked for
+    assert run("diff", cut, cut).code == 3  # the same records, but the motion cannot be compared
     assert run("diff", cut, cut, "--what", "structure").code == 0
     assert run("diff", cut, cut, "--salvage").code == 0
 

@@ -102,7 +102,7 @@ def test_markup_in_names_is_shown_as_text(run: Run, hostile: Path, monkeypatch: 
 
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     out = run("info", "--all", hostile).out
-    assert not UNSAFE.search(re.sub("\x1b\\[[0-9;]*m", "", out))  # bold titles apart
+    assert not UNSAFE.search(re.sub("\x1b\\[[0-9;]*m", "", out))  # except for bold titles
     if hostile.read_bytes().count(b"[bold red]"):
         assert "[bold red]x" in out
 

@@ -122,7 +122,7 @@ def test_broken_archives_are_reported(run: Run, tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.3ds", EXAMPLE.read_bytes())
     damaged = bytearray(path.read_bytes())
-    damaged[60] ^= 0xFF  # inside the stored data: the check sum tells
+    damaged[60] ^= 0xFF  # inside the stored data: the checksum is wrong
     path.write_bytes(damaged)
     ran = run("info", path)
     assert ran.code == 3

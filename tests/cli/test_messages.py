@@ -73,7 +73,7 @@ class TestAppleDouble:
         put(folder / "a.3ds", OTHER)
         put(folder / "._a.3ds", MAC)
         put(folder / "deep" / "._b.glb", MAC)
-        put(folder / "deep" / "._c.3ds", OTHER)  # just a strange name
+        put(folder / "deep" / "._c.3ds", OTHER)  # not AppleDouble, only an unusual name
         put(folder / "._notes.txt", MAC)
         with zipfile.ZipFile(folder.parent / "pack.zip", "w") as archive:
             archive.writestr("a.3ds", OTHER)

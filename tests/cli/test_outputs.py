@@ -77,7 +77,7 @@ def _device(path: Path) -> None:
 
 def _socket(path: Path) -> None:
     here = os.getcwd()
-    os.chdir(path.parent)  # names of sockets are short
+    os.chdir(path.parent)  # paths of sockets must be short
     try:
         with socket.socket(socket.AF_UNIX) as bound:
             bound.bind(path.name)

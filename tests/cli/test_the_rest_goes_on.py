@@ -119,7 +119,7 @@ def test_two_archive_members_with_the_same_name(run: Run, tmp_path: Path, comman
     arguments = COMMANDS_FOR_MANY[command](tmp_path / "out", str(tmp_path / "a.zip"))
     ran = run(*arguments, *(["-f"] if "-o" in arguments or command == "convert" else []))
     assert is_processed(tmp_path / "out", ran.out, "zz")
-    if command in ("identify", "info", "batch"):  # batch gives the second another name, and says so
+    if command in ("identify", "info", "batch"):  # batch gives the second another name, and reports it
         assert ran.code == 0, ran.err
         return
     assert ran.code == 3
@@ -138,7 +138,7 @@ def test_special_files_among_the_inputs(run: Run, tmp_path: Path, command: str, 
     (folder / "device.nanim").symlink_to("/dev/zero")
     with socket.socket(socket.AF_UNIX) as listening:
         before = os.getcwd()
-        os.chdir(folder)  # the path of a socket is short
+        os.chdir(folder)  # the path of a socket must be short
         try:
             listening.bind("socket.nanim")
         finally:

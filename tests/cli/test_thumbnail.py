@@ -126,7 +126,7 @@ class TestKinds:
         ]
         probed = json.loads(subprocess.run([*probe, str(path)], capture_output=True, check=True).stdout)
         (stream,) = probed["streams"]
-        assert (stream["codec_name"], stream["width"], stream["height"]) == ("h264", 34, 24)  # even, as H.264 wants it
+        assert (stream["codec_name"], stream["width"], stream["height"]) == ("h264", 34, 24)  # even, as H.264 requires
         assert float(probed["format"]["duration"]) == pytest.approx(10 / 3, abs=0.2)
 
     def test_mp4_without_ffmpeg(self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -252,7 +252,7 @@ def test_incomplete_package_affects_only_its_own_files(tmp_path: Path) -> None:
     assert "keyframer: mine.odd: RUN_INTERNAL_ERROR at 0x0 in /: plugin claims failed: KeyError: 'no codec'" in lines
     assert any("mine.imp" in line and "plugin imports failed: ModuleNotFoundError" in line for line in lines)
     assert (tmp_path / "copy.3ds").read_bytes() == Path(windmill).read_bytes()
-    assert "100% wool" not in ran.stdout  # --set is ours
+    assert "100% wool" not in ran.stdout  # --set is an option of the command
 
 
 def test_packages_are_not_searched_in_the_current_folder(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ INSIDE = re.compile(rf"keyframer\.formats\.({'|'.join(sorted(FOLDERS))})\b")
 
 
 ORDINARY_WORDS = {
-    *("max_error", "document", "length", "literal", "old", "A", "B"),  # words of other things, too
+    *("max_error", "document", "length", "literal", "old", "A", "B"),  # words with other meanings, too
     "Keyframer",  # a record, and this program
 }
 
@@ -227,8 +227,8 @@ def _lazily_imported(path: Path) -> set[str]:
     return names | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
 
 
-def test_imports_inside_functions_are_only_where_identify_or_the_batch_driver_profits(tmp_path: Path) -> None:
-    """Both start without numpy; every other module is imported by its command."""
+def test_only_modules_that_start_without_numpy_import_inside_functions(tmp_path: Path) -> None:
+    """These are the modules of `identify` and of the batch driver; every other module is imported by its command."""
     lean = _loaded_by(IDENTIFY) | _loaded_by([["batch", "check", "examples/windmill.3ds", "-o", str(tmp_path)]])
     lean |= RARELY_USED
     lazy = {_module_name(path): _lazily_imported(path) for path in PACKAGE.rglob("*.py")}

@@ -51,7 +51,7 @@ def test_eased_positions_are_fitted_within_the_error() -> None:
     assert curves.how == "fitted"
     assert 3 < len(curves.frames) < 61
     off = np.abs(curves.at(FRAMES) - keyframer.compile_track(track)(FRAMES)).max()
-    assert off <= 1e-4 * 11  # the size of the scene is the way of its only node
+    assert off <= 1e-4 * 11  # the size of the scene is the length of the path of its only node
 
 
 def test_full_revolutions_are_kept_with_few_keys() -> None:

@@ -137,7 +137,7 @@ def test_mesh_without_groups_is_smooth_or_flat_by_format(source: str, vertices: 
 
 
 def test_corners_are_split_only_where_they_differ() -> None:
-    uv = np.array([(0, 0), (1, 0), (1, 1), (0, 0)], float)  # the last says what the first says
+    uv = np.array([(0, 0), (1, 0), (1, 1), (0, 0)], float)  # the last texture vertex equals the first
     mesh = cube(smoothing=np.ones(12, int), uv=uv)
     mesh.uv_corners = np.zeros((12, 3), int)
     mesh.uv_corners[:, 1] = np.where(np.arange(12) % 2, 3, 0)

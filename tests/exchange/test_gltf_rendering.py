@@ -50,7 +50,7 @@ def test_model_is_visible_and_moves(painter: Painter, converted: dict[str, Path]
         background = pixels[0, 0]
         drawn = np.abs(pixels - background).max(axis=2) > 12
         assert drawn.mean() > 0.03
-        assert not drawn[:, [0, -1]].any()  # all of it is in the picture
+        assert not drawn[:, [0, -1]].any()  # the whole model is in the picture
     assert (np.abs(first - second).max(axis=2) > 40).mean() > 0.01
     assert shown.seconds > 1.5
     assert shown.image_widths

@@ -321,7 +321,7 @@ def test_texture_options(tmp_path: Path) -> None:
     scene = square(texture1=TextureMap("a.png"))
     keyframer.save(scene, tmp_path / "none.glb", texture_path=tmp_path, textures=False)
     assert "images" not in Gltf((tmp_path / "none.glb").read_bytes()).json
-    keyframer.save(scene, tmp_path / "nowhere.glb")  # a scene from nowhere has no folder
+    keyframer.save(scene, tmp_path / "nowhere.glb")  # a scene built in Python has no folder
     assert "images" not in Gltf((tmp_path / "nowhere.glb").read_bytes()).json
     with pytest.raises(ValueError, match="texture_path cannot be combined with images"):
         keyframer.save(scene, tmp_path / "x.glb", images=lambda *_: None, texture_path=tmp_path)

@@ -376,7 +376,7 @@ def values_of(scene: Scene, name: str) -> Iterator[Any]:
                 yield np.where(turned, -sampled, sampled) + 0.0
     elif name in ("clips.start", "clips.end"):
         yield from (getattr(clip, field) / clip.rate for clip in scene.clips)
-    elif name == "meshes.bounding_sphere":  # whatever its axes are called
+    elif name == "meshes.bounding_sphere":  # in any axes
         for center, radius in (mesh.bounding_sphere for mesh in scene.meshes if mesh.bounding_sphere is not None):
             yield sorted(np.abs(center).tolist()), radius
     elif name in LINKS:
@@ -597,7 +597,7 @@ def test_every_node_keeps_its_place_or_is_reported(name: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["a.3ds", "a.u3d", "a.ase", "a.glb"])
-def test_camera_above_its_target_keeps_its_direction(name: str, tmp_path: Path) -> None:
+def test_camera_with_its_target_as_child_keeps_its_direction(name: str, tmp_path: Path) -> None:
     """The target moves with the camera, so the rotation of the camera is used."""
     target = Target(name, tmp_path / "files")
     scene = with_changed_node(4, "under.2")

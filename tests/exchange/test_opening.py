@@ -76,7 +76,9 @@ def test_viewer_detects_each_dropped_file_once(detections: Counter[str]) -> None
     (viewed,) = view_dropped(files, DEFAULT_LIMITS)
     assert b"Sail" in viewed.scene()
     assert detections["3ds"] == len(files)
-    assert set(detections.values()) - {len(files)} == {1}  # those behind, of the file that the first did not know
+    assert set(detections.values()) - {len(files)} == {
+        1
+    }  # the later ones, for the file that the first did not recognise
 
 
 def make(folder: Path) -> None:

@@ -89,9 +89,9 @@ def reread(scene: Scene, folder: Path, allowed: set[str] | None = None, own: str
                 reading_format = format if copied and named else None
                 assert errors(path, reading_format) <= (allowed or set() if copied else set()), (target, path.name)
                 reloaded = keyframer.load(path, format=reading_format)
-                assert format in ("gltf", reloaded.source_format)  # glTF of ours says what it was made of
+                assert format in ("gltf", reloaded.source_format)  # our glTF names its original format
                 written += 1
-            elif path.suffix == ".skel":  # beside a clip that was loaded with it; alone it is text
+            elif path.suffix == ".skel":  # loaded as the skeleton of a clip; without one it is text
                 assert read_skeleton(path.read_bytes()).bones
     return written
 
@@ -107,7 +107,7 @@ def reread_file(path: Path, format: str | None, folder: Path) -> int:
             return 0
     detected = detect(path.read_bytes(), name=path.name).format
     unsafe = scene.issues.first_unsafe() is not None
-    allowed = set() if unsafe else errors(path, format)  # what is salvaged is written anew, clean
+    allowed = set() if unsafe else errors(path, format)  # salvaged scenes are written without the damaged parts
     return reread(scene, folder, allowed, scene.source_format or "", named=detected is None)
 
 
@@ -129,7 +129,7 @@ SAMPLES = all_samples()
 def test_files_can_be_reread(path: Path, format: str | None, tmp_path: Path) -> None:
     written = reread_file(path, format, tmp_path)
     if (format, path) in SAMPLES:
-        assert written >= 3  # itself and both of glTF, even where nothing moves
+        assert written >= 3  # its own format and both kinds of glTF, even without animation
 
 
 NUMBERS = (0.0, -0.0, 1e-40, 1e30, -1e30, 3e38, float("nan"), float("inf"), 1e10, -1.0, 0.5, 7.0)
@@ -246,7 +246,7 @@ class RandomScenes:
         node = Node(f"{self.name()}{number}", NodeKind.DUMMY, position=self.vector(), scale=self.vector(2.0))
         node.rotation_xyzw = self.chance.normal(size=4)
         node.rotation_xyzw /= np.linalg.norm(node.rotation_xyzw)
-        node.parent = int(self.chance.integers(count)) if self.chance.random() < 0.6 else None  # circles too
+        node.parent = int(self.chance.integers(count)) if self.chance.random() < 0.6 else None  # cycles too
         node.hidden = bool(self.chance.random() < 0.2)
         match int(self.chance.integers(6)):
             case 0 | 1:
@@ -309,7 +309,7 @@ class RandomScenes:
 @pytest.mark.parametrize("seed", range(500) if SLOW else [*range(10), 43, 83, 98, 164, 489])
 def test_random_scenes_can_be_reread(seed: int, tmp_path: Path) -> None:
     written = reread(RandomScenes(seed).scene(), tmp_path)
-    assert written >= 4  # 3ds, U3D and both of glTF hold everything, Hale3D all that has a place
+    assert written >= 4  # 3ds, U3D and both kinds of glTF store everything, Hale3D only a part
 
 
 PLACES = ("node", "vertex", "key", "time", "camera", "light", "material")
@@ -367,7 +367,7 @@ def test_fog_with_a_non_finite_number(tmp_path: Path) -> None:
 def test_meaningless_frame_rates(rate: float, tmp_path: Path) -> None:
     track = Track("position", np.array([0.0, 3.0]), np.eye(3)[:2], Interpolation.LINEAR)
     scene = Scene([Node("box", NodeKind.BONE)], clips=[Clip(channels=[Channel(0, track)], end=3.0, rate=rate)])
-    assert reread(scene, tmp_path) >= 2  # where 3 units are 100,000 years, frames are too many
+    assert reread(scene, tmp_path) >= 2  # if 3 units are 100,000 years, there are too many frames
 
 
 def test_joints_become_bones_in_u3d(tmp_path: Path) -> None:

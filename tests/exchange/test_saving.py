@@ -193,7 +193,7 @@ ODD_FIELDS = {
 }
 
 
-@pytest.mark.parametrize("format", [each.name for each in EXPORTERS])
+@pytest.mark.parametrize("format", [exporter.name for exporter in EXPORTERS])
 @pytest.mark.parametrize("where", ODD_FIELDS)
 def test_extreme_numbers_are_saved_or_refused_with_a_message(tmp_path: Path, format: str, where: str) -> None:
     """No other exception, and no numpy warning (which is an error here)."""

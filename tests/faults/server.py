@@ -48,7 +48,7 @@ def answer(asked: dict[str, Any], shim: ctypes.CDLL, counter: str, place: str) -
 
 
 def _run(asked: dict[str, Any], shim: ctypes.CDLL, counter: str, place: str) -> None:
-    os.setsid()  # a fault may kill all processes of a run, and nobody else
+    os.setsid()  # a fault may kill all processes of a run, but no others
     for number, name in ((1, "out"), (2, "err")):
         os.dup2(os.open(os.path.join(place, name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     skipped = asked["skip"]

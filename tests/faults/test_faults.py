@@ -243,7 +243,7 @@ class Place:
             assert view in allowed or view is None or view[0] == REPORT, where
         for name, data in files_after.items():
             if name == REPORT:
-                json.loads(data)  # whole, and it may tell of the fault
+                json.loads(data)  # complete, and it may report the fault
             elif "/.kf-" not in name:
                 assert data in (self.old.get(name), self.new.get(name)), (where, name)
         for name, data in self.old.items():
@@ -266,7 +266,7 @@ def _view(out: Path, state: dict[str, bytes], name: str) -> Any:
         with_it = {other: state[stem + other] for other in (".anim", ".mdl", ".skel") if stem + other in state}
     elif ending == ".gltf":
         for buffer in json.loads(state[name])["buffers"]:
-            with_it[buffer["uri"]] = state["out/" + unquote(buffer["uri"])]  # KeyError: a text without its numbers
+            with_it[buffer["uri"]] = state["out/" + unquote(buffer["uri"])]  # KeyError: a glTF file without its buffer
     elif ending == ".3ds":
         with_it = {
             other: data
@@ -288,7 +288,10 @@ def _is_refused(path: Path) -> bool:
 
 @pytest.mark.parametrize(
     "scenario",
-    [pytest.param(each, id=each.name, marks=[] if each.name in QUICK else [pytest.mark.slow]) for each in SCENARIOS],
+    [
+        pytest.param(scenario, id=scenario.name, marks=[] if scenario.name in QUICK else [pytest.mark.slow])
+        for scenario in SCENARIOS
+    ],
 )
 def test_interrupted_command_leaves_the_old_or_the_new_files(
     scenario: Scenario, server: Server, tmp_path: Path

@@ -268,7 +268,7 @@ def _change(holder: Any, key: Any, second: tuple[Any, Any], foreign: tuple[Any, 
     elif deed < 0.82 and isinstance(holder, list):
         random.shuffle(holder)
     elif deed < 0.92 and second[0] is not None:
-        holder[key] = copied(second[0][second[1]])  # a part of elsewhere in its place
+        holder[key] = copied(second[0][second[1]])  # replaced by another part of the tree
     elif foreign[0] is not None:
         holder[key] = copied(foreign[0][foreign[1]])
     else:
@@ -377,7 +377,7 @@ def _text_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
     changed = tree_changed(seed.tree, random, random.choice(others).tree)
     text = json.dumps(changed, indent=random.choice((None, 1)))
     deed = random.random()
-    if deed < 0.1 and ":" in text:  # a key twice
+    if deed < 0.1 and ":" in text:  # a repeated key
         text = text.replace("{", '{"record": 1, "record": 2, ', 1)
     elif deed < 0.2:
         text = text.replace("0", "NaN", 1)
@@ -476,7 +476,7 @@ def _archive_changed(seed: Seed, others: Sequence[Seed], random: Random) -> byte
             info.compress_type = method
             if random.random() < 0.3:
                 content = _bytes_changed(content, (), others, random)
-            archive.NameToInfo.pop(info.filename, None)  # else a second member of one name is a warning
+            archive.NameToInfo.pop(info.filename, None)  # a second member with the same name is a warning
             archive.writestr(info, content)
     return archive_bytes.getvalue()
 
@@ -494,7 +494,7 @@ def _stage_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
     members = _members(seed.data)
     if not members:
         return seed.data
-    at = random.randrange(len(members)) if random.random() < 0.5 else 0  # the description stands first
+    at = random.randrange(len(members)) if random.random() < 0.5 else 0  # the description is the first member
     name, content = members[at]
     deed = random.random()
     if deed < 0.8:
@@ -508,7 +508,7 @@ def _stage_changed(seed: Seed, others: Sequence[Seed], random: Random) -> bytes:
     archive_bytes = io.BytesIO()
     with zipfile.ZipFile(archive_bytes, "w", random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
         for name, content in members:
-            archive.NameToInfo.pop(name, None)  # else a second member of one name is a warning
+            archive.NameToInfo.pop(name, None)  # a second member with the same name is a warning
             archive.writestr(zipfile.ZipInfo(name), content)
     return archive_bytes.getvalue()
 

@@ -282,7 +282,7 @@ def convert(target: str, ending: str) -> Callable[[Place], str]:
         if out.exists():
             allowed: set[str] = set()
             if target == place.given.kind:
-                for path in place.files:  # what was not changed is written as it was, a companion too
+                for path in place.files:  # unchanged parts are copied, also those of a companion
                     allowed |= set(keyframer.check(path, format=target).issues.counts)
             if target in STAGE and isinstance(refusal := _loaded(place, False), str):
                 allowed.add(refusal)  # models are kept as they are, damaged ones too

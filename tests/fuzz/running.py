@@ -283,9 +283,9 @@ class FuzzRun:
         end = time.monotonic() + seconds
         for seeds in all_seeds().values():
             for seed in seeds:
-                _ = seed.places, seed.tree  # made once here, not in every worker again
+                _ = seed.places, seed.tree  # built once here, not again in every worker
         gc.collect()
-        gc.freeze()  # what was imported need not be looked through again in each worker
+        gc.freeze()  # so that workers do not traverse the imported objects
         with tempfile.TemporaryDirectory(prefix="keyframer-fuzz-", dir=_memory_disk()) as scratch:
             while time.monotonic() < end:
                 self.run_slice(Path(scratch) / "place", end)

@@ -196,7 +196,7 @@ def run_slices(work: Path, count: int, *functions: Callable[[Place], str]) -> Fu
 @pytest.mark.parametrize(("function", "words"), BROKEN, ids=[function.__name__ for function, _ in BROKEN])
 def test_every_failure_is_a_finding(small: None, tmp_path: Path, function: Callable[[Place], str], words: str) -> None:
     campaign = run_slices(tmp_path, 1, function)
-    (row,) = campaign.index.read_text("utf-8").splitlines()  # the same finding comes once
+    (row,) = campaign.index.read_text("utf-8").splitlines()  # the same finding is written once
     name, _, operation, *_ = row.split("\t")
     assert operation == function.__name__
     assert words in row

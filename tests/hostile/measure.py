@@ -116,7 +116,7 @@ def main(arguments: list[str]) -> int:
         if options.titles and title not in options.titles:
             continue
         (cost,) = costs([(format, title)], sizes[-1])
-        # every size in processes of its own: one that has grown already would be faster than a fresh one
+        # every size in separate processes: one that has grown already would be faster than a fresh one
         times = [_fastest(format, title, size, 3 if size < MIB else 1) for size in sizes[:-1]] + [cost.seconds]
         for _ in range(TRIES):
             slow = [at for at in range(1, len(times)) if times[at] > MOST_RATIO * max(times[at - 1], SHORTEST)]

@@ -30,7 +30,7 @@ def test_real_files_use_less_than_half_of_any_budget(path: Path, tmp_path: Path)
     def spent(work: str) -> dict[str, float]:
         """Return the used share of each budget, including loading, which sets the size of the input."""
         budget = Budget()
-        with budget.opened(), suppress(ValueError):  # there is no clip to cut, or nothing that the format holds
+        with budget.opened(), suppress(ValueError):  # no clip to cut, or nothing that the format can store
             scene = keyframer.load(path, salvage=True)
             if work == "picture":
                 Renderer(scene, Settings(256, 256)).picture(0.0)

@@ -1,6 +1,6 @@
 """The threat tables of the safety document as files: format -> row -> attacks, each with the expected code.
 
-An attack is (what, bytes, code). If the code is None, the file is accepted and kept, with the oddity of its row.
+An attack is (what, bytes, code). If the code is None, the file is valid apart from what its row says, and is kept.
 """
 
 from __future__ import annotations

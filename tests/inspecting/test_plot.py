@@ -66,7 +66,7 @@ def test_ease_and_wrap_are_shown() -> None:
     assert eased.eases == [(0.0, 5.0), (17.5, 20.0)]
     assert eased.seams == []
     both = panel_of(tcb(ease_from=[1.0, 0, 0], ease_to=[0, 1.0, 0]), "t", "", "", None)
-    assert both.eases == [(0.0, 5.0), (5.0, 10.0)]  # more than all is shared out
+    assert both.eases == [(0.0, 5.0), (5.0, 10.0)]  # a sum above 1 is normalised
     loop = panel_of(tcb(Wrap.REPEAT), "t", "", "", (0.0, 50.0))
     assert loop.seams == [20.0, 40.0]
     assert "repeat" in loop.title
@@ -88,7 +88,7 @@ def test_linear_tracks_have_no_handles(kind: Interpolation) -> None:
     if kind is Interpolation.STEP:
         values = panel.curves[0].values
         assert set(values.tolist()) == {1.0, 5.0}
-        assert np.count_nonzero(values == 5.0) == 1  # the jump is upright
+        assert np.count_nonzero(values == 5.0) == 1  # the jump is vertical
 
 
 def test_rotations_increase_without_jumps() -> None:

@@ -114,7 +114,7 @@ def test_samples_cover_every_table() -> None:
 def test_issues_of_building_the_scene_are_listed() -> None:
     file_rows = tables_of_file(retail(walk()), "midtown")
     assert [row["code"] for row in file_rows["scene_issues"]] == ["SCENE_DEFAULT_RIG"]
-    cut = tables_of_file(wave()[:-17], "hale3d")  # its own issues are told elsewhere
+    cut = tables_of_file(wave()[:-17], "hale3d")  # issues of the document are listed elsewhere
     assert "scene_issues" not in cut
 
 
@@ -129,5 +129,5 @@ def test_names_in_another_code_page() -> None:
     for encoding, wanted in ((None, "T”wer"), ("cp437", "Töwer")):
         tree = next(table for table in file_tables(OpenedFile(data), encoding)[1] if table.name == "tree")
         assert tree.rows[0][0] == wanted
-    midtown = open_file(sample_files("midtown")[0])  # has no names of its own, and no such option
+    midtown = open_file(sample_files("midtown")[0])  # has no names, and no such option
     assert file_tables(midtown, "cp437")[1]

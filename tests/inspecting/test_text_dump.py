@@ -119,7 +119,7 @@ def test_edit_changes_only_its_bytes() -> None:
     again = dump_text(keyframer.decode(longer), offsets=False)
     changes = [line for line in difflib.ndiff(text.splitlines(), again.splitlines()) if line[0] in "+-"]
     assert len(changes) == 2
-    assert keyframer.decode(longer).issues.total == 0  # the lengths above were worked out anew
+    assert keyframer.decode(longer).issues.total == 0  # the lengths of the enclosing chunks were computed again
     assert longer.endswith(data[data.index(b"STONE.PNG") + 9 :])
 
 

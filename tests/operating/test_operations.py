@@ -178,7 +178,9 @@ def test_reversed_repeat_and_visibility() -> None:
     assert (ours.visible == theirs.visible).all()
     whole = np.arange(0.0, 101.0)
     apart = np.abs(keyframer.pose(scene, frames=100 - whole).world - keyframer.pose(reversed_scene, frames=whole).world)
-    assert np.sort(apart.max(axis=(1, 2, 3)))[:-2].max() < 1e-3  # where a round begins again, the two sides differ
+    assert (
+        np.sort(apart.max(axis=(1, 2, 3)))[:-2].max() < 1e-3
+    )  # where a repetition begins, the values before and after differ
 
 
 def test_clip_is_merged_with_the_skeleton_of_another_file() -> None:

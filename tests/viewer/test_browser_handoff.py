@@ -150,7 +150,7 @@ def test_handoff_page_opens_the_viewer_in_chromium(browser: Browser, running: Vi
         page.goto(handover.url)
         page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
         assert page.url.startswith(running.address)
-        assert "cross-site" in sites  # else this test shows nothing
+        assert "cross-site" in sites  # otherwise this test proves nothing
         assert page.locator("canvas").count() > 0
         assert not path_of(handover.url).exists()
     finally:

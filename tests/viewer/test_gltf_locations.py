@@ -328,7 +328,7 @@ def test_issues_match_those_of_check(tmp_path: Path) -> None:
     (file,) = viewed(path)
     info = json.loads(file.scene())
     assert info["model"] is False
-    assert [(each["code"], each["offset"]) for each in info["issues"]] == wanted
+    assert [(entry["code"], entry["offset"]) for entry in info["issues"]] == wanted
     assert json.loads(file.records())["total"] > 10
 
 
@@ -342,8 +342,8 @@ def test_issues_of_names_match_those_of_check(tmp_path: Path) -> None:
     (file,) = viewed(path)
     info = json.loads(file.scene())
     assert info["model"] is True
-    assert [(each["code"], each["offset"]) for each in info["issues"]] == wanted
-    assert [each["node"] for each in info["issues"] if each["code"].startswith("SEC_NAME")] == [1, 2]
+    assert [(entry["code"], entry["offset"]) for entry in info["issues"]] == wanted
+    assert [entry["node"] for entry in info["issues"] if entry["code"].startswith("SEC_NAME")] == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_notebook_plays_the_page(browser: Browser, tmp_path: Path, kind: str) ->
         name = "mover" if kind == "made by hand" else "Rotor"
         frame.get_by_text(name).first.wait_for()
         assert watched.page.locator("iframe").bounding_box()["height"] == 400  # type: ignore[index]
-        assert watched.page.evaluate("() => document.querySelector('iframe').contentDocument") is None  # walled off
+        assert watched.page.evaluate("() => document.querySelector('iframe').contentDocument") is None  # sandboxed
         assert watched.troubles == []
         assert [url for url in watched.requests if not url.startswith(("file:", "blob:", "about:"))] == []
     finally:

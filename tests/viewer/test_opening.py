@@ -175,7 +175,7 @@ def test_slow_body_is_dropped_and_blocks_no_one(viewer: Viewer) -> None:
     assert parse(received).status in (0, 408)
     assert count(viewer) == 1
     viewer.body_seconds = PATIENCE
-    assert post(viewer, WINDMILL).status == 200  # the next one is welcome
+    assert post(viewer, WINDMILL).status == 200  # the next request is accepted
 
 
 def test_only_one_request_to_open_at_a_time(viewer: Viewer) -> None:

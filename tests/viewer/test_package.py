@@ -55,7 +55,7 @@ def test_wheel_contains_the_page_and_its_licences(tmp_path: Path) -> None:
         wheel.extractall(tmp_path / "whole")
     assert f"{STATIC}/THIRD-PARTY-LICENCES.txt" in names
     assert not [name for name in names if "node_modules" in name]
-    inside = Assets(tmp_path / "whole" / STATIC)  # all that serving asks for is there, and is what was built
+    inside = Assets(tmp_path / "whole" / STATIC)  # every served file is in the wheel, as it was built
     assert inside.only(".js") == Assets().only(".js")
     assert inside.only(".css") == Assets().only(".css")
     text = (tmp_path / "whole" / STATIC / "THIRD-PARTY-LICENCES.txt").read_text(encoding="utf-8")

@@ -44,7 +44,7 @@ def test_cameras_and_lights_of_the_file(shown: Watched) -> None:
     assert cones == pytest.approx((pose.light_falloff_degrees[:, lamp_number] / 2).tolist(), abs=0.02)
     assert inner == pytest.approx((pose.light_hotspot_degrees[:, lamp_number] / 2).tolist(), abs=0.02)
     stored = pose.light_colors[:, lamp_number]
-    assert np.array(colors) == pytest.approx(stored, abs=2e-3)  # numbers as stored: so are our pictures shaded
+    assert np.array(colors) == pytest.approx(stored, abs=2e-3)  # numbers as stored, as in our own renderer
     assert np.ptp(np.array(colors), axis=0).max() > 0.05
 
 
@@ -168,7 +168,7 @@ def test_wireframe_edges_and_bones(shown: Watched) -> None:
         shown.page.click(f"#{name}")
     drawn = "keyframerViewer.stage.model.meshes.every(mesh => mesh.children.some(each => each.userData.overlay))"
     shown.page.wait_for_function(f"() => {drawn}")
-    shown.open_file(3)  # nothing but bones: they are drawn unasked
+    shown.open_file(3)  # only bones: they are drawn by default
     assert shown.page.get_attribute("#bones", "aria-pressed") == "true"
 
 

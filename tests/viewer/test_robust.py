@@ -24,7 +24,9 @@ def unusual_files(browser: Browser, tmp_path_factory: pytest.TempPathFactory) ->
     (folder / "empty.3ds").write_bytes(chunk(0x4D4D, chunk(0x3D3D)))
     many = uto3d.new_document(*(Bone(name=b"Bone%d" % number, id=number + 1) for number in range(MANY)))
     deep = uto3d.new_document(
-        *(Bone(name=b"Link%d" % number, id=number + 1, parent_id=number) for number in range(40))  # of the one before
+        *(
+            Bone(name=b"Link%d" % number, id=number + 1, parent_id=number) for number in range(40)
+        )  # child of the one before
     )
     (folder / "many.u3d").write_bytes(keyframer.encode(many))
     (folder / "deep.u3d").write_bytes(keyframer.encode(deep))

@@ -189,7 +189,7 @@ RUBBISH = (
 def test_invalid_requests_get_no_data_and_no_echo(viewer: Viewer, data: bytes) -> None:
     try:
         answer = parse(exchange(viewer.port, data))
-    except ConnectionError:  # closed while more was coming
+    except ConnectionError:  # closed while the request was still being sent
         return
     assert answer.status in (0, 400, 403, 404, 405, 414, 431, 505)
     assert len(answer.body) < 200
@@ -225,7 +225,7 @@ def test_slow_clients_are_dropped_and_block_no_one(viewer: Viewer, monkeypatch: 
         dripping = threading.Thread(target=drip)
         dripping.start()
         assert ask(viewer).status == 200  # others are served meanwhile
-        for client in slow:  # the one that drips never stops: it is dropped all the same
+        for client in slow:  # the slow client never stops sending: it is still dropped
             with suppress(ConnectionResetError):
                 assert client.recv(100) == b""
         stop.set()
@@ -239,7 +239,7 @@ def test_too_many_clients_are_refused_and_the_server_continues(viewer: Viewer, m
     monkeypatch.setattr(viewer, "head_seconds", 1.0)
     crowd = [socket.create_connection(("127.0.0.1", viewer.port), PATIENCE) for _ in range(2 * MOST_CLIENTS)]
     with suppress(ConnectionResetError):
-        assert crowd[-1].recv(100) == b""  # turned away, or dropped because it said nothing
+        assert crowd[-1].recv(100) == b""  # refused, or dropped because it sent nothing
     for client in crowd:
         client.close()
 
@@ -264,7 +264,7 @@ def test_data_matches_the_exporter_and_the_sampler(viewer: Viewer, cookie: str) 
     assert model.body[:4] == b"glTF"
     scene = json.loads(ask(viewer, "/data/0/scene", Cookie=cookie).body)
     assert [node["name"] for node in scene["nodes"]][:3] == ["Tower", "Rotor", "Sail1"]
-    assert ask(viewer, "/data/1/model", Cookie=cookie).status == 404  # nothing can be shown of a damaged file
+    assert ask(viewer, "/data/1/model", Cookie=cookie).status == 404  # a damaged file has no model
     damaged = json.loads(ask(viewer, "/data/1/scene", Cookie=cookie).body)
     assert damaged["failure"]["code"] == "STRUCT_TRUNCATED"
 

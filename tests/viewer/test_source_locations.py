@@ -37,7 +37,7 @@ class Opened:
         answer = self.file.track(track)
         assert answer is not None
         places = json.loads(answer)["places"]
-        if self.scene.source_format == "ase":  # rows of text have no places of their own
+        if self.scene.source_format == "ase":  # the values of a row of text have no separate locations
             assert places is None
             return [None] * len(self.channels[track].track.times)
         return spans_of(places)

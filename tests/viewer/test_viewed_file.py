@@ -58,7 +58,7 @@ def test_issues_match_check_and_the_scene_is_built_once(path: Path, monkeypatch:
     monkeypatch.setattr(Format, "to_scene", counted)
     (file,) = viewed(path)
     assert [str(issue) for issue in file.report.issues] == wanted
-    assert len(built) == 1  # also where loading refuses it: what salvage would save is known already
+    assert len(built) == 1  # also if loading refuses it: what salvage would recover is known already
 
 
 def test_curves_match_the_sampler() -> None:
@@ -126,7 +126,7 @@ def test_page_of_many_tracks_reads_all_keys_once(tmp_path: Path, monkeypatch: py
     ]
     keyframer.save(Scene(nodes, clips=[Clip(channels=moves, end=9)]), tmp_path / "many.3ds")
     (file,) = viewed(tmp_path / "many.3ds")
-    assert file.track_count == 900  # 3D Studio has keys for turns and sizes, too
+    assert file.track_count == 900  # 3D Studio has keys for rotation and scale, too
     packed_page([file], assets(tmp_path))
     assert len(spans) == 1
     assert compiled == [900]

@@ -172,7 +172,7 @@ def test_folders(run: Run, moving: Path, tmp_path: Path) -> None:
     assert len(run("info", "-r", "--format", "json", folder).json()["files"]) == 2
     assert run("convert", "-r", folder, tmp_path / "old", "--to", "3ds").code == 0
     assert sorted(path.name for path in (tmp_path / "old").iterdir()) == ["a.3ds", "b.3ds"]
-    for _ in range(2):  # what stands beside its input is no input
+    for _ in range(2):  # an output beside its input is not an input
         assert run("convert", "-r", "-f", folder, ".glb").code == 0
     assert sorted(path.name for path in folder.iterdir()) == ["a.glb", "b.3ds", "b.glb"]
     assert (folder / "a.glb").read_bytes() == moving.read_bytes()
@@ -217,4 +217,4 @@ def test_check_reports_unsafe_names(run: Run, tmp_path: Path) -> None:
     data = (tmp_path / "odd.glb").read_bytes()
     for issue in issues:
         assert data[issue["offset"] : issue["offset"] + 1] == b'"', issue
-    assert run("check", tmp_path / "odd.glb").code == 0  # odd, not unsafe
+    assert run("check", tmp_path / "odd.glb").code == 0  # unusual, not unsafe

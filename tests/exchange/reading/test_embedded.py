@@ -279,7 +279,7 @@ def test_existing_images_are_not_overwritten(tmp_path: Path, run: Run) -> None:
     assert run("convert", "-f", tmp_path / "wall.glb", tmp_path / "wall.3ds").code == 0
     assert (tmp_path / "BRICKS_O.JPG").read_bytes() == b"mine"
     assert (tmp_path / "BRICKS_2.JPG").read_bytes() == BASE
-    assert run("convert", tmp_path / "wall.glb", tmp_path / "second.3ds").code == 0  # the image is there already
+    assert run("convert", tmp_path / "wall.glb", tmp_path / "second.3ds").code == 0  # the same image exists already
 
 
 def test_formats_that_store_fewer_images(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_strips_and_fans(mode: int, faces: list[list[int]]) -> None:
     root, binary = triangle()
     root["meshes"][0]["primitives"][0]["mode"] = mode
     root["accessors"][1]["count"] = 4  # 0 1 2 0
-    if mode == 5:  # (1, 2, 0) is turned, being the second: (1, 0, 2)
+    if mode == 5:  # (1, 2, 0) is reversed, because it is the second: (1, 0, 2)
         faces = [[0, 1, 2], [1, 0, 2]]
     assert loaded(glb(root, binary)).meshes[0].corners.tolist() == faces
 

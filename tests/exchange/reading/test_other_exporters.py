@@ -112,10 +112,10 @@ def test_files_of_gltf_transform(exported_files: Path, name: str) -> None:
     np.testing.assert_allclose(pose.world, gltf.worlds(seconds, 0), atol=1e-6)
     assert {channel.track.interpolation for channel in scene.clips[0].channels[:2]} == {Interpolation.CUBIC}
     mesh = scene.meshes[0]
-    assert mesh.corners.tolist() == [[0, 1, 2], [1, 3, 2]]  # a strip: every other triangle is turned
+    assert mesh.corners.tolist() == [[0, 1, 2], [1, 3, 2]]  # a strip: every other triangle is reversed
     assert mesh.colors is not None
     np.testing.assert_allclose(mesh.colors, [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)])
-    # the target is sparse: only the last vertex moves, by 5, and half of it is on
+    # the target is sparse: only the last vertex moves, by 5, and its weight is 0.5
     here = pose.world[0, 0] @ np.array([2, 3, 2.5, 1])
     np.testing.assert_allclose(pose.vertices(0)[0, 3], here[:3], atol=1e-6)
     assert scene.lights[0].outer_range == 7.0
