@@ -103,11 +103,11 @@ def test_time_limit_applies_to_each_call(tmp_path: Path, monkeypatch: pytest.Mon
     assert late.code == "LIMIT_TIME"
 
 
-SubmitHandful = Callable[[LocalExecutor, list[tuple[Any, ...]]], list[Future[Any]]]
+SubmitPortion = Callable[[LocalExecutor, list[tuple[Any, ...]]], list[Future[Any]]]
 
 
 @pytest.fixture
-def submit_as_one_handful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SubmitHandful:
+def submit_as_one_portion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SubmitPortion:
     """Return a function that submits calls so that the only worker receives them together: the worker is busy until all
     calls are queued, and no call is expected to take long."""
     monkeypatch.setattr(local_executor, "_PORTION_SECONDS", 1e9)
@@ -124,7 +124,7 @@ def submit_as_one_handful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Su
 
 
 def test_next_call_starts_while_an_answer_waits_for_the_disk(
-    tmp_path: Path, submit_as_one_handful: SubmitHandful
+    tmp_path: Path, submit_as_one_portion: SubmitPortion
 ) -> None:
     path = str(tmp_path / "made")
     with LocalExecutor(1, seconds=PATIENCE) as executor:
@@ -135,26 +135,26 @@ def test_next_call_starts_while_an_answer_waits_for_the_disk(
             (act_and_return, "raise"),
             (double, 5),
         ]
-        answers = [future.exception() or future.result() for future in submit_as_one_handful(executor, calls)[:5]]
+        answers = [future.exception() or future.result() for future in submit_as_one_portion(executor, calls)[:5]]
         failed = executor.submit(fail_in_deferred_answer).exception()
     assert [answers[0], answers[1], answers[2], answers[4]] == ["waited", "made", 8, 10]
     assert isinstance(answers[3], AssertionError)
     assert isinstance(failed, AssertionError)
 
 
-def test_answers_are_synced_together_and_keep_their_order(tmp_path: Path, submit_as_one_handful: SubmitHandful) -> None:
+def test_answers_are_synced_together_and_keep_their_order(tmp_path: Path, submit_as_one_portion: SubmitPortion) -> None:
     """The first answer is finished after the last one is synced."""
     path = str(tmp_path / "synced")
     with LocalExecutor(1, seconds=PATIENCE) as executor:
         calls = [(defer_until_file_exists, path), (double, 1), (fail_in_deferred_answer,), (make_file_in_sync, path)]
-        futures = submit_as_one_handful(executor, calls)[:4]
+        futures = submit_as_one_portion(executor, calls)[:4]
         answers = [future.exception() or future.result() for future in futures]
     assert [*answers[:2], answers[3]] == ["waited", 2, "synced"]
     assert isinstance(answers[2], AssertionError)
 
 
 def test_call_waiting_for_the_disk_is_not_blamed_for_a_later_kill(
-    tmp_path: Path, submit_as_one_handful: SubmitHandful
+    tmp_path: Path, submit_as_one_portion: SubmitPortion
 ) -> None:
     with LocalExecutor(1, seconds=PATIENCE) as executor:
         calls = [
@@ -162,7 +162,7 @@ def test_call_waiting_for_the_disk_is_not_blamed_for_a_later_kill(
             (act_and_return, "kill"),
             (double, 1),
         ]
-        *waiting, bad, good = submit_as_one_handful(executor, calls)[:5]
+        *waiting, bad, good = submit_as_one_portion(executor, calls)[:5]
         assert [future.result() for future in waiting] == ["again"] * 3
         assert good.result() == 2
         culprit = bad.exception()
@@ -189,12 +189,12 @@ def test_executor_continues_without_the_fork_server() -> None:
 
 
 def test_workers_are_started_as_processes_where_fork_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, submit_as_one_handful: SubmitHandful
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, submit_as_one_portion: SubmitPortion
 ) -> None:
     monkeypatch.setattr(local_executor, "CAN_FORK", False)
     with LocalExecutor(1, seconds=PATIENCE) as executor:
         calls = [(defer_until_file_exists, str(tmp_path / "a")), (act_and_return, "kill"), (double, 1)]
-        waiting, bad, good = submit_as_one_handful(executor, calls)[:3]
+        waiting, bad, good = submit_as_one_portion(executor, calls)[:3]
         assert (waiting.result(), good.result()) == ("again", 2)
         culprit = bad.exception()
         assert executor.submit(parent_pid).result() == os.getpid()
