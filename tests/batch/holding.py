@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,8 +34,9 @@ class Gate:
         for name in ("KEYFRAMER_GATE", "KEYFRAMER_GATE_FROM"):
             monkeypatch.setenv(name, self.environment[name])
 
-    def holds(self, process: int) -> bool:
-        return (self._folder / f"held-{process}").exists()
+    def calls_until_held(self, worker: WorkerHandle) -> int | None:
+        """Return the number of calls that a held worker has begun; None for others."""
+        return read_count(self._folder / f"held-{worker.process.pid}")
 
     def wait_for_workers(self, count: int) -> None:
         """Wait until ``count`` workers are held at the gate."""
@@ -46,14 +46,28 @@ class Gate:
         (self._folder / "open").touch()
 
 
-def apply_time_limit_only_if(monkeypatch: pytest.MonkeyPatch, hangs: Callable[[WorkerHandle], bool]) -> None:
-    """Check the time limit of a worker only if it hangs and all its answers have been read: on a busy machine, a
-    limit of one second cannot end a call that works."""
+def read_count(path: Path) -> int | None:
+    """Return the number in a file; None if there is none yet."""
+    try:
+        return int(path.read_text())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def apply_time_limit_only_if_hanging(
+    monkeypatch: pytest.MonkeyPatch, calls_until_hanging: Callable[[WorkerHandle], int | None]
+) -> None:
+    """Check the time limit of a worker only if it hangs and the message of that call has been read: on a busy machine,
+    a limit of one second cannot end a call that works.
+
+    ``calls_until_hanging`` returns the number of calls that a hanging worker has begun, and None for others.
+    """
     usual = WorkerHandle.kill_if_late
 
-    def look(worker: WorkerHandle) -> None:
-        unread, _, _ = select.select([worker.process.answers], [], [], 0)
-        if hangs(worker) and worker.begun == 1 and not unread:
+    def kill_if_hanging_and_late(worker: WorkerHandle) -> None:
+        # a deadline is set before each answer and with each message that a call was begun
+        begun = (worker._serial - 1 + worker.begun) // 2
+        if begun == calls_until_hanging(worker):
             usual(worker)
 
-    monkeypatch.setattr(WorkerHandle, "kill_if_late", look)
+    monkeypatch.setattr(WorkerHandle, "kill_if_late", kill_if_hanging_and_late)

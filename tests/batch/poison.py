@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import time
@@ -14,7 +15,8 @@ from keyframer.batch.job import Result
 from keyframer.batch.worker import DeferredAnswer
 
 HANGING = "KEYFRAMER_HANGING"
-"""names the folder in which a worker that hangs leaves a file of its number"""
+"""names the folder in which a worker that hangs leaves a file with the number of its calls, named by its process id"""
+_calls = itertools.count(1)
 
 
 def perform_poisoned_jobs(jobs: Sequence[Job]) -> list[Result]:
@@ -33,12 +35,14 @@ def perform_poisoned_jobs(jobs: Sequence[Job]) -> list[Result]:
 
 
 def act(name: str) -> Any:
+    """Do what a name says; every call of a test with hanging workers does this once."""
+    call = next(_calls)
     if "kill" in name:
         os.kill(os.getpid(), signal.SIGKILL)
     if "exit" in name:
         os._exit(7)
     if "hang" in name:
-        Path(os.environ[HANGING], str(os.getpid())).touch()
+        Path(os.environ[HANGING], str(os.getpid())).write_text(str(call))
         while True:
             time.sleep(1)
     if "eat" in name:

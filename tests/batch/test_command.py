@@ -18,7 +18,7 @@ import pytest
 from keyframer.batch import OPERATIONS
 from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.cli.batch_run import progress_line
-from tests.batch.holding import Gate, apply_time_limit_only_if
+from tests.batch.holding import Gate, apply_time_limit_only_if_hanging
 from tests.batch.places import BAD, GOOD, OTHER, put, temporaries, without_hash
 from tests.cli.conftest import run as run  # the fixture
 from tests.cli.running import START, Run, check_schema, spawn
@@ -205,7 +205,7 @@ def test_hanging_file_and_huge_file_are_reported(
         stream.truncate(450 << 20)
     gate = Gate(tmp_path / "gate", "stuck.3ds")
     gate.patch(monkeypatch)
-    apply_time_limit_only_if(monkeypatch, lambda worker: gate.holds(worker.process.pid))
+    apply_time_limit_only_if_hanging(monkeypatch, gate.calls_until_held)
     limits = ("--time-limit", "1", "--memory-limit", "400")
     ran = run("batch", "identify", archive, "-o", tmp_path / "out", *limits, "-j", "2")
     assert ran.code == 3

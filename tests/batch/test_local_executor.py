@@ -17,7 +17,7 @@ import pytest
 from keyframer.batch import Job, LocalExecutor, local_executor, run
 from keyframer.batch.local_executor import Stopped
 from keyframer.errors import FormatError
-from tests.batch.holding import apply_time_limit_only_if
+from tests.batch.holding import apply_time_limit_only_if_hanging, read_count
 from tests.batch.places import put
 from tests.batch.poison import (
     HANGING,
@@ -58,7 +58,7 @@ def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "hanging"
     folder.mkdir()
     monkeypatch.setenv(HANGING, str(folder))
-    apply_time_limit_only_if(monkeypatch, lambda worker: (folder / str(worker.process.pid)).exists())
+    apply_time_limit_only_if_hanging(monkeypatch, lambda worker: read_count(folder / str(worker.process.pid)))
 
 
 def test_failing_call_affects_only_itself(tmp_path: Path, hanging: None) -> None:
