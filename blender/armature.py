@@ -185,10 +185,10 @@ class Armature:
             if not len(influences):
                 continue
             vertices, vertex_of = np.unique(bound.owners[influences], return_inverse=True)
-            shares = np.bincount(vertex_of.reshape(-1), bound.shares[influences])
+            weights = np.bincount(vertex_of.reshape(-1), bound.weights[influences])
             group = obj.vertex_groups.new(name=self.deforming[number, index])
-            for share in np.unique(shares):
-                group.add(vertices[shares == share].tolist(), float(share), "REPLACE")
+            for weight in np.unique(weights):
+                group.add(vertices[weights == weight].tolist(), float(weight), "REPLACE")
         modifier = obj.modifiers.new("Armature", "ARMATURE")
         modifier.object = self.object
 
@@ -203,11 +203,11 @@ def bound_points(skin: Skin, points: np.ndarray) -> tuple[np.ndarray, float]:
     bound = SortedInfluences(skin, len(points))
     binds = np.asarray(skin.inverse_bind, np.float64)
     in_joints = np.asarray(skin.positions, np.float64)[bound.order]
-    weighted = _transformed(affine.inverse(binds)[bound.joints], in_joints) * bound.shares[:, None]
+    weighted = _transformed(affine.inverse(binds)[bound.joints], in_joints) * bound.weights[:, None]
     out = np.column_stack([np.bincount(bound.owners, weighted[:, axis], len(points)) for axis in range(3)])
-    out[bound.free] = points[bound.free]
+    out[bound.unweighted] = points[bound.unweighted]
     errors = _transformed(binds[bound.joints], out[bound.owners]) - in_joints
-    return out, float(np.nan_to_num(np.linalg.norm(errors, axis=1) * bound.shares).max(initial=0.0))
+    return out, float(np.nan_to_num(np.linalg.norm(errors, axis=1) * bound.weights).max(initial=0.0))
 
 
 def rigid(matrix: np.ndarray) -> np.ndarray:
