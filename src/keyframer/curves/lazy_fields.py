@@ -8,7 +8,7 @@ docs/decisions/0010-lazy-fields-and-garbage-collection.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +93,17 @@ def stored(part: LazyFields, name: str, default: Any = None) -> Any:
         return object.__getattribute__(part, name)
     except AttributeError:
         return default
+
+
+def stored_values(parts: Sequence[LazyFields], name: str, default: Any) -> list[Any]:
+    """Return a field of each part as `stored` does, in less time than a call for each."""
+    values = []
+    for part in parts:
+        try:
+            values.append(object.__getattribute__(part, name))
+        except AttributeError:
+            values.append(default)
+    return values
 
 
 def unchecked_constructor(cls: type[Any], *, without: Collection[str] = ()) -> Callable[..., Any]:

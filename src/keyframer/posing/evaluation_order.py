@@ -36,8 +36,8 @@ class Order:
 def evaluation_order(nodes: Sequence[Node]) -> Order:
     """Return the evaluation order of nodes. Invalid indices count as none."""
     count = len(nodes)
-    parents = [_valid(node.parent, count) for node in nodes]
-    targets = [_valid(node.target, count) for node in nodes]
+    parents = [-1 if (parent := node.parent) is None or not 0 <= parent < count else parent for node in nodes]
+    targets = [-1 if (target := node.target) is None or not 0 <= target < count else target for node in nodes]
     if max(parents, default=-1) < 0 and max(targets, default=-1) < 0:  # as in most files: no node depends on another
         none = np.full(count, -1, np.int64)
         return Order(np.arange(count), np.zeros(count, np.int64), none, none, [], [])
@@ -79,10 +79,6 @@ def reachable(numbers: Iterable[int], links: Callable[[int], Iterable[int | None
                 seen.add(other)
                 waiting.append(other)
     return reached
-
-
-def _valid(number: int | None, count: int) -> int:
-    return number if number is not None and 0 <= number < count else -1
 
 
 def _cut_cycles(parents: list[int]) -> list[int]:

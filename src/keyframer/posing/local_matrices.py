@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Floats, Indices
 from keyframer.curves.key_columns import LARGEST_USABLE, largest
-from keyframer.curves.lazy_fields import stored
+from keyframer.curves.lazy_fields import stored_values
 from keyframer.maths import affine, quat
 from keyframer.posing.channels import AnimatedChannels, Channels, Samples, as_slice
 from keyframer.scene import Node
@@ -125,9 +125,9 @@ def usable_rows(rows: Sequence[npt.ArrayLike], default: Sequence[float] | Floats
 def _stored_parts(nodes: Sequence[Node], has_axes: bool) -> dict[str, Floats]:
     """Return (nodes, k) position, rotation, scale and, if any node has them, scale axes, as stored in nodes."""
     parts = {
-        "position": usable_rows([stored(node, "position", _ORIGIN) for node in nodes], _ORIGIN),
-        "rotation": usable_rows([stored(node, "rotation_xyzw", _IDENTITY_TURN) for node in nodes], _IDENTITY_TURN),
-        "scale": usable_rows([stored(node, "scale", _FULL_SIZE) for node in nodes], _FULL_SIZE),
+        "position": usable_rows(stored_values(nodes, "position", _ORIGIN), _ORIGIN),
+        "rotation": usable_rows(stored_values(nodes, "rotation_xyzw", _IDENTITY_TURN), _IDENTITY_TURN),
+        "scale": usable_rows(stored_values(nodes, "scale", _FULL_SIZE), _FULL_SIZE),
     }
     if has_axes:
         parts["scale_axes"] = usable_rows([_turn_or_identity(node.scale_axes_xyzw) for node in nodes], _IDENTITY_TURN)
