@@ -27,7 +27,7 @@ from keyframer.formats.kit.unsupported_features import REPORTED_PARTS, all_field
 from keyframer.inspecting.format_support import supported_features
 from keyframer.inspecting.tables import markdown
 from keyframer.issues import ISSUES_PER_CODE, ISSUES_PER_FILE, IssueType
-from keyframer.limits import FULL_SIZE, Limits
+from keyframer.limits import BASE_INPUT_SIZE, Limits
 from keyframer.text import counted
 from keyframer.wire.record import describe_fields
 
@@ -163,10 +163,10 @@ _LIMITS = f"""\
 defaults are far above any real file known.
 
 Limits marked *budget* apply to everything that is made from a file: a scene, another file, pictures, a table. They hold
-for inputs of up to {FULL_SIZE // 1024} KiB and grow in proportion for larger ones. Companions, buffers and images that
-were read with a file count as input; for a file in an archive, its compressed size counts. If a budget is exceeded, the
-work is refused with its code, in one line. If a part is still useful, less is done and the report says so: motion is
-*cut short*, an image is left out, faces behind many others are not drawn."""
+for inputs of up to {BASE_INPUT_SIZE // 1024} KiB and grow in proportion for larger ones. Companions, buffers and images
+that were read with a file count as input; for a file in an archive, its compressed size counts. If a budget is
+exceeded, the work is refused with its code, in one line. If a part is still useful, less is done and the report says
+so: motion is *cut short*, an image is left out, faces behind many others are not drawn."""
 
 
 def _message(kind: IssueType) -> str:

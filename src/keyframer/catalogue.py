@@ -110,7 +110,7 @@ SEM_UNSUPPORTED_SCHEME = issue_type(
 LINK_INDEX_OUT_OF_RANGE = issue_type(
     "LINK_INDEX_OUT_OF_RANGE", _E, "{what} {item} refers to {kind} {index}, which does not exist (count: {count})"
 )
-LINK_NOT_SHOWN = issue_type("LINK_NOT_SHOWN", _I, "{count} of {total} {what} not in the displayed scene")
+LINK_NOT_SHOWN = issue_type("LINK_NOT_SHOWN", _I, "{count} of {total} {what} are not in the displayed scene")
 LINK_COUNT_MISMATCH = issue_type("LINK_COUNT_MISMATCH", _W, "{what}: expected {claimed}, found {found}")
 LINK_PARENT_CYCLE = issue_type("LINK_PARENT_CYCLE", _E, "{name} is its own ancestor")
 LINK_PARENT_MISSING = issue_type("LINK_PARENT_MISSING", _E, "the parent {parent} of {name} does not exist")
@@ -208,7 +208,10 @@ SEC_PATH_ABSOLUTE = issue_type("SEC_PATH_ABSOLUTE", _W, "the file name {name} is
 SEC_PATH_UNC = issue_type("SEC_PATH_UNC", _W, "the file name {name} points to another machine")
 SEC_PATH_URL = issue_type("SEC_PATH_URL", _W, "the file name {name} is a URL")
 SEC_PATH_RESERVED = issue_type(
-    "SEC_PATH_RESERVED", _W, "the file name {name} is a device or an alternate data stream on Windows"
+    "SEC_PATH_RESERVED",
+    _W,
+    "the file name {name} is not usable on every system "
+    "(a device, a data stream, control characters, a blank or dot at the end, or too long)",
 )
 
 LINK_RANGE_OVERLAP = issue_type("LINK_RANGE_OVERLAP", _W, "{what} {item} shares {kind} {index} with {what} {other}")

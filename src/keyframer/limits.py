@@ -57,10 +57,12 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
-FULL_SIZE = 64 * 1024
+BASE_INPUT_SIZE = 64 * 1024
 """bytes of input up to which a budget is as in `Limits`; for larger inputs it grows in proportion"""
-_FULL_SIZES = {"copies": 64 * FULL_SIZE}
-"""the same for kinds that take much memory; data that the file itself contains is granted in addition"""
+_BASE_INPUT_SIZES = {"copies": 64 * BASE_INPUT_SIZE}
+"""the base size for single kinds: `copies` grows more slowly, because copies take much memory (data in the file itself
+is granted in addition)
+"""
 MOST_ENTRIES = 200_000
 """maximum number of files and folders examined below one folder when searching for images"""
 
@@ -90,8 +92,8 @@ class Budget:
     def total(self, kind: str) -> int:
         """Return how much may be spent of a kind, including what was spent."""
         floor: int = getattr(self.limits, kind)
-        full = _FULL_SIZES.get(kind, FULL_SIZE)
-        return floor * max(self.size, full) // full + self.granted.get(kind, 0)
+        base = _BASE_INPUT_SIZES.get(kind, BASE_INPUT_SIZE)
+        return floor * max(self.size, base) // base + self.granted.get(kind, 0)
 
     def grant(self, kind: str, count: int) -> None:
         """Allow more of a kind: data that a file contains is not a copy."""

@@ -1,7 +1,8 @@
 """Formats, exporters and importers that other packages register through entry points.
 
 They are found in ``*.dist-info/entry_points.txt``; importing `importlib.metadata` for that would take as long as
-starting the interpreter several times. A plugin that fails is not used, and `failures` has one line about it.
+starting the interpreter several times. A plugin that cannot be loaded is not used; a call that fails later is ignored.
+`failures` has one line for each.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def load_plugins(group: str, kind: type[P], taken: set[str]) -> list[P]:
                 raise TypeError(f"{attribute} is not a {kind.__name__}")
             taken.add(_checked_id(plugin, taken))
         except (Exception, SystemExit) as error:  # code of another package: any failure becomes one line
-            report_failure(name, error)
+            report_failure(name, "is not used", error)
             continue
         plugins.append(plugin)
     return plugins
@@ -55,10 +56,10 @@ def _checked_id(plugin: object, taken: set[str]) -> str:
         if not isinstance(values, tuple) or not all(
             isinstance(text, str) and text.startswith(start) for text in values
         ):
-            raise TypeError(f"its {attribute} are not a tuple of strings{' like .ext' if start else ''}")
+            raise TypeError(f"its {attribute} must be a tuple of strings{' like .ext' if start else ''}")
     companions = getattr(plugin, "companions", ())
     if not isinstance(companions, tuple) or not all(hasattr(companion, "option") for companion in companions):
-        raise TypeError("its companions are not a tuple of Companion")
+        raise TypeError("its companions must be a tuple of Companion objects")
     plugin_id: str = plugin.name  # type: ignore[attr-defined]
     if not (
         plugin_id.isascii() and plugin_id.replace("-", "").replace("_", "").isalnum() and plugin_id == plugin_id.lower()
@@ -76,7 +77,7 @@ def call_plugin(plugin: object, function: Callable[..., A], *arguments: object) 
     except (Exception, SystemExit) as error:
         if not is_external(plugin):
             raise
-        report_failure(plugin.name, error)  # type: ignore[attr-defined]
+        report_failure(plugin.name, "failed", error)  # type: ignore[attr-defined]
         return None
 
 
@@ -106,9 +107,9 @@ def is_external(plugin: object) -> bool:
     return not type(plugin).__module__.startswith("keyframer.")
 
 
-def report_failure(name: str, error: BaseException) -> None:
+def report_failure(name: str, outcome: str, error: BaseException) -> None:
     """Record that a plugin failed; only its first failure is kept."""
-    _failed.setdefault(name, _summary(name, "is not used", error))
+    _failed.setdefault(name, _summary(name, outcome, error))
 
 
 def _summary(name: str, outcome: str, error: BaseException) -> str:

@@ -9,7 +9,7 @@ import pytest
 import keyframer
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.inspecting.samples import Sample
-from keyframer.limits import FULL_SIZE, Budget, budgeted, limits_of, spend
+from keyframer.limits import BASE_INPUT_SIZE, Budget, budgeted, limits_of, spend
 from tests import writers as w
 
 BOX = w.mesh(w.points(*w.TRIANGLE))
@@ -88,9 +88,9 @@ def test_number_of_samples_is_limited() -> None:
 def test_budget_grows_in_proportion_to_the_size_of_the_file() -> None:
     budget = Budget(keyframer.Limits(keys=100), 10)
     assert budget.total("keys") == 100
-    budget.add_input(FULL_SIZE - 10)
+    budget.add_input(BASE_INPUT_SIZE - 10)
     assert budget.total("keys") == 100
-    budget.add_input(FULL_SIZE)
+    budget.add_input(BASE_INPUT_SIZE)
     assert budget.total("keys") == 200
     assert budget.charge("keys", 200)
     assert budget.left("keys") == 0
@@ -109,7 +109,7 @@ def test_nested_budgets_are_one_budget() -> None:
 
 
 def test_loading_a_file_enlarges_the_budget(tmp_path: Path) -> None:
-    (tmp_path / "a.3ds").write_bytes(w.editor(BOX) + bytes(3 * FULL_SIZE))
+    (tmp_path / "a.3ds").write_bytes(w.editor(BOX) + bytes(3 * BASE_INPUT_SIZE))
     with budgeted() as budget:
         keyframer.load(tmp_path / "a.3ds")
     assert budget.size == (tmp_path / "a.3ds").stat().st_size

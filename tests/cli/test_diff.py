@@ -128,7 +128,7 @@ def test_records_are_compared_if_a_scene_cannot_be_built(run: Run, tmp_path: Pat
     cut.write_bytes(EXAMPLE.read_bytes()[:-100])
     ran = run("diff", EXAMPLE, cut)
     assert ran.code == 1
-    assert "the motion is not compared" in ran.err
+    assert "the scenes are not compared" in ran.err
     assert run("diff", cut, cut).code == 3  # the same records, but the motion cannot be compared
     assert run("diff", cut, cut, "--what", "structure").code == 0
     assert run("diff", cut, cut, "--salvage").code == 0
@@ -161,7 +161,7 @@ def test_hostile_names_are_escaped(run: Run, tmp_path: Path, style: str) -> None
 def test_motion_beyond_the_limit_is_not_compared(run: Run) -> None:
     ran = run("diff", EXAMPLE, EXAMPLE, "--limit", "samples=50", "--format", "json")
     assert ran.code == 3
-    assert "the motion is not compared: LIMIT_SAMPLES" in ran.err
+    assert "the scenes are not compared: LIMIT_SAMPLES" in ran.err
     (comparison,) = ran.json()["comparisons"]
     assert comparison["structure"]["changes"] == []
     assert comparison["motion"] is None

@@ -207,7 +207,7 @@ def test_constant_tracks_are_not_sampled(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_coefficients_are_computed_once_and_only_for_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Computing coefficients is most of the work of compiling, and finding the animated tracks needs none."""
     created: list[str] = []
-    for name in ("CubicTable", "SquadTable", "TurnTable", "Timeline"):
+    for name in ("CubicTable", "SquadTable", "ConstantSpeedTable", "Timeline"):
         real = getattr(curve_bank, name)
         monkeypatch.setattr(curve_bank, name, lambda *given, real=real, name=name: created.append(name) or real(*given))
     tracks = random_tracks(6, 200)
@@ -216,7 +216,7 @@ def test_coefficients_are_computed_once_and_only_for_sampling(monkeypatch: pytes
     assert moving
     assert not created
     first = bank.evaluate(TIMES)
-    assert {"CubicTable", "SquadTable", "TurnTable"} < set(created)
+    assert {"CubicTable", "SquadTable", "ConstantSpeedTable"} < set(created)
     count = len(created)
     for name, values in bank.evaluate(TIMES).items():
         np.testing.assert_array_equal(values, first[name])

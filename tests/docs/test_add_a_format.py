@@ -157,11 +157,11 @@ BROKEN = {
     "c-exit": ("SystemExit: 3", "import sys\nsys.exit(3)"),
     "d-title": ("its title is not a string", FORMAT + "    title = None\nFORMAT = Odd()"),
     "e-extensions": (
-        "its extensions are not a tuple of strings like .ext",
+        "its extensions must be a tuple of strings like .ext",
         FORMAT + "    extensions = '.odd'\nFORMAT = Odd()",
     ),
-    "f-dialects": ("its dialects are not a tuple of strings", FORMAT + "    dialects = None\nFORMAT = Odd()"),
-    "g-companions": ("its companions are not a tuple of Companion", FORMAT + "    companions = (1,)\nFORMAT = Odd()"),
+    "f-dialects": ("its dialects must be a tuple of strings", FORMAT + "    dialects = None\nFORMAT = Odd()"),
+    "g-companions": ("its companions must be a tuple of Companion", FORMAT + "    companions = (1,)\nFORMAT = Odd()"),
     "h-id": ("the id 'Two Words' has characters", FORMAT + "    name = 'Two Words'\nFORMAT = Odd()"),
     "i-taken": ("the id '3ds' is already in use", FORMAT + "    name = '3ds'\nFORMAT = Odd()"),
     "j-raises": (
@@ -182,6 +182,8 @@ BROKEN = {
     ),
 }
 """packages that fail when they are loaded or asked about a file: what their line says, and their module"""
+FAIL_LATER = ("j-raises", "k-match", "l-score", "m-relative")
+"""packages that can be loaded"""
 
 
 def install_modules(site: Path, modules: dict[str, str], group: str = "keyframer.formats") -> None:
@@ -199,7 +201,8 @@ def test_broken_package_prints_one_line(tmp_path: Path) -> None:
     lines = sorted(line for line in ran.stderr.splitlines() if "plugin" in line)
     assert len(lines) == len(BROKEN), ran.stderr
     for line, (name, (words, _)) in zip(lines, BROKEN.items(), strict=True):
-        assert line.startswith(f"keyframer: plugin {name} is not used: "), line
+        outcome = "failed" if name in FAIL_LATER else "is not used"
+        assert line.startswith(f"keyframer: plugin {name} {outcome}: "), line
         assert words in line
 
 

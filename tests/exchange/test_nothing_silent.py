@@ -672,7 +672,7 @@ def test_parts_that_an_importer_leaves_out_are_in_check_and_in_the_report(
     assert len(issues) == 1
     report = keyframer.save(keyframer.load(tmp_path / "in.glb"), tmp_path / target)
     (loss,) = (loss for loss in report.of(Outcome.DROPPED) if loss.path == path)
-    assert loss.detail == f"left out on reading: {issues[0].message}"
+    assert loss.detail == f"left out while reading: {issues[0].message}"
 
 
 def test_chunks_without_a_field_are_reported_by_every_target(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_keys_are_matched_by_their_times() -> None:
 def test_new_keys_cannot_be_added_to_keys_with_columns_unknown_to_the_scene() -> None:
     ours = Keys.make([0], [[1.0]], tension=[0.5])
     base = Keys.make([0], [[1.0]])
-    with pytest.raises(CannotMerge, match="new keys without extras"):
+    with pytest.raises(CannotMerge, match="new keys have no extras, but the original keys do"):
         merge_tables(ours, base, Keys.make([0, 5], [[1.0], [2.0]]))
 
 

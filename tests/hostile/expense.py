@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keyframer.cli import main as keyframer
-from keyframer.limits import FULL_SIZE
+from keyframer.limits import BASE_INPUT_SIZE
 from tests.growth import MOST_RATIO
 from tests.hostile.attacks import ATTACKS, Files
 from tests.samples import FOLDER as SAMPLES
@@ -100,7 +100,7 @@ def most_growth(size: int) -> int:
 
 
 def _share(size: int) -> float:
-    return MOST_RATIO ** math.log2(max(size, FULL_SIZE) / FULL_SIZE)
+    return MOST_RATIO ** math.log2(max(size, BASE_INPUT_SIZE) / BASE_INPUT_SIZE)
 
 
 def write_files(files: Files, folder: Path) -> tuple[str, int]:

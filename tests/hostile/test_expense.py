@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import keyframer
-from keyframer.limits import FULL_SIZE, Budget, Limits
+from keyframer.limits import BASE_INPUT_SIZE, Budget, Limits
 from tests.formats.threeds.bridge.everything import everything
 from tests.hostile.attacks import ATTACKS
 from tests.hostile.expense import OPERATIONS, most_growth
@@ -78,7 +78,7 @@ def costs() -> dict[tuple[str, str], dict[str, Any]]:
 def test_small_files_cost_little(costs: dict[tuple[str, str], dict[str, Any]], case: tuple[str, str]) -> None:
     cost = costs[case]
     assert cost["growth"] <= most_growth(cost["size"]), cost
-    share = max(cost["size"], FULL_SIZE) / FULL_SIZE
+    share = max(cost["size"], BASE_INPUT_SIZE) / BASE_INPUT_SIZE
     assert cost["sampled"] <= Limits().samples * share
     assert cost["decoded"] <= Limits().image_bytes * share
     assert cost["written"] <= 40_000_000 * share
@@ -88,7 +88,7 @@ def test_small_files_cost_little(costs: dict[tuple[str, str], dict[str, Any]], c
 
 def test_attacks_are_small_and_cover_every_format() -> None:
     mains = {name: next(iter(make().items())) for name, make in ATTACKS.items()}
-    assert [name for name, (_, data) in mains.items() if len(data) > FULL_SIZE] == []
+    assert [name for name, (_, data) in mains.items() if len(data) > BASE_INPUT_SIZE] == []
     endings = {Path(file).suffix for file, _ in mains.values()}
     assert endings == {".3ds", ".u3d", ".anim", ".mdl", ".nanim", ".ase", ".glb", ".gltf", ".mvr", ".gdtf", ".zip"}
     assert {"glb", "view", "thumbnail", "plot", "sample", "check", "info", "diff"} <= set(OPERATIONS)

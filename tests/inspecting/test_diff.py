@@ -159,7 +159,7 @@ def test_rotations_scales_and_visibility_are_measured() -> None:
     root, box = diff_motion(simple(), other).nodes
     assert np.allclose(root.rotation, 30)
     assert np.allclose(box.scale, 0.5)
-    assert box.visible == 11
+    assert box.visibility_differences == 11
 
 
 def test_different_axes_rates_and_units_are_converted() -> None:

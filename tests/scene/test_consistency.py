@@ -53,7 +53,7 @@ BROKEN: list[tuple[Break, str]] = [
         set_fields(node, morph=Morph(["wide"], [shape(4, 3)])),
         "node 'body': morph shape 'wide' is 4 x 3, its mesh is 3 x 3",
     ),
-    (set_fields(node, morph=Morph(["a", "b"], [shape(3, 3)])), "node 'body': 1 morph shape with 2 names"),
+    (set_fields(node, morph=Morph(["a", "b"], [shape(3, 3)])), "node 'body': 1 morph shape, but 2 names"),
     (set_fields(mesh, positions=shape(3)), "mesh 'tri': positions must be n x 3, not 3"),
     (set_fields(mesh, positions=shape(2, 3)), "mesh 'tri': corners refer to index 2, but the number of vertices is 2"),
     (

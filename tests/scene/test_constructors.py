@@ -50,10 +50,10 @@ TURN = Track("rotation", [0], [[0, 0, 0, 1]], form=keyframer.RotationForm.QUATER
         (lambda: Space("z", "left"), "Space: handedness must be a Handedness, not 'left'"),
         (lambda: Scene(nodes=Node("a")), "Scene: nodes must be a list of Node, not <Node"),
         (lambda: Scene(nodes=["a"]), "Scene: nodes must be a list of Node, not a list with 'a'"),
-        (lambda: Scene(nodes=[Node("a", parent=0)]), "its own ancestor: 'a' in 'a'"),
+        (lambda: Scene(nodes=[Node("a", parent=0)]), "its own ancestor: 'a' below 'a'"),
         (
             lambda: Scene(nodes=[Node("x"), Node("a", parent=3), Node("b", parent=1), Node("c", parent=2)]),
-            "its own ancestor: 'a' in 'c' in 'b' in 'a'",
+            "its own ancestor: 'a' below 'c' below 'b' below 'a'",
         ),
     ],
 )

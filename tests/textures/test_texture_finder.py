@@ -128,9 +128,9 @@ def test_a_match_without_its_folder_is_a_guess(tmp_path: Path, name: str, files:
     finder = TextureFinder([put(tmp_path, *files)])
     match = finder.find(name)
     assert (match.how, match.is_guess, match.without_folder) == ("exact", moved, moved)
-    assert ("without its folder" in str(match)) is moved
+    assert ("outside the folder in its name" in str(match)) is moved
     (use,) = scene_textures(Scene(materials=[Material("m", maps={"bump": TextureMap(name)})]), finder)
-    assert use.rule == ("under its own name, without its folder" if moved else "under its own name")
+    assert use.rule == ("under its own name, outside the folder in its name" if moved else "under its own name")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")

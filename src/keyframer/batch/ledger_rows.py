@@ -1,6 +1,6 @@
 """The rows of a ledger: their columns and checks of their values. A ledger is not trusted, so every row is checked.
 
-It may be damaged, or come from somebody else together with its folder.
+The ledger may be damaged, or come from somebody else together with its folder.
 """
 
 from __future__ import annotations

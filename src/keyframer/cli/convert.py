@@ -29,14 +29,14 @@ SCHEMA_VERSION = 1
 ABOUT = """Convert files to glTF 2.0 or to another format, and report what was lost.
 
 docs/converting.md lists what each format can store of a scene. OUT is a file
-(for one input), a folder (which gets the tree of the inputs), or a suffix such
-as .glb (next to each input). In glTF, curves become LINEAR keys that stay
-within --max-error in every player; --keys writes cubic splines or one key per
-frame instead. The actual error is measured and reported. Data that glTF cannot
-store is kept in extras. Losses are summarised on stderr; -v lists them, and
---report writes all of them as JSON. Images are searched for only in the folder of
-the file and in those of --texture-path; every guess and every missing image is
-reported."""
+(for one input), a folder (outputs keep the subfolders of the inputs), or a
+suffix such as .glb (next to each input). In glTF, curves become LINEAR keys that
+stay within --max-error in every player; --keys writes cubic splines or one key
+per frame instead. The actual error is measured and reported. Data that glTF
+cannot store is kept in extras. Losses are summarised on stderr; -v lists them,
+and --report writes all of them as JSON. Images are searched for only in the
+folder of the file and in those of --texture-path; every guess and every missing
+image is reported."""
 
 EXAMPLES = (
     "keyframer convert scene.3ds scene.glb",
@@ -59,7 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.add_argument("-f", "--force", action="store_true", help="overwrite existing files")
     ids = [known.name for known in EXPORTERS]
     output.add_argument(
-        "--to", metavar="ID", choices=ids, help=f"format to write, if the name of OUT does not decide: {', '.join(ids)}"
+        "--to",
+        metavar="ID",
+        choices=ids,
+        help=f"format to write, if the extension of OUT does not determine it: {', '.join(ids)}",
     )
     output.add_argument("--report", metavar="FILE", help="write the losses of every file as JSON; - for stdout")
     operation_options.add_writing(output)
@@ -119,14 +122,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _input_extensions(exporter: Exporter) -> tuple[str, ...]:
-    """Return the extensions taken from folders: not glTF if that is the output, which may be next to the inputs."""
+    """Return the extensions of the files to convert in a folder; without glTF if glTF is written, because earlier
+    outputs may be in the same folder."""
     return tuple(ending for ending in inputs.LOADABLE if exporter.name != "gltf" or ending not in exporter.extensions)
 
 
 def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple[str, LossReport]:
     path = target.path_for(item)
     assert path is not None
-    fps, options.fps = options.fps, None  # the exporter applies it, whether or not the format has such an option
+    # applied after loading (by `_apply_operations`, or by the glTF exporter), whether or not the format has this option
+    fps, options.fps = options.fps, None
     try:
         opened = scene_loading.open_input(item, options)
     finally:

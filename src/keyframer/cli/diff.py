@@ -125,7 +125,7 @@ def _compare(
     try:
         comparison = compared(scenes)
     except FormatError as error:  # a limit was exceeded
-        note(options, f"the motion is not compared: {one_line(error)}")
+        note(options, f"the scenes are not compared: {one_line(error)}")
         comparison, failed = compared(None), True
     _show(records, items, comparison, names, options)
     records.close()
@@ -160,7 +160,7 @@ def _scenes(
         try:
             scenes.append(scene_loading.scene_of_opened(item, file, options))
         except reading_options.LOAD_FAILURES as error:
-            note(options, f"{item.name}: the motion is not compared: {one_line(error)}")
+            note(options, f"{item.name}: the scenes are not compared: {one_line(error)}")
             return None, True
     return (scenes[0], scenes[1]), False
 
@@ -199,13 +199,14 @@ def _pretty(items: list[Input], comparison: Comparison) -> list[str]:
             lines.append(f"  … and more ({structure.total} in all; --format json lists up to 1000)")
     if motion is not None:
         span = f"{counted(len(motion.times), 'time')}, {motion.unit} {motion.times[0]:g} to {motion.times[-1]:g}"
-        lines += ["", f"motion ({span}): {len(comparison.moved)} of {counted(len(motion.nodes), 'node')} different"]
-        moved: list[Sequence[Cell]] = [[r[2], r[3] or r[1], r[6], r[7]] for r in comparison.rows() if r[0] == "motion"]
-        if moved:
-            table = Table("motion", "", ("node", "what", "largest", "mean"), moved[:_SHOWN])
+        different = len(comparison.nodes_with_other_motion)
+        lines += ["", f"motion ({span}): {different} of {counted(len(motion.nodes), 'node')} different"]
+        rows = [[row[2], row[3] or row[1], row[6], row[7]] for row in comparison.rows() if row[0] == "motion"]
+        if rows:
+            table = Table("motion", "", ("node", "what", "largest", "mean"), rows[:_SHOWN])
             lines += [f"  {line}" for line in aligned(table)]
-        if len(moved) > _SHOWN:
-            lines.append(f"  … and {len(moved) - _SHOWN} more")
+        if len(rows) > _SHOWN:
+            lines.append(f"  … and {len(rows) - _SHOWN} more")
     return lines
 
 
@@ -213,7 +214,7 @@ def _plot(items: list[Input], comparison: Comparison, options: argparse.Namespac
     """Write the plot; returns whether that succeeded."""
     try:
         if comparison.motion is None:
-            raise refused("no motion to plot (--what structure was given, or a scene could not be loaded)")
+            raise refused("no motion to plot (--what structure was given, or the scenes could not be compared)")
         panels = motion_panels(comparison.motion, comparison.tolerance, comparison.degrees)
         drawing = chart(panels, " and ".join(os.path.basename(item.name) for item in items))
         data = drawing.png() if options.plot.lower().endswith(".png") else drawing.svg().encode()

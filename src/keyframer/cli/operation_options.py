@@ -69,8 +69,8 @@ def add_writing(group: argparse._ArgumentGroup) -> None:
         action="append",
         type=_models,
         metavar="{keep,gltf}",
-        help="models of a show (.mvr) or fixture (.gdtf) that is written again: unchanged (the default) or as glTF; "
-        "short for --write models=gltf",
+        help="when a show (.mvr) or fixture (.gdtf) is saved again: keep its models unchanged (default) or convert "
+        "them to glTF; short for --write models=keep or models=gltf",
     )
     group.add_argument(
         "--replace",

@@ -1,4 +1,6 @@
-"""The targets of output: stdout, a file, a folder (which gets the tree of the inputs) or a suffix next to each input.
+"""The targets of output: stdout, a file, a folder (outputs keep the subfolders of the inputs) or a suffix.
+
+With a suffix, outputs are written next to their inputs.
 
 Nothing is overwritten without ``-f``; inputs and special files are never overwritten. Files are written atomically.
 """
@@ -25,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser, *, required: bool, suffix: st
     """Add the arguments for outputs; ``suffix`` is an example for the help text."""
     output = parser.add_argument_group("output")
     suffix_help = f"a suffix such as {suffix} (next to each input)"
-    where = f"a file, a folder (which gets the tree of the inputs), {suffix_help}, - for stdout"
+    where = f"a file, a folder (outputs keep the subfolders of the inputs), {suffix_help}, - for stdout"
     output.add_argument("-o", "--output", metavar="OUT", required=required, help=where)
     output.add_argument("-f", "--force", action="store_true", help="overwrite existing files")
 

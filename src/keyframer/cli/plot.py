@@ -55,7 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--terminal", action="store_true", help="draw as text on stdout")
     what.add_argument("--no-color", action="store_true", help="no colours in the terminal (NO_COLOR does the same)")
     output_targets.add_arguments(parser, required=False, suffix=".svg")
-    parser.add_argument("--to", choices=("svg", "png"), help="kind of picture, if the name of OUT does not decide")
+    parser.add_argument(
+        "--to", choices=("svg", "png"), help="image format, if the extension of OUT does not determine it"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -42,7 +42,7 @@ factor = number(1e-9, 1e9)
 rate = number(1e-3, 1e5)
 """frames per second"""
 share = number(1e-8, 1.0)
-"""errors as a fraction of the size of the scene: single precision, which most formats have, ends at 6e-8"""
+"""errors as a fraction of the size of the scene; below 6e-8 only formats with double precision can benefit"""
 LAST_FRAME = 1e7
 """largest frame number of motion: four days at 30 frames per second"""
 frame = number(-LAST_FRAME, LAST_FRAME)
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="from_format",
         metavar="ID",
         choices=ids,
-        help=f"format of the input, if the content does not decide: {', '.join(ids)}",
+        help=f"format of the input, if it cannot be detected from the content: {', '.join(ids)}",
     )
 
 

@@ -21,7 +21,8 @@ def add_table(group: argparse._ActionsContainer) -> None:
         action="extend",
         type=_table_names,
         metavar="NAME",
-        help=f"show only this table (may be repeated, or several with commas): {', '.join(table_names())}",
+        help="show only this table (may be repeated; several names can be separated by commas): "
+        f"{', '.join(table_names())}",
     )
 
 

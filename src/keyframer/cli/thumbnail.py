@@ -45,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared_arguments.add_textures(parser)
     output_targets.add_arguments(parser, required=False, suffix=".png")
     parser.add_argument(
-        "--to", choices=shared_arguments.PICTURE_KINDS, help="kind of picture, if the name of OUT does not decide"
+        "--to",
+        choices=shared_arguments.PICTURE_KINDS,
+        help="kind of picture, if the extension of OUT does not determine it",
     )
 
 

@@ -1,6 +1,6 @@
 """CurveBank: many tracks compiled and sampled together.
 
-Tracks fall into families of equal output (rotation, scalar, vectors of k components) and, inside a family,
+Tracks fall into families with the same kind of output (rotation, scalar, vectors of k components) and, inside a family,
 into groups that share a formula. A group is compiled from common key columns and sampled with a fixed
 number of numpy calls, whatever the number of tracks; tracks that never change are recognised and only
 copied.
@@ -21,27 +21,27 @@ from keyframer.fields import dataclass
 from ..limits import spend
 from ..maths import quat
 from .key_columns import LARGEST_USABLE, Indices, KeyColumns, gather
-from .rotation_curves import SquadTable, TurnTable, has_constant_speed, still_rotations
+from .rotation_curves import ConstantSpeedTable, SquadTable, has_constant_speed, still_rotations
 from .rotation_forms import absolute_rotations, single_rotations
 from .timeline import Timeline, clean_times, find_segments
 from .track import Interpolation, RotationForm, Track, Wrap
 from .vector_curves import CubicTable, still_tracks
 
-# Keys compiled at once and points sampled at once: temporaries are some 30 numbers each, so both stay in a
-# few megabytes, and a block of points in the processor's cache. (3 million keys: 200,000 at once take 1.6
-# times as long to compile as 50,000.)
+# Keys compiled at once and points sampled at once. Each key or point needs about 30 temporary numbers. So a
+# group needs a few megabytes, and the data of a block of points fits into the processor's cache. (3 million
+# keys: 200,000 at once take 1.6 times as long to compile as 50,000.)
 KEYS_PER_GROUP = 50_000
 POINTS_PER_BLOCK = 8_192
-_CALL = 2_000  # numbers that are sampled in the time of one numpy call
+_CALL_COST = 2_000  # cost of one numpy call, as a number of sampled values
 
-# Formulas: linear, a spline through neighbouring keys, a spline with given tangents.
+# Formulas: straight = linear or step, spline = through neighbouring keys, hermite = with given tangents.
 _SHAPES = {
     Interpolation.STEP: "straight",
     Interpolation.LINEAR: "straight",
     Interpolation.SAMPLED: "straight",
     Interpolation.TCB: "spline",
     Interpolation.BEZIER: "spline",
-    Interpolation.CUBIC: "given",
+    Interpolation.CUBIC: "hermite",
 }
 
 
@@ -65,7 +65,7 @@ class _MovingKeys(NamedTuple):
     columns: KeyColumns
     shape: str
     values: Floats  # (K, k), rotations absolute
-    turns: Floats | None  # (K, 3) of rotations, from the key before
+    turns: Floats | None  # (K, 3) rotation vectors from the previous key; None for other tracks
 
     def formula(self) -> tuple[Timeline, Table]:
         segments = find_segments(self.columns)
@@ -73,7 +73,7 @@ class _MovingKeys(NamedTuple):
         if self.turns is None:
             table = CubicTable(self.columns, segments)
         elif self.shape == "straight" or has_constant_speed(self.columns):
-            table = TurnTable(self.columns, segments, self.values, self.turns)
+            table = ConstantSpeedTable(self.columns, segments, self.values, self.turns)
         else:
             table = SquadTable(self.columns, segments, self.values, self.turns)
         return Timeline(self.columns, segments), table
@@ -166,7 +166,7 @@ class CurveBank:
     def evaluate_pairs(self, tracks: Indices, times: Floats, block: int = POINTS_PER_BLOCK) -> Floats:
         """Return the values (P, components) of tracks (P,) at one time (P,) each; all tracks are of one family."""
         family = self._families[self.places[tracks[0]].family]
-        spend("samples", _CALL + len(times) * family.width)
+        spend("samples", _CALL_COST + len(times) * family.width)
         clean, slots = clean_times(times), self._slots[tracks]
         out = np.empty((len(times), family.width))
         with np.errstate(all="ignore"):
@@ -223,7 +223,7 @@ def family_of(track: Track) -> str:
 
 def _evaluate(family: _Family, times: Floats, block: int, count: int) -> Floats:
     """Evaluate the first `count` slots of a family: all, or those that change."""
-    spend("samples", _CALL + len(times) * count * family.width)
+    spend("samples", _CALL_COST + len(times) * count * family.width)
     out = np.empty((len(times), count, family.width))
     if count > family.moving:
         out[:, family.moving :] = family.still_values
@@ -243,7 +243,7 @@ def _compile_family(
 ) -> tuple[_Family, list[int], list[int]]:
     """Return the family, the track of each slot, and the tracks without a usable key."""
     width = 1 if tracks[0].values.ndim == 1 else tracks[0].values.shape[1]
-    spend("samples", _CALL + width * sum(len(track.times) for track in tracks))
+    spend("samples", _CALL_COST + width * sum(len(track.times) for track in tracks))
     groups: list[_Group] = []
     order: list[int] = []
     still, first_values = _first_keys(tracks, width, moment)
@@ -265,7 +265,7 @@ def _compile_family(
                 still_values.append(_default(defaults[number], width, is_rotation))
                 unusable.append(number)
         if compiled.moving is not None:
-            groups.append(_Group(compiled.moving, slice(begin, len(order)), is_rotation and shape == "given"))
+            groups.append(_Group(compiled.moving, slice(begin, len(order)), is_rotation and shape == "hermite"))
     if len(still) > len(first_values):
         first_values = np.array(still_values, dtype=np.float64).reshape(len(still), width)
     return _Family(width, len(tracks), groups, first_values), order + still, unusable
@@ -328,7 +328,7 @@ def _portions(tracks: list[Track], chosen: Iterable[int]) -> Iterator[tuple[str,
 class _Compiled:
     """The result of compiling one group of tracks."""
 
-    resting: Flags  # (n,) tracks that are constant, or are evaluated at a key
+    resting: Flags  # (n,) tracks that are constant, or whose value at the moment is that of a key
     resting_values: Floats  # (n, k) the value of a constant track with keys; empty if all tracks change
     moving: _MovingKeys | None = None  # of the tracks that change
 
@@ -336,7 +336,7 @@ class _Compiled:
 def _compile_group(columns: KeyColumns, shape: str, form: RotationForm, moment: float | None) -> _Compiled:
     is_rotation = form is not RotationForm.NONE
     values, turns = columns.values, None
-    if is_rotation and shape != "given":
+    if is_rotation and shape != "hermite":
         values, turns = absolute_rotations(columns, form)
         resting = still_rotations(columns, turns)
     else:
@@ -362,8 +362,9 @@ def _compile_group(columns: KeyColumns, shape: str, form: RotationForm, moment: 
 
 
 def _keys_at(columns: KeyColumns, moment: float) -> tuple[Indices, Flags]:
-    """Return two arrays of shape (n,): the last key of each track at or before a moment, and whether the track has
-    exactly the value of this key. That is so at the time of the key, and after the last key of a track that plays once.
+    """Return two arrays of shape (n,): the last key of each track at or before a moment, and whether the value
+    of that key can be used as it is. That is the case for tracks that play once, at the time of a key and after the
+    last key.
     """
     passed = np.bincount(columns.track[columns.times <= moment], minlength=len(columns.counts))
     rows = columns.starts + np.maximum(passed - 1, 0)

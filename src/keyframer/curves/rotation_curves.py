@@ -24,8 +24,7 @@ from .vector_curves import tcb_weights
 
 Parts = tuple[Floats, Floats, Floats]
 
-# Vector parts shorter than this have directions worse than 1e-10, which 2 pi k would multiply into the
-# result.
+# The direction of a shorter vector part has an error above 1e-10, which adding 2 pi k would magnify.
 _VANISHED = 1e-6
 
 
@@ -85,14 +84,14 @@ def has_constant_speed(columns: KeyColumns) -> bool:
     return not (columns.has_tcb or Wrap.LOOP in columns.wraps) and bool(columns.counts.max() <= 2)
 
 
-class TurnTable:
+class ConstantSpeedTable:
     """Step, linear and sampled rotations, and others of constant speed: q_0 exp(uL)."""
 
     def __init__(self, columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> None:
         steps = columns.where([kind is Interpolation.STEP for kind in columns.interpolations])
         ahead = np.where(steps[:, None], 0.0, _turns_ahead(segments, turns))
-        ways = quat.rotate(quat.conjugate(rotations), ahead)
-        self._rows = np.concatenate([rotations, *_axis_and_angle(ways)], axis=1)
+        local_turns = quat.rotate(quat.conjugate(rotations), ahead)
+        self._rows = np.concatenate([rotations, *_axis_and_angle(local_turns)], axis=1)
 
     def sample(self, rows: Indices, u: Floats, out: Floats) -> None:
         """Write rotation_xyzw at u (P,) of the segments `rows` (P,) into out (P, 4)."""
@@ -104,13 +103,13 @@ class SquadTable:
     """TCB rotations."""
 
     def __init__(self, columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats) -> None:
-        way, leave, arrive = _ways_and_exponents(columns, segments, rotations, turns)
-        turned, start, end = quat.exp(np.stack([way, leave, arrive]))
+        local_turn, leave, arrive = _turns_and_tangents(columns, segments, rotations, turns)
+        turned, start, end = quat.exp(np.stack([local_turn, leave, arrive]))
         inner = quat.multiply(quat.multiply(quat.conjugate(start), turned), end)
-        axis, angle = log_near(_columns3(inner, 0), inner[:, 3], _columns3(way + arrive - leave, 0))
+        axis, angle = log_near(_columns3(inner, 0), inner[:, 3], _columns3(local_turn + arrive - leave, 0))
         self._rows = np.concatenate(
             [
-                *(rotations, *_axis_and_angle(way), start),  # columns 0, 4, 7, 8
+                *(rotations, *_axis_and_angle(local_turn), start),  # columns 0, 4, 7, 8
                 *(np.stack(axis, axis=1), angle[:, None]),  # 12, 15: M
                 *(leave, arrive - leave),  # 16, 19: A, P - L
             ],
@@ -120,15 +119,15 @@ class SquadTable:
     def sample(self, rows: Indices, u: Floats, out: Floats) -> None:
         """Write rotation_xyzw at u (P,) of the segments `rows` (P,) into out (P, 4)."""
         table = self._rows.take(rows, axis=0)
-        way = _turn(_columns3(table, 4), table[:, 7] * u)
-        back = (-way[0], -way[1], -way[2], way[3])
+        local_turn = _turn(_columns3(table, 4), table[:, 7] * u)
+        back = (-local_turn[0], -local_turn[1], -local_turn[2], local_turn[3])
         inner = _turn(_columns3(table, 12), table[:, 15] * u)
         between = _product(_product(back, _columns4(table, 8)), inner)
         a, change = _columns3(table, 16), _columns3(table, 19)
         predicted = (a[0] + u * change[0], a[1] + u * change[1], a[2] + u * change[2])
         axis, angle = log_near(between[:3], between[3], predicted)
         angle *= 2 * u * (1 - u)
-        _write(out, _product(_product(_columns4(table, 0), way), _turn(axis, angle)))
+        _write(out, _product(_product(_columns4(table, 0), local_turn), _turn(axis, angle)))
 
 
 def _turns_ahead(segments: Segments, turns: Floats) -> Floats:
@@ -139,7 +138,7 @@ def _turns_ahead(segments: Segments, turns: Floats) -> Floats:
     return ahead
 
 
-def _ways_and_exponents(
+def _turns_and_tangents(
     columns: KeyColumns, segments: Segments, rotations: Floats, turns: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return (K, 3) L of each segment, A at its start and B at its end, 0 where none starts."""
@@ -147,14 +146,15 @@ def _ways_and_exponents(
     # an end of a piece uses the one existing difference twice
     back = turns[np.where(before < 0, after, before) + 1]
     ahead = turns[np.where(after < 0, before, after) + 1]
-    way, back, ahead = quat.rotate(quat.conjugate(rotations), np.stack([_turns_ahead(segments, turns), back, ahead]))
+    seen_from_parent = np.stack([_turns_ahead(segments, turns), back, ahead])
+    local_turn, back, ahead = quat.rotate(quat.conjugate(rotations), seen_from_parent)
     weights = tcb_weights(columns, segments)
     leave = 0.5 * (weights.out_back[:, None] * back + (weights.out_ahead - 1)[:, None] * ahead)
     own_arrive = 0.5 * ((1 - weights.in_back)[:, None] * back - weights.in_ahead[:, None] * ahead)
     arrive = np.zeros(own_arrive.shape)
     arrive[:-1] = own_arrive[1:]
     lasting = segments.lasting[:, None]
-    return way, np.where(lasting, leave, 0.0), np.where(lasting, arrive, 0.0)
+    return local_turn, np.where(lasting, leave, 0.0), np.where(lasting, arrive, 0.0)
 
 
 def _axis_and_angle(half_turns: Floats) -> tuple[Floats, Floats]:

@@ -68,7 +68,7 @@ def _report_unimported(scene: Scene, report: LossReport) -> None:
             reported[f"/{issue.args.get(_LEFT_OUT[issue.code])}", issue.message] += 1
     for (path, message), count in reported.items():
         times = f", {count} times" if count > 1 else ""
-        report.add(Outcome.DROPPED, path, f"left out on reading: {message}{times}")
+        report.add(Outcome.DROPPED, path, f"left out while reading: {message}{times}")
 
 
 def _report_salvaged(scene: Scene, report: LossReport) -> None:

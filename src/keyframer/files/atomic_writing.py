@@ -45,7 +45,8 @@ def write_set(
     ``pair`` are files that readers find by the stem of ``main``. ``named`` are files that ``main`` mentions, each under
     a name with a hash of its content (`content_name`), so that no old file can mention a new one. Unless ``named`` is
     None, ``overwrite`` also removes such files of the old set. ``main`` mentions ``shared`` files too, but under plain
-    names that other files may also use: they never replace other content. An existing file with the same content stays.
+    names that other files may also use: they never replace other content. An existing named or shared
+    file with the same content is kept.
     """
     target = os.fspath(main[0])
     collected = _COLLECTED.get()

@@ -270,7 +270,7 @@ class _Merging:
         reported = {loss.path for loss in self.report}
         report_parts(self.report, "nodes", self.after, self.original.matching, places)
         for field in changed:
-            self.report.add(Outcome.EXACT, path_text(field), "changed in the original")
+            self.report.add(Outcome.EXACT, path_text(field), "written into the original document")
         names = {path.split("/")[2] for path in reported if path.count("/") > 1}
         for field in dropped:
             if _part_name(self.after, field) not in names and path_text(field) not in reported:

@@ -337,7 +337,7 @@ def merge_tables(ours: Table, base: Table, theirs: Table) -> Table:
             continue
         if name not in their_columns:
             if not known.all():
-                raise CannotMerge(f"new keys without {name}")
+                raise CannotMerge(f"new keys have no {name}, but the original keys do")
             columns[name] = our_columns[name][rows]
             continue
         new = their_columns[name]

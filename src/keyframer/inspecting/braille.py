@@ -31,7 +31,8 @@ class Dots:
         self._marks: dict[tuple[int, int], str] = {}
 
     def dot(self, across: float, up: float, color: int) -> None:
-        """Draw a dot at 0 to 1 from the left and from the bottom."""
+        """Draw a dot. ``across`` and ``up`` are fractions (0 to 1) of the width from the left and of the height from
+        the bottom."""
         if not (0 <= across <= 1 and 0 <= up <= 1):
             return
         x = min(int(across * self.columns * 2), self.columns * 2 - 1)

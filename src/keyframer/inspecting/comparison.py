@@ -133,7 +133,7 @@ class Comparison:
     degrees: float = _DEGREES
 
     @property
-    def moved(self) -> list[NodeMotion]:
+    def nodes_with_other_motion(self) -> list[NodeMotion]:
         """Nodes that move differently, the largest difference of position first."""
         return [] if self.motion is None else self.motion.changed(self.tolerance, self.degrees)
 
@@ -141,7 +141,8 @@ class Comparison:
     def same(self) -> bool:
         """Whether no difference was found."""
         unpaired = self.motion is not None and bool(self.motion.only_a or self.motion.only_b)
-        return not (self.structure is not None and self.structure.total) and not self.moved and not unpaired
+        restructured = self.structure is not None and bool(self.structure.total)
+        return not (restructured or self.nodes_with_other_motion or unpaired)
 
     def record(self) -> dict[str, Any]:
         """Return the comparison as JSON values; names are made safe."""
@@ -162,7 +163,7 @@ class Comparison:
             "size": _number(motion.size),
             "tolerance": _number(self.tolerance),
             "tolerance_degrees": _number(self.degrees),
-            "different": len(self.moved),
+            "different": len(self.nodes_with_other_motion),
             "only_a": [_name(name) for name in motion.only_a[:MOST_NODES]],
             "only_b": [_name(name) for name in motion.only_b[:MOST_NODES]],
             "notes": motion.notes,
@@ -177,7 +178,7 @@ class Comparison:
             "rotation_degrees": _over_time(node.rotation, times),
             "scale": _over_time(node.scale, times),
             "vertices": None if node.vertices is None else _over_time(node.vertices, times),
-            "visible_differs": node.visible,
+            "visible_differs": node.visibility_differences,
         }
 
     def rows(self) -> Iterator[list[Cell]]:
@@ -196,7 +197,7 @@ class Comparison:
         for side, names in (("a", self.motion.only_a), ("b", self.motion.only_b)):
             for name in names:
                 yield ["motion", f"only in {side}", name, None, None, None, None, None]
-        for node in self.moved:
+        for node in self.nodes_with_other_motion:
             limits = {
                 "position": self.tolerance,
                 "rotation": self.degrees,
@@ -208,8 +209,9 @@ class Comparison:
                 if values is not None and values.max(initial=0.0) > limit:
                     largest, mean = float(values.max()), float(values.mean())
                     yield ["motion", "different", node.name, quantity, None, None, largest, mean]
-            if node.visible:
-                yield ["motion", "different", node.name, "visible", None, None, float(node.visible), None]
+            times = node.visibility_differences
+            if times:
+                yield ["motion", "different", node.name, "visible", None, None, float(times), None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ class NodeMotion:
     """(T,) degrees"""
     scale: Floats
     """(T,) largest difference of an axis' length"""
-    visible: int
+    visibility_differences: int
     """number of times at which it is visible in one scene only"""
     vertices: Floats | None
     """(T,) largest distance of a vertex; None if the vertex counts differ or there is no mesh"""
@@ -55,7 +55,7 @@ class NodeMotion:
             largest <= distance
             and float(self.rotation.max(initial=0.0)) <= degrees
             and float(self.scale.max(initial=0.0)) <= SCALE_TOLERANCE
-            and not self.visible
+            and not self.visibility_differences
         )
 
 

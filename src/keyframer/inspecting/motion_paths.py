@@ -19,6 +19,7 @@ from keyframer.text import safe_text
 
 WIDTH, HEIGHT = 820, 620
 _AROUND, _ABOVE = math.radians(32), math.radians(24)
+"""angles of the view: from the front to the right, and upwards"""
 _MOST_DOTS = 240
 _MOST_KEYS = 1_000
 _LONGEST = 60
@@ -42,12 +43,12 @@ class Path:
 def motion_paths(scene: Scene, nodes: Sequence[int], frames: Sequence[float]) -> list[Path]:
     """Return the paths of nodes at these frames and at the keys of their position tracks."""
     key_frames = [_key_frames(scene, number, min(frames), max(frames)) for number in nodes]
-    moment = pose(scene, frames=sorted({*frames, *(frame for keyed in key_frames for frame in keyed)}))
+    sampled = pose(scene, frames=sorted({*frames, *(frame for keyed in key_frames for frame in keyed)}))
     paths: list[Path] = []
     for number, keyed in zip(nodes, key_frames, strict=True):
-        positions = np.nan_to_num(moment.world[:, number, :3, 3]).clip(-1e18, 1e18)
-        marks = [at for at, frame in enumerate(moment.frames.tolist()) if frame in keyed]
-        paths.append(Path(scene.nodes[number].name, moment.frames, positions, marks))
+        positions = np.nan_to_num(sampled.world[:, number, :3, 3]).clip(-1e18, 1e18)
+        marks = [at for at, frame in enumerate(sampled.frames.tolist()) if frame in keyed]
+        paths.append(Path(scene.nodes[number].name, sampled.frames, positions, marks))
     return paths
 
 

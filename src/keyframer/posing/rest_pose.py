@@ -149,7 +149,7 @@ class RestPose:
 
 
 def world_at(scene: Scene, clip: Clip, time: float) -> Floats:
-    """Return (nodes, 4, 4) world matrices at one moment: as from a rig, without the memory of one."""
+    """Return (nodes, 4, 4) world matrices at one moment: the same as `Rig` computes, with less memory."""
     channels = Channels.at_moment(clip, len(scene.nodes), time)
     world: Floats = RestPose(scene, channels, keep_locals=False).world_at_rest[0]
     return world
@@ -163,7 +163,7 @@ class RestTransforms:
     """World matrices of single nodes at rest as plain floats, for decisions that do not depend on rounding.
 
     For few nodes that is several times faster than arrays. A matrix is None if a node or an ancestor is a camera or
-    light, has scale axes or unusable rest values, or is one of ``moved``, which are not at rest.
+    light, has scale axes or a rotation without length, or is one of ``moved``, which are not at rest.
     """
 
     def __init__(self, nodes: Sequence[Node], moved: Set[int]) -> None:
@@ -223,7 +223,8 @@ def _plain_product(left: Rows, right: Rows) -> Rows:
 
 
 def _shared(parents: Indices) -> Picks:
-    """Return one parent matrix if all nodes share it: numpy repeats it without a copy."""
+    """Return the rows of the parents; only one row if all nodes have the same parent, because numpy repeats it without
+    a copy."""
     if len(parents) == 1 or (parents == parents[0]).all():
         return slice(int(parents[0]), int(parents[0]) + 1)
     return as_slice(parents)

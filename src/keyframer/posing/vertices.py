@@ -10,13 +10,15 @@ from keyframer.maths import affine
 from keyframer.scene import Scene, Skin
 
 BLOCKS = (128, 16)
-"""vertices processed at once: neighbours in a mesh follow the same few bones; fewer if they do not"""
+"""numbers of vertices processed at once: 128, because neighbours in a mesh usually follow the same few bones; 16 if the
+128 follow more than `BONES_PER_BLOCK`
+"""
 BONES_PER_BLOCK = 64
 """with more bones, most products would be zero"""
 TIMES_PER_BLOCK = 128
 """times at once, so that the data of a block stays in the cache of the processor"""
 SHAPES_PER_SAMPLE = 32
-"""shapes blended into a vertex in the time of sampling a number"""
+"""number of shapes that are blended into a vertex in the time that one sample takes"""
 PRODUCTS_AT_ONCE = 1 << 18
 """multiplications in one matrix product: beyond this OpenBLAS uses several threads, which is slower for matrices this
 thin, and ten times slower if other programs use the processor, too
@@ -124,9 +126,10 @@ def _multiply(rows: Floats, used: Indices, block: Floats, out: Floats) -> None:
         count = min(TIMES_PER_BLOCK, len(rows) - start)
         bone_rows = rows[start : start + count, :, used].reshape(count, 3, height)
         moved = np.empty((count, 3, width))
-        even = count - count % step
-        together = (even // step, 3 * step)
-        np.matmul(bone_rows[:even].reshape(*together, height), block, out=moved[:even].reshape(*together, width))
-        np.matmul(bone_rows[even:], block, out=moved[even:])
+        in_full_steps = count - count % step
+        stacked_shape = (in_full_steps // step, 3 * step)
+        stacked = bone_rows[:in_full_steps].reshape(*stacked_shape, height)
+        np.matmul(stacked, block, out=moved[:in_full_steps].reshape(*stacked_shape, width))
+        np.matmul(bone_rows[in_full_steps:], block, out=moved[in_full_steps:])
         for axis in range(3):  # numpy is slow on a last axis of length 3
             out[start : start + count, :, axis] = moved[:, axis]

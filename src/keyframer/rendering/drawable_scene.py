@@ -24,7 +24,10 @@ _STICK_TRIANGLES = np.array(
 
 
 def stick_nodes(scene: Scene) -> tuple[Indices, Indices]:
-    """Return (S, 2) pairs of nodes joined by a stick, and (K,) single nodes; cameras, lights and targets have none."""
+    """Return (S, 2) pairs of nodes that are joined by a stick, and (K,) nodes that are drawn as a short stick each.
+
+    Cameras, lights and targets are left out.
+    """
     count = len(scene.nodes)
     plain = [
         node.kind not in (NodeKind.CAMERA, NodeKind.LIGHT, NodeKind.TARGET, NodeKind.AMBIENT) for node in scene.nodes
@@ -50,9 +53,9 @@ def stick_points(world: Floats, joined: Indices, alone: Indices) -> Floats:
     typical = float(np.median(lengths[lengths > 0])) if (lengths > 0).any() else size * 0.1
     mark = min(typical * 0.25, size * 0.045) if len(joined) else size * 0.03
     thick = np.minimum(np.maximum(lengths * 0.1, 0.0), mark)
-    long = _solids(begin, end, np.maximum(thick, mark * 0.15), _THICKEST)
+    long = _octahedra(begin, end, np.maximum(thick, mark * 0.15), _THICKEST)
     up = np.array([0.0, 0.0, 1.0])
-    short = _solids(positions[alone] - up * mark, positions[alone] + up * mark, np.full(len(alone), mark * 0.7), 0.5)
+    short = _octahedra(positions[alone] - up * mark, positions[alone] + up * mark, np.full(len(alone), mark * 0.7), 0.5)
     return np.concatenate([long, short]).reshape(-1, 3)
 
 
@@ -61,20 +64,20 @@ def stick_corners(count: int) -> Indices:
     return (np.arange(count)[:, None, None] * 6 + _STICK_TRIANGLES).reshape(-1, 3)
 
 
-def _solids(begin: Floats, end: Floats, thick: Floats, knot: float) -> Floats:
+def _octahedra(begin: Floats, end: Floats, thick: Floats, thickest_at: float) -> Floats:
     """Return (n, 6, 3) points: one end, four corners around the thickest place, the other end."""
-    way = end - begin
-    length = _length(way)[:, None]
-    way = np.where(length > 0, way / np.where(length > 0, length, 1.0), (0.0, 0.0, 1.0))
-    spare = np.eye(3)[np.argmin(np.abs(way), axis=1)]
-    side = np.cross(way, spare)
+    direction = end - begin
+    length = _length(direction)[:, None]
+    direction = np.where(length > 0, direction / np.where(length > 0, length, 1.0), (0.0, 0.0, 1.0))
+    helper_axis = np.eye(3)[np.argmin(np.abs(direction), axis=1)]
+    side = np.cross(direction, helper_axis)
     side /= _length(side)[:, None]
-    across = np.cross(way, side)
-    middle = begin + (end - begin) * knot
+    across = np.cross(direction, side)
+    middle = begin + (end - begin) * thickest_at
     out = np.empty((len(begin), 6, 3))
     out[:, 0], out[:, 5] = begin, end
-    for place, direction in enumerate((side, across, -side, -across), start=1):
-        out[:, place] = middle + direction * thick[:, None]
+    for place, outwards in enumerate((side, across, -side, -across), start=1):
+        out[:, place] = middle + outwards * thick[:, None]
     return out
 
 

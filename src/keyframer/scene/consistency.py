@@ -42,13 +42,13 @@ def _node_faults(node: Node, scene: Scene, lists: dict[str, Sized]) -> Iterator[
     for name, parts in lists.items():
         index = getattr(node, name)
         if index is not None and not 0 <= index < len(parts):
-            yield f"{name} {index} does not exist: the scene has {counted(len(parts), name)} (counted from 0)"
+            yield f"{name} {index} does not exist: the scene has {counted(len(parts), name)} (indices start at 0)"
     if node.mesh is None or not 0 <= node.mesh < len(scene.meshes):
         return
     shape = np.shape(scene.meshes[node.mesh].positions)
     if node.morph is not None:
         if len(node.morph.names) != len(node.morph.positions):
-            yield f"{counted(len(node.morph.positions), 'morph shape')} with {counted(len(node.morph.names), 'name')}"
+            yield f"{counted(len(node.morph.positions), 'morph shape')}, but {counted(len(node.morph.names), 'name')}"
         for name, positions in zip(node.morph.names, node.morph.positions, strict=False):
             if np.shape(positions) != shape:
                 actual = describe_shape(np.shape(positions))
@@ -102,4 +102,4 @@ def _out_of_range(name: str, indices: npt.ArrayLike, count: int, kind: str, lowe
     array = np.asarray(indices)
     if array.size and not lowest <= int(array.min()) <= int(array.max()) < count:
         wrong = int(array.max()) if int(array.max()) >= count else int(array.min())
-        yield f"{name} refer to index {wrong}, but the number of {kind} is {count} (counted from 0)"
+        yield f"{name} refer to index {wrong}, but the number of {kind} is {count} (indices start at 0)"

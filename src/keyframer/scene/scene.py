@@ -90,7 +90,7 @@ class Scene:
                     raise invalid_field(self, name, f"a list of {kind.__name__}", f"a list with {part!r}")
         loop = parent_loop(self.nodes)
         if loop:
-            names = " in ".join(repr(self.nodes[number].name) for number in loop[:8])
+            names = " below ".join(repr(self.nodes[number].name) for number in loop[:8])
             raise ValueError(f"Scene: a node is its own ancestor: {names}")
 
     def node(self, name: str) -> Node:

@@ -67,8 +67,8 @@ class TextureMatch:
             return "".join([*parts, HOW_FOUND[self.how]])
         parts.append(f"{safe_text(self.path.name)} {HOW_FOUND[self.how]}")
         parts.append(" in a subfolder" if self.in_subfolder else "")
-        parts.append(" without its folder" if self.without_folder else "")
-        parts.append(f" (others: {', '.join(map(safe_text, self.others[:3]))})" if self.others else "")
+        parts.append(" outside the folder in its name" if self.without_folder else "")
+        parts.append(f" (also matching: {', '.join(map(safe_text, self.others[:3]))})" if self.others else "")
         return "".join(parts)
 
     def as_dict(self) -> dict[str, object]:

@@ -109,7 +109,8 @@ class TextureUse:
         if self.match is None or self.match.path is None:
             return None
         subfolder = ", in a subfolder" if self.match.in_subfolder else ""
-        return HOW_FOUND[self.match.how] + subfolder + (", without its folder" if self.match.without_folder else "")
+        elsewhere = ", outside the folder in its name" if self.match.without_folder else ""
+        return HOW_FOUND[self.match.how] + subfolder + elsewhere
 
     @property
     def note(self) -> str | None:
@@ -120,7 +121,7 @@ class TextureUse:
         if self.match is not None and self.match.how == "outside":
             notes.append(HOW_FOUND["outside"])
         if self.match is not None and self.match.others:
-            notes.append(f"others: {', '.join(map(safe_text, self.match.others[:3]))}")
+            notes.append(f"also matching: {', '.join(map(safe_text, self.match.others[:3]))}")
         return "; ".join(notes) or None
 
 

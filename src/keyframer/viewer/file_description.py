@@ -38,7 +38,7 @@ Json = dict[str, Any]
 
 
 def describe(name: str, loaded: LoadedFile, report: Report, places: Finder | None) -> Json:
-    """Return all that the page needs before anything is selected, except the clips."""
+    """Return all that the page needs before anything is selected; of the clips only the names (see `describe_clip`)."""
     scene = loaded.scene
     description: Json = {
         "schema": SCHEMA,

@@ -194,7 +194,8 @@ class _Server(ThreadingMixIn, HTTPServer):
             self.viewer.leave()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore errors of clients that disconnected; answers are complete before anything is sent."""
+        """Ignore all exceptions of a request, usually because the client disconnected; an answer is complete before
+        anything is sent."""
 
 
 class _Server6(_Server):
@@ -321,7 +322,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send("text/plain; charset=utf-8", f"{reason}\n".encode(), extra, status)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer what http.server refuses by itself; nothing of the request is sent back."""
+        """Send our own answer for a request that http.server refuses; it contains nothing from the request."""
         self.command = getattr(self, "command", None) or "GET"
         self.refuse(HTTPStatus(code), HTTPStatus(code).phrase)
 

@@ -44,7 +44,7 @@ class Step(Protocol):
     def write(self, sink: Sink, record: Any) -> None: ...
 
     def generate_quick_read(self, source: Source) -> bool:
-        """Generate code that reads these fields from usual bytes; return False if only `read` can read them."""
+        """Generate code that reads these fields if all values are valid; return False if only `read` can read them."""
 
 
 class NumberRun:
@@ -188,7 +188,8 @@ class Plan:
         self.variants: dict[Style, Plan] = {}
         self._reads = 0
         self.quick: QuickReader = self._wait
-        """reads usual records; returns None for all others (see `quick_readers`)"""
+        """reads valid records quickly; returns None for any record that needs the checks of the careful reader (see
+        `quick_readers`)"""
 
     def adapted(self, style: Style) -> Plan:
         """Return the plan for files of this style; pass it to `take_record` and `write_fields`."""

@@ -176,7 +176,7 @@ def test_materials_are_stored_as_texture_paths() -> None:
         details(written.report, Outcome.DROPPED)["/materials/paint"]
         == "only a texture path is stored; this material has none"
     )
-    assert details(written.report, Outcome.BAKED)["/nodes/cloth/mesh"] == "2 meshes: one for each material"
+    assert details(written.report, Outcome.BAKED)["/nodes/cloth/mesh"] == "split into 2 meshes, one for each material"
     ((_, content),) = written.companions
     assert sorted(record.material for record in decode(content).find(MeshRecord)) == [b"", b"paint"]
 

@@ -137,7 +137,7 @@ def test_new_keys_that_readers_would_misunderstand_cause_a_new_file(tmp_path: Pa
     scene.clips[0].channels.append(Channel(len(scene.nodes) - 1, track))
     report = keyframer.save(scene, tmp_path / "new.nanim")
     (why,) = [loss.detail for loss in report if "a new file was written" in loss.detail]
-    assert "(readers would need options for the new keys)" in why
+    assert "(the new rotation keys could be read only with the option rotation_keys)" in why
 
 
 def test_a_copyright_that_cannot_be_stored_is_dropped() -> None:

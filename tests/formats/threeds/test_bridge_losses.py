@@ -84,7 +84,9 @@ def test_an_invalid_rate_is_refused(fps: float) -> None:
 
 
 def test_more_nodes_than_16_bits_can_number_are_refused() -> None:
-    with pytest.raises(NothingToWrite, match="numbers its nodes in 16 bits; 32001 are too many"):
+    with pytest.raises(
+        NothingToWrite, match="32001 nodes are too many for a 3D Studio file, which stores node numbers in 16 bits"
+    ):
         FORMAT.from_scene(Scene([Node("")] * 32_001))
 
 

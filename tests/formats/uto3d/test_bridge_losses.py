@@ -216,7 +216,9 @@ def test_a_free_light_gets_a_target_point(type: LightType) -> None:
     assert record is not None
     assert record.target_id == -1
     assert record.target_position == pytest.approx((0, 8, 0))
-    assert details(report, Outcome.BAKED) == {"/nodes/lamp/target": "its direction at rest became a target"}
+    assert details(report, Outcome.BAKED) == {
+        "/nodes/lamp/target": "the light has no target: a target was added along its direction at rest"
+    }
 
 
 def test_the_target_point_of_a_light_is_kept() -> None:

@@ -17,7 +17,7 @@ from keyframer.files import OutputExists, OutputRefused, OutputSet, collect_draf
 
 
 def _nothing() -> None:
-    """Do nothing: an object of a store is complete when it was uploaded."""
+    """Do nothing: an object in a cloud store is complete once it is uploaded."""
 
 
 class Output:
@@ -74,7 +74,7 @@ def finish_all(outputs: list[Output]) -> list[dict[str, Any]]:
 
 @contextmanager
 def output_errors(path: str) -> Iterator[None]:
-    """Turn failures of the system to write an output into a `FormatError`: the source is not the cause."""
+    """If an output cannot be written, raise a `FormatError` that names the output, not the source, as the cause."""
     try:
         yield
     except OutputRefused as error:
@@ -85,7 +85,7 @@ def output_errors(path: str) -> Iterator[None]:
 
 
 def write(path: str, data: bytes, *, replaces: bool) -> Output:
-    """Write a file or an object of a store; raises `FormatError` if that is refused."""
+    """Write a file, or an object in a cloud store; raises `FormatError` if that is refused."""
     with output_errors(path):
         if storage.is_url(path):
             written = {**storage.write(path, data), "sha256": hashlib.sha256(data).hexdigest()}

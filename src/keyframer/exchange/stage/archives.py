@@ -37,7 +37,7 @@ class Archive:
         self._by_folded_name: dict[str, ZipInfo] = {}
         for member in self.members:
             if not 0 <= member.header_offset < len(data):
-                reason = f"according to the directory of the archive, {member.filename!r} starts outside of it"
+                reason = f"the directory of the archive gives {member.filename!r} an offset outside the file"
                 raise IO_READ_FAILED.failure(0, self._member_path(member), reason=reason)
             self._check_name(member)
             self._by_name[member.filename] = member
@@ -107,7 +107,7 @@ class ArchiveSource:
     """a digest of how the nodes were placed when the archive was read"""
 
     @property
-    def ending(self) -> str:
+    def extension(self) -> str:
         return ".mvr" if self.is_show else ".gdtf"
 
     def describes(self, scene: Scene) -> bool:

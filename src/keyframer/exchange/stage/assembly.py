@@ -47,7 +47,7 @@ class Model:
 
     name: str
     nodes: list[Node]
-    """parents first; links are those of the scene except for ``parent``, which is an index in this list"""
+    """parents first; links are those of the scene, except ``parent`` and ``target``, which are indices in this list"""
     space: Space
     box: tuple[Floats, Floats] | None
     """lowest and highest corner in the axes of the archive (z up) and the unit of the model; None without vertices"""
@@ -236,7 +236,7 @@ def to_archive_axes(space: Space, archive_units_per_model_unit: float) -> Floats
     ``archive_units_per_model_unit`` is the length of a unit of the model in units of the archive.
     """
     if space.handedness is not Handedness.RIGHT:
-        raise ValueError("models of stage archives are right-handed")
+        raise ValueError("models in stage archives must be right-handed")
     if space.up == "z" and archive_units_per_model_unit == 1.0:
         return IDENTITY
     matrix = (_Y_UP_TO_Z_UP if space.up == "y" else IDENTITY).copy()

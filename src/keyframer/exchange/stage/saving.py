@@ -183,8 +183,8 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
         raise ValueError(
             "the scene was changed: an archive can be written again with other models, not with other nodes"
         )
-    if path.suffix.lower() != source.ending:
-        raise ValueError(f"the output name must end with {source.ending}")
+    if path.suffix.lower() != source.extension:
+        raise ValueError(f"the output name must end with {source.extension}")
     check_output(path, overwrite=overwrite)
     report = LossReport(scene.source_format or "")
     archive = Archive(source.data, source.limits)

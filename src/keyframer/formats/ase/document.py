@@ -189,7 +189,8 @@ class _Reader:
         return at
 
     def _special_lead(self, lead: bytes) -> str | None:
-        """Return the text before a record; None if it is a line feed and a tab for each level."""
+        """Return the text before a record; None if it is the default: nothing before the first record, otherwise a line
+        feed and a tab for each level."""
         default = b"\n" + b"\t" * len(self.blocks) if self.count else b""
         return None if lead == default else lead.decode("latin-1")
 
@@ -212,7 +213,10 @@ class _Reader:
 
 
 def encode(document: Document) -> bytes:
-    """Return the bytes of a document, made from its records alone."""
+    """Return the bytes of a document: its records, its trailing bytes, and the encoding and ending in its dialect.
+
+    The original file is not needed.
+    """
     dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
     parts: list[bytes] = []
     stack = [(iter(document.records), b"")]

@@ -197,7 +197,7 @@ def new_model(
 
 
 def encode(document: Document) -> bytes:
-    """Return the bytes of a document, made from its records alone."""
+    """Return the bytes of a document: its records in the layout of its dialect, then its trailing bytes."""
     if not isinstance(document.dialect, Dialect):
         raise ValueError(f"expected a dialect of Hale3D, not {document.dialect!r}")
     sink = TextSink(document.dialect)

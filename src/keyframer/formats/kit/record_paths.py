@@ -1,4 +1,5 @@
-"""Find the paths of records on demand, in little memory: a hostile file has millions of records."""
+"""Find the paths of records on demand. `RecordPaths` needs little memory, because hostile files can have millions of
+records."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def new_document(channels: Sequence[Channel], *, layout: Dialect = Dialect.BETA)
 
 
 def encode(document: Document) -> bytes:
-    """Return the bytes of a document, made from its records alone."""
+    """Return the bytes of a document: its records in the layout of its dialect, then its trailing bytes."""
     layout = document.dialect
     if not isinstance(layout, Dialect):
         raise ValueError(f"expected a layout of Midtown, not {layout!r}")

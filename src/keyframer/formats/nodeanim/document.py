@@ -32,7 +32,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
     """Decode a node animation file. Raises `FormatError` if no dialect fits or a limit is exceeded."""
     finding = search(data)
     if finding is None:
-        reason = "no known layout of node animation files fits: chunk 1 is not at the beginning"
+        reason = "no known layout of node animation files fits: no complete chunk 1 was found"
         raise IO_UNRECOGNISED.failure(0, "/", reason=reason)
     document = Document(FORMAT, dialect=finding.dialect, issues=IssueLog(limits.issues_per_code, limits.issues))
     if finding.others:
@@ -60,7 +60,7 @@ def new_document(*nodes: Node, name: bytes = b"", author: bytes = b"", dialect: 
 
 
 def encode(document: Document) -> bytes:
-    """Return the bytes of a document, made from its records and its dialect alone."""
+    """Return the bytes of a document: its records in the layout of its dialect, then its trailing bytes."""
     dialect = document.dialect if document.dialect is not None else Dialect()
     if not isinstance(dialect, Dialect):
         raise ValueError(f"{dialect!r} is not a dialect of this format")
@@ -89,7 +89,9 @@ def _with_node_count(header: Header, document: Document) -> Header:
 
 def _write_chunk(sink: Sink, chunk: Chunk, dialect: Dialect) -> None:
     if isinstance(chunk, RawChunk) and not dialect.has_sizes:
-        raise ValueError(f"{chunk!r}: other chunks can be stored only in a dialect with chunk sizes, not in {dialect}")
+        raise ValueError(
+            f"{chunk!r}: unknown chunks can be stored only in a dialect with chunk sizes, not in {dialect}"
+        )
     mark = sink.open_block(dialect.header_size)
     write_fields(chunk, sink, chunk.plan.adapted(dialect))
     node_plan = Node.plan.adapted(dialect)

@@ -330,7 +330,7 @@ def _segment(chunk_id: int) -> str:
 
 
 def encode(document: Document) -> bytes:
-    """Return the bytes of a document, made from its records alone."""
+    """Return the bytes of a document: its records, then its trailing bytes."""
     sink = Sink()
     opened: list[tuple[Chunk, int, Iterator[Record]]] = []
     remaining = iter(document.records)

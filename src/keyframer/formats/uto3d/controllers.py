@@ -1,8 +1,9 @@
-"""The CTRL section: find the rare controllers that end after the owner id, without keys.
+"""The CTRL section: find the rare sampled controllers (not in keyframe mode), which end after the owner id.
 
 Nothing in such a record identifies it. It is recognised if the usual layout (a header of 14 bytes and its keys) leads
 to an invalid record, or to a wrong end of the file. The search visits each state once and stops after a number of steps
-that grows with the section, so a hostile file takes linear time; the usual layout is used then.
+that grows with the section, so even a hostile file takes linear time. If the search stops early, the usual layout is
+used.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ _FREE_STEPS = 1 << 16
 
 
 def find_sampled(data: bytes, start: int, count: int, owners: set[int]) -> frozenset[int] | None:
-    """Return offsets of controllers without keys for which ``count`` controllers from ``start`` on end with the file.
+    """Return the offsets of the controllers without keys; None if no such set was found.
 
-    None if no such set was found.
+    They are chosen so that ``count`` controllers from ``start`` on end exactly at the end of the file.
     """
     search = _Search(data, owners, budget=len(data) - start + _FREE_STEPS)
     sampled: list[int] = []

@@ -44,7 +44,10 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
 
 
 def encode(document: Document) -> bytes:
-    """Return the bytes of a document, made from its records alone; raises ValueError if they cannot be in one file."""
+    """Return the bytes of a document: its records, then its trailing bytes.
+
+    Raises ValueError if one file cannot contain these records.
+    """
     dialect = dialect_of(document.find(Record))
     if isinstance(document.dialect, Dialect) and not document.dialect.agrees_with(dialect):
         raise ValueError(f"the dialect of the document is {document.dialect}, but its records have {dialect}")
@@ -88,9 +91,12 @@ def _write_part(part: Record, header: FileHeader, sink: Sink) -> None:
 
 
 def _with_counts(main: Main, header: FileHeader) -> Main:
-    """Return MAIN with the actual numbers of records; the numbers of missing sections stay unchanged."""
+    """Return MAIN with the actual numbers of records.
+
+    Counts of missing sections stay unchanged; sections that may have more records than MAIN declares are not counted.
+    """
     counts = {
-        part.count: part.stored_count
+        part.count_field: part.stored_count
         for part in header.children
         if isinstance(part, Section) and not part.may_have_more
     }

@@ -88,7 +88,7 @@ class SectionReader:
 
     def count(self, section: type[Section]) -> int:
         """Return the number of records that MAIN declares."""
-        count: int = getattr(self.main, section.count)
+        count: int = getattr(self.main, section.count_field)
         return count
 
     def section_at(self, pos: int, expected: int) -> int | None:

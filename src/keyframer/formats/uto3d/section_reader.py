@@ -102,7 +102,7 @@ class Reader:
         """Report counts that are negative, or larger than the whole file could contain."""
         for section in SECTIONS:
             count = self.sections.count(section)
-            place, offset = self._count_place(section), self.main.count_offset(section.count)
+            place, offset = self._count_place(section), self.main.count_offset(section.count_field)
             if section.may_have_more:  # has the same count as the previous section
                 continue
             if count < 0:
@@ -113,14 +113,14 @@ class Reader:
             self.issues.add(SEM_EMPTY_DOCUMENT, str(self.place), self.main.offset or 0)
 
     def _count_place(self, section: type[Section]) -> Place:
-        return self.place.child(self.main.segment).child(section.count)
+        return self.place.child(self.main.segment).child(section.count_field)
 
     def _report_excess(self, section: type[Section], left: int) -> None:
         count, size = self.sections.count(section), smallest_record_size(section)
         self.issues.add(
             STRUCT_COUNT_EXCEEDS_DATA,
             str(self._count_place(section)),
-            self.main.count_offset(section.count),
+            self.main.count_offset(section.count_field),
             count=count,
             size=size,
             left=left,

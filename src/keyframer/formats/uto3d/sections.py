@@ -70,7 +70,7 @@ class Section(Record):
     TAG: ClassVar[bytes]
     layouts: ClassVar[tuple[type[Record], ...]]
     """possible types of its records, the most usual first; a file uses one of them"""
-    count: ClassVar[str]
+    count_field: ClassVar[str]
     """the field of MAIN with the number of records"""
     may_have_fewer: ClassVar[bool] = False
     """whether known programs write fewer records than they declare in MAIN"""
@@ -101,7 +101,7 @@ class MeshSection(Section):
 
     TAG = b"MESH"
     layouts = (Mesh, MeshWithUvFaces)
-    count = "object_count"
+    count_field = "object_count"
 
 
 @record
@@ -110,7 +110,7 @@ class CameraSection(Section):
 
     TAG = b"CAMS"
     layouts = (Camera,)
-    count = "camera_count"
+    count_field = "camera_count"
     may_have_fewer = True  # the MAXScript exporter declares half of all cameras and targets, but omits free cameras
 
 
@@ -120,7 +120,7 @@ class CameraTargetSection(Section):
 
     TAG = b"CTGT"
     layouts = (CameraTarget,)
-    count = "camera_count"
+    count_field = "camera_count"
     may_have_fewer = True  # free cameras have no target
     may_have_more = True  # the Flexporter stores the targets of lights here
 
@@ -131,7 +131,7 @@ class LightSection(Section):
 
     TAG = b"LITE"
     layouts = (Light, FlexporterLight, LiteralLight)
-    count = "light_count"
+    count_field = "light_count"
 
 
 @record
@@ -140,7 +140,7 @@ class MaterialSection(Section):
 
     TAG = b"MATS"
     layouts = (Material,)
-    count = "material_count"
+    count_field = "material_count"
     may_have_fewer = True  # the MAXScript exporter declares all materials of the scene and writes those that meshes use
 
 
@@ -150,7 +150,7 @@ class BoneSection(Section):
 
     TAG = b"BONE"
     layouts = (Bone,)
-    count = "bone_count"
+    count_field = "bone_count"
 
 
 @record
@@ -159,7 +159,7 @@ class ControllerSection(Section):
 
     TAG = b"CTRL"
     layouts = (NoController, SampledController, Controller)
-    count = "controller_count"
+    count_field = "controller_count"
 
 
 SECTIONS: tuple[type[Section], ...] = (

@@ -31,10 +31,16 @@ from keyframer.scene import Channel, Clip, Morph, Node, NodeKind, Scene, Skin
 from keyframer.text import counted
 
 HELPERS = ("root", "geo", "scale", "shape")
+"""kinds of helper nodes that our exporter adds: for the axes and unit of the whole scene; for a pivot, visibility or
+skinned geometry; for scale axes (two nodes)
+"""
 
 
 class Hierarchy:
-    """The node tree of one file: order, parents, joints and helper nodes."""
+    """The node tree of one file: order, parents, joints and helper nodes.
+
+    ``ours``: whether Keyframer wrote the file.
+    """
 
     def __init__(self, root: Item, issues: Findings, *, ours: bool) -> None:
         self._issues = issues
@@ -198,7 +204,7 @@ _LARGEST_NUMBER = 1e100
 """largest allowed number in a matrix: its square must be finite"""
 
 
-class Shapes(Protocol):
+class MeshSource(Protocol):
     """Supplies meshes for nodes."""
 
     def __len__(self) -> int: ...
@@ -207,7 +213,7 @@ class Shapes(Protocol):
 
 
 class NodeReader:
-    """Reads the nodes of one file."""
+    """Reads the nodes of one file. ``ours``: whether Keyframer wrote the file."""
 
     def __init__(self, hierarchy: Hierarchy, axes: Axes, budget: Budget, issues: Findings, *, ours: bool) -> None:
         self._issues = issues
@@ -218,7 +224,7 @@ class NodeReader:
         self._weights: dict[int, tuple[tuple[float, ...], TrackSource]] = {}
         """rest weights of morph targets and their location, by node"""
 
-    def read(self, scene: Scene, shapes: Shapes, skins: SkinReader) -> None:
+    def read(self, scene: Scene, shapes: MeshSource, skins: SkinReader) -> None:
         names, attempt = Names(), self._issues.attempt
         joints = {joint for skin in self._hierarchy.joints for joint in skin}
         for number in self._hierarchy.order:
@@ -278,7 +284,9 @@ class NodeReader:
         if light is not None:
             node.light = light.needed_index("light", len(scene.lights), "light")
 
-    def _attach_mesh(self, scene: Scene, node: Node, parts: dict[str, Item], shapes: Shapes, skins: SkinReader) -> None:
+    def _attach_mesh(
+        self, scene: Scene, node: Node, parts: dict[str, Item], shapes: MeshSource, skins: SkinReader
+    ) -> None:
         geometry = parts.get("geo", parts.get("shape", parts["head"]))
         number = geometry.index("mesh", len(shapes), "mesh")
         mesh_and_shape = None if number is None else shapes.take(number)

@@ -85,7 +85,7 @@ class Properties:
 
     def write(self, node: int, tracks: dict[str, int]) -> None:
         """Write the tracks of one node; ``tracks`` maps kinds to indices in the curve bank."""
-        if not self._context.extensions:
+        if not self._context.may_use_extensions:
             for kind, number in tracks.items():
                 detail, extras = "core glTF cannot animate it", self._maker.bank.tracks[number].extras
                 self._context.report.add(Outcome.EXTRAS, self._path(node, kind), detail, extras=extras)
@@ -168,7 +168,7 @@ def hide_node(context: Context, number: int, parts: NodeParts, visible: bool) ->
     if parts.geometry is None or visible:
         return
     node: Json = context.asset.nodes[parts.geometry]
-    if context.extensions:
+    if context.may_use_extensions:
         node.setdefault("extensions", {})[_EXTENSION] = {"visible": False}
         context.asset.extensions.add(_EXTENSION)
     scene_node = context.scene.nodes[number]
@@ -190,7 +190,7 @@ def animate_visibility(context: Context, number: int, parts: NodeParts, motion: 
     if context.scene.nodes[number].skin is None:
         scale = np.repeat(visible[:, None], 3, axis=1).astype(np.float32)
         channels.node(parts.geometry, "scale", Sampler.of(STEP, steps.times, scale))
-    if context.extensions:
+    if context.may_use_extensions:
         node: Json = context.asset.nodes[parts.geometry]
         node.setdefault("extensions", {}).setdefault(_EXTENSION, {"visible": bool(visible[0])})
         context.asset.extensions.add(_EXTENSION)

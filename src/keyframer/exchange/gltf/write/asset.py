@@ -54,7 +54,7 @@ class _Pool:
 
 
 class Buffers:
-    """Collects arrays; `accessors`, `views` and `parts` are the result."""
+    """Collects arrays. The result is in `accessors` and `parts()`; `finish()` returns the buffer views."""
 
     def __init__(self) -> None:
         self.accessors: list[dict[str, Any]] = []
@@ -264,8 +264,8 @@ def write_glb(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
 def write_gltf(asset: Asset, path: Path, *, overwrite: bool) -> list[str]:
     """Write the JSON text and the buffer file.
 
-    The buffer file has a hash of its content in its name, so that a text never refers to another buffer, even if
-    writing is interrupted.
+    The buffer file has a hash of its content in its name, so that the JSON file never refers to the buffer of another
+    version, even if writing is interrupted.
     """
     size = asset.buffer_size
     buffer_files: list[tuple[Path, Iterator[bytes | memoryview]]] = []

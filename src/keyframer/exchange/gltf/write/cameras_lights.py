@@ -105,7 +105,7 @@ class Lights:
             if light.type not in _TYPES:
                 context.report.add(Outcome.EXTRAS, path, "ambient light", extras=light.extras)
                 continue
-            if not context.extensions:
+            if not context.may_use_extensions:
                 context.report.add(Outcome.EXTRAS, path, "core glTF has no lights", extras=light.extras)
                 continue
             self.numbers[number] = len(context.asset.lights)

@@ -64,7 +64,7 @@ class Materials:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._textures = Textures(context.asset, context.extensions)
+        self._textures = Textures(context.asset, context.may_use_extensions)
         self._default: int | None = None
         self._unmapped: dict[int, int] = {}
         """materials without images, for meshes without texture coordinates"""
@@ -197,7 +197,7 @@ class Materials:
     def _add_extensions(self, written: Json, original: Json) -> None:
         """Add the extensions for surfaces that are read and written."""
         strength = original.get("emissive_strength")
-        if not self._context.extensions:
+        if not self._context.may_use_extensions:
             return
         if type(strength) is float and math.isfinite(strength) and strength >= 0 and "emissiveFactor" in written:
             name = "KHR_materials_emissive_strength"
@@ -256,7 +256,7 @@ class Materials:
             report.add(Outcome.APPROXIMATED, f"{path}/decal", detail, extras=texture.extras)
         if texture.tints:
             report.add(Outcome.EXTRAS, f"{path}/tints", extras=texture.extras)
-        if not self._context.extensions and transform(texture):
+        if not self._context.may_use_extensions and transform(texture):
             detail = "core glTF cannot offset, tile or rotate textures"
             report.add(Outcome.EXTRAS, f"{path}/transform", detail, extras=texture.extras)
 

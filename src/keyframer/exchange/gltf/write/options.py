@@ -50,7 +50,10 @@ def mesh_boxes(scene: Scene) -> list[Box]:
 
 
 def joint_boxes(scene: Scene) -> dict[int, Box]:
-    """Return lower and upper corner of the vertices of each joint, in the space of the joint, by its node."""
+    """Return the bounding box of the vertices that each joint moves, in the space of the joint.
+
+    The keys are node numbers.
+    """
     boxes: dict[int, Box] = {}
     for node in scene.nodes:
         if node.mesh is None or node.skin is None:
@@ -203,6 +206,6 @@ class Context:
         return joint_boxes(self.scene)
 
     @property
-    def extensions(self) -> bool:
+    def may_use_extensions(self) -> bool:
         """Whether extensions may be used."""
         return not self.options.core_only

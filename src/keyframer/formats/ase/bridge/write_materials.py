@@ -78,7 +78,7 @@ class MaterialWriter:
         yield line("MATERIAL_CLASS", b"Standard")
         yield from put_fields(material, MATERIAL)
         if material.shading not in (None, *SHADINGS.values()):
-            self.report.add(Outcome.DROPPED, f"{path}/shading", f"ASE has no word for {material.shading} shading")
+            self.report.add(Outcome.DROPPED, f"{path}/shading", f"ASE cannot store {material.shading} shading")
         if material.falloff_inwards and not material.transparency_falloff:
             self.report.add(
                 Outcome.DROPPED, f"{path}/falloff_inwards", "ASE stores it only for materials with a falloff"

@@ -1,4 +1,5 @@
-"""Write the records of both files: joints with the columns of their frames, joints in bind pose, and meshes."""
+"""Write the records of an animation and its model: joints with the columns of their frames, joints in bind pose,
+and meshes."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ class PairWriter:
     ) -> None:
         self.scene, self.joints, self.report, self.conventions = scene, joints, report, conventions
         self.names = conventions.names(scene, joints.nodes)
-        self.place_of = joints.joint_of_node
-        self.numbers = conventions.keys or self.place_of
+        self.joint_of_node = joints.joint_of_node
+        self.numbers = conventions.keys or self.joint_of_node
         """numbers of joints, for parents and weights"""
         self.parts: dict[int, tuple[str, int]] = {}
         """the node of each record, by the record's `id`"""
@@ -141,13 +142,14 @@ class PairWriter:
     def _influences(self, number: int, node: Node) -> _Influences:
         """Return the influences of a skin; without a skin, all vertices move with the node.
 
-        Vertices of a skin without a joint move with the anchor.
+        Vertices of a skin that have no joint are bound to the anchor, an extra joint that never moves
+        (`Joints.with_anchor`).
         """
         assert node.mesh is not None
         scene = self.scene
         positions = np.asarray(scene.meshes[node.mesh].positions, np.float64)
         if node.skin is None:
-            joint = self.place_of[number]
+            joint = self.joint_of_node[number]
             offsets = affine.transform_points(self._to_joints([number])[0], positions - node.pivot)
             all_vertices = np.arange(len(positions))
             return _Influences(all_vertices, np.full(len(all_vertices), joint), np.ones(len(all_vertices)), offsets)
@@ -162,15 +164,15 @@ class PairWriter:
         else:
             placed = np.asarray(skin.positions, np.float64)[order]
         offsets = np.einsum("nij,nj->ni", to_joints[chosen][:, :3, :3], placed) + to_joints[chosen][:, :3, 3]
-        places = np.array([self.place_of[bone] for bone in skin.joints], np.int64)
+        places = np.array([self.joint_of_node[bone] for bone in skin.joints], np.int64)
         influences = _Influences(vertices, places[chosen], np.asarray(skin.weights, np.float64)[order], offsets)
         free = _free_vertices(scene, node)
-        anchor = self.place_of.get(-1)
+        anchor = self.joint_of_node.get(-1)
         return influences if anchor is None or not len(free) else _anchored(influences, free, positions, anchor)
 
     def _to_joints(self, nodes: list[int]) -> Floats:
         """Return (J, 4, 4) matrices from nodes to their joints, which have no scale, at the first frame."""
-        rigid, world = self.joints.rigid[0, [self.place_of[node] for node in nodes]], self.joints.world[0, nodes]
+        rigid, world = self.joints.rigid[0, [self.joint_of_node[node] for node in nodes]], self.joints.world[0, nodes]
         unscaled = (rigid == world).all(axis=(1, 2))
         return np.where(unscaled[:, None, None], np.eye(4), affine.inverse(rigid) @ world)
 
@@ -199,7 +201,7 @@ class PairWriter:
             records.append(Mesh(len(vertices), len(weights), len(triangles), name, vertices, weights, triangles))
         if len(records) > 1:
             path = f"{plain_path('nodes', node.name)}/mesh"
-            self.report.add(Outcome.BAKED, path, f"{len(records)} meshes: one for each material")
+            self.report.add(Outcome.BAKED, path, f"split into {len(records)} meshes, one for each material")
         return records
 
 
@@ -253,7 +255,7 @@ def _free_vertices(scene: Scene, node: Node) -> Ints:
 
 
 def _anchored(influences: _Influences, free: Ints, positions: Floats, anchor: int) -> _Influences:
-    """Return the influences, with those of free vertices by the joint ``anchor`` added."""
+    """Return the influences, plus one influence of the joint ``anchor`` for each free vertex."""
     vertices = np.concatenate([influences.vertices, free])
     order = np.argsort(vertices, kind="stable")
     return _Influences(

@@ -33,7 +33,7 @@ from keyframer.formats.merging import FrameTable, RecordRules, Tree
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.scene import Options, posed_channel, skeleton_of, to_scene
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, stored_path
-from keyframer.formats.midtown.bridge.writing import NOISE, BoneNames, report_lost_motion
+from keyframer.formats.midtown.bridge.writing import NOISE, BoneMaker, report_lost_motion
 from keyframer.formats.midtown.skeleton import Bone, default_rig, read_skeleton, write_skeleton
 from keyframer.formats.midtown.skeleton_text import with_bones
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
@@ -200,9 +200,9 @@ class _ClipWriter:
 
     def _raw_rows(self) -> dict[int, FrameTable]:
         """Return the frames of channels that move no bones, by the `id` of the channel in the original."""
-        raw_channels = {_offset(raw_channel): raw_channel for raw_channel in self.scene.clips[0].raw_channels}
+        raw_channels = {_identity(raw_channel): raw_channel for raw_channel in self.scene.clips[0].raw_channels}
         other_channels = [channel for channel in self.channels if channel is not self.posed]
-        stored = dict(zip(map(_offset, self.before.clips[0].raw_channels), other_channels, strict=True))
+        stored = dict(zip(map(_identity, self.before.clips[0].raw_channels), other_channels, strict=True))
         if raw_channels.keys() - stored.keys():
             raise CannotMerge("raw channels were added")
         return {
@@ -219,7 +219,7 @@ class _ClipWriter:
         count = len(self.before.nodes)
         skeleton = default_rig(count) if given is None or len(given.bones) != count else given
         unrenamed = self.original.unrenamed(self.scene)
-        names = BoneNames(self.scene, self.report, [skeleton.bones[old].name for old in unrenamed.values()])
+        names = BoneMaker(self.scene, self.report, [skeleton.bones[old].name for old in unrenamed.values()])
         bones = []
         for node, parent, old in zip(self.bones, self.parents, self.original_numbers, strict=True):
             if old is None:
@@ -239,7 +239,7 @@ class _ClipWriter:
         return {"skeleton": with_bones(skeleton, tuple(bones), self.original_numbers), "found": ""}
 
 
-def _offset(channel: RawChannel) -> object:
+def _identity(channel: RawChannel) -> object:
     """Return the offset of a channel in the file, or its name if it is not from a file."""
     location: Any = channel.extras.get("midtown", {})
     return location.get("offset") or channel.name

@@ -58,7 +58,8 @@ class Options:
     fps: float = 30.0
     """frames per second, which the format does not store"""
     found: str = ""
-    """the name of an automatically detected skeleton: if it does not match, it is ignored"""
+    """name of a skeleton that was found in the folder of the clip; empty if the user gave it. A found skeleton that
+    does not match is ignored"""
 
     skeleton_error: str = ""
     """why the detected skeleton cannot be read; empty if it can"""

@@ -86,7 +86,10 @@ class Writer(SceneWriter[WriteOptions]):
         rows = np.concatenate([joints.positions[:, 0], angles(joints, options.euler_order)], axis=1)
         rows[np.abs(rows) <= NOISE] = 0.0
         if not np.abs(rows).max() <= FARTHEST:
-            raise NothingToWrite(f"nothing to write: {np.abs(rows).max():g} metres are too far for a Midtown clip")
+            largest = np.abs(rows).max()
+            raise NothingToWrite(
+                f"a position or angle of {largest:g} is too large for a Midtown clip (limit: {FARTHEST:g})"
+            )
         if not (rows != rows[:1]).any() and scene.source_format != "midtown":
             raise NothingToWrite("nothing to write: nothing in the scene is animated")
         report_lost_motion(converted, joints, Tolerance.of(converted, options.max_error), report, set(joints.nodes))
@@ -97,15 +100,15 @@ class Writer(SceneWriter[WriteOptions]):
         companions = ((".skel", write_skeleton(_skeleton(converted, joints, report))),) if options.skeleton else ()
         if not options.skeleton:
             report.add(Outcome.DROPPED, "/tree", "names, offsets and parents of bones need a skeleton file")
-        reading: dict[str, object] = {}
+        reader_options: dict[str, object] = {}
         if options.euler_order != "YZX":
-            reading["euler_order"] = options.euler_order
+            reader_options["euler_order"] = options.euler_order
         if options.fps != 30.0:
-            reading["fps"] = options.fps
-        for name, value in reading.items():
+            reader_options["fps"] = options.fps
+        for name, value in reader_options.items():
             detail = f"readers need the option {name}={value}, which the file does not store"
             report.add(Outcome.DROPPED, "/reading", detail)
-        return Written(new_document(channels, layout=layout), report, companions, reading)
+        return Written(new_document(channels, layout=layout), report, companions, reader_options)
 
 
 def angles(joints: Joints, order: str) -> Floats:
@@ -129,7 +132,7 @@ def report_lost_motion(
     for joint in np.flatnonzero(distances > tolerance.length).tolist():
         if joint and joints.nodes[joint] in nodes:
             path = f"{plain_path('nodes', scene.nodes[joints.nodes[joint]].name)}/position"
-            message = "only the first bone can move, the others only rotate"
+            message = "only the first bone can change its position; the others can only rotate"
             report.add(Outcome.DROPPED, path, message, error=float(distances[joint]), unit="scene unit")
 
 
@@ -146,11 +149,11 @@ def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[Channel]:
 
 
 def _skeleton(scene: Scene, joints: Joints, report: LossReport) -> Skeleton:
-    names = BoneNames(scene, report)
-    return Skeleton(tuple(names.bone(joints, place) for place in range(len(joints.nodes))), len(joints.nodes))
+    maker = BoneMaker(scene, report)
+    return Skeleton(tuple(maker.bone(joints, place) for place in range(len(joints.nodes))), len(joints.nodes))
 
 
-class BoneNames:
+class BoneMaker:
     """Makes bones for a skeleton, with unique names without blanks and braces."""
 
     def __init__(self, scene: Scene, report: LossReport, reserved: Iterable[bytes] = ()) -> None:

@@ -61,20 +61,21 @@ class Merger(bridge.Merger[Options]):
         )
         writer = NodeWriter(scene, first_clip(scene, report), write_options, dialect, report, conventions)
         written_document = writer.document()
-        if "rotation_keys" in writer.reading:
-            raise CannotMerge("readers would need options for the new keys")
+        if "rotation_keys" in writer.reader_options:
+            raise CannotMerge("the new rotation keys could be read only with the option rotation_keys")
         return Written(written_document, report, parts=writer.parts)
 
     def capabilities(self, original: Document) -> bridge.Capabilities:
         return capabilities(_dialect(original))
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with times in the file's unit, one name for scene and clip, and the author's copyright."""
+        """Return the scene with times in the file's unit, the same name for scene and clip, and the copyright notice
+        that the author text contains."""
         scene = in_time_unit_of(scene, before)
         notice = copyright_in(scene.author)
         if scene.copyright != notice:
             if scene.copyright != before.copyright:
-                report.add(Outcome.DROPPED, "/copyright", "the format can store it only in the text about the author")
+                report.add(Outcome.DROPPED, "/copyright", "the copyright can be stored only as part of the author text")
             scene = replace(scene, copyright=notice)
         if not scene.clips or not before.clips:
             return scene

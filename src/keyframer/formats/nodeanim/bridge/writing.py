@@ -97,7 +97,7 @@ class Writer(SceneWriter[WriteOptions]):
         report_dropped(converted, clip, report, capabilities(dialect).handled)
         writer = NodeWriter(converted, clip, options, dialect, report)
         document = writer.document()
-        return Written(document, report, reading=writer.reading, parts=writer.parts)
+        return Written(document, report, reading=writer.reader_options, parts=writer.parts)
 
 
 def capabilities(dialect: Dialect) -> Capabilities:
@@ -137,7 +137,7 @@ class NodeWriter:
         self.options = options
         self.dialect = dialect
         self.report = report
-        self.reading: dict[str, object] = {}
+        self.reader_options: dict[str, object] = {}
         """options that readers need"""
         self.rates = {"frames": frames_per_second(clip), "ticks": _TICKS_PER_SECOND, "seconds": 1.0}
         """units per second for each unit of time"""
@@ -330,7 +330,7 @@ class NodeWriter:
             ):
                 return rows
         if requested == "absolute":
-            self.reading["rotation_keys"] = requested
+            self.reader_options["rotation_keys"] = requested
             return rows
         return self._with_full_turn_first(with_form(track, _FORMS["relative"]).values, unit)
 
@@ -348,12 +348,12 @@ class NodeWriter:
         base = unit_detection.time_base(records, Options())
         rate = self.rates[self.unit]
         if UNITS[base.unit] != self.unit or not math.isclose(base.rate, rate):
-            self.reading["time_unit"] = self.unit
+            self.reader_options["time_unit"] = self.unit
             if self.unit == "frames":
-                self.reading["fps"] = rate
+                self.reader_options["fps"] = rate
         if (self.options.up, self.options.handedness) != ("z", "right"):
-            self.reading |= {"up": self.options.up, "handedness": self.options.handedness}
-        for name, value in self.reading.items():
+            self.reader_options |= {"up": self.options.up, "handedness": self.options.handedness}
+        for name, value in self.reader_options.items():
             self.report.add(
                 Outcome.DROPPED, "/reading", f"readers need the option {name}={value}, which the file does not store"
             )

@@ -82,7 +82,9 @@ class Writer(SceneWriter[WriteOptions]):
         converted = with_constant_shapes(converted, report, names_shapes)
         converted = without_skins(converted, Tolerance.of(converted, options.max_error), report)
         if len(converted.nodes) > _MOST_NODES:
-            raise NothingToWrite(f"a 3D Studio file numbers its nodes in 16 bits; {len(converted.nodes)} are too many")
+            raise NothingToWrite(
+                f"{len(converted.nodes)} nodes are too many for a 3D Studio file, which stores node numbers in 16 bits"
+            )
         clip = first_clip(converted, report)
         report_dropped(converted, clip, report, CAPABILITIES.handled)
         reader_options: dict[str, object] = {} if options.fps == 30.0 else {"fps": options.fps}

@@ -126,10 +126,10 @@ class SmoothGroups(Chunk):
 class MeshMatrix(Chunk):
     """Local coordinate system (MESH_MATRIX)."""
 
-    x_axis: tuple[float, ...] = vector("X1", default=(1.0, 0.0, 0.0))
-    y_axis: tuple[float, ...] = vector("X2", default=(0.0, 1.0, 0.0))
-    z_axis: tuple[float, ...] = vector("X3", default=(0.0, 0.0, 1.0))
-    origin: tuple[float, ...] = vector("O; X1, X2 and X3 are the axes, O the origin")
+    x_axis: tuple[float, ...] = vector("X axis (X1 in the specification)", default=(1.0, 0.0, 0.0))
+    y_axis: tuple[float, ...] = vector("Y axis (X2 in the specification)", default=(0.0, 1.0, 0.0))
+    z_axis: tuple[float, ...] = vector("Z axis (X3 in the specification)", default=(0.0, 0.0, 1.0))
+    origin: tuple[float, ...] = vector("origin (O in the specification)")
 
 
 @chunk(0x4165, parents=_MESH)

@@ -59,7 +59,7 @@ DIALECTS = {"A": WriterLayout.FLEXPORTER, "B": WriterLayout.MAXSCRIPT, "literal"
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Options; the defaults suit the engine."""
+    """Options; the defaults are for the engine Fantasy 2."""
 
     dialect: str = "B"
     """layout: ``A`` of the Flexporter plug-in, ``B`` of the MAXScript exporter and the engine, ``literal`` of the
@@ -247,7 +247,9 @@ class RecordWriter:
         light = self.scene.lights[node.light or 0]
         if node.target is None and light.target is None:
             path = f"{plain_path('nodes', node.name)}/target"
-            self.report.add(Outcome.BAKED, path, "its direction at rest became a target")
+            self.report.add(
+                Outcome.BAKED, path, "the light has no target: a target was added along its direction at rest"
+            )
 
     def _target_point(self, number: int, node: Node) -> Floats | None:
         """Return the target point of a camera or light at rest, in scene space; None for free cameras."""
