@@ -69,7 +69,8 @@ def split_name(text: str) -> SplitName:
 
 
 def _is_reserved(part: str) -> bool:
-    """Return whether a name is a device, a hidden stream, too long, or changed by Windows."""
+    """Return whether a name is a device, an alternate data stream, too long, or ends with a character that Windows
+    removes."""
     stem = part.split(".")[0].rstrip(" ").casefold()
     return (
         stem in _DEVICES

@@ -133,7 +133,7 @@ def _node_at(places: Finder | None, offset: int) -> int | None:
     return None if places is None else places.node_at(offset)
 
 
-def node_number(scene: Scene, index: int) -> int:
+def glb_node_index(scene: Scene, index: int) -> int:
     """Return the index of a node in the GLB."""
     return index + int(Axes(scene.space).needs_root or bool(scene.skins))
 
@@ -144,7 +144,7 @@ def _nodes(scene: Scene, places: Finder | None) -> list[Json]:
             "name": shown(node.name),
             "kind": node.kind.value,
             "parent": _parent(scene, index),
-            "gltf": node_number(scene, index),
+            "gltf": glb_node_index(scene, index),
             "mesh": node.mesh is not None,
             "camera": node.camera,
             "light": node.light,
@@ -234,7 +234,7 @@ _LIGHT_TRACKS = ("color", "multiplier")
 """kinds of tracks that the page plays on lights"""
 
 
-def describe_lamps(
+def describe_lights(
     scene: Scene, clip: int, curves: ClipCurves | None, textures: TextureSource | None, gltf_nodes: list[int]
 ) -> dict[str, Any]:
     """Return the lights of one clip and the added studio light. ``gltf_nodes`` has the index of each node in the model.
@@ -245,13 +245,13 @@ def describe_lamps(
     renderer = Renderer(scene, Settings(_PIXELS, _PIXELS), textures=textures)
     lighting = file_lighting(renderer.moment(renderer.default_frame), 0)
     light_curves = {} if curves is None else _light_curves(scene, clip, curves)
-    lamps = []
+    lights = []
     for index, node in enumerate(scene.nodes):
         light = None if node.light is None else scene.lights[node.light]
         if light is None or light.type is LightType.AMBIENT:
             continue
         ranges = [light.inner_range, light.outer_range] if light.attenuated else [None, None]
-        lamps.append(
+        lights.append(
             {
                 "gltf": gltf_nodes[index],
                 "on": light.on,
@@ -263,7 +263,7 @@ def describe_lamps(
         )
     fill, gain = renderer.exposure()
     ambient = [0, 0, 0] if lighting is None else lighting.ambient
-    return {"lamps": lamps, "ambient": ambient, "fill": fill, "gain": gain}
+    return {"lamps": lights, "ambient": ambient, "fill": fill, "gain": gain}
 
 
 def _light_curves(scene: Scene, clip: int, curves: ClipCurves) -> dict[int, dict[str, object]]:

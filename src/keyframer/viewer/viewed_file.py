@@ -24,7 +24,7 @@ from keyframer.scene import Channel, Clip, RawChannel, Scene
 from keyframer.scene.loss_report import LossReport
 from keyframer.textures import TextureSource
 from keyframer.textures.texture_usage import scene_textures
-from keyframer.viewer.file_description import describe, describe_clip, describe_lamps, describe_losses, node_number
+from keyframer.viewer.file_description import describe, describe_clip, describe_lights, describe_losses, glb_node_index
 from keyframer.viewer.gltf_locations import GltfPlaces
 from keyframer.viewer.json_data import shown, to_json
 from keyframer.viewer.page_images import images_from
@@ -154,8 +154,8 @@ class ViewedFile:
             if scene is None or not (0 <= number < self.clip_count or number == 0):
                 return None
             curves = self._curves(number) if self.clip_count else None
-            gltf_nodes = [node_number(scene, index) for index in range(len(scene.nodes))]
-            return to_json(describe_lamps(scene, number, curves, self.loaded.textures, gltf_nodes))
+            gltf_nodes = [glb_node_index(scene, index) for index in range(len(scene.nodes))]
+            return to_json(describe_lights(scene, number, curves, self.loaded.textures, gltf_nodes))
 
     @property
     def lamps_count(self) -> int:

@@ -143,7 +143,7 @@ def test_a_fractional_frame_rate_is_sampled_at_a_whole_one() -> None:
 
 
 NOT_MERGEABLE: dict[str, tuple[Callable[[Scene], None], str]] = {
-    "scale": (lambda scene: setattr(scene.node("arm"), "scale", np.array([2.0, 2, 2])), "scale of joints"),
+    "scale": (lambda scene: setattr(scene.node("arm"), "scale", np.array([2.0, 2, 2])), "a joint is scaled"),
 }
 
 

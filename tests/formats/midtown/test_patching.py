@@ -74,7 +74,7 @@ NOT_MERGEABLE: dict[str, tuple[str, Callable[[Scene], object], str]] = {
     "scale": (
         "retail",
         lambda scene: setattr(scene.nodes[1], "scale", np.array([2.0, 2.0, 2.0])),
-        "scale of joints",
+        "a joint is scaled",
     ),
 }
 

@@ -514,7 +514,7 @@ def test_edits_that_cannot_be_merged_cause_a_new_file_and_losses_are_reported(mi
     scene.nodes[0].scale_axes_xyzw = np.array([0.0, 0.0, 0.6, 0.8])  # they go into the vertices
     report = keyframer.save(scene, tmp_path / "other.3ds", overwrite=True)
     (why,) = [loss.detail for loss in report.of(Outcome.BAKED) if loss.path == "/"]
-    assert why == "the original could not be edited in place (nodes with scale axes): a new file was written"
+    assert why == "the original could not be edited in place (a node has scale axes): a new file was written"
     lost = [loss for loss in report.of(Outcome.DROPPED) if "unknown bytes" in loss.detail]
     assert len(lost) == len(unknown_chunks(mill.read_bytes()))
     assert {loss.path.rsplit("/", 1)[1].split("[")[0] for loss in lost} == {"7e57"}

@@ -111,7 +111,7 @@ def unscaled_joints_at(scene: Scene, nodes: list[int], times: Floats, kept: Coll
     joints, scales = joints_at(scene, nodes, parent_joints(nodes, node_parents), times)
     scaled = np.abs(scales - 1).max(axis=(0, 2), initial=0.0) > _SCALE
     if any(scaled[joint] and node in kept for joint, node in enumerate(nodes)):
-        raise CannotMerge("scale of joints")
+        raise CannotMerge("a joint is scaled")
     return joints
 
 

@@ -122,7 +122,12 @@ class Lights:
         color, brightest = np.nan_to_num(np.asarray(start.color, np.float64)), self.brightest(number)
         multiplier = start.multiplier if light.on and math.isfinite(start.multiplier) else 0.0
         if multiplier < 0:
-            report.add(Outcome.APPROXIMATED, f"{path}/multiplier", f"{multiplier:g} becomes 0", extras=light.extras)
+            report.add(
+                Outcome.APPROXIMATED,
+                f"{path}/multiplier",
+                f"glTF has no negative lights: {multiplier:g} becomes 0",
+                extras=light.extras,
+            )
             multiplier = 0.0
         written: Json = {
             "type": _TYPES[light.type],

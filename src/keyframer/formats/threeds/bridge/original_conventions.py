@@ -138,7 +138,7 @@ def find_conventions(scene: Scene, original: Original, *, edited: bool) -> Origi
     material_names = {new: raw_name for new, raw_name in raw_names.items() if raw_name}
     for new in matching.nodes:
         if scene.nodes[new].scale_axes_xyzw is not None:
-            raise CannotMerge("nodes with scale axes")
+            raise CannotMerge("a node has scale axes")
     keyframer = document.first(r.Keyframer)
     return OriginalConventions(
         matching.nodes,
