@@ -23,7 +23,7 @@ from keyframer.exchange.fcurves import (
     initial_transforms,
 )
 from keyframer.exchange.gltf.conventions import linear_color
-from keyframer.exchange.gltf.write.cameras_lights import unit_intensities
+from keyframer.exchange.gltf.write.cameras_lights import dimming_difference, unit_intensities
 from keyframer.formats.kit.coordinates import in_space
 from keyframer.formats.kit.declared_fields import Capabilities, StoredAs
 from keyframer.formats.kit.unsupported_features import report_dropped
@@ -392,8 +392,10 @@ class _Builder:
             for row, name in enumerate(("spot_size", "spot_blend")):
                 self.targets.setdefault((number, "cone"), []).append(Target(data, name, np.eye(2)[row : row + 1]))
         path = f"/lights/{light.name}"
-        detail = "dims with distance; the original light did not"
-        self.report.add(Outcome.APPROXIMATED, path, detail, extras=light.extras)
+        if light.type is LightType.DIRECTIONAL:
+            self.report.add(Outcome.EXACT, path, extras=light.extras)
+        else:
+            self.report.add(Outcome.APPROXIMATED, path, dimming_difference(light), extras=light.extras)
         return bpy.data.objects.new(safe_text(node.name), data)
 
     def _watts(self, number: int) -> float:

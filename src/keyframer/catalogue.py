@@ -96,7 +96,7 @@ STRUCT_NOT_REPRODUCIBLE = issue_type(
 
 SEM_EMPTY_DOCUMENT = issue_type("SEM_EMPTY_DOCUMENT", _W, "the file has no content")
 SEM_AMBIGUOUS_DIALECT = issue_type(
-    "SEM_AMBIGUOUS_DIALECT", _W, "{count: layout} fit equally well: read as {taken}, could also be {others}"
+    "SEM_AMBIGUOUS_DIALECT", _W, "{count: dialect} fit equally well: read as {taken}, could also be {others}"
 )
 SEM_UNKNOWN_FLAG_BITS = issue_type("SEM_UNKNOWN_FLAG_BITS", _W, "unknown flag bits {bits:#x}")
 SEM_CONTRADICTORY_FLAGS = issue_type("SEM_CONTRADICTORY_FLAGS", _W, "{names} exclude each other; {taken} is used")
@@ -119,7 +119,7 @@ LINK_TARGET_CYCLE = issue_type(
     _W,
     "{name} is aimed at one of its own descendants; the stored target position is used instead",
 )
-LINK_DUPLICATE_ID = issue_type("LINK_DUPLICATE_ID", _W, "{name} has the id {id}, which {other} already has")
+LINK_DUPLICATE_ID = issue_type("LINK_DUPLICATE_ID", _W, "{name} has the {what} {id}, which {other} already has")
 LINK_UNRESOLVED_NAME = issue_type("LINK_UNRESOLVED_NAME", _W, "no {kind} is named {name}")
 
 DATA_NON_FINITE = issue_type("DATA_NON_FINITE", _W, "{count: non-finite number}, the first at entry {index}")

@@ -32,7 +32,8 @@ else:
 
 
 WORTH_GENERATING = 16
-"""instances after which the constructor of a class is generated: that takes as long as making some fifty without it"""
+"""number of instances after which the constructor of a class is generated; generating it takes as long as making some
+fifty instances without it"""
 
 
 def _make_class(

@@ -23,7 +23,11 @@ ISSUES_PER_FILE = 1_000
 
 
 class Severity(IntEnum):
-    """How serious an issue is: an *error* makes a scene unsafe to build, anything merely odd is a *warning*."""
+    """How serious an issue is.
+
+    An *error* makes a scene unsafe to build or is an invalid value (``DATA_``); anything merely odd is a *warning*,
+    anything worth knowing an *info*.
+    """
 
     INFO = 1
     WARNING = 2

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from keyframer.curves.cubic_fit import Functions
-from keyframer.curves.linear_fit import ROTATIONS, VECTORS, Lines, place_keys
+from keyframer.curves.linear_fit import ROTATIONS, VECTORS, LinearKeys, place_keys
 
 
 def fit_one(
     function: Any, breaks: list[float], tolerance: float, jumps: list[bool] | None = None, **given_options: Any
-) -> Lines:
+) -> LinearKeys:
     options = {"frame": 1.0, "shortest": 1e-3, "most_keys": 10_000, **given_options}
     measure = options.pop("measure", VECTORS)
     flags = np.zeros(len(breaks), bool) if jumps is None else np.array(jumps)
@@ -22,7 +22,7 @@ def fit_one(
     return lines
 
 
-def sample(lines: Lines, times: np.ndarray) -> np.ndarray:
+def sample(lines: LinearKeys, times: np.ndarray) -> np.ndarray:
     return np.stack([np.interp(times, lines.times, column) for column in lines.values.T], axis=1)
 
 
@@ -115,7 +115,7 @@ def example(number: int) -> tuple[Any, list[float], list[bool], float]:
     )
 
 
-def fit_examples(numbers: range, most_keys: int = 10_000, most_in_all: int = 10_000) -> list[Lines]:
+def fit_examples(numbers: range, most_keys: int = 10_000, most_in_all: int = 10_000) -> list[LinearKeys]:
     chosen = [example(number) for number in numbers]
 
     def at(owner: np.ndarray, times: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ import pytest
 import keyframer
 from keyframer.curves import Interpolation, Track
 from keyframer.scene import Channel, Clip, LightType, Node, Scene
+from keyframer.scene.loss_report import Outcome
 from tests.corpus import CORPUS, needs_corpus
 from tests.exchange.lit import CORPUS_FILES, Ball, ball, lamps
 from tests.exchange.players import PYTHON, needs_blender
@@ -52,6 +53,21 @@ def test_sun_of_strength_1_is_restored() -> None:
     assert (sun.type, spot.type, day.type) == (LightType.OMNI, LightType.SPOT, LightType.DIRECTIONAL)
     assert spot.color == pytest.approx((0.9, 0.6, 0.3), abs=1e-4)
     assert (spot.hotspot_degrees, spot.falloff_degrees) == pytest.approx((40.0, 60.0))
+
+
+def test_only_lights_that_dim_otherwise_are_approximated() -> None:
+    scene = lamps()
+    scene.lights[1].attenuated, scene.lights[2].attenuated = True, True
+    report = glb_of(scene)[1]
+    paths = {f"/lights/{light.name}" for light in scene.lights}
+    assert {loss.path: (loss.outcome, loss.detail) for loss in report if loss.path in paths} == {
+        "/lights/Sun": (Outcome.APPROXIMATED, "dims with distance; the original light did not"),
+        "/lights/Spot": (
+            Outcome.APPROXIMATED,
+            "dims with the square of the distance; the original light dims between its two ranges",
+        ),
+        "/lights/Day": (Outcome.EXACT, ""),
+    }
 
 
 def _with_unit(scene: Scene) -> Scene:

@@ -700,13 +700,32 @@ def test_summary_names_losses_first() -> None:
     report.add(Outcome.EXACT, "/nodes/a/position", "2 keys")
     assert report.summary() == "nothing dropped; 1 exact"
     report.add(Outcome.APPROXIMATED, "/nodes/a/rotation", "3 keys", error=0.0004, unit="degree")
-    assert report.summary() == "nothing dropped; largest error 0.0004 degree; 1 exact, 1 approximated"
+    assert report.summary() == "nothing dropped; largest error 0.0004 degrees; 1 exact, 1 approximated"
     report.add(Outcome.DROPPED, "/nodes/a/morph")
     report.add(Outcome.DROPPED, "/nodes/b/morph")
     report.add(Outcome.DROPPED, "/meshes/edges")
     assert report.summary() == (
-        "dropped: morph of nodes (2), edges of meshes; largest error 0.0004 degree; 1 exact, 1 approximated, 3 dropped"
+        "dropped: morph of nodes (2), edges of meshes; largest error 0.0004 degrees; 1 exact, 1 approximated, 3 dropped"
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "unit", "text"),
+    [
+        (0.5, "degree", "0.5 degrees"),
+        (1.0, "scene unit", "1 scene unit"),
+        (12.0, "scene unit", "12 scene units"),
+        (0.5, "of full light", "0.5 of full light"),
+        (0.5, "1", "0.5"),
+        (0.5, None, "0.5"),
+    ],
+)
+def test_errors_are_shown_with_the_plural_of_their_unit(error: float, unit: str | None, text: str) -> None:
+    report = LossReport("3ds")
+    report.add(Outcome.APPROXIMATED, "/nodes/a/scale", error=error, unit=unit)
+    assert str(report.losses[0]) == f"approximated: /nodes/a/scale (error {text})"
+    assert report.summary() == f"nothing dropped; largest error {text}; 1 approximated"
+    assert report.as_dict()["losses"][0]["error"] == {"value": error, "unit": unit or ""}
 
 
 def test_equal_texture_vertices_are_not_a_seam(tmp_path: Path) -> None:

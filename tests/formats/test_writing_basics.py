@@ -47,14 +47,14 @@ def test_an_invalid_max_error_is_refused(wrong: float) -> None:
         ("roll", RotationForm.NONE, 0.1, "degree"),
         ("hotspot", RotationForm.NONE, 0.1, "degree"),
         ("falloff", RotationForm.NONE, 0.1, "degree"),
-        ("scale", RotationForm.NONE, 0.001, "of 1"),
-        ("color", RotationForm.NONE, 0.001, "of 1"),
+        ("scale", RotationForm.NONE, 0.001, "1"),
+        ("color", RotationForm.NONE, 0.001, "1"),
     ],
 )
 def test_each_kind_of_track_has_its_own_tolerance(kind: str, form: RotationForm, allowed: float, unit: str) -> None:
     """A scene of 50 units and ten times the default error: 1e-3 of its size, ten times 0.01 degrees."""
     scene = Scene(nodes=[Node("a"), Node("b", position=np.array([50.0, 0.0, 0.0]))])
-    width = {"degree": 1, "scene unit": 3, "of 1": 3}[unit] if form is RotationForm.NONE else 4
+    width = {"degree": 1, "scene unit": 3, "1": 3}[unit] if form is RotationForm.NONE else 4
     track = Track(kind, np.zeros(1), np.zeros((1, width)) if width > 1 else np.zeros(1), form=form)
     allowed_error, _, words = Tolerance.of(scene, 1e-3).for_track(track)
     assert (allowed_error, words) == (pytest.approx(allowed), unit)

@@ -110,7 +110,7 @@ def test_a_field_whose_condition_is_false_is_left_out() -> None:
     assert thing.extra == 0.0
     assert "extra" not in dump_fields(thing)
     assert write(thing) == without
-    with pytest.raises(FieldError, match="extra: excluded by an earlier field"):
+    with pytest.raises(FieldError, match="extra: not allowed with the value of an earlier field"):
         restore_fields(Thing(), {**dump_fields(thing), "extra": 1.0})
 
 

@@ -70,8 +70,8 @@ class Listing:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.change_time = change_time(folder)
-        """change time of the folder when it was listed"""
+        self.modification_time = modification_time(folder)
+        """modification time of the folder when it was listed"""
         self.names: frozenset[str] = frozenset()
         self.images = ImageNames()
         self._folders: dict[str, list[str]] = {}
@@ -102,7 +102,7 @@ class Tree:
         count = 0
         for path, folders, names in os.walk(folder):
             folders.sort()
-            self._seen.append((path, change_time(path)))
+            self._seen.append((path, modification_time(path)))
             count += len(folders) + len(names)
             if count > MOST_ENTRIES:
                 return
@@ -112,7 +112,7 @@ class Tree:
 
     def is_unchanged(self) -> bool:
         """Return whether no folder has changed since it was listed."""
-        return all(change_time(path) == time for path, time in self._seen)
+        return all(modification_time(path) == time for path, time in self._seen)
 
 
 class Listings:
@@ -126,7 +126,7 @@ class Listings:
 
     def listing(self, folder: str) -> Listing:
         listing = self._listings.get(folder)
-        if listing is None or (self._fresh and listing.change_time != change_time(folder)):
+        if listing is None or (self._fresh and listing.modification_time != modification_time(folder)):
             if self._most is not None and len(self._listings) >= self._most:
                 self._listings.clear()
             listing = self._listings[folder] = Listing(folder)
@@ -157,8 +157,8 @@ class Listings:
         return self.tree(top).images.matches(name)
 
 
-def change_time(folder: str) -> int | None:
-    """Return when a folder was last changed; None if it does not exist."""
+def modification_time(folder: str) -> int | None:
+    """Return when a folder was last modified; None if it does not exist."""
     try:
         return os.stat(folder).st_mtime_ns
     except OSError:
@@ -178,9 +178,9 @@ class Dependencies:
         self._listings = Listings()
         self._hashes: dict[str, str] = {}
 
-    def are_unchanged(self, also: Iterable[list[Any]]) -> bool:
+    def are_unchanged(self, entries: Iterable[list[Any]]) -> bool:
         """Return whether every entry is unchanged."""
-        for path, size_or_purpose, known in also:
+        for path, size_or_purpose, known in entries:
             if size_or_purpose == COMPANIONS:
                 names = self._listings.listing(os.path.dirname(path)).names
                 if _companions(path, names.__contains__) != known and _companions_on_disk(path) != known:

@@ -66,7 +66,7 @@ def new_result(job: Job) -> Result:
         "size": None,
         "format": None,
         "outputs": [],
-        "also": [],
+        "also": [],  # dependencies
         "issues": {},
         "worst": None,
         "details": {},

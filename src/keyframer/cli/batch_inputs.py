@@ -146,4 +146,5 @@ def _from_store(url: str, options: argparse.Namespace) -> Iterator[InputFile]:
         yield InputFile(url, "url", error=as_format_error(error))
         return
     if is_empty:
-        yield InputFile(url, "url", error=FormatError("IO_READ_FAILED", 0, "/", "no files with a known extension"))
+        message = "no files" if options.all_files else "no files with a known extension"
+        yield InputFile(url, "url", error=FormatError("IO_READ_FAILED", 0, "/", message))

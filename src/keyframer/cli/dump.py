@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
-    if options.output is None and inputs.may_be_several(options):
+    if options.output is None and inputs.names_several_inputs(options):
         options.parser.error("several files need -o: a folder, or a suffix such as .json")
     target = output_targets.Targets(options, lambda name: f"{name}.json")
 

@@ -203,8 +203,11 @@ def require_input(options: argparse.Namespace, what: str = "FILE") -> None:
         options.parser.error(f"no input: give a {what}, or - for stdin")
 
 
-def may_be_several(options: argparse.Namespace) -> bool:
-    """Return whether there may be several inputs."""
+def names_several_inputs(options: argparse.Namespace) -> bool:
+    """Return whether the arguments name several inputs: -r, a list, or more than one name.
+
+    Globs and archives are not expanded.
+    """
     return bool(options.recursive or options.files_from is not None or len(options.files) > 1)
 
 
@@ -289,7 +292,7 @@ def _expanded(name: str, recursive: bool, wanted: tuple[str, ...], limits: dict[
                 return (BadInput(name, _read_failure("this is a folder (-r searches it)")),)
             return _from_folder(name, wanted)
         if os.path.lexists(name):
-            return _from_archive(name, wanted, None, limits) if _is_read_by_members(name) else (_file(name),)
+            return _from_archive(name, wanted, None, limits) if _is_expanded_to_members(name) else (_file(name),)
         archive, mark, member = name.partition(MEMBER)
         if mark and os.path.isfile(archive):
             return _from_archive(archive, wanted, member, limits)
@@ -379,8 +382,8 @@ def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...], limits: d
             yield from _expanded(name, recursive, wanted, limits)
 
 
-def _is_read_by_members(name: str) -> bool:
-    """Return whether a zip archive stands for its members; some importers read one as a whole."""
+def _is_expanded_to_members(name: str) -> bool:
+    """Return whether a zip archive is replaced by its members; some importers read an archive as a whole."""
     if not os.path.isfile(name):  # a pipe can be read only once
         return False
     with open(name, "rb") as stream:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
-from keyframer.cli.inputs import FileInput, Input, may_be_several
+from keyframer.cli.inputs import FileInput, Input, names_several_inputs
 from keyframer.cli.messages import detail, failure
 from keyframer.errors import FormatError
 from keyframer.files import OutputExists, OutputRefused, check_output, sweep_once, write_bytes
@@ -37,7 +37,7 @@ def has_output_extension(options: argparse.Namespace) -> bool:
     out: str = options.output or ""
     if out in ("", STDOUT) or out.endswith(("/", os.sep)) or os.path.isdir(out):
         return False
-    return not may_be_several(options) or (out.startswith(".") and os.sep not in out)
+    return not names_several_inputs(options) or (out.startswith(".") and os.sep not in out)
 
 
 class Targets:
@@ -46,7 +46,7 @@ class Targets:
     def __init__(self, options: argparse.Namespace, rename: Callable[[str], str]) -> None:
         self.out: str | None = None if options.output in (None, STDOUT) else options.output
         self.force: bool = options.force
-        many = may_be_several(options)
+        many = names_several_inputs(options)
         self._rename = rename
         self._taken: dict[str, str] = {}
         out = self.out or ""

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
-    if options.output is None and not options.terminal and inputs.may_be_several(options):
+    if options.output is None and not options.terminal and inputs.names_several_inputs(options):
         options.parser.error("several files need -o: a folder, or a suffix such as .svg")
     if not 1 <= options.most <= 1_000:
         options.parser.error("--most must be from 1 to 1000")

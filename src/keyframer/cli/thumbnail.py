@@ -24,10 +24,10 @@ picture or a sheet, .gif, .apng, .webp or .mp4 for the playback (.mp4 needs the
 program ffmpeg).
 
 The camera of the file is used if it shows something, else a camera is placed so
-that everything is visible. The lights of the file are used, brightened where
-the picture would be too dark. Images are searched for in the folder of the file. A
-skeleton without a mesh is drawn as bones. The same file gives the same bytes
-with the same versions of numpy and Pillow."""
+that everything is visible. The lights of the file are used; the picture is
+brightened or darkened if needed. Images are searched for in the folder of the
+file. A skeleton without a mesh is drawn as bones. The same file gives the same
+bytes with the same versions of numpy and Pillow."""
 
 EXAMPLES = (
     "keyframer thumbnail scene.3ds -o scene.png",
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
-    several = inputs.may_be_several(options)
+    several = inputs.names_several_inputs(options)
     if several and options.output is None:
         options.parser.error("several files need -o: a folder, or a suffix such as .png")
     if options.output is None and sys.stdout.isatty():

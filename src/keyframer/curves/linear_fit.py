@@ -19,8 +19,8 @@ from ..maths import quat
 from .cubic_fit import BEFORE, Allowance, Distance, Functions, turn_degrees, vector_distance
 from .key_columns import Indices
 
-Between = Callable[[Floats, Floats, Floats], Floats]
-"""what a player shows at u (n,) between values (n, k) and values (n, k)"""
+Interpolate = Callable[[Floats, Floats, Floats], Floats]
+"""interpolation of a player at u (n,) from first values (n, k) to last values (n, k)"""
 
 # Where the error is measured: the middle, where a curve deviates most, and uneven places around it.
 _PROBES = np.array((0.11, 0.29, 0.5, 0.73, 0.91))
@@ -35,11 +35,11 @@ class Measure:
     """How the error between linear keys is measured: the largest for any of the ways in which players interpolate."""
 
     distance: Distance
-    between: tuple[Between, ...]
+    interpolations: tuple[Interpolate, ...]
 
     def error(self, first: Floats, last: Floats, u: Floats, wanted: Floats) -> Floats:
         """Return (n,) the largest error of any player."""
-        distances = [self.distance(interpolate(first, last, u), wanted) for interpolate in self.between]
+        distances = [self.distance(interpolate(first, last, u), wanted) for interpolate in self.interpolations]
         return np.asarray(np.nan_to_num(np.maximum.reduce(distances)))
 
 
@@ -60,7 +60,7 @@ ROTATIONS = Measure(turn_degrees, (quat.slerp, nlerp))
 """in degrees"""
 
 
-class Lines(NamedTuple):
+class LinearKeys(NamedTuple):
     """Ascending times (n,) and values (n, k) of keys."""
 
     times: Floats
@@ -73,7 +73,7 @@ class Lines(NamedTuple):
 
 def place_keys(
     functions: Functions, measure: Measure, *, frame: float, most_keys: int, most_in_all: int | None = None
-) -> list[Lines]:
+) -> list[LinearKeys]:
     """Return keys such that linear interpolation is within the tolerances of the functions.
 
     Keys are on multiples of ``frame`` if that is enough. A jump takes the shortest interval of its function.
@@ -165,7 +165,7 @@ class _Intervals(NamedTuple):
 
 
 def _at_frames(functions: Functions, frame: float) -> _Points:
-    """Return functions with a long interval at every frame, so that nothing between its probes is missed."""
+    """Sample at every frame each function that has a long interval, so that nothing between its probes is missed."""
     owner, begin, end, _ = functions.intervals()
     long = np.zeros(len(functions.counts), np.bool_)
     long[owner[end - begin > len(_PROBES) * frame]] = True
@@ -242,7 +242,7 @@ def _cut(functions: Functions, intervals: _Intervals, cuts: _Cuts, frame: float)
     return _Intervals(owner, begin, end, first, last), wanted
 
 
-def _joined(functions: Functions, parts: list[_Intervals], complete: Flags, too_fast: Flags) -> list[Lines]:
+def _joined(functions: Functions, parts: list[_Intervals], complete: Flags, too_fast: Flags) -> list[LinearKeys]:
     """Return the intervals of each function as keys: their ends, each once."""
     owner, begin, end, first, last = (np.concatenate(column) for column in zip(*parts, strict=True))
     owners, times, values = [owner, owner], [begin, end], [first, last]
@@ -272,9 +272,9 @@ def _joined(functions: Functions, parts: list[_Intervals], complete: Flags, too_
     is_new[1:] = (all_owners[1:] != all_owners[:-1]) | (all_times[1:] != all_times[:-1])
     kept_times, kept_values = all_times[is_new], np.concatenate(values)[order[is_new]]
     stops = np.searchsorted(all_owners[is_new], np.arange(len(complete)), side="right").tolist()
-    joined_lines: list[Lines] = []
+    joined: list[LinearKeys] = []
     start = 0
     for stop, is_complete, is_too_fast in zip(stops, complete.tolist(), too_fast.tolist(), strict=True):
-        joined_lines.append(Lines(kept_times[start:stop], kept_values[start:stop], is_complete, is_too_fast))
+        joined.append(LinearKeys(kept_times[start:stop], kept_values[start:stop], is_complete, is_too_fast))
         start = stop
-    return joined_lines
+    return joined

@@ -1,7 +1,7 @@
 """Tracks: the authored keys of one animated property as columns, neither sampled nor compiled.
 
-A track may be empty, unsorted or hold NaN: only wrong shapes are refused. The docstring of the package describes the
-evaluation of invalid keys.
+A track may be empty, unsorted or hold NaN. Only invalid arguments are refused: kinds, forms, shapes, tangents. The
+docstring of the package describes the evaluation of invalid keys.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .lazy_fields import LazyFields, lazy
 class Interpolation(Enum):
     """How values are interpolated between keys."""
 
-    __hash__ = object.__hash__  # that of `Enum` is a Python function
+    __hash__ = object.__hash__  # faster: `Enum.__hash__` is a Python function
     STEP = "step"  # constant until the next key
     LINEAR = "linear"  # linear; rotations at constant speed
     TCB = "tcb"  # Kochanek-Bartels with ease
-    BEZIER = "bezier"  # without handles: TCB with zeros, ease ignored
+    BEZIER = "bezier"  # the file has no handles: interpolated as TCB with zeros, without ease
     SAMPLED = "sampled"  # one value per frame, linear between frames
     CUBIC = "cubic"  # Hermite with given tangents per unit of time, as glTF CUBICSPLINE
 

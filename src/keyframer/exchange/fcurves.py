@@ -89,7 +89,7 @@ class DerivedProperty(NamedTuple):
     name: str
     kinds: tuple[str, ...]
     """kinds of the source tracks: ``fov``, ``color``, ``multiplier``, ``hotspot``, ``falloff``"""
-    change: Callable[..., Floats]
+    compute: Callable[..., Floats]
     """function of the node and the values (T, k) of each kind, returns (T, m)"""
     tolerance: float
 
@@ -413,7 +413,7 @@ class _ClipConverter:
                 motions[kind].truth(times) if kind in motions else np.repeat(constants[kind], len(times), axis=0)
                 for kind in derived_property.kinds
             ]
-            return derived_property.change(node, *values)
+            return derived_property.compute(node, *values)
 
         breaks, jumps = breaks_of(list(motions.values()), self._span)
         return self._fitted(node, derived_property.name, truth, breaks, jumps, derived_property.tolerance, VECTORS)

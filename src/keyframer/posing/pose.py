@@ -28,7 +28,7 @@ class Pose:
     frames: Floats
     """(T,) the same times in frames"""
     world: Floats
-    """(T, N, 4, 4); a node's own geometry is at ``world . T(-pivot)``"""
+    """(T, N, 4, 4); a node's own geometry is at ``world . translation(-pivot)``"""
     visible: Flags
     """(T, N); a hidden node does not hide its children"""
     camera_fov_degrees: Floats

@@ -51,7 +51,7 @@ class Shader:
         edge = points[:, 1:] - points[:, :1]
         area = edge[:, 0, 0] * edge[:, 1, 1] - edge[:, 0, 1] * edge[:, 1, 0]
         with np.errstate(all="ignore"):
-            # change of the coordinates of the second and third corner to the right and down
+            # change of the barycentric coordinates of the second and third corner, per pixel to the right and down
             self._second = np.nan_to_num(np.stack([edge[:, 1, 1] / area, -edge[:, 1, 0] / area]))
             self._third = np.nan_to_num(np.stack([-edge[:, 0, 1] / area, edge[:, 0, 0] / area]))
         self._area = area
@@ -78,29 +78,29 @@ class Shader:
             level = 0.5 * np.log2(np.maximum(area, 1e-30) / np.maximum(np.abs(self._area), 1e-30))
         return np.asarray(np.round(np.clip(level, -40, 40)), np.int64)
 
-    def shares(self, pixel: Indices, triangle: Indices) -> tuple[Floats, Floats]:
+    def barycentric(self, pixel: Indices, triangle: Indices) -> tuple[Floats, Floats]:
         """Return barycentric coordinates of pixels, (3, n) each: in the face, and on the picture."""
         start = self._start.take(triangle, axis=1)
         x = (pixel % self._width) + 0.5 - start[0]
         y = (pixel // self._width) + 0.5 - start[1]
-        flat = np.empty((3, len(pixel)))
-        flat[1] = self._second[0].take(triangle) * x + self._second[1].take(triangle) * y
-        flat[2] = self._third[0].take(triangle) * x + self._third[1].take(triangle) * y
-        flat[0] = 1 - flat[1] - flat[2]
-        deep = np.clip(flat, 0, 1)
-        deep *= self._closeness.take(triangle, axis=1)
-        deep /= np.maximum(deep.sum(axis=0), 1e-300)
+        on_picture = np.empty((3, len(pixel)))
+        on_picture[1] = self._second[0].take(triangle) * x + self._second[1].take(triangle) * y
+        on_picture[2] = self._third[0].take(triangle) * x + self._third[1].take(triangle) * y
+        on_picture[0] = 1 - on_picture[1] - on_picture[2]
+        in_face = np.clip(on_picture, 0, 1)
+        in_face *= self._closeness.take(triangle, axis=1)
+        in_face /= np.maximum(in_face.sum(axis=0), 1e-300)
         if not self._uncut:
-            deep = np.einsum("in,nij->jn", deep, self._screen.shares[triangle])
-        return deep, flat
+            in_face = np.einsum("in,nij->jn", in_face, self._screen.shares[triangle])
+        return in_face, on_picture
 
-    def geometry(self, shares: Floats, face: Indices) -> tuple[Singles, Singles, Singles]:
-        """Return positions, normals facing the viewer, and directions to the eye: (3, n) each."""
-        position = np.zeros((3, len(face)))
-        normal = np.zeros((3, len(face)), np.float32)
+    def geometry(self, in_face: Floats, source: Indices) -> tuple[Singles, Singles, Singles]:
+        """Return positions, unit normals (not yet turned to the viewer), and directions to the eye: (3, n) each."""
+        position = np.zeros((3, len(source)))
+        normal = np.zeros((3, len(source)), np.float32)
         for corner in range(3):
-            position += self._points[corner].take(face, axis=1) * shares[corner]
-            normal += self._normals[corner].take(face, axis=1) * shares[corner].astype(np.float32)
+            position += self._points[corner].take(source, axis=1) * in_face[corner]
+            normal += self._normals[corner].take(source, axis=1) * in_face[corner].astype(np.float32)
         to_eye = (self._view.eye[:, None] - position).astype(np.float32)
         to_eye /= np.maximum(np.sqrt(_dot(to_eye, to_eye)), np.float32(1e-20))
         length = np.sqrt(_dot(normal, normal))
@@ -110,34 +110,34 @@ class Shader:
     def sample(self, pixel: Indices, triangle: Indices) -> SurfaceSamples:
         """Return the surface data of pixels, independent of light."""
         drawable, shape = self._drawable, self._shape
-        shares, flat = self.shares(pixel, triangle)
+        in_face, on_picture = self.barycentric(pixel, triangle)
         source = self._screen.source[triangle]
         face = shape.faces[source]
-        position, normal, to_eye = self.geometry(shares, source)
+        position, normal, to_eye = self.geometry(in_face, source)
         normal = np.where(self._facing[triangle], normal, -normal)
         material = drawable.material[face]
         uv = None
         if drawable.uv is not None:
-            single = shares.astype(np.float32)
+            single = in_face.astype(np.float32)
             uv = sum(drawable.uv[face, corner] * single[corner, :, None] for corner in range(3))
         color, alpha, glow, emitted = drawable.surfaces.colors(material, uv, self._level[triangle])
         if drawable.colors is not None:
-            single = shares.astype(np.float32)
+            single = in_face.astype(np.float32)
             color = color * sum((drawable.colors[face, corner] * single[corner, :, None]).T for corner in range(3))
         wire = drawable.surfaces.wire[material]
         if wire.any():
-            alpha = np.where(wire & ~self._near_edge(flat, triangle), 0, alpha)
+            alpha = np.where(wire & ~self._near_edge(on_picture, triangle), 0, alpha)
         specular = drawable.surfaces.specular.T.take(material, axis=1)
         exponent = np.where(specular.any(axis=0), drawable.surfaces.exponent[material], np.float32(0))
         return SurfaceSamples(position, normal, to_eye, color, alpha, glow, emitted, specular, exponent)
 
-    def _near_edge(self, flat: Floats, triangle: Indices) -> Flags:
+    def _near_edge(self, on_picture: Floats, triangle: Indices) -> Flags:
         """Return whether a pixel is on the outline of its face."""
         first = -(self._second + self._third)
         near = np.zeros(len(triangle), np.bool_)
-        for share, slope in zip(flat, (first, self._second, self._third), strict=True):
+        for coordinate, slope in zip(on_picture, (first, self._second, self._third), strict=True):
             steep = np.sqrt(slope[0] * slope[0] + slope[1] * slope[1])[triangle]
-            near |= share < steep * _WIRE_PIXELS
+            near |= coordinate < steep * _WIRE_PIXELS
         return near
 
 

@@ -174,9 +174,9 @@ class Surfaces:
         self.flat = np.array([material.shading == "flat" for material in materials], np.bool_)
         self.base = [self._layer(material.maps.get("texture1")) for material in materials]
         self.second = [self._layer(material.maps.get("texture2")) for material in materials]
-        self.alpha = [self._layer(material.maps.get("opacity")) for material in materials]
+        self.opacity_maps = [self._layer(material.maps.get("opacity")) for material in materials]
         self.gltf_surfaces = [gltf_surface_of(material) for material in materials]
-        self.shine = [self._layer(material.maps.get("self_illumination")) for material in materials]
+        self.self_illumination = [self._layer(material.maps.get("self_illumination")) for material in materials]
         self.glow[[surface.emission is not None for surface in self.gltf_surfaces]] = 0
         self._emits = any(surface.emission is not None for surface in self.gltf_surfaces)
         if lift_black:
@@ -184,8 +184,10 @@ class Surfaces:
             self.diffuse[black] = np.maximum(self.diffuse[black], np.float32(BLACK))
         self.translucent = np.array(
             [
-                self.opacity[at] < 0.999 or self.wire[at] or alpha is not None or _uses_alpha(material, base)
-                for at, (material, base, alpha) in enumerate(zip(materials, self.base, self.alpha, strict=True))
+                self.opacity[at] < 0.999 or self.wire[at] or opacity_map is not None or _uses_alpha(material, base)
+                for at, (material, base, opacity_map) in enumerate(
+                    zip(materials, self.base, self.opacity_maps, strict=True)
+                )
             ],
             np.bool_,
         )
@@ -193,13 +195,18 @@ class Surfaces:
 
     @property
     def any_image(self) -> bool:
-        return any(layer is not None for layers in (self.base, self.second, self.alpha, self.shine) for layer in layers)
+        return any(
+            layer is not None
+            for layers in (self.base, self.second, self.opacity_maps, self.self_illumination)
+            for layer in layers
+        )
 
     def colors(
         self, material: Indices, uv: Singles | None, level: Indices
     ) -> tuple[Singles, Singles, Singles, Singles]:
-        """Return the surface at n pixels: (3, n) colour, (n,) opacity, (3, n) light multiplied by the colour, and added
-        light; (1, n) and (3, 1) if these are the same everywhere.
+        """Return the surface at n pixels: (3, n) colour, (n,) opacity, (3, n) light that is multiplied by the colour,
+        and (3, n) added light. Without images the multiplied light is (1, n), equal in all components, and the added
+        light is (3, 1) if no material emits light.
         """
         alpha = self.opacity[material]
         if uv is None or not self.any_image:
@@ -226,20 +233,20 @@ class Surfaces:
                     share = share * layer_colors[:, 3]
                 shown = layer_colors[:, :3] * color[pixels] if surface.tinted and not over else layer_colors[:, :3]
                 color[pixels] += (shown - color[pixels]) * share[:, None]
-            covering = self.alpha[number]
-            if covering is not None:
-                layer_colors, _ = covering.lookup(uv[pixels], levels + _level_offset(covering))
-                alpha[pixels] *= 1 - np.float32(covering.amount) * (1 - _grey(layer_colors))
+            opacity_map = self.opacity_maps[number]
+            if opacity_map is not None:
+                layer_colors, _ = opacity_map.lookup(uv[pixels], levels + _level_offset(opacity_map))
+                alpha[pixels] *= 1 - np.float32(opacity_map.amount) * (1 - _grey(layer_colors))
             if surface.cutoff is not None:
                 alpha[pixels] = alpha[pixels] >= surface.cutoff
-            shining = self.shine[number]
+            illumination_layer = self.self_illumination[number]
             light = np.float32(1)
-            if shining is not None:
-                layer_colors, inside = shining.lookup(uv[pixels], levels + _level_offset(shining))
-                light = layer_colors[:, :3] * (inside * np.float32(shining.amount))[:, None]
+            if illumination_layer is not None:
+                layer_colors, inside = illumination_layer.lookup(uv[pixels], levels + _level_offset(illumination_layer))
+                light = layer_colors[:, :3] * (inside * np.float32(illumination_layer.amount))[:, None]
             if surface.emission is not None:
                 emitted[pixels] = light * np.array(surface.emission, np.float32)
-            elif shining is not None:
+            elif illumination_layer is not None:
                 glow[pixels] = np.maximum(glow[pixels], light)
         return color.T, alpha, glow.T, emitted.T
 
@@ -269,8 +276,8 @@ def _clamped(value: Singles, pixels: int) -> Singles:
 
 
 def _uses_alpha(material: Material, base: Layer | None) -> bool:
-    """Return whether the alpha of the image makes holes: if the material says so, or if the material would not be
-    visible through them (a decal shows the colour of the material).
+    """Return whether the alpha of the image is opacity: if the map says so (`alpha_source`), or if the map is not a
+    decal (through a decal, the colour of the material is visible).
     """
     texture = material.maps.get("texture1")
     if texture is None or base is None or not base.pyramid.has_alpha or texture.ignore_alpha:
@@ -279,7 +286,7 @@ def _uses_alpha(material: Material, base: Layer | None) -> bool:
 
 
 def _level_offset(layer: Layer) -> int:
-    """Return the mip level offset: the size of the image, and how often it repeats per unit of texture coordinates."""
+    """Return the mip level offset: log2 of the image's size times its repetitions per unit of texture coordinates."""
     m = layer.matrix
     tiles = math.sqrt(abs(float(m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0])))
     return round(math.log2(max(layer.pyramid.size)) + math.log2(min(max(tiles, 1e-3), 1e3)))

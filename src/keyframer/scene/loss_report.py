@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from keyframer.fields import dataclass
-from keyframer.text import counted, safe_text
+from keyframer.text import counted, plural, safe_text
 
 SCHEMA = "keyframer.loss"
 SCHEMA_VERSION = 1
@@ -44,7 +44,7 @@ class Loss:
     error: float | None = None
     """largest difference found by sampling the written file"""
     unit: str | None = None
-    """unit of the error: ``degree``, ``scene unit`` …"""
+    """unit of the error: ``degree``, ``scene unit`` …; ``1`` for plain numbers"""
     source_path: str | None = None
     """path of the record in the source file"""
     source_offset: int | None = None
@@ -61,7 +61,7 @@ class Loss:
         return values
 
     def __str__(self) -> str:
-        error = "" if self.error is None else f" (error {self.error:.2g} {self.unit or ''}".rstrip() + ")"
+        error = "" if self.error is None else f" (error {error_text(self.error, self.unit)})"
         return f"{self.outcome.value}: {self.path}{': ' if self.detail else ''}{self.detail}{error}"
 
 
@@ -144,7 +144,7 @@ class LossReport:
         for loss in self.losses:
             if loss.error is not None and loss.outcome is not Outcome.DROPPED:
                 errors[loss.unit or ""] = max(errors.get(loss.unit or "", 0.0), loss.error)
-        return ", ".join(f"{error:.2g} {unit}".rstrip() for unit, error in sorted(errors.items()) if error)
+        return ", ".join(error_text(error, unit) for unit, error in sorted(errors.items()) if error)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, as `LOSS_SCHEMA` describes."""
@@ -161,6 +161,14 @@ class LossReport:
 
     def __repr__(self) -> str:
         return f"<LossReport to {self.target}: {self.summary()}>"
+
+
+def error_text(error: float, unit: str | None) -> str:
+    """Return an error with its unit: ``0.5 degrees``, ``1 scene unit``; only the number if the unit is ``1``."""
+    number = f"{error:.2g}"
+    if not unit or unit == "1":
+        return number
+    return f"{number} {plural(unit) if number != '1' and unit.endswith(('degree', 'unit')) else unit}"
 
 
 _MOST_NAMED = 4

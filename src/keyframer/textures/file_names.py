@@ -1,4 +1,4 @@
-"""Splits file names that files refer to into the parts of a path below a folder, or refuses them with a reason.
+"""Splits file names found in files into the parts of a path below a folder, or refuses them with a reason.
 
 Names come from DOS, Windows and Unix alike, so both slashes separate parts. A name that is unsafe on any system is
 refused on all: a file must be read the same way on every machine.
@@ -20,7 +20,7 @@ from keyframer.issues import IssueType
 from keyframer.text import safe_text
 
 MOST_PART_BYTES = 255
-"""maximum number of bytes (UTF-8) of one part of a path; no file system has longer names"""
+"""maximum number of bytes (UTF-8) of one part of a path: the limit of most Unix file systems"""
 MOST_PARTS = 32
 """maximum number of parts of a path"""
 

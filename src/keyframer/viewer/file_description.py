@@ -16,7 +16,7 @@ from keyframer.exchange.gltf.write.options import written_span
 from keyframer.rendering import Renderer, Settings
 from keyframer.rendering.lighting import file_lighting
 from keyframer.scene import Channel, Clip, LightType, Node, RawChannel, Scene
-from keyframer.scene.loss_report import Loss, LossReport, Outcome
+from keyframer.scene.loss_report import Loss, LossReport, Outcome, error_text
 from keyframer.textures import TextureSource
 from keyframer.textures.texture_usage import TextureUse
 from keyframer.viewer.json_data import number, numbers, shown
@@ -111,7 +111,7 @@ def describe_losses(report: LossReport, images: Sequence[TextureUse]) -> Json:
 
 
 def _loss(loss: Loss) -> Json:
-    error = "" if loss.error is None else f"error {loss.error:.2g} {loss.unit or ''}".rstrip()
+    error = "" if loss.error is None else f"error {error_text(loss.error, loss.unit)}"
     return {
         "path": shown(loss.path),
         "detail": shown("; ".join(part for part in (loss.detail, error) if part), 300),

@@ -49,7 +49,7 @@ class Resources:
             yield from (f"/data/{number}/{part}" for part in ("scene", "model", "losses", "records"))
             yield from (f"/data/{number}/clip/{clip}" for clip in range(file.clip_count))
             yield from (f"/data/{number}/records/{page}" for page in range(file.page_count))
-            yield from (f"/data/{number}/lamps/{clip}" for clip in range(file.lamps_count))
+            yield from (f"/data/{number}/lamps/{clip}" for clip in range(file.clip_count_with_lights))
             yield from (f"/data/{number}/track/{track}" for track in range(file.track_count))
             yield from (f"/data/{number}/bytes/{block}" for block in range(file.block_count))
 
@@ -67,7 +67,7 @@ def _part(file: ViewedFile, part: str, number: str | None) -> Resource | None:
     elif part.startswith("clip/") and number is not None:
         content = file.clip(int(number))
     elif part.startswith("lamps/") and number is not None:
-        content = file.lamps(int(number))
+        content = file.lights(int(number))
     elif part.startswith("track/") and number is not None:
         content = file.track(int(number))
     elif part.startswith("records/") and number is not None:

@@ -147,7 +147,7 @@ class ViewedFile:
             images = [] if textures is None else scene_textures(scene, textures.finder)
             return to_json(describe_losses(self._exported[1], images))
 
-    def lamps(self, number: int) -> bytes | None:
+    def lights(self, number: int) -> bytes | None:
         """Return the lights in one of the clips; a file without clips has them under 0."""
         with self._lock, self._budget.opened():
             scene = self.loaded.scene
@@ -158,7 +158,7 @@ class ViewedFile:
             return to_json(describe_lights(scene, number, curves, self.loaded.textures, gltf_nodes))
 
     @property
-    def lamps_count(self) -> int:
+    def clip_count_with_lights(self) -> int:
         """Number of clips whose lights the page can request; 0 if the scene has no lights."""
         scene = self.loaded.scene
         return max(1, self.clip_count) if scene is not None and scene.lights else 0
@@ -178,7 +178,7 @@ class ViewedFile:
 
     @property
     def track_count(self) -> int:
-        """Number of tracks in all clips: those of nodes, then raw channels."""
+        """Number of tracks in all clips, clip by clip: those of nodes, then raw channels."""
         return sum(map(_tracks_of, self._clips))
 
     def track(self, number: int) -> bytes | None:

@@ -268,7 +268,7 @@ def restore_fields(target: Record, values: dict[str, object]) -> None:
     for plan in target.plan.fields:
         if plan.when is not None and not plan.when(target):
             if plan.name in values:
-                raise FieldError(plan.name, "excluded by an earlier field")
+                raise FieldError(plan.name, "not allowed with the value of an earlier field")
             continue
         if plan.name not in values:
             raise FieldError(plan.name, "missing")

@@ -247,5 +247,5 @@ def test_scale_axes_at_rest_are_written_to_every_key_or_reported() -> None:
     assert not [loss for loss in report if "scale" in loss.path and loss.outcome is Outcome.DROPPED]
     _, report, _ = write(scene, dialect=PLAIN)
     assert [loss.detail for loss in report if loss.path == "/scale_axes"] == [
-        "this format cannot store 1 node with scale axes"
+        "this format cannot store scale axes (1 node)"
     ]

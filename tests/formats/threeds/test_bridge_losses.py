@@ -313,7 +313,7 @@ def test_a_shared_or_non_target_goal_gets_a_separate_target(what: str) -> None:
     scene.clips = one_clip(slide(0))
     _, report, loaded = write(scene)
     separate = ["/nodes/eye/target", "/nodes/other/target"] if kind is NodeKind.OBJECT else ["/nodes/other/target"]
-    words = "a separate target was added at the node that it is aimed at"
+    words = "a separate target was added at the node that this camera or light is aimed at"
     assert {
         path: detail for path, detail in details(report, Outcome.BAKED).items() if "target" in path
     } == dict.fromkeys(separate, words)

@@ -76,7 +76,7 @@ def test_ambient_light_is_dropped() -> None:
     [
         (Material("paint", diffuse=(1.0, 0, 0)), {"/materials/diffuse": "diffuse of 1 material"}),
         (Material("paint", two_sided=True), {"/materials/two_sided": "two sided of 1 material"}),
-        (Material("paint", maps={"texture1": TextureMap("a.png")}), {"/textures": "1 material with maps"}),
+        (Material("paint", maps={"texture1": TextureMap("a.png")}), {"/textures": "maps (1 material)"}),
     ],
 )
 def test_only_the_names_of_materials_are_stored(material: Material, lost: dict[str, str]) -> None:

@@ -29,8 +29,8 @@ class Dialect:
     """white space after the last record"""
 
     def __str__(self) -> str:
-        parts = [self.encoding, *(["mark"] if self.mark else []), *(["CRLF"] if self.newline != "\n" else [])]
-        return ", ".join(parts)
+        mark = ["byte order mark"] if self.mark else []
+        return ", ".join([self.encoding, *mark, *(["CRLF"] if self.newline != "\n" else [])])
 
 
 def read_text(data: bytes) -> tuple[bytes, Dialect, bytes]:

@@ -24,7 +24,7 @@ def summarise(document: Document) -> list[Table]:
         overview(
             ("version", lines.get(b"3DSMAX_ASCIIEXPORT")),
             ("written by", lines.get(b"COMMENT")),
-            ("text", str(document.dialect)),
+            ("encoding", str(document.dialect)),
             ("exported from", scene.name(b"SCENE_FILENAME") or None),
             ("first frame", _number(scene, b"SCENE_FIRSTFRAME")),
             ("last frame", _number(scene, b"SCENE_LASTFRAME")),

@@ -15,7 +15,7 @@ from keyframer.arrays import Floats
 from keyframer.curves import Interpolation
 from keyframer.fields import dataclass
 from keyframer.formats.kit.scene_writing import CannotMerge, frames_per_second, plain_path, units_per_second
-from keyframer.formats.kit.unsupported_features import has_moving_kind
+from keyframer.formats.kit.unsupported_features import can_be_joint
 from keyframer.limits import ensure_budget, spend
 from keyframer.maths import affine, quat
 from keyframer.posing import Rig
@@ -126,7 +126,7 @@ def joints_at(scene: Scene, nodes: list[int], parents: list[int], times: Floats)
     world = rig.world(samples, len(times))
     world_positions, world_rotations, scales = affine.decompose(world[:, nodes])
     unscaled = np.abs(scales - 1).max(axis=(0, 2), initial=0.0) < _NOISE
-    unscaled &= np.array([has_moving_kind(scene.nodes[node]) for node in nodes], bool)
+    unscaled &= np.array([can_be_joint(scene.nodes[node]) for node in nodes], bool)
     node_of = np.array(nodes, np.int64)
     rigid = affine.compose(world_positions, world_rotations, np.ones(3))
     rigid[:, unscaled] = world[:, node_of[unscaled]]
@@ -158,16 +158,16 @@ def _ordered(parents: list[int], nodes: list[int], depth_first: bool) -> tuple[l
 def find_joint_nodes(scene: Scene) -> tuple[set[int], list[int]]:
     """Return the nodes that become joints, and the parent of each node (-1 for none).
 
-    Joints are objects, dummies, bones and their ancestors.
+    Joints are objects, dummies, bones, joints of skins, and their ancestors, but not skinned meshes without children.
     """
     parents = evaluation_order(scene.nodes).parents.tolist()
     has_children = set(parents)
-    bones = {joint for skin in scene.skins for joint in skin.joints}
+    skin_joints = {joint for skin in scene.skins for joint in skin.joints}
     joint_nodes: set[int] = set()
     for number, node in enumerate(scene.nodes):
         # A skinned mesh does not move with its own node.
-        if number not in bones and (
-            not has_moving_kind(node) or (node.skin is not None and number not in has_children)
+        if number not in skin_joints and (
+            not can_be_joint(node) or (node.skin is not None and number not in has_children)
         ):
             continue
         at = number
@@ -253,6 +253,6 @@ def _report_scales(scene: Scene, nodes: list[int], all_scales: Floats, report: L
         path = f"{plain_path('nodes', scene.nodes[number].name)}/scale"
         change = float(np.abs(scales - scales[:1]).max())
         if change > _SCALE * max(float(np.abs(scales).max()), 1.0):
-            report.add(Outcome.DROPPED, path, "joints cannot be scaled in this format", error=change, unit="of 1")
+            report.add(Outcome.DROPPED, path, "joints cannot be scaled in this format", error=change, unit="1")
         elif float(np.abs(scales[0] - 1).max()) > _SCALE:
             report.add(Outcome.BAKED, path, "applied to meshes and children (joints have no scale)")

@@ -72,7 +72,7 @@ class Tolerance:
             return self.length, vector_distance, "scene unit"
         if track.kind in ("fov", "roll", "hotspot", "falloff"):
             return self.degrees, vector_distance, "degree"
-        return self.fraction, vector_distance, "of 1"
+        return self.fraction, vector_distance, "1"
 
 
 def check_max_error(max_error: float) -> None:

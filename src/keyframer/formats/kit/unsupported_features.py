@@ -224,43 +224,43 @@ def _report_segment(clip: Clip, report: LossReport, supported: Collection[str], 
 
 
 def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
-    """Return the features that the scene has, and their text in messages (``2 hidden nodes``)."""
-    nodes = scene.nodes
+    """Return the features that the scene has, and their text in messages (``smoothing groups (2 meshes)``)."""
+    nodes, meshes, materials = scene.nodes, scene.meshes, scene.materials
     environment = scene.environment
+    hidden = sum(node.hidden for node in nodes)
+    casting_none = sum(not mesh.casts_shadows for mesh in meshes)
+    receiving_none = sum(not mesh.receives_shadows for mesh in meshes)
+    dummies = sum(node.kind is NodeKind.DUMMY for node in nodes)
+    other_maps = sum(bool(set(material.maps) - {"texture1"}) for material in materials)
     kinds = (
-        ("tree", sum(node.parent is not None for node in nodes), "parent link", " of nodes"),
-        ("meshes", len(scene.meshes), "mesh", ""),
-        ("materials", len(scene.materials), "material", ""),
-        ("cameras", len(scene.cameras), "camera", ""),
-        ("lights", len(scene.lights), "light", ""),
-        ("skins", len(scene.skins), "skin", ""),
-        ("morphs", sum(node.morph is not None for node in nodes), "mesh", " with morph shapes"),
-        ("pivots", sum(bool(np.any(node.pivot)) for node in nodes), "pivot", ""),
-        ("scale axes", sum(node.scale_axes_xyzw is not None for node in nodes), "node", " with scale axes"),
-        ("hidden", sum(node.hidden for node in nodes), "hidden node", ""),
-        ("smoothing", sum(mesh.smoothing is not None for mesh in scene.meshes), "mesh", " with smoothing groups"),
-        ("vertex colours", sum(mesh.colors is not None for mesh in scene.meshes), "mesh", " with vertex colours"),
-        ("cast shadows", sum(not mesh.casts_shadows for mesh in scene.meshes), "mesh", " without cast shadows"),
+        ("tree", sum(node.parent is not None for node in nodes), "parent link", "{} of nodes"),
+        ("meshes", len(meshes), "mesh", "{}"),
+        ("materials", len(materials), "material", "{}"),
+        ("cameras", len(scene.cameras), "camera", "{}"),
+        ("lights", len(scene.lights), "light", "{}"),
+        ("skins", len(scene.skins), "skin", "{}"),
+        ("morphs", sum(node.morph is not None for node in nodes), "mesh", "morph shapes ({})"),
+        ("pivots", sum(bool(np.any(node.pivot)) for node in nodes), "pivot", "{}"),
+        ("scale axes", sum(node.scale_axes_xyzw is not None for node in nodes), "node", "scale axes ({})"),
+        ("hidden", hidden, "node", "that {} is hidden" if hidden == 1 else "that {} are hidden"),
+        ("smoothing", sum(mesh.smoothing is not None for mesh in meshes), "mesh", "smoothing groups ({})"),
+        ("vertex colours", sum(mesh.colors is not None for mesh in meshes), "mesh", "vertex colours ({})"),
+        ("cast shadows", casting_none, "mesh", f"that {{}} cast{'s' if casting_none == 1 else ''} no shadow"),
         (
             "received shadows",
-            sum(not mesh.receives_shadows for mesh in scene.meshes),
+            receiving_none,
             "mesh",
-            " without received shadows",
+            f"that {{}} receive{'s' if receiving_none == 1 else ''} no shadow",
         ),
-        ("textures", sum(bool(material.maps) for material in scene.materials), "material", " with maps"),
-        (
-            "other maps",
-            sum(bool(set(material.maps) - {"texture1"}) for material in scene.materials),
-            "material",
-            " with other maps than a texture",
-        ),
-        ("raw channels", len(clip.raw_channels), "raw channel", ""),
-        ("kinds", sum(node.kind is NodeKind.DUMMY for node in nodes), "dummy", " (written as joints)"),
-        ("unused meshes", _unused(scene, "meshes"), "mesh", " without a node"),
-        ("unused cameras", _unused(scene, "cameras"), "camera", " without a node"),
-        ("unused lights", _unused(scene, "lights"), "light", " without a node"),
+        ("textures", sum(bool(material.maps) for material in materials), "material", "maps ({})"),
+        ("other maps", other_maps, "material", "maps other than the texture ({})"),
+        ("raw channels", len(clip.raw_channels), "raw channel", "{}"),
+        ("kinds", dummies, "node", "that {} is a dummy" if dummies == 1 else "that {} are dummies"),
+        ("unused meshes", _unused(scene, "meshes"), "mesh", "{} without a node"),
+        ("unused cameras", _unused(scene, "cameras"), "camera", "{} without a node"),
+        ("unused lights", _unused(scene, "lights"), "light", "{} without a node"),
     )
-    features = [(feature, f"{counted(count, noun)}{detail}") for feature, count, noun, detail in kinds if count]
+    features = [(feature, text.format(counted(count, noun))) for feature, count, noun, text in kinds if count]
     surroundings = [name for name, is_present in _environment_kinds(environment) if is_present]
     if surroundings:
         features.append(("environment", ", ".join(surroundings)))
@@ -289,6 +289,6 @@ def _environment_kinds(environment: Environment) -> tuple[tuple[str, bool], ...]
     return ("background and fog", has_background), ("ambient light", any(environment.ambient or ()))
 
 
-def has_moving_kind(node: Node) -> bool:
+def can_be_joint(node: Node) -> bool:
     """Return whether motion formats can store a node of this kind: not a camera, light or target."""
     return node.kind in (NodeKind.OBJECT, NodeKind.DUMMY, NodeKind.BONE)

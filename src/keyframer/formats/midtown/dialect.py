@@ -27,7 +27,7 @@ class Dialect(Enum):
     BETA = BETA
     """a beta of the game, described in a public document: one or more channels"""
     OLD = OLD
-    """an older layout: it counts bones instead of floats, and has no channels"""
+    """an older layout: it counts bones instead of floats, and always has one channel"""
 
     def __str__(self) -> str:
         return self.value

@@ -51,11 +51,11 @@ def search(data: bytes) -> Finding | None:
 
 def from_start(data: bytes, size: int) -> list[Trial]:
     """Return a trial of each dialect with chunk 1 at the beginning; those of a small file are cached for the reader."""
-    return _last_from_start(data, size) if size <= _LARGEST_CACHED else _last_from_start.__wrapped__(data, size)
+    return _cached_from_start(data, size) if size <= _LARGEST_CACHED else _cached_from_start.__wrapped__(data, size)
 
 
 @lru_cache(maxsize=1)
-def _last_from_start(data: bytes, size: int) -> list[Trial]:
+def _cached_from_start(data: bytes, size: int) -> list[Trial]:
     return [
         trial for chunk_1, framing in _BY_ID if data.startswith(chunk_1) for trial in trials(data, size, 0, framing)
     ]

@@ -42,8 +42,8 @@ _NO_FLAGS = bytes(4)
 _NO_TITLE = bytes(8)
 """an empty name and an empty author, whatever the size of their lengths"""
 _MOST_KEYLESS_NODES = 256
-"""nodes without keys, after a node of unknown type, at which a dialect with options is rejected: options change only
-keys"""
+"""a dialect with options is rejected at this number of nodes without keys, counted from the first node of unknown type:
+options change only keys"""
 
 
 class MatchedPart(IntEnum):

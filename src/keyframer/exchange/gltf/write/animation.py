@@ -25,7 +25,7 @@ from keyframer.exchange.gltf.write.animation_channels import KINDS, Channels, Pr
 from keyframer.exchange.gltf.write.cameras_lights import Lights
 from keyframer.exchange.gltf.write.error_measurement import world_error
 from keyframer.exchange.gltf.write.motion import Motion, MotionMaker, Span, breaks_of, errors
-from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, BaseValues, NodeParts, Tree
+from keyframer.exchange.gltf.write.nodes import AimConstraint, AimMotion, NodeParts, StartTransforms, Tree
 from keyframer.exchange.gltf.write.options import Context, written_span
 from keyframer.exchange.gltf.write.sampler_keys import CUBIC, LINEAR, Sampler
 from keyframer.limits import budget_left, budget_total
@@ -188,12 +188,13 @@ class ClipWriter:
         """For a clip after the first: add constant values that differ from the start of the first clip, also for nodes
         that only the first clip animates.
         """
-        start, base = BaseValues(self._context, self._rig, self._rig.sample([self.span.begin])), self._tree.base
+        start = StartTransforms(self._context, self._rig, self._rig.sample([self.span.begin]))
+        first_clip = self._tree.start
         for kind, values, default, signs_of_axes in (
-            ("position", start.position, base.position, self._position_signs),
-            ("rotation", start.rotation, base.rotation, self._rotation_signs),
-            ("scale", start.scale, base.scale, _NO_SIGNS),
-            ("scale_axes", start.axes, base.axes, self._rotation_signs),
+            ("position", start.position, first_clip.position, self._position_signs),
+            ("rotation", start.rotation, first_clip.rotation, self._rotation_signs),
+            ("scale", start.scale, first_clip.scale, _NO_SIGNS),
+            ("scale_axes", start.axes, first_clip.axes, self._rotation_signs),
         ):
             differs = ~np.isclose(values, default, rtol=1e-6, atol=1e-7).all(axis=1)
             for node in np.flatnonzero(differs).tolist():
@@ -379,7 +380,7 @@ def _report(
         )
     else:
         sampler = motion.sampler
-        unit = "degree" if track.is_rotation else "scene unit" if track.kind == "position" else "of 1"
+        unit = "degree" if track.is_rotation else "scene unit" if track.kind == "position" else "1"
         style = "cubic" if sampler.mode == CUBIC else "linear"
         message = f"{len(track.times)} keys became {counted(len(sampler.times), f'{style} key')}"
         add(motion.outcome, message, motion_errors[node, track.kind], unit)

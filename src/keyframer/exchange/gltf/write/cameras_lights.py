@@ -1,9 +1,9 @@
 """Cameras, and lights as KHR_lights_punctual; without extensions lights are in extras only.
 
 The original programs store the horizontal field of view, glTF stores the vertical one. The original lights do not dim
-with distance; those of glTF dim with its square. Their intensity is chosen to be that of the original at the centre of
-the visible scene at the start (times pi, because a white surface reflects 1 / pi). Reading divides by the same numbers:
-all that they depend on is in core glTF.
+with distance unless they are `attenuated`; those of glTF dim with its square, except directional ones. Their intensity
+is chosen to be that of the original at the centre of the visible scene at the start (times pi, because a white surface
+reflects 1 / pi). Reading divides by the same numbers: all that they depend on is in core glTF.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ def unit_intensities(scene: Scene, world: Floats, shown: list[bool], unit: float
     to the centre is at least a hundredth of the size of the scene.
     """
     intensities = [math.pi] * len(scene.lights)
-    lit_nodes = [
+    light_nodes = [
         (number, node.light)
         for number, node in enumerate(scene.nodes)
         if node.light is not None and scene.lights[node.light].type in (LightType.OMNI, LightType.SPOT)
     ]
-    if lit_nodes:
+    if light_nodes:
         size, middle = shown_extent(scene, world, shown)
-    for node, light in lit_nodes:
+    for node, light in light_nodes:
         with np.errstate(all="ignore"):
             distance = float(np.linalg.norm(world[node, :3, 3] - middle))
         if not math.isfinite(distance):
@@ -144,10 +144,20 @@ class Lights:
             inner, outer = cone_angles(start.hotspot_degrees, start.falloff_degrees or 45.0)
             written["spot"] = {"innerConeAngle": float(inner), "outerConeAngle": float(outer)}
         attach_extras(written, light_extras(light))
-        report.add(Outcome.APPROXIMATED, path, "dims with distance; the original light did not", extras=light.extras)
+        if light.type is LightType.DIRECTIONAL:
+            report.add(Outcome.EXACT, path, extras=light.extras)
+        else:
+            report.add(Outcome.APPROXIMATED, path, dimming_difference(light), extras=light.extras)
         for attribute in non_default_fields(light, *_NOT_IN_GLTF):
             report.add(Outcome.EXTRAS, f"{path}/{attribute}", extras=light.extras)
         return written
+
+
+def dimming_difference(light: Light) -> str:
+    """Return the text for the loss report on how a written omni or spot light dims, and how the original one does."""
+    if light.attenuated:
+        return "dims with the square of the distance; the original light dims between its two ranges"
+    return "dims with distance; the original light did not"
 
 
 def light_extras(light: Light) -> Json:
@@ -172,13 +182,13 @@ def vertical_fov(horizontal_degrees: npt.ArrayLike) -> Floats:
     return np.asarray(2 * np.arctan(np.tan(half) / ASPECT_RATIO))
 
 
-def _straight_lens(first: Floats, last: Floats, u: Floats) -> Floats:
+def _lerp_focal_length(first: Floats, last: Floats, u: Floats) -> Floats:
     """Interpolate between two vertical fields of view as Blender does: linear in focal length."""
     with np.errstate(all="ignore"):
         return np.asarray(2 * np.arctan(1 / lerp(1 / np.tan(first / 2), 1 / np.tan(last / 2), u)))
 
 
-FIELDS_OF_VIEW = Measure(vector_distance, (lerp, _straight_lens))
+FIELDS_OF_VIEW = Measure(vector_distance, (lerp, _lerp_focal_length))
 """measure of errors of vertical fields of view, in radians"""
 
 

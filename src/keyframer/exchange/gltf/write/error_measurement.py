@@ -100,7 +100,7 @@ class _Tree:
                 self.moving[node] = node in animated or (self._parents[node] >= 0 and self.moving[self._parents[node]])
 
     def worlds(self, seconds: Floats, player: int, nodes: list[int]) -> Floats:
-        """Return (T, nodes, 4, 4) world matrices for a player that interpolates by ``ROTATIONS.between[player]``."""
+        """Return (T, nodes, 4, 4) world matrices for a player that uses ``ROTATIONS.interpolations[player]``."""
         needed = set(nodes)
         for level in reversed(self._levels):
             needed.update(self._parents[node] for node in level if node in needed)

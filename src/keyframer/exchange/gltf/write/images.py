@@ -146,7 +146,7 @@ class Pictures:
         pixels = texture.pixels().copy()
         if map.negative:
             pixels[..., :3] = 255 - pixels[..., :3]
-            notes["texture1"] = _note(opened, "in negative", Outcome.BAKED)
+            notes["texture1"] = _note(opened, "colours inverted", Outcome.BAKED)
         alpha = pixels[..., 3] / 255.0
         if shows_color:
             material_color = 255 * np.clip(material.diffuse or (0.8, 0.8, 0.8), 0, 1)
@@ -223,9 +223,9 @@ class Pictures:
         if texture.format == "JPEG" and _is_plain_jpeg(texture.data):
             upright = without_exif_rotation(texture.data)
             if upright is not texture.data:
-                notes[map_name] = outcome, f"{image_note}; its Exif orientation is removed"
+                notes[map_name] = outcome, f"{image_note}; its Exif orientation is reset to upright"
             return Image(name, upright, "image/jpeg", alpha, notes)
-        notes[map_name] = outcome, f"{image_note}; {texture.format} as PNG"
+        notes[map_name] = outcome, f"{image_note}; converted from {texture.format} to PNG"
         return Image(name, self._encoded(texture.image), "image/png", alpha, notes)
 
     def _png(

@@ -72,7 +72,7 @@ class Meshes:
                 while self._waiting and faces + len(meshes[self._waiting[0]].corners) <= _FACES_SPLIT:
                     numbers.append(self._waiting.popleft())
                     faces += len(meshes[numbers[-1]].corners)
-            drafts = {mesh_number: self._surface(meshes[mesh_number]) for mesh_number in numbers}
+            drafts = {mesh_number: self._new_draft(meshes[mesh_number]) for mesh_number in numbers}
             visible = [draft for draft in drafts.values() if draft.surface is not None]
             splits = (
                 split_vertices([draft.surface for draft in visible if draft.surface is not None], self._smooth)
@@ -84,25 +84,25 @@ class Meshes:
             self._drafts.update(drafts)
         return self._drafts.pop(number)
 
-    def _surface(self, mesh: Mesh) -> _MeshDraft:
-        corners = self._corners(mesh)
-        if not len(corners):
-            return _MeshDraft(corners, None)
+    def _new_draft(self, mesh: Mesh) -> _MeshDraft:
+        drawable = self._drawable_faces(mesh)
+        if not len(drawable):
+            return _MeshDraft(drawable, None)
         given = np.asarray(mesh.positions)
         # Finite, and rounded as they will be read: normals must match the written positions.
         positions = single(self._context.axes.vectors(given) if self._context.axes.mirrored else given)
-        materials = corners.used_materials() if self._materials.any_normal_map else []
-        attributes = self._attribute_indices(mesh, corners, any(map(self._materials.needs_tangents, materials)))
-        return _MeshDraft(corners, Surface(corners.faces, positions, corners.masks, corners.materials, attributes))
+        materials = drawable.used_materials() if self._materials.any_normal_map else []
+        attributes = self._attribute_indices(mesh, drawable, any(map(self._materials.needs_tangents, materials)))
+        return _MeshDraft(drawable, Surface(drawable.faces, positions, drawable.masks, drawable.materials, attributes))
 
     def _write(self, number: int, morph: Morph | None, skin: int | None) -> int | None:
         mesh = self._context.scene.meshes[number]
         path = f"/meshes/{mesh.name}"
         report = self._context.report
         draft = self._draft(number)
-        corners, surface = draft.corners, draft.surface
-        if corners.dropped:
-            detail = f"{counted(corners.dropped, 'face')} with missing vertices"
+        drawable, surface = draft.drawable, draft.surface
+        if drawable.dropped:
+            detail = f"{counted(drawable.dropped, 'face')} with missing vertices"
             report.add(Outcome.DROPPED, f"{path}/corners", detail, extras=mesh.extras)
         if surface is None:
             if len(mesh.positions):
@@ -114,7 +114,7 @@ class Meshes:
             detail = f"{counted(unusable, 'number')} not finite or too large for single precision"
             report.add(Outcome.DROPPED, f"{path}/positions", detail, extras=mesh.extras)
         split = draft.split
-        attributes = self._attributes(mesh, corners, split)
+        attributes = self._attributes(mesh, drawable, split)
         if skin is not None:
             attributes.update(self._skin_attributes(mesh, skin, split))
         targets = [] if morph is None else self._targets(mesh, morph, surface, split)
@@ -124,7 +124,7 @@ class Meshes:
         plain_mesh: Json = {**({"name": name} if name else {}), "primitives": primitives}
         if targets and morph is not None:
             plain_mesh["extras"] = {"targetNames": [shown_name(name) for name in morph.names]}
-        self._extras(mesh, corners, split, plain_mesh)
+        self._extras(mesh, drawable, split, plain_mesh)
         self._context.asset.meshes.append(plain_mesh)
         unused = len(surface.positions) - split.used_vertices
         if unused:
@@ -133,7 +133,7 @@ class Meshes:
         report.add(Outcome.EXACT, path, extras=mesh.extras)
         return number
 
-    def _corners(self, mesh: Mesh) -> _Corners:
+    def _drawable_faces(self, mesh: Mesh) -> _DrawableFaces:
         faces = np.asarray(mesh.corners).astype(np.int64).reshape(-1, 3)
         valid = _valid_faces(faces, len(mesh.positions), 0)
         for table, numbers in ((mesh.uv, mesh.uv_corners), (mesh.colors, mesh.color_corners)):
@@ -141,33 +141,33 @@ class Meshes:
                 in_table = _valid_faces(np.asarray(numbers), len(table), -1)  # -1: a face without texture coordinates
                 valid = in_table if valid is None else valid if in_table is None else valid & in_table
         if valid is None:
-            return _Corners(faces, mesh, None, len(self._context.scene.materials))
-        return _Corners(faces[valid], mesh, valid, len(self._context.scene.materials))
+            return _DrawableFaces(faces, mesh, None, len(self._context.scene.materials))
+        return _DrawableFaces(faces[valid], mesh, valid, len(self._context.scene.materials))
 
-    def _attribute_indices(self, mesh: Mesh, corners: _Corners, with_mirroring: bool) -> list[Indices]:
+    def _attribute_indices(self, mesh: Mesh, drawable: _DrawableFaces, with_mirroring: bool) -> list[Indices]:
         """Return `Surface.attributes`: texture coordinates, colours and, ``with_mirroring``, mirrored corners."""
         attributes: list[Indices] = []
-        if mesh.uv is not None and corners.uv is not None:
-            attributes.append(equal_row_indices(mesh.uv)[np.maximum(corners.uv, 0)].reshape(-1))
-        if mesh.colors is not None and corners.colors is not None:
-            attributes.append(equal_row_indices(mesh.colors)[np.maximum(corners.colors, 0)].reshape(-1))
+        if mesh.uv is not None and drawable.uv is not None:
+            attributes.append(equal_row_indices(mesh.uv)[np.maximum(drawable.uv, 0)].reshape(-1))
+        if mesh.colors is not None and drawable.colors is not None:
+            attributes.append(equal_row_indices(mesh.colors)[np.maximum(drawable.colors, 0)].reshape(-1))
         if with_mirroring and mesh.uv is not None:
-            numbers = corners.faces if corners.uv is None else np.maximum(corners.uv, 0)
+            numbers = drawable.faces if drawable.uv is None else np.maximum(drawable.uv, 0)
             attributes.append(mirrored_corners(np.asarray(mesh.uv, np.float64), numbers))
         return attributes
 
-    def _attributes(self, mesh: Mesh, corners: _Corners, split: Split) -> dict[str, Array]:
+    def _attributes(self, mesh: Mesh, drawable: _DrawableFaces, split: Split) -> dict[str, Array]:
         """Return arrays over all vertices, by glTF names."""
         vertex = split.vertex
         attributes: dict[str, Array] = {"POSITION": split.positions, "NORMAL": split.normals}
         if mesh.uv is not None and len(mesh.uv):
-            number = vertex if corners.uv is None else np.maximum(corners.uv.reshape(-1)[split.corner], 0)
+            number = vertex if drawable.uv is None else np.maximum(drawable.uv.reshape(-1)[split.corner], 0)
             uv = single(mesh.uv).take(np.minimum(number, len(mesh.uv) - 1), axis=0)
             if self._context.scene.space.v_up:
                 uv[:, 1] = 1.0 - uv[:, 1]
             attributes["TEXCOORD_0"] = uv
         if mesh.colors is not None and len(mesh.colors):
-            number = vertex if corners.colors is None else np.maximum(corners.colors.reshape(-1)[split.corner], 0)
+            number = vertex if drawable.colors is None else np.maximum(drawable.colors.reshape(-1)[split.corner], 0)
             attributes["COLOR_0"] = single(linear_color(mesh.colors))[np.minimum(number, len(mesh.colors) - 1)]
         return attributes
 
@@ -225,7 +225,7 @@ class Meshes:
             written.append(primitive)
         return written
 
-    def _extras(self, mesh: Mesh, corners: _Corners, split: Split, target: Json) -> None:
+    def _extras(self, mesh: Mesh, drawable: _DrawableFaces, split: Split, target: Json) -> None:
         """Attach data that glTF cannot store; arrays of faces are in the order of the written triangles."""
         content = non_default_fields(mesh, "axes", "casts_shadows", "receives_shadows", "dynamic", "bounding_sphere")
         content.update(raw_name(mesh.raw_name, mesh.name))
@@ -233,7 +233,7 @@ class Meshes:
         order = split.primitives[0].faces
         if len(split.primitives) > 1:
             order = np.concatenate([np.asarray(part.faces) for part in split.primitives])
-        for name, column in (("smoothing", corners.masks), ("edges", corners.edges)):
+        for name, column in (("smoothing", drawable.masks), ("edges", drawable.edges)):
             if column is not None and len(column):
                 content[name] = column[all_faces if isinstance(order, slice) else order]
                 self._context.report.add(Outcome.EXTRAS, f"/meshes/{mesh.name}/{name}", extras=mesh.extras)
@@ -249,7 +249,7 @@ def _valid_faces(numbers: Array, count: int, lowest: int) -> Flags | None:
     return np.asarray(((numbers >= lowest) & (numbers < count)).all(axis=1))
 
 
-class _Corners:
+class _DrawableFaces:
     """The faces that can be drawn, with their data."""
 
     def __init__(self, faces: Indices, mesh: Mesh, valid: Flags | None, material_count: int) -> None:
@@ -281,7 +281,7 @@ class _Corners:
 class _MeshDraft:
     """A mesh under construction: its drawable faces and the resulting vertices."""
 
-    corners: _Corners
+    drawable: _DrawableFaces
     surface: Surface | None
     """None without faces"""
     split: Split = field(init=False)
@@ -382,7 +382,7 @@ class Skins:
         path = f"/skins/{skin.name}"
         error = bind_error(skin, context.scene.meshes[mesh].positions)
         if error > context.options.max_error * context.size:
-            detail = "the positions of each influence became one bind position"
+            detail = "the positions of all influences of a vertex became one bind position"
             context.report.add(Outcome.APPROXIMATED, path, detail, error=error, unit="scene unit", extras=skin.extras)
         else:
             context.report.add(Outcome.EXACT, path, extras=skin.extras)

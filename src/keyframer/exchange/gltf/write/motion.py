@@ -208,7 +208,7 @@ def _errors_in(gaps: Indices, motions: list[Motion], samplers: SamplerGroup, spa
     begin = samplers.times[place]
     seconds = begin + (samplers.times[place + 1] - begin) * np.tile(_FRACTIONS, len(gaps))
     expected = _function_of([motion.truth for motion in motions])(owner, seconds * span.rate + span.begin)
-    for player in range(len(measure.between)):
+    for player in range(len(measure.interpolations)):
         distances = measure.distance(samplers.evaluate(place, seconds, measure, player), expected)
         np.maximum.at(worst, owner, np.nan_to_num(distances))
     return worst

@@ -3,7 +3,8 @@
 N           has translation, rotation and scale; holds the children, the camera, the light and the mesh. Exceptions:
   N_scale   if the node has scale axes: is rotated to these axes and has the scale
     N_shape if the node has scale axes: is rotated back and holds what N would hold
-  N_geo     if the geometry is hidden or shifted by a pivot, which must not affect children: holds the mesh
+  N_geo     if the geometry is hidden or shifted by a pivot, which must not affect children: holds the mesh;
+            also for a skinned mesh, at the root
 
 glTF has no targets, so the rotation of aimed cameras and lights is baked. The node stays below its parent if the scale
 of all ancestors is uniform and not animated; otherwise it moves to the root, with its position baked too.
@@ -55,7 +56,7 @@ def find_aim_constraints(scene: Scene, order: Order) -> dict[int, AimConstraint]
 
 
 def _has_aim(scene: Scene, number: int, order: Order) -> bool:
-    """Return whether a node is aimed and has a target: a target in a cycle is removed."""
+    """Return whether a node is aimed and has a target; targets that form a cycle do not count."""
     node = scene.nodes[number]
     return is_aimed(scene, node) and (bool(order.targets[number] >= 0) or stored_target(scene, node) is not None)
 
@@ -193,7 +194,7 @@ class Tree:
         self._aims = aims
         self.root: int | None = None
         self.parts: list[NodeParts] = []
-        self.base = BaseValues(context, rig, samples)
+        self.start = StartTransforms(context, rig, samples)
         self._world = world
         if context.axes.needs_root or context.scene.skins:
             self.root = context.asset.add_node(self._root())
@@ -233,8 +234,8 @@ class Tree:
 
     def _set_transforms(self) -> None:
         """Set position, rotation and scale of the nodes, with helpers for scale axes."""
-        base = self.base
-        rows = zip(*(json_numbers(values) for values in (base.position, base.rotation, base.scale)), strict=True)
+        start = self.start
+        rows = zip(*(json_numbers(values) for values in (start.position, start.rotation, start.scale)), strict=True)
         for number, (position, rotation, scale) in enumerate(rows):
             parts = self.parts[number]
             head = self._context.asset.nodes[parts.head]
@@ -243,8 +244,8 @@ class Tree:
             else:
                 _set(head, "translation", position, _ORIGIN)
                 _set(head, "rotation", rotation, _NO_ROTATION)
-                if base.has_axes[number]:
-                    self._add_scale_axes(parts, base.axes[number])
+                if start.has_axes[number]:
+                    self._add_scale_axes(parts, start.axes[number])
                 _set(self._context.asset.nodes[parts.scaled], "scale", scale, _FULL_SIZE)
             attach_extras(head, _node_extras(self._context, number, self.parts))
 
@@ -297,7 +298,7 @@ class Tree:
         }
 
 
-class BaseValues:
+class StartTransforms:
     """Transforms of all nodes at the start of a clip, in the axes of glTF: arrays over nodes."""
 
     def __init__(self, context: Context, rig: Rig, samples: Samples) -> None:

@@ -285,7 +285,7 @@ class SamplerGroup:
 
     def evaluate(self, place: Indices, seconds: Floats, measure: Measure, player: int) -> Floats:
         """Return (P, k) values at seconds (P,) that follow the keys ``place`` (P,), for a player with the interpolation
-        ``measure.between[player]``.
+        ``measure.interpolations[player]``.
         """
         after = np.minimum(place + 1, self._lasts[place])
         begin = self.times[place]
@@ -295,7 +295,7 @@ class SamplerGroup:
         if self.mode == STEP:
             return a
         if self.mode == LINEAR:
-            return measure.between[player](a, b, u)
+            return measure.interpolations[player](a, b, u)
         x = u[:, None]
         start, end = self._out[place] * span[:, None], self._into[after] * span[:, None]
         chord = b - a

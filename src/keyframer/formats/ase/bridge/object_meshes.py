@@ -107,7 +107,8 @@ def _order(reporter: Reporter, record: Table, index: Ints) -> Ints:
             )
             break
         if (other := rows.setdefault(number, row)) != row:
-            reporter.report(LINK_DUPLICATE_ID, record, place, name=f"row {row}", id=number, other=f"row {other}")
+            args = {"what": "number", "id": number, "name": f"row {row}", "other": f"row {other}"}
+            reporter.report(LINK_DUPLICATE_ID, record, place, **args)
             break
     return sequence
 

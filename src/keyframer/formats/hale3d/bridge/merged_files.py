@@ -48,7 +48,7 @@ class MergedFiles:
         An original with children before their parents keeps its order if no joint was added or removed.
         """
         keys = list(parents)
-        stored: Sequence[Joint | ModelJoint] = self.pair.joints or self.pair.bound
+        stored: Sequence[Joint | ModelJoint] = self.pair.joints or self.pair.model_joints
         if keys == list(range(len(stored))) and any(joint.parent > at for at, joint in enumerate(stored)):
             return keys
         place = {key: at for at, key in enumerate(keys)}
@@ -116,10 +116,10 @@ class MergedFiles:
         if not self.renumbers:
             return mesh
         numbers = dict(self.place)
-        for key in range(len(self.pair.bound)):
+        for key in range(len(self.pair.model_joints)):
             ancestor, steps = key, 0  # steps are counted because parents may form a cycle
-            while ancestor not in self.place and ancestor >= 0 and steps < len(self.pair.bound):
-                ancestor, steps = self.pair.bound[ancestor].parent, steps + 1
+            while ancestor not in self.place and ancestor >= 0 and steps < len(self.pair.model_joints):
+                ancestor, steps = self.pair.model_joints[ancestor].parent, steps + 1
             numbers.setdefault(key, self.place.get(ancestor, 0))
         weighted, weights = copy.copy(mesh), np.array(mesh.weights)
         keys, places = np.unique(weights["joint"], return_inverse=True)
@@ -148,9 +148,9 @@ def arrange_columns(
 ) -> tuple[Singles, dict[int, Joint]]:
     """Return the rows of a merged table, and its joints with their column positions.
 
-    ``before`` are the joints of the original ``rows``, ``merged`` the current joints. Columns of a joint keep their
-    position if no other joint reads them; otherwise they are appended, like those of new joints. Columns of removed
-    joints are removed unless other joints read them. Columns that no joint reads stay.
+    ``before`` are the joints of the original ``rows``, ``merged`` the current joints. Unchanged columns of a joint
+    keep their position. Changed ones keep it if no other joint reads them; otherwise they are appended, like those of
+    new joints. Columns of removed joints are removed unless other joints read them. Columns that no joint reads stay.
     """
     columns: dict[object, Singles] = dict(enumerate(rows[table.origins, BOUNDS_FLOATS:].T))
     readers = Counter(at for number in merged.keys() & before.keys() for at in _columns_of(before[number]))

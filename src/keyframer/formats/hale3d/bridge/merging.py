@@ -47,10 +47,10 @@ class Merger(bridge.Merger[Options]):
     def tree(self, document: Document, scene: Scene, links: Pair) -> Tree:
         """Return the tree of both files, with named columns of the frames."""
         parts = {id(record): ("nodes", number) for number, record in enumerate(links.joints)}
-        parts |= {id(record): ("nodes", number) for number, record in enumerate(links.bound)}
+        parts |= {id(record): ("nodes", number) for number, record in enumerate(links.model_joints)}
         parts |= {id(record): ("nodes", number) for number, record in enumerate(links.meshes, len(links.names))}
         table = named_columns(links.rows, links.joints) if len(links.rows) else None
-        return Tree(_combined(document, links, links.joints, table, [*links.meshes, *links.bound]), parts)
+        return Tree(_combined(document, links, links.joints, table, [*links.meshes, *links.model_joints]), parts)
 
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         """Write both files as one tree. Parents and weights refer to joints by `Matching.key`."""

@@ -26,7 +26,7 @@ class Pair(NamedTuple):
     joints: Sequence[Joint] = ()
     rows: Singles = np.zeros((0, 0), "<f4")
     """frames of the animation"""
-    bound: Sequence[ModelJoint] = ()
+    model_joints: Sequence[ModelJoint] = ()
     """joints of the model, in bind pose"""
     meshes: Sequence[Mesh] = ()
 
@@ -45,7 +45,7 @@ class Pair(NamedTuple):
     @property
     def names(self) -> list[bytes]:
         """Return the names of joints: those of the model, if any, because the real animation names all "origin"."""
-        return [joint.name for joint in (self.joints if self.model is None else self.bound)]
+        return [joint.name for joint in (self.joints if self.model is None else self.model_joints)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,7 +99,9 @@ class PairWriter:
         if pair.animation is None and pair.model is None:
             return np.asarray(joints.rigid[0])
         bind_matrices = {
-            node: _matrix(pair.bound[old]) for node, old in self.conventions.original_numbers.items() if pair.bound
+            node: _matrix(pair.model_joints[old])
+            for node, old in self.conventions.original_numbers.items()
+            if pair.model_joints
         }
         bind_matrices |= {node: affine.inverse(matrix) for node, matrix in self._inverse_bind().items()}
         local = affine.compose(joints.positions[0], joints.rotations_xyzw[0], np.ones(3))

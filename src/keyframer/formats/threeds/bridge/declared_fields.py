@@ -38,11 +38,11 @@ def kinds_of(fields: Iterable[ChunkField], *, wraps: bool) -> frozenset[type[Rec
 
 
 def fields_by_kind(fields: Iterable[ChunkField]) -> dict[type[Record], ChunkField]:
-    """Map each kind of chunk to its field, for `get_stated_fields`."""
+    """Map each kind of chunk to its field, for `read_stated_fields`."""
     return {kind: field for field in fields for kind in field.kinds}
 
 
-def get_stated_fields(part: Any, chunks: FirstChunks, fields: Mapping[type[Record], ChunkField]) -> None:
+def read_stated_fields(part: Any, chunks: FirstChunks, fields: Mapping[type[Record], ChunkField]) -> None:
     """Set the attributes that have a chunk; ``part`` is new, and its defaults apply to missing chunks."""
     for kind in chunks:
         declared = fields.get(kind)
@@ -111,7 +111,7 @@ def _number(
 
 
 def _file_name(name: str, kind: Any) -> ChunkField:
-    """Declare a file name as stored; see `get_file_names` and `put_file_names`."""
+    """Declare a file name as stored; see `read_file_names` and `write_file_names`."""
     return ChunkField(
         name,
         lambda chunks: chunks[kind].name if kind in chunks else None,
@@ -120,14 +120,14 @@ def _file_name(name: str, kind: Any) -> ChunkField:
     )
 
 
-def get_file_names(part: Any, chunks: FirstChunks, fields: Iterable[ChunkField], text: Callable[[bytes], str]) -> None:
+def read_file_names(part: Any, chunks: FirstChunks, fields: Iterable[ChunkField], text: Callable[[bytes], str]) -> None:
     """Set the attributes of a part that are file names."""
     for field in fields:
         raw = field.get(chunks)
         setattr(part, field.name, None if raw is None else text(raw))
 
 
-def put_file_names(part: Any, fields: Iterable[ChunkField], claim: Callable[[str], bytes]) -> list[Chunk]:
+def write_file_names(part: Any, fields: Iterable[ChunkField], claim: Callable[[str], bytes]) -> list[Chunk]:
     """Return the chunks of file names; ``claim`` returns the name that is stored."""
     names = ((field, getattr(part, field.name)) for field in fields)
     return [chunk for field, name in names if name is not None for chunk in field.put(claim(name))]
@@ -348,10 +348,10 @@ BOUNDING_BOX = ChunkField(
     (r.BoundBox,),
 )
 
-CURRENT: tuple[Field[tuple[r.CurrentTime, int], Chunk], ...] = (
+CURRENT_TIME: tuple[Field[tuple[r.CurrentTime, int], Chunk], ...] = (
     Field("current", lambda stored: stored[0].time / stored[1], lambda time: [r.CurrentTime(time)]),
 )
-"""read from the chunk and the number of its time units per frame"""
+"""read from the chunk of the current time and the number of time units per frame"""
 
 
 def _fog(chunks: FirstChunks) -> Fog | None:
@@ -459,7 +459,7 @@ CAPABILITIES = Capabilities(
         "environment": (*BACKGROUND_IMAGE, *ENVIRONMENT),
         "nodes": (BOUNDING_BOX,),
         "meshes": (*EDGES, StoredAs(("axes",), "the matrix of the mesh")),
-        "clips": CURRENT,
+        "clips": CURRENT_TIME,
     },
     ("cameras.clip",),
 )

@@ -16,9 +16,9 @@ from keyframer.formats.threeds.bridge.context import (
 from keyframer.formats.threeds.bridge.declared_fields import (
     BACKGROUND_IMAGE,
     ENVIRONMENT,
-    get_file_names,
     gradient_color_kind,
     kinds_of,
+    read_file_names,
 )
 from keyframer.scene import Environment, Scene, Space
 
@@ -45,7 +45,7 @@ def _environment(context: Context, editor: r.Editor) -> Environment:
     chunks = first_chunks(editor)
     environment = Environment()
     get_fields(environment, chunks, ENVIRONMENT)
-    get_file_names(environment, chunks, BACKGROUND_IMAGE, context.text)
+    read_file_names(environment, chunks, BACKGROUND_IMAGE, context.text)
     unread = []
     if r.BackgroundGradient in chunks:
         gradient = chunks[r.BackgroundGradient]

@@ -70,8 +70,9 @@ class StudioRules(RecordRules):
         """Return the index of a new chunk in its parent: the last, with these exceptions.
 
         Materials follow the mesh version, other settings of the editor precede objects, chunks of a node follow its
-        header, flags of an object precede its body, and faces follow vertices. The sections of the file, the head of
-        the keyframer and names of materials (None) are placed as in ``theirs``.
+        header, flags of an object precede its body, and faces follow vertices. For the sections of the file, the
+        header chunks of the keyframer and names of materials the result is None: they are placed as in the newly
+        written document.
         """
         if isinstance(new, (r.Editor, r.Keyframer, r.KeyframerHeader, r.Frames, r.CurrentTime, r.MaterialName)):
             return None

@@ -184,7 +184,8 @@ def _link_parents(context: Context, entries: list[KeyframerNode]) -> None:
             # duplicates matter only if a child refers to the id
             severity = Severity.ERROR if number in parent_ids and number != -1 else None
             name, first_name = context.shown(entry.object_name), context.shown(entries[by_id[number]].object_name)
-            context.report(LINK_DUPLICATE_ID, entry.chunk, severity=severity, id=number, name=name, other=first_name)
+            args = {"what": "id", "id": number, "name": name, "other": first_name}
+            context.report(LINK_DUPLICATE_ID, entry.chunk, severity=severity, **args)
         by_id.setdefault(number, index)
     for entry in entries:
         parent = entry.header.parent if entry.header else -1

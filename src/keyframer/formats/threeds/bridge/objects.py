@@ -40,8 +40,8 @@ from keyframer.formats.threeds.bridge.declared_fields import (
     PROJECTOR,
     SPOT,
     SPOT_NUMBERS,
-    get_file_names,
     kinds_of,
+    read_file_names,
 )
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Camera, Light, LightType, Mesh
@@ -357,6 +357,6 @@ def _read_spot(context: Context, spot: r.Spotlight, light: Light) -> None:
     get_fields(light, spot, CONE)
     chunks = first_chunks(spot)
     get_fields(light, chunks, (*SPOT, *SPOT_NUMBERS))
-    get_file_names(light, chunks, PROJECTOR, context.text)
+    read_file_names(light, chunks, PROJECTOR, context.text)
     if r.SpotRoll in chunks:
         light.roll_degrees = context.finite(chunks[r.SpotRoll], "roll", [light.roll_degrees], [0.0])[0]

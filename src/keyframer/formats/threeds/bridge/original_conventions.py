@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import field
 
 import numpy as np
-import numpy.typing as npt
 
 from keyframer.arrays import Floats
 from keyframer.curves import RotationForm
@@ -16,12 +15,13 @@ from keyframer.formats.bridge import Original
 from keyframer.formats.kit.scene_writing import CannotMerge
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import Links, child, has
+from keyframer.maths import affine
 from keyframer.posing.rest_pose import world_at
 from keyframer.scene import Clip, Node, NodeKind, Scene
 from keyframer.text import encode_name
 
 _AGREE = 0.01
-"""fraction of the mesh's size: readers compare vertices and keyframer with this limit"""
+"""stored vertices agree with the keyframer if they differ by at most this fraction of the mesh's size"""
 _HIDING_REVISION = 4
 """from this keyframer revision on, the flags of a node say whether it is hidden"""
 _REST_VALUES = {"position": np.zeros(3), "rotation_xyzw": np.array([0.0, 0, 0, 1]), "scale": np.ones(3)}
@@ -86,7 +86,7 @@ class OriginalConventions:
         return track is not None and track.form is RotationForm.AXIS_ANGLE_ABSOLUTE
 
     def stores_rest(self, number: int, node: Node, name: str) -> bool:
-        """Return whether readers get a rest value (position, rotation_xyzw or scale) of a node without a track."""
+        """Return whether readers get this rest value (position, rotation_xyzw or scale) even if no track is written."""
         if number not in self.nodes or number in self.editor_only:
             return False
         before = self.scene.nodes[self.nodes[number]]
@@ -115,7 +115,7 @@ class OriginalConventions:
 
 
 def stored_matrix(chunk: r.NamedObject) -> Floats:
-    """Return the matrix of 4160; the identity if it is missing."""
+    """Return the matrix in chunk 4160; the identity if it is missing."""
     body = child(chunk, r.Mesh)
     matrix_chunk = None if body is None else child(body, r.MeshMatrix)
     matrix = np.eye(4)
@@ -205,13 +205,12 @@ def _moved(
         matrix = stored_matrix(links.meshes[mesh])
         if abs(np.linalg.det(matrix[:3, :3])) > 1e-12:
             transforms.append(old_world @ np.linalg.inv(matrix))
-        if any(np.abs(apply(transform, stored) - stored).max() <= _AGREE * size for transform in transforms):
+        if any(
+            np.abs(affine.transform_points(transform, stored) - stored).max() <= _AGREE * size
+            for transform in transforms
+        ):
             moved[number] = world @ np.linalg.inv(old_world)
     return moved
-
-
-def apply(matrix: Floats, points: npt.ArrayLike) -> Floats:
-    return np.asarray(np.asarray(points, np.float64) @ matrix[:3, :3].T + matrix[:3, 3])
 
 
 def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[int, int]) -> dict[bytes, Floats]:
@@ -232,7 +231,7 @@ def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[in
             points = None if body is None else child(body, r.PointArray)
             if points is None or len(points.points) != len(shape):
                 raise CannotMerge(f"the number of vertices of the shape {name!r} changed")
-            stored = apply(to_shape(links, mesh, shape_axes), shape)
+            stored = affine.transform_points(to_shape(links, mesh, shape_axes), shape)
             if not np.allclose(stored, points.points, rtol=1e-6, atol=1e-6):
                 changed[shape_object.name] = stored
     return changed

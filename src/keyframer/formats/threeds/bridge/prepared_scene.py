@@ -19,9 +19,10 @@ from keyframer.formats.kit.key_tracks import KeyFitter, KeyRules, single_key
 from keyframer.formats.kit.scene_writing import Tolerance, plain_path
 from keyframer.formats.kit.unsupported_features import MOTION
 from keyframer.formats.threeds.bridge.declared_fields import CONE
-from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions, apply
+from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions
 from keyframer.formats.threeds.bridge.write_tracks import rotation_key, write_track
 from keyframer.formats.threeds.chunk import Chunk
+from keyframer.maths import affine
 from keyframer.posing import Rig
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.posing.rest_pose import world_at
@@ -237,7 +238,7 @@ class PreparedScene:
         if original is not None:
             to_stored, matrix = original
             node = self.source.nodes[number]
-            return matrix, apply(to_stored, self.source.meshes[node.mesh or 0].positions)
+            return matrix, affine.transform_points(to_stored, self.source.meshes[node.mesh or 0].positions)
         matrix, points = self.world[number], self.points[number]
         determinant = float(np.linalg.det(matrix[:3, :3]))
         if abs(determinant) > 1e-9 * float(np.abs(matrix[:3, :3]).max()) ** 3:

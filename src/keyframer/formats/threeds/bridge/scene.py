@@ -28,7 +28,7 @@ from keyframer.formats.threeds.bridge.context import (
     plain_record,
     unread_chunks,
 )
-from keyframer.formats.threeds.bridge.declared_fields import CURRENT
+from keyframer.formats.threeds.bridge.declared_fields import CURRENT_TIME
 from keyframer.formats.threeds.bridge.editor import read_editor
 from keyframer.formats.threeds.bridge.materials import read_material
 from keyframer.formats.threeds.bridge.nodes import (
@@ -188,7 +188,7 @@ class _Builder:
             clip.start, clip.end = float(segment.start), float(segment.end)
         current = child(keyframer, r.CurrentTime)
         if current is not None:
-            get_fields(clip, (current, TICKS_PER_FRAME if writer.is_max else 1), CURRENT)
+            get_fields(clip, (current, TICKS_PER_FRAME if writer.is_max else 1), CURRENT_TIME)
         return clip
 
     def _mesh_of(self, entry: KeyframerNode) -> objects.MeshObject | None:

@@ -16,7 +16,7 @@ from keyframer.formats.threeds.bridge.declared_fields import (
     MAP_AMOUNT,
     MAP_FLAGS,
     MATERIAL,
-    put_file_names,
+    write_file_names,
 )
 from keyframer.formats.threeds.bridge.materials import SLOTS
 from keyframer.formats.threeds.chunk import Chunk
@@ -93,4 +93,4 @@ def material_names(materials: Sequence[Material], report: LossReport, known: Map
 
 def write_environment(environment: Environment, maps: MapNames) -> list[Chunk]:
     """Write background, fog and ambient light, with the flags of those that are switched on."""
-    return put_file_names(environment, BACKGROUND_IMAGE, maps.claim) + put_fields(environment, ENVIRONMENT)
+    return write_file_names(environment, BACKGROUND_IMAGE, maps.claim) + put_fields(environment, ENVIRONMENT)

@@ -16,13 +16,13 @@ from keyframer.formats.kit.unsupported_features import MOTION
 from keyframer.formats.threeds import records as r
 from keyframer.formats.threeds.bridge.context import child
 from keyframer.formats.threeds.bridge.declared_fields import BOUNDING_BOX
-from keyframer.formats.threeds.bridge.original_conventions import apply
 from keyframer.formats.threeds.bridge.prepared_scene import PreparedScene
 from keyframer.formats.threeds.bridge.write_materials import MapNames
 from keyframer.formats.threeds.bridge.write_objects import write_camera, write_light, write_mesh
 from keyframer.formats.threeds.bridge.write_targets import Aim, find_aims
 from keyframer.formats.threeds.bridge.write_tracks import write_hide_track, write_morph_track, write_track
 from keyframer.formats.threeds.chunk import Chunk
+from keyframer.maths import affine
 from keyframer.posing.evaluation_order import evaluation_order
 from keyframer.scene import LightType, Mesh, Node, NodeKind
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -341,7 +341,7 @@ class NodeWriter:
             points = local @ matrix[:3, :3].T + matrix[:3, 3]
             original = self.conventions.mesh_matrices(number, needs_node=number in self.needs_node)
             if original is not None:
-                points = apply(original[0], shape)
+                points = affine.transform_points(original[0], shape)
             body = write_mesh(mesh, pieces[0], points, matrix, [], reverse=bool(self.prepared.flipped[number]))
             self.objects.append(self._object(names[index], mesh, body, hidden=True))
         morph_track = write_morph_track(track, names, self.prepared.keep_key_flags)

@@ -22,7 +22,7 @@ from keyframer.formats.threeds.bridge.declared_fields import (
     REVERSED_EDGES,
     SPOT,
     SPOT_NUMBERS,
-    put_file_names,
+    write_file_names,
 )
 from keyframer.formats.threeds.bridge.write_materials import MapNames
 from keyframer.formats.threeds.chunk import Chunk
@@ -83,7 +83,11 @@ def write_light(light: Light, position: Floats, target: Floats | None, maps: Map
 
 
 def _spot(light: Light, target: Floats, maps: MapNames) -> r.Spotlight:
-    parts = [*put_fields(light, SPOT), *put_file_names(light, PROJECTOR, maps.claim), *put_fields(light, SPOT_NUMBERS)]
+    parts = [
+        *put_fields(light, SPOT),
+        *write_file_names(light, PROJECTOR, maps.claim),
+        *put_fields(light, SPOT_NUMBERS),
+    ]
     return r.Spotlight(_tuple(target), *put_fields(light, CONE), children=list(parts))
 
 

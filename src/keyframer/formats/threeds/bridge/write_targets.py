@@ -57,7 +57,8 @@ def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, existing: Collecti
                 aims[number] = Aim(point, node=node.target)
             else:  # an object, or a target that another node uses too
                 aims[number] = Aim(point, parent=node.target, position=single_key("position", np.zeros(3)))
-                fitter.report.add(Outcome.BAKED, path, "a separate target was added at the node that it is aimed at")
+                message = "a separate target was added at the node that this camera or light is aimed at"
+                fitter.report.add(Outcome.BAKED, path, message)
             continue
         stored = _stored_target(scene, node)
         if stored is not None:

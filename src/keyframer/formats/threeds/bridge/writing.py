@@ -28,7 +28,7 @@ from keyframer.formats.kit.scene_writing import (
 from keyframer.formats.kit.skin_writing import without_skins
 from keyframer.formats.kit.unsupported_features import report_dropped
 from keyframer.formats.threeds import records as r
-from keyframer.formats.threeds.bridge.declared_fields import CAPABILITIES, CURRENT
+from keyframer.formats.threeds.bridge.declared_fields import CAPABILITIES, CURRENT_TIME
 from keyframer.formats.threeds.bridge.editor import METRES_PER_INCH
 from keyframer.formats.threeds.bridge.nodes import Program
 from keyframer.formats.threeds.bridge.original_conventions import OriginalConventions
@@ -150,5 +150,5 @@ def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, convention
         if Program(original.revision, original.name).is_max:
             current_frame *= TICKS_PER_FRAME
     writes_current = clip.current is not None or not conventions.has_keyframer
-    time = put_fields(replace(clip, current=current_frame), CURRENT) if writes_current else []
+    time = put_fields(replace(clip, current=current_frame), CURRENT_TIME) if writes_current else []
     return [header, r.Frames(first, last), *time]

@@ -1,4 +1,4 @@
-"""Read controllers as authored tracks, and write them: TCB rotations as increments, linear rotations unchanged."""
+"""Read controllers as authored tracks, and write them: TCB rotations as increments, linear ones as absolute values."""
 
 from __future__ import annotations
 
@@ -146,8 +146,9 @@ def _writable(track: Track) -> Track:
         if track.is_rotation:
             if not (np.abs(increments(track)[1][1:]) > math.pi).any():
                 return track
+        # linear keys only if a field of view is large: small ones would be read as radians
         elif track.kind != "fov" or (np.abs(track.values) >= RADIANS_BELOW).any():
-            return track  # small linear fields of view would be read as radians
+            return track
     return as_tcb(track)
 
 

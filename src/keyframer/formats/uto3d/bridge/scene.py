@@ -178,7 +178,7 @@ class _Builder:
                 used.update(np.unique(bone_ids(mesh)).tolist())
         for number, second in self.duplicates.items():
             node, first = self.scene.nodes[second], self.scene.nodes[self.by_id[number]]
-            args = {"id": number, "name": repr(node.name), "other": repr(first.name)}
+            args = {"what": "id", "id": number, "name": repr(node.name), "other": repr(first.name)}
             severity = Severity.ERROR if number in used else None
             self.reporter.report(LINK_DUPLICATE_ID, self.records[second], "id", severity=severity, **args)
 
