@@ -11,7 +11,7 @@ from keyframer.cli.messages import detail, note
 from keyframer.cli.scene_loading import path_of
 from keyframer.files import note_input
 from keyframer.textures import ImageRefused, TextureFinder, TextureSource
-from keyframer.textures.texture_source import first_of_list, is_list
+from keyframer.textures.texture_source import first_of_list, is_image_list
 
 if TYPE_CHECKING:
     from keyframer.scene import Scene
@@ -43,7 +43,7 @@ def note_inputs(item: Input, scene: Scene, options: argparse.Namespace) -> None:
         if path is None:
             continue
         note_input(path)
-        if is_list(path):
+        if is_image_list(path):
             with suppress(ImageRefused):
                 note_input(first_of_list(finder, path))
 

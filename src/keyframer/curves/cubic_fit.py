@@ -27,7 +27,7 @@ Distance = Callable[[Floats, Floats], Floats]
 # Where the error is measured: unevenly spaced, so that no periodic error is missed.
 _PROBES = np.array((0.09, 0.22, 0.37, 0.5, 0.66, 0.81, 0.93))
 _STEP = 1e-4  # of an interval, for slopes
-BEFORE = 1e-9  # of an interval: the distance of a sample just before a jump
+BEFORE_JUMP = 1e-9  # of an interval: the distance of a sample just before a jump
 HALVINGS = 24
 MOST_KEYS = 1_000_000
 
@@ -190,7 +190,7 @@ def _first_intervals(functions: Functions) -> tuple[_Intervals, Floats]:
     owner, begin, end, jump = functions.intervals()
     span = end - begin
     step = _STEP * span
-    stop = np.where(jump, end - BEFORE * span, end)
+    stop = np.where(jump, end - BEFORE_JUMP * span, end)
     ends = [begin, begin + step, begin + 2 * step, stop, stop - step, stop - 2 * step]
     values = functions.values(owner, [*ends, *_probes(begin, end)])
     leaving = (4 * values[1] - 3 * values[0] - values[2]) / (2 * step)[:, None]
@@ -227,7 +227,7 @@ def _split(parts: list[_Intervals], functions: Functions) -> list[Hermite]:
     owner, begin, end, first, last, leaving, arriving = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((begin, owner))
     joined = _Intervals(owner, begin, end, first, last, leaving, arriving).select(order)
-    # BEFORE changes values by a billionth of their change in the interval; a jump is larger.
+    # BEFORE_JUMP changes values by a billionth of their change in the interval; a jump is larger.
     change = np.abs(joined.last - joined.first).max(axis=1) + 1e-300
     change += np.abs(joined.arriving).max(axis=1) * (joined.end - joined.begin)
     limit = 1e-6 * np.maximum(change[:-1], change[1:])[:, None]
@@ -267,7 +267,7 @@ def _add_ends(curves: list[Hermite], functions: Functions) -> None:
         add(number, breaks[firsts[number]], 0)
     for number in np.flatnonzero(functions.jumps[firsts] & (functions.counts > 1)).tolist():
         first = firsts[number]
-        add(number, breaks[first] - BEFORE * (breaks[first + 1] - breaks[first]), 0)
+        add(number, breaks[first] - BEFORE_JUMP * (breaks[first + 1] - breaks[first]), 0)
     for number in np.flatnonzero(functions.jumps[lasts] & (functions.counts > 1)).tolist():
         add(number, breaks[lasts[number]], len(curves[number].times))
 

@@ -1,9 +1,9 @@
 """Reduces one value per frame to few keys, within a tolerance at frames and between them.
 
 Keys are added where the error of the curve so far is largest, one in each interval that needs it, until all errors are
-within the tolerance. This is tried with smooth and with linear keys; the fewer keys are used, linear ones if both need
-as many. If the values between neighbouring frames are known, they are checked, too: a smooth curve that deviates there
-gets a linear piece (continuity -1 at both keys), if that is nearer.
+within the tolerance. This is tried with smooth and with linear keys; the track with fewer keys is used, the linear one
+if both have the same number. If the values between neighbouring frames are known, they are checked, too: a smooth curve
+that deviates there gets a linear piece (continuity -1 at both keys), if that is nearer.
 
 Smooth keys have the slope of the parabola through each key and its neighbours. Plain TCB keys have that only if they
 are evenly spaced: otherwise their slope is that of the chord, and many more are needed. With r the ratio of the spans
@@ -37,14 +37,16 @@ Between = Callable[[Floats], Sampling[Floats]]
 
 
 _STRIDES = (16, 8, 6, 4, 3, 2)
-"""frames between the first keys of smooth curves: evenly spaced keys need fewer"""
+"""frames between the first keys of smooth curves: fewer keys are needed if they are evenly spaced"""
 _LARGEST_RATIO = 2 + 3**0.5
 _SMALLEST_RATIO = 2 - 3**0.5
 """ratios of neighbouring spans at which the tension is -1, its limit"""
 _SAMPLES_PER_REQUEST = 1_500
-"""numbers that are sampled in the time that one request takes besides its samples"""
+"""fixed cost of one request, in samples of the budget"""
 MOST_POINTS = 50_000
-"""values requested at once, up to which further computations are started: each keeps several times as many numbers"""
+"""further computations are started until this many values are requested at once: each keeps several times as many
+numbers in memory
+"""
 PROBES = np.array((0.21, 0.5, 0.79))
 """where the difference of a cubic from the line between two frames is largest: in the middle, or at the two extremes of
 an S

@@ -16,7 +16,7 @@ from keyframer.arrays import Flags, Floats
 from keyframer.fields import dataclass
 
 from ..maths import quat
-from .cubic_fit import BEFORE, Allowance, Distance, Functions, turn_degrees, vector_distance
+from .cubic_fit import BEFORE_JUMP, Allowance, Distance, Functions, turn_degrees, vector_distance
 from .key_columns import Indices
 
 Interpolate = Callable[[Floats, Floats, Floats], Floats]
@@ -257,7 +257,7 @@ def _joined(functions: Functions, parts: list[_Intervals], complete: Flags, too_
         (
             jump_first,
             breaks[at_first] - functions.shortest[jump_first],
-            breaks[at_first] - BEFORE * (breaks[at_first + 1] - breaks[at_first]),
+            breaks[at_first] - BEFORE_JUMP * (breaks[at_first + 1] - breaks[at_first]),
         ),
         (jump_last, breaks[at_last], breaks[at_last]),
     ):

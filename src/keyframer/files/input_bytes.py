@@ -29,7 +29,10 @@ def read_bytes(source: PathLike | IO[bytes], limits: Limits = DEFAULT_LIMITS, pa
 
 
 def is_endless(path: PathLike) -> bool:
-    """Return whether a path leads to a device or a named pipe, which may never end; pipes of the shell do end."""
+    """Return whether a path leads to anything but a regular file: a device or a named pipe may never end.
+
+    Pipes of the shell do end, so they are allowed.
+    """
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):  # reported when it is opened

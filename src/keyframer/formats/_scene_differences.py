@@ -21,6 +21,7 @@ Path = tuple[str | int, ...]
 _LISTS = ("nodes", "meshes", "materials", "cameras", "lights", "skins")
 _SINGLE = ("environment", "title", "author", "copyright", "space")
 _SKIPPED = {"extras", "raw_name", "raw_file_name", "file_id", "channels"}
+_KEYS = ("times", "values", "tangents_in", "tangents_out")
 _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
 
 
@@ -91,7 +92,7 @@ class Comparison:
         """Return whether two tracks have the same keys; a missing column of TCB parameters equals zeros."""
         if (a.kind, a.interpolation, a.wrap, a.form) != (b.kind, b.interpolation, b.wrap, b.form):
             return False
-        if not (self.same(a.times, b.times) and self.same(a.values, b.values)):
+        if not all(self.same(getattr(a, name), getattr(b, name)) for name in _KEYS):
             return False
         present = [name for name in _COLUMNS if getattr(a, name) is not None or getattr(b, name) is not None]
         return all(self.same(_or_zeros(a, name), _or_zeros(b, name)) for name in present)

@@ -64,7 +64,7 @@ def _is_table(value: Any) -> bool:
 
 
 class RecordRules:
-    """How the records of a format are matched and merged; each format has a subclass."""
+    """How the records of a format are matched and merged; a format with other rules has a subclass."""
 
     flags: ClassVar[Mapping[tuple[type[Record], str], int]] = {}
     """fields that are merged bit by bit, and which column has the flags: 0 for a number or an array of one column"""

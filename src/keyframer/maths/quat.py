@@ -116,7 +116,7 @@ def write_matrix3(rotation_xyzw: Floats, scale: Floats | None, out: Floats) -> N
 
 
 def from_matrix3(matrix: ArrayLike) -> Floats:
-    """Return unit quaternions of rotation matrices, w >= 0 unless w is tiny.
+    """Return unit quaternions of rotation matrices, with w >= 0.
 
     The four rows of 4 q q^T are built from the matrix and the longest is normalised: no division by a small
     number.

@@ -29,7 +29,7 @@ FARTHEST = 1e30
 """positions beyond are ignored"""
 MOMENTS = 33
 LEAST_MOMENTS = 5
-"""smallest number of moments for animated parts, however large they are"""
+"""smallest number of moments for animated parts, however large they are, if the budget of samples allows it"""
 MOST_MATRICES = 100_000
 """nodes x moments; larger scenes are sampled at fewer moments"""
 MOST_VERTICES = 1_000_000
@@ -89,7 +89,7 @@ def measured_once() -> Iterator[None]:
 
 
 def scene_size(scene: Scene, rig: Rig | None = None) -> float:
-    """Return the diagonal of the box around everything during the first clip, in scene units; 1 if there is none."""
+    """Return the diagonal of the box around everything during the first clip, in scene units; 1 if it is 0."""
     measured = _MEASURED.get()
     if measured:
         return measured[0]

@@ -47,7 +47,7 @@ class StillValues:
             rows[nodes] = values
 
     def put_into_block(self, rows: Floats, first: int) -> None:
-        """Do the same for ``rows`` of the nodes from ``first`` on."""
+        """Set the rows of the nodes that have a value; ``rows`` begins with the node ``first``."""
         for nodes, values in self._sorted_parts:
             inside = slice(*np.searchsorted(nodes, (first, first + len(rows))))
             rows[nodes[inside] - first] = values[inside]

@@ -72,7 +72,7 @@ class States:
         self._morphing = sorted({*channels.still_by_node("morph"), *channels.moving_nodes(("morph",)).tolist()})
 
     def morph_weights(self, samples: Samples, count: int) -> dict[int, Floats]:
-        """Return node to (T, shapes), for nodes whose channel has usable keys."""
+        """Return the weights (T, shapes) by node, for nodes whose channel has usable keys."""
         by_node: dict[int, Floats] = {}
         for node in self._morphing:
             weights = self._channels.one(samples, "morph", node)

@@ -140,8 +140,8 @@ def _arriving(lamp: Lamp, positions: Singles) -> tuple[Singles, Singles]:
         strength *= np.clip((outer - distance) / (outer - inner), 0, 1).astype(np.float32)
     if lamp.cone is not None and lamp.direction is not None:
         full, none = lamp.cone
-        angle = -_dot(towards, lamp.direction.astype(np.float32)[:, None])
-        fraction: Singles = np.clip((angle - none) / max(full - none, 1e-6), 0, 1)
+        cosine = -_dot(towards, lamp.direction.astype(np.float32)[:, None])
+        fraction: Singles = np.clip((cosine - none) / max(full - none, 1e-6), 0, 1)
         strength *= (fraction * fraction * (3 - 2 * fraction)).astype(np.float32)
     return towards, strength
 

@@ -28,8 +28,8 @@ def pose_html(pose: Pose) -> str:
 
 def _html(scene: Scene, frame: float | None) -> str:
     names = [_escape_markup(node.name) for node in scene.nodes[:_MOST_NAMES]]
-    unnamed = f" and {len(scene.nodes) - _MOST_NAMES} more" if len(scene.nodes) > _MOST_NAMES else ""
-    description = f"<code>{_escape_markup(repr(scene))}</code><p>{', '.join(names)}{unnamed}</p>"
+    more = f" and {len(scene.nodes) - _MOST_NAMES} more" if len(scene.nodes) > _MOST_NAMES else ""
+    description = f"<code>{_escape_markup(repr(scene))}</code><p>{', '.join(names)}{more}</p>"
     try:
         data = encode_still(render(scene, frame=frame, size=_SIZE))
     except FormatError as error:

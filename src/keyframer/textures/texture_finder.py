@@ -40,7 +40,7 @@ class TextureMatch:
     name: str
     """name as stored in the file"""
     path: Path | None
-    """path of the image in one of the folders; None if it was not found"""
+    """path of the image in one of the folders; None if it was not found or is embedded"""
     how: str
     """one of `HOW_FOUND`"""
     refusal: IssueType | None = None

@@ -38,7 +38,7 @@ class OpenedTexture:
 
 
 class TextureSource:
-    """Opens images by name, each file once; ``opened`` lists all results."""
+    """Opens images by name, each name once; ``opened`` lists all results."""
 
     def __init__(self, finder: TextureFinder, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> None:
         self.finder = finder
@@ -69,7 +69,7 @@ class TextureSource:
         if match.path is None:
             return OpenedTexture(match)
         try:
-            if is_list(match.path):
+            if is_image_list(match.path):
                 return self._first_of_list(match)
             return OpenedTexture(match, open_texture(match.path, self.limits))
         except ImageRefused as refused:
@@ -105,10 +105,10 @@ def first_of_list(finder: TextureFinder, path: Path) -> Path:
     except OSError as error:
         raise ImageRefused(error.strerror or "cannot be read") from None
     first = finder.find(names[0]).path if names else None
-    if first is None or is_list(first):
+    if first is None or is_image_list(first):
         raise ImageRefused(f"{IFL_DESCRIPTION} whose first image was not found")
     return first
 
 
-def is_list(path: Path) -> bool:
+def is_image_list(path: Path) -> bool:
     return path.suffix.casefold() == ".ifl"

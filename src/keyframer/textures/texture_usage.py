@@ -25,7 +25,7 @@ from keyframer.textures.image_files import (
     why_unreadable,
 )
 from keyframer.textures.texture_finder import HOW_FOUND, TextureFinder, TextureMatch
-from keyframer.textures.texture_source import first_of_list, is_list
+from keyframer.textures.texture_source import first_of_list, is_image_list
 
 _HEAD_SIZE = 1024
 """bytes read to recognise Autodesk formats: header and palette of a CEL"""
@@ -150,7 +150,7 @@ def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUs
 
 def _describe_match(finder: TextureFinder, path: Path) -> str:
     """Return kind and size of an image; for an image list, those of its first image."""
-    if not is_list(path):
+    if not is_image_list(path):
         return describe_image(path)
     first = first_of_list(finder, path)
     return f"{IFL_DESCRIPTION}: {first.name}, {describe_image(first)}"

@@ -167,7 +167,7 @@ def integers(description: str, width: int | None = None) -> Any:
 
 
 def floats(description: str, width: int | None = None) -> Any:
-    """Declare a column of floats, ``width`` of them in a row (0: as many as the keyword has)."""
+    """Declare a column of floats, ``width`` of them in a row (0: any number, the same in every row)."""
     return declare(_Column("<f8", width), description)
 
 

@@ -1,6 +1,7 @@
 """Convert a scene to other axes, another handedness and another unit, for writers.
 
-The change C is a signed permutation of the axes, so values change place and sign and nothing is rounded. The local
+The change C is a signed permutation of the axes, so values change place and sign without rounding, except
+lengths in another unit, and rotations of cameras, lights and their children (`corrections`). The local
 frame of every node changes with the scene: ``W' = C . W . C^-1``. Cameras and lights keep their frames (X right, Y up,
 view along -Z, or +Z for left-handed axes); the transforms of their children compensate for that.
 """

@@ -209,7 +209,7 @@ _DEFAULT: tuple[tuple[str, int, tuple[float, float, float]], ...] = (
 )
 
 
-def default_rig(bones: int) -> Skeleton:
+def default_skeleton(bones: int) -> Skeleton:
     """Return the 19-bone figure; for any other number of bones, numbered children of the first bone."""
     if bones == len(_DEFAULT):
         return Skeleton(tuple(Bone(name.encode(), parent, offset) for name, parent, offset in _DEFAULT))

@@ -12,9 +12,9 @@ from keyframer.text import counted
 
 _HEADER = struct.Struct("<HI")
 
-# Ids that are valid directly inside the top chunk and inside the editor and keyframer chunks.
 _CONTAINERS = (0x4D4D, 0x3D3D, 0xB000)
-_SIBLINGS = {
+# Ids that are valid directly inside the top chunk and inside the editor and keyframer chunks.
+_CHILD_IDS = {
     0x4D4D: {0x0000, 0x0002, 0x0005, 0x3D3D, 0xB000, 0xFFFF},
     0x3D3D: {
         *(0x0000, 0x0001, 0x0100, 0x3D3E, 0x1100, 0x1101, 0x1200, 0x1201, 0x1300, 0x1301, 0x1400, 0x1410, 0x1420),
@@ -47,8 +47,8 @@ def find_invalid_chunk(data: bytes) -> int | None:
         parent, at = stack.pop()
         while at + 6 <= size:
             chunk_id, length = _HEADER.unpack_from(data, at)
-            if chunk_id not in _SIBLINGS.get(parent, ()) or length < 6:
-                if parent != 0x4D4D and chunk_id in _SIBLINGS[0x4D4D]:  # after the end of the parent
+            if chunk_id not in _CHILD_IDS.get(parent, ()) or length < 6:
+                if parent != 0x4D4D and chunk_id in _CHILD_IDS[0x4D4D]:  # after the end of the parent
                     break
                 return at
             if chunk_id in _CONTAINERS:

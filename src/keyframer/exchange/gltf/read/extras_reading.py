@@ -20,7 +20,10 @@ _MOST_EXPANSION = 1100
 
 
 def array(item: Item, name: str, budget: Budget, *, kind: type = float) -> Array | None:
-    """Return the numbers under a name, packed or listed; null becomes NaN. None if the name is missing."""
+    """Return the numbers under a name, packed or listed; null becomes NaN, or 0 if ``kind`` is int.
+
+    Returns None if the name is missing.
+    """
     if not item.has(name):
         return None
     value = item.value[name]

@@ -331,7 +331,7 @@ def store_authored_keys(
         motion = motions.get((channel.node, track.kind))
         if context.options.authored_keys:
             head: Json = context.asset.nodes[parts[channel.node].head]
-            in_sampler = motion is not None and motion.repeats_keys and not motion.keys.is_still
+            in_sampler = motion is not None and motion.has_track_keys and not motion.keys.is_still
             in_sampler &= track.kind in _SAMPLED_KINDS and channel.node not in aimed and not context.axes.mirrored
             if in_sampler and motion is not None:  # keys closer than single precision have the same time in seconds
                 in_sampler = len(motion.sampler.times) == len(track.times)

@@ -1,6 +1,6 @@
 """Writes the channels of one glTF animation: samplers, visibility, and animated properties of cameras and lights. Equal
-samplers are written once. Hidden geometry has KHR_node_visibility and a scale of 0, which every viewer supports;
-animated properties need KHR_animation_pointer.
+samplers are written once. Hidden geometry has KHR_node_visibility and, unless it is skinned, a scale of 0, which every
+viewer supports; animated properties need KHR_animation_pointer.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from keyframer.arrays import Flags, Floats
 from keyframer.curves import CurveBank, Interpolation, RotationForm, Track
-from keyframer.curves.cubic_fit import BEFORE, Functions, fit_cubic
+from keyframer.curves.cubic_fit import BEFORE_JUMP, Functions, fit_cubic
 from keyframer.curves.curve_bank import family_of
 from keyframer.curves.key_columns import KeyColumns, gather
 from keyframer.curves.linear_fit import FRAMES_PROBED, ROTATIONS, VECTORS, Measure, place_keys, whole_frames
@@ -94,7 +94,8 @@ class Span:
     def wide_gaps(self, seconds: Floats, lasts: Floats | float) -> Indices:
         """Return the indices (m,) of ascending key times (n,), in seconds, before a gap that is longer than a jump.
 
-        The duration of a jump is mostly rounding. ``lasts`` are the times of the last keys of their motions.
+        A gap counts as a jump up to 1.1 times the duration of one, because times are rounded. ``lasts`` are the times
+        of the last keys of their motions.
         """
         closest = self.closest(np.asarray(lasts) * self.rate + self.begin)
         return np.flatnonzero(np.diff(seconds) > 1.1 * closest / self.rate)
@@ -131,7 +132,7 @@ class Motion:
     """(n,) ascending times between which the function is smooth"""
     jumps: Flags
     """(n,) whether it jumps there"""
-    repeats_keys: bool = False
+    has_track_keys: bool = False
     """whether the keys are those of the track, one for one, and need not be stored elsewhere"""
     complete: bool = True
     """whether all necessary keys exist: false if the budget cut the motion short or made it less exact"""
@@ -184,7 +185,7 @@ def _errors_of(motions: list[Motion], span: Span) -> Floats:
 
 
 def _crowded_gaps(motions: list[Motion], samplers: SamplerGroup, span: Span) -> Indices:
-    """Return all gaps of motions whose keys are as close as allowed, except jumps."""
+    """Return all gaps of motions that are too fast or incomplete, except jumps."""
     crowded = [np.empty(0, np.intp)]
     for number, motion in enumerate(motions):
         if motion.too_fast or not motion.complete:
@@ -347,16 +348,16 @@ class MotionMaker:
             return draft
         if straight and (self.style == "cubic" or (self.style == "linear" and not jumps.any())):
             is_unchanged = authored_keys is keys and track.form in (RotationForm.NONE, RotationForm.QUATERNION_ABSOLUTE)
-            exact.repeats_keys = is_unchanged and len(keys.times) == len(track.times)
+            exact.has_track_keys = is_unchanged and len(keys.times) == len(track.times)
             return draft
         cubic = authored.cubic(place, rows)
         if cubic is not None:
             exact.keys = self._over_span(cubic, periodic)
             is_unchanged = track.interpolation is Interpolation.CUBIC and len(exact.keys.times) == len(track.times)
-            exact.repeats_keys = is_unchanged and not periodic
+            exact.has_track_keys = is_unchanged and not periodic
             return draft
         if periodic:  # time may start again at the end, so the last value is only approached
-            truth = replace(truth, until=float(breaks[-1] - BEFORE * (breaks[-1] - breaks[-2])))
+            truth = replace(truth, until=float(breaks[-1] - BEFORE_JUMP * (breaks[-1] - breaks[-2])))
         if self.style == "cubic" and track.interpolation in _LINEAR and not authored.eased[place]:
             draft.style = "linear"  # more keys on the same path
         else:
@@ -379,7 +380,10 @@ class MotionMaker:
                 draft.motion.too_fast = too_fast
 
     def _fitted(self, requests: list[_FitRequest], style: str) -> Iterator[tuple[Keys, bool, bool]]:
-        """Yield fitted keys of tracks of one family, or of one function, whether they are complete, and too fast."""
+        """Yield the keys of each request, whether they are complete, and whether the motion is too fast for them.
+
+        The requests are tracks of one family, or one function.
+        """
         frames = self.span.frames() if style == "frames" else None
         lengths = [(request.breaks[-1] - request.breaks[0]) / self.span.frame for request in requests]
         sizes = [
@@ -467,7 +471,7 @@ class _AuthoredKeys:
             inexact |= angles >= 0.5 * np.pi - 1e-6
             straight &= ~_any_key(columns, inexact & ~columns.is_first)
         self.straight: list[bool] = straight.tolist()
-        """whether steps or linear keys are exact, for any player within tolerances"""
+        """whether linear keys are exact, for any player within tolerances; false for steps"""
 
         self._cubics: Hermite | None = None
         if with_cubics and example.is_rotation and example.interpolation is Interpolation.CUBIC:

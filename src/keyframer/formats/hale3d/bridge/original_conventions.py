@@ -44,7 +44,10 @@ class Pair(NamedTuple):
 
     @property
     def names(self) -> list[bytes]:
-        """Return the names of joints: those of the model, if any, because the real animation names all "origin"."""
+        """Return the names of joints: those of the model if there is one.
+
+        The only known animation names all its joints "origin".
+        """
         return [joint.name for joint in (self.joints if self.model is None else self.model_joints)]
 
 

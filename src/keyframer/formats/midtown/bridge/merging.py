@@ -34,7 +34,7 @@ from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.scene import Options, posed_channel, skeleton_of, to_scene
 from keyframer.formats.midtown.bridge.stored_motion import angles_of, stored_path
 from keyframer.formats.midtown.bridge.writing import NOISE, BoneMaker, report_lost_motion
-from keyframer.formats.midtown.skeleton import Bone, default_rig, read_skeleton, write_skeleton
+from keyframer.formats.midtown.skeleton import Bone, default_skeleton, read_skeleton, write_skeleton
 from keyframer.formats.midtown.skeleton_text import with_bones
 from keyframer.scene import Channel, NodeKind, RawChannel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
@@ -217,7 +217,7 @@ class _ClipWriter:
         """
         given = skeleton_of(self.options)
         count = len(self.before.nodes)
-        skeleton = default_rig(count) if given is None or len(given.bones) != count else given
+        skeleton = default_skeleton(count) if given is None or len(given.bones) != count else given
         unrenamed = self.original.unrenamed(self.scene)
         names = BoneMaker(self.scene, self.report, [skeleton.bones[old].name for old in unrenamed.values()])
         bones = []

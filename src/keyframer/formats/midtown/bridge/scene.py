@@ -31,7 +31,7 @@ from keyframer.formats.kit.scene_reading import (
 )
 from keyframer.formats.midtown import records as r
 from keyframer.formats.midtown.bridge.stored_motion import quaternions_of, root_path
-from keyframer.formats.midtown.skeleton import Skeleton, default_rig, read_skeleton
+from keyframer.formats.midtown.skeleton import Skeleton, default_skeleton, read_skeleton
 from keyframer.formats.scene_reader import KeyLocation, SceneReader
 from keyframer.issues import Severity
 from keyframer.scene import Channel, Clip, Node, NodeKind, RawChannel, Scene, Space
@@ -155,7 +155,7 @@ def _skeleton(
         reason = f"the skeleton next to the clip cannot be read: {options.skeleton_error}"
         reporter.report(LINK_SKELETON_MISMATCH, channel, severity=Severity.WARNING, reason=reason)
     reporter.report(SCENE_DEFAULT_RIG, channel, bones=bones)
-    return default_rig(bones)
+    return default_skeleton(bones)
 
 
 def _read(path: PathLike) -> Skeleton:

@@ -92,7 +92,7 @@ class Program:
     @property
     def is_blender(self) -> bool:
         """Return whether the writer is Blender's exporter: absolute rotation keys, and parents only by name."""
-        return self.revision == 5 and self.name in (b"Blender", b"NRGSille")
+        return self.revision == 5 and self.name in (b"Blender", b"NRGSille", b"A3DSCENE")
 
 
 def read_nodes(context: Context, keyframer: r.Keyframer, writer: Program, names: UniqueNames) -> list[KeyframerNode]:
@@ -268,7 +268,7 @@ class ChannelReader:
         self._absolute = context.options.rotation_keys == "absolute" or (
             context.options.rotation_keys == "auto" and writer.is_blender
         )
-        self._max_scene = writer.is_max
+        self._from_max = writer.is_max
         self._shape_of = shape_of
         self._axis_angles: list[tuple[Node, Floats]] = []
         self._moving: list[tuple[int, Track, float | None]] = []
@@ -277,7 +277,7 @@ class ChannelReader:
         """nodes with two tracks of a kind"""
         self._tracks = [[chunk for chunk in entry.chunk.children if isinstance(chunk, r.Track)] for entry in entries]
         self._usual = read_usual_tracks(
-            context, chain.from_iterable(self._tracks), absolute=self._absolute, max_scene=self._max_scene
+            context, chain.from_iterable(self._tracks), absolute=self._absolute, from_max=self._from_max
         )
 
     def read(self, index: int, node: Node, vertices: int) -> list[Channel]:
@@ -339,7 +339,7 @@ class ChannelReader:
 
     def _read_checked_track(self, chunk: r.Track, node: Node, vertices: int) -> Track | None:
         if type(chunk) in KINDS:
-            return read_track(self._context, chunk, absolute=self._absolute, max_scene=self._max_scene)
+            return read_track(self._context, chunk, absolute=self._absolute, from_max=self._from_max)
         if isinstance(chunk, r.HideTrack):
             return read_hide_track(self._context, chunk, node.hidden)
         if isinstance(chunk, r.MorphTrack):

@@ -17,8 +17,8 @@ class Options:
     rotation_keys: str = "auto"
     """``relative`` as in 3D Studio, ``absolute`` as in Blender's exporter; ``auto`` recognises Blender by its name"""
     sign_flips: str = "auto"
-    """3ds Max writes a few turns of nearly 360 degrees within one frame instead of almost none: ``auto`` repairs
-    those in its files, ``keep`` leaves them unchanged"""
+    """3ds Max writes some small rotations as nearly 360 degrees within one frame, because a quaternion changed its
+    sign: ``auto`` repairs these keys in files of 3ds Max, ``keep`` leaves them unchanged"""
     fps: float = 30.0
     """frames per second, which the format does not store; 3D Studio plays 30"""
     encoding: str | None = None

@@ -62,7 +62,7 @@ def _empty_track(kind: str, chunk: r.Track, form: RotationForm) -> Track:
     return track
 
 
-def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: bool, max_scene: bool) -> UsualTracks:
+def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: bool, from_max: bool) -> UsualTracks:
     """Read all number tracks without issues at once: a call of numpy takes as long for fifty keys as for one.
 
     `read_track` reads the others one by one, and reports their issues.
@@ -70,7 +70,7 @@ def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: 
     usual_tracks: UsualTracks = {}
     if not quick_readers.ON:
         return usual_tracks
-    flips = max_scene and context.options.sign_flips == "auto"
+    flips = from_max and context.options.sign_flips == "auto"
     batches: dict[tuple[int, int], _Batch] = {}
     for chunk in chunks:
         rows = chunk.keys.stored_rows() if type(chunk) in KINDS else None  # type: ignore[attr-defined]
@@ -195,7 +195,7 @@ _FLIP = 1.5 * math.pi
 """an increment between this angle and half a turn more may be a quaternion that changed its sign"""
 
 
-def read_track(context: Context, chunk: r.Track, *, absolute: bool, max_scene: bool) -> Track | None:
+def read_track(context: Context, chunk: r.Track, *, absolute: bool, from_max: bool) -> Track | None:
     """Read a number track and report issues of its keys; None without keys."""
     kind = KINDS[type(chunk)]
     keys: Keys = chunk.keys  # type: ignore[attr-defined]  # every concrete track has keys
@@ -205,7 +205,7 @@ def read_track(context: Context, chunk: r.Track, *, absolute: bool, max_scene: b
     values = np.asarray(keys.value, np.float64)
     if kind == "rotation":
         form = RotationForm.AXIS_ANGLE_ABSOLUTE if absolute else RotationForm.AXIS_ANGLE_RELATIVE
-        return _track(kind, chunk, keys, _rotations(context, chunk, keys, values, max_scene), form)
+        return _track(kind, chunk, keys, _rotations(context, chunk, keys, values, from_max), form)
     return _track(kind, chunk, keys, values[:, 0] if values.shape[1] == 1 else values)
 
 
@@ -222,13 +222,13 @@ def _header_values(chunk: r.Track) -> dict[str, object]:
     return {"flags": chunk.flags, "time_min": chunk.time_min, "time_max": chunk.time_max}
 
 
-def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, max_scene: bool) -> Floats:
+def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, from_max: bool) -> Floats:
     """Convert stored angle (clockwise) and axis to axis and angle (counter-clockwise)."""
     angles = values[:, 0].copy()
     zero_axes = (values[:, 1:4] == 0).all(axis=1) & (angles != 0)
     if zero_axes.any():
         context.report(DATA_ZERO_AXIS, chunk, f"keys[{int(zero_axes.argmax())}]", count=int(zero_axes.sum()))
-    if max_scene and context.options.sign_flips == "auto" and len(keys) > 1:
+    if from_max and context.options.sign_flips == "auto" and len(keys) > 1:
         # 12 of 16 increments above pi in real files of 3ds Max are one frame apart, between neighbours below 0.14 pi:
         # quaternions that changed their sign, not rotations.
         close = np.diff(keys.time.astype(np.int64), prepend=np.int64(-(1 << 40))) == 1

@@ -1,7 +1,7 @@
 """Write a scene as a 3D Studio document that all readers show alike.
 
-Vertices are stored in scene space at frame 0, 4160 is the matrix of the node there, and the keyframer has the same
-transform: readers with and without keyframer support show the same picture.
+Vertices are stored in scene space at frame 0. The mesh matrix (chunk 4160) is the matrix of the node at frame 0, and
+the keyframer has the same transform: readers with and without keyframer support show the same picture.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Writer(SceneWriter[WriteOptions]):
         converted = without_skins(converted, Tolerance.of(converted, options.max_error), report)
         if len(converted.nodes) > _MOST_NODES:
             raise NothingToWrite(
-                f"{len(converted.nodes)} nodes are too many for a 3D Studio file, which stores node numbers in 16 bits"
+                f"{len(converted.nodes)} nodes are too many for a 3D Studio file, which can have at most {_MOST_NODES}"
             )
         clip = first_clip(converted, report)
         report_dropped(converted, clip, report, CAPABILITIES.handled)

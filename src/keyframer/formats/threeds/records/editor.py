@@ -152,7 +152,7 @@ class FogBackground(Chunk):
 
 @chunk(0x2300, parents=_EDITOR)
 class DistanceCue(Chunk):
-    """Distance queue (DISTANCE_CUE)."""
+    """Distance cue (DISTANCE_CUE)."""
 
     near: float = f32("near distance")
     near_dimming: float = f32("near dimming")
@@ -162,7 +162,7 @@ class DistanceCue(Chunk):
 
 @chunk(0x2301, parents=_EDITOR)
 class UseDistanceCue(Chunk):
-    """Use distance queue: present if 2300 is used."""
+    """Use distance cue: present if 2300 is used."""
 
 
 @chunk(0x2302, parents=_EDITOR)

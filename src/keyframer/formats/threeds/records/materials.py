@@ -84,7 +84,7 @@ class MaterialDecal(Chunk):
 
 @chunk(0xA083, parents=_MATERIAL)
 class MaterialAdditive(Chunk):
-    """Add trans (MAT_ADDITIVE)."""
+    """Additive transparency (MAT_ADDITIVE)."""
 
 
 @chunk(0xA084, parents=_MATERIAL)
@@ -116,7 +116,7 @@ class MaterialFaceMap(Chunk):
 
 @chunk(0xA08A, parents=_MATERIAL)
 class MaterialFalloffIn(Chunk):
-    """In tranc (MAT_XPFALLIN): transparency falls off inwards."""
+    """Inward falloff (MAT_XPFALLIN): transparency falls off inwards."""
 
 
 @chunk(0xA08C, parents=_MATERIAL)

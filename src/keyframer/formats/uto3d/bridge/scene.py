@@ -62,9 +62,9 @@ def position_scale(document: Document, options: Options) -> float:
     """Return the factor of position keys: the global scale, or 1 if it is invalid or was already applied to them."""
     main = document.first(Main)
     scale = 1.0 if main is None else float(main.global_scale)
-    applied = options.scale_position_keys
-    wanted = applied == "yes" or (applied == "auto" and is_flexporter(document))
-    return scale if wanted and math.isfinite(scale) and scale != 0 else 1.0
+    choice = options.scale_position_keys
+    must_scale = choice == "yes" or (choice == "auto" and is_flexporter(document))
+    return scale if must_scale and math.isfinite(scale) and scale != 0 else 1.0
 
 
 def segment_step(document: Document, last_frame: int, delta: int) -> int:
