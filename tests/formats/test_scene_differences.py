@@ -58,6 +58,15 @@ def test_paths_of_differences(name: str) -> None:
     assert Comparison().scenes(other, scene()) == wanted
 
 
+def test_tracks_with_different_tangents_differ() -> None:
+    a, b = (
+        Track("fov", [0.0, 1.0], [1.0, 2.0], Interpolation.CUBIC, tangents_in=[0.0, slope], tangents_out=[slope, 0.0])
+        for slope in (1.0, 2.0)
+    )
+    assert Comparison().same_tracks(a, a)
+    assert not Comparison().same_tracks(a, b)
+
+
 def test_two_tracks_of_one_kind_cannot_be_compared() -> None:
     clip = scene().clips[0]
     assert list(tracks_by_node_and_kind(clip) or {}) == [(0, "position"), (1, "position")]

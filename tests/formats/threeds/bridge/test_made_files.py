@@ -397,20 +397,21 @@ def test_a_morph_key_with_another_vertex_count_keeps_the_previous_shape() -> Non
     close(keyframer.pose(scene, frames=[0, 10, 20, 30]).vertices(0), [np.array(make.TRIANGLE) + 1] * 4)
 
 
-def test_blenders_absolute_keys_and_parents_by_name() -> None:
-    """KFHDR "Blender": every rotation key is absolute, and the name of the parent is in 80F0 next to the header."""
+@pytest.mark.parametrize("writer", [b"Blender", b"NRGSille", b"A3DSCENE"])
+def test_blenders_absolute_keys_and_parents_by_name(writer: bytes) -> None:
+    """KFHDR of Blender's exporters: rotation keys are absolute, and the parent's name is in 80F0 next to the header."""
     turning = make.track("rotation", TIMES, TURNS)
     at = make.track("position", [0], [[1, 0, 0]])
     nodes = [
         make.node("object", "Child", 0, at, r.ParentName(name=b"Base")),
         make.node("object", "Base", 1, turning),
     ]
-    scene = make.load([], nodes, writer=b"Blender")
+    scene = make.load([], nodes, writer=writer)
     assert scene.nodes[0].parent == 1
     base = [plain.local(frame, None, make.as_slow_track(turning, absolute=True)) for frame in FRAMES]
     close(worlds(scene, "Base"), base)
     close(worlds(scene, "Child"), [plain.product(matrix, plain.translation([1, 0, 0])) for matrix in base])
-    forced = make.load([], nodes, writer=b"Blender", rotation_keys="relative")
+    forced = make.load([], nodes, writer=writer, rotation_keys="relative")
     close(worlds(forced, "Base"), [plain.local(frame, None, make.as_slow_track(turning)) for frame in FRAMES])
     other = make.load([], nodes, rotation_keys="absolute")
     close(worlds(other, "Base"), base)
