@@ -105,7 +105,7 @@ def test_3d_studio_rotation_keys_and_back(axes: Floats, angles: Floats, absolute
     axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
     track = Track("rotation", TIMES, np.column_stack([axes, angles]), Interpolation.TCB, form=form)
     chunk = write_track(track, False, absolute=absolute)
-    restored = read_track(writing_context(), chunk, absolute=absolute, max_scene=False)
+    restored = read_track(writing_context(), chunk, absolute=absolute, from_max=False)
     assert restored is not None
     assert restored.form is form
     before, after = (increments(keys) for keys in (track, restored))
@@ -115,7 +115,7 @@ def test_3d_studio_rotation_keys_and_back(axes: Floats, angles: Floats, absolute
 @pytest.mark.parametrize("wrap", list(Wrap))
 def test_3d_studio_wrap_flags_and_back(wrap: Wrap) -> None:
     track = Track("position", TIMES, np.eye(3), Interpolation.TCB, wrap)
-    restored = read_track(writing_context(), write_track(track, False), absolute=False, max_scene=False)
+    restored = read_track(writing_context(), write_track(track, False), absolute=False, from_max=False)
     assert restored is not None
     assert restored.wrap is wrap
 

@@ -83,9 +83,9 @@ def test_an_invalid_rate_is_refused(fps: float) -> None:
         FORMAT.from_scene(Scene([Node("box")]), {"fps": fps})
 
 
-def test_more_nodes_than_16_bits_can_number_are_refused() -> None:
+def test_more_nodes_than_a_file_can_have_are_refused() -> None:
     with pytest.raises(
-        NothingToWrite, match="32001 nodes are too many for a 3D Studio file, which stores node numbers in 16 bits"
+        NothingToWrite, match="32001 nodes are too many for a 3D Studio file, which can have at most 32000"
     ):
         FORMAT.from_scene(Scene([Node("")] * 32_001))
 
