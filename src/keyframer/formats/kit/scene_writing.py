@@ -7,14 +7,14 @@ import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keyframer.curves import Track
 from keyframer.curves.cubic_fit import Distance, turn_degrees, vector_distance
 from keyframer.formats.document import Document
 from keyframer.posing.bounds_and_duration import scene_size
 from keyframer.posing.evaluation_order import evaluation_order
-from keyframer.scene import Clip, Node, Scene
+from keyframer.scene import Clip, Scene
 from keyframer.scene.clip import FASTEST, SLOWEST
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.text import decode_name, encode_name
@@ -178,33 +178,27 @@ def without_invalid_links(scene: Scene) -> tuple[Scene, list[tuple[str, str]]]:
     """
     count = len(scene.nodes)
     missing = "no such node"
-    cut = set(evaluation_order(scene.nodes).cut)
-    nodes = [_with_valid_links(node, count, number in cut) for number, node in enumerate(scene.nodes)]
+    in_cycles = set(evaluation_order(scene.nodes).cut)
     orphans = [channel for clip in scene.clips for channel in clip.channels if not 0 <= channel.node < count]
     removed = [(f"/clips/channels/{orphan.node}/{orphan.track.kind}", missing) for orphan in orphans]
-    clips = [_with_valid_channels(clip, count) for clip in scene.clips] if orphans else scene.clips
-    removed += [
-        (f"{plain_path('nodes', scene.nodes[number].name)}/parent", "is its own ancestor") for number in sorted(cut)
-    ]
-    for node in scene.nodes:
-        for link in ("parent", "target"):
-            if not _is_valid(getattr(node, link), count):
-                removed.append((f"{plain_path('nodes', node.name)}/{link}", missing))
+    nodes = list(scene.nodes)
+    for number, node in enumerate(scene.nodes):
+        changes: dict[str, Any] = {}
+        for link, linked in (("parent", node.parent), ("target", node.target)):
+            if linked is not None and not 0 <= linked < count:
+                reason = missing
+            elif link == "parent" and number in in_cycles:
+                reason = "is its own ancestor"
+            else:
+                continue
+            removed.append((f"{plain_path('nodes', node.name)}/{link}", reason))
+            changes[link] = None
+        if changes:
+            nodes[number] = replace(node, **changes)
     if not removed:
         return scene, removed
+    clips = [_with_valid_channels(clip, count) for clip in scene.clips] if orphans else scene.clips
     return replace(scene, nodes=nodes, clips=clips), removed
-
-
-def _with_valid_links(node: Node, count: int, circular: bool) -> Node:
-    has_parent = _is_valid(node.parent, count) and not circular
-    if has_parent and _is_valid(node.target, count):
-        return node
-    target = node.target if _is_valid(node.target, count) else None
-    return replace(node, parent=node.parent if has_parent else None, target=target)
-
-
-def _is_valid(number: int | None, count: int) -> bool:
-    return number is None or 0 <= number < count
 
 
 def _with_valid_channels(clip: Clip, count: int) -> Clip:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from keyframer.arrays import Flags, Floats
-from keyframer.curves.lazy_fields import stored
+from keyframer.curves.lazy_fields import stored, stored_values
 from keyframer.exchange.gltf.conventions import Json, attach_extras, json_numbers, non_default_fields, raw_name
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.fields import dataclass
@@ -305,7 +305,7 @@ class StartTransforms:
         nodes, axes = context.scene.nodes, context.axes
 
         def at(kind: str, field: str, default: list[float]) -> Floats:
-            values = [stored(node, field) for node in nodes]
+            values = stored_values(nodes, field, None)
             rows = usable_rows([default if value is None else value for value in values], default)
             rig.channels.set_still(kind, rows)
             for animated in rig.channels.animated.get(kind, ()):
