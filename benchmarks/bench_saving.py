@@ -48,7 +48,7 @@ def scene_of_size(format: Format) -> Scene:
         data = keyframer.encode(written.document)
         if len(data) >= SIZE * 0.9:
             print(f"{format.name}: {len(data):,} bytes, {nodes} nodes")
-            return scene_of(keyframer.decode(data, format=format.name), dict(written.reading))
+            return scene_of(keyframer.decode(data, format=format.name), dict(written.reader_options))
         nodes = max(nodes + 1, int(nodes * SIZE / len(data)))
 
 

@@ -222,7 +222,8 @@ def rigid(matrix: np.ndarray) -> np.ndarray:
 
 
 def _transformed(matrices: np.ndarray, points: np.ndarray) -> np.ndarray:
-    return np.einsum("nij,nj->ni", matrices[:, :3, :3], points) + matrices[:, :3, 3]
+    out: np.ndarray = np.einsum("nij,nj->ni", matrices[:, :3, :3], points) + matrices[:, :3, 3]
+    return out
 
 
 def _left_multiplication(rotation_xyzw: np.ndarray) -> np.ndarray:

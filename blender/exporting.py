@@ -56,7 +56,7 @@ def scene_of(context: Any, report: LossReport, *, selected: bool, animated: bool
     return _Reader(context, report, selected, animated).read(scale)
 
 
-def save(scene: Scene, path: Path, exporter: Exporter, options: dict[str, object]) -> LossReport:
+def save(scene: Scene, path: Path, exporter: Exporter, options: dict[str, Any]) -> LossReport:
     """Write a scene in the axes of a format; an existing file is replaced (Blender's file browser warns of it)."""
     return keyframer.save(scene, path, format=exporter.name, overwrite=True, **options)
 

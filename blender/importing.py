@@ -98,7 +98,7 @@ class Options:
     salvage: bool = False
     bake: bool = False
     format: str | None = None
-    reading: dict[str, object] = field(default_factory=dict)
+    reader_options: dict[str, Any] = field(default_factory=dict)
     """options of the format"""
 
 
@@ -119,7 +119,7 @@ class Built:
 
 def import_file(context: Any, path: Path, options: Options) -> Built:
     """Read a file and build it; raises `FormatError`, OSError or ValueError if it cannot be read."""
-    scene = keyframer.load(path, format=options.format, salvage=options.salvage, **options.reading)
+    scene = keyframer.load(path, format=options.format, salvage=options.salvage, **options.reader_options)
     return build(context, scene, path, options)
 
 
@@ -446,7 +446,7 @@ class _Builder:
 
     def _animate(self, clips: list[ClipCurves]) -> list[Any]:
         """Add an action for each clip; the first one plays."""
-        actions = []
+        actions: list[Any] = []
         animated = dict.fromkeys((curves.node, curves.name) for clip in clips for curves in clip.curves)
         for number, clip in enumerate(clips):
             if len(clips) > 1:
@@ -486,8 +486,8 @@ class _Builder:
     def _report_conversion(self, clips: list[ClipCurves]) -> None:
         """Report how motion was converted."""
         outcomes = {"exact": Outcome.EXACT, "fitted": Outcome.APPROXIMATED, "sampled": Outcome.BAKED}
-        for clip in clips:
-            for curves in clip.curves:
+        for converted in clips:
+            for curves in converted.curves:
                 path = f"/nodes/{self.scene.nodes[curves.node].name}/{curves.name}"
                 keys = f"{len(curves.frames)} key{'s' if len(curves.frames) > 1 else ''}"
                 error = curves.error if curves.how == "fitted" else None

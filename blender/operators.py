@@ -13,10 +13,10 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatPrope
 from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from keyframer.errors import FormatError
-from keyframer.exchange import EXPORTERS, IMPORTERS, exporter_for
+from keyframer.exchange import EXPORTERS, IMPORTERS, Importer, exporter_for
 from keyframer.exchange.opening import open_file
 from keyframer.formats import FORMATS
-from keyframer.formats.contract import companion_names, options_from_text
+from keyframer.formats.contract import Format, companion_names, options_from_text
 from keyframer.scene.loss_report import LossReport
 from keyframer.text import counted
 
@@ -24,9 +24,10 @@ from . import animation, exporting, importing, report
 
 FAILURES = (FormatError, OSError, ValueError, MemoryError)
 """exceptions for damaged, missing or unsuitable files"""
-EXTENSIONS = sorted({ending for known in (*FORMATS, *IMPORTERS) for ending in known.extensions})
+_READABLE: tuple[Format | Importer, ...] = (*FORMATS, *IMPORTERS)
+EXTENSIONS = sorted({ending for known in _READABLE for ending in known.extensions})
 _READERS = [("AUTO", "Automatic", "Detect the format from the content of the file")]
-_READERS += [(known.name, known.title, f"Read as {known.title}") for known in (*FORMATS, *IMPORTERS)]
+_READERS += [(known.name, known.title, f"Read as {known.title}") for known in _READABLE]
 _WRITERS = [
     (known.name, known.title, f"Write {known.title} ({', '.join(known.extensions)})")
     for known in EXPORTERS
@@ -167,7 +168,7 @@ class IMPORT_SCENE_OT_keyframer(bpy.types.Operator, ImportHelper):
             salvage=self.salvage,
             bake=self.keys == "BAKE",
             format=None if self.format == "AUTO" else self.format,
-            reading=_parse_options(self.options),
+            reader_options=_parse_options(self.options),
         )
 
     def invoke(self, context: Any, event: Any) -> Any:

@@ -267,7 +267,7 @@ class TestLoadConvertRender:
 
     def test_convert(self, tmp_path: Path) -> None:
         target = tmp_path / "a.glb"
-        report = keyframer.convert(WINDMILL, target, keys="frames", reading={"fps": 24})
+        report = keyframer.convert(WINDMILL, target, keys="frames", reader_options={"fps": 24})
         assert isinstance(report, keyframer.LossReport)
         assert target.read_bytes()[:4] == b"glTF"
         assert keyframer.load(target).clips[0].frames_per_second == 24

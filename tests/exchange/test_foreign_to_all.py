@@ -97,7 +97,7 @@ def test_foreign_gltf_as_any_format(source: str, format: str, exported_files: Pa
     seconds = np.linspace(0.0, 2.5 if stem == "three" else 3.0, 41)
     truth = under_parents(gltf.worlds(seconds), gltf.parents)
     numbers = {node.get("name"): number for number, node in enumerate(gltf.nodes)}
-    reloaded = in_space(keyframer.load(path, format=format, **written.reading), Space("y"))
+    reloaded = in_space(keyframer.load(path, format=format, **written.reader_options), Space("y"))
     pose = keyframer.pose(reloaded, times=seconds)
     places = {node.name: number for number, node in enumerate(reloaded.nodes)}
     assert MOVING[stem] <= set(places)
@@ -131,7 +131,7 @@ def test_measured_error_is_within_the_reported_error(format: str, exported_files
     gltf = Gltf((exported_files / "transform.glb").read_bytes())
     seconds = np.linspace(0.0, 3.0, 721)
     truth = gltf.worlds(seconds)[:, gltf.named("sheet"), :3, 3]
-    reloaded = in_space(keyframer.load(path, format=format, **written.reading), Space("y"))
+    reloaded = in_space(keyframer.load(path, format=format, **written.reader_options), Space("y"))
     number = [node.name for node in reloaded.nodes].index("sheet")
     reached = np.linalg.norm(keyframer.pose(reloaded, times=seconds).world[:, number, :3, 3] - truth, axis=1).max()
     assert loss.error is not None

@@ -118,7 +118,7 @@ def save_and_load(scene: Scene, format: str, folder: Path, name: str = "made", *
         path.with_suffix(suffix).write_bytes(content)
     checked = keyframer.check(path, format=format)
     assert not [issue for issue in checked.issues if issue.severity is keyframer.Severity.ERROR], list(checked.issues)
-    return keyframer.load(path, format=format, **written.reading)
+    return keyframer.load(path, format=format, **written.reader_options)
 
 
 def local_motion(scene: Scene, frames: Floats) -> dict[str, tuple[Floats, Floats]]:

@@ -24,7 +24,7 @@ def write(format: str, scene: Scene, **options: object) -> RoundTrip:
     """Write the scene in a format and read it again."""
     written = format_by_name(format).from_scene(scene, options)
     document = keyframer.decode(keyframer.encode(written.document), format=format)
-    return RoundTrip(written.document, written.report, scene_of(document, written.reading))
+    return RoundTrip(written.document, written.report, scene_of(document, written.reader_options))
 
 
 def details(report: LossReport, outcome: Outcome) -> dict[str, str]:

@@ -34,7 +34,7 @@ def dropped_paths(written: Written) -> list[str]:
 
 def read_again(written: Written) -> Scene:
     data = keyframer.encode(written.document)
-    return scene_of(keyframer.decode(data, format=written.document.format.name), dict(written.reading))
+    return scene_of(keyframer.decode(data, format=written.document.format.name), dict(written.reader_options))
 
 
 def add_material(scene: Scene) -> None:

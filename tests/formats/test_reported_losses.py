@@ -206,7 +206,7 @@ def saved_and_loaded(format: Format, scene: Scene, folder: Path) -> tuple[LossRe
     path.write_bytes(keyframer.encode(written.document))
     for suffix, content in written.companions:
         path.with_suffix(suffix).write_bytes(content)
-    return written.report, in_space(keyframer.load(path, format=format.name, **written.reading), scene.space)
+    return written.report, in_space(keyframer.load(path, format=format.name, **written.reader_options), scene.space)
 
 
 def test_every_field_of_the_model_has_values() -> None:

@@ -94,16 +94,16 @@ def convert(
     overwrite: bool = False,
     salvage: bool = False,
     limits: Limits | None = None,
-    reading: dict[str, object] | None = None,
+    reader_options: dict[str, object] | None = None,
     **options: object,
 ) -> LossReport:
     """Convert a file to the format of the target's extension (or ``format``): `load` and `save` in one call.
 
-    ``options`` are those of the written format, ``reading`` those of the read format. The target must not be the
+    ``options`` are those of the written format, ``reader_options`` those of the read format. The target must not be the
     source, even with ``overwrite``. Returns a loss report.
     """
     with running(), budgeted(limits, size_in_memory(source)):
-        scene = load(source, salvage=salvage, limits=limits, **(reading or {}))  # type: ignore[arg-type]
+        scene = load(source, salvage=salvage, limits=limits, **(reader_options or {}))  # type: ignore[arg-type]
         return save(
             scene,
             target,

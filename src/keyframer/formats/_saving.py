@@ -151,8 +151,8 @@ class _Merging:
         ours = self.merger.tree(document, before, self.original.links)
         renamed = Tree(theirs.document, _with_keys(theirs.parts, matching))
         tree = merge(ours, Tree(base.document, base.parts), renamed, self.merger.rules)
-        merged_document, reading, places = self.merger.finish(tree, theirs, self.original)
-        options = {**self.reader_options, **reading}
+        merged_document, added_options, places = self.merger.finish(tree, theirs, self.original)
+        options = {**self.reader_options, **added_options}
         data, read, reread = read_again(merged_document, options)
         nodes, materials = places or self._reread_numbers(Tree(merged_document, tree.parts), read, reread)
         new = set(matching.new_nodes(after))
@@ -207,7 +207,7 @@ class _Merging:
             written = writer.from_scene(self.after, make_options(self.format.name, writer.options, {}))
         except NothingToWrite:
             return
-        options = {**written.reading, **self.merger.companion_options(written)}
+        options = {**written.reader_options, **self.merger.companion_options(written)}
         _, read, reread = read_again(written.document, options)
         reread = in_time_unit_of(replace(in_space(reread, start.space), space=reread.space), start)
         moved = _moved(written.document, read)

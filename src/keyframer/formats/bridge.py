@@ -78,7 +78,7 @@ class Merged(NamedTuple):
     """A document with a merged edit."""
 
     document: Document
-    reading: Mapping[str, object] = {}
+    reader_options: Mapping[str, object] = {}
     """options that readers of the document need in addition: changed companions"""
     places: tuple[Mapping[int, int], Mapping[int, int]] | None = None
     """maps numbers of nodes and of materials in the edited scene to those in the merged document; None to find them by

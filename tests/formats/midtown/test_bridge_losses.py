@@ -83,10 +83,10 @@ def test_without_a_skeleton_the_hierarchy_is_dropped() -> None:
 def test_angles_in_another_order() -> None:
     scene = arm()
     written = write(scene, euler_order="XYZ")
-    assert written.reading == {"euler_order": "XYZ", "fps": 24.0}
+    assert written.reader_options == {"euler_order": "XYZ", "fps": 24.0}
     ((_, skeleton),) = written.companions
     document = keyframer.decode(keyframer.encode(written.document), format="midtown")
-    loaded = scene_of(document, {**written.reading, "skeleton": read_skeleton(skeleton)})
+    loaded = scene_of(document, {**written.reader_options, "skeleton": read_skeleton(skeleton)})
     length, degrees = largest_difference(scene, loaded, np.array([0.0, 1.25, 2.5]))
     assert length < 1e-5
     assert degrees < 1e-3

@@ -58,7 +58,7 @@ def test_the_distance_of_a_midtown_clip_is_kept(tmp_path: Path) -> None:
 
 def test_options_that_readers_need_are_returned() -> None:
     written = FORMAT.from_scene(arm(), {"euler_order": "XYZ", "fps": 24.0})
-    assert written.reading == {"euler_order": "XYZ", "fps": 24.0}
+    assert written.reader_options == {"euler_order": "XYZ", "fps": 24.0}
 
 
 def test_skeletons_are_written_as_they_are_read() -> None:

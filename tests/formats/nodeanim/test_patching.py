@@ -215,7 +215,7 @@ def test_new_keys_among_keys_with_tangents_cause_a_new_file() -> None:
     written = save_edited(more_keys, BEZIER, Framing(tangents=True))
     (why,) = rewrite_reasons(written)
     assert "(new keys have no tangents, but the original keys do)" in why
-    assert len(load(keyframer.encode(written.document), **written.reading).nodes) == 2
+    assert len(load(keyframer.encode(written.document), **written.reader_options).nodes) == 2
 
 
 def test_removing_scales_but_not_their_axes_keeps_one_key_and_is_reported() -> None:

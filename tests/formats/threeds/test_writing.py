@@ -256,7 +256,7 @@ def test_rates(tmp_path: Path) -> None:
     clip = Clip(channels=[moving(0)], end=10.0, rate=24.0)
     scene = Scene(nodes=[Node("box", NodeKind.DUMMY)], clips=[clip])
     written = FORMAT.from_scene(scene, {"fps": 24.0})
-    assert written.reading == {"fps": 24.0}
+    assert written.reader_options == {"fps": 24.0}
     chunk = written.document.first(r.PositionTrack)
     assert chunk is not None
     assert chunk.keys.time.tolist() == [0, 10]

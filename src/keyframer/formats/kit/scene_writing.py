@@ -32,7 +32,7 @@ class Written(NamedTuple):
     report: LossReport
     companions: tuple[tuple[str, bytes], ...] = ()
     """suffix and content of each companion"""
-    reading: Mapping[str, object] = {}
+    reader_options: Mapping[str, object] = {}
     """reader options that this file needs"""
     parts: Mapping[int, Hashable] = {}
     """the scene part (``("nodes", 3)``) of each record, by the record's `id`, for merging"""

@@ -66,8 +66,8 @@ class MergedFiles:
             documents[Model] = replace(original, records=[self._model(self.model, meshes)])
         main = documents.pop(Animation if document.first(Model) is None else Model)
         names = {Animation: "animation", Model: "model"}
-        reading: dict[str, object] = {names[kind]: companion for kind, companion in documents.items()}
-        return bridge.Merged(main, {**reading, "found": ""} if reading else {}, self._new_numbers(meshes))
+        reader_options: dict[str, object] = {names[kind]: companion for kind, companion in documents.items()}
+        return bridge.Merged(main, {**reader_options, "found": ""} if reader_options else {}, self._new_numbers(meshes))
 
     def _new_numbers(self, meshes: list[Mesh]) -> tuple[dict[int, int], dict[int, int]]:
         """Return the new numbers of nodes and materials: joints, then meshes, each with its own material."""

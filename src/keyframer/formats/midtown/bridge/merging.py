@@ -97,7 +97,7 @@ class Merger(bridge.Merger[Options]):
             names = ["path", *order] if "path" in table.named else ["row"]
             rows[channel] = np.concatenate([table.named[name] for name in names], axis=1)
         nodes = {original.matching.number(bone): place for place, bone in enumerate(order)}
-        return bridge.Merged(_with_rows(merged.document, rows), theirs.reading, (nodes, {}))
+        return bridge.Merged(_with_rows(merged.document, rows), theirs.reader_options, (nodes, {}))
 
     def companion_files(self, original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
         """Return the skeleton with its original bytes."""
@@ -196,7 +196,7 @@ class _ClipWriter:
             columns = new_angles[node] if node in new_angles else stored[old]
             named[self.matching.key(node)] = np.unwrap(columns, axis=0) if old is None else columns
         rows = {id(self.posed): FrameTable(named, self.origins), **self._raw_rows()}
-        return Written(_with_rows(self.original.document, rows), self.report, reading=self._skeleton())
+        return Written(_with_rows(self.original.document, rows), self.report, reader_options=self._skeleton())
 
     def _raw_rows(self) -> dict[int, FrameTable]:
         """Return the frames of channels that move no bones, by the `id` of the channel in the original."""

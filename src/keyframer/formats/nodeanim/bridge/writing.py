@@ -97,7 +97,7 @@ class Writer(SceneWriter[WriteOptions]):
         report_dropped(converted, clip, report, capabilities(dialect).handled)
         writer = NodeWriter(converted, clip, options, dialect, report)
         document = writer.document()
-        return Written(document, report, reading=writer.reader_options, parts=writer.parts)
+        return Written(document, report, reader_options=writer.reader_options, parts=writer.parts)
 
 
 def capabilities(dialect: Dialect) -> Capabilities:

@@ -91,7 +91,7 @@ class Writer(SceneWriter[WriteOptions]):
         if reader_options:
             detail = f"readers need the option fps={options.fps:g}, which the file does not store"
             report.add(Outcome.DROPPED, "/reading", detail)
-        return Written(_document(converted, clip, options, report), report, reading=reader_options)
+        return Written(_document(converted, clip, options, report), report, reader_options=reader_options)
 
 
 def _document(scene: Scene, clip: Clip, options: WriteOptions, report: LossReport) -> Document:
