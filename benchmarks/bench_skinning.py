@@ -47,9 +47,9 @@ def _random_matrices(rng: np.random.Generator, shape: tuple[int, ...]) -> np.nda
 
 def reference(skin: Skin, mesh: np.ndarray, world: np.ndarray) -> np.ndarray:
     """Return the skinned vertices by the plain formula, which is too slow for more than a few times."""
-    weights = skin.weights / np.bincount(skin.vertices, skin.weights)[skin.vertices]
-    matrices = (world[:, skin.joints] @ skin.inverse_bind)[:, skin.influences]
-    moved = np.einsum("tnij,nj->tni", matrices[..., :3, :3], mesh[0, skin.vertices]) + matrices[..., :3, 3]
+    weights = skin.weights / np.bincount(skin.vertex_indices, skin.weights)[skin.vertex_indices]
+    matrices = (world[:, skin.joints] @ skin.inverse_bind)[:, skin.joint_indices]
+    moved = np.einsum("tnij,nj->tni", matrices[..., :3, :3], mesh[0, skin.vertex_indices]) + matrices[..., :3, 3]
     out = np.zeros((len(world), mesh.shape[1], 3))
     for slot in range(INFLUENCES):
         out += (moved * weights[:, None])[:, slot::INFLUENCES]

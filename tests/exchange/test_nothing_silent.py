@@ -196,8 +196,8 @@ FEATURES: dict[str, Any] = {
     "lights.projector": "slide.png",
     "lights.excludes": ["sheet"],
     "skins.joints": [0],
-    "skins.vertices": np.array([0, 1, 1, 2, 3]),
-    "skins.influences": np.array([0, 0, 0, 0, 1]),
+    "skins.vertex_indices": np.array([0, 1, 1, 2, 3]),
+    "skins.joint_indices": np.array([0, 0, 0, 0, 1]),
     "skins.weights": np.array([0.25, 0.75, 1.0, 1.0, 1.0]),
     "skins.positions": np.array([[0, 0, 0], [4, 0, 0], [4, 3, 0], [0, 3, 2.0]]),
     "skins.rigid": True,
@@ -245,13 +245,13 @@ FEATURES: dict[str, Any] = {
 TWO_JOINTS: dict[str, Any] = {
     "skins.joints": [6, 0],
     "skins.inverse_bind": np.tile(np.eye(4), (2, 1, 1)),
-    "skins.vertices": np.array([0, 0, 1, 2, 3]),
-    "skins.influences": np.array([0, 1, 0, 0, 0]),
+    "skins.vertex_indices": np.array([0, 0, 1, 2, 3]),
+    "skins.joint_indices": np.array([0, 1, 0, 0, 0]),
     "skins.weights": np.array([0.5, 0.5, 1.0, 1.0, 1.0]),
 }
 
 CHANGED_WITH: dict[str, dict[str, Any]] = {
-    **dict.fromkeys(("skins.vertices", "skins.influences", "skins.weights"), TWO_JOINTS),
+    **dict.fromkeys(("skins.vertex_indices", "skins.joint_indices", "skins.weights"), TWO_JOINTS),
     "nodes.scale_axes_xyzw": {"nodes.scale": (SHEET, np.array([1.0, 2, 3]))},
     "materials.wire_size": {"materials.wire": True},
     "materials.wire_in_units": {"materials.wire": True, "materials.wire_size": 2.0},
@@ -306,7 +306,10 @@ WHOLE = {
     **{f"channels.{kind}": ("lights",) for kind in ON_LIGHTS},
     **{f"maps.{field.name}": ("materials", "textures") for field in fields(TextureMap)},
     **{f"skins.{field.name}": ("skins", "meshes") for field in fields(Skin)},
-    **{f"skins.{name}": ("skins", "meshes", "nodes/skinned/skin") for name in ("vertices", "influences", "weights")},
+    **{
+        f"skins.{name}": ("skins", "meshes", "nodes/skinned/skin")
+        for name in ("vertex_indices", "joint_indices", "weights")
+    },
     "meshes.name": ("meshes", "meshes/name"),
     "skins.name": ("skins", "meshes", "skins/name", "nodes/skinned/skin"),
 }

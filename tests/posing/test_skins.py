@@ -46,8 +46,8 @@ def skinned_scene(influences: list[tuple[int, int, float]], positions: list[list
         "body",
         joints=[0, 1],
         inverse_bind=np.array(BIND),
-        vertices=np.array([vertex for vertex, _, _ in influences]),
-        influences=np.array([joint for _, joint, _ in influences]),
+        vertex_indices=np.array([vertex for vertex, _, _ in influences]),
+        joint_indices=np.array([joint for _, joint, _ in influences]),
         weights=np.array([weight for _, _, weight in influences]),
         positions=None if positions is None else np.array(positions),
     )

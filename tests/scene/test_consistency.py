@@ -80,14 +80,14 @@ BROKEN: list[tuple[Break, str]] = [
     (set_fields(skin, joints=[2]), "skin 'skin': joints refer to index 2, but the number of nodes is 2"),
     (set_fields(skin, inverse_bind=shape(2, 4, 4)), "skin 'skin': inverse_bind must be 1 x 4 x 4, not 2 x 4 x 4"),
     (
-        set_fields(skin, influences=np.array([0, 0, 1])),
-        "skin 'skin': influences refer to index 1, but the number of joints is 1",
+        set_fields(skin, joint_indices=np.array([0, 0, 1])),
+        "skin 'skin': joint indices refer to index 1, but the number of joints is 1",
     ),
     (set_fields(skin, weights=shape(2)), "skin 'skin': weights must be 3 numbers, not 2 numbers"),
     (set_fields(skin, positions=shape(2, 3)), "skin 'skin': positions must be 3 x 3, not 2 x 3"),
     (
-        set_fields(skin, vertices=np.array([0, 1, 3])),
-        "node 'body': the skin's vertices refer to index 3, but the number of vertices is 3",
+        set_fields(skin, vertex_indices=np.array([0, 1, 3])),
+        "node 'body': vertex indices of the skin refer to index 3, but the number of vertices is 3",
     ),
 ]
 

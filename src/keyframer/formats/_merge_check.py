@@ -51,7 +51,7 @@ def _is_equivalent(goal: Scene, reread: Scene, path: Path) -> bool:
             return intended is not None and actual is not None and _NEAR.same(intended, actual)
         case ("clips", 0, "channels", int(number), str(kind)):
             return _repeats_rest_pose(goal, reread, number, kind) or _same_motion(goal, reread, number, kind)
-        case ("skins", int(number), "joints" | "inverse_bind" | "influences"):
+        case ("skins", int(number), "joints" | "inverse_bind" | "joint_indices"):
             return _NEAR.same(*(_influences(scene.skins[number]) for scene in (goal, reread)))
     return False
 
@@ -81,8 +81,8 @@ def _same_motion(goal: Scene, reread: Scene, number: int, kind: str) -> bool:
 
 def _influences(skin: Skin) -> list[object]:
     """Return for each influence its vertex, the node of its joint, and the bind matrix, in any order of joints."""
-    chosen = np.asarray(skin.influences, np.int64)
-    return [skin.vertices, np.asarray(skin.joints, np.int64)[chosen], np.asarray(skin.inverse_bind)[chosen]]
+    chosen = np.asarray(skin.joint_indices, np.int64)
+    return [skin.vertex_indices, np.asarray(skin.joints, np.int64)[chosen], np.asarray(skin.inverse_bind)[chosen]]
 
 
 def _shapes_by_key(scene: Scene, number: int) -> list[object] | None:

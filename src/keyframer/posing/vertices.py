@@ -80,10 +80,10 @@ class SortedInfluences:
     """Influences sorted by vertex, with weights that sum to 1 for each vertex."""
 
     def __init__(self, skin: Skin, vertices: int) -> None:
-        owners = np.asarray(skin.vertices, np.int64)
+        owners = np.asarray(skin.vertex_indices, np.int64)
         self.order: Indices = np.argsort(owners, kind="stable")
         self.owners = owners[self.order]
-        self.joints = np.asarray(skin.influences, np.int64)[self.order]
+        self.joints = np.asarray(skin.joint_indices, np.int64)[self.order]
         weights = np.nan_to_num(np.asarray(skin.weights, np.float64), nan=0.0, posinf=0.0, neginf=0.0)[self.order]
         total = np.bincount(self.owners, weights, vertices)
         self.unweighted = total == 0

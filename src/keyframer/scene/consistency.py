@@ -54,7 +54,8 @@ def _node_faults(node: Node, scene: Scene, lists: dict[str, Sized]) -> Iterator[
                 actual = describe_shape(np.shape(positions))
                 yield f"morph shape {name!r} is {actual}, its mesh is {describe_shape(shape)}"
     if node.skin is not None and 0 <= node.skin < len(scene.skins):
-        yield from _out_of_range("the skin's vertices", scene.skins[node.skin].vertices, shape[0], "vertices")
+        vertex_indices = scene.skins[node.skin].vertex_indices
+        yield from _out_of_range("vertex indices of the skin", vertex_indices, shape[0], "vertices")
 
 
 def _mesh_faults(mesh: Mesh, material_count: int) -> Iterator[str]:
@@ -80,12 +81,12 @@ def _mesh_faults(mesh: Mesh, material_count: int) -> Iterator[str]:
 
 
 def _skin_faults(skin: Skin, node_count: int) -> Iterator[str]:
-    joints, influences = len(skin.joints), len(skin.vertices)
+    joints, influences = len(skin.joints), len(skin.vertex_indices)
     yield from _out_of_range("joints", skin.joints, node_count, "nodes")
     yield from _wrong_shape("inverse_bind", skin.inverse_bind, (joints, 4, 4))
-    yield from _wrong_shape("influences", skin.influences, (influences,))
+    yield from _wrong_shape("joint indices", skin.joint_indices, (influences,))
     yield from _wrong_shape("weights", skin.weights, (influences,))
-    yield from _out_of_range("influences", skin.influences, joints, "joints")
+    yield from _out_of_range("joint indices", skin.joint_indices, joints, "joints")
     if skin.positions is not None:
         yield from _wrong_shape("positions", skin.positions, (influences, 3))
 

@@ -85,9 +85,9 @@ class Skin:
     """node numbers"""
     inverse_bind: Floats
     """(J, 4, 4) from the space of the mesh to the space of each joint"""
-    vertices: Ints
+    vertex_indices: Ints
     """(I,) the vertex of each influence, in ascending order"""
-    influences: Ints
+    joint_indices: Ints
     """(I,) the joint of each influence: indices into ``joints``"""
     weights: Floats
     """(I,) weight of each influence"""
@@ -101,8 +101,8 @@ class Skin:
 
     def __post_init__(self) -> None:
         check_arrays(self, {"inverse_bind": (None, 4, 4), "weights": (None,), "positions": (None, 3)})
-        check_arrays(self, {"vertices": (None,), "influences": (None,)}, integers=True)
+        check_arrays(self, {"vertex_indices": (None,), "joint_indices": (None,)}, integers=True)
 
     def __repr__(self) -> str:
-        joints, influences = counted(len(self.joints), "joint"), counted(len(self.vertices), "influence")
+        joints, influences = counted(len(self.joints), "joint"), counted(len(self.vertex_indices), "influence")
         return f"<Skin {self.name!r}: {joints}, {influences}>"

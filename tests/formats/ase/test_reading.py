@@ -199,7 +199,7 @@ def test_skins(name: str) -> None:
     assert node.skin is not None
     skin = scene.skins[node.skin]
     assert [scene.nodes[joint].name for joint in skin.joints] == ["hip", "knee"]
-    assert skin.vertices.tolist() == [0, 1, 1, 2]
+    assert skin.vertex_indices.tolist() == [0, 1, 1, 2]
     shares = {"Leg": [1, 0.75, 0.25, 1], "Boot": [1, 0.5, 0.5, 1]}[name]
     assert skin.weights.tolist() == shares
     # moving the knee up by 1 moves each vertex by the knee's share

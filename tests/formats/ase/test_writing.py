@@ -238,7 +238,7 @@ def test_skins(tmp_path: Path) -> None:
     scene, _ = save_and_reload(given, tmp_path)
     (skin,) = scene.skins
     assert [scene.nodes[joint].name for joint in skin.joints] == ["hip", "knee"]
-    assert skin.vertices.tolist() == [0, 1, 1]  # the third vertex has no bone
+    assert skin.vertex_indices.tolist() == [0, 1, 1]  # the third vertex has no bone
     assert skin.weights.tolist() == [1.0, 0.25, 0.75]
     np.testing.assert_allclose(skin.inverse_bind, bind, atol=1e-9)
 

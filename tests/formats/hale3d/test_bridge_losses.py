@@ -72,8 +72,8 @@ def figure(offsets: bool = False, bound: int = 4) -> Scene:
     kept = vertices < bound
     skin = Skin("cloth", [0, 1], inverse, vertices[kept], joints[kept], weights[kept])
     if offsets:
-        placed = np.column_stack([POINTS[skin.vertices], np.ones(len(skin.vertices))])
-        skin.positions = np.einsum("nij,nj->ni", inverse[skin.influences], placed)[:, :3]
+        placed = np.column_stack([POINTS[skin.vertex_indices], np.ones(len(skin.vertex_indices))])
+        skin.positions = np.einsum("nij,nj->ni", inverse[skin.joint_indices], placed)[:, :3]
     mesh = Mesh("cloth", POINTS.copy(), np.array([[0, 1, 2], [0, 2, 3]]))
     return Scene(nodes, [mesh], skins=[skin], clips=[Clip(channels=[bend(1)], end=2.0)])
 

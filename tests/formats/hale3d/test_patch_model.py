@@ -100,10 +100,10 @@ def weights(scene: Scene) -> None:
     skin.weights = shares
     mesh = scene.meshes[0]
     bind = np.linalg.inv(skin.inverse_bind)
-    pairs = zip(skin.influences, np.asarray(skin.positions), strict=True)
+    pairs = zip(skin.joint_indices, np.asarray(skin.positions), strict=True)
     placed = [bind[joint] @ np.array([*place, 1.0]) for joint, place in pairs]
     points = np.zeros((4, 3))
-    for vertex, place, share in zip(skin.vertices, placed, shares, strict=True):
+    for vertex, place, share in zip(skin.vertex_indices, placed, shares, strict=True):
         points[vertex] += share * place[:3]
     mesh.positions = points
 

@@ -102,13 +102,13 @@ def without(scene: Scene, names: set[str]) -> Scene:
     for skin in scene.skins:
         slots = [slot for slot, joint in enumerate(skin.joints) if joint in place]
         new = {slot: number for number, slot in enumerate(slots)}
-        assert set(np.asarray(skin.influences).tolist()) <= set(new)
+        assert set(np.asarray(skin.joint_indices).tolist()) <= set(new)
         skins.append(
             replace(
                 skin,
                 joints=[place[skin.joints[slot]] for slot in slots],
                 inverse_bind=np.asarray(skin.inverse_bind)[slots],
-                influences=np.array([new[slot] for slot in np.asarray(skin.influences).tolist()]),
+                joint_indices=np.array([new[slot] for slot in np.asarray(skin.joint_indices).tolist()]),
             )
         )
     nodes = [scene.nodes[number] for number in remaining]

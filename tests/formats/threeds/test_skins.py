@@ -115,7 +115,7 @@ def test_rigid_skins_keep_their_motion(seed: int, free: bool, stored: bool, tmp_
     parents = {
         loaded.nodes[node.parent].name for node in loaded.nodes if node.mesh is not None and node.parent is not None
     }
-    carried = set(np.asarray(scene.skins[0].influences).tolist())
+    carried = set(np.asarray(scene.skins[0].joint_indices).tolist())
     assert parents == {f"bone{joint}" for joint in carried}
 
 

@@ -438,13 +438,17 @@ def test_bones_are_written_in_the_bind_pose_with_keys_for_the_rest_pose() -> Non
 def test_a_weighted_skin_keeps_its_weights() -> None:
     _, _, scene = write(skinned_figure())
     skin = scene.skins[0]
-    assert (skin.rigid, skin.vertices.tolist(), skin.weights.tolist()) == (False, [0, 1, 1, 2], [1, 0.25, 0.75, 1])
+    assert (skin.rigid, skin.vertex_indices.tolist(), skin.weights.tolist()) == (
+        False,
+        [0, 1, 1, 2],
+        [1, 0.25, 0.75, 1],
+    )
 
 
 def test_a_rigid_skin_with_stored_offsets() -> None:
     """The offsets are written as they are, not computed from the mesh."""
     offsets = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]])
-    rigid = {"vertices": np.arange(3), "influences": np.array([0, 1, 1]), "weights": np.ones(3), "rigid": True}
+    rigid = {"vertex_indices": np.arange(3), "joint_indices": np.array([0, 1, 1]), "weights": np.ones(3), "rigid": True}
     document, _, _ = write(skinned_figure(positions=offsets, **rigid))
     record = document.first(r.Mesh)
     assert record is not None
@@ -458,7 +462,7 @@ def test_influences_that_disagree_are_reported() -> None:
     bound = np.linalg.inv(scene.skins[0].inverse_bind)
     skin = scene.skins[0]
     local = np.einsum(
-        "nij,nj->ni", skin.inverse_bind[skin.influences], np.column_stack([POINTS[skin.vertices], np.ones(4)])
+        "nij,nj->ni", skin.inverse_bind[skin.joint_indices], np.column_stack([POINTS[skin.vertex_indices], np.ones(4)])
     )[:, :3]
     local[1] += bound[0, :3, :3].T @ [5.0, 0, 0]
     skin.positions = local
@@ -470,14 +474,14 @@ def test_influences_that_disagree_are_reported() -> None:
 def test_influences_that_agree_are_not_reported() -> None:
     scene = skinned_figure()
     skin = scene.skins[0]
-    points = np.column_stack([POINTS[skin.vertices], np.ones(4)])
-    skin.positions = np.einsum("nij,nj->ni", skin.inverse_bind[skin.influences], points)[:, :3]
+    points = np.column_stack([POINTS[skin.vertex_indices], np.ones(4)])
+    skin.positions = np.einsum("nij,nj->ni", skin.inverse_bind[skin.joint_indices], points)[:, :3]
     assert details(write(scene)[1], Outcome.APPROXIMATED) == {}
 
 
 def test_a_skin_without_bones_moves_nothing() -> None:
     nothing = np.empty(0, int)
-    parts = {"joints": [], "inverse_bind": np.empty((0, 4, 4)), "vertices": nothing, "influences": nothing}
+    parts = {"joints": [], "inverse_bind": np.empty((0, 4, 4)), "vertex_indices": nothing, "joint_indices": nothing}
     document, _, scene = write(skinned_figure(weights=np.empty(0), **parts))
     assert next(bone.position for bone in document.find(r.Bone)) == pytest.approx((1, 0, 0))
     assert scene.skins == []

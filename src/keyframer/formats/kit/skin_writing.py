@@ -48,7 +48,7 @@ def _same_influences(skin: Skin, original: Skin) -> bool:
     """Return whether two skins store positions of influences, and all influences are equal."""
     if skin.positions is None or original.positions is None:
         return False
-    names = ("positions", "vertices", "influences", "weights")
+    names = ("positions", "vertex_indices", "joint_indices", "weights")
     return all(np.array_equal(getattr(skin, name), getattr(original, name)) for name in names)
 
 
@@ -57,9 +57,9 @@ def _moved(skin: Skin, mesh: Mesh, original_mesh: Mesh) -> Skin:
     moved = np.asarray(offsets.any(axis=1))
     if not moved.any():
         return skin
-    owners = np.asarray(skin.vertices, np.int64)
+    owners = np.asarray(skin.vertex_indices, np.int64)
     moved_influences = np.flatnonzero(moved[owners])
-    inverse = np.asarray(skin.inverse_bind, np.float64)[np.asarray(skin.influences, np.int64)[moved_influences]]
+    inverse = np.asarray(skin.inverse_bind, np.float64)[np.asarray(skin.joint_indices, np.int64)[moved_influences]]
     positions = np.array(skin.positions, np.float64)
     positions[moved_influences] += np.einsum("nij,nj->ni", inverse[:, :3, :3], offsets[owners[moved_influences]])
     return replace(skin, positions=positions)
@@ -257,13 +257,13 @@ class _RigidParts:
 
     def skin_of(self, vertices: Ints) -> Skin:
         """Return the skin of these vertices only."""
-        owners = np.asarray(self.skin.vertices, np.int64)
+        owners = np.asarray(self.skin.vertex_indices, np.int64)
         rows = np.flatnonzero(np.isin(owners, vertices))
         positions = None if self.skin.positions is None else np.asarray(self.skin.positions)[rows]
         return replace(
             self.skin,
-            vertices=np.searchsorted(vertices, owners[rows]),
-            influences=np.asarray(self.skin.influences)[rows],
+            vertex_indices=np.searchsorted(vertices, owners[rows]),
+            joint_indices=np.asarray(self.skin.joint_indices)[rows],
             weights=np.asarray(self.skin.weights)[rows],
             positions=positions,
         )

@@ -321,8 +321,8 @@ def influences(context: Context, number: int, vertices: int) -> tuple[Array, Sin
 
 def _merged_influences(skin: Skin, vertices: int) -> tuple[Indices, Indices, Floats]:
     """Return vertex, joint and weight of each influence, by vertex, heaviest first; equal joints are added up."""
-    vertex = np.asarray(skin.vertices).astype(np.int64)
-    joint = np.asarray(skin.influences).astype(np.int64)
+    vertex = np.asarray(skin.vertex_indices).astype(np.int64)
+    joint = np.asarray(skin.joint_indices).astype(np.int64)
     weight = np.nan_to_num(np.asarray(skin.weights, np.float64))
     usable = (vertex >= 0) & (vertex < vertices) & (joint >= 0) & (joint < len(skin.joints)) & (weight > 0)
     vertex, joint, weight = vertex[usable], joint[usable], weight[usable]
@@ -337,10 +337,10 @@ def bind_error(skin: Skin, positions: npt.ArrayLike) -> float:
     """Return the largest distance between positions given for each influence and the mesh moved by the inverse bind
     matrices.
     """
-    if skin.positions is None or not len(skin.vertices):
+    if skin.positions is None or not len(skin.vertex_indices):
         return 0.0
-    joint = np.asarray(skin.influences).astype(np.int64)
-    bound = np.asarray(positions, np.float64)[np.asarray(skin.vertices).astype(np.int64)]
+    joint = np.asarray(skin.joint_indices).astype(np.int64)
+    bound = np.asarray(positions, np.float64)[np.asarray(skin.vertex_indices).astype(np.int64)]
     matrices = np.asarray(skin.inverse_bind, np.float64)[joint]
     bound_positions = np.einsum("nij,nj->ni", matrices[:, :3, :3], bound) + matrices[:, :3, 3]
     differences = np.abs(bound_positions - skin.positions).max(axis=1) * (np.asarray(skin.weights, np.float64) > 0)
@@ -393,5 +393,5 @@ class Skins:
 def _has_unbound_vertices(skin: Skin, vertices: int) -> bool:
     """Return whether some vertex follows no joint."""
     weight = np.asarray(skin.weights, np.float64)
-    bound = np.asarray(skin.vertices).astype(np.int64)[weight > 0]
+    bound = np.asarray(skin.vertex_indices).astype(np.int64)[weight > 0]
     return len(unique_values(bound)) < vertices

@@ -59,7 +59,7 @@ def joint_boxes(scene: Scene) -> dict[int, Box]:
         if node.mesh is None or node.skin is None:
             continue
         skin, points = scene.skins[node.skin], np.asarray(scene.meshes[node.mesh].positions, np.float64)
-        vertex, joint = np.asarray(skin.vertices, np.intp), np.asarray(skin.influences, np.intp)
+        vertex, joint = np.asarray(skin.vertex_indices, np.intp), np.asarray(skin.joint_indices, np.intp)
         usable = (vertex >= 0) & (vertex < len(points)) & (joint >= 0) & (joint < len(skin.joints))
         usable &= np.nan_to_num(np.asarray(skin.weights, np.float64)) > 0
         with np.errstate(all="ignore"):

@@ -184,7 +184,7 @@ def _weights(skin: Skin, positions: Floats, names: Sequence[bytes]) -> Block:
     rows: list[list[float]] = [list(place) for place in shortest_decimals(positions).tolist()]
     weights = shortest_decimals(skin.weights).tolist()
     for vertex, joint, weight in zip(
-        np.asarray(skin.vertices).tolist(), np.asarray(skin.influences).tolist(), weights, strict=True
+        np.asarray(skin.vertex_indices).tolist(), np.asarray(skin.joint_indices).tolist(), weights, strict=True
     ):
         rows[vertex] += [float(joint), weight]
     unbound = [-1.0, 0.0]

@@ -156,9 +156,9 @@ class PairWriter:
             all_vertices = np.arange(len(positions))
             return _Influences(all_vertices, np.full(len(all_vertices), joint), np.ones(len(all_vertices)), offsets)
         skin = scene.skins[node.skin]
-        order = np.argsort(np.asarray(skin.vertices), kind="stable")
-        vertices = np.asarray(skin.vertices, np.int64)[order]
-        chosen = np.asarray(skin.influences, np.int64)[order]
+        order = np.argsort(np.asarray(skin.vertex_indices), kind="stable")
+        vertices = np.asarray(skin.vertex_indices, np.int64)[order]
+        chosen = np.asarray(skin.joint_indices, np.int64)[order]
         to_joints = self._to_joints(skin.joints)
         if skin.positions is None:
             to_joints = to_joints @ np.asarray(skin.inverse_bind, np.float64)
@@ -252,7 +252,7 @@ def has_free_vertices(scene: Scene, numbers: Iterable[int]) -> bool:
 
 def _free_vertices(scene: Scene, node: Node) -> Ints:
     """Return the vertices of a skinned mesh that have no bone."""
-    bound = np.unique(np.asarray(scene.skins[node.skin or 0].vertices, np.int64))
+    bound = np.unique(np.asarray(scene.skins[node.skin or 0].vertex_indices, np.int64))
     return np.setdiff1d(np.arange(len(scene.meshes[node.mesh or 0].positions)), bound)
 
 

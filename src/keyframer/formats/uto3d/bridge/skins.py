@@ -150,9 +150,9 @@ def write_skin(
     skin = scene.skins[node.skin]
     assert node.mesh is not None
     positions = np.asarray(scene.meshes[node.mesh].positions, np.float64)
-    order = np.argsort(np.asarray(skin.vertices), kind="stable")
-    owners = np.asarray(skin.vertices, np.int64)[order]
-    joints = np.asarray(skin.influences, np.int64)[order]
+    order = np.argsort(np.asarray(skin.vertex_indices), kind="stable")
+    owners = np.asarray(skin.vertex_indices, np.int64)[order]
+    joints = np.asarray(skin.joint_indices, np.int64)[order]
     bones = np.array([ids.get(number, -1) for number in skin.joints], np.int64)
     record.flags |= r.SKINNED
     _report_differences(
