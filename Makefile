@@ -59,7 +59,7 @@ SEED ?= 0
 fuzz: $(BIN)/.test  ## fuzz everything for SECONDS (60) from SEED (0); ledger and numbered findings in build/fuzz
 	nice -n 19 $(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
 
-QUICK := wire maths curves scene posing museum golden crashers conformance operating inspecting textures rendering
+QUICK := wire maths curves scene posing reference_curves golden crashers conformance operating inspecting textures rendering
 QUICK += formats/hale3d formats/midtown exchange/reading docs/test_structure.py test_api.py test_files.py test_issues.py
 quick: $(BIN)/.test  ## after each change: lint the changed files, then run the tests that find most mistakes (under 90 seconds)
 	@changed=$$(git diff --name-only --diff-filter=d HEAD -- '*.py'); [ -z "$$changed" ] || { $(BIN)/ruff check $$changed && $(BIN)/ruff format --check $$changed; }

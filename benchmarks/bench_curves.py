@@ -1,7 +1,7 @@
 """Sampling of curves, compared with three other measurements of the same run.
 
 These are a pass over the memory of the output (np.copyto), a loop over single curves, and the slow evaluator in
-tests/museum.
+tests/reference_curves.
 Usage: python -m benchmarks.bench_curves [--large]; --large adds 6,000 tracks x 500 keys x 1,000 times (some seconds,
 about 1.5 GB).
 """
@@ -14,7 +14,7 @@ import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
-from tests.museum.slow import SlowTrack, evaluate
+from tests.reference_curves.slow import SlowTrack, evaluate
 
 from keyframer.curves import CurveBank, Interpolation, RotationForm, Track, Wrap, compile_track
 

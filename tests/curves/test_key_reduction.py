@@ -18,7 +18,7 @@ from keyframer.curves import Interpolation, RotationForm, Track, compile_track, 
 from keyframer.curves.cubic_fit import turn_degrees, vector_distance
 from keyframer.curves.curve_bank import CurveBank
 from keyframer.limits import Budget
-from tests.museum import slow
+from tests.reference_curves import slow
 
 PARTS = 8
 """of a frame: more than the package looks at"""

@@ -1,13 +1,13 @@
 """Poses in plain Python: lists of floats, one node and one time after the other, written from the formulas alone.
 
-Nothing of keyframer.posing, keyframer.maths or numpy is used; curves come from the museum's slow evaluator.
+Nothing of keyframer.posing, keyframer.maths or numpy is used; curves come from the slow evaluator of reference curves.
 """
 
 from __future__ import annotations
 
 import math
 
-from tests.museum.slow import Quaternion, SlowTrack, Vector, evaluate
+from tests.reference_curves.slow import Quaternion, SlowTrack, Vector, evaluate
 
 Matrix = list[list[float]]
 

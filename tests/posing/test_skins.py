@@ -8,8 +8,8 @@ import pytest
 import keyframer
 from keyframer.curves import Interpolation, RotationForm, Track
 from keyframer.scene import Channel, Clip, Mesh, Morph, Node, NodeKind, Scene, Skin
-from tests.museum.slow import SlowTrack
 from tests.posing import plain
+from tests.reference_curves.slow import SlowTrack
 
 POINTS = [[0.0, 0.0, 0.0], [1.0, 0.5, 0.0], [2.0, 0.0, 1.0], [3.0, -1.0, 0.5], [9.0, 9.0, 9.0]]
 FRAMES = [0.0, 2.5, 10.0, 14.0, 30.0]

@@ -14,9 +14,9 @@ import keyframer
 from keyframer.formats.kit.scene_reading import scene_of
 from keyframer.formats.midtown.records import Channel
 from tests.formats.midtown.writer import beta, channel, old, retail, walk
-from tests.museum.slow import SlowTrack, evaluate
-from tests.museum.slow import product as multiply
 from tests.posing.plain import Matrix, product, rotation, translation
+from tests.reference_curves.slow import SlowTrack, evaluate
+from tests.reference_curves.slow import product as multiply
 
 NAMES = [
     "root", "spine", "neck", "head",

@@ -15,8 +15,8 @@ import keyframer
 from keyframer.curves import RotationForm
 from keyframer.formats.kit.scene_reading import scene_of
 from tests.formats.nodeanim.writer import BEZIER, LINEAR, TCB, Bone, Clip, Framing, Key, write
-from tests.museum.slow import SlowTrack, evaluate, unit
 from tests.posing.plain import Matrix, product, rotation, scaling, translation
+from tests.reference_curves.slow import SlowTrack, evaluate, unit
 
 DEFAULT = Framing()
 TIMES = [-0.5, 0.0, 0.1, 0.5, 0.75, 1.0, 1.25, 1.9, 2.0, 3.5]

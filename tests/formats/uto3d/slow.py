@@ -11,7 +11,6 @@ import struct
 from typing import Any
 
 from tests.formats.uto3d.writers import Scene
-from tests.museum.slow import Quaternion, SlowTrack, Vector, evaluate, unit
 from tests.posing.plain import (
     NO_TURN,
     Matrix,
@@ -25,6 +24,7 @@ from tests.posing.plain import (
     translation,
 )
 from tests.posing.plain import unit as normal
+from tests.reference_curves.slow import Quaternion, SlowTrack, Vector, evaluate, unit
 
 POSITION, ROTATION, SCALE, FOV, ROLL = range(5)
 COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from")
@@ -39,7 +39,7 @@ def nodes(scene: Scene) -> list[dict[str, Any]]:
 
 
 def track(scene: Scene, owner: int, kind: int, width: slice, form: str = "NONE") -> SlowTrack | None:
-    """The keys of a controller as a track of the museum; rotation keys are increments in TCB controllers only."""
+    """The keys of a controller as a reference curve; rotation keys are increments in TCB controllers only."""
     for controller in scene.controllers:
         if controller.get("owner") != owner or controller["type"] != kind or not controller.get("keys"):
             continue

@@ -14,7 +14,7 @@ from keyframer.formats.threeds.chunk import Chunk
 from keyframer.formats.threeds.document import new_document
 from keyframer.scene import Scene
 from keyframer.wire.key_table import Keys
-from tests.museum.slow import SlowTrack
+from tests.reference_curves.slow import SlowTrack
 
 NODES = {"object": r.ObjectNode, "camera": r.CameraNode, "camera target": r.CameraTargetNode}
 NODES |= {"omni": r.OmniNode, "spot": r.SpotNode, "spot target": r.SpotTargetNode, "ambient": r.AmbientNode}

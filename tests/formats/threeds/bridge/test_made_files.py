@@ -15,8 +15,8 @@ from keyframer.formats.threeds import records as r
 from keyframer.scene import NodeKind, Scene
 from tests.exchange.reading.making import glb, split_glb
 from tests.formats.threeds.bridge import make
-from tests.museum.slow import evaluate
 from tests.posing import plain
+from tests.reference_curves.slow import evaluate
 
 FRAMES = [-7.0, -1.0, 0.0, 0.5, 3.0, 9.99, 10.0, 14.5, 20.0, 23.0, 30.0, 31.0, 47.5, 60.0, 95.0]
 PLACES = [[0, 0, 0], [10, 2, -3], [4, 8, 1], [-5, 1, 9]]

@@ -1,4 +1,4 @@
-"""Converts tracks of the museum (plain lists) to tracks of keyframer."""
+"""Converts reference curves (plain lists) to tracks of keyframer."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from keyframer.scene import Scene
 from tests.blender.outside import ask, needs_blender
 from tests.exchange.reading.test_embedded import encoded, picture
-from tests.exchange.test_nothing_silent import CHANGED_WITH, FEATURES, base, with_value
+from tests.exchange.test_every_field import CHANGED_WITH, FEATURES, base, with_value
 
 pytestmark = needs_blender
 

@@ -1,4 +1,4 @@
-"""Rewrites baselines and pictures: `python -m tests.museum.regenerate` in the project's root."""
+"""Rewrites baselines and pictures: `python -m tests.reference_curves.regenerate` in the project's root."""
 
 from __future__ import annotations
 
