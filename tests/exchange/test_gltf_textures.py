@@ -405,7 +405,10 @@ def test_every_map_is_reported(tmp_path: Path) -> None:
     assert outcomes["texture1"][0] is Outcome.EXACT
     assert outcomes["opacity"] == (Outcome.EXTRAS, "holes.png: not found; the name is kept")
     for slot in slots[2:]:
-        assert outcomes[slot] == (Outcome.EXTRAS, "'wall.png': not embedded, glTF has no such map; the name is kept")
+        assert outcomes[slot] == (
+            Outcome.EXTRAS,
+            "wall.png: not embedded, because glTF has no map of this kind; the name is kept",
+        )
 
 
 @pytest.mark.parametrize("page", [False, True], ids=["a file", "the viewer's page"])

@@ -60,7 +60,7 @@ def test_keys_that_fit_are_unchanged(how: Interpolation) -> None:
     assert fitted_track.times.tolist() == [0, 1600, 4800]
     assert fitted_track.values is track.values
     assert fitted_track.interpolation is how
-    assert (loss.outcome, loss.detail) == (Outcome.EXACT, f"3 {how.value} keys")
+    assert (loss.outcome, loss.detail) == (Outcome.EXACT, f"3 {'TCB' if how is Interpolation.TCB else how.value} keys")
 
 
 def test_times_with_rounding_errors_are_put_on_frames() -> None:
@@ -104,7 +104,7 @@ def test_formats_with_float_times_keep_them() -> None:
 
 
 def test_one_key_is_reported_in_the_singular() -> None:
-    assert fitted(line(5.0))[1].detail == "1 tcb key"
+    assert fitted(line(5.0))[1].detail == "1 TCB key"
 
 
 def test_a_single_sample_becomes_a_key() -> None:
@@ -124,7 +124,7 @@ def test_non_finite_keys_are_left_out_and_reported() -> None:
     assert fitted_track.times.tolist() == [0, 4800]
     assert [(loss.outcome, loss.detail) for loss in losses] == [
         (Outcome.DROPPED, "1 of 3 keys with non-finite numbers"),
-        (Outcome.EXACT, "2 tcb keys"),
+        (Outcome.EXACT, "2 TCB keys"),
     ]
 
 
@@ -162,7 +162,7 @@ def test_cubic_keys_are_sampled_within_the_tolerance() -> None:
     )
     fitted_track, loss = fitted(track)
     assert loss.outcome is Outcome.APPROXIMATED
-    assert loss.detail.startswith("keys with tangents: now ")
+    assert loss.detail.startswith("keys with tangents cannot be stored in this format: written as ")
     assert loss.error is not None
     assert 0 < loss.error <= TOLERANCE.length
     assert difference(track, fitted_track, np.arange(31.0), 160.0) <= TOLERANCE.length
@@ -171,7 +171,7 @@ def test_cubic_keys_are_sampled_within_the_tolerance() -> None:
 def test_keys_that_would_coincide_are_sampled() -> None:
     """30 frames per second in a format that has ten: the middle key would coincide with another."""
     fitted_track, loss = fitted(line(0.0, 1.0, 2.0, 30.0), KeyRules(10.0, 1.0))
-    assert "several keys would have the same time: now " in loss.detail
+    assert "several keys would have the same time: written as " in loss.detail
     assert len(set(fitted_track.times.tolist())) == len(fitted_track.times)
     assert not np.mod(fitted_track.times, 1).any()
 
@@ -207,7 +207,7 @@ def test_a_repeat_that_never_plays_needs_no_sampling() -> None:
 def test_repeat_and_loop_are_unrolled(wrap: Wrap) -> None:
     track = line(0.0, 10.0, 30.0, wrap=wrap)
     fitted_track, loss = fitted(track, end=75.0)
-    assert loss.detail.startswith(f"the format cannot store {wrap.value} tracks: now ")
+    assert loss.detail.startswith(f"{wrap.value} tracks cannot be stored in this format: written as ")
     assert fitted_track.times[-1] == 75 * 160
     assert difference(track, fitted_track, np.arange(30.0), 160.0) <= TOLERANCE.length
     assert difference(track, fitted_track, np.arange(31.0, 60.0), 160.0) <= TOLERANCE.length
@@ -222,7 +222,7 @@ def test_repeat_and_loop_are_kept_by_formats_that_have_them(wrap: Wrap) -> None:
 def test_full_turns_are_split_if_keys_cannot_store_them() -> None:
     track = spin(0.0, 2 * math.pi, 1.0)
     fitted_track, loss = fitted(track, replace(TICKS, full_turns=False))
-    assert loss.detail.startswith("turns of 360 degrees and more: now ")
+    assert loss.detail.startswith("turns of 360 degrees or more cannot be stored in this format: written as ")
     assert loss.unit == "degree"
     steps = np.abs((fitted_track.values[1:] * fitted_track.values[:-1]).sum(axis=1))
     assert np.degrees(2 * np.arccos(np.clip(steps, 0, 1))).max() <= 90.0 + 1e-6

@@ -10,7 +10,7 @@ from keyframer.formats.document import Document
 from keyframer.formats.kit.scene_writing import Written, plain_path
 from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
-from keyframer.text import counted
+from keyframer.text import counted, plural
 from keyframer.wire.record import Raw, Record
 
 _MOST = 100
@@ -46,7 +46,7 @@ def report_parts(
         elif number not in pairs and number in places:
             report.add(Outcome.EXACT, path, f"{'replaced in' if number in replacements else 'added to'} the original")
         elif number not in pairs and kind == "nodes" and path not in reported:
-            report.add(Outcome.DROPPED, path, f"{part.kind.value} nodes cannot be stored in this format")
+            report.add(Outcome.DROPPED, path, f"{plural(part.kind.noun)} cannot be stored in this format")
 
 
 def report_rewrite(original: Document, written: Written, reason: str, replaced: tuple[type[Record], ...] = ()) -> None:
@@ -58,11 +58,11 @@ def report_rewrite(original: Document, written: Written, reason: str, replaced: 
     report.add(Outcome.BAKED, "/", f"the original could not be edited in place ({reason}): a new file was written")
     unknown = _unknown(original)
     for path, size in unknown[:_MOST]:
-        report.add(Outcome.DROPPED, path, f"dropped {counted(size, 'unknown byte')} of the original")
+        report.add(Outcome.DROPPED, path, f"{counted(size, 'unknown byte')} of the original")
     if len(unknown) > _MOST:
         unlisted = unknown[_MOST:]
         total = counted(sum(size for _, size in unlisted), "more unknown byte")
-        message = f"dropped {total} in {counted(len(unlisted), 'place')}"
+        message = f"{total} in {counted(len(unlisted), 'place')}"
         report.add(Outcome.DROPPED, "/", message)
     written_types = {type(record) for record in written.document.find(Record)}
     lost: Counter[str] = Counter()

@@ -25,6 +25,11 @@ class NodeKind(Enum):
     TARGET = "target"
     AMBIENT = "ambient"
 
+    @property
+    def noun(self) -> str:
+        """The name of the kind in messages."""
+        return "ambient light" if self is NodeKind.AMBIENT else self.value
+
 
 @documented
 @dataclass(eq=False, repr=False)

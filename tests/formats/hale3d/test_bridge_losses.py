@@ -261,7 +261,7 @@ DROPPED = {
     "/hidden": "this format cannot store that 1 node is hidden",
     "/smoothing": "this format cannot store smoothing groups (1 mesh)",
     "/vertex_colours": "this format cannot store vertex colours (1 mesh)",
-    "/environment": "this format cannot store background and fog",
+    "/environment": "this format cannot store background",
     "/author": "this format cannot store the author",
     "/raw_channels": "this format cannot store 1 raw channel",
     "/channels/fov": "this format cannot store 1 fov track",
@@ -270,20 +270,20 @@ DROPPED = {
     "/nodes/lamp": "lights cannot be stored in this format",
     "/nodes/goal": "targets cannot be stored in this format",
     "/nodes/cloth": "skinned meshes have no node in this format",
-    "/meshes/name": "only nodes have names: own names lost for 1 mesh",
-    "/skins/name": "only nodes have names: own names lost for 1 skin",
+    "/meshes/name": "only nodes have names in this format: lost the name of 1 mesh",
+    "/skins/name": "only nodes have names in this format: lost the name of 1 skin",
 }
 
 
 @pytest.mark.parametrize(
     ("around", "words"),
     [
-        (Environment(background_image="SKY.TGA"), "background and fog"),
-        (Environment(distance_cue=Fog(1.0, 0.0, 2.0, 1.0)), "background and fog"),
-        (Environment(layered_fog=LayeredFog(0.0, 1.0, 0.5)), "background and fog"),
-        (Environment(gradient=Gradient(0.5, [(1.0, 0, 0)] * 3)), "background and fog"),
+        (Environment(background_image="SKY.TGA"), "background"),
+        (Environment(distance_cue=Fog(1.0, 0.0, 2.0, 1.0)), "fog"),
+        (Environment(layered_fog=LayeredFog(0.0, 1.0, 0.5)), "fog"),
+        (Environment(gradient=Gradient(0.5, [(1.0, 0, 0)] * 3)), "background"),
         (Environment(ambient=(0.25, 0.0, 0.0)), "ambient light"),
-        (Environment(ambient=(0.25, 0.0, 0.0), fog=Fog(1.0, 0.0, 2.0, 1.0)), "background and fog, ambient light"),
+        (Environment(ambient=(0.25, 0.0, 0.0), fog=Fog(1.0, 0.0, 2.0, 1.0)), "fog, ambient light"),
         (Environment(ambient=(0.0, 0.0, 0.0)), None),
         (Environment(), None),
     ],

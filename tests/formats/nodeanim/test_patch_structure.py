@@ -97,7 +97,7 @@ def test_edits_that_cannot_be_merged_cause_a_new_file_and_losses_are_reported(tm
         "the original could not be edited in place (a different layout was requested): a new file was written"
     ]
     lost = [loss for loss in report.of(Outcome.DROPPED) if "unknown bytes of the original" in loss.detail]
-    assert [int(loss.detail.split()[1]) for loss in lost] == [len(BEFORE), len(AFTER)]
+    assert [int(loss.detail.split()[0]) for loss in lost] == [len(BEFORE), len(AFTER)]
 
 
 def scene_of_records(*records: Record) -> Scene:

@@ -352,7 +352,7 @@ def skinned(*children: Node) -> Scene:
 def test_a_mesh_with_a_single_joint_becomes_its_child() -> None:
     scene = skinned()
     _, report, loaded = write(scene)
-    assert details(report, Outcome.BAKED) == {"/nodes/cloth/skin": "cut into 1 rigid part, each attached to one joint"}
+    assert details(report, Outcome.BAKED) == {"/nodes/cloth/skin": "attached to its joint"}
     cloth = numbers(loaded)["cloth"]
     assert loaded.nodes[cloth].parent == numbers(loaded)["hip"]
     ours = keyframer.pose(scene, frames=FRAMES).vertices(1)

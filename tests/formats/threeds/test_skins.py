@@ -151,7 +151,7 @@ def test_deforming_faces_are_reported_with_their_error(seed: int, tmp_path: Path
     loaded, report = through_3ds(scene, tmp_path)
     (loss,) = skin_losses(report)
     assert (loss.outcome, loss.path, loss.unit) == (Outcome.DROPPED, "/nodes/body/skin", "scene unit")
-    assert "12 of 12 faces bent by several joints" in loss.detail
+    assert "several joints bend 12 of 12 faces" in loss.detail
     truth, actual = cloud(scene, SECONDS), cloud(loaded, SECONDS)
     assert np.ptp(actual, axis=0).max() > 1  # parts with a deforming corner still move
     assert loss.error is not None

@@ -67,15 +67,15 @@ def test_ambient_light_is_dropped() -> None:
     scene = Scene([Node("all", NodeKind.AMBIENT, light=0), Node("box", mesh=0)], [mesh()])
     scene.lights = [Light("all", LightType.AMBIENT)]
     _, report, loaded = write(scene)
-    assert details(report, Outcome.DROPPED)["/lights/ambient"] == "the format has no ambient light"
+    assert details(report, Outcome.DROPPED)["/lights/ambient"] == "this format cannot store ambient light"
     assert [node.name for node in loaded.nodes] == ["box"]
 
 
 @pytest.mark.parametrize(
     ("material", "lost"),
     [
-        (Material("paint", diffuse=(1.0, 0, 0)), {"/materials/diffuse": "diffuse of 1 material"}),
-        (Material("paint", two_sided=True), {"/materials/two_sided": "two sided of 1 material"}),
+        (Material("paint", diffuse=(1.0, 0, 0)), {"/materials/diffuse": "'diffuse' of 1 material"}),
+        (Material("paint", two_sided=True), {"/materials/two_sided": "'two sided' of 1 material"}),
         (Material("paint", maps={"texture1": TextureMap("a.png")}), {"/textures": "maps (1 material)"}),
     ],
 )
@@ -156,7 +156,7 @@ def test_a_camera_without_ranges_and_clip_planes_loses_nothing() -> None:
 def test_light_settings_that_are_dropped() -> None:
     light = Light("lamp", on=False, casts_shadows=True, projector="a.png", excludes=["box"], rectangular=True)
     names = ("on", "casts_shadows", "projector", "excludes", "rectangular")
-    words = {f"/lights/{name}": f"this format cannot store {name.replace('_', ' ')} of 1 light" for name in names}
+    words = {f"/lights/{name}": f"this format cannot store '{name.replace('_', ' ')}' of 1 light" for name in names}
     assert details(write(lit(light))[1], Outcome.DROPPED) == words
 
 
@@ -493,7 +493,7 @@ def test_repeat_tracks_are_unrolled() -> None:
     scene = moved(loop)
     _, report, loaded = write(scene)
     assert details(report, Outcome.APPROXIMATED)["/nodes/box/position"].startswith(
-        "the format cannot store repeat tracks"
+        "repeat tracks cannot be stored in this format"
     )
     frames = [2.0, 9.0, 13.0, 28.0]
     ours, theirs = keyframer.pose(scene, frames=frames), keyframer.pose(loaded, frames=frames)

@@ -150,13 +150,13 @@ class KeyFitter:
         if track.interpolation is Interpolation.SAMPLED:
             return "" if len(track.times) > 1 else None
         if track.interpolation is Interpolation.CUBIC:
-            return "keys with tangents"
+            return "keys with tangents cannot be stored in this format"
         if track.wrap is not Wrap.SINGLE and not self.rules.wraps and track.times[-1] > 0:
             if self.span[0] >= 0 and self.span[1] <= track.times[-1] and track.wrap is Wrap.REPEAT:
                 return None  # the repetition is after the end of the clip
-            return f"the format cannot store {track.wrap.value} tracks"
+            return f"{track.wrap.value} tracks cannot be stored in this format"
         if not self.rules.full_turns and has_full_turns(track):
-            return "turns of 360 degrees and more"
+            return "turns of 360 degrees or more cannot be stored in this format"
         return None
 
     def _baked(self, track: Track, report: LossReport, reason: str) -> Sampling[Track]:
@@ -173,9 +173,9 @@ class KeyFitter:
             finer_fit = yield from self._fewest(track, finer)
             fitted, error = min((fitted, error), finer_fit, key=lambda result: result[1])
         message = (
-            f"{reason}: now {_counted_keys(fitted)}"
+            f"{reason}: written as {_counted_keys(fitted)}"
             if reason
-            else f"{len(track.times)} frames became {_counted_keys(fitted)}"
+            else f"{counted(len(track.times), 'frame')} became {_counted_keys(fitted)}"
         )
         if error > tolerance:
             message += f"; an error of {tolerance:.2g} was requested, but the times of the format do not allow it"
@@ -255,7 +255,8 @@ class KeyFitter:
 
 
 def _counted_keys(track: Track) -> str:
-    return counted(len(track.times), f"{track.interpolation.value} key")
+    name = "TCB" if track.interpolation is Interpolation.TCB else track.interpolation.value
+    return counted(len(track.times), f"{name} key")
 
 
 def _steps_as_jumps(track: Track) -> Track:

@@ -240,7 +240,7 @@ def report_frames(clip: Clip, fps: float, count: int, joints: str, report: LossR
 def _report_left_out(scene: Scene, joint_nodes: set[int], report: LossReport) -> None:
     for number, node in enumerate(scene.nodes):
         if number not in joint_nodes:
-            message = f"{plural(node.kind.value)} cannot be stored in this format"
+            message = f"{plural(node.kind.noun)} cannot be stored in this format"
             if node.mesh is not None:
                 message = "skinned meshes have no node in this format"
             report.add(Outcome.DROPPED, plain_path("nodes", node.name), message, extras=node.extras)

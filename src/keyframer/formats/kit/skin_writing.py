@@ -132,11 +132,14 @@ class _SkinRemoval:
         path = f"{plain_path('nodes', node.name)}/skin"
         error = self._bending_error(parts)
         if not error <= self._tolerance.length:
-            bent = f"{len(parts.bent)} of {counted(len(parts.corners), 'face')} bent by several joints"
-            message = f"{bent}, which cannot be stored: attached to one joint each"
+            bent = f"{len(parts.bent)} of {counted(len(parts.corners), 'face')}"
+            message = f"several joints bend {bent}; each face is now attached to one joint"
             self._report.add(Outcome.DROPPED, path, message, error=error, unit="scene unit", extras=node.extras)
         else:
-            message = f"cut into {counted(len(self._became[number]), 'rigid part')}, each attached to one joint"
+            count = len(self._became[number])
+            message = (
+                f"cut into {count} rigid parts, each attached to one joint" if count > 1 else "attached to its joint"
+            )
             self._report.add(Outcome.BAKED, path, message, extras=node.extras)
 
     def _clip(self, clip: Clip) -> Clip:

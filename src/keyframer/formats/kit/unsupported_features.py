@@ -109,17 +109,15 @@ def report_dropped(
     for part, field, count in _non_default_fields(scene, clip):
         inside = _FIELDS_INSIDE.get(part, part)
         if f"{part}.{field}" not in supported and (inside is None or inside in supported):
-            message = f"{target} cannot store {field.replace('_', ' ')} of {_counted(count, part)}"
+            message = f"{target} cannot store '{field.replace('_', ' ')}' of {_counted(count, part)}"
             report.add(Outcome.DROPPED, f"/{part}/{field}", message)
     for part, count in _lost_names(scene, supported):
-        message = (
-            "meshes, cameras and lights have the name of their node"
-            if "names" in supported
-            else "only nodes have names"
-        )
-        report.add(Outcome.DROPPED, f"/{part}/name", f"{message}: own names lost for {_counted(count, part)}")
+        reason = "parts have the name of their node" if "names" in supported else "only nodes have names"
+        lost = "name" if count == 1 else "names"
+        message = f"{reason} in {target}: lost the {lost} of {_counted(count, part)}"
+        report.add(Outcome.DROPPED, f"/{part}/name", message)
     for part, name, count in foreign_extras(scene, clip, report.target):
-        message = f"{target} cannot store {name} of {_counted(count, part)}"
+        message = f"{target} cannot store '{name}' of {_counted(count, part)}"
         report.add(Outcome.DROPPED, f"/{part}/{name}", message)
     _report_segment(clip, report, supported, target)
 
@@ -281,12 +279,18 @@ def _unused(scene: Scene, part: str) -> int:
     return len(set(range(len(getattr(scene, part)))) - used)
 
 
+_BACKGROUND = {"background_color", "background_image", "gradient"}
+_FOG = {"fog", "distance_cue", "layered_fog"}
+
+
 def _environment_kinds(environment: Environment) -> tuple[tuple[str, bool], ...]:
     """Return the kinds of data of an environment, and whether it has them."""
-    background = (environment.background_color, environment.background_image, environment.gradient)
-    fog = (environment.fog, environment.distance_cue, environment.layered_fog)
-    has_background = bool(environment.uses) or any(part is not None for part in (*background, *fog))
-    return ("background and fog", has_background), ("ambient light", any(environment.ambient or ()))
+    present = environment.uses | {name for name in _BACKGROUND | _FOG if getattr(environment, name) is not None}
+    return (
+        ("background", bool(present & _BACKGROUND)),
+        ("fog", bool(present & _FOG)),
+        ("ambient light", any(environment.ambient or ())),
+    )
 
 
 def can_be_joint(node: Node) -> bool:

@@ -382,5 +382,5 @@ def _report(
         sampler = motion.sampler
         unit = "degree" if track.is_rotation else "scene unit" if track.kind == "position" else "1"
         style = "cubic" if sampler.mode == CUBIC else "linear"
-        message = f"{len(track.times)} keys became {counted(len(sampler.times), f'{style} key')}"
+        message = f"{counted(len(track.times), 'key')} became {counted(len(sampler.times), f'{style} key')}"
         add(motion.outcome, message, motion_errors[node, track.kind], unit)

@@ -150,7 +150,7 @@ class Properties:
             return
         self._channels.pointer(pointer, motion.sampler)
         error = errors([motion], self._span)[0] * float(factor)
-        detail = "resampled; needs KHR_animation_pointer"
+        detail = "resampled; players need KHR_animation_pointer"
         path, extras = self._path(node, kind), self._context.scene.nodes[node].extras
         if missing_motion := motion.missing_motion(self._span):
             self._context.report.add_cut_short(path, missing_motion, extras)

@@ -22,6 +22,7 @@ from keyframer.exchange.gltf.write.images import SLOTS, Image, Missing
 from keyframer.exchange.gltf.write.options import Context
 from keyframer.scene import Material, TextureMap
 from keyframer.scene.loss_report import Outcome
+from keyframer.text import safe_text
 
 _FIELDS_IN_EXTRAS = (
     "ambient",
@@ -244,8 +245,10 @@ class Materials:
                 if outcome is not Outcome.EXTRAS:
                     self._report_texture_transform(f"{path}/maps/{slot}", texture)
             else:
-                reason = "not embedded" if slot in SLOTS.values() else "not embedded, glTF has no such map"
-                detail = f"{missing.get(slot, f'{texture.file_name!r}: {reason}')}; the name is kept"
+                reason = (
+                    "not embedded" if slot in SLOTS.values() else "not embedded, because glTF has no map of this kind"
+                )
+                detail = f"{missing.get(slot, f'{safe_text(texture.file_name)}: {reason}')}; the name is kept"
                 report.add(Outcome.EXTRAS, f"{path}/maps/{slot}", detail, extras=source_extras)
 
     def _report_texture_transform(self, path: str, texture: TextureMap) -> None:

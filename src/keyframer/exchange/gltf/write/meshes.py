@@ -106,7 +106,7 @@ class Meshes:
             report.add(Outcome.DROPPED, f"{path}/corners", detail, extras=mesh.extras)
         if surface is None:
             if len(mesh.positions):
-                detail = f"{counted(len(mesh.positions), 'vertex')} without a face"
+                detail = f"{counted(len(mesh.positions), 'vertex')} not used by any face"
                 report.add(Outcome.DROPPED, path, detail, extras=mesh.extras)
             return None
         unusable = count_unusable(mesh.positions)

@@ -205,7 +205,7 @@ class TrackWriter:
                 if with_original_times is not None:
                     return with_original_times
             if whole_ticks and (every_frame or has_tangents) and len(times) > 1:
-                self.fitter.report.add(Outcome.EXACT, path, f"{len(times)} {usable.interpolation.value} keys")
+                self.fitter.report.add(Outcome.EXACT, path, counted(len(times), f"{usable.interpolation.value} key"))
                 in_ticks = replace(usable, times=times)
                 for side in ("tangents_in", "tangents_out") if has_tangents else ():
                     setattr(in_ticks, side, getattr(in_ticks, side) / self.fitter.factor)

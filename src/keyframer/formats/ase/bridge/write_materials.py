@@ -81,7 +81,9 @@ class MaterialWriter:
             self.report.add(Outcome.DROPPED, f"{path}/shading", f"ASE cannot store {material.shading} shading")
         if material.falloff_inwards and not material.transparency_falloff:
             self.report.add(
-                Outcome.DROPPED, f"{path}/falloff_inwards", "ASE stores it only for materials with a falloff"
+                Outcome.DROPPED,
+                f"{path}/falloff_inwards",
+                "ASE stores the direction of a falloff only for materials with a falloff",
             )
 
     def _maps(self, material: Material) -> Iterator[Block]:

@@ -230,10 +230,16 @@ class _SceneWriter:
             line("SCENE_TICKSPERFRAME", self.ticks),
         ]
         if environment.background_color is not None and "background_color" not in environment.uses:
-            self.report.add(Outcome.DROPPED, "/environment/background_color", "ASE stores only a colour in use")
+            self.report.add(
+                Outcome.DROPPED,
+                "/environment/background_color",
+                "ASE stores the background colour only if it is in use",
+            )
             environment = replace(environment, background_color=None)
         if environment.uses - {name for name in ("background_color",) if environment.background_color is not None}:
-            self.report.add(Outcome.DROPPED, "/environment/uses", "only the background colour can be in use")
+            self.report.add(
+                Outcome.DROPPED, "/environment/uses", "ASE stores only whether the background colour is in use"
+            )
         return block("SCENE", *parts, *put_fields(environment, ENVIRONMENT))
 
     def _segment(self) -> tuple[int, int]:
@@ -265,7 +271,7 @@ class _SceneWriter:
         return block("HELPEROBJECT", *head, line("HELPER_CLASS", kind), transform, *tail)
 
     def _report_kind(self, node: Node, written_as: str) -> None:
-        message = f"the {node.kind.value} is written as {written_as}"
+        message = f"the {node.kind.noun} is written as {written_as}"
         self.report.add(Outcome.BAKED, plain_path("nodes", node.name), message, extras=node.extras)
 
     def _transform(self, name: bytes, world: Floats) -> Block:

@@ -157,7 +157,7 @@ def record_of(scene: Scene, node: Node, layout: WriterLayout, report: LossReport
     if node.kind is NodeKind.TARGET:
         return r.CameraTarget()
     if node.kind is not NodeKind.BONE:
-        detail = f"written as a bone: U3D (UTO!) has no {plural(node.kind.value)}"
+        detail = f"written as a bone: U3D (UTO!) has no {plural(node.kind.noun)}"
         report.add(Outcome.BAKED, path, detail, extras=node.extras)
     return r.Bone()
 

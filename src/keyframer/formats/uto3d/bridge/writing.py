@@ -158,7 +158,7 @@ class RecordWriter:
     def document(self) -> Document:
         nodes = [(i, node) for i, node in enumerate(self.scene.nodes) if node.kind is not NodeKind.AMBIENT]
         if len(nodes) < len(self.scene.nodes):
-            self.report.add(Outcome.DROPPED, "/lights/ambient", "the format has no ambient light")
+            self.report.add(Outcome.DROPPED, "/lights/ambient", "this format cannot store ambient light")
         self.ids = dict(self.conventions.ids)
         for number, _ in nodes:
             if number not in self.ids:
