@@ -46,10 +46,10 @@ TARGET = "keyframer_target"
 CAPABILITIES = Capabilities(
     features=(
         *(
-            "tree",
+            "parents",
             "names",
-            "kinds",
-            "hidden",
+            "dummies",
+            "hidden nodes",
             "pivots",
             "scale axes",
             "scale_axes",

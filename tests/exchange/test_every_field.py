@@ -296,7 +296,7 @@ WHOLE = {
     "nodes.skin": ("skins", "meshes"),
     "nodes.morph": ("morphs", "meshes"),
     "nodes.target": ("cameras",),
-    "nodes.parent": ("tree",),
+    "nodes.parent": ("parents",),
     "clips.bounds": ("bounds",),
     "nodes.pivot": ("meshes",),
     "meshes.color_corners": ("vertex_colours", "meshes"),

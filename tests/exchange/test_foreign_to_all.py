@@ -42,7 +42,7 @@ LOST = {
     },
     "hale3d": {"three": {"/cameras", "/lights", "/morphs", "/nodes/ball/scale"}, "transform": {"/cameras", "/lights"}},
     "midtown": {"three": {"/meshes", "/materials", "/cameras", "/lights"}, "transform": {"/meshes", "/materials"}},
-    "nodeanim": {"three": {"/tree", "/meshes", "/materials"}, "transform": {"/meshes", "/materials"}},
+    "nodeanim": {"three": {"/parents", "/meshes", "/materials"}, "transform": {"/meshes", "/materials"}},
     "ase": {"three": set(), "transform": set()},
 }
 """what must be said to be left out"""

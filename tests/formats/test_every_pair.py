@@ -285,7 +285,7 @@ def test_dropped_parts_are_reported() -> None:
     lost = {loss.path for loss in written("midtown", scene).report.of(Outcome.DROPPED)}  # type: ignore[attr-defined]
     assert {"/meshes", "/materials", "/cameras", "/lights"} <= lost
     lost = {loss.path for loss in written("nodeanim", scene).report.of(Outcome.DROPPED)}  # type: ignore[attr-defined]
-    assert {"/tree", "/meshes", "/channels/color"} <= lost
+    assert {"/parents", "/meshes", "/channels/color"} <= lost
 
 
 @pytest.mark.parametrize("space", [Space("y"), Space("x"), Space("y", Handedness.LEFT), Space("z", Handedness.LEFT)])

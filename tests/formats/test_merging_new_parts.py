@@ -138,7 +138,7 @@ def test_a_new_node_is_placed_as_in_a_new_file(name: str) -> None:
     scene.clips[0].channels.append(Channel(len(scene.nodes) - 1, track))
     written = save(scene)
     assert rewrite_reasons(written) == []
-    assert dropped_paths(written) == ["/tree"]
+    assert dropped_paths(written) == ["/parents"]
 
 
 @pytest.mark.parametrize(

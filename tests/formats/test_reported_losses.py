@@ -115,7 +115,7 @@ FEATURES: dict[str, tuple[str, st.SearchStrategy[Any]]] = {
     "title": ("scene.title", WORD),
     "author": ("scene.author", WORD),
     "copyright": ("scene.copyright", WORD),
-    "hidden": ("nodes.hidden", TRUE),
+    "hidden nodes": ("nodes.hidden", TRUE),
     "smoothing": ("meshes.smoothing", st.lists(st.integers(1, 9), min_size=2, max_size=2).map(np.array)),
     "cast shadows": ("meshes.casts_shadows", FALSE),
     "received shadows": ("meshes.receives_shadows", FALSE),

@@ -75,7 +75,7 @@ def test_without_a_skeleton_the_hierarchy_is_dropped() -> None:
     written = write(arm(), skeleton=False)
     assert written.companions == ()
     assert details(written.report, Outcome.DROPPED) == {
-        "/tree": "names, offsets and parents of bones need a skeleton file",
+        "/parents": "names, offsets and parents of bones need a skeleton file",
         "/reading": "readers need the option fps=24.0, which the file does not store",
     }
 

@@ -17,10 +17,10 @@ R = TypeVar("R")
 S = TypeVar("S")
 
 FEATURES = {
-    "tree": "parents of nodes",
+    "parents": "parents of nodes",
     "names": "names of meshes, cameras, lights and skins (the name of their node)",
-    "kinds": "dummies",
-    "hidden": "hidden nodes",
+    "dummies": "dummies",
+    "hidden nodes": "hidden nodes",
     "pivots": "pivots",
     "scale axes": "scale axes of nodes",
     "scale_axes": "scale axes tracks",

@@ -231,7 +231,7 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
     dummies = sum(node.kind is NodeKind.DUMMY for node in nodes)
     other_maps = sum(bool(set(material.maps) - {"texture1"}) for material in materials)
     kinds = (
-        ("tree", sum(node.parent is not None for node in nodes), "parent link", "{} of nodes"),
+        ("parents", sum(node.parent is not None for node in nodes), "parent link", "{} of nodes"),
         ("meshes", len(meshes), "mesh", "{}"),
         ("materials", len(materials), "material", "{}"),
         ("cameras", len(scene.cameras), "camera", "{}"),
@@ -240,7 +240,7 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         ("morphs", sum(node.morph is not None for node in nodes), "mesh", "morph shapes ({})"),
         ("pivots", sum(bool(np.any(node.pivot)) for node in nodes), "pivot", "{}"),
         ("scale axes", sum(node.scale_axes_xyzw is not None for node in nodes), "node", "scale axes ({})"),
-        ("hidden", hidden, "node", "that {} is hidden" if hidden == 1 else "that {} are hidden"),
+        ("hidden nodes", hidden, "node", "that {} is hidden" if hidden == 1 else "that {} are hidden"),
         ("smoothing", sum(mesh.smoothing is not None for mesh in meshes), "mesh", "smoothing groups ({})"),
         ("vertex colours", sum(mesh.colors is not None for mesh in meshes), "mesh", "vertex colours ({})"),
         ("cast shadows", casting_none, "mesh", f"that {{}} cast{'s' if casting_none == 1 else ''} no shadow"),
@@ -253,7 +253,7 @@ def _present(scene: Scene, clip: Clip) -> list[tuple[str, str]]:
         ("textures", sum(bool(material.maps) for material in materials), "material", "maps ({})"),
         ("other maps", other_maps, "material", "maps other than the texture ({})"),
         ("raw channels", len(clip.raw_channels), "raw channel", "{}"),
-        ("kinds", dummies, "node", "that {} is a dummy" if dummies == 1 else "that {} are dummies"),
+        ("dummies", dummies, "node", "that {} is a dummy" if dummies == 1 else "that {} are dummies"),
         ("unused meshes", _unused(scene, "meshes"), "mesh", "{} without a node"),
         ("unused cameras", _unused(scene, "cameras"), "camera", "{} without a node"),
         ("unused lights", _unused(scene, "lights"), "light", "{} without a node"),

@@ -249,8 +249,19 @@ ROLL = StoredAs(("roll_degrees",), "the matrix of the node, turned about its lin
 
 CAPABILITIES = Capabilities(
     (
-        *("tree", "meshes", "materials", "cameras", "lights", "skins", "morphs", "pivots", "scale axes", "hidden"),
-        *("smoothing", "vertex colours", "cast shadows", "received shadows", "textures", "other maps", "kinds"),
+        *(
+            "parents",
+            "meshes",
+            "materials",
+            "cameras",
+            "lights",
+            "skins",
+            "morphs",
+            "pivots",
+            "scale axes",
+            "hidden nodes",
+        ),
+        *("smoothing", "vertex colours", "cast shadows", "received shadows", "textures", "other maps", "dummies"),
         *("environment", "title", "segment", "roll", "scale_axes", "visible", "names"),
         *(*CAMERA_TRACKS, *LIGHT_TRACKS),
     ),

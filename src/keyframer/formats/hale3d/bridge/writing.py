@@ -34,7 +34,7 @@ from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 from keyframer.text import counted
 
 CAPABILITIES = Capabilities(
-    ("tree", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames"),
+    ("parents", "meshes", "materials", "textures", "skins", "pivots", "bounds", "frames"),
     reported=("scale axes",),  # with the scale, which is applied to the vertices
 )
 _POSED_AT_ONCE = 4_000_000

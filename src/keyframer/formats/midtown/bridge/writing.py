@@ -35,7 +35,7 @@ from keyframer.scene import Clip, Scene, Space
 from keyframer.scene.loss_report import LossReport, NothingToWrite, Outcome
 from keyframer.text import counted, encode_name
 
-CAPABILITIES = Capabilities(("tree", "frames"))
+CAPABILITIES = Capabilities(("parents", "frames"))
 NOISE = 1e-9
 """metres or radians: smaller numbers are rounding errors of matrices and become 0"""
 
@@ -99,7 +99,7 @@ class Writer(SceneWriter[WriteOptions]):
         report_frames(clip, options.fps, len(rows), counted(len(joints.nodes), "bone"), report)
         companions = ((".skel", write_skeleton(_skeleton(converted, joints, report))),) if options.skeleton else ()
         if not options.skeleton:
-            report.add(Outcome.DROPPED, "/tree", "names, offsets and parents of bones need a skeleton file")
+            report.add(Outcome.DROPPED, "/parents", "names, offsets and parents of bones need a skeleton file")
         reader_options: dict[str, object] = {}
         if options.euler_order != "YZX":
             reader_options["euler_order"] = options.euler_order

@@ -446,10 +446,10 @@ ENVIRONMENT = (
 
 CAPABILITIES = Capabilities(
     (
-        *("tree", "meshes", "materials", "textures", "other maps", "cameras", "lights", "smoothing", "hidden"),
+        *("parents", "meshes", "materials", "textures", "other maps", "cameras", "lights", "smoothing", "hidden nodes"),
         *("environment", "pivots", "cast shadows", "received shadows", "names"),
         "scale axes",  # applied to the vertices
-        *("segment", "morphs", "fov", "roll", "color", "hotspot", "falloff", "visible", "kinds"),
+        *("segment", "morphs", "fov", "roll", "color", "hotspot", "falloff", "visible", "dummies"),
     ),
     {
         "materials": MATERIAL,

@@ -45,11 +45,11 @@ from keyframer.wire.record import Record
 
 CAPABILITIES = Capabilities(
     (
-        *("tree", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden", "segment", "pivots"),
-        *("fov", "roll", "scale_axes", "scale axes", "cast shadows", "names"),
+        *("parents", "meshes", "materials", "cameras", "lights", "skins", "vertex colours", "hidden nodes", "segment"),
+        *("pivots", "fov", "roll", "scale_axes", "scale axes", "cast shadows", "names"),
     ),
     {"lights": (*LIGHT, *CONE), "cameras": (*CAMERA, *DISTANCES.values(), ROLL), "meshes": MESH},
-    ("kinds",),
+    ("dummies",),
 )
 
 CONTROLLED = (*r.CONTROLLED.values(), "scale_axes")
