@@ -202,7 +202,7 @@ class TestDetect:
             (b"II*\0" + bytes(20), "a TIFF image"),
             (b"\x00\x05\x16\x07" + bytes(20), "AppleDouble"),
             (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
-            (b"-=" + bytes(20), "shaper"),
+            (b"--" + bytes(20), "shaper"),
             (b"=-" + bytes(20), "lofter"),
             (b"PK\x03\x04" + bytes(20), "zip"),
             (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(20), "3ds Max"),

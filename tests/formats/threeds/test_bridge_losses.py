@@ -79,14 +79,13 @@ def assert_same_vertices(scene: Scene, loaded: Scene, *names: str) -> None:
 
 @pytest.mark.parametrize("fps", [0.0, -1.0, math.inf, math.nan])
 def test_an_invalid_rate_is_refused(fps: float) -> None:
-    with pytest.raises(ValueError, match="fps must be positive"):
+    with pytest.raises(ValueError, match="fps must be positive and finite"):
         FORMAT.from_scene(Scene([Node("box")]), {"fps": fps})
 
 
 def test_more_nodes_than_a_file_can_have_are_refused() -> None:
-    with pytest.raises(
-        NothingToWrite, match="32001 nodes are too many for a 3D Studio file, which can have at most 32000"
-    ):
+    message = "32001 nodes are too many for a 3D Studio file: at most 32000 can be written"
+    with pytest.raises(NothingToWrite, match=message):
         FORMAT.from_scene(Scene([Node("")] * 32_001))
 
 
@@ -269,6 +268,20 @@ def test_a_directional_light_becomes_a_wide_spot() -> None:
     assert (scene.lights[0].type, scene.lights[0].hotspot_degrees) == (LightType.SPOT, 80)
 
 
+@pytest.mark.parametrize(
+    ("node", "words"),
+    [
+        (Node("lamp", NodeKind.LIGHT, light=0), "its direction became a target"),
+        (Node("eye", NodeKind.CAMERA, camera=0), "its orientation became a target and a roll"),
+    ],
+    ids=["light", "camera"],
+)
+def test_a_node_without_a_target_gets_one(node: Node, words: str) -> None:
+    """Only cameras get a roll track from their rotation."""
+    _, report, _ = write(Scene([node], cameras=[Camera("eye")], lights=[Light("lamp", LightType.SPOT)]))
+    assert details(report, Outcome.BAKED)[f"/nodes/{node.name}/target"] == words
+
+
 def test_ambient_light_becomes_a_node() -> None:
     scene = Scene([Node("all", NodeKind.AMBIENT, light=0)], lights=[Light("all", LightType.AMBIENT, (0.5, 0.25, 1.0))])
     scene.clips = one_clip(slide(0, "color", (0.5, 0.25, 1.0), (1.0, 1.0, 0.0)))
@@ -388,7 +401,9 @@ def morphing(weights: Any, how: Interpolation = Interpolation.TCB, **node: Any) 
 )
 def test_morph_keys_that_blend_shapes_are_dropped(weights: Any, how: Interpolation) -> None:
     _, report, scene = write(morphing(weights, how))
-    assert details(report, Outcome.DROPPED) == {"/nodes/box/morph": "blended and split shapes cannot be stored"}
+    assert details(report, Outcome.DROPPED) == {
+        "/nodes/box/morph": "blended shapes and shapes of split meshes cannot be stored"
+    }
     assert [channel.track.kind for channel in scene.clips[0].channels if channel.track.kind == "morph"] == []
 
 

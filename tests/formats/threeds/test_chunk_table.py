@@ -157,4 +157,5 @@ def test_record_types_are_found_by_name() -> None:
     assert types["PointArray"] is records.PointArray
     assert types["RawChunk"] is RawChunk
     assert types["ProjectSetting"].opaque
+    assert repr(records.ProjectSetting(chunk_id=0xC123, data=b"folder")) == "ProjectSetting(c123, 6 bytes)"
     assert set(types.values()) == {*CHUNKS.values(), RawChunk}

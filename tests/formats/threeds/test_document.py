@@ -547,7 +547,7 @@ def test_new_trees_of_any_depth_are_written() -> None:
 
 @pytest.mark.parametrize("raw_chunk", [RawChunk(0x12345, b""), RawChunk(-1, b"")])
 def test_an_id_that_does_not_fit_in_16_bits_is_refused(raw_chunk: RawChunk) -> None:
-    with pytest.raises(ValueError, match="an id of 16 bits"):
+    with pytest.raises(ValueError, match="must fit in 16 bits"):
         keyframer.encode(new_document(records.Main(children=[raw_chunk])))
 
 

@@ -52,6 +52,18 @@ def test_a_section_ends_only_at_a_chunk_that_may_follow_it() -> None:
     assert find_invalid_chunk(nowhere) == 6 + 6 + len(inside)
 
 
+@pytest.mark.parametrize("section", [r.Main, r.Editor, r.Keyframer])
+def test_every_declared_chunk_of_a_section_is_valid(section: type[Chunk]) -> None:
+    for number in section.valid_children:
+        content = chunk(number) if section is r.Main else chunk(section.ID, chunk(number))
+        assert find_invalid_chunk(chunk(0x4D4D, content)) is None, f"{number:04x}"
+
+
+@pytest.mark.parametrize(("top", "number"), [(0x3DAA, 0xAFFF), (0xC23D, 0xC010)])
+def test_a_truncated_library_or_project_is_not_taken_for_text_mode_damage(top: int, number: int) -> None:
+    assert FORMAT.diagnose(chunk(top, chunk(number, b"\n" * 9))[:-1]) is None
+
+
 @pytest.mark.parametrize(
     ("cls", "inside"),
     [

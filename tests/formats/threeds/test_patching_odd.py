@@ -302,7 +302,7 @@ NOT_MERGEABLE: dict[str, tuple[bytes, Callable[[Scene], object], str]] = {
             set_node("Box", morph=Morph(["Box", "Tall"], [np.array(make.TRIANGLE), TALL * 2]))(scene),
             set_first_track("Box", MORPH)(scene),
         ),
-        "the matrix of a shape is singular",
+        "the matrix of a shape or of its mesh is singular",
     ),
     "a first track in a file without a main chunk": (
         editor_only(make.mesh("Box")),

@@ -1,8 +1,8 @@
 """3D Studio: ``.3ds`` scenes with their keyframer, ``.prj`` projects and ``.mli`` material libraries.
 
 Written by 3D Studio R1 to R4 (1990 to 1996) and, to this day, by 3ds Max, Cinema 4D, Rhino, Vectorworks, Blender and
-others. A tree of chunks: u16 id, u32 length, fields, sub-chunks. Unknown: the order of the gradient's colours, the unit
-of the morph angle, the layouts that `records` declares as opaque.
+others. A file is a tree of chunks: u16 id, u32 length, fields, sub-chunks. Sources disagree on the order of the
+gradient's colours and the unit of the morph angle; the layouts that `records` declares as opaque are unknown.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class ThreeDS(Format):
         return sniff(head, size)
 
     def describe_related_file(self, head: bytes, size: int) -> str | None:
-        if head[:2] == b"-=":
+        if int.from_bytes(head[2:6], "little") > size:  # a text that begins like these files
+            return None
+        if head[:2] == b"--":
             return "a 3D Studio shaper file (.shp), which holds shapes and no animation"
         if head[:2] == b"=-":
             return "a 3D Studio lofter file (.lft), which holds paths and no animation"

@@ -14,7 +14,7 @@ HEADER_SIZE = 6
 """u16 id, u32 length; the length includes these six bytes."""
 
 ANYWHERE = (-1,)
-"""The parent of chunks that are valid in any other chunk."""
+"""Parents of a chunk that is valid in every container."""
 
 
 @record(kw_only=True)
@@ -39,8 +39,8 @@ class Chunk(Record):
     claimed: tuple[int, int] | None = None
     """The stored length and the actual length, if they differ.
 
-    The stored length is written again if the chunk has the same size and is still the last in its parent; otherwise the
-    actual length is written.
+    The stored length is written again if the chunk has the same size and nothing follows it in its parent; otherwise
+    the actual length is written.
     """
 
     @property
@@ -75,14 +75,14 @@ class RawChunk(Raw, Chunk):
 
     def __repr__(self) -> str:
         size = counted(len(self.data), "byte")
-        return f"{type(self).__name__}({self.chunk_id:04x}, {size}, {self.reason or 'made by hand'})"
+        return f"{type(self).__name__}({', '.join(filter(None, (self.segment, size, self.reason)))})"
 
 
 CHUNKS: dict[int, type[Chunk]] = {}
 """Every declared chunk by its id."""
 
 REPEATING: set[int] = set()
-"""The ids of chunks that usually occur several times: their paths always have an index, typed or raw."""
+"""Ids of chunks that usually occur several times: the path of such a chunk, typed or raw, always has an index."""
 
 _ONCE_BITS = count()
 _FAMILIES: list[tuple[tuple[int, ...], dict[int, type[Chunk]]]] = []
@@ -151,8 +151,8 @@ def compute_valid_children() -> None:
     """Compute the valid sub-chunks of each chunk from the declared parents; called once, after all declarations."""
     inside: dict[int, dict[int, type[Chunk]]] = {}
     everywhere: dict[int, type[Chunk]] = {}
-    single = {chunk_id: cls for chunk_id, cls in CHUNKS.items() if not cls.many_ids}
-    for chunk_id, cls in single.items():
+    with_one_id = {chunk_id: cls for chunk_id, cls in CHUNKS.items() if not cls.many_ids}
+    for chunk_id, cls in with_one_id.items():
         if cls.parents == ANYWHERE:
             everywhere[chunk_id] = cls
         for parent in cls.parents:
@@ -160,7 +160,7 @@ def compute_valid_children() -> None:
     for parents, family in _FAMILIES:
         for parent in parents:
             inside.setdefault(parent, {}).update(family)
-    for chunk_id, cls in single.items():
+    for chunk_id, cls in with_one_id.items():
         cls.valid_children = {**everywhere, **inside[chunk_id]} if chunk_id in inside else {}
 
 
@@ -177,7 +177,7 @@ class QuickChunk:
 
     @property
     def inside(self) -> dict[int, QuickChunk]:
-        """Return the valid sub-chunks by id."""
+        """Return the result of `quick_children`, computed on first use."""
         if self._inside is None:
             self._inside = quick_children(self.cls)
         return self._inside
@@ -187,7 +187,7 @@ _QUICK_CHILDREN: dict[type[Chunk], dict[int, QuickChunk]] = {}
 
 
 def quick_children(cls: type[Chunk]) -> dict[int, QuickChunk]:
-    """Return the valid sub-chunks of a chunk, by id."""
+    """Return the valid sub-chunks of a class by id, except those whose class has several ids."""
     inside = _QUICK_CHILDREN.get(cls)
     if inside is None:
         typed = {chunk_id: child for chunk_id, child in cls.valid_children.items() if not child.many_ids}

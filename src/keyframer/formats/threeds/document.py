@@ -74,7 +74,7 @@ class _OpenContainer:
         """offset of the next sub-chunk"""
         self.end = end
         self.claimed_end = claimed_end
-        """end according to its stored length; after ``end`` in a truncated file"""
+        """end according to its stored length; after ``end`` if that length is too large"""
         self.place = place
         """computed on first use"""
         self.seen = 0
@@ -84,7 +84,7 @@ class _OpenContainer:
         """number of sub-chunks that ``counts`` includes"""
 
     def count(self, chunk_id: int) -> int:
-        """Return the number of sub-chunks with this id so far, counted on first use."""
+        """Return the number of sub-chunks with this id so far."""
         if self.counts is None:
             self.counts = {}
         children = self.chunk.children
@@ -108,7 +108,7 @@ def decode(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
 
 
 class _Reader:
-    """Reads one file: the stack of open containers, and the list of issues."""
+    """Reads one file, with a stack of open containers."""
 
     def __init__(self, data: bytes, limits: Limits, document: Document) -> None:
         self.data = data
@@ -116,7 +116,7 @@ class _Reader:
         self.document = document
         self.issues = document.issues
         self.stack: list[_OpenContainer] = []
-        self.records = 1
+        self.record_count = 1
 
     def read(self, top_id: int, size: int) -> None:
         """Read the top chunk with all sub-chunks, and the bytes after it."""
@@ -146,17 +146,14 @@ class _Reader:
                 self._step(self.stack[-1])
 
     def _read_valid_chunks(self) -> None:
-        """Read valid chunks without cursors and paths, up to the end of the file or the first problem.
-
-        `_step` continues there.
-        """
-        data, stack, longest = self.data, self.stack, self.limits.name
-        room = self.limits.records - self.records
-        deepest = self.limits.depth - len(stack)
+        """Read valid chunks without cursors and paths, up to the end of the file or a chunk that `_step` must read."""
+        data, stack, longest_name = self.data, self.stack, self.limits.name
+        records_left = self.limits.records - self.record_count
+        depth_left = self.limits.depth - len(stack)
         opened = stack[-1]
         container, inside, at, end, seen = opened.chunk, opened.inside, opened.at, opened.end, opened.seen
-        outer: list[tuple[Chunk, dict[int, QuickChunk], int, int, int]] = []  # the containers outside this one
-        while room > 0:
+        outer: list[tuple[Chunk, dict[int, QuickChunk], int, int, int]] = []  # the containers around this one
+        while records_left > 0:
             if end - at < HEADER_SIZE:
                 if at != end:
                     break
@@ -166,7 +163,7 @@ class _Reader:
                 stack.pop()
                 if not stack:
                     break
-                deepest += 1
+                depth_left += 1
                 opened = stack[-1]
                 container, inside, at, end, seen = opened.chunk, opened.inside, opened.at, opened.end, opened.seen
                 continue
@@ -178,10 +175,10 @@ class _Reader:
                 or stop > end
                 or size < HEADER_SIZE
                 or quick_chunk.once_bit & seen
-                or len(outer) >= deepest
+                or len(outer) >= depth_left
             ):
                 break
-            result = quick_chunk.cls.plan.quick(data, at, at + HEADER_SIZE, stop, longest)
+            result = quick_chunk.cls.plan.quick(data, at, at + HEADER_SIZE, stop, longest_name)
             if result is None:
                 break
             chunk, pos = result
@@ -190,7 +187,7 @@ class _Reader:
             elif pos != stop:
                 break
             container.children.append(chunk)
-            room -= 1
+            records_left -= 1
             seen |= quick_chunk.once_bit
             at = stop
             if pos != stop:
@@ -201,10 +198,10 @@ class _Reader:
             opened = _OpenContainer(container, inside, at, end, end)
             opened.seen = seen
             stack.append(opened)
-        self.records = self.limits.records - room
+        self.record_count = self.limits.records - records_left
 
     def _place(self) -> Place:
-        """Return the path of the innermost open container. Each is the last sub-chunk so far of its parent."""
+        """Return the path of the innermost open container; each open container is the last in its parent so far."""
         level = len(self.stack)
         while self.stack[level - 1].place is None:
             level -= 1
@@ -233,8 +230,8 @@ class _Reader:
             self.issues.add(STRUCT_CHUNK_TOO_SMALL, str(place), at + 2, size=size, least=HEADER_SIZE)
             self.stack.pop()
             return
-        self.records += 1
-        if self.records > self.limits.records:
+        self.record_count += 1
+        if self.record_count > self.limits.records:
             raise LIMIT_RECORDS.failure(at, str(place), limit=self.limits.records)
         actual = min(size, left)
         if actual != size and at + size > parent.claimed_end:  # otherwise only an outer container was truncated
@@ -244,7 +241,7 @@ class _Reader:
             chunk = self._read_unknown(parent, chunk_id, cursor.take(actual), place)
         else:
             if cls.once and index:
-                self._add_named(STRUCT_DUPLICATE_CHUNK, parent, chunk_id, place, at)
+                self._report_chunk(STRUCT_DUPLICATE_CHUNK, parent, chunk_id, place, at)
             parent.seen |= cls.once_bit
             chunk = self._read_known(cls, chunk_id, cursor.window(actual, place), at + size)
         if actual != size:
@@ -284,13 +281,13 @@ class _Reader:
         at, data = parent.at, chunk_bytes[HEADER_SIZE:]
         if chunk_id in CHUNKS:
             kind = STRUCT_CHUNK_MISPLACED
-            self._add_named(kind, parent, chunk_id, place, at)
+            self._report_chunk(kind, parent, chunk_id, place, at)
         else:
             kind = STRUCT_UNKNOWN_CHUNK
             self.issues.add(kind, place.__str__, at, size=len(data))
         return _raw(chunk_id, at, data, kind.code)
 
-    def _add_named(self, kind: IssueType, parent: _OpenContainer, chunk_id: int, place: Place, at: int) -> None:
+    def _report_chunk(self, kind: IssueType, parent: _OpenContainer, chunk_id: int, place: Place, at: int) -> None:
         self.issues.add(kind, place.__str__, at, name=chunk_name(chunk_id), parent=chunk_name(parent.chunk.id))
 
 
@@ -320,7 +317,7 @@ def _raw(chunk_id: int, at: int, data: bytes, reason: str) -> RawChunk:
 
 
 def _sub_place(parent: Place, chunk_id: int, index: int) -> Place:
-    """Return the path of the ``index``-th sub-chunk with its id."""
+    """Return the path of a sub-chunk; ``index`` counts the sub-chunks with the same id."""
     return Place(_segment(chunk_id), parent, index if index or chunk_id in REPEATING else None)
 
 
@@ -357,19 +354,17 @@ def encode(document: Document) -> bytes:
 def _header(chunk: Chunk, is_last: bool, size: int) -> bytes:
     """Return the header of a chunk of ``size`` bytes.
 
-    A wrong length from the original file is written again only if the chunk has the same size and is the last in its
-    parent (otherwise it would include the chunks after it).
+    A wrong length from the original file is written again only if the chunk has the same size and nothing follows it in
+    its parent (``is_last``); otherwise readers would take what follows for a part of the chunk.
     """
     if chunk.claimed is not None and chunk.claimed[1] == size and is_last:
         size = chunk.claimed[0]
     try:
         return _HEADER.pack(chunk.id, size)
     except struct.error:
-        raise ValueError(
-            f"{chunk!r}: an id of 16 bits and a length of 32 bits are required, not {chunk.id:#x}, {size}"
-        ) from None
+        raise ValueError(f"{chunk!r}: id {chunk.id:#x} must fit in 16 bits and length {size} in 32 bits") from None
 
 
 def record_types() -> dict[str, type[Chunk]]:
-    """Return every declared chunk by the name of its class."""
+    """Return every declared class of chunks, and `RawChunk`, by name."""
     return {cls.__name__: cls for cls in (*CHUNKS.values(), RawChunk)}

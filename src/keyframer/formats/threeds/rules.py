@@ -38,7 +38,7 @@ from keyframer.scene import Scene
 from keyframer.wire.key_table import Keys
 from keyframer.wire.record import Record
 
-# Limits of 3D Studio's fields; other programs exceed them, and 3D Studio then truncates.
+# Field and longest name in 3D Studio, which truncates the longer names of other programs.
 _NAMES: dict[type[Chunk], tuple[str, int]] = {
     r.NamedObject: ("name", 10),
     r.NodeHeader: ("name", 10),
@@ -54,7 +54,7 @@ _NAMES: dict[type[Chunk], tuple[str, int]] = {
 _MAY_BE_EMPTY = (r.KeyframerHeader, r.InstanceName, r.ParentName, r.LightExclude, r.ViewCamera, r.ProcessName)
 _FILE_NAMES: dict[type[Chunk], str] = {r.MapName: "name", r.BackgroundBitmap: "name", r.SpotMap: "name"}
 _DOS_NAME = 12
-"""longest name of an 8.3 file"""
+"""length of the longest 8.3 file name"""
 
 _KEY_FLAGS = 0x1F
 _TRACK_FLAGS = 0x3FB
@@ -80,7 +80,7 @@ _CHECKED_BY_SCENE_READER: dict[type[Chunk], tuple[str, ...]] = {
     r.SpotRoll: ("roll",),
 }
 """fields that the scene reader checks, in the first chunk of the kind in its parent"""
-_COVERED: set[tuple[type[Chunk], str]] = {
+_CHECKED_ELSEWHERE: set[tuple[type[Chunk], str]] = {
     *_KEYS,
     *((cls, field) for cls, fields in _CHECKED_BY_SCENE_READER.items() for field in fields),
     (r.BoundBox, "minimum"),  # a box with non-finite numbers is reported separately
@@ -107,7 +107,7 @@ def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> 
             _check_values(reporter, record)
         if scene is not None and len(record.children) > 1:
             _check_repeated(reporter, record)
-    check_numbers(reporter, document, () if scene is None else _COVERED)
+    check_numbers(reporter, document, () if scene is None else _CHECKED_ELSEWHERE)
     check_unique(
         reporter,
         "objects",
@@ -160,10 +160,10 @@ def _check_values(reporter: Reporter, record: Chunk) -> None:
         check_boxes(reporter, record, "minimum", np.array([record.minimum]), np.array([record.maximum]))
 
 
-def _check_choice(reporter: Reporter, record: Chunk, field: str, value: int, most: int) -> None:
-    """Report a number outside an enumeration; the layout does not depend on it."""
-    if not 0 <= value <= most:
-        reporter.report(SEM_UNKNOWN_ENUM, record, field, severity=Severity.WARNING, value=value, known=f"0 to {most}")
+def _check_choice(reporter: Reporter, record: Chunk, field: str, value: int, last: int) -> None:
+    """Report a number outside an enumeration, as a warning because the layout does not depend on the number."""
+    if not 0 <= value <= last:
+        reporter.report(SEM_UNKNOWN_ENUM, record, field, severity=Severity.WARNING, value=value, known=f"0 to {last}")
 
 
 def _check_track(reporter: Reporter, track: r.Track) -> None:
@@ -179,7 +179,7 @@ def _check_track(reporter: Reporter, track: r.Track) -> None:
 
 
 def _check_nodes(document: Document, scene: Scene | None, reporter: Reporter) -> None:
-    """Check the keyframer's tree against the objects of the editor, and its depth."""
+    """Check the order and depth of the keyframer's nodes, and whether their objects exist in the editor."""
     keyframer = document.first(r.Keyframer)
     if keyframer is None or scene is None:
         return
@@ -200,7 +200,7 @@ def _check_nodes(document: Document, scene: Scene | None, reporter: Reporter) ->
 
 
 def _headers(nodes: list[Record]) -> Iterator[r.NodeHeader]:
-    """Yield the headers of nodes that refer to an object of the editor."""
+    """Yield the headers of nodes, except ambient lights: these have no object in the editor."""
     for node in nodes:
         if not isinstance(node, r.AmbientNode):
             yield from (child for child in node.children if isinstance(child, r.NodeHeader))

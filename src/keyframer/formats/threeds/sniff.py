@@ -7,7 +7,7 @@ from keyframer.text import counted
 
 _TOPS = {0x4D4D: "scene", 0xC23D: "project", 0x3DAA: "material library", 0x3D3D: "bare editor data"}
 
-# First chunks that are valid in each top chunk; big-endian TIFF files also begin with "MM".
+# Valid first sub-chunks (`sniff` has those of projects); the top id is not enough, as TIFF files may begin with "MM".
 _FIRST_INSIDE = {
     0x4D4D: {0x0002, 0x0005, 0x3D3D, 0xB000, 0x0000, 0xFFFF},
     0x3DAA: {0xAFFF, 0x0002},
@@ -33,7 +33,7 @@ _FIRST_INSIDE = {
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """Return a match, scored by the top chunk, its length and its first sub-chunk; None if one of them is wrong."""
+    """Return a match, scored by the top chunk's length; None if the top chunk or its first sub-chunk is invalid."""
     if len(head) < 6:
         return None
     top, length = _number(head, 0, 2), _number(head, 2, 4)
@@ -51,14 +51,16 @@ def sniff(head: bytes, size: int) -> Match | None:
     version = None
     if first == 0x0002 and len(head) >= 16:
         version = str(_number(head, 12, 4))
-    start = f"{file_type}: begins with {top:04x} and {first:04x}"
+    reason = f"{file_type}: begins with {top:04x} and {first:04x}"
     if length == size:
-        return Match(1.0, f"{start}, length matches the file", version)
+        return Match(1.0, f"{reason}, length matches the file", version)
     if first_length > size:
         return None
     if length < size:
-        return Match(0.9, f"{start}, {counted(size - length, 'byte')} after the end", version) if length >= 12 else None
-    return Match(0.7, f"{start}, {counted(length - size, 'byte')} missing at the end", version)
+        return (
+            Match(0.9, f"{reason}, {counted(size - length, 'byte')} after the end", version) if length >= 12 else None
+        )
+    return Match(0.7, f"{reason}, {counted(length - size, 'byte')} missing at the end", version)
 
 
 def _number(head: bytes, at: int, size: int) -> int:

@@ -58,7 +58,7 @@ def summarise(document: Document) -> list[Table]:
 
 
 def describe(cls: type[Chunk]) -> dict[str, str]:
-    """Return id and parent of a chunk, for the documentation."""
+    """Return id and parents of a class of chunks, for the documentation."""
     parents = ["any chunk"] if cls.parents == ANYWHERE else [chunk_name(parent) for parent in cls.parents]
     if len(parents) > 4:  # map slots and similar families: the ids are enough
         parents = [f"{parent:04x}" for parent in cls.parents]
@@ -181,7 +181,7 @@ def _name_of(node: Node) -> bytes:
 
 
 def _as_tree(nodes: list[Node]) -> Iterator[tuple[Node, int]]:
-    """Yield each node with its depth, parents before children. Parent cycles come last; their first node is a root."""
+    """Yield each node with its depth, parents before children; nodes in or below a cycle of parents come last."""
     ids: dict[int, int] = {}
     for index, node in enumerate(nodes):
         node_id = _first(node, NodeId)

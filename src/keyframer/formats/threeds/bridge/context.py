@@ -39,13 +39,13 @@ class Links:
     meshes: list[r.NamedObject] = field(default_factory=list)
     to_mesh: list[Floats] = field(default_factory=list)
     """(4, 4) for each mesh: from stored vertices to those of the mesh"""
-    cameras: list[r.NamedObject | None] = field(default_factory=list)
+    cameras: list[r.NamedObject] = field(default_factory=list)
     lights: list[r.NamedObject | None] = field(default_factory=list)
     """None for the ambient light"""
     mesh_by_name: dict[bytes, tuple[r.NamedObject, Floats | None]] = field(default_factory=dict)
-    """for each name, the first object with a mesh, and (4, 4) from its stored vertices to its local axes"""
+    """for each name, the first object with a mesh, and (4, 4) from its stored vertices to its local axes, or None"""
     rest_frame: float = 0.0
-    """the frame at which stored vertices and keyframer agree"""
+    """the frame at which stored vertices and keyframer are compared"""
 
 
 Rgb = tuple[float, float, float]
@@ -106,7 +106,7 @@ def first_chunks(parent: Chunk) -> FirstChunks:
 
 
 def color(parent: Chunk | None) -> Rgb | None:
-    """Return the colour inside a chunk, 0 to 1; a gamma corrected copy has precedence."""
+    """Return the colour inside a chunk, 0 to 1, or None; a gamma corrected copy has precedence."""
     chunk = None if parent is None else _color_chunk(parent)
     return None if chunk is None else rgb_of(chunk)
 
@@ -130,7 +130,7 @@ def rgb_of(chunk: AnyColor) -> Rgb:
 
 
 def percent(parent: Chunk | None) -> float | None:
-    """Return the percentage inside a chunk as a fraction, 0 to 1."""
+    """Return the percentage inside a chunk as a fraction, 0 to 1, or None."""
     chunk = None if parent is None else _percent_chunk(parent)
     if isinstance(chunk, PercentInt):
         return chunk.percent / 100
@@ -145,7 +145,7 @@ def _percent_chunk(parent: Chunk) -> PercentInt | PercentFloat | None:
 
 
 def plain_record(record: Record) -> dict[str, Any]:
-    """Return a record that has no field in the scene model as plain values."""
+    """Return a record and its sub-chunks as plain values, for extras."""
     plain: dict[str, Any] = {"chunk": record.segment}
     if isinstance(record, RawChunk):
         plain["reason"] = record.reason
@@ -168,7 +168,7 @@ def plain_record(record: Record) -> dict[str, Any]:
 
 MOST_KEPT_CHUNKS = 10_000
 """limit on the unread sub-chunks of one chunk that become extras: no program writes as many, and each takes fifty times
-its size in the file
+as much memory as in the file
 """
 
 
@@ -178,10 +178,10 @@ _TAIL = attrgetter("tail")
 
 
 def unread_chunks(parent: Chunk, known: Kinds, wrappers: Kinds = _NO_KINDS) -> list[dict[str, Any]]:
-    """Return the sub-chunks of ``parent`` that are not read, as plain values.
+    """Return the sub-chunks and tails of ``parent`` that are not read, as plain values.
 
     ``known`` are the kinds that are read: the first of each, or all of kinds that usually repeat. ``wrappers`` are
-    kinds of which only the colour or percentage inside is read; they are returned if they contain other chunks too.
+    kinds of which only the colour or percentage inside is read; they are returned if they contain more than that.
     `value_kinds` has the kinds of the colour and percentage that are read from the parent itself.
     """
     kinds = set(map(type, parent.children))
@@ -198,8 +198,8 @@ def unread_chunks(parent: Chunk, known: Kinds, wrappers: Kinds = _NO_KINDS) -> l
         first = kind not in seen or chunk.repeats
         seen.add(kind)
         if first and kind in wrappers:
-            values = chunk.children
-            if len(values) > 1 or chunk.tail or (values and values[0].tail):
+            wrapped = chunk.children
+            if len(wrapped) > 1 or chunk.tail or (wrapped and wrapped[0].tail):
                 unread.append(plain_record(chunk))
         elif not (first and kind in known):
             unread.append(plain_record(chunk))
@@ -211,7 +211,7 @@ def unread_chunks(parent: Chunk, known: Kinds, wrappers: Kinds = _NO_KINDS) -> l
 
 
 def unread_extras(parent: Chunk, known: Kinds, wrappers: Kinds = _NO_KINDS) -> dict[str, dict[str, Any]]:
-    """Return the result of `unread_chunks` as extras, ``{"3ds": {"chunks": [...]}}``; empty if all chunks are read."""
+    """Return the result of `unread_chunks` as extras, ``{"3ds": {"chunks": [...]}}``; empty if everything is read."""
     unread = unread_chunks(parent, known, wrappers)
     return {"3ds": {"chunks": unread}} if unread else {}
 

@@ -24,26 +24,26 @@ from keyframer.wire.record import Record
 
 @dataclass(eq=False, repr=False, slots=True)
 class ChunkField(Field[FirstChunks, Chunk]):
-    """An attribute that is stored in sub-chunks of the chunk of its part; the first of each kind is read."""
+    """An attribute stored in sub-chunks of a part's chunk; the first of each kind is read."""
 
     kinds: tuple[type[Chunk], ...]
-    """the kinds of these chunks"""
+    """the kinds of these sub-chunks"""
     wraps: bool = False
-    """whether the value is in a colour or percentage chunk inside the chunk"""
+    """whether the value is in a colour or percentage chunk inside the sub-chunk"""
 
 
 def kinds_of(fields: Iterable[ChunkField], *, wraps: bool) -> frozenset[type[Record]]:
-    """Return the kinds of chunks that fields are read from: those with ``wraps``, or those without."""
+    """Return the kinds of chunks that fields with this value of ``wraps`` are read from."""
     return frozenset(kind for field in fields if field.wraps is wraps for kind in field.kinds)
 
 
 def fields_by_kind(fields: Iterable[ChunkField]) -> dict[type[Record], ChunkField]:
-    """Map each kind of chunk to its field, for `read_stated_fields`."""
+    """Map each kind of chunk to its field, for `read_stored_fields`."""
     return {kind: field for field in fields for kind in field.kinds}
 
 
-def read_stated_fields(part: Any, chunks: FirstChunks, fields: Mapping[type[Record], ChunkField]) -> None:
-    """Set the attributes that have a chunk; ``part`` is new, and its defaults apply to missing chunks."""
+def read_stored_fields(part: Any, chunks: FirstChunks, fields: Mapping[type[Record], ChunkField]) -> None:
+    """Set the attributes of a new part that have a chunk; the others keep their defaults."""
     for kind in chunks:
         declared = fields.get(kind)
         if declared is not None:
@@ -99,7 +99,7 @@ def _flag(name: str, kind: type[Chunk], *, means: bool = True) -> ChunkField:
 def _number(
     name: str, kind: Any, field: str, default: float | None = None, *, writes_default: bool = False
 ) -> ChunkField:
-    """Declare the only number of a chunk."""
+    """Declare a number that has its own chunk."""
 
     def get(chunks: FirstChunks) -> Any:
         return getattr(chunks[kind], field) if kind in chunks else default
@@ -128,13 +128,13 @@ def read_file_names(part: Any, chunks: FirstChunks, fields: Iterable[ChunkField]
 
 
 def write_file_names(part: Any, fields: Iterable[ChunkField], claim: Callable[[str], bytes]) -> list[Chunk]:
-    """Return the chunks of file names; ``claim`` returns the name that is stored."""
+    """Return the chunks of file names; ``claim`` returns the name to store."""
     names = ((field, getattr(part, field.name)) for field in fields)
     return [chunk for field, name in names if name is not None for chunk in field.put(claim(name))]
 
 
 def _pair(name: str, first: Any, second: Any, default: float) -> ChunkField:
-    """Declare two chunks with one number each."""
+    """Declare an attribute of two numbers, each with its own chunk."""
 
     def number(chunks: FirstChunks, kind: Any) -> float:
         return float(chunks[kind].value) if kind in chunks else default
@@ -283,12 +283,12 @@ def fov_of_lens(lens: float) -> float:
 
 
 def lens_of_fov(fov_degrees: float) -> float:
-    """Return the lens for a field of view, the inverse of `fov_of_lens`."""
+    """Return the lens for a field of view, the inverse of `fov_of_lens` within its range."""
     return min(2400.0 / max(fov_degrees, 2400.0 / _LONGEST_LENS), _LONGEST_LENS)
 
 
 def _put_fov(fov_degrees: float, extras: Mapping[str, Any]) -> list[float]:
-    """Return the lens: that of the source file if it has this field of view, else one computed from it."""
+    """Return the lens: that of the source file if its field of view is this one, else one for this field of view."""
     stored = extras.get("3ds", {}).get("lens")
     return [stored if isinstance(stored, float) and fov_of_lens(stored) == fov_degrees else lens_of_fov(fov_degrees)]
 
@@ -358,7 +358,7 @@ def _fog(chunks: FirstChunks) -> Fog | None:
     chunk = chunks.get(r.Fog)
     if chunk is None:
         return None
-    # some files have it next to the fog chunk
+    # some files have FogBackground next to the fog chunk
     background = has(chunk, r.FogBackground) or r.FogBackground in chunks
     return Fog(chunk.near, chunk.near_density, chunk.far, chunk.far_density, color(chunk), background)
 
@@ -425,7 +425,7 @@ USES: dict[type[Chunk], str] = {
     r.UseDistanceCue: "distance_cue",
     r.UseLayerFog: "layered_fog",
 }
-"""chunks that switch a setting on"""
+"""chunks that switch a setting on, and the name of that setting"""
 
 BACKGROUND_IMAGE = (_file_name("background_image", r.BackgroundBitmap),)
 

@@ -1,4 +1,4 @@
-"""The editor's settings: background, fog, ambient light and the unit."""
+"""Read the editor's settings: background, fog, ambient light and the unit."""
 
 from __future__ import annotations
 

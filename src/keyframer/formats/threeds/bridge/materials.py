@@ -1,4 +1,4 @@
-"""Materials and their maps."""
+"""Read materials and their maps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from keyframer.formats.threeds.bridge.declared_fields import (
     MATERIAL,
     fields_by_kind,
     kinds_of,
-    read_stated_fields,
+    read_stored_fields,
 )
 from keyframer.formats.threeds.chunk import Chunk
 from keyframer.scene import Material, TextureMap
@@ -60,7 +60,7 @@ def read_material(context: Context, chunk: r.Material) -> Material:
     name: r.MaterialName | None = chunks.get(r.MaterialName)
     raw_name = name.name if name else None
     material: Material = _new_material(context.text(raw_name or b""), raw_name=raw_name)
-    read_stated_fields(material, chunks, _MATERIAL_FIELDS)
+    read_stored_fields(material, chunks, _MATERIAL_FIELDS)
     if r.MaterialSelfIlluminated in chunks:  # the flag of older releases
         material.self_illumination = material.self_illumination or 1.0
     shading = chunks.get(r.MaterialShading)
@@ -83,6 +83,6 @@ def _read_map(context: Context, chunk: r.Map) -> TextureMap:
     if parameters is not None:
         get_fields(texture, parameters, MAP_FLAGS)
         add_extras(texture, "3ds", {"flags": parameters.flags})
-    read_stated_fields(texture, chunks, _MAP_FIELDS)
+    read_stored_fields(texture, chunks, _MAP_FIELDS)
     context.mark(texture, "3ds", chunk, unread_extras(chunk, _MAP_KNOWN | value_kinds(chunk)).get("3ds"))
     return texture

@@ -1,4 +1,4 @@
-"""Merge an edited scene into its 3D Studio document: matching of chunks, and positions of new ones."""
+"""Merge an edited scene into its 3D Studio document: reading, writing, matching and placing of chunks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class StudioRules(RecordRules):
         return record.material.lower() if isinstance(record, r.MaterialGroup) else None
 
     def adapt(self, theirs: Record, ours: Record) -> Record:
-        """Return a colour in the type that the file uses; as floats if bytes are not exact."""
+        """Return a colour in the type that the file uses (floats if bytes are inexact), and other records unchanged."""
         if not isinstance(ours, _COLORS) or not isinstance(theirs, r.ColorFloat):
             return theirs
         components = [component * 255 for component in theirs.rgb]
@@ -67,12 +67,12 @@ class StudioRules(RecordRules):
         return r.ColorFloatGamma(theirs.rgb) if gamma else theirs
 
     def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
-        """Return the index of a new chunk in its parent: the last, with these exceptions.
+        """Return the index of a new chunk in its parent: at the end, with these exceptions.
 
-        Materials follow the mesh version, other settings of the editor precede objects, chunks of a node follow its
-        header, flags of an object precede its body, and faces follow vertices. For the sections of the file, the
-        header chunks of the keyframer and names of materials the result is None: they are placed as in the newly
-        written document.
+        Materials follow the mesh version, other settings of the editor precede objects, chunks of a node except tracks
+        follow its header, chunks of an object come first, and faces follow vertices. The result is None for sections of
+        the file, for header, segment and current time of the keyframer, and for names of materials: they are placed as
+        in the newly written document.
         """
         if isinstance(new, (r.Editor, r.Keyframer, r.KeyframerHeader, r.Frames, r.CurrentTime, r.MaterialName)):
             return None
@@ -169,7 +169,7 @@ def _wrapped_as_original(written: Document, original: Document) -> list[Record]:
 
 
 def _with_known_shading(scene: Scene, original: bridge.Original) -> Scene:
-    """Restore the shading of materials whose new shading has no number in the format."""
+    """Restore the shading of materials whose new shading the format cannot store; new materials get none."""
     shadings = {new: original.scene.materials[old].shading for new, old in original.matching.materials.items()}
     materials = [
         material if material.shading in (None, *SHADINGS) else replace(material, shading=shadings.get(number))

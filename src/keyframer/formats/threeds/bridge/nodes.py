@@ -1,4 +1,4 @@
-"""Read the keyframer's tree: nodes, their parents, their channels, and the object of each."""
+"""Read the keyframer's tree: nodes, their parents, targets and channels."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _KNOWN = frozenset(
 
 @dataclass(eq=False, repr=False, slots=True)
 class KeyframerNode:
-    """A node under construction: the scene node and the values in the file."""
+    """A scene node under construction, with its chunks and the stored name of its object."""
 
     chunk: r.Node
     node: Node
@@ -91,12 +91,12 @@ class Program:
 
     @property
     def is_blender(self) -> bool:
-        """Return whether the writer is Blender's exporter: absolute rotation keys, and parents only by name."""
+        """Return whether this is Blender's exporter, which writes absolute rotation keys, and parents only by name."""
         return self.revision == 5 and self.name in (b"Blender", b"NRGSille", b"A3DSCENE")
 
 
 def read_nodes(context: Context, keyframer: r.Keyframer, writer: Program, names: UniqueNames) -> list[KeyframerNode]:
-    """Read all nodes and resolve their parents; channels are read later, with the objects."""
+    """Read all nodes and resolve their parents and targets; `ChannelReader` reads their channels."""
     entries = [_read_node(context, chunk, writer, names) for chunk in keyframer.children if isinstance(chunk, r.Node)]
     _number_nodes(entries)
     _link_parents(context, entries)
@@ -109,7 +109,7 @@ def read_nodes(context: Context, keyframer: r.Keyframer, writer: Program, names:
 
 _new_node = unchecked_constructor(Node)
 _EXTRAS = ("3ds", "flags1", "flags2", "parent", "offset")
-"""names of the header values that a node keeps in extras if it keeps nothing else"""
+"""id of the format, and names of the only values that most nodes keep in extras"""
 
 
 def _read_node(context: Context, chunk: r.Node, writer: Program, names: UniqueNames) -> KeyframerNode:
@@ -172,21 +172,21 @@ def _number_nodes(entries: list[KeyframerNode]) -> None:
 def _link_parents(context: Context, entries: list[KeyframerNode]) -> None:
     """Resolve parents by id, in two passes because a parent may come after its child.
 
-    The first of equal ids is used.
+    If several nodes have one id, the first is the parent.
     """
     by_id: dict[int, int] = {}
     parent_ids = {entry.header.parent for entry in entries if entry.header}
     for index, entry in enumerate(entries):
-        number = entry.node.file_id
-        if number is None or entry.node.kind is NodeKind.AMBIENT:
+        node_id = entry.node.file_id
+        if node_id is None or entry.node.kind is NodeKind.AMBIENT:
             continue
-        if number in by_id:
-            # duplicates matter only if a child refers to the id
-            severity = Severity.ERROR if number in parent_ids and number != -1 else None
-            name, first_name = context.shown(entry.object_name), context.shown(entries[by_id[number]].object_name)
-            args = {"what": "id", "id": number, "name": name, "other": first_name}
+        if node_id in by_id:
+            # an error only if a child refers to the id
+            severity = Severity.ERROR if node_id in parent_ids and node_id != -1 else None
+            name, first_name = context.shown(entry.object_name), context.shown(entries[by_id[node_id]].object_name)
+            args = {"what": "id", "id": node_id, "name": name, "other": first_name}
             context.report(LINK_DUPLICATE_ID, entry.chunk, severity=severity, **args)
-        by_id.setdefault(number, index)
+        by_id.setdefault(node_id, index)
     for entry in entries:
         parent = entry.header.parent if entry.header else -1
         if parent == -1 or entry.node.kind is NodeKind.AMBIENT:
@@ -200,18 +200,18 @@ def _link_parents(context: Context, entries: list[KeyframerNode]) -> None:
 
 
 def _link_by_name(context: Context, entries: list[KeyframerNode]) -> None:
-    """Resolve parents by name: 80F0 is inside the header (Autodesk's toolkit) or next to it (Blender)."""
+    """Resolve parents by name (80F0, inside the header or next to it), for nodes without a parent by id."""
     by_name: dict[bytes, int] = {}
     for index, entry in enumerate(entries):
         if entry.node.kind is not NodeKind.TARGET:
             by_name.setdefault(entry.object_name, index)
     for index, entry in enumerate(entries):
-        stored = _parent_name(entry)
-        if stored is None or entry.node.parent is not None or not stored.name:
+        chunk = _parent_name(entry)
+        if chunk is None or entry.node.parent is not None or not chunk.name:
             continue
-        parent = by_name.get(stored.name)
+        parent = by_name.get(chunk.name)
         if parent is None or parent == index:
-            context.report(LINK_UNRESOLVED_NAME, stored, "name", kind="parent node", name=context.shown(stored.name))
+            context.report(LINK_UNRESOLVED_NAME, chunk, "name", kind="parent node", name=context.shown(chunk.name))
         else:
             entry.node.parent = parent
 
@@ -223,7 +223,7 @@ def _parent_name(entry: KeyframerNode) -> r.ParentName | None:
 def _link_targets(entries: list[KeyframerNode]) -> None:
     """Link cameras and spot lights to the target node with their name.
 
-    If several have the same name, they get the targets of that name in file order.
+    If several have the same name, they get the targets of that name in file order; several may share the last one.
     """
     for aimed, target in ((r.CameraNode, r.CameraTargetNode), (r.SpotNode, r.SpotTargetNode)):
         targets_by_name: dict[bytes, list[int]] = {}
@@ -254,7 +254,7 @@ def _cut_cycles(context: Context, entries: list[KeyframerNode]) -> None:
 class ChannelReader:
     """Reads the channels of nodes, and sets the rest values of nodes from the first keys.
 
-    ``shape_of`` returns the vertices that a morph key names.
+    ``shape_of`` returns the vertices of the mesh that a morph key names, or None.
     """
 
     def __init__(
@@ -272,18 +272,18 @@ class ChannelReader:
         self._shape_of = shape_of
         self._axis_angles: list[tuple[Node, Floats]] = []
         self._moving: list[tuple[int, Track, float | None]] = []
-        """tracks with several keys that position nodes, and the time of the first key if times ascend"""
+        """nodes, their position, rotation and scale tracks with several keys, and first times if times ascend"""
         self._repeated: set[int] = set()
-        """nodes with two tracks of a kind"""
+        """nodes with two position, two rotation or two scale tracks"""
         self._tracks = [[chunk for chunk in entry.chunk.children if isinstance(chunk, r.Track)] for entry in entries]
         self._usual = read_usual_tracks(
             context, chain.from_iterable(self._tracks), absolute=self._absolute, from_max=self._from_max
         )
 
-    def read(self, index: int, node: Node, vertices: int) -> list[Channel]:
-        """Read the channels of one node; ``vertices`` is the number of vertices of its mesh.
+    def read(self, index: int, node: Node, vertex_count: int) -> list[Channel]:
+        """Read the channels of one node; ``vertex_count`` is the number of vertices of its mesh.
 
-        `set_rotations` sets its rotation later.
+        This sets position, scale and morph of the node; `set_rotations` sets the rotations of all nodes later.
         """
         channels: list[Channel] = []
         value: Floats | None
@@ -293,8 +293,8 @@ class ChannelReader:
             if prepared is not None:
                 track, first, value = prepared
             else:
-                checked = self._read_checked_track(chunk, node, vertices)
-                if checked is None:  # without keys, or with morph keys that name no matching mesh
+                checked = self._read_checked_track(chunk, node, vertex_count)
+                if checked is None:  # without keys, or with unusable morph keys
                     node.extras["3ds"].setdefault("tracks", []).append(plain_record(chunk))
                     continue
                 track, value = checked, _first_usable(checked) if checked.kind in REST_KINDS else None
@@ -315,42 +315,42 @@ class ChannelReader:
             channels.append(Channel(index, track))
         return channels
 
-    def moving_part(self, channels: list[Channel], not_at_rest: Set[int], aimed: Set[int]) -> list[Channel]:
-        """Return the channels that can move nodes away from the rest pose at a time.
+    def moving_channels(self, channels: list[Channel], not_at_rest: Set[int], rolling: Set[int]) -> list[Channel]:
+        """Return the channels that can move nodes away from the rest pose.
 
-        These are the tracks with several keys of nodes in ``not_at_rest``, and the rolls of nodes in ``aimed``.
+        These are the tracks of nodes in ``not_at_rest`` that have several keys and a kind of `REST_KINDS`, and the roll
+        tracks of nodes in ``rolling``.
         """
         moving = {(index, track.kind) for index, track, _ in self._moving if index in not_at_rest}
         return [
             channel
             for channel in channels
-            if (channel.node, channel.track.kind) in moving or (channel.track.kind == "roll" and channel.node in aimed)
+            if (channel.node, channel.track.kind) in moving
+            or (channel.track.kind == "roll" and channel.node in rolling)
         ]
 
-    def not_at_rest(self, moment: float) -> set[int]:
-        """Return the nodes that may differ from their rest pose at this time; all others certainly do not."""
+    def not_at_rest(self, frame: float) -> set[int]:
+        """Return the nodes whose position, rotation or scale may differ from the rest value at this frame."""
         return self._repeated | {
             index
             for index, track, first in self._moving
-            if not (
-                only_first_key_counts(track, moment) if first is None else has_first_value(track.wrap, first, moment)
-            )
+            if not (only_first_key_counts(track, frame) if first is None else has_first_value(track.wrap, first, frame))
         }
 
-    def _read_checked_track(self, chunk: r.Track, node: Node, vertices: int) -> Track | None:
+    def _read_checked_track(self, chunk: r.Track, node: Node, vertex_count: int) -> Track | None:
         if type(chunk) in KINDS:
             return read_track(self._context, chunk, absolute=self._absolute, from_max=self._from_max)
         if isinstance(chunk, r.HideTrack):
             return read_hide_track(self._context, chunk, node.hidden)
         if isinstance(chunk, r.MorphTrack):
-            pair = read_morph_track(self._context, chunk, vertices, self._shape_of)
+            pair = read_morph_track(self._context, chunk, vertex_count, self._shape_of)
             if pair is not None:
                 track, node.morph = pair
                 return track
         return None
 
     def set_rotations(self) -> None:
-        """Set the rotations of all nodes from axes and angles at once.
+        """Set the rest rotations of all nodes that have rotation keys at once.
 
         One call takes as long for fifty nodes as for one.
         """
@@ -362,11 +362,11 @@ class ChannelReader:
 
 
 REST_KINDS = ("position", "rotation", "scale")
-"""kinds of tracks whose first key is the rest value of a node"""
+"""kinds of tracks whose first usable key is the rest value of a node"""
 
 
 def _first_usable(track: Track) -> Floats | None:
-    """Return the value of the earliest usable key."""
+    """Return the value of the earliest key with finite numbers; None without one."""
     usable = np.flatnonzero(np.isfinite(track.values).all(axis=1))
     if not len(usable):
         return None

@@ -52,7 +52,7 @@ _IDENTITY.flags.writeable = False
 _NO_POINTS = np.empty((0, 3), np.float32)
 _NO_CORNERS = np.empty((0, 3), np.int32)
 
-_FLAG_KEYS: dict[type[Chunk], str] = {
+_FLAG_NAMES: dict[type[Chunk], str] = {
     r.ObjectHidden: "hidden",
     r.ObjectInLofter: "visible in lofter",
     r.ObjectMatte: "matte",
@@ -62,7 +62,7 @@ _FLAG_KEYS: dict[type[Chunk], str] = {
 }
 
 
-Corner = list[float]
+BoxCorner = list[float]
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -76,14 +76,14 @@ class MeshObject:
     stored_matrix: StoredMatrix | None
     """contents of 4160; None if it is missing"""
     matrix: Floats
-    """(4, 4) M = 4160, identity if it is missing; set by `find_axes`"""
+    """(4, 4) M = 4160, identity if it is missing or not finite; set by `find_axes`"""
     to_local: Floats | None
-    """(4, 4) from stored to local vertices, F . M^-1; None if 4160 is singular; set by `find_axes`"""
+    """(4, 4) from stored to local vertices, F . M^-1; None if M is singular or not finite; set by `find_axes`"""
     hidden: bool = False
-    _box: tuple[Corner, Corner] | None = None
+    _box: tuple[BoxCorner, BoxCorner] | None = None
 
     @property
-    def box(self) -> tuple[Corner, Corner] | None:
+    def box(self) -> tuple[BoxCorner, BoxCorner] | None:
         """Return lower and upper corner of the stored vertices; None without vertices."""
         if self._box is None and len(self.mesh.positions):
             columns = np.ascontiguousarray(self.mesh.positions.T)  # numpy is ten times faster along rows
@@ -139,7 +139,7 @@ def read_mesh(context: Context, chunk: r.NamedObject, materials: dict[bytes, int
     if len(object_chunks) > 1 or chunk.tail or body.tail or len(chunk.children) > 1:
         mesh.casts_shadows = r.ObjectDoesNotCast not in object_chunks
         mesh.receives_shadows = r.ObjectReceivesNoShadow not in object_chunks
-        flags = [name for kind, name in _FLAG_KEYS.items() if kind in object_chunks]
+        flags = [name for kind, name in _FLAG_NAMES.items() if kind in object_chunks]
         if flags:
             add_extras(mesh, "3ds", {"flags": flags})
         unread += unread_chunks(chunk, _OBJECT_KNOWN)
@@ -174,16 +174,16 @@ def _read_faces(context: Context, body: r.Mesh, chunk: r.FaceArray, mesh: Mesh, 
     flags = faces[:, 3]
     face_materials = np.empty(len(faces), np.int32)
     face_materials.fill(-1)
-    faces_without_material = {}
+    faces_by_missing_material = {}
     smooth_groups = None
     for sub_chunk in (*chunk.children, *body.children):
         if isinstance(sub_chunk, r.MaterialGroup):
             if not _assign_material(context, sub_chunk, face_materials, materials):
-                faces_without_material[context.text(sub_chunk.material)] = sub_chunk.faces
+                faces_by_missing_material[context.text(sub_chunk.material)] = sub_chunk.faces
         elif smooth_groups is None and isinstance(sub_chunk, r.SmoothGroups):
             smooth_groups = sub_chunk
-    if faces_without_material:
-        add_extras(mesh, "3ds", {"faces_of_missing_materials": faces_without_material})
+    if faces_by_missing_material:
+        add_extras(mesh, "3ds", {"faces_of_missing_materials": faces_by_missing_material})
     mesh.corners = corners[valid]
     get_fields(mesh, flags[valid], EDGES)
     mesh.face_materials = face_materials[valid]
@@ -208,13 +208,13 @@ def _assign_material(
     context: Context, group: r.MaterialGroup, face_materials: npt.NDArray[np.int32], materials: dict[bytes, int]
 ) -> bool:
     """Set the material of the faces in a group; return False if the material does not exist."""
-    number = materials.get(group.material, materials.get(group.material.lower()))
-    if number is None:
+    material_number = materials.get(group.material, materials.get(group.material.lower()))
+    if material_number is None:
         context.report(LINK_UNRESOLVED_NAME, group, "material", kind="material", name=context.shown(group.material))
         return False
-    numbers = group.faces
-    if len(numbers) and numbers.max() >= len(face_materials):
-        outside = numbers >= len(face_materials)
+    face_numbers = group.faces
+    if len(face_numbers) and face_numbers.max() >= len(face_materials):
+        outside = face_numbers >= len(face_materials)
         context.report_each(
             LINK_INDEX_OUT_OF_RANGE,
             group,
@@ -228,8 +228,8 @@ def _assign_material(
                 "count": len(face_materials),
             },
         )
-        numbers = numbers[~outside]
-    face_materials[numbers] = number
+        face_numbers = face_numbers[~outside]
+    face_materials[face_numbers] = material_number
     return True
 
 
@@ -277,9 +277,9 @@ def _read_matrix(context: Context, chunk: r.MeshMatrix | None) -> StoredMatrix |
 
 
 def find_axes(mesh_objects: Sequence[MeshObject]) -> None:
-    """Set the matrices of all meshes: M, and F . M^-1 from stored to local vertices (F mirrors X if M is mirrored).
+    """Set the matrices of meshes with chunk 4160: M, and F . M^-1 from stored to local vertices.
 
-    One call takes as long for ten meshes as for one.
+    F mirrors X if M is mirrored. One call takes as long for ten meshes as for one.
     """
     pairs = [(mesh_object, stored) for mesh_object in mesh_objects if (stored := mesh_object.stored_matrix) is not None]
     if not pairs:
@@ -295,7 +295,7 @@ def find_axes(mesh_objects: Sequence[MeshObject]) -> None:
 
 _MESH_KNOWN = frozenset((r.PointArray, r.FaceArray, r.MaterialGroup, r.SmoothGroups, r.TextureVertices, r.MeshMatrix))
 _FACES_KNOWN = frozenset((r.MaterialGroup, r.SmoothGroups))
-_OBJECT_KNOWN = frozenset((r.Mesh, r.Light, r.Camera, r.ObjectDoesNotCast, r.ObjectReceivesNoShadow, *_FLAG_KEYS))
+_OBJECT_KNOWN = frozenset((r.Mesh, r.Light, r.Camera, r.ObjectDoesNotCast, r.ObjectReceivesNoShadow, *_FLAG_NAMES))
 _LIGHT_OR_CAMERA_KNOWN = frozenset((r.Mesh, r.Light, r.Camera, r.ObjectHidden))
 """chunks of a light or camera object that are read"""
 
@@ -315,15 +315,15 @@ def read_camera(context: Context, chunk: r.NamedObject) -> PlacedCamera | None:
     camera.roll_degrees = context.finite(body, "bank", [camera.roll_degrees], [0.0])[0]
     get_fields(camera, first_chunks(body), CAMERA)
     camera.extras["3ds"] = {"lens": body.lens, **context.location_of(chunk)}
-    unread = unread_chunks(body, kinds_of(CAMERA, wraps=False)) + _unknown_siblings(chunk)
+    unread = unread_chunks(body, kinds_of(CAMERA, wraps=False)) + _unread_siblings(chunk)
     if unread:
         camera.extras["3ds"]["chunks"] = unread
     position = context.finite(body, "position", body.position, _ORIGIN)
     return PlacedCamera(chunk.name, camera, position, has(chunk, r.ObjectHidden), chunk)
 
 
-def _unknown_siblings(chunk: r.NamedObject) -> list[dict[str, Any]]:
-    """Return unread chunks next to a light or camera; if the object also has a mesh, the mesh keeps them."""
+def _unread_siblings(chunk: r.NamedObject) -> list[dict[str, Any]]:
+    """Return unread chunks next to a light or camera; empty if the object has a mesh too, which then keeps them."""
     return [] if has(chunk, r.Mesh) else unread_chunks(chunk, _LIGHT_OR_CAMERA_KNOWN)
 
 
@@ -340,7 +340,7 @@ def read_light(context: Context, chunk: r.NamedObject) -> PlacedLight | None:
     get_fields(light, body, LIGHT_COLOR)
     get_fields(light, first_chunks(body), LIGHT)
     get_fields(light, (body, context.text), EXCLUDES)
-    unread = unread_chunks(body, _LIGHT_KNOWN | value_kinds(body)) + _unknown_siblings(chunk)
+    unread = unread_chunks(body, _LIGHT_KNOWN | value_kinds(body)) + _unread_siblings(chunk)
     spot = child(body, r.Spotlight)
     if spot is not None:
         _read_spot(context, spot, light)

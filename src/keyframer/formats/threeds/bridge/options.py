@@ -9,13 +9,13 @@ from keyframer.fields import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options; the defaults follow the original programs."""
+    """Options for reading; the defaults follow the original programs."""
 
     geometry: str = "auto"
     """what to do if stored vertices and keyframer disagree: ``auto`` decides for each node (see `vertex_space`),
-    ``keyframer`` always applies the keyframer, as 3ds Max does, ``raw`` always keeps the stored vertices"""
+    ``keyframer`` applies the keyframer, as 3ds Max does, ``raw`` keeps the stored vertices"""
     rotation_keys: str = "auto"
-    """``relative`` as in 3D Studio, ``absolute`` as in Blender's exporter; ``auto`` recognises Blender by its name"""
+    """``relative`` as in 3D Studio, ``absolute`` as in Blender's exporter; ``auto`` recognises that exporter"""
     sign_flips: str = "auto"
     """3ds Max writes some small rotations as nearly 360 degrees within one frame, because a quaternion changed its
     sign: ``auto`` repairs these keys in files of 3ds Max, ``keep`` leaves them unchanged"""
@@ -33,7 +33,7 @@ class Options:
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
         if not 0 < self.fps < float("inf"):
-            raise ValueError(f"fps must be positive, not {self.fps}")
+            raise ValueError(f"fps must be positive and finite, not {self.fps}")
         if self.encoding is not None:
             try:
                 codecs.lookup(self.encoding)

@@ -25,11 +25,11 @@ _AGREE = 0.01
 _HIDING_REVISION = 4
 """from this keyframer revision on, the flags of a node say whether it is hidden"""
 _REST_VALUES = {"position": np.zeros(3), "rotation_xyzw": np.array([0.0, 0, 0, 1]), "scale": np.ones(3)}
-"""rest values of a node without a track of this kind"""
+"""rest values of a node without a position, rotation or scale track"""
 
 
 def object_of(links: Links, node: Node) -> r.NamedObject | None:
-    """Return the editor object that a node shows."""
+    """Return the editor object that a node shows; None without one."""
     if node.mesh is not None:
         return links.meshes[node.mesh]
     if node.camera is not None:
@@ -42,7 +42,7 @@ class OriginalConventions:
     """Conventions of the original document. Node numbers are those of the scene that is written."""
 
     nodes: Mapping[int, int] = field(default_factory=dict)
-    """nodes that exist in the document: their numbers in its scene"""
+    """for nodes that exist in the document: their numbers in ``scene``"""
     numbers: Mapping[int, int] = field(default_factory=dict)
     """keyframer numbers of these nodes, and of nodes that replace another"""
     first_new_number: int = 0
@@ -180,7 +180,7 @@ def _taken_names(original: Original, links: Links, names: Mapping[int, bytes]) -
 def _moved(
     scene: Scene, before: Scene, links: Links, nodes: Mapping[int, int], untouched: Collection[int]
 ) -> dict[int, Floats]:
-    """Return the change of the rest transform of nodes whose stored vertices follow it."""
+    """Return the change (4, 4) of the rest transform, for nodes whose stored vertices agreed with the old transform."""
     if all(number in untouched for number in nodes):
         return {}
     clips = [state.clips[0] if state.clips else Clip() for state in (scene, before)]
@@ -217,13 +217,13 @@ def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[in
     """Return changed stored vertices of objects that are morph shapes."""
     changed: dict[bytes, Floats] = {}
     for new, old in nodes.items():
-        morph, original, mesh = scene.nodes[new].morph, before.nodes[old].morph, before.nodes[old].mesh
+        morph, old_morph, mesh = scene.nodes[new].morph, before.nodes[old].morph, before.nodes[old].mesh
         if morph is None or mesh is None:
             continue
-        original_shapes = {} if original is None else dict(zip(original.names, original.positions, strict=True))
+        old_shapes = {} if old_morph is None else dict(zip(old_morph.names, old_morph.positions, strict=True))
         for name, shape in zip(morph.names, morph.positions, strict=True):
             raw_name = encode_name(name)
-            unchanged = name in original_shapes and np.array_equal(original_shapes[name], shape)
+            unchanged = name in old_shapes and np.array_equal(old_shapes[name], shape)
             if unchanged or raw_name not in links.mesh_by_name:
                 continue
             shape_object, shape_axes = links.mesh_by_name[raw_name]
@@ -238,11 +238,11 @@ def _changed_shapes(scene: Scene, before: Scene, links: Links, nodes: Mapping[in
 
 
 def to_shape(links: Links, mesh: int, shape_axes: Floats | None) -> Floats:
-    """Return (4, 4) from a shape in mesh space to its stored vertices.
+    """Return (4, 4) from a shape in mesh space to its stored vertices; raises `CannotMerge` if a matrix is singular.
 
-    ``shape_axes`` (4, 4) is from the stored vertices of the shape to its local axes; None if it is singular.
+    ``shape_axes`` (4, 4) is from the stored vertices of the shape to its local axes; None if its matrix is singular.
     """
     mesh_axes = links.mesh_by_name[links.meshes[mesh].name][1]
     if shape_axes is None or mesh_axes is None:
-        raise CannotMerge("the matrix of a shape is singular")
+        raise CannotMerge("the matrix of a shape or of its mesh is singular")
     return np.asarray(np.linalg.inv(links.to_mesh[mesh] @ np.linalg.inv(mesh_axes) @ shape_axes), np.float64)

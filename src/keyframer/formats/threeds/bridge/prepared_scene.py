@@ -1,8 +1,8 @@
-"""A scene prepared for writing: tracks in frames, transforms at frame 0, no mirrors.
+"""A scene prepared for writing: tracks in frames, transforms at frame 0, no mirrors in a new document.
 
-Readers of 3D Studio files disagree about matrices with a negative determinant (some flip X, some do not), so none is
-written: the local axes of a node with negative scale are mirrored along X, ``W' = W . X``, and with them the axes of
-all nodes below.
+Readers of 3D Studio files disagree about matrices with a negative determinant (some flip X, some do not). A new
+document avoids them: if a node is mirrored in scene space, its local axes are mirrored along X, ``W' = W . X``. Cameras
+and lights keep their axes, and a scale that mirrors only at some of its keys is not changed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ROTATION_FLIP = np.array([1.0, -1.0, -1.0, 1.0])
 
 
 def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, Flags]:
-    """Return the scene without mirrored nodes, and which nodes have mirrored axes now (meshes are unchanged)."""
+    """Return the scene with fewest mirrored nodes, and which nodes have mirrored axes now (meshes are unchanged)."""
     signs = np.array([_sign(scene, number, node) for number, node in enumerate(scene.nodes)], np.float64)
     flipped = np.zeros(len(scene.nodes), bool)
     if not (signs < 0).any():
@@ -45,8 +45,8 @@ def without_mirrors(scene: Scene, report: LossReport) -> tuple[Scene, Flags]:
     for number in order.flat.tolist():
         node, parent = scene.nodes[number], int(order.parents[number])
         parent_flipped = bool(parent >= 0 and flipped[parent])
-        keeps_frame = node.camera is not None or node.light is not None
-        flipped[number] = not keeps_frame and parent_flipped != (signs[number] < 0)
+        keeps_axes = node.camera is not None or node.light is not None
+        flipped[number] = not keeps_axes and parent_flipped != (signs[number] < 0)
     nodes = list(scene.nodes)
     for number, node in enumerate(scene.nodes):
         parent = int(order.parents[number])
@@ -108,7 +108,7 @@ _ADVICE = "find_rate=true searches for a frame rate that does"
 
 
 class PreparedScene:
-    """A scene in the axes of 3D Studio, without mirrored nodes."""
+    """A scene in the axes of 3D Studio, with tracks in frames; for a new document, `without_mirrors` is applied."""
 
     def __init__(
         self,
@@ -122,9 +122,9 @@ class PreparedScene:
     ) -> None:
         self.conventions = conventions or OriginalConventions()
         self.keep_key_flags = properties_of(scene.source_format).key_flags_are_tcb_bits
-        """whether key flags select the floats that are stored, as in this format; see `tcb_keys`"""
+        """whether key flags of the scene select the floats that are stored, as in this format; see `tcb_keys`"""
         self.source = scene
-        """the scene with mirrored nodes"""
+        """the scene as it was passed, with its mirrored nodes"""
         self.scene, self.flipped = scene, np.zeros(len(scene.nodes), bool)
         if conventions is None:  # mirrored nodes of the original document are kept
             self.scene, self.flipped = without_mirrors(scene, report)
@@ -134,7 +134,7 @@ class PreparedScene:
         self.world, self.points = self._at_rest()
 
     def _fit(self) -> dict[int, dict[str, Track]]:
-        """Fit the tracks of every node to frames."""
+        """Fit the tracks of nodes to frames, except in `_unwritten_branches`."""
         fitted_tracks: dict[int, dict[str, Track]] = {}
         kinds = {*MOTION, "fov", "roll", "color", "hotspot", "falloff", "morph"}
         clip = self.scene.clips[0] if self.scene.clips else Clip()
@@ -183,15 +183,18 @@ class PreparedScene:
         clip = Clip(channels=channels)
         world = world_at(replace(self.scene, nodes=nodes, clips=[clip]), clip, 0.0)
         with_mesh = [number for number, node in enumerate(self.source.nodes) if node.mesh is not None]
-        new = [number for number in with_mesh if number not in self.conventions.nodes]
-        if not new:
+        new_nodes = [number for number in with_mesh if number not in self.conventions.nodes]
+        if not new_nodes:
             return world, {}
         rig = Rig(self.source)
         source_world = rig.world(rig.sample([0.0]), 1)
-        return world, {number: posed_vertices(self.source, number, source_world, None)[0] for number in new}
+        return world, {number: posed_vertices(self.source, number, source_world, None)[0] for number in new_nodes}
 
     def tracks(self, number: int, node: Node, kinds: tuple[str, ...]) -> list[Chunk]:
-        """Return the tracks of a node, in the order of ``kinds``; those of a new node have at least one key."""
+        """Return the tracks of a node, in the order of ``kinds``.
+
+        A kind without keys gets a key with the rest value; in a node of the original document, only if readers need it.
+        """
         fitted = self.fitted.get(number, {})
         absolute = self.conventions.is_absolute(number)
         if number in self.conventions.nodes and number not in self.conventions.editor_only:
@@ -232,7 +235,7 @@ class PreparedScene:
     def matrix_and_points(self, number: int, *, needs_node: bool = False) -> tuple[Floats, Floats]:
         """Return the matrix for chunk 4160, and the vertices to store.
 
-        A node with scale 0 has no inverse: its vertices stay in its local space.
+        The matrix of a new node with scale 0 has no inverse: the identity and vertices in local space are stored.
         """
         original = self.conventions.mesh_matrices(number, needs_node=needs_node)
         if original is not None:
@@ -242,7 +245,7 @@ class PreparedScene:
         matrix, points = self.world[number], self.points[number]
         determinant = float(np.linalg.det(matrix[:3, :3]))
         if abs(determinant) > 1e-9 * float(np.abs(matrix[:3, :3]).max()) ** 3:
-            if determinant < 0:  # a camera's child under a mirror: readers mirror X, so the writer does too
+            if determinant < 0:  # such as a camera's child under a mirror: the scene reader mirrors X, too
                 local = (points - matrix[:3, 3]) @ np.linalg.inv(matrix[:3, :3]).T
                 points = (local * (-1.0, 1.0, 1.0)) @ matrix[:3, :3].T + matrix[:3, 3]
             return matrix, points

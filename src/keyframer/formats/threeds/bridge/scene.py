@@ -104,21 +104,21 @@ class _Builder:
                 editor = editor or chunk
             elif isinstance(chunk, r.Keyframer):
                 keyframer = keyframer or chunk
-        materials = self._materials(blocks)
+        materials = self._read_materials(blocks)
         if editor is not None:
             read_editor(self.context, editor, self.scene)
-            self._objects(editor, materials)
+            self._read_objects(editor, materials)
         if keyframer is not None:
-            self._keyframer(keyframer)
+            self._read_keyframer(keyframer)
         for editor_object in self.editor_objects:
             if id(editor_object) not in self.has_node:
                 self._place_without_node(editor_object)
-        self._keep_unknown_chunks(document, editor, keyframer)
+        self._keep_unread_chunks(document, editor, keyframer)
 
-    def _materials(self, blocks: list[r.Material]) -> dict[bytes, int]:
+    def _read_materials(self, blocks: list[r.Material]) -> dict[bytes, int]:
         """Read materials.
 
-        Return their numbers by name: as stored, and in lower case for names that differ only in case.
+        Return their numbers by name: as stored, and in lower case, since meshes may spell a name in another case.
         """
         numbers: dict[bytes, int] = {}
         for chunk in blocks:
@@ -130,8 +130,8 @@ class _Builder:
             self.links.materials.append(chunk)
         return numbers
 
-    def _objects(self, editor: r.Editor, materials: dict[bytes, int]) -> None:
-        empty = 0
+    def _read_objects(self, editor: r.Editor, materials: dict[bytes, int]) -> None:
+        other_count = 0
         for chunk in children(editor, r.NamedObject):
             mesh = objects.read_mesh(self.context, chunk, materials)
             if mesh is not None:
@@ -147,37 +147,37 @@ class _Builder:
                 self.lights.setdefault(light.name, light)
                 self.editor_objects.append(light)
             if mesh is None and camera is None and light is None:
-                empty += 1
-                if empty <= MOST_KEPT_CHUNKS:
+                other_count += 1
+                if other_count <= MOST_KEPT_CHUNKS:
                     self.scene.extras.setdefault("3ds", {}).setdefault("objects", []).append(plain_record(chunk))
         objects.find_axes(self.meshes)
         for mesh_object in self.meshes:
             self.links.mesh_by_name.setdefault(mesh_object.name, (mesh_object.chunk, mesh_object.to_local))
-        if empty > MOST_KEPT_CHUNKS:  # the document keeps all of them
-            self.scene.extras["3ds"]["objects"].append({"chunk": "more", "count": empty - MOST_KEPT_CHUNKS})
+        if other_count > MOST_KEPT_CHUNKS:  # the document keeps all of them
+            self.scene.extras["3ds"]["objects"].append({"chunk": "more", "count": other_count - MOST_KEPT_CHUNKS})
 
-    def _keyframer(self, keyframer: r.Keyframer) -> None:
+    def _read_keyframer(self, keyframer: r.Keyframer) -> None:
         header = child(keyframer, r.KeyframerHeader)
         writer = Program(header.revision if header else None, header.name if header else b"")
-        clip = self._clip(keyframer, header, writer)
+        clip = self._read_clip(keyframer, header, writer)
         self.scene.clips.append(clip)
         if writer.is_max:
             self._repair_spot_rolls()
         entries = read_nodes(self.context, keyframer, writer, self.names)
-        channels = ChannelReader(self.context, entries, writer, self._shape)
+        channels = ChannelReader(self.context, entries, writer, self._shape_of)
         for index, entry in enumerate(entries):
             self.scene.nodes.append(entry.node)
             self.links.nodes.append(entry.chunk)
             mesh = self._mesh_of(entry)
-            self._attach_parts(entry)
-            vertices = len(mesh.mesh.positions) if mesh else 0
-            clip.channels += channels.read(index, entry.node, vertices)
+            self._attach_camera_or_light(entry)
+            vertex_count = len(mesh.mesh.positions) if mesh else 0
+            clip.channels += channels.read(index, entry.node, vertex_count)
         channels.set_rotations()
         for entry in entries:
             self._set_rest_target(entry, entries)
         self._place_meshes(entries, writer, clip, channels)
 
-    def _clip(self, keyframer: r.Keyframer, header: r.KeyframerHeader | None, writer: Program) -> Clip:
+    def _read_clip(self, keyframer: r.Keyframer, header: r.KeyframerHeader | None, writer: Program) -> Clip:
         clip = Clip(rate=self.context.options.fps)
         if header is not None:
             clip.name = self.context.text(header.name)
@@ -196,8 +196,8 @@ class _Builder:
             return None
         return self.meshes[self.mesh_by_name[entry.object_name]]
 
-    def _shape(self, name: bytes) -> Floats | None:
-        """Return the vertices of a mesh in its local axes, which morph keys blend."""
+    def _shape_of(self, name: bytes) -> Floats | None:
+        """Return the vertices that morph keys blend: those of the mesh with this name, in its local axes, or None."""
         number = self.mesh_by_name.get(name)
         if number is None:
             return None
@@ -209,8 +209,8 @@ class _Builder:
             self.shapes[number] = points
         return self.shapes[number]
 
-    def _attach_parts(self, entry: KeyframerNode) -> None:
-        """Attach the camera or light of the editor to a node."""
+    def _attach_camera_or_light(self, entry: KeyframerNode) -> None:
+        """Attach the camera or light of the editor, or a new ambient light, to a node."""
         node = entry.node
         if isinstance(entry.chunk, r.CameraNode) and entry.object_name in self.cameras:
             editor_camera = self.cameras[entry.object_name]
@@ -250,32 +250,32 @@ class _Builder:
             entries[node.target].node.position = np.array(stored)
 
     def _repair_spot_rolls(self) -> None:
-        """Convert 4656 of 3ds Max from radians to degrees, as 3D Studio has it (the roll track is correct in both)."""
-        for lamp in self.lights.values():
-            lamp.light.roll_degrees = math.degrees(lamp.light.roll_degrees)
+        """Convert rolls of spot lights (4656) from the radians of 3ds Max to degrees; roll tracks are in degrees."""
+        for placed_light in self.lights.values():
+            placed_light.light.roll_degrees = math.degrees(placed_light.light.roll_degrees)
 
     def _place_meshes(self, entries: list[KeyframerNode], writer: Program, clip: Clip, channels: ChannelReader) -> None:
-        """Attach meshes to nodes, with vertices in the local space of the node."""
+        """Attach meshes to nodes, with vertices in the local space of the node; stop if the budget is exceeded."""
         if all(self._mesh_of(entry) is None for entry in entries):
             return
-        moment = clip.current if writer.is_max and clip.current is not None else 0.0
-        self.links.rest_frame = moment
-        not_at_rest = channels.not_at_rest(moment)
+        rest_frame = clip.current if writer.is_max and clip.current is not None else 0.0
+        self.links.rest_frame = rest_frame
+        not_at_rest = channels.not_at_rest(rest_frame)
         doubtful = self._doubtful_nodes(entries, not_at_rest)
         if doubtful:
             nodes = self.scene.nodes
             sources = set(reachable(doubtful, lambda number: (nodes[number].parent, nodes[number].target)))
-            moving = channels.moving_part(clip.channels, not_at_rest & sources, sources)
-            world = world_at(self.scene, Clip(channels=moving), moment)  # correct for these nodes only
+            moving = channels.moving_channels(clip.channels, not_at_rest & sources, sources)
+            world = world_at(self.scene, Clip(channels=moving), rest_frame)  # correct only for ``sources``
             animated = any(len(track.keys) > 1 for entry in entries for track in entry.tracks)  # type: ignore[attr-defined]
         shared_meshes: dict[int, int] = {}
-        uses: Counter[int] = Counter()
-        users = Counter(entry.object_name for entry in entries if isinstance(entry.chunk, r.ObjectNode))
+        uses_so_far: Counter[int] = Counter()
+        all_uses = Counter(entry.object_name for entry in entries if isinstance(entry.chunk, r.ObjectNode))
         for index, entry in enumerate(entries):
             mesh_object = self._mesh_of(entry)
             if mesh_object is None:
                 continue
-            uses[id(mesh_object)] += 1
+            uses_so_far[id(mesh_object)] += 1
             if index not in doubtful:
                 choice = vertex_space.AGREE
                 node_world = _AS_STORED
@@ -283,7 +283,7 @@ class _Builder:
                 node_world = world[index]
                 points = (
                     mesh_object.mesh.positions
-                    if uses[id(mesh_object)] <= _FULL_COMPARISONS
+                    if uses_so_far[id(mesh_object)] <= _FULL_COMPARISONS
                     else self._sample_of(mesh_object)
                 )
                 choice = vertex_space.choose(
@@ -291,7 +291,7 @@ class _Builder:
                 )
             positions = None
             if not choice.formula or id(mesh_object) not in shared_meshes:
-                if not self._may_copy(entry, mesh_object, first=uses[id(mesh_object)] == 1):
+                if not self._may_copy(entry, mesh_object, first=uses_so_far[id(mesh_object)] == 1):
                     return
                 positions = vertex_space.local_positions(mesh_object, entry.node, node_world, choice)
                 if positions is None:
@@ -305,14 +305,14 @@ class _Builder:
                 continue
             entry.node.mesh = len(self.scene.meshes)
             mesh = mesh_object.mesh
-            if users[mesh_object.name] == 1:
+            if all_uses[mesh_object.name] == 1:
                 mesh.positions = positions
-            else:  # other users start with the stored vertices again
+            else:  # other nodes start with the stored vertices again
                 mesh = replace(mesh, positions=positions)
             self.scene.meshes.append(mesh)
             self.links.meshes.append(mesh_object.chunk)
-            change = vertex_space.to_node(mesh_object, entry.node, node_world, choice)
-            self.links.to_mesh.append(_AS_STORED if change is None else change)
+            to_node = vertex_space.to_node(mesh_object, entry.node, node_world, choice)
+            self.links.to_mesh.append(_AS_STORED if to_node is None else to_node)
             if choice.formula:
                 shared_meshes[id(mesh_object)] = entry.node.mesh
             elif entry.node.morph is not None:
@@ -339,7 +339,7 @@ class _Builder:
         return self.samples[id(mesh_object)]
 
     def _may_copy(self, entry: KeyframerNode, mesh_object: objects.MeshObject, *, first: bool) -> bool:
-        """Return whether the budget allows a copy of the vertices for the node; if not, report it."""
+        """Return whether the budget allows copies of vertices and shapes for the node; if not, report the limit."""
         shapes = entry.node.morph.positions if entry.node.morph is not None else []
         count = sum(shape.size for shape in shapes) + (0 if first else mesh_object.mesh.positions.size)
         budget = self.context.budget
@@ -360,7 +360,7 @@ class _Builder:
             )
 
     def _place_without_node(self, editor_object: EditorObject) -> None:
-        """Add a node for an object without a keyframer node, at its position in the editor."""
+        """Add a node for an object without a keyframer node, placed as in the editor."""
         node = Node(
             self.names.claim(self.context.text(editor_object.name)),
             raw_name=editor_object.name,
@@ -385,10 +385,10 @@ class _Builder:
         self.scene.nodes.append(node)
         self.links.nodes.append(None)
 
-    def _keep_unknown_chunks(self, document: Document, editor: r.Editor | None, keyframer: r.Keyframer | None) -> None:
-        """Keep other chunks of the document as extras.
+    def _keep_unread_chunks(self, document: Document, editor: r.Editor | None, keyframer: r.Keyframer | None) -> None:
+        """Keep other data of the document as extras.
 
-        These are chunks outside editor, keyframer and materials, and chunks of the keyframer that are not nodes.
+        These are chunks next to editor, keyframer and materials, unread chunks of the keyframer, and trailing bytes.
         """
         unread = []
         for top in document.records:
@@ -413,15 +413,15 @@ class Reader(SceneReader[Options]):
     options = Options
 
     def to_scene(self, document: Document, options: Options) -> Scene:
-        """Return the scene of a document. Unsafe parts (a face, a link, a key) are left out and reported as errors."""
+        """Return the scene of a document. Faces and links that are not valid are left out and reported."""
         return to_linked_scene(document, options)[0]
 
     def key_location(self, record: Record, channel: Channel) -> KeyLocation | None:
         """Return where the keys of a channel are stored.
 
-        Visibility is sorted, and begins with the state before the first toggle, which is not stored.
+        Keys of a visibility track are sorted; the first, with the state before the first toggle, is not stored.
         """
-        layout = super().key_location(record, channel)
-        if layout is None or not isinstance(record, HideTrack):
-            return layout
-        return layout._replace(order=[None, *record.keys.time.argsort(kind="stable").tolist()])
+        location = super().key_location(record, channel)
+        if location is None or not isinstance(record, HideTrack):
+            return location
+        return location._replace(order=[None, *record.keys.time.argsort(kind="stable").tolist()])

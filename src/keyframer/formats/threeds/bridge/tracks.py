@@ -52,7 +52,7 @@ KINDS: dict[type[Chunk], str] = {
 _COLUMNS = ("times", "values", "flags", *EXTRAS)
 _new_track = unchecked_constructor(Track, without=_COLUMNS)
 _EXTRAS = ("3ds", "flags", "time_min", "time_max", "offset")
-"""names of the header values that a track keeps in extras"""
+"""id of the format, and names of the header values that a track keeps in extras"""
 
 
 def _empty_track(kind: str, chunk: r.Track, form: RotationForm) -> Track:
@@ -63,7 +63,7 @@ def _empty_track(kind: str, chunk: r.Track, form: RotationForm) -> Track:
 
 
 def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: bool, from_max: bool) -> UsualTracks:
-    """Read all number tracks without issues at once: a call of numpy takes as long for fifty keys as for one.
+    """Read most number tracks without issues at once: a call of numpy takes as long for fifty keys as for one.
 
     `read_track` reads the others one by one, and reports their issues.
     """
@@ -77,35 +77,35 @@ def read_usual_tracks(context: Context, chunks: Iterable[r.Track], *, absolute: 
         if rows is not None:
             layout = rows[3].width or 0, rows[4]
             batch = batches.get(layout)
-            if batch is None or batch.keys > _KEYS_AT_ONCE:
+            if batch is None or batch.key_count > _KEYS_AT_ONCE:
                 if batch is not None:
                     batch.read(absolute, flips, usual_tracks)
                 batch = batches[layout] = _Batch()
             batch.chunks.append(chunk)
             batch.tables.append(rows)
-            batch.keys += rows[2]
+            batch.key_count += rows[2]
     for batch in batches.values():
         batch.read(absolute, flips, usual_tracks)
     return usual_tracks
 
 
 _KEYS_AT_ONCE = 20_000
-"""number of keys that fit into the processor's cache; a single kept track also keeps the columns of its batch"""
+"""a larger batch is not extended: it would not fit into the processor's cache, and each track keeps its whole batch"""
 
 
 class _Batch:
     """Tracks with rows of the same layout. Their columns are made on first use."""
 
-    __slots__ = ("_columns", "chunks", "keys", "tables")
+    __slots__ = ("_columns", "chunks", "key_count", "tables")
 
     def __init__(self) -> None:
         self.chunks: list[r.Track] = []
         self.tables: list[StoredRows] = []
-        self.keys = 0
+        self.key_count = 0
         self._columns: tuple[Floats, Floats, Ints | None, Floats | None] | None = None
 
     def read(self, absolute: bool, flips: bool, usual_tracks: UsualTracks) -> None:
-        """Add the usual tracks; ``flips``: large increments may be changes of sign (see `_FLIP`)."""
+        """Add the tracks that need no report; ``flips``: large increments may be changes of sign (see `_FLIP`)."""
         rows = joined_rows(self.tables)
         ends = list(accumulate(table[2] for table in self.tables))
         starts = [0, *ends[:-1]]
@@ -223,7 +223,7 @@ def _header_values(chunk: r.Track) -> dict[str, object]:
 
 
 def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, from_max: bool) -> Floats:
-    """Convert stored angle (clockwise) and axis to axis and angle (counter-clockwise)."""
+    """Convert stored angle (clockwise) and axis to axis and angle (counter-clockwise), and repair sign flips."""
     angles = values[:, 0].copy()
     zero_axes = (values[:, 1:4] == 0).all(axis=1) & (angles != 0)
     if zero_axes.any():
@@ -231,8 +231,8 @@ def _rotations(context: Context, chunk: r.Track, keys: Keys, values: Floats, fro
     if from_max and context.options.sign_flips == "auto" and len(keys) > 1:
         # 12 of 16 increments above pi in real files of 3ds Max are one frame apart, between neighbours below 0.14 pi:
         # quaternions that changed their sign, not rotations.
-        close = np.diff(keys.time.astype(np.int64), prepend=np.int64(-(1 << 40))) == 1
-        flips = close & (np.abs(angles) > _FLIP) & (np.abs(angles) <= _FLIP + math.pi)
+        one_frame_apart = np.diff(keys.time.astype(np.int64), prepend=np.int64(-(1 << 40))) == 1
+        flips = one_frame_apart & (np.abs(angles) > _FLIP) & (np.abs(angles) <= _FLIP + math.pi)
         if flips.any():
             angles[flips] -= 2 * math.pi * np.sign(angles[flips])
             context.report(SCENE_SIGN_FLIP, chunk, f"keys[{np.flatnonzero(flips)[0]}]", count=int(flips.sum()))
@@ -247,7 +247,7 @@ _HUGE_VALUE = 1e12
 
 
 def check_keys(context: Context, chunk: r.Track, keys: Keys) -> None:
-    """Report unsorted keys, non-finite numbers and numbers outside their ranges, which evaluation can handle."""
+    """Report unsorted keys, non-finite numbers and numbers outside their ranges; evaluation can handle all of them."""
     unsorted = np.flatnonzero(np.diff(keys.time.astype(np.int64)) <= 0)
     if len(unsorted):
         index = int(unsorted[0]) + 1
@@ -274,15 +274,15 @@ def _check_ranges(context: Context, chunk: r.Track, keys: Keys) -> None:
         context.report(DATA_VALUE_HUGE, chunk, f"keys[{index}]", index=index, value=float(sizes[index]))
     if keys.extras is None:
         return
-    shapes, eases = keys.extras[:, :3], keys.extras[:, 3:]
-    outside = np.asarray((np.abs(shapes) > 1).any(axis=1) | ((eases < 0) | (eases > 1)).any(axis=1))
+    tcb, eases = keys.extras[:, :3], keys.extras[:, 3:]
+    outside = np.asarray((np.abs(tcb) > 1).any(axis=1) | ((eases < 0) | (eases > 1)).any(axis=1))
     if outside.any():
         index = int(outside.argmax())
         context.report(DATA_TCB_OUT_OF_RANGE, chunk, f"keys[{index}]", index=index)
 
 
 def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track | None:
-    """Read a hide track, whose keys toggle visibility. A first key is added: the state before the first toggle."""
+    """Read a hide track, whose keys toggle visibility, after a key with the state before them; None without keys."""
     keys = chunk.keys
     if len(keys) == 0:
         return None
@@ -304,12 +304,12 @@ def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track
 
 
 def read_morph_track(
-    context: Context, chunk: r.MorphTrack, vertices: int, shape_of: Callable[[bytes], Floats | None]
+    context: Context, chunk: r.MorphTrack, vertex_count: int, shape_of: Callable[[bytes], Floats | None]
 ) -> tuple[Track, Morph] | None:
-    """Return keys that name shapes as a track of weights, and the shapes; None without usable keys.
+    """Return keys that name shapes as a track of weights, and the shapes; None without usable keys or above the budget.
 
-    A curve through unit vectors blends exactly as one through vertices. A name without a mesh of ``vertices`` vertices
-    repeats the previous shape.
+    A curve through unit vectors blends exactly as one through vertices. A name without a mesh of ``vertex_count``
+    vertices repeats the previous shape, or at the start the next one.
     """
     keys = chunk.keys
     if len(keys) == 0:
@@ -321,8 +321,8 @@ def read_morph_track(
     for index, name in enumerate(keys.text):
         if name not in numbers:
             shape = shape_of(name)
-            if shape is None or len(shape) != vertices:
-                expected = f"mesh of {counted(vertices, 'vertex')}"
+            if shape is None or len(shape) != vertex_count:
+                expected = f"mesh of {counted(vertex_count, 'vertex')}"
                 context.report(LINK_UNRESOLVED_NAME, chunk, f"keys[{index}]", kind=expected, name=context.shown(name))
                 shape_numbers.append(shape_numbers[-1] if shape_numbers else -1)
                 continue

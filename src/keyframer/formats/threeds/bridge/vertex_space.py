@@ -2,9 +2,9 @@
 
 3D Studio's editor and keyframer are independent states, and exporters fill them in different ways. The formula
 ``N(rest) . T(-pivot) . F . M^-1`` should leave the stored vertices unchanged (N is the world matrix of the node, M the
-matrix in chunk 4160; F mirrors X if M does). If it does not, heuristics decide. The rules and their order are based on
-5,900 nodes of 624 real files; their thresholds lie in gaps of the data (formula cases move vertices by at most 2.5 % of
-the mesh's size, raw cases by at least 4.2 %).
+matrix in chunk 4160; F mirrors X if M is mirrored). If the formula moves them, heuristics decide. The rules and their
+order are based on 5,900 nodes of 624 real files; their thresholds lie in gaps of the data (formula cases move vertices
+by at most 2.5 % of the mesh's size, raw cases by at least 4.2 %).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SURELY_SAME = 0.0099
 _NEAR = 0.03
 """largest displacements of vertices, as fractions of the mesh's size"""
 _SAMPLE = 250
-"""number of vertices in a sample"""
+"""meshes with more vertices are sampled"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class Choice:
 
 
 AGREE = Choice(True, "both agree", 0.0)
-"""result of `choose` if stored vertices and keyframer agree; the difference is not computed"""
+"""used instead of the result of `choose` if `agrees` is true; the difference is not computed"""
 
 
 def sample_of(points: Points) -> Points:
-    """Return a sample of vertices: the extremes along each axis, and others at equal steps."""
+    """Return a sample of vertices: all if they are few, else the extremes along each axis and others at equal steps."""
     if len(points) <= _SAMPLE:
         return points
     furthest = [*points.argmin(axis=0), *points.argmax(axis=0)]
@@ -61,9 +61,9 @@ def sample_of(points: Points) -> Points:
 
 
 def agrees(mesh_object: MeshObject, node: Node, world_at_rest: Rows) -> bool:
-    """Return whether the formula certainly leaves the stored vertices unchanged; `choose` is then not needed.
+    """Return whether the formula certainly moves no stored vertex by more than `_SAME`; `choose` is then not needed.
 
-    Only the corners of the bounding box are tested.
+    Only the corners of the bounding box are tested, against `_SURELY_SAME`.
     """
     box = mesh_object.box
     if box is None or mesh_object.to_local is None:
@@ -130,7 +130,7 @@ def choose(
 def local_positions(mesh_object: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
     """Return vertices in the local space of the node, before the pivot is subtracted.
 
-    The result is None if the node's matrix is singular.
+    The result is None if stored vertices are kept and the node's matrix is singular.
     """
     transform = to_node(mesh_object, node, world_at_rest, choice)
     with np.errstate(all="ignore"):
@@ -138,7 +138,7 @@ def local_positions(mesh_object: MeshObject, node: Node, world_at_rest: Floats, 
 
 
 def to_node(mesh_object: MeshObject, node: Node, world_at_rest: Floats, choice: Choice) -> Floats | None:
-    """Return (4, 4) from stored vertices to the local space of the node; None if the node's matrix is singular."""
+    """Return (4, 4) from stored vertices to the local space of the node; None as in `local_positions`."""
     if choice.formula and mesh_object.to_local is not None:
         return mesh_object.to_local
     with np.errstate(all="ignore"):

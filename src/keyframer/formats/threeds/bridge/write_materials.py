@@ -34,7 +34,7 @@ class MapNames:
     def __init__(self, report: LossReport, *, as_given: bool = False) -> None:
         self._report = report
         self._as_given = as_given
-        """whether names are kept as they are: an original file may have long names"""
+        """whether names are stored as they are: an original file may have long names"""
         self._claimed: dict[str, bytes] = {}
         self._taken: set[bytes] = set()
 
@@ -69,9 +69,9 @@ def write_material(material: Material, name: bytes, maps: MapNames) -> r.Materia
     return r.Material(children=list(parts))
 
 
-def write_map(kind: type[Chunk], texture: TextureMap, names: MapNames) -> Chunk:
+def write_map(kind: type[Chunk], texture: TextureMap, maps: MapNames) -> Chunk:
     """Write one map of a material as a chunk of its slot."""
-    parts: list[Chunk] = [*put_fields(texture, MAP_AMOUNT), r.MapName(names.claim(texture.file_name))]
+    parts: list[Chunk] = [*put_fields(texture, MAP_AMOUNT), r.MapName(maps.claim(texture.file_name))]
     parts += [*put_fields(texture, MAP_FLAGS), *put_fields(texture, MAP)]
     return kind(children=list(parts))
 

@@ -121,7 +121,7 @@ class NodeWriter:
         return frozenset(numbers)
 
     def write_all(self) -> None:
-        """Write all nodes depth first, parents before children: assimp finds parents only in this order."""
+        """Write all nodes except untouched ones, parents before children: assimp finds parents only in this order."""
         parents = evaluation_order(self.scene.nodes).parents.tolist()
         for number in nodes_depth_first(parents, range(len(parents))):
             if number in self.conventions.untouched:
@@ -136,7 +136,7 @@ class NodeWriter:
                 self._write_new_target(number, aim)
 
     def chunks(self) -> list[Chunk]:
-        """Return the chunks of all written nodes."""
+        """Return the chunks of all written nodes, and add them to ``parts``."""
         node_chunks = [draft.chunk() for draft in self.drafts]
         pairs = zip(node_chunks, self.drafts, strict=True)
         self.parts |= {id(chunk): ("nodes", draft.node) for chunk, draft in pairs if draft.node is not None}
@@ -152,7 +152,7 @@ class NodeWriter:
         return keyframer_number
 
     def _claim_name(self, number: int, node: Node) -> bytes:
-        """Return the name in the file. A target has the name of its camera or light."""
+        """Return the stored name of a node; empty for new targets and ambient lights, which `_write_node` names."""
         if number in self.conventions.names:
             return self.conventions.names[number]
         if number in self.aimed_at or node.kind is NodeKind.AMBIENT:
@@ -184,7 +184,7 @@ class NodeWriter:
             return
         else:
             draft = self._dummy(number, node, name, parent)
-        self._set_hidden(draft, number, node)
+        self._set_visibility(draft, number, node)
         if number in self.without_node:
             return
         if draft.kind is r.AmbientNode:  # the ambient light has no number, so it cannot be a parent
@@ -195,7 +195,7 @@ class NodeWriter:
 
     def _dummy(self, number: int, node: Node, name: bytes, parent: int | None) -> NodeDraft:
         chunk = self.conventions.chunk(number)
-        if chunk is not None and node.kind is not NodeKind.DUMMY:  # it has no mesh in the document either
+        if chunk is not None and node.kind is not NodeKind.DUMMY:  # keeps the type of its chunk
             tracks = self.prepared.tracks(number, node, _TRACK_KINDS.get(type(chunk), MOTION))
             return NodeDraft(type(chunk), name, parent, tracks, self._instance(number))
         if node.kind is not NodeKind.DUMMY:
@@ -262,13 +262,13 @@ class NodeWriter:
                 draft = NodeDraft(r.ObjectNode, object_name, parent, self.prepared.tracks(number, node, MOTION))
                 draft.pivot = self._pivot(number, node)
                 draft.instance, draft.box = self._instance(number), self._box(number, node)
-                first = draft.number = -1 if number in self.without_node else self._claim_number(number)
+                first_number = draft.number = -1 if number in self.without_node else self._claim_number(number)
                 if node.morph is not None:
                     draft.tracks += self._morph(number, node, object_name, matrix, pieces)
             else:
-                draft = NodeDraft(r.ObjectNode, object_name, first, self.prepared.tracks(-1, Node(""), MOTION))
+                draft = NodeDraft(r.ObjectNode, object_name, first_number, self.prepared.tracks(-1, Node(""), MOTION))
                 draft.number = self._claim_number(None)
-            self._set_hidden(draft, number, node)
+            self._set_visibility(draft, number, node)
             hidden = draft.hidden and not _has_hide_track(draft)
             if number in self.conventions.nodes:
                 hidden = draft.hidden and self.conventions.hides_object(number)
@@ -291,20 +291,20 @@ class NodeWriter:
         flags: list[Chunk] = [r.ObjectHidden()] if hidden else []
         self._add_object(number, r.NamedObject(name, children=[*flags, body]))
 
-    def _add_object(self, number: int, written: r.NamedObject) -> None:
+    def _add_object(self, number: int, named_object: r.NamedObject) -> None:
         """Add an object, unless another node has added the same object of the original document already."""
         original_object = self.conventions.object(number)
         if original_object is not None and id(original_object) in self.written_objects:
             return
         if original_object is not None:
             self.written_objects.add(id(original_object))
-            self._replace_shape_vertices(original_object, written)
-        self.parts[id(written)] = ("nodes", number)
-        self.objects.append(written)
+            self._replace_shape_vertices(original_object, named_object)
+        self.parts[id(named_object)] = ("nodes", number)
+        self.objects.append(named_object)
 
-    def _replace_shape_vertices(self, original_object: r.NamedObject, written: r.NamedObject) -> None:
+    def _replace_shape_vertices(self, original_object: r.NamedObject, named_object: r.NamedObject) -> None:
         """Replace the vertices of an object that is a changed morph shape."""
-        body = child(written, r.Mesh)
+        body = child(named_object, r.Mesh)
         points = None if body is None else child(body, r.PointArray)
         if original_object.name in self.conventions.shapes and points is not None:
             points.points = self.conventions.shapes[original_object.name].astype("<f4")
@@ -317,7 +317,7 @@ class NodeWriter:
         return r.NamedObject(name, children=[*flags, body])
 
     def _morph(self, number: int, node: Node, name: bytes, matrix: Floats, pieces: list[MeshPiece]) -> list[Chunk]:
-        """Write the morph track; shapes other than the mesh itself become hidden objects."""
+        """Return the morph track, if it can be stored; shapes without an object become hidden objects."""
         track = self.prepared.fitted.get(number, {}).get("morph")
         path = f"{plain_path('nodes', node.name)}/morph"
         if track is None or node.morph is None or node.mesh is None:
@@ -327,8 +327,8 @@ class NodeWriter:
         names = [self._stored_shape_name(shape_name) or name for shape_name in node.morph.names]
         morph_track = None if len(pieces) > 1 else write_morph_track(track, names, self.prepared.keep_key_flags)
         if morph_track is None:
-            self.report.losses = [loss for loss in self.report if loss.path != path]  # without reports about its keys
-            self.report.add(Outcome.DROPPED, path, "blended and split shapes cannot be stored")
+            self.report.losses = [loss for loss in self.report if loss.path != path]  # remove reports about its keys
+            self.report.add(Outcome.DROPPED, path, "blended shapes and shapes of split meshes cannot be stored")
             return []
         flip = (-1.0, 1.0, 1.0) if self.prepared.flipped[number] else (1.0, 1.0, 1.0)
         pivot = self.prepared.source.nodes[number].pivot
@@ -348,12 +348,13 @@ class NodeWriter:
         return [] if morph_track is None else [morph_track]
 
     def _stored_shape_name(self, shape_name: str) -> bytes | None:
-        """Return the stored name of the object of the original document that has this name; None if there is none."""
+        """Return the stored name of the original mesh object with this name; None without one."""
         return next(
             (name for name in self.conventions.links.mesh_by_name if self.names.decode(name) == shape_name), None
         )
 
-    def _set_hidden(self, draft: NodeDraft, number: int, node: Node) -> None:
+    def _set_visibility(self, draft: NodeDraft, number: int, node: Node) -> None:
+        """Set whether the node is hidden at first, and add a hide track if its visibility changes."""
         draft.hidden = node.hidden
         for channel in self.scene.channels_of(number):
             if channel.track.kind == "visible":

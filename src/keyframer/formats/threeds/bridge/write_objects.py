@@ -34,8 +34,8 @@ def write_mesh(
 ) -> r.Mesh:
     """Write one piece of a mesh.
 
-    ``points`` (V, 3) are the vertices of the whole mesh in scene space, ``matrix`` (4, 4) is the matrix of the node.
-    ``reverse`` flips faces.
+    ``points`` (V, 3) are the vertices of the whole mesh as they are stored, ``matrix`` (4, 4) is the matrix to store,
+    ``materials`` are stored names. With ``reverse``, the corners of faces are written in reverse order.
     """
     order = [0, 2, 1] if reverse else [0, 1, 2]
     faces = np.zeros((len(piece.faces), 4), np.uint16)
@@ -59,7 +59,7 @@ def write_mesh(
 
 
 def _face_flags(mesh: Mesh, piece: MeshPiece, reverse: bool) -> Array:
-    """Return visible edges, stored as CA, BC, AB; all edges if the mesh has no flags."""
+    """Return the flags of visible edges in the stored order CA, BC, AB; all edges if the mesh has no flags."""
     stored = put_fields(mesh, EDGES)
     if not stored:
         return np.full(len(piece.faces), 7)

@@ -22,7 +22,7 @@ from keyframer.scene.loss_report import Outcome
 
 @dataclass(eq=False)
 class Aim:
-    """The target of a camera or light: a node of the scene, or a new one."""
+    """The target of a camera or light: a node of the scene, a new node, or only a point in the editor."""
 
     point: Floats
     """the position of the target at frame 0, in scene space"""
@@ -66,7 +66,9 @@ def find_aims(scene: Scene, world: Floats, fitter: KeyFitter, existing: Collecti
             fitter.report.add(Outcome.BAKED, path, "the stored target became a node")
         else:
             aims[number] = _aim_of_free_node(scene, number, world, fitter)
-            fitter.report.add(Outcome.BAKED, path, "its orientation became a target and a roll")
+            is_camera = node.camera is not None
+            message = "its orientation became a target and a roll" if is_camera else "its direction became a target"
+            fitter.report.add(Outcome.BAKED, path, message)
     return aims
 
 
@@ -83,7 +85,7 @@ def _stored_target(scene: Scene, node: Node) -> tuple[float, float, float] | Non
 
 
 def _aim_of_free_node(scene: Scene, number: int, world: Floats, fitter: KeyFitter) -> Aim:
-    """Return a new target for a camera or light without one: a point in front of it at every frame."""
+    """Return a new target for a camera or light without one: a point in front of it at every frame, and its roll."""
     distance = 0.1 * scene_size(scene)
     first, last = (round(float(value)) for value in fitter.times(fitter.span))
     frames = np.arange(first, last + 1, dtype=np.float64)

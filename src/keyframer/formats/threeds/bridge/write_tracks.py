@@ -60,8 +60,8 @@ def write_hide_track(track: Track, frames: Floats, hidden: bool) -> tuple[bool, 
     if not len(steps.times):
         return hidden, None
     visible = steps.values.reshape(len(steps.times), -1)[:, 0] > 0.5
-    last = np.append(steps.times[1:] != steps.times[:-1], True)  # the last of several keys at one frame is used
-    times, visible = steps.times[last], visible[last]
+    is_last = np.append(steps.times[1:] != steps.times[:-1], True)  # the last of several keys at one frame is used
+    times, visible = steps.times[is_last], visible[is_last]
     changes = np.flatnonzero(visible[1:] != visible[:-1]) + 1
     if not len(changes):
         return not visible[0], None

@@ -1,7 +1,8 @@
 """Write a scene as a 3D Studio document that all readers show alike.
 
-Vertices are stored in scene space at frame 0. The mesh matrix (chunk 4160) is the matrix of the node at frame 0, and
-the keyframer has the same transform: readers with and without keyframer support show the same picture.
+In a new document, vertices are stored in scene space at frame 0. The mesh matrix (chunk 4160) is the matrix of the
+node at frame 0, and the keyframer has the same transform: readers with and without keyframer support show the same
+picture.
 """
 
 from __future__ import annotations
@@ -50,11 +51,12 @@ from keyframer.text import encode_name
 
 _WRITER = b"KEYFRAMER"
 _MOST_NODES = 32_000
+"""numbers of nodes have 16 bits with a sign, and the writer may add nodes: targets, and pieces of meshes"""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Options; the defaults suit the original programs."""
+    """Options for writing; the defaults suit the original programs."""
 
     fps: float = 30.0
     """frames per second, which the format does not store; 3D Studio plays 30"""
@@ -66,7 +68,7 @@ class WriteOptions:
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
         if not 0 < self.fps < math.inf:
-            raise ValueError(f"fps must be positive, not {self.fps}")
+            raise ValueError(f"fps must be positive and finite, not {self.fps}")
 
 
 class Writer(SceneWriter[WriteOptions]):
@@ -74,7 +76,7 @@ class Writer(SceneWriter[WriteOptions]):
     capabilities = CAPABILITIES
 
     def from_scene(self, scene: Scene, options: WriteOptions) -> Written:
-        """Return a document of the scene, and the loss report."""
+        """Return a document of the scene, the loss report, and the options that readers of the document need."""
         report = LossReport("3ds")
         if not scene.nodes and not scene.materials:
             raise NothingToWrite("nothing to write: the scene has no objects or materials")
@@ -83,7 +85,7 @@ class Writer(SceneWriter[WriteOptions]):
         converted = without_skins(converted, Tolerance.of(converted, options.max_error), report)
         if len(converted.nodes) > _MOST_NODES:
             raise NothingToWrite(
-                f"{len(converted.nodes)} nodes are too many for a 3D Studio file, which can have at most {_MOST_NODES}"
+                f"{len(converted.nodes)} nodes are too many for a 3D Studio file: at most {_MOST_NODES} can be written"
             )
         clip = first_clip(converted, report)
         report_dropped(converted, clip, report, CAPABILITIES.handled)
@@ -103,7 +105,7 @@ def _document(scene: Scene, clip: Clip, options: WriteOptions, report: LossRepor
 def write_document(
     prepared: PreparedScene, clip: Clip, report: LossReport
 ) -> tuple[Document, dict[int, tuple[str, int]]]:
-    """Return the document of a prepared scene, and the scene part of each record."""
+    """Return the document of a prepared scene, and the scene parts of its records, by `id` of the record."""
     scene, conventions = prepared.source, prepared.conventions
     maps = MapNames(report, as_given=bool(conventions.nodes))
     names = material_names(scene.materials, report, conventions.material_names)
@@ -114,18 +116,18 @@ def write_document(
     scale = r.MasterScale(1.0 if metres is None else metres / METRES_PER_INCH)
     environment = write_environment(scene.environment, maps)
     editor: list[Chunk] = [r.MeshVersion(3), *materials, scale, *environment, *nodes.objects]
-    parts: list[Chunk] = [r.Version(3), r.Editor(children=list(editor))]
+    sections: list[Chunk] = [r.Version(3), r.Editor(children=list(editor))]
     chunks = nodes.chunks()
     if chunks or conventions.has_keyframer:
-        parts.append(r.Keyframer(children=[*keyframer_head(prepared.fitter, clip, report, conventions), *chunks]))
+        sections.append(r.Keyframer(children=[*keyframer_head(prepared.fitter, clip, report, conventions), *chunks]))
     material_parts = {id(chunk): ("materials", number) for number, chunk in enumerate(materials)}
     numbers = {name.lower(): number for number, name in reversed(list(enumerate(names)))}
-    document = new_document(*parts)
+    document = new_document(*sections)
     return document, nodes.parts | material_parts | face_group_materials(document, numbers)
 
 
 def face_group_materials(document: Document, numbers: Mapping[bytes, int]) -> dict[int, tuple[str, int]]:
-    """Return the scene part (``("materials", 3)``) of each face group, by the group's `id`.
+    """Return the scene part (``("materials", 3)``) of each face group whose material exists, by the group's `id`.
 
     ``numbers`` are the numbers of the materials by name in lower case.
     """
@@ -150,5 +152,5 @@ def keyframer_head(fitter: KeyFitter, clip: Clip, report: LossReport, convention
         if Program(original.revision, original.name).is_max:
             current_frame *= TICKS_PER_FRAME
     writes_current = clip.current is not None or not conventions.has_keyframer
-    time = put_fields(replace(clip, current=current_frame), CURRENT_TIME) if writes_current else []
-    return [header, r.Frames(first, last), *time]
+    current_time = put_fields(replace(clip, current=current_frame), CURRENT_TIME) if writes_current else []
+    return [header, r.Frames(first, last), *current_time]

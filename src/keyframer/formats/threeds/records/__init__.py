@@ -1,8 +1,8 @@
-"""Every chunk of 3D Studio files, declared in the order and the terms of the specification.
+"""The known chunks of 3D Studio files, in the terms of the specification.
 
 `basics` has colours, percentages and the top chunks, `editor` the settings of the 3D editor, `objects` meshes, lights
 and cameras, `materials` materials and maps, `nodes` the nodes and tracks of the keyframer, `project` chunks of project
-files.
+files and data of plug-ins.
 """
 
 from keyframer.formats.threeds.chunk import compute_valid_children

@@ -30,7 +30,7 @@ class MasterScale(Chunk):
 
 @chunk(0x1100, parents=_EDITOR)
 class BackgroundBitmap(Chunk):
-    """Background bitmap (BIT_MAP), even if not used."""
+    """Background bitmap (BIT_MAP), present even if not used."""
 
     name: bytes = strz("name of the background bitmap")
 
@@ -42,7 +42,7 @@ class UseBackgroundBitmap(Chunk):
 
 @chunk(0x1200, parents=_EDITOR)
 class BackgroundColor(Chunk):
-    """Background color (SOLID_BGND), even if not used: colour sub-chunks."""
+    """Background color (SOLID_BGND), present even if not used: colour sub-chunks."""
 
 
 @chunk(0x1201, parents=_EDITOR)

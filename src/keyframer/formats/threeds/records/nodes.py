@@ -42,7 +42,7 @@ class CurrentTime(Chunk):
 
 @record
 class Node(Chunk):
-    """Information block: an object, light or camera in the hierarchy, with its tracks."""
+    """Information block: an object, light, camera or target in the hierarchy, with its tracks."""
 
 
 @chunk(0xB001, parents=(0xB000,), repeats=True)
@@ -139,7 +139,8 @@ class Track(Chunk):
 
 
 _KEYS = (
-    "keys: frame, acceleration flags (bit 0: tension, 1: continuity, 2: bias, 3: ease to, 4: ease from), those floats, "
+    "keys: frame, acceleration flags (bit 0: tension, 1: continuity, 2: bias, 3: ease to, 4: ease from), "
+    "a float for each bit set, "
 )
 
 
@@ -223,7 +224,7 @@ class NodeId(Chunk):
     id_: int = i16("unique value of the object, used for the hierarchy tree links")
 
 
-# Autodesk's toolkit puts it inside B010, Blender's exporter next to it.
+# Autodesk's toolkit puts this chunk inside B010, Blender's exporter puts it next to B010.
 @chunk(0x80F0, parents=(0xB010, *NODE_IDS))
 class ParentName(Chunk):
     """Name of the parent (PARENT_NAME)."""

@@ -97,10 +97,10 @@ class FaceArray(Chunk):
 
 
 # Ten files shipped with Celestia have 4130 and 4150 directly under 4100: both places are legal.
-_FACE_PARTS = (0x4120, 0x4100)
+_FACE_ARRAY_OR_MESH = (0x4120, 0x4100)
 
 
-@chunk(0x4130, parents=_FACE_PARTS, repeats=True)
+@chunk(0x4130, parents=_FACE_ARRAY_OR_MESH, repeats=True)
 class MaterialGroup(Chunk):
     """Faces material list (MSH_MAT_GROUP), one for each material of the mesh."""
 
@@ -115,7 +115,7 @@ class TextureVertices(Chunk):
     uv: Singles = counted_array(("<f4", (2,)), "H", "U and V coordinate of each vertex; V runs up")
 
 
-@chunk(0x4150, parents=_FACE_PARTS)
+@chunk(0x4150, parents=_FACE_ARRAY_OR_MESH)
 class SmoothGroups(Chunk):
     """Smoothing groups list (SMOOTH_GROUP): one entry for each face, without a count."""
 
@@ -243,7 +243,7 @@ class LightMultiplier(Chunk):
 
 @chunk(0x4654, parents=_LIGHT, repeats=True)
 class LightExclude(Chunk):
-    """Excluded object (DL_EXCLUDE), one for each."""
+    """Excluded object (DL_EXCLUDE), one chunk for each object."""
 
     name: bytes = strz("name of the object this light does not reach")
 

@@ -14,7 +14,7 @@ XData = declare_opaque(
     "Application data (XDATA_SECTION): entries 8001 with a name and values of plug-ins.",
     (0x3D3D, 0x4000, 0x4100, 0xAFFF, *NODE_IDS),
 )
-for _id, _name, _words in (
+for _id, _name, _description in (
     (0x8001, "XDataEntry", "Entry (XDATA_ENTRY)."),
     (0x8002, "XDataAppName", "Name of the application (XDATA_APPNAME), text."),
     (0x8003, "XDataString", "Text (XDATA_STRING)."),
@@ -26,10 +26,10 @@ for _id, _name, _words in (
     (0x8009, "XDataGroup", "Group of entries (XDATA_GROUP)."),
     *((0x800A + n, f"XDataReserved{n + 1}", "Reserved.") for n in range(6)),
 ):
-    declare_opaque(_id, _name, _words, (0x8000,))
+    declare_opaque(_id, _name, _description, (0x8000,))
 
 _PROJECT = (0xC23D,)
-for _id, _name, _words in (
+for _id, _name, _description in (
     (0xC420, "ProjectMasterScales", "Master scales (C_MASTER_SCALES)."),
     (0xC700, "ProjectSegmentStart", "First frame of the segment (C_SEG_START)."),
     (0xC705, "ProjectSegmentEnd", "Last frame of the segment (C_SEG_END)."),
@@ -46,7 +46,7 @@ for _id, _name, _words in (
     (0xCD84, "ProjectGammaCorrect", "Gamma correction (C_GAMMA_CORRECT)."),
     (0xD000, "VideoPost", "Video post (VPDATA)."),
 ):
-    declare_opaque(_id, _name, _words, _PROJECT)
+    declare_opaque(_id, _name, _description, _PROJECT)
 
 
 @record
