@@ -19,7 +19,7 @@ from keyframer.batch.cluster import ClusterError, connect, isolated_task
 from keyframer.batch.defaults import LEDGER as NAME
 from keyframer.batch.job_submission import run as run_jobs
 from keyframer.batch.ledger import Ledger
-from keyframer.batch.worker import AHEAD
+from keyframer.batch.worker import MOST_DEFERRED
 from tests.batch.holding import Gate
 from tests.batch.places import BAD, put, temporaries
 from tests.cli.running import START
@@ -106,7 +106,7 @@ def test_killed_worker_loses_no_files(tmp_path: Path) -> None:
     assert {row["code"] for row in rows if row["status"] == "failed"} == {"IO_UNRECOGNISED", "IO_READ_FAILED"}
     assert all(json.loads(path.read_text()) for path in out.rglob("*.json"))
     # at most the files that the killed worker was writing; a run removes them after ten minutes
-    assert len(temporaries(out)) <= AHEAD + 1
+    assert len(temporaries(out)) <= MOST_DEFERRED + 1
 
 
 def test_batch_over_tls(tmp_path: Path) -> None:

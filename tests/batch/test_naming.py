@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keyframer.batch.output_names import LONGEST, OutputRequest, Renamed, assign, key_of, safe_relative
+from keyframer.batch.output_names import LONGEST_NAME, OutputRequest, Renamed, assign, key_of, safe_relative
 
 
 def names(*relatives: str, suffix: str = ".glb", replace: bool = True, **options: object) -> list[str]:
@@ -61,12 +61,12 @@ def test_reserved_names_are_changed() -> None:
 def test_long_names_are_shortened() -> None:
     long = "ü" * 125 + ".3ds"  # 254 bytes
     (assigned_name,), (renamed,) = assigned(f"{'f' * 300}/{long}", suffix=".identify.json", replace=False)
-    assert all(len(os.fsencode(part)) <= LONGEST for part in assigned_name.split("/"))
+    assert all(len(os.fsencode(part)) <= LONGEST_NAME for part in assigned_name.split("/"))
     assert assigned_name.endswith(".identify.json")
     assert "too long" in renamed.reason
     twins = names("x" * 251 + ".3ds", "x" * 251 + ".u3d")
     assert len({key_of(name) for name in twins}) == 2
-    assert all(len(os.fsencode(name)) <= LONGEST for name in twins)
+    assert all(len(os.fsencode(name)) <= LONGEST_NAME for name in twins)
 
 
 def test_names_of_earlier_runs_are_kept() -> None:

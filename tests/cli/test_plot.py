@@ -37,7 +37,9 @@ def test_all_animated_tracks_are_plotted_by_default(run: Run) -> None:
     assert any(text.startswith("Camera: fov") for text in shown)
     few = run("plot", EXAMPLE, "--most", "2")
     assert sum(" keys, " in text for text in svg_texts(few.out)) == 2
-    assert "plotting 2 of 7 tracks" in few.err
+    assert "plotting 2 of 7 tracks (--most, --node and --track choose)" in few.err
+    paths = run("plot", EXAMPLE, "--motion", "--node", "*", "--most", "2")
+    assert "nodes (--most and --node choose)" in paths.err
     span = svg_texts(run("plot", EXAMPLE, "--node", "Camera", "--span", "500:600").out)
     assert {"500", "600"} <= set(span)
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import keyframer
-from keyframer.viewer.gltf_locations import GltfPlaces
+from keyframer.viewer.gltf_locations import GltfLocations
 from tests.viewer import foreign_gltf
 from tests.viewer.foreign_gltf import CUBIC, MOVES, SPARSE_VALUE, TIMES, TURNS, WEIGHTS, write_foreign
 from tests.viewer.opening import EXAMPLE, SAMPLES, viewed
@@ -360,7 +360,7 @@ def test_issues_of_names_match_those_of_check(tmp_path: Path) -> None:
 def test_key_that_looks_like_a_path_is_not_a_path(more: dict[str, Any], names: list[str]) -> None:
     """Such a list is a record; its content is not searched at the path of that name."""
     text = {"asset": {"version": "2.0"}, "nodes": [{"name": "a", "extras": [1, 2, 3]}], **more}
-    records = GltfPlaces(json.dumps(text).encode(), None, None).records
+    records = GltfLocations(json.dumps(text).encode(), None, None).records
     record_names = [records.name(number) for number in range(len(records))]
     assert record_names == ["glTF text", "asset", "nodes", "nodes[0] a", *names]
 

@@ -151,8 +151,8 @@ def test_records_are_nested(path: Path) -> None:
 @pytest.mark.parametrize("name", ["3ds/windmill.3ds", "3ds/tracks.3ds", "3ds/project.prj", "3ds/bare_editor.3ds"])
 def test_length_of_chunks_matches_their_header(name: str) -> None:
     data = (SAMPLES / name).read_bytes()
-    extents = RecordRanges(keyframer.read(SAMPLES / name), len(data))
-    for start, end in zip(extents.starts, extents.ends, strict=True):
+    ranges = RecordRanges(keyframer.read(SAMPLES / name), len(data))
+    for start, end in zip(ranges.starts, ranges.ends, strict=True):
         assert int.from_bytes(data[start + 2 : start + 6], "little") == end - start
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import gzip
 import hashlib
 import json
@@ -244,6 +245,26 @@ def test_view_command_exports_a_page(run: Run, tmp_path: Path) -> None:
     assert run("view", EXAMPLE, SAMPLES / "3ds/cut.3ds", "--export", out, "-f").code == 3  # one could not be shown
     assert run("view").code == 2
     assert run("view", EXAMPLE, "--port", "99999").code == 2
+
+
+def test_view_command_reports_why_it_cannot_serve(run: Run, viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    from keyframer.viewer.standalone_page import FOLDER
+
+    if not (FOLDER / "index.html").is_file():
+        pytest.skip("the viewer's page is not built (make viewer)")
+    ran = run("view", EXAMPLE, "--no-open", "--port", str(viewer.port))
+    assert ran.code == 3
+    reason = os.strerror(errno.EADDRINUSE)
+    assert ran.err == f"keyframer: 127.0.0.1:{viewer.port}: the server cannot be started: {reason}\n"
+
+    def fail(url: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("keyframer.cli.view.BrowserHandoff", fail)
+    monkeypatch.setattr(Viewer, "wait", lambda self: None)
+    ran = run("view", EXAMPLE, "-q")
+    assert ran.code == 0
+    assert ran.err == f"keyframer: the browser cannot be opened: {os.strerror(errno.ENOSPC)}\n"
 
 
 def test_textures_are_searched_only_below_the_given_folders(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def connect(
     key: str | None = None,
     seconds: float = 15.0,
 ) -> Iterator[Executor]:
-    """Yield an executor for the scheduler at this address, with TLS if its files are given."""
+    """Yield an executor for the scheduler at this address; the connection uses TLS if any of its files is given."""
     try:
         distributed = import_module("distributed")
     except ImportError as error:
@@ -68,12 +68,12 @@ def perform_isolated(jobs: Sequence[Job], seconds: float | None, memory: int | N
     with _EXECUTORS_LOCK:
         executor = _EXECUTORS.get((seconds, memory))
         if executor is None:
-            executor = _EXECUTORS[seconds, memory] = LocalExecutor(_threads(), seconds=seconds, memory=memory)
+            executor = _EXECUTORS[seconds, memory] = LocalExecutor(_thread_count(), seconds=seconds, memory=memory)
     return list(run(jobs, executor))
 
 
-def _threads() -> int:
-    """Return how many tasks the worker of the cluster runs at once."""
+def _thread_count() -> int:
+    """Return how many tasks the worker of the cluster runs at once; 1 if unknown."""
     try:
         worker = import_module("distributed").get_worker()
     except (ImportError, ValueError):

@@ -1,4 +1,4 @@
-"""Defaults that the help text shows, importable without loading the rest of this package."""
+"""Defaults for the help text, and statuses. Importing this module does not load the rest of the package."""
 
 SECONDS = 60.0
 """time limit for each file"""
@@ -9,4 +9,4 @@ LEDGER = "keyframer-batch.sqlite"
 
 DONE, FINDINGS, FAILED = "done", "findings", "failed"
 STATUSES = (DONE, FINDINGS, FAILED)
-"""``findings``: done, and a check found something at or above its ``fail_on``"""
+"""``findings``: done, but a check found issues at or above ``fail_on``, or ``salvage`` left out parts"""

@@ -1,11 +1,11 @@
 """The dependencies of a job: files that it searched for besides its input, found or not, so that a later run notices
 changes.
 
-The ledger stores them in the column ``also`` as entries of three values. A file that was read or is missing: its path,
-its size and its time (both None if it is missing). A search: the path that was searched for, the purpose (`COMPANIONS`,
-`IMAGES` or `INSIDE`), and the matching names; the path of an image is a folder, ``//``, and a name to be found in that
-folder (`IMAGES`) or in its subfolders (`INSIDE`). The dependencies of a job that never finished are unknown: they could
-be anything in a folder (`ANYTHING`, with a hash of its content) or the program itself (`PROGRAM`).
+The ledger stores them in the column ``also`` as entries of three values. The entry of a file that was read or is
+missing has its path, size and time (both None if it is missing). The entry of a search has the path that was searched
+for, the purpose (`COMPANIONS`, `IMAGES` or `INSIDE`) and the matching names; the path of an image is a folder, ``//``,
+and a name to be found in that folder (`IMAGES`) or in its subfolders (`INSIDE`). The dependencies of a job without a
+result are unknown: its entries are those of folders (`ANYTHING`, with a hash) and of the program (`PROGRAM`).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _NOT_IMAGES = frozenset(
 
 
 class ImageNames:
-    """Paths of images, indexed by the first eight characters of their names for fast matching."""
+    """Paths of files that may be images, indexed by the first eight characters of their names for fast matching."""
 
     def __init__(self) -> None:
         self._by_beginning: dict[str, list[str]] = {}
         self._sorted: list[str] | None = None
 
     def add(self, name: str, path: str) -> None:
-        """Add an image; `matches` will return its ``path``."""
+        """Add a file, unless its extension is not that of an image; `matches` will return ``path``."""
         stem, extension = os.path.splitext(name)
         if extension.lower() not in _NOT_IMAGES:
             self._by_beginning.setdefault(stem.casefold()[:8], []).append(path)
@@ -88,13 +88,13 @@ class Listing:
                 self.images.add(name, name)
 
     def subfolder(self, name: str) -> str | None:
-        """Return the subfolder of this name, ignoring case."""
-        folder = self._folders.get(name.casefold())
-        return None if folder is None else name if name in folder else folder[0]
+        """Return the subfolder of this name, or one whose name differs only in case; None if there is none."""
+        names = self._folders.get(name.casefold())
+        return None if names is None else name if name in names else names[0]
 
 
 class Tree:
-    """All subfolders of a folder, without its own files."""
+    """The images in the subfolders of a folder; after `MOST_ENTRIES` files and folders the search ends."""
 
     def __init__(self, folder: str) -> None:
         self.images = ImageNames()
@@ -116,7 +116,9 @@ class Tree:
 
 
 class Listings:
-    """Listings and trees, each made once; with ``fresh`` changed ones are made again."""
+    """Listings and trees of folders, each made once, or again after a change if ``fresh``. At most ``most`` of each are
+    kept.
+    """
 
     def __init__(self, *, fresh: bool = False, most: int | None = None) -> None:
         self._fresh = fresh
@@ -158,7 +160,7 @@ class Listings:
 
 
 def modification_time(folder: str) -> int | None:
-    """Return when a folder was last modified; None if it does not exist."""
+    """Return when a folder was last modified; None if that cannot be read."""
     try:
         return os.stat(folder).st_mtime_ns
     except OSError:
@@ -195,8 +197,8 @@ class Dependencies:
                 return False
         return True
 
-    def entries_for_unfinished(self, folders: Iterable[str]) -> list[list[Any]]:
-        """Return the entries of a job that never finished: everything in these folders, and the program."""
+    def entries_without_result(self, folders: Iterable[str]) -> list[list[Any]]:
+        """Return the entries of a job without a result: everything in these folders, and the program."""
         searched = [(os.path.abspath(folder), ANYTHING) for folder in folders]
         return [[path, purpose, self._hash(path, purpose)] for path, purpose in [*searched, (PROGRAM, PROGRAM)]]
 
@@ -207,7 +209,9 @@ class Dependencies:
 
 
 def _folder_hash(folder: str) -> str:
-    """Return a hash that changes with the name, the size or the time of any file in a folder."""
+    """Return a hash that changes with the name, the size or the time of any file in a folder; empty if it cannot be
+    listed.
+    """
     try:
         with os.scandir(folder) as entries:
             files = [entry for entry in entries if not entry.is_dir()]
@@ -217,14 +221,15 @@ def _folder_hash(folder: str) -> str:
 
 
 def program_hash() -> str:
-    """Return a hash that changes with Python, with any installed package, and with any module of this one, which may be
-    in development.
+    """Return a hash that changes with Python, with any installed package, and with any module of keyframer, which may
+    be in development.
     """
     from importlib.metadata import distributions
 
     installed = sorted({(str(distribution.name), distribution.version) for distribution in distributions()})
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    modules = [os.path.join(where, name) for where, _, names in os.walk(top) for name in names if name.endswith(".py")]
+    walked = ((folder, name) for folder, _, names in os.walk(top) for name in names)
+    modules = [os.path.join(folder, name) for folder, name in walked if name.endswith(".py")]
     return _hash_of(
         [sys.version, installed, sorted([os.path.relpath(path, top), *_size_and_time(path)] for path in modules)]
     )
@@ -243,12 +248,12 @@ def _size_and_time(path: str) -> list[int | None]:
 
 
 def _companions(path: str, exists: Callable[[str], bool]) -> list[str]:
-    """Return the names next to a file that belong to it."""
+    """Return the names of the existing companions of a file."""
     return [name for name in companion_names(os.path.basename(path), COMPANION_ENDINGS) if exists(name)]
 
 
 def _companions_on_disk(path: str) -> list[str]:
-    """Return the companions on the disk: if it ignores case, a name exists in every spelling but is listed in one."""
+    """Return the companions on the disk. A disk that ignores case finds all spellings of a name, but lists one."""
     folder = os.path.dirname(path)
     return _companions(path, lambda name: os.path.lexists(os.path.join(folder, name)))
 
@@ -279,14 +284,14 @@ def image_entries(
     """
     wanted = dict.fromkeys(name for parts in names for name in ("/".join(parts), parts[-1]))
     base_names = dict.fromkeys(parts[-1] for parts in names)
-    images: list[list[Any]] = []
+    entries: list[list[Any]] = []
     for folder in folders:
         top = os.path.abspath(folder)
         searches = [(name, IMAGES) for name in wanted] + [(name, INSIDE) for name in base_names if recursive]
         for name, purpose in searches:
             path = f"{top}{_BELOW}{name}"
-            images.append([path, purpose, _matching_images(_LISTED, path, purpose)])
-    return images
+            entries.append([path, purpose, _matching_images(_LISTED, path, purpose)])
+    return entries
 
 
 def _matching_images(listings: Listings, path: str, purpose: str) -> list[str]:

@@ -49,7 +49,7 @@ class Spawned:
         assert self._process.stdout is not None
         self.calls, self.answers = self._process.stdin, self._process.stdout
         self.pid = self._process.pid
-        with suppress(OSError):  # it is dead: reading its answer will show that
+        with suppress(OSError):  # the process is dead: reading its answer will show that
             self.calls.write(pickle.dumps({"path": sys.path, "memory": memory}))
 
     def kill(self) -> None:
@@ -154,7 +154,7 @@ def main(descriptor: int) -> None:
     """Run the fork server."""
     worker.ignore_interrupts()
     requests = socket.socket(fileno=descriptor)
-    setup = _setup(requests)
+    setup = _receive_setup(requests)
     if setup is None:
         return
     worker.die_with_parent(setup["parent"])
@@ -173,7 +173,7 @@ def main(descriptor: int) -> None:
         requests.sendall(_NUMBER.pack(_exit_code_of(pid) if pid else _fork(descriptors, requests, setup["memory"])))
 
 
-def _setup(requests: socket.socket) -> dict[str, Any] | None:
+def _receive_setup(requests: socket.socket) -> dict[str, Any] | None:
     head = requests.recv(_NUMBER.size, socket.MSG_WAITALL)
     if len(head) < _NUMBER.size:
         return None

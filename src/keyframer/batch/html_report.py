@@ -1,4 +1,7 @@
-"""The ledger as one HTML page without scripts. Names and messages from files are made safe."""
+"""Rows of the ledger as JSON records, as cells of a table, and as one HTML page without scripts.
+
+Text from files is made safe to show in records and on the page.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from keyframer.inspecting.tables import shown
 SCHEMA = "keyframer.batch"
 SCHEMA_VERSION = 1
 
-COLUMNS = (
+REPORT_COLUMNS = (
     "operation", "source", "status", "format", "output", "code", "message", "worst", "issues", "size", "sha256",
     "seconds",
 )  # fmt: skip
@@ -42,7 +45,7 @@ td.hash { font-family: monospace; max-width: 9em; overflow: hidden; text-overflo
 
 def record_of(row: dict[str, Any]) -> dict[str, object]:
     """Return a row of the ledger as a JSON record; text is safe to show."""
-    record: dict[str, object] = {name: _safe(row[name]) for name in COLUMNS}
+    record: dict[str, object] = {name: _safe(row[name]) for name in REPORT_COLUMNS}
     record["outputs"] = [
         {"path": _safe(output["path"]), "size": output["size"], "sha256": output["sha256"]} for output in row["outputs"]
     ]
@@ -63,13 +66,13 @@ def _safe(value: Any) -> Any:
 def cells_of(row: dict[str, Any]) -> list[Any]:
     """Return a row of the ledger as the cells of a table."""
     issues = " ".join(f"{code}:{count}" for code, count in row["issues"].items())
-    return [issues if name == "issues" else row[name] for name in COLUMNS]
+    return [issues if name == "issues" else row[name] for name in REPORT_COLUMNS]
 
 
 def html_page(ledger: Ledger, rows: Iterable[dict[str, Any]], operation: str | None = None) -> Iterator[str]:
     """Yield the pieces of the HTML page."""
     yield _HEAD
-    yield from _table(("operation", "status", "code", "files"), map(list, ledger.counts(operation)), status=1)
+    yield from _table(("operation", "status", "code", "files"), map(list, ledger.counts(operation)), status_column=1)
     renamed = ledger.renamed(operation)
     if renamed:
         yield "<h2>Outputs under another name</h2>\n"
@@ -78,15 +81,15 @@ def html_page(ledger: Ledger, rows: Iterable[dict[str, Any]], operation: str | N
             ([renaming.source, renaming.wanted, renaming.given, renaming.reason] for renaming in renamed),
         )
     yield "<h2>Files</h2>\n"
-    yield from _table(COLUMNS, map(cells_of, rows), status=COLUMNS.index("status"))
+    yield from _table(REPORT_COLUMNS, map(cells_of, rows), status_column=REPORT_COLUMNS.index("status"))
     yield "</body></html>\n"
 
 
-def _table(columns: Iterable[str], rows: Iterable[list[Any]], status: int | None = None) -> Iterator[str]:
+def _table(columns: Iterable[str], rows: Iterable[list[Any]], status_column: int | None = None) -> Iterator[str]:
     names = list(columns)
     yield "<table><tr>" + "".join(f"<th>{html.escape(name)}</th>" for name in names) + "</tr>\n"
     for row in rows:
-        attribute = f' class="{html.escape(str(row[status]))}"' if status is not None else ""
+        attribute = f' class="{html.escape(str(row[status_column]))}"' if status_column is not None else ""
         yield f"<tr{attribute}>" + "".join(map(_cell, names, row)) + "</tr>\n"
     yield "</table>\n"
 

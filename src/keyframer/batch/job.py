@@ -14,7 +14,7 @@ from keyframer.errors import FormatError
 from keyframer.fields import dataclass
 from keyframer.text import safe_text
 
-_LONGEST = 1_000
+_MOST_CHARACTERS = 1_000
 """maximum number of characters of a message or path"""
 
 Result = dict[str, Any]
@@ -22,7 +22,7 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file to process. Only text and numbers: paths and options are sent, content is not."""
+    """One file to process. A job contains paths and options, not the content of files."""
 
     operation: str
     """a key of `OPERATIONS`"""
@@ -33,12 +33,14 @@ class Job:
     options: Mapping[str, Any] = field(default_factory=dict)
     """options of the operation: JSON values"""
     occurrence: int = 0
-    """index among the members of an archive with this name"""
+    """index among the members of the archive that have the same name"""
     stamp: str = ""
-    """stamp of the source before it was read, see `storage.local_stamp`; returned with the result"""
+    """size and time of the source before it was read (`storage.local_stamp`, `storage.url_stamp`), or empty; copied to
+    the result
+    """
     replaces: bool = True
-    """whether a file with other content may be replaced by the output; otherwise the job fails with
-    RUN_OUTPUT_COLLISION
+    """whether the output may replace a file with other content; otherwise the job fails with RUN_OUTPUT_COLLISION
+    (an object at a URL is always replaced)
     """
 
     @property
@@ -48,13 +50,13 @@ class Job:
 
 
 def options_hash(operation: str, options: Mapping[str, Any]) -> str:
-    """Return a hash of options that does not depend on their order."""
+    """Return a hash of an operation and its options that does not depend on the order of the options."""
     text = json.dumps([operation, dict(options)], sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def new_result(job: Job) -> Result:
-    """Return a result with all fields empty; the operation fills them in."""
+    """Return the result of a job that has not started: status done, no error, no outputs."""
     return {
         "operation": job.operation,
         "source": job.key,
@@ -82,8 +84,8 @@ def fail(result: Result, code: str, message: str, offset: int = 0, path: str = "
     result["error"] = {
         "code": code,
         "offset": offset,
-        "path": safe_text(path)[:_LONGEST],
-        "message": safe_text(message)[:_LONGEST],
+        "path": safe_text(path)[:_MOST_CHARACTERS],
+        "message": safe_text(message)[:_MOST_CHARACTERS],
     }
     return result
 

@@ -1,6 +1,6 @@
 """Executes jobs. A job never raises: its result describes success or failure.
 
-The modules that process files are loaded with the first job, in the worker: the coordinator does not need them.
+Modules that process files are imported inside functions: the process that submits jobs does not need them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def begin_all(jobs: Sequence[Job]) -> DeferredAnswer:
 
 
 class _ExecutedJob:
-    """A job that was executed; its outputs still have temporary names."""
+    """An executed job. Its outputs on disk have temporary names until `finish`."""
 
     __slots__ = ("_outputs", "_result")
 
@@ -62,7 +62,7 @@ class _ExecutedJob:
             _record_failure(self._result, lambda: sync_all(self._outputs))
 
     def finish(self) -> Result:
-        """Rename the outputs when they are on the disk; returns the result."""
+        """Wait until the outputs are on the disk and rename them; returns the result."""
         self.sync()
         if self._outputs:
             from keyframer.batch.operations.outputs import finish_all
@@ -78,7 +78,7 @@ def _record_failure(result: Result, action: Callable[[], None]) -> None:
     except FormatError as error:
         fail_with(result, error)
     except MemoryError:
-        fail(result, "LIMIT_MEMORY", "the file needs more memory than the limit allows")
+        fail(result, "LIMIT_MEMORY", "processing the file needs more memory than is available")
     except OSError as error:
         fail(result, "IO_READ_FAILED", reason_of(error, str(result["source"])))
     except ValueError as error:

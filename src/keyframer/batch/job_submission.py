@@ -16,7 +16,7 @@ from keyframer.batch.local_executor import Stopped
 from keyframer.errors import FormatError
 
 _TASKS_AHEAD = 4
-"""tasks submitted in advance for each worker, so that none has to wait"""
+"""tasks submitted in advance for each worker, so that none has to wait; 100 times as many if a task is one file"""
 _STOP_INTERVAL = 0.5
 """seconds between checks of ``stop`` while nothing finishes"""
 
@@ -31,17 +31,18 @@ def run(
 ) -> Iterator[Result]:
     """Yield one result for each job, failed or not, in the order in which they finish.
 
-    Jobs are taken from ``jobs`` as needed, so it may have any length. ``files_per_task`` jobs make one task (default:
-    up to 200, fewer for few jobs). A task whose process died is split in halves until the responsible file is alone;
-    only this file fails, with RUN_WORKER_KILLED (all remaining files if the executor itself is broken). Once ``stop()``
-    returns true, no more jobs are started; those that were not started have no result.
+    Jobs are taken from ``jobs`` as needed: an iterator may have any length. ``files_per_task`` jobs make one task
+    (default: the choice of the executor, else up to 200, fewer for few jobs); ``task`` executes them. A task that
+    raises is split in halves until the responsible file is alone. Only this file fails: with the code of a
+    `FormatError`, otherwise with RUN_WORKER_KILLED. If the executor refuses a task, all of its files fail. Once
+    ``stop()`` returns true, no more tasks are submitted; jobs that were not started have no result.
     """
     default_task: Callable[[Sequence[Job]], Any] = (
         begin_all if getattr(executor, "finishes_later", False) else perform_all
     )
     workers = _workers_of(executor)
-    size = files_per_task or getattr(executor, "files_per_task", None) or _jobs_per_task(jobs, workers)
-    most_waiting = workers * _TASKS_AHEAD * (100 if size == 1 else 1)
+    task_size = files_per_task or getattr(executor, "files_per_task", None) or _default_task_size(jobs, workers)
+    most_waiting = workers * _TASKS_AHEAD * (100 if task_size == 1 else 1)
     remaining = iter(jobs)
     to_retry: deque[list[Job]] = deque()
     finished: SimpleQueue[Future[list[Result]]] = SimpleQueue()
@@ -54,15 +55,15 @@ def run(
                 for future in list(waiting):
                     future.cancel()
             while not stopping and len(waiting) < most_waiting:
-                chunk = to_retry.popleft() if to_retry else list(islice(remaining, size))
-                if not chunk:
+                task_jobs = to_retry.popleft() if to_retry else list(islice(remaining, task_size))
+                if not task_jobs:
                     break
                 try:
-                    future = executor.submit(task or default_task, chunk)
+                    future = executor.submit(task or default_task, task_jobs)
                 except Exception as error:
-                    yield from (_lost(job, error) for job in chunk)
+                    yield from (_lost(job, error) for job in task_jobs)
                     continue
-                waiting[future] = chunk
+                waiting[future] = task_jobs
                 future.add_done_callback(finished.put)
             if not waiting:
                 return
@@ -77,17 +78,17 @@ def run(
 
 
 def _results(
-    future: Future[list[Result]], chunk: list[Job], to_retry: deque[list[Job]], stopping: bool
+    future: Future[list[Result]], task_jobs: list[Job], to_retry: deque[list[Job]], stopping: bool
 ) -> Iterable[Result]:
     try:
         return future.result()
     except (CancelledError, Stopped):
-        return () if stopping else [_lost(job, RuntimeError("the task was cancelled")) for job in chunk]
+        return () if stopping else [_lost(job, RuntimeError("the task was cancelled")) for job in task_jobs]
     except Exception as error:
-        if len(chunk) == 1:
-            return [_lost(chunk[0], error)]
-        half = len(chunk) // 2
-        to_retry.extend((chunk[:half], chunk[half:]))
+        if len(task_jobs) == 1:
+            return [_lost(task_jobs[0], error)]
+        half = len(task_jobs) // 2
+        to_retry.extend((task_jobs[:half], task_jobs[half:]))
         return ()
 
 
@@ -97,11 +98,11 @@ def _lost(job: Job, error: BaseException) -> Result:
     if isinstance(error, FormatError):
         result["seconds"] = float(str(error.details.get("seconds", 0.0)))  # of LIMIT_TIME
         return fail_with(result, error)
-    return fail(result, "RUN_WORKER_KILLED", f"no result came back: {type(error).__name__}: {error}")
+    return fail(result, "RUN_WORKER_KILLED", f"the executor returned no result: {type(error).__name__}: {error}")
 
 
 def _workers_of(executor: Executor) -> int:
-    """Return how many tasks the executor runs at once; a guess if unknown."""
+    """Return how many tasks the executor runs at once; 8 if that is unknown."""
     for name in ("workers", "_max_workers"):
         count = getattr(executor, name, None)
         if isinstance(count, int) and count > 0:
@@ -109,7 +110,7 @@ def _workers_of(executor: Executor) -> int:
     return 8
 
 
-def _jobs_per_task(jobs: Iterable[Job], workers: int) -> int:
+def _default_task_size(jobs: Iterable[Job], workers: int) -> int:
     try:
         count = len(jobs)  # type: ignore[arg-type]
     except TypeError:

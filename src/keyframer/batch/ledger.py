@@ -1,9 +1,9 @@
 """The ledger: one row per finished file in a SQLite file. Outputs are authoritative; the ledger is a cache.
 
-Write-ahead logging: a row is in the file when `record` returns, so that ``kill -9`` loses nothing that was recorded; a
-power cut may lose the last rows, never the ledger. Names that are not UTF-8 are stored as bytes.
+The database uses write-ahead logging: a row is in the file when `record` returns, so that ``kill -9`` loses nothing
+that was recorded. A power cut may lose the last rows, but not the ledger. Names that are not UTF-8 are stored as bytes.
 
-A ledger is not trusted. One with foreign tables, views or triggers is refused as a whole. A row that this program
+A ledger is not trusted. If it has foreign tables, views or triggers, it is refused as a whole. A row that this program
 cannot have written is ignored, and `Ledger.refused` has the reason.
 """
 
@@ -33,14 +33,15 @@ class RunInProgress(Exception):
     """Another run is writing to this folder."""
 
 
-def lock_folder(path: str) -> int | None:
-    """Lock the output folder for one run; returns the descriptor of the lock, None on systems without file locks.
+def lock_ledger(path: str) -> int | None:
+    """Lock the ledger at ``path`` for one run; returns the descriptor of the lock file, None on systems without file
+    locks. On a disk without locks nothing is locked.
 
     Raises `RunInProgress` if another run has the lock. The system unlocks it when the process ends for any reason.
     """
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     for name in (path, path + LOCK):
-        if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):  # a link may lead to anything
+        if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):  # a link may lead anywhere
             raise OSError(errno.EINVAL, f"{name} is not a regular file")
     try:
         import fcntl
@@ -58,7 +59,8 @@ def lock_folder(path: str) -> int | None:
 
 
 def copy_to_read(path: str) -> tempfile.TemporaryDirectory[str] | None:
-    """Return a folder with a copy of a ledger, named ``ledger``, if its own folder is read-only; otherwise None.
+    """Copy a ledger whose folder is read-only; returns the temporary folder with the copy, named ``ledger``. Returns
+    None if the folder of the ledger can be written.
 
     SQLite writes next to the file that it reads. The log of a killed run is copied, too: it has the last rows.
     """
@@ -95,7 +97,7 @@ class Ledger:
     def __init__(self, path: str, out: str | None = None, *, read_only: bool = False) -> None:
         self.path = path
         self.refused: list[str] = []
-        """rows that are not used, with the reason"""
+        """one message for each refused row, with the reason"""
         self._refused_rowids: list[int] = []
         self._prefix = "" if out is None else out.rstrip("/" + os.sep) + "/"
         self._lock: int | None = None
@@ -104,7 +106,7 @@ class Ledger:
         lock_is_new = not read_only and not os.path.lexists(path + LOCK)
         if not read_only:
             try:
-                self._lock = lock_folder(path)
+                self._lock = lock_ledger(path)
             except RunInProgress as error:
                 raise LedgerError(str(error)) from None
             except OSError as error:
@@ -112,7 +114,7 @@ class Ledger:
         try:
             self._open(out, read_only)
         except (sqlite3.Error, OSError, LedgerError) as error:
-            if lock_is_new:  # a file that is not a ledger gets no files next to it
+            if lock_is_new:  # leave no lock file next to a file that is not a ledger
                 with suppress(OSError):
                     os.unlink(path + LOCK)
             self.close()
@@ -140,10 +142,10 @@ class Ledger:
                 raise LedgerError(f"{self.path} is the ledger of another folder: {self.about('out')}")
 
     def _check_tables(self, complete: bool) -> None:
-        """Raise unless there are only our tables, as we create them: a foreign trigger or view would run with our
+        """Raise unless the ledger has this version and only our tables: a foreign trigger or view would run with our
         queries.
 
-        Unless ``complete``, some may be missing: a run may have been killed before it created all of them.
+        Unless ``complete``, some tables may be missing: a run may have been killed before it created all of them.
         """
         with closing(sqlite3.connect(":memory:")) as reference:
             reference.executescript(TABLES)
@@ -168,7 +170,7 @@ class Ledger:
     def _query(self, text: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._database.execute(text, values)
-        except sqlite3.Error as error:  # usually damaged
+        except sqlite3.Error as error:  # usually a damaged file
             raise LedgerError(f"the ledger {self.path} cannot be read: {error}") from None
 
     @contextmanager
@@ -179,7 +181,7 @@ class Ledger:
             raise LedgerError(f"the ledger {self.path} cannot be written: {error}") from None
 
     def _valid_rows(self, names: tuple[str, ...], where: str, values: Sequence[Any] = ()) -> Iterator[list[Any]]:
-        """Yield the values of these columns for each valid row; other rows are refused."""
+        """Yield the values of these columns for each row; rows with an invalid value in one of them are refused."""
         text = f"SELECT rowid, source, {', '.join(names)} FROM files {where}"
         for rowid, source, *row in self._query(text, values):
             try:
@@ -192,7 +194,7 @@ class Ledger:
         self.refused.append(f"the row of {source} in the ledger is refused: {flaw}")
 
     def refuse(self, operation: str, source: str, flaw: str) -> None:
-        """Ignore the row of this source."""
+        """Refuse the row of this source; `forget_refused` removes it."""
         where = "WHERE operation = ? AND source = CAST(? AS TEXT)"
         for (rowid,) in self._query(f"SELECT rowid FROM files {where}", (operation, _raw(source))):
             self._refuse(rowid, source, flaw)
@@ -205,7 +207,7 @@ class Ledger:
         self._refused_rowids.clear()
 
     def record(self, result: Result) -> None:
-        """Store a result; it replaces the row of the same source."""
+        """Store a result; it replaces the row of the same operation and source."""
         output = str(result["output"]).removeprefix(self._prefix)
         values = {
             **result,
@@ -221,14 +223,14 @@ class Ledger:
             self._database.execute(_RECORD, values)
 
     def find(self, operation: str, sources: Sequence[str]) -> dict[str, Row]:
-        """Return the rows of some sources, at most a few hundred."""
+        """Return the valid rows of these sources, by source; a query can have a few hundred sources."""
         placeholders = ", ".join(["CAST(? AS TEXT)"] * len(sources))
         where = f"WHERE operation = ? AND source IN ({placeholders})"
         rows = (Row(*values) for values in self._valid_rows(Row._fields, where, (operation, *map(_raw, sources))))
         return {row.source: row for row in rows}
 
     def outputs_of(self, operation: str) -> dict[str, str]:
-        """Return source -> output of all rows of an operation; no two have the same output."""
+        """Return source -> output of the valid rows of an operation; of rows with equal outputs only one is valid."""
         outputs: dict[str, str] = {}
         taken: set[str] = set()
         for rowid, source, output in self._valid_rows(
@@ -243,7 +245,7 @@ class Ledger:
         return outputs
 
     def is_output(self, path: str) -> bool:
-        """Return whether an earlier run wrote this file."""
+        """Return whether a row of any operation has this path as its output."""
         if not path.startswith(self._prefix):
             return False
         key = key_of(path.removeprefix(self._prefix))
@@ -303,7 +305,7 @@ class Ledger:
         ]
 
     def counts(self, operation: str | None = None) -> list[tuple[str, str, str | None, int]]:
-        """Return operation, status, failure code and number of files: failures last, the most frequent first."""
+        """Return operation, status, failure code and number of files: for each operation, failures come last."""
         text = (
             "SELECT operation, status, code, COUNT(*) FROM files GROUP BY 1, 2, 3 "
             "ORDER BY 1, status = 'failed', 2, 4 DESC, 3"
@@ -316,13 +318,13 @@ class Ledger:
         ]
 
     def close(self) -> None:
-        base = getattr(self, "_database", None)
-        if base is not None:
-            base.close()
+        database = getattr(self, "_database", None)
+        if database is not None:
+            database.close()
         if self._copy is not None:
             self._copy.cleanup()
         if self._lock is not None:
-            with suppress(OSError):  # nothing was written through it, and it is unlocked either way
+            with suppress(OSError):  # nothing was written to the lock file, and it is unlocked either way
                 os.close(self._lock)
             self._lock = None
 

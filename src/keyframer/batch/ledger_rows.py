@@ -39,7 +39,7 @@ class BadRow(Exception):
 
 
 class Row(NamedTuple):
-    """The values of a row that decide whether its source must be processed again."""
+    """The values of a row that a later run needs: to decide whether the source is done, and to count it."""
 
     source: str
     status: str
@@ -58,8 +58,8 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_name(value: Any) -> bool:
-    """Return whether a value is a valid file name: text that is not empty, has no NUL and can be encoded."""
+def _is_path(value: Any) -> bool:
+    """Return whether a value can be a path or URL: text that is not empty, has no NUL and can be encoded."""
     if not isinstance(value, str) or value == "" or "\0" in value:
         return False
     try:
@@ -95,7 +95,7 @@ def _are_counts(value: Any) -> bool:
 def _are_outputs(value: Any) -> bool:
     return isinstance(value, list) and all(
         isinstance(output, dict)
-        and _is_name(output.get("path"))
+        and _is_path(output.get("path"))
         and _is_count(output.get("size"))
         and _is_hash(output.get("sha256"))
         and _or_none(_is_count)(output.get("mtime_ns", ""))
@@ -105,11 +105,11 @@ def _are_outputs(value: Any) -> bool:
 
 def _is_entry(entry: Any) -> bool:
     """Return whether a value is an entry as made by `keyframer.batch.dependencies`."""
-    if not (isinstance(entry, list) and len(entry) == 3 and _is_name(entry[0])):
+    if not (isinstance(entry, list) and len(entry) == 3 and _is_path(entry[0])):
         return False
     _, purpose, known = entry
     if isinstance(purpose, str):
-        return isinstance(known, str) or (isinstance(known, list) and all(map(_is_name, known)))
+        return isinstance(known, str) or (isinstance(known, list) and all(map(_is_path, known)))
     return all(value is None or type(value) is int for value in (purpose, known))
 
 
@@ -132,8 +132,8 @@ def _values_inside(value: Any) -> list[Any]:
 
 COLUMNS: Mapping[str, Callable[[Any], bool]] = {
     "operation": _is_word,
-    "source": _is_name,
-    "output": _is_name,
+    "source": _is_path,
+    "output": _is_path,
     "status": lambda value: value in STATUSES,
     "code": _or_none(_is_word),
     "message": _or_none(_is_text),
@@ -159,7 +159,7 @@ JSON = ("issues", "outputs", "also", "details")
 
 
 def checked(names: tuple[str, ...], values: tuple[Any, ...]) -> Iterator[Any]:
-    """Yield the values of these columns with JSON decoded; raises `BadRow` for an invalid one."""
+    """Yield the values of these columns with JSON decoded; raises `BadRow` for an invalid value."""
     for name, stored in zip(names, values, strict=True):
         value = _from_json(name, stored) if name in JSON else stored
         if name in COLUMNS and not COLUMNS[name](value):

@@ -1,9 +1,9 @@
 """An executor for one machine: a call that crashes, hangs or uses too much memory fails alone.
 
 ``concurrent.futures.ProcessPoolExecutor`` loses the whole pool with one dead process. Here each worker process has a
-thread that sends it a few calls at a time and collects the answers one by one. When a process dies, its answers stay
-valid, the current call is repeated once, alone in a new process, and the others go to other workers; a call that kills
-its process twice fails.
+thread that sends it a portion of calls and collects the answers one by one. When a process dies, its answers stay
+valid, the current call is repeated once, alone in a new process, and the other calls return to the queue. A call that
+kills its process twice fails; a call that exceeds the time limit fails at once.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from keyframer.errors import FormatError
 
 
 class WorkerHandle:
-    """A worker process as seen by its thread: the calls it has started, and the time limit of the current one."""
+    """A worker process as seen by its thread: the calls it has started, and the time limit of the current call."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
         self.fresh = True
+        """whether the process has not answered any call"""
         self.begun = 0
         """calls of the current portion that were started but not answered"""
         self._lock = threading.Lock()
@@ -41,7 +42,7 @@ class WorkerHandle:
         self._expired = -1
 
     def send(self, value: object) -> None:
-        with suppress(OSError):  # it is dead: reading its answer will show that
+        with suppress(OSError):  # the process is dead: reading its answer will show that
             self.process.calls.write(pickle.dumps(value))
             self.process.calls.flush()
 
@@ -113,14 +114,14 @@ class _Call:
         self.future: Future[Any] = Future()
         self.started = False
         self.alone = False
-        """whether it may have killed a process: it is then repeated alone in a new process"""
+        """whether the call may have killed a process and is repeated alone in a new process"""
 
 
 class LocalExecutor(Executor):
     """A ``concurrent.futures`` executor with a time limit for each call and a memory limit for each process.
 
     A call that exceeds the time limit ends with a `FormatError` LIMIT_TIME, one that kills its process with
-    RUN_WORKER_KILLED. Exceeding the memory limit (address space, POSIX only) is a MemoryError inside the call.
+    RUN_WORKER_KILLED. Exceeding the memory limit (address space, POSIX only) raises MemoryError inside the call.
     """
 
     files_per_task = 1
@@ -136,7 +137,7 @@ class LocalExecutor(Executor):
         memory: int | None = MEMORY,
         modules: Sequence[str] = (),
     ) -> None:
-        """``modules`` are loaded before the first call (`start` begins loading them at once)."""
+        """``modules`` are loaded by the fork server, once for all workers; without a fork server they are ignored."""
         self.workers = workers or available_cores()
         self._modules = modules
         self._fork_server: ForkServer | None = None
@@ -156,7 +157,7 @@ class LocalExecutor(Executor):
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Let processes load modules while the caller still prepares calls."""
+        """Start the fork server, so that it loads modules while the caller prepares calls."""
         with self._changed:
             if self._watcher is None and not self._closing:
                 self._watcher = threading.Thread(target=self._watch, name="keyframer-watch", daemon=True)
@@ -183,7 +184,7 @@ class LocalExecutor(Executor):
         """Enforce time limits. This thread owns the fork server, which ends with the thread that started it."""
         try:
             if CAN_FORK:
-                with suppress(OSError):  # each worker will report it again
+                with suppress(OSError):  # workers are then started without it
                     self._fork_server = ForkServer(self.memory, self._modules)
             self._ready.set()
             while not (self._closing and not any(thread.is_alive() for thread in self._threads)):
@@ -196,7 +197,7 @@ class LocalExecutor(Executor):
                 self._fork_server.close()
 
     def _take(self) -> list[_Call]:
-        """Return the next calls for one worker; empty when all are done."""
+        """Wait for calls and return the next portion; empty if the executor is closing and all calls are done."""
         with self._changed:
             while True:
                 while not self._calls:
@@ -209,7 +210,7 @@ class LocalExecutor(Executor):
                     return taken
 
     def _next_portion(self) -> list[_Call]:
-        """Return calls for about `_PORTION_SECONDS`, but leave some for other workers; a suspected call comes alone."""
+        """Return calls for about `_PORTION_SECONDS`, but leave some for other workers; an `alone` call comes alone."""
         most = max(1, min(_MOST_CALLS, int(_PORTION_SECONDS / self._pace), len(self._calls) // (2 * self.workers)))
         taken: list[_Call] = []
         while self._calls and len(taken) < most and not (taken and self._calls[0].alone):
@@ -221,11 +222,11 @@ class LocalExecutor(Executor):
                     break
         return taken
 
-    def _finish_portion(self, left: Iterable[_Call]) -> None:
-        """Finish a portion of a worker; unanswered calls are first in the queue again."""
+    def _finish_portion(self, unanswered: Iterable[_Call]) -> None:
+        """Finish a portion of a worker; unanswered calls return to the front of the queue."""
         with self._changed:
             self._at_work -= 1
-            self._calls.extendleft(reversed([*left]))
+            self._calls.extendleft(reversed([*unanswered]))
             self._changed.notify_all()
 
     def _serve(self) -> None:
@@ -238,8 +239,8 @@ class LocalExecutor(Executor):
                 self._alive.discard(worker)
                 worker.end()
 
-    def _process(self) -> Process:
-        """Return a new worker process; without a fork server, or with a dead one, it loads the modules itself."""
+    def _new_process(self) -> Process:
+        """Return a new worker process; without a fork server, or with a dead one, the process loads modules itself."""
         self._ready.wait()
         if self._fork_server is not None:
             with suppress(OSError):
@@ -247,38 +248,38 @@ class LocalExecutor(Executor):
         return Spawned(self.memory)
 
     def _feed(self, worker: WorkerHandle | None, calls: list[_Call]) -> WorkerHandle | None:
-        left = deque(calls)
+        unanswered = deque(calls)
         try:
             if worker is not None and calls[0].alone and not worker.fresh:
                 self._alive.discard(worker)
                 worker.end()
                 worker = None
             if worker is None:
-                worker = WorkerHandle(self._process())
+                worker = WorkerHandle(self._new_process())
                 self._alive.add(worker)
                 if self._killed:
                     worker.process.kill()
-            worker.send([call.payload for call in left])
-            while left:
-                worker = self._wait_for_answer(worker, left)
+            worker.send([call.payload for call in unanswered])
+            while unanswered:
+                worker = self._wait_for_answer(worker, unanswered)
                 if worker is None:
                     break
-        except Exception as error:  # the process could not be started
-            while left:
-                left.popleft().future.set_exception(error)
+        except Exception as error:  # the process could not be started, or a call cannot be sent
+            while unanswered:
+                unanswered.popleft().future.set_exception(error)
             worker = None
-        self._finish_portion(left)
+        self._finish_portion(unanswered)
         return worker
 
-    def _wait_for_answer(self, worker: WorkerHandle, left: deque[_Call]) -> WorkerHandle | None:
-        """Wait for the answer to the first of these calls; returns None if the process has died."""
+    def _wait_for_answer(self, worker: WorkerHandle, unanswered: deque[_Call]) -> WorkerHandle | None:
+        """Wait for the answer to the first of these calls; returns None if the process has ended."""
         start = time.monotonic()
         answer = worker.answer(self.seconds)
         if answer is None:
             self._alive.discard(worker)
-            self._handle_dead_process(worker, left)
+            self._handle_dead_process(worker, unanswered)
             return None
-        call = left.popleft()
+        call = unanswered.popleft()
         self._pace = 0.9 * self._pace + 0.1 * (time.monotonic() - start)
         succeeded, value, retire = answer
         if succeeded:
@@ -291,26 +292,26 @@ class LocalExecutor(Executor):
             return None
         return worker
 
-    def _handle_dead_process(self, worker: WorkerHandle, left: deque[_Call]) -> None:
-        """Handle a dead process: the call it started last is responsible; earlier ones only waited to be synced."""
+    def _handle_dead_process(self, worker: WorkerHandle, unanswered: deque[_Call]) -> None:
+        """Handle a dead process: the call started last is responsible; earlier calls only waited to be synced."""
         ending = worker.end()
         if self._killed:
-            while left:
-                left.popleft().future.set_exception(Stopped())
+            while unanswered:
+                unanswered.popleft().future.set_exception(Stopped())
             return
         index = max(worker.begun - 1, 0)
-        call = left[index]
-        del left[index]
+        call = unanswered[index]
+        del unanswered[index]
         if worker.was_late:
             call.future.set_exception(LIMIT_TIME.failure(0, "/", seconds=self.seconds))
         elif call.alone:
             call.future.set_exception(_worker_killed(ending))
         else:
             call.alone = True
-            left.appendleft(call)
+            unanswered.appendleft(call)
 
     def kill(self) -> None:
-        """End all processes at once; unanswered calls end with `Stopped`."""
+        """End all processes at once; unanswered calls are cancelled or end with `Stopped`."""
         with self._changed:
             self._killed = self._closing = True
             waiting, self._calls = [*self._calls], deque()

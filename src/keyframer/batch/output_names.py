@@ -1,5 +1,5 @@
-"""Assigns names of outputs before any work starts, so that no two files get the same one. Names that differ only in
-case or Unicode normalisation are the same: file systems may ignore either.
+"""Assigns names of outputs before any work starts, so that no two files get the same name. Names that differ only in
+case or Unicode normalisation are treated as equal, as some file systems do.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from keyframer.fields import dataclass
 
-LONGEST = 255
+LONGEST_NAME = 255
 """maximum number of bytes of a name on most file systems"""
 
 
@@ -43,7 +43,7 @@ def key_of(name: str) -> str:
 
 
 def safe_relative(name: str) -> str:
-    """Return a path below the output folder for a name from an archive or a store: it never leads outside."""
+    """Return a relative path for a name from an archive or a store; the path never leads outside its folder."""
     slashed = name.replace("\\", "/").replace("\0", "_")
     parts = [part for part in slashed.split("/") if part not in ("", ".", "..")]
     if parts and parts[0][1:] == ":":  # C:\MODELS: a drive, which some systems do not treat as a relative path
@@ -68,47 +68,47 @@ def assign(
 ) -> tuple[list[str], list[Renamed]]:
     """Return an output for each file, and the outputs that could not get their usual name.
 
-    With ``replace`` the suffix replaces the extension, otherwise it is appended. ``earlier_output(source)`` is the
-    output of a source in an earlier run, ``owner(key)`` the source of the output with this key: files keep their
-    outputs when others are added. The result does not depend on the order of the files.
+    With ``replace`` the suffix replaces the extension, otherwise it is appended. No output has one of the ``reserved``
+    names. Files keep their outputs when others are added: ``earlier_output(source)`` is the output of a source in an
+    earlier run, ``owner(key)`` the source of the output with this key. The order of the files makes no difference.
     """
     plain = [_shortened_name(_usual_name(file.relative, suffix, replace), file.source, suffix) for file in files]
     full = [_shortened_name(file.relative + suffix, file.source, suffix) for file in files] if replace else plain
-    wanted_by = Counter(map(key_of, plain))
-    full_by = Counter(map(key_of, full))
+    plain_counts = Counter(map(key_of, plain))
+    full_counts = Counter(map(key_of, full))
     folders = _folders(plain)
     blocked = folders | {key_of(name) for name in reserved}
 
-    def free(key: str, source: str) -> bool:
+    def is_free(key: str, source: str) -> bool:
         return key not in blocked and owner(key) in (None, source)
 
     given: list[str] = []
     renamed: list[Renamed] = []
-    for file, first, second in zip(files, plain, full, strict=True):
+    for file, plain_name, full_name in zip(files, plain, full, strict=True):
         earlier = earlier_output(file.source)
         if earlier is not None and earlier.endswith(suffix) and key_of(earlier) not in blocked:
             given.append(earlier)
             continue
         wanted = _usual_name(file.relative, suffix, replace)
-        key = key_of(first)
-        if wanted_by[key] == 1 and free(key, file.source):
-            given.append(first)
-            if first != wanted:
-                renamed.append(Renamed(file.source, wanted, first, "the name is too long for the file system"))
+        key = key_of(plain_name)
+        if plain_counts[key] == 1 and is_free(key, file.source):
+            given.append(plain_name)
+            if plain_name != wanted:
+                renamed.append(Renamed(file.source, wanted, plain_name, "the name is too long for the file system"))
             continue
-        second_key = key_of(second)
-        if replace and full_by[second_key] == 1 and not wanted_by[second_key] and free(second_key, file.source):
-            name = second
+        full_key = key_of(full_name)
+        if replace and full_counts[full_key] == 1 and not plain_counts[full_key] and is_free(full_key, file.source):
+            name = full_name
         else:
-            name = _name_with_hash(first, file.source, suffix)
+            name = _name_with_hash(plain_name, file.source, suffix)
         given.append(name)
-        renamed.append(Renamed(file.source, wanted, name, _reason(key, wanted_by, blocked)))
+        renamed.append(Renamed(file.source, wanted, name, _reason(key, plain_counts, blocked)))
     return given, renamed
 
 
-def _reason(key: str, wanted_by: Counter[str], blocked: set[str]) -> str:
-    if wanted_by[key] > 1:
-        return f"{wanted_by[key]} files have this output name, or names that some file systems treat as equal"
+def _reason(key: str, plain_counts: Counter[str], blocked: set[str]) -> str:
+    if plain_counts[key] > 1:
+        return f"{plain_counts[key]} files have this output name, or names that some file systems treat as equal"
     return f"{'a folder, a source or the ledger' if key in blocked else 'the output of another file'} has this name"
 
 
@@ -131,13 +131,13 @@ def _folders(names: Sequence[str]) -> set[str]:
 
 def _shortened_name(name: str, source: str, suffix: str) -> str:
     """Return the name with every part short enough for a file system; truncated parts get a hash."""
-    if len(name) * 4 <= LONGEST:
+    if len(name) * 4 <= LONGEST_NAME:
         return name
     folder, slash, last = name.rpartition("/")
-    if len(os.fsencode(last)) > LONGEST:
+    if len(os.fsencode(last)) > LONGEST_NAME:
         last = _stem_with_hash(last[: len(last) - len(suffix)], source, suffix)
     folders = folder.split("/")
-    parts = [part if len(os.fsencode(part)) <= LONGEST else _stem_with_hash(part, part, "") for part in folders]
+    parts = [part if len(os.fsencode(part)) <= LONGEST_NAME else _stem_with_hash(part, part, "") for part in folders]
     return "/".join(parts) + slash + last
 
 
@@ -149,7 +149,7 @@ def _name_with_hash(name: str, source: str, suffix: str) -> str:
 def _stem_with_hash(stem: str, source: str, suffix: str) -> str:
     """Return ``stem~1a2b3c4d5e.glb``: as much of the stem as fits, cut between characters."""
     mark = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-    room = LONGEST - len(mark) - 1 - len(os.fsencode(suffix))
+    room = LONGEST_NAME - len(mark) - 1 - len(os.fsencode(suffix))
     while len(os.fsencode(stem)) > room:
         stem = stem[:-1]
     return f"{stem}~{mark}{suffix}"

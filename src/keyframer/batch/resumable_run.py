@@ -43,14 +43,14 @@ _ROWS = 500
 
 
 class InputFile(NamedTuple):
-    """An input: its name, its path below the output folder, and a stamp that shows changes."""
+    """An input: its name, its path below the folder or archive that it comes from, and a stamp that shows changes."""
 
     source: str
     relative: str
     stamp: str = ""
     occurrence: int = 0
     error: FormatError | None = None
-    """why it cannot be read"""
+    """why the input cannot be read"""
 
     @property
     def key(self) -> str:
@@ -69,19 +69,19 @@ class Summary:
     codes: Counter[str] = field(default_factory=Counter)
     """number of failures by code"""
     findings: Counter[str] = field(default_factory=Counter)
-    """number of files with issues of each code"""
+    """number of files with issues of each code, among those with status ``findings``"""
     renamed: list[output_names.Renamed] = field(default_factory=list)
     finished: int = 0
-    """files with a result, including skipped ones"""
+    """files processed by this run, and skipped ones"""
 
     @property
-    def worked(self) -> int:
+    def processed(self) -> int:
         """Number of files that this run has processed."""
         return self.finished - self.skipped
 
 
 class ResumableRun:
-    """One operation with its options over many files into one folder."""
+    """A run of one operation with its options on many files, with one output folder."""
 
     def __init__(
         self,
@@ -94,7 +94,9 @@ class ResumableRun:
         verify: bool = False,
         force: bool = False,
     ) -> None:
-        """``force``: outputs may replace files that no earlier run wrote."""
+        """``retry`` processes failed files again, ``verify`` compares hashes instead of times, and ``force`` lets
+        outputs replace files that no earlier run wrote.
+        """
         self.operation = OPERATIONS[operation]
         self.options = dict(options)
         self.out = out.rstrip("/" + os.sep) if len(out) > 1 else out
@@ -117,7 +119,9 @@ class ResumableRun:
         self._dependencies = Dependencies()
 
     def plan(self, inputs: Iterable[InputFile]) -> None:
-        """Register all files and assign their outputs; a file that is given twice is taken once."""
+        """Register all files and assign their outputs. A file that is given twice is registered once; outputs of
+        earlier runs are left out.
+        """
         seen: set[str] = set()
         for file in inputs:
             if file.key not in seen and not self.ledger.is_output(file.source):
@@ -138,8 +142,8 @@ class ResumableRun:
             owner=owners.get,
         )
         for file, output in zip(self._files, self._outputs, strict=True):
-            if (refused := linked.get(file.key, output)) != output:
-                self.ledger.refuse(name, file.key, self._link_problem(refused))
+            if (earlier_output := linked.get(file.key, output)) != output:
+                self.ledger.refuse(name, file.key, self._link_problem(earlier_output))
         self.ledger.forget_refused()
         self.ledger.record_renamed(name, self.summary.renamed)
         self.summary.total = len(self._files)
@@ -147,8 +151,8 @@ class ResumableRun:
             self._existing_sizes = storage.list_sizes(self.out)
 
     def _link_problem(self, output: str) -> str:
-        """Return why nothing may be written to an output: a folder in its path below the output folder is a link; empty
-        if none is."""
+        """Return why an output may not be written: a folder in its path, below the output folder, is a link. Empty if
+        there is no such link."""
         folder = "" if self._is_url else output.rpartition("/")[0]
         while folder:
             if folder not in self._links:
@@ -159,7 +163,7 @@ class ResumableRun:
         return ""
 
     def _forget_folders(self, current_sources: set[str]) -> None:
-        """Remove the failures of folders in which no file was found earlier, but some are found now."""
+        """Remove the rows of folders that could not be read or had no files in an earlier run, but have files now."""
         unreadable = self.ledger.unreadable_sources(self.operation.name)
         absent = [source for source in unreadable if source not in current_sources]
         parents: set[str] = set()
@@ -173,7 +177,7 @@ class ResumableRun:
                 self.ledger.forget(self.operation.name, source)
 
     def _sources_below(self) -> Iterator[str]:
-        """Yield the inputs inside the output folder, also through links: no output may replace them."""
+        """Yield the paths of inputs below the output folder, also through links: no output may replace them."""
         if self._is_url:
             beginning = self._path("")
             yield from (
@@ -191,7 +195,7 @@ class ResumableRun:
                 yield source.removeprefix(beginning).replace(os.sep, "/")
 
     def sweep(self, *, older_than: float = 0.0) -> int:
-        """Remove the temporary files of killed writers in the folders of the outputs."""
+        """Complete interrupted writes in the folders of the outputs; returns the number of removed temporary files."""
         if self._is_url:
             return 0
         folders = {output.rpartition("/")[0] for output in self._outputs}
@@ -221,13 +225,13 @@ class ResumableRun:
             yield self._record(failed.pop())
 
     def _record(self, result: Result) -> Result:
-        if _was_killed(result["status"], (result["error"] or {}).get("code"), result["sha256"]):
+        if _ended_without_hash(result["status"], (result["error"] or {}).get("code"), result["sha256"]):
             folders = [] if storage.is_url(result["source"]) else [os.path.dirname(result["source"])]
-            result["also"] = self._dependencies.entries_for_unfinished(
+            result["also"] = self._dependencies.entries_without_result(
                 [*folders, *(self.options.get("texture_path") or ())]
             )
-            given = self.options.get("scene", {}).values()
-            result["also"] += [file_entry(value) for value in given if isinstance(value, str)]  # perhaps a model
+            scene_options = self.options.get("scene", {}).values()  # some are paths of companions
+            result["also"] += [file_entry(value) for value in scene_options if isinstance(value, str)]
         self.ledger.record(result)
         self._count(result["status"], (result["error"] or {}).get("code"), result["issues"])
         return result
@@ -241,20 +245,21 @@ class ResumableRun:
             self.summary.findings.update(issues)
 
     def _jobs(self, failed: list[Result], stop: Callable[[], bool], skipped: Callable[[], None]) -> Iterator[Job]:
-        """Yield the jobs; inputs that cannot be read fail at once."""
+        """Yield the jobs of files that are not done; adds the results of refused files to ``failed``."""
         name = self.operation.name
         for begin in range(0, len(self._files), _ROWS):
-            part = self._files[begin : begin + _ROWS]
-            rows = self.ledger.find(name, [file.key for file in part])
-            for file, output in zip(part, self._outputs[begin : begin + _ROWS], strict=True):
+            files = self._files[begin : begin + _ROWS]
+            rows = self.ledger.find(name, [file.key for file in files])
+            for file, output in zip(files, self._outputs[begin : begin + _ROWS], strict=True):
                 if stop():
                     return
                 row = rows.get(file.key)
                 path = self._path(output)
-                ours = row is not None and row.output == output and row.code != _COLLISION and not os.path.islink(path)
-                job = Job(name, file.source, path, self.options, file.occurrence, file.stamp, self._force or ours)
-                refused = self._link_problem(output)
-                error = RUN_OUTPUT_REFUSED.failure(0, "/", reason=refused) if refused else file.error
+                has_row = row is not None and row.output == output and row.code != _COLLISION
+                replaces = self._force or (has_row and not os.path.islink(path))
+                job = Job(name, file.source, path, self.options, file.occurrence, file.stamp, replaces)
+                problem = self._link_problem(output)
+                error = RUN_OUTPUT_REFUSED.failure(0, "/", reason=problem) if problem else file.error
                 if error is not None:
                     failed.append(fail_with(new_result(job), error))
                     continue
@@ -271,7 +276,8 @@ class ResumableRun:
                 yield job
 
     def _replaced_source(self, path: str) -> str | None:
-        """Return a source that an output would replace, through a link or as the other file of a pair.
+        """Return the path of a source that writing this output would replace, through a link or as the other file of a
+        pair; None if there is none.
 
         Planning ensures that outputs never have the names of sources below the output folder.
         """
@@ -291,7 +297,7 @@ class ResumableRun:
 
     @cached_property
     def _identities(self) -> set[tuple[int, int]]:
-        """Devices and inodes of all local sources and of the archives that contain them."""
+        """Devices and inodes of all local sources; for members, those of their archives."""
         identities = set()
         for file in self._files:
             member = storage.split_member(file.source)
@@ -314,7 +320,7 @@ class ResumableRun:
             return False
         if row.status == FAILED and (self._retry or row.code in _TEMPORARY_FAILURES):
             return False
-        if _was_killed(row.status, row.code, row.sha256) and not row.also:  # a row of an older version
+        if _ended_without_hash(row.status, row.code, row.sha256) and not row.also:  # unknown dependencies
             return False
         return output == row.output and (
             self._outputs_unchanged(row, job.output)
@@ -329,7 +335,7 @@ class ResumableRun:
                 if self._existing_sizes.get(below, -1) != output["size"]:
                     return False
                 continue
-            if output["path"] != path:  # the folder was moved, or this belongs next to the output
+            if output["path"] != path:  # the output folder was moved, or this file is next to the output
                 path = os.path.join(os.path.dirname(path), os.path.basename(output["path"]))
             try:
                 status = os.stat(path)
@@ -337,15 +343,15 @@ class ResumableRun:
                 return False
             if status.st_size != output["size"] or not stat.S_ISREG(status.st_mode):
                 return False
-            same_time = status.st_mtime_ns == output["mtime_ns"] and not self._verify
-            if not same_time and _sha256(path) != output["sha256"]:
+            needs_hash = self._verify or status.st_mtime_ns != output["mtime_ns"]
+            if needs_hash and _sha256(path) != output["sha256"]:
                 return False
         return True
 
     def _source_unchanged(self, row: Row, job: Job) -> bool:
         if job.stamp and job.stamp == row.stamp and not self._verify:
             return True
-        if row.sha256 is None:  # the file killed its worker: its hash is unknown, so only its stamp counts
+        if row.sha256 is None:  # the hash of the source is unknown, so only its stamp counts
             return bool(job.stamp) and job.stamp == row.stamp
         try:
             data = storage.read(job.source, job.occurrence)
@@ -358,8 +364,10 @@ class ResumableRun:
         return True
 
 
-def _was_killed(status: str, code: str | None, sha256: str | None) -> bool:
-    """Return whether a file killed its worker or took too long, so that its dependencies are unknown."""
+def _ended_without_hash(status: str, code: str | None, sha256: str | None) -> bool:
+    """Return whether a failed job has no hash of its source: the file killed its worker, took too long or exceeded a
+    limit of reading. Its dependencies are unknown.
+    """
     return status == FAILED and sha256 is None and code not in _TEMPORARY_FAILURES
 
 

@@ -1,4 +1,4 @@
-"""Reads and writes files on disks, in zip archives, and at URLs that fsspec supports.
+"""Reads files on disks, in zip archives and at URLs that fsspec supports; writes objects at URLs.
 
 fsspec is imported only for names with ``://``; the extra ``[cloud]`` installs it.
 """
@@ -20,8 +20,8 @@ from keyframer.limits import DEFAULT_LIMITS
 
 MEMBER = "!/"
 """separates the name of an archive from that of its member"""
-_YOUNG = 2_000_000_000
-"""nanoseconds: a file changed this recently may change again without a new time, so its time proves nothing"""
+_RECENT_NS = 2_000_000_000
+"""nanoseconds: a file that changed this recently may change again without a new time, so it gets no stamp"""
 
 
 def is_url(name: str) -> bool:
@@ -30,7 +30,7 @@ def is_url(name: str) -> bool:
 
 
 def file_system(url: str) -> tuple[Any, str]:
-    """Return the fsspec file system of a URL, and the path in it."""
+    """Return the fsspec file system of a URL, and the path in it; raises `FormatError` if there is none."""
     try:
         core = import_module("fsspec.core")
         system, path = core.url_to_fs(url)
@@ -46,7 +46,7 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def read(source: str, occurrence: int = 0) -> bytes:
-    """Return the whole content; raises OSError or `FormatError` if it cannot be read."""
+    """Return the content of a file, URL or archive member; raises OSError or `FormatError` if it cannot be read."""
     if is_url(source):
         return _read_url(source)
     member = split_member(source)
@@ -54,10 +54,10 @@ def read(source: str, occurrence: int = 0) -> bytes:
 
 
 def split_member(source: str) -> tuple[str, str] | None:
-    """Return archive and member, if the name is that of a member.
+    """Return archive and member if the name is that of a member, otherwise None.
 
-    The end of the archive's name is searched for from the left: the name of a member is not trusted, and with ``..`` it
-    could be the path of another file.
+    The archive is the shortest part before a ``!/`` that is an existing file: the name of a member is not trusted, and
+    with ``..`` it could be the path of another file.
     """
     at = -1 if is_url(source) else source.find(MEMBER)
     while at >= 0:
@@ -119,7 +119,7 @@ def _read_member(archive: str, member: str, occurrence: int) -> bytes:
 
 
 def write(url: str, data: bytes) -> dict[str, Any]:
-    """Write an object, replacing an existing one; returns what the ledger stores about it."""
+    """Write an object, replacing an existing one; returns what the ledger stores about it, except its hash."""
     system, path = file_system(url)
     try:
         system.pipe_file(path, data)
@@ -131,7 +131,7 @@ def write(url: str, data: bytes) -> dict[str, Any]:
 
 
 def local_stamp(path: str) -> str:
-    """Return size and time of a local file, or of the archive of a member; empty if these prove nothing."""
+    """Return `stamp_of` a local file, or of the archive of a member; empty if there is no such file."""
     try:
         member = split_member(path)
         status = os.stat(path if member is None else member[0])
@@ -141,8 +141,8 @@ def local_stamp(path: str) -> str:
 
 
 def stamp_of(status: os.stat_result | None) -> str:
-    """Return size and time; empty if these prove nothing."""
-    if status is None or status.st_mtime_ns > time.time_ns() - _YOUNG:
+    """Return size and time as text; empty if they are unknown or the file has just changed."""
+    if status is None or status.st_mtime_ns > time.time_ns() - _RECENT_NS:
         return ""
     return f"{status.st_size}:{status.st_mtime_ns}"
 
@@ -152,7 +152,7 @@ _CHANGE_FIELDS = ("ETag", "etag", "md5", "md5Hash", "contentHash", "mtime", "Las
 
 
 def url_stamp(info: dict[str, Any]) -> str:
-    """Return the size and a tag or time from the listing of a store; empty if it has neither tag nor time."""
+    """Return size and tag or time of a file from the listing of a store; empty if it has neither tag nor time."""
     for name in _CHANGE_FIELDS:
         if info.get(name):
             return f"{info.get('size')}:{info[name]}"
@@ -160,7 +160,10 @@ def url_stamp(info: dict[str, Any]) -> str:
 
 
 def list_urls(url: str) -> list[tuple[str, str, str]]:
-    """Return the files of a URL: (URL, path below it, stamp). Folders are searched recursively; globs work."""
+    """Return the files of a URL, which may be a file, a folder or a glob: (URL, path below the folder, stamp).
+
+    Folders are searched recursively; a URL that does not exist has no files.
+    """
     system, path = file_system(url)
     protocol = url.partition("://")[0]
     try:

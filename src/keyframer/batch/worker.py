@@ -1,6 +1,6 @@
 """The worker process of `LocalExecutor`: reads calls from one pipe and answers on another.
 
-The pipes are private to the process that started the worker, so unpickling is safe here. The worker announces each call
+Only the coordinator and the worker have access to the pipes, so unpickling is safe here. The worker announces each call
 before it executes it, so that the executor knows which call killed the worker.
 """
 
@@ -17,17 +17,17 @@ from time import monotonic
 from typing import IO, Any
 
 BEGUN = None
-"""the message before each call; an answer is (success, value or exception, whether it is the last one)"""
-AHEAD = 16
+"""the message before each call; an answer is (success, value or exception, whether the worker ends after it)"""
+MOST_DEFERRED = 16
 """maximum number of answers that wait for the disk: waiting for all of them takes little longer than for one"""
-_PATIENCE = 0.1
-"""seconds after which answers are sent even if there are fewer than `AHEAD`"""
+_LONGEST_DELAY = 0.1
+"""seconds after which answers are sent even if there are fewer than `MOST_DEFERRED`"""
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 class DeferredAnswer:
-    """An answer whose outputs are not on the disk yet: ``finish()`` returns it after ``sync()``. Outputs of several
-    calls are synced together.
+    """The answer to a call whose outputs may not be on the disk yet: ``sync()`` waits for them, then ``finish()``
+    returns the value. Outputs of several calls are synced together.
     """
 
     __slots__ = ("finish", "sync")
@@ -64,7 +64,7 @@ def serve(calls: IO[bytes], answers: IO[bytes], memory: int | None) -> None:
 
 
 def _serve(calls: IO[bytes], answers: _Answers, memory: int | None) -> None:
-    base = 0
+    first_size = 0
     while True:
         for function, arguments, options in pickle.load(calls):  # noqa: S301
             answers.send(BEGUN)
@@ -75,10 +75,10 @@ def _serve(calls: IO[bytes], answers: _Answers, memory: int | None) -> None:
             except Exception as error:
                 succeeded, value = False, error
             size = _address_space()
-            base = base or size
-            retire = memory is not None and size - base > (memory - base) / 4
+            first_size = first_size or size
+            retire = memory is not None and size - first_size > (memory - first_size) / 4
             answers.add(succeeded, value, retire)
-            if retire:  # memory that this file did not release would be missing for the next one
+            if retire:  # memory that this file did not release would be missing for the next file
                 answers.finish()
                 return
         answers.finish()
@@ -93,15 +93,15 @@ class _Answers:
         self._since = 0.0
 
     def add(self, succeeded: bool, value: Any, retire: bool) -> None:
-        """Add an answer; sends all answers once there are enough, or the first has waited long enough."""
+        """Add an answer; sends all answers if there are enough, or if the first has waited long enough."""
         if not self._waiting:
             self._since = monotonic()
         self._waiting.append((succeeded, value, retire))
-        if len(self._waiting) >= AHEAD or monotonic() - self._since > _PATIENCE:
+        if len(self._waiting) >= MOST_DEFERRED or monotonic() - self._since > _LONGEST_DELAY:
             self.finish()
 
     def finish(self) -> None:
-        """Wait until the outputs of all answers are on the disk, then send them."""
+        """Wait until the outputs of all answers are on the disk, then send the answers."""
         for _, value, _ in self._waiting:
             if isinstance(value, DeferredAnswer):
                 value.sync()
@@ -153,7 +153,7 @@ def _address_space() -> int:
 def die_with_parent(parent: int | None = None) -> None:
     """On Linux, end this process when the thread that started it ends, so that ``kill -9`` leaves no workers. Elsewhere
     a worker ends after the current file, when its pipe is closed. ``parent`` is the process that started this one, if
-    known: it may have ended already.
+    known: if it has ended already, this process ends at once.
     """
     if not sys.platform.startswith("linux"):
         return

@@ -60,11 +60,15 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="OUT", required=True, help="a folder, or a URL such as s3://bucket/out"
     )
     output.add_argument("-f", "--force", action="store_true", help="replace files in OUT that no earlier run wrote")
-    output.add_argument("--ledger", metavar="FILE", help=f"path of the ledger (default: {LEDGER} in OUT)")
+    output.add_argument(
+        "--ledger",
+        metavar="FILE",
+        help=f"path of the ledger (default: {LEDGER} in OUT; if OUT is a URL, a file in the current folder)",
+    )
     output.add_argument(
         "--retry-failed",
         action="store_true",
-        help="process files again that failed in an earlier run with the same options",
+        help="process again the files that failed in an earlier run with the same options",
     )
     output.add_argument(
         "--verify", action="store_true", help="detect changed files by their hash instead of size and time"
@@ -98,7 +102,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) < 10**8):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 99999999")
     return int(text)
 
 

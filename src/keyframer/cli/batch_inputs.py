@@ -1,4 +1,4 @@
-"""The files of a batch: the inputs of other commands and URLs, each with its path below the output folder."""
+"""The files of a batch: inputs as in other commands, and URLs, each with its path below the output folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from keyframer.batch import InputFile, storage
 from keyframer.batch.output_names import safe_relative
 from keyframer.batch.storage import is_url
 from keyframer.cli import inputs
-from keyframer.cli.batch_options import wanted_endings
+from keyframer.cli.batch_options import wanted_extensions
 from keyframer.cli.inputs import MEMBER, STDIN, BadInput, FileInput, Input, MemberInput, WalkedFile, inputs_of
 from keyframer.cli.messages import as_format_error
 from keyframer.errors import FormatError
@@ -77,8 +77,9 @@ def _matches(relative: str, pattern: str) -> bool:
 def _inputs_with_paths(options: argparse.Namespace) -> Iterator[tuple[Input, str]]:
     """Yield each input with its path below the output folder.
 
-    Files of a folder or glob keep their path below it, members of an archive their path in the archive, below the name
-    of the archive. Files named one by one keep their path below their common folder.
+    Files of a folder keep their path below it, files of a glob their path below the folder before its first wildcard,
+    and members of an archive their path in the archive, below the name of the archive. Files named one by one keep
+    their path below their common folder.
     """
     named: list[Input] = []
     for folder, items in _groups(options):
@@ -106,14 +107,16 @@ def _inputs_with_paths(options: argparse.Namespace) -> Iterator[tuple[Input, str
 
 
 def _groups(options: argparse.Namespace) -> Iterator[tuple[str | None, Iterator[Input]]]:
-    """Yield the inputs of each argument with the folder that their paths are relative to, if it is known."""
-    endings = wanted_endings(options)
+    """Yield the inputs of each argument with the folder that their paths are relative to, or None."""
+    extensions = wanted_extensions(options)
     options.skipped = 0
 
-    def expanded(names: list[str], listed: str | None = None) -> Iterator[Input]:
-        chosen = argparse.Namespace(files=names, recursive=True, all_files=options.all_files, files_from=listed)
-        yield from inputs_of(chosen, endings)
-        options.skipped += chosen.skipped
+    def expanded(names: list[str], files_from: str | None = None) -> Iterator[Input]:
+        group_options = argparse.Namespace(
+            files=names, recursive=True, all_files=options.all_files, files_from=files_from
+        )
+        yield from inputs_of(group_options, extensions)
+        options.skipped += group_options.skipped
 
     for name in options.files:
         folder = None
@@ -133,8 +136,8 @@ def _with_slashes(relative: str) -> str:
 
 
 def _from_store(url: str, options: argparse.Namespace) -> Iterator[InputFile]:
-    """Yield the files at a URL; one with an error if it cannot be listed or has no files."""
-    extensions = wanted_endings(options)
+    """Yield the files at a URL; if it cannot be listed or has no files, an input with an error."""
+    extensions = wanted_extensions(options)
     is_empty = True
     try:
         for name, below, stamp in storage.list_urls(url):

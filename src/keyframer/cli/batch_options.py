@@ -45,14 +45,14 @@ def _add_thumbnail(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", choices=shared_arguments.PICTURE_KINDS, help="kind of picture (default: png)")
 
 
-def wanted_endings(options: argparse.Namespace) -> tuple[str, ...]:
+def wanted_extensions(options: argparse.Namespace) -> tuple[str, ...]:
     """Return the extensions of files that are taken from folders, archives and URLs, as in the command for one file."""
     if options.operation == "convert" and options.to in (None, "gltf"):
-        return tuple(ending for ending in inputs.LOADABLE if ending not in (".glb", ".gltf"))
+        return tuple(extension for extension in inputs.LOADABLE if extension not in (".glb", ".gltf"))
     return inputs.LOADABLE
 
 
-def options_of(options: argparse.Namespace) -> dict[str, Any]:
+def job_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return the given options as plain values, which are hashed and sent to workers; raises ValueError."""
     given = vars(options)
     values = {name: given.get(name) for name in ("dialect", "max_error", "keys", "core_only", "unit", "ignore")}
@@ -73,8 +73,8 @@ def options_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _scene(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of the bridge; for convert the exporter applies ``--fps``."""
-    values = dict(reading_options.options_of(options))
+    """Return the options of the bridge, with absolute paths; convert applies ``--fps`` after loading."""
+    values = dict(reading_options.bridge_options(options))
     if options.operation == "convert" and options.fps is not None:
         del values["fps"]
     for name in reading_options.COMPANIONS:

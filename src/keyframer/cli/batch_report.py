@@ -9,7 +9,7 @@ from contextlib import redirect_stdout
 from io import StringIO
 
 from keyframer.batch.defaults import LEDGER, STATUSES
-from keyframer.batch.html_report import COLUMNS, SCHEMA, SCHEMA_VERSION, cells_of, html_page, record_of
+from keyframer.batch.html_report import REPORT_COLUMNS, SCHEMA, SCHEMA_VERSION, cells_of, html_page, record_of
 from keyframer.batch.ledger import Ledger
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.messages import failure, shown_name
@@ -74,7 +74,7 @@ def _write(ledger: Ledger, options: argparse.Namespace) -> None:
         for piece in html_page(ledger, rows, options.only_operation):
             sys.stdout.write(piece)
         return
-    records = Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS)
+    records = Records(options.format, SCHEMA, SCHEMA_VERSION, REPORT_COLUMNS)
     if options.format == "pretty":
         _pretty_head(ledger, options.only_operation)
     for row in rows:

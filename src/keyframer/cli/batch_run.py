@@ -44,23 +44,23 @@ class Progress:
         self._start = time.monotonic()
         self._next = self._start + _UPDATE_INTERVAL
 
-    def show(self, finished: int, worked: int, failed: int) -> None:
-        """Update the line. ``worked`` is the number of finished files that were not skipped, for the rate."""
+    def show(self, finished: int, processed: int, failed: int) -> None:
+        """Update the line. ``processed`` is the number of finished files that were not skipped, for the rate."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _UPDATE_INTERVAL
-            self._line.show(progress_line(self._total, finished, worked, failed, now - self._start))
+            self._line.show(progress_line(self._total, finished, processed, failed, now - self._start))
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self._start
 
 
-def progress_line(total: int, finished: int, worked: int, failed: int, seconds: float) -> str:
+def progress_line(total: int, finished: int, processed: int, failed: int, seconds: float) -> str:
     share = 100 * finished / total if total else 100
     line = f"{finished:,} of {total:,} ({share:.0f} %)"
-    if worked and seconds > 0:
-        rate = worked / seconds
+    if processed and seconds > 0:
+        rate = processed / seconds
         line += f", {rate:.{0 if rate >= 10 else 1}f} per second, {clock((total - finished) / rate)} left"
     return line + (f", {failed:,} failed" if failed else "")
 
@@ -75,7 +75,7 @@ def clock(seconds: float) -> str:
 _MOST_LINES = 20
 """maximum number of failures, renamed outputs or codes that are shown"""
 _CLUSTER_AGE = 600.0
-"""seconds: younger temporary files may belong to a worker of the cluster that is still writing"""
+"""seconds: a worker of the cluster may still be writing temporary files that are younger"""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -96,8 +96,8 @@ def _run(options: argparse.Namespace) -> int:
         options.parser.error("--tls-ca, --tls-cert and --tls-key need --cluster")
     out = options.output if storage.is_url(options.output) else os.path.abspath(options.output)
     try:
-        chosen = batch_options.options_of(options)
-        OPERATIONS[options.operation].suffix(chosen)
+        job_options = batch_options.job_options(options)
+        OPERATIONS[options.operation].suffix(job_options)
     except ValueError as error:
         options.parser.error(str(error))
     inputs: Iterable[InputFile] = batch_inputs.find_files(options)
@@ -112,7 +112,7 @@ def _run(options: argparse.Namespace) -> int:
     with Ledger(ledger_path, out) as ledger, _stopping(options) as stopping, _executor(options) as executor:
         batch_run = ResumableRun(
             options.operation,
-            chosen,
+            job_options,
             out,
             ledger,
             retry=options.retry_failed,
@@ -123,7 +123,8 @@ def _run(options: argparse.Namespace) -> int:
         for renamed in batch_run.summary.renamed[:_MOST_LINES]:
             note(options, f"RUN_OUTPUT_COLLISION: {renamed}")
         if len(batch_run.summary.renamed) > _MOST_LINES:
-            note(options, f"{counted(len(batch_run.summary.renamed), 'output')} renamed; the report lists them")
+            count = counted(len(batch_run.summary.renamed), "output")
+            note(options, f"{count} renamed; keyframer batch report lists all of them")
         batch_report.show_refused(ledger)
         _sweep(batch_run, options)
         progress = Progress(options, batch_run.summary.total)
@@ -149,7 +150,7 @@ def _ledger_path(out: str, options: argparse.Namespace) -> str:
     if not storage.is_url(out):
         return os.path.join(out, LEDGER)
     path = f"keyframer-batch-{options_hash(out, {})[:10]}.sqlite"
-    note(options, f"the ledger of {out} is {path} in this folder (--ledger chooses another place)")
+    note(options, f"the ledger of {out} is {path} in the current folder (--ledger chooses another place)")
     return path
 
 
@@ -161,7 +162,7 @@ def _sweep(batch_run: ResumableRun, options: argparse.Namespace) -> None:
 
 @contextmanager
 def _stopping(options: argparse.Namespace) -> Iterator[threading.Event]:
-    """Stop after the current files at the first Ctrl-C (or SIGTERM), and immediately at the second."""
+    """Yield an event, which the first Ctrl-C or SIGTERM sets; the second raises KeyboardInterrupt."""
     event = threading.Event()
 
     def stop(number: int, frame: object) -> None:
@@ -184,7 +185,7 @@ def _stopping(options: argparse.Namespace) -> Iterator[threading.Event]:
 
 @contextmanager
 def _executor(options: argparse.Namespace) -> Iterator[Executor]:
-    """Yield the executor: that of the cluster, or a local one, which starts loading modules while files are listed."""
+    """Yield the executor of the cluster, or a local one, which starts loading modules while files are listed."""
     if options.cluster:
         with connect(options.cluster, ca=options.tls_ca, certificate=options.tls_cert, key=options.tls_key) as executor:
             yield executor
@@ -211,7 +212,7 @@ def _work(
     summary = batch_run.summary
 
     def show() -> None:
-        progress.show(summary.finished, summary.worked, summary.counts[FAILED])
+        progress.show(summary.finished, summary.processed, summary.counts[FAILED])
 
     arguments: dict[str, Any] = {"stop": stopping.is_set, "skipped": show}
     if options.cluster:
@@ -250,7 +251,7 @@ def _summarise(
     parts += [f"{summary.skipped:,} already finished by an earlier run"] if summary.skipped else []
     if stopped:
         parts.append(f"{summary.total - summary.finished:,} not started")
-    rate = f", {summary.worked / seconds:.0f} per second" if summary.worked and seconds >= 1 else ""
+    rate = f", {summary.processed / seconds:.0f} per second" if summary.processed and seconds >= 1 else ""
     note(options, f"{', '.join(parts)}; {clock(seconds)}{rate}")
     if summary.codes:
         note(options, "failures: " + ", ".join(f"{code} {count:,}" for code, count in summary.codes.most_common()))
@@ -258,9 +259,9 @@ def _summarise(
         codes = ", ".join(f"{code} {count:,}" for code, count in summary.findings.most_common(_MOST_LINES))
         note(options, f"files with issues: {codes}")
     if failed and getattr(options, "salvage", None) is False:
-        note(options, "the same command with --salvage repeats the failed files without their unsafe parts")
+        note(options, "the same command with --salvage processes the failed files again, without their unsafe parts")
     if failed or findings:
-        note(options, f"keyframer batch report {shown_name(options.ledger or options.output)} lists them")
+        note(options, f"keyframer batch report {shown_name(options.ledger or options.output)} lists these files")
     detail(options, f"ledger: {ledger_path}")
     if stopped:
         note(options, "stopped; the same command resumes from here")

@@ -33,13 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    inputs.require_input(options, "TEXT")
+    inputs.require_input(options)
     target = output_targets.Targets(options, _built_name)
     code = SUCCESS
     for number, item in enumerate(inputs.inputs_of(options, (".json",))):
         try:
             if number and target.out is None:
-                raise output_targets.refused("stdout takes only one file (-o writes several)")
+                raise output_targets.refused("stdout takes only one file (-o with a folder or a suffix writes several)")
             path = target.path_for(item)
             document, data = build_bytes(item.read())
             if path is None:

@@ -26,8 +26,8 @@ An error makes a scene unsafe to build, so load and convert refuse the file
 values; a file with no other errors is still loaded. A warning is odd but
 harmless; an info is worth knowing. docs/issues.md explains every code. At most
 20 issues of a code are listed, all are counted. The exit code is 1 if a file
-cannot be read or has issues at or above --fail-on. The beginning of a code
-selects all codes that start with it: --ignore SEC_ --ignore SCENE_REST_POSE."""
+cannot be read or has issues at or above --fail-on. --ignore and --only also
+accept the beginning of codes: --ignore SEC_ --ignore SCENE_REST_POSE."""
 
 EXAMPLES = (
     "keyframer check scene.3ds",

@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         extension = exporter.extension(options.dialect)
         operation_options.cut_of(options)
-        options.written = exporter.options_from_text(reading_options.pairs_of(options.write, "--write"))
+        options.write_options = exporter.options_from_text(reading_options.pairs_of(options.write, "--write"))
     except ValueError as error:
         options.parser.error(str(error))
     records: list[dict[str, object]] = []
@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _input_extensions(exporter: Exporter) -> tuple[str, ...]:
-    """Return the extensions of the files to convert in a folder; without glTF if glTF is written, because earlier
+    """Return the extensions of the files to convert in a folder, without those of glTF if glTF is written: earlier
     outputs may be in the same folder."""
     return tuple(ending for ending in inputs.LOADABLE if exporter.name != "gltf" or ending not in exporter.extensions)
 
@@ -130,36 +130,36 @@ def _input_extensions(exporter: Exporter) -> tuple[str, ...]:
 def _convert(item: Input, options: argparse.Namespace, target: Targets) -> tuple[str, LossReport]:
     path = target.path_for(item)
     assert path is not None
-    # applied after loading (by `_apply_operations`, or by the glTF exporter), whether or not the format has this option
+    # --fps is applied after loading, by `_apply_operations` or the glTF exporter, even if the reader has no such option
     fps, options.fps = options.fps, None
     try:
         opened = scene_loading.open_input(item, options)
     finally:
         options.fps = fps
     scene = scene_loading.scene_of_opened(item, opened, options)
-    chosen: dict[str, Any] = {}
-    source = None
+    gltf_options: dict[str, Any] = {}
+    textures = None
     exporter = exporter_for(path, options.to)
     scene = _apply_operations(scene, options, None if exporter.name == "gltf" else fps, exporter.axes)
     if exporter.name == "gltf":
-        source = texture_options.source_for(item, options)
-        chosen = _gltf_options(options, fps, source, _source(item, opened))
+        textures = texture_options.source_for(item, options)
+        gltf_options = _gltf_options(options, fps, textures, _source(item, opened))
     elif options.core_only or options.unit is not None or options.keys is not None:
         raise refused("--core-only, --unit and --keys need glTF as the output format")
-    chosen = {"dialect": options.dialect, "max_error": options.max_error} | options.written | chosen
+    save_options = {"dialect": options.dialect, "max_error": options.max_error} | options.write_options | gltf_options
     with output_errors(path):
         if target.is_folder:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        report = save(scene, path, format=options.to, overwrite=options.force, **chosen)
-    texture_options.report(item, source, options)
+        report = save(scene, path, format=options.to, overwrite=options.force, **save_options)
+    texture_options.report(item, textures, options)
     return path, report
 
 
 def _apply_operations(
     scene: Scene, options: argparse.Namespace, fps: float | None, format_axes: tuple[str, str]
 ) -> Scene:
-    """Return the scene after all chosen operations. ``fps`` is its frame rate, ``format_axes`` are those of the output
-    format."""
+    """Return the scene after all chosen operations. ``fps`` is its frame rate, ``format_axes`` are the axes of the
+    output format."""
     wanted = operation_options.operations_of(options)
     if fps is None and not wanted.keys() - {"max_error"}:
         return scene
@@ -169,12 +169,12 @@ def _apply_operations(
 
 
 def _gltf_options(
-    options: argparse.Namespace, fps: float | None, source: TextureSource | None, about: dict[str, object]
+    options: argparse.Namespace, fps: float | None, textures: TextureSource | None, source: dict[str, object]
 ) -> dict[str, Any]:
     """Return the options of the glTF exporter. Images come from the folder of the file and from ``--texture-path``."""
-    given = {"core_only": options.core_only or None, "unit": options.unit, "keys": options.keys, "fps": fps}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    return chosen | {"source": about, "images": no_images if source is None else Pictures(source)}
+    values = {"core_only": options.core_only or None, "unit": options.unit, "keys": options.keys, "fps": fps}
+    given = {name: value for name, value in values.items() if value is not None}
+    return given | {"source": source, "images": no_images if textures is None else Pictures(textures)}
 
 
 def _source(item: Input, opened: OpenedFile) -> dict[str, object]:

@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     if options.plot is not None and os.path.splitext(options.plot)[1].lower() not in (".svg", ".png"):
         options.parser.error("--plot needs a name that ends in .svg or .png")
     try:
-        reading_options.options_of(options)
+        reading_options.bridge_options(options)
     except ValueError as error:
         options.parser.error(str(error))
     records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, COLUMNS, key="comparisons")

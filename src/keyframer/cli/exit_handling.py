@@ -72,7 +72,9 @@ def _wait_for(stream: _Stream) -> None:
 
 
 def run_guarded(run: Callable[[Sequence[str] | None], int], arguments: Sequence[str] | None) -> int:
-    """Run a command and turn failures that are not caused by a file into an exit code, without a traceback."""
+    """Run a command and turn failures that are not caused by a file into an exit code. There is a traceback only if
+    ``KEYFRAMER_DEBUG`` is set.
+    """
     _reopen_closed_streams()
     original = sys.stdout, sys.stderr
     stdout, stderr = _replace_stream(sys.stdout, 1), _replace_stream(sys.stderr, 2)
@@ -137,7 +139,7 @@ def _reopen_closed_streams() -> None:
 def _replace_stream(stream: Any, number: int) -> Any:
     """Return the stream with a `_Stream` below it; a stream of another descriptor is returned unchanged."""
     buffer = getattr(stream, "buffer", None)
-    raw = getattr(buffer, "raw", buffer)  # with PYTHONUNBUFFERED there is no buffer between
+    raw = getattr(buffer, "raw", buffer)  # with PYTHONUNBUFFERED there is no buffer
     if type(raw) is not io.FileIO or raw.fileno() != number:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 ABOUT = """Tell the format of a file from its first bytes.
 
-Shows format, version, layout (if the size decides it), and the certainty.
+Shows format, version, layout (if the size determines it), and the certainty.
 Only the first 4096 bytes and the size are examined; the whole file is read only
-if they are suspicious (a wrong length). Similar files of other kinds are
-recognised: AppleDouble files, Git LFS pointers, TIFF images, files damaged by a
-transfer in text mode, empty files. The exit code is 3 if the format of a file
-is unknown."""
+if they are suspicious, for example a wrong length. Other files with these
+extensions are recognised: AppleDouble files, Git LFS pointers, TIFF images,
+empty files, and files damaged by a transfer in text mode. The exit code is 3 if
+the format of a file is unknown."""
 
 EXAMPLES = (
     "keyframer identify scene.3ds",
@@ -100,7 +100,7 @@ def _suggest_commands(identity: Identity, options: argparse.Namespace) -> None:
     if identity.format is None:
         note(
             options,
-            "this format cannot be read (keyframer formats lists those that can; keyframer build reads dumps)",
+            "this file cannot be read (keyframer formats lists the known formats; keyframer build reads dumps)",
         )
         return
     if any(known.name == identity.format for known in FORMATS):

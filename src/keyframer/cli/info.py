@@ -30,16 +30,15 @@ The summary has format, size, writer, length, nodes and how many are animated,
 meshes, cameras, lights, materials, images and which are missing, and the
 verdict of keyframer check. --table shows one table instead, --all shows all
 tables: those of the document (overview, records, raw, issues, and tables of its
-format) and those of the scene (scene, node tree, curves, meshes, surfaces,
-cameras, lights, skins).
+format) and those of the scene (scene, tree, curves, meshes and others).
 
 Images are searched for only in the folder of the file and in those of
---texture-path. The table of textures shows for each name whether the image was
-found, guessed, embedded, refused, missing or not an image.
+--texture-path. The table "textures" shows for each name whether the image was
+found, guessed, embedded, unusable, refused, missing or not looked for.
 
-JSON has the summary and all tables. CSV has one row per file, or for tables one
-row per cell: file, table, row, column, value. Offsets are in hex in pretty
-output, otherwise decimal."""
+JSON has the summary and all tables, or those of --table. CSV has one row per
+file, or for tables one row per cell: file, table, row, column, value. Offsets
+are in hex in pretty output, otherwise decimal."""
 
 EXAMPLES = (
     "keyframer info scene.3ds",
@@ -49,8 +48,8 @@ EXAMPLES = (
     "keyframer info --format json scene.3ds | jq '.files[0].summary.seconds'",
 )
 
-CELLS = ("file", "table", "row", "column", "value")
-"""columns of CSV for tables"""
+TABLE_COLUMNS = ("file", "table", "row", "column", "value")
+"""columns of CSV if tables are shown"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,8 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     inputs.require_input(options)
-    in_tables = bool(options.table or options.all)
-    columns = CELLS if in_tables else ("file", *COLUMNS, "error")
+    shows_tables = bool(options.table or options.all)
+    columns = TABLE_COLUMNS if shows_tables else ("file", *COLUMNS, "error")
     records = record_output.Records(options.format, SCHEMA, SCHEMA_VERSION, columns, options.encoding)
     code = SUCCESS
     first = True
@@ -78,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
             code = INPUTS_FAILED
             failure(item.name, error)
             records.json({"file": safe_text(item.name), "error": error_record(error)})
-            _show_failure(records, item.name, one_line(error), in_tables)
+            _show_failure(records, item.name, one_line(error), shows_tables)
             continue
         detail(options, f"{item.name}: {counted(summary['size'], 'byte')}")
         shown = [table for table in tables if not options.table or table.name in options.table]
@@ -87,18 +86,18 @@ def run(options: argparse.Namespace) -> int:
                 note(options, f"{item.name}: no table {name!r} (available: {_table_list(tables)})")
         if options.format in ("json", "jsonl"):
             records.json(info_record(item.name, summary, shown, options.encoding))
-        elif options.format == "csv" and not in_tables:
+        elif options.format == "csv" and not shows_tables:
             records.row([item.name, *(summary[name] for name in COLUMNS), None])
         elif options.format == "csv":
             _csv(records, item.name, shown)
         else:
-            shown = shown if in_tables else [summary_table(summary, tables)]
+            shown = shown if shows_tables else [summary_table(summary, tables)]
             if options.format == "md":
                 _markdown(records, item.name, shown, options.encoding)
             else:
                 records.text("" if first else "\n")
                 _pretty(item.name, shown, options)
-                if first and not in_tables and sys.stdout.isatty():
+                if first and not shows_tables and sys.stdout.isatty():
                     note(options, f"--table NAME or --all shows more: {_table_list(tables)}")
         first = False
     records.close()
@@ -118,11 +117,11 @@ def _summary_and_tables(item: Input, options: argparse.Namespace) -> tuple[Summa
     return summary_of(opened, tables, verdict=checked.verdict, **counts), tables
 
 
-def _show_failure(records: record_output.Records, name: str, message: str, in_tables: bool) -> None:
+def _show_failure(records: record_output.Records, name: str, message: str, shows_tables: bool) -> None:
     """Write a failure as a row of CSV or a table of Markdown."""
     if records.style == "md":
         _markdown(records, name, [Table("error", "Error", ("message",), [(message,)])], None)
-    elif in_tables:
+    elif shows_tables:
         records.row([name, "error", 0, "message", message])
     else:
         records.row([name, *[None] * (len(records.columns) - 2), message])

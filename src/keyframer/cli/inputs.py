@@ -37,10 +37,12 @@ LOADABLE = DECODABLE + tuple(extension for known in IMPORTERS for extension in k
 
 
 class Input:
-    """An input. ``name`` is for display; ``relative`` is its path below the folder or archive that it comes from."""
+    """An input. ``name`` is its path, or a name for messages; ``relative`` is its path below the folder or archive that
+    it comes from.
+    """
 
     budget: Budget | None = None
-    """a budget shared with other inputs: the members of an archive share one"""
+    """a budget shared with other inputs: the members of an archive share a budget"""
 
     def __init__(self, name: str, relative: str = "") -> None:
         self.name = name
@@ -60,7 +62,7 @@ class Input:
 
 
 class FileInput(Input):
-    """A file named on the command line."""
+    """A file on a disk, or a pipe."""
 
     def head(self) -> tuple[bytes, int]:
         with open(self.name, "rb") as stream:
@@ -81,7 +83,9 @@ class FileInput(Input):
 
 
 class WalkedFile(FileInput):
-    """A file of a folder that was searched, with its status, or the reason why it cannot be read."""
+    """A file of a folder that was searched, or a subfolder that cannot be listed: its status, or None, and the reason
+    why it cannot be read, if there is one.
+    """
 
     def __init__(self, path: str, relative: str, folder: str, status: os.stat_result | None, reason: str = "") -> None:
         self.name = path
@@ -129,7 +133,7 @@ class StdinInput(Input):
 
 
 class MemberInput(Input):
-    """A member of an open zip archive; ``occurrence`` numbers members of the same name."""
+    """A member of an open zip archive; ``occurrence`` counts members of the same name from 0."""
 
     def __init__(self, archive: Archive, member: ZipInfo, archive_name: str, occurrence: int) -> None:
         parts = [part for part in member.filename.replace("\\", "/").split("/") if part not in ("", ".", "..")]
@@ -149,7 +153,7 @@ class MemberInput(Input):
         return self.archive.read(self._member)
 
     def is_apple_double_file(self) -> bool:
-        """Return whether it is an AppleDouble file, by name and content."""
+        """Return whether the member is an AppleDouble file, by name and content."""
         if not self.relative.rpartition(os.sep)[2].startswith("._"):
             return False
         try:
@@ -163,7 +167,7 @@ class SkippedInput(Input):
 
 
 class BadInput(Input):
-    """A name that cannot be read."""
+    """A name that cannot be read as an input."""
 
     def __init__(self, name: str, error: Exception, relative: str = "") -> None:
         super().__init__(name, relative)
@@ -182,14 +186,14 @@ def add_arguments(
     files: str = "a file, a folder (with -r), a glob in quotes, a zip archive, ARCHIVE!/MEMBER, or - for stdin",
     recursive: str = "search folders and their subfolders",
 ) -> argparse._ArgumentGroup:
-    """Add the arguments of every command that reads files; ``files`` and ``recursive`` are help texts."""
+    """Add the arguments for any number of inputs; ``files`` and ``recursive`` are help texts."""
     inputs = parser.add_argument_group("inputs")
     inputs.add_argument("files", nargs="*", metavar=metavar, help=files)
     inputs.add_argument("-r", "--recursive", action="store_true", help=recursive)
     inputs.add_argument(
         "--all-files",
         action="store_true",
-        help="take every file of a folder or archive, not only those with the extension of a known format",
+        help="take every file of a folder or archive, whatever its extension",
     )
     inputs.add_argument(
         "--files-from", metavar="LIST", help="read names from a file, one per line (or separated by NUL); - for stdin"
@@ -197,10 +201,10 @@ def add_arguments(
     return inputs
 
 
-def require_input(options: argparse.Namespace, what: str = "FILE") -> None:
+def require_input(options: argparse.Namespace) -> None:
     """End the command with a message if no input is given."""
     if not options.files and options.files_from is None:
-        options.parser.error(f"no input: give a {what}, or - for stdin")
+        options.parser.error("no input: give a FILE, or - for stdin")
 
 
 def names_several_inputs(options: argparse.Namespace) -> bool:
@@ -214,17 +218,17 @@ def names_several_inputs(options: argparse.Namespace) -> bool:
 def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = None) -> Iterator[Input]:
     """Yield all inputs in the given order; those of folders and archives sorted by name.
 
-    From folders and archives only files with one of ``extensions`` are taken (`DECODABLE` if None).
+    Without ``--all-files`` only files with one of ``extensions`` (`DECODABLE` if None) are taken from folders and
+    archives.
     """
-    wanted = extensions or DECODABLE
-    chosen = () if options.all_files else wanted
+    wanted = () if options.all_files else extensions or DECODABLE
     limits = dict(getattr(options, "limit", ()))
     names, unreadable_list = _names(options)
     if hasattr(options, "force"):
-        _register_inputs(names, options.recursive, chosen, limits)
+        _register_inputs(names, options.recursive, wanted, limits)
     skipped = 0
     for name in names:
-        for item in _expanded(name, options.recursive, chosen, limits):
+        for item in _expanded(name, options.recursive, wanted, limits):
             if isinstance(item, SkippedInput):
                 skipped += 1
             else:
@@ -235,7 +239,7 @@ def inputs_of(options: argparse.Namespace, extensions: tuple[str, ...] | None = 
 
 
 def report_skipped(options: argparse.Namespace) -> None:
-    """Report the number of skipped AppleDouble files."""
+    """Report the number of skipped AppleDouble files, if there are any."""
     count = getattr(options, "skipped", 0)
     if count:
         note(options, f"skipped {counted(count, 'AppleDouble file')} (metadata of a Mac; --all-files takes them)")
@@ -255,19 +259,19 @@ def _names(options: argparse.Namespace) -> tuple[list[str], BadInput | None]:
     return [*options.files, *listed], unreadable_list
 
 
-def _register_inputs(names: list[str], recursive: bool, wanted: tuple[str, ...], limits: dict[str, object]) -> None:
+def _register_inputs(names: list[str], recursive: bool, extensions: tuple[str, ...], limits: dict[str, object]) -> None:
     """Register all inputs and their companions before anything is written: no output may replace one of them."""
     from contextlib import suppress
 
     from keyframer.files import note_input
 
     for name in names:
-        for item in _expanded(name, recursive, wanted, limits):
+        for item in _expanded(name, recursive, extensions, limits):
             if isinstance(item, SkippedInput):
                 continue
             note_input(item.name.partition(MEMBER)[0] if isinstance(item, MemberInput) else item.name)
             if isinstance(item, StdinInput):
-                with suppress(OSError, FormatError):  # reported when it is opened
+                with suppress(OSError, FormatError):  # reported when stdin is opened
                     item.read()
             if isinstance(item, FileInput):
                 folder, file_name = os.path.split(item.name)
@@ -281,7 +285,7 @@ def _names_in_list(source: str) -> list[str]:
     return [os.fsdecode(line.rstrip(b"\r")) for line in data.split(separator) if line.strip()]
 
 
-def _expanded(name: str, recursive: bool, wanted: tuple[str, ...], limits: dict[str, object]) -> Iterable[Input]:
+def _expanded(name: str, recursive: bool, extensions: tuple[str, ...], limits: dict[str, object]) -> Iterable[Input]:
     if name == STDIN:
         return (StdinInput(),)
     if "\0" in name:
@@ -290,14 +294,14 @@ def _expanded(name: str, recursive: bool, wanted: tuple[str, ...], limits: dict[
         if os.path.isdir(name):
             if not recursive:
                 return (BadInput(name, _read_failure("this is a folder (-r searches it)")),)
-            return _from_folder(name, wanted)
+            return _from_folder(name, extensions)
         if os.path.lexists(name):
-            return _from_archive(name, wanted, None, limits) if _is_expanded_to_members(name) else (_file(name),)
+            return _from_archive(name, extensions, None, limits) if _is_expanded_to_members(name) else (_file(name),)
         archive, mark, member = name.partition(MEMBER)
         if mark and os.path.isfile(archive):
-            return _from_archive(archive, wanted, member, limits)
+            return _from_archive(archive, extensions, member, limits)
         if any(character in name for character in "*?["):
-            return _from_glob(name, recursive, wanted, limits)
+            return _from_glob(name, recursive, extensions, limits)
     except OSError as error:
         return (BadInput(name, error),)
     return (FileInput(name),)
@@ -313,7 +317,7 @@ def _file(name: str) -> Input:
     return FileInput(name)
 
 
-def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
+def _from_folder(folder: str, extensions: tuple[str, ...]) -> Iterator[Input]:
     """Yield the files of a folder and its subfolders, sorted by name; links to folders are not followed.
 
     Each folder is listed once and each file examined once, so that 100,000 files are walked quickly.
@@ -339,15 +343,15 @@ def _from_folder(folder: str, wanted: tuple[str, ...]) -> Iterator[Input]:
             if is_folder:
                 if not entry.is_symlink():
                     folders.append((f"{relative}{entry.name}/", entry.path))
-            elif not wanted or entry.name.lower().endswith(wanted):
-                if wanted and is_apple_double_file(entry.path):
+            elif not extensions or entry.name.lower().endswith(extensions):
+                if extensions and is_apple_double_file(entry.path):
                     yield SkippedInput(entry.path)
                     continue
                 any_file = True
                 yield _walked(entry, relative, folder)
         waiting.extend(reversed(folders))
     if not any_file:
-        yield BadInput(folder, _no_files("folder", wanted))
+        yield BadInput(folder, _no_files("folder", extensions))
 
 
 def _walked(entry: os.DirEntry[str], relative: str, folder: str) -> WalkedFile:
@@ -371,7 +375,9 @@ def is_apple_double_file(path: str) -> bool:
         return False
 
 
-def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...], limits: dict[str, object]) -> Iterator[Input]:
+def _from_glob(
+    pattern: str, recursive: bool, extensions: tuple[str, ...], limits: dict[str, object]
+) -> Iterator[Input]:
     from glob import glob
 
     names = sorted(glob(pattern, recursive=True))
@@ -379,11 +385,11 @@ def _from_glob(pattern: str, recursive: bool, wanted: tuple[str, ...], limits: d
         yield BadInput(pattern, _read_failure("no file matches"))
     for name in names:
         if not os.path.isdir(name) or recursive:
-            yield from _expanded(name, recursive, wanted, limits)
+            yield from _expanded(name, recursive, extensions, limits)
 
 
 def _is_expanded_to_members(name: str) -> bool:
-    """Return whether a zip archive is replaced by its members; some importers read an archive as a whole."""
+    """Return whether a file is a zip archive that stands for its members; some importers read an archive as a whole."""
     if not os.path.isfile(name):  # a pipe can be read only once
         return False
     with open(name, "rb") as stream:
@@ -391,7 +397,9 @@ def _is_expanded_to_members(name: str) -> bool:
     return head[:4] == _ZIP and importer_for(head, name) is None
 
 
-def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits: dict[str, object]) -> Iterator[Input]:
+def _from_archive(
+    name: str, extensions: tuple[str, ...], member: str | None, limits: dict[str, object]
+) -> Iterator[Input]:
     from contextlib import closing
 
     from keyframer.files.zip_archives import Archive
@@ -412,25 +420,29 @@ def _from_archive(name: str, wanted: tuple[str, ...], member: str | None, limits
             if info.filename == "":
                 any_member = True
                 yield BadInput(name + MEMBER, _read_failure("a member of the archive has no name"))
-            elif not info.is_dir() and (member is not None or not wanted or info.filename.lower().endswith(wanted)):
+            elif not info.is_dir() and (
+                member is not None or not extensions or info.filename.lower().endswith(extensions)
+            ):
                 item = MemberInput(archive, info, name, seen.get(info.filename, 0))
                 item.budget = budget
-                if member is None and wanted and item.is_apple_double_file():
+                if member is None and extensions and item.is_apple_double_file():
                     yield SkippedInput(item.name)
                     continue
                 any_member = True
                 yield item
                 seen[info.filename] = seen.get(info.filename, 0) + 1
     if not any_member:
-        missing = _no_files("zip archive", wanted) if member is None else _read_failure("no such member in the archive")
+        missing = (
+            _no_files("zip archive", extensions) if member is None else _read_failure("no such member in the archive")
+        )
         yield BadInput(name if member is None else name + MEMBER + member, missing)
 
 
-def _no_files(kind: str, wanted: tuple[str, ...]) -> FormatError:
-    if not wanted:
+def _no_files(kind: str, extensions: tuple[str, ...]) -> FormatError:
+    if not extensions:
         return _read_failure(f"the {kind} has no files")
-    extensions = ", ".join(dict.fromkeys(wanted))
-    return _read_failure(f"the {kind} has no file with a known extension ({extensions}); --all-files takes every file")
+    listed = ", ".join(dict.fromkeys(extensions))
+    return _read_failure(f"the {kind} has no file with a known extension ({listed}); --all-files takes every file")
 
 
 def _read_failure(reason: str) -> FormatError:

@@ -46,7 +46,7 @@ class StatusLine:
 
 
 def one_line(error: Exception, name: str | None = None) -> str:
-    """Return the message of a failure at the file ``name`` with its hints, truncated to 1,000 characters."""
+    """Return the message of a failure with its hints, truncated to 1,000 characters; ``name`` is the file."""
     parts = [_text_of(error, name), *getattr(error, "__notes__", ())]
     if isinstance(error, FormatError) and error.code.startswith("LIMIT_"):
         from keyframer.limits import Limits
@@ -75,7 +75,7 @@ _NOT_ABOUT_CONTENT = ("IO_READ_FAILED", "RUN_OUTPUT_COLLISION", "RUN_OUTPUT_REFU
 
 
 def as_format_error(error: Exception, name: str | None = None) -> FormatError:
-    """Return any failure at the file ``name`` as a `FormatError` with code, place and message."""
+    """Return any failure as a `FormatError` with code, place and message; ``name`` is the file."""
     if isinstance(error, FormatError):
         return error
     reason = reason_of(error, name) if isinstance(error, OSError) else str(error)
@@ -84,7 +84,7 @@ def as_format_error(error: Exception, name: str | None = None) -> FormatError:
 
 
 def error_record(error: Exception, name: str | None = None) -> dict[str, object]:
-    """Return a failure at the file ``name`` as part of a JSON record."""
+    """Return a failure as part of a JSON record; ``name`` is the file."""
     located = as_format_error(error, name)
     record: dict[str, object] = {"code": located.code, "offset": located.offset, "path": safe_text(located.path)}
     line = getattr(located, "line", None)

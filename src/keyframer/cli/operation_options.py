@@ -1,4 +1,4 @@
-"""The arguments of ``keyframer convert`` for operations on the scene, applied in a fixed order, and for its outputs."""
+"""The arguments of ``keyframer convert`` for operations on the scene, which have a fixed order, and for its outputs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_writing(group: argparse._ArgumentGroup) -> None:
-    """Add the arguments for the files that are written. Those for stage archives are short for options of --write."""
+    """Add the arguments for outputs. ``--models`` and ``--replace`` are short for options of ``--write``."""
     dialects = "; ".join(f"{known.name}: {', '.join(known.dialects)}" for known in EXPORTERS if known.dialects)
     group.add_argument("--dialect", metavar="NAME", help=f"layout to write; {dialects} (see docs/converting.md)")
     group.add_argument(

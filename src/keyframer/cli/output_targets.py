@@ -67,7 +67,7 @@ class Targets:
         return path
 
     def unchecked_path(self, item: Input) -> str | None:
-        """Return the output path of an input without checking it."""
+        """Return the output path of an input, None for stdout, without checking whether it may be written."""
         if self.out is None:
             return None
         if self.is_suffix:
@@ -92,19 +92,19 @@ def write_each(
     target: Targets,
     items: Iterable[Input],
     make: Callable[[Input], bytes | Iterable[str]],
-    what: str,
+    noun: str,
     failures: tuple[type[Exception], ...],
 ) -> int:
     """Write what ``make`` returns for each input; returns the exit code.
 
-    Stdout takes only one output, which messages call ``what``; if ``what`` is empty, it takes several.
+    Stdout takes only one output, which messages call ``noun``; if ``noun`` is empty, stdout takes several.
     """
     code = SUCCESS
     for number, item in enumerate(items):
         try:
             path = target.path_for(item)
-            if number and path is None and what:
-                raise refused(f"stdout takes only one {what} (-o writes several)")
+            if number and path is None and noun:
+                raise refused(f"stdout takes only one {noun} (-o with a folder or a suffix writes several)")
             content = make(item)
             if path is not None:
                 target.write(path, content if isinstance(content, bytes) else (part.encode() for part in content))
@@ -143,7 +143,7 @@ def check_file(path: str, *, force: bool) -> None:
 
 @contextmanager
 def output_errors(path: str) -> Iterator[None]:
-    """Turn failures to write an output into a `FormatError` that names it."""
+    """Turn failures to write an output into a `FormatError` that names the output."""
     if not path:
         raise refused("the name of an output must not be empty")
     try:

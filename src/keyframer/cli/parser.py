@@ -1,4 +1,4 @@
-"""The parser of the command line. Only the module of the chosen command is loaded, so that it starts fast."""
+"""The parser of the command line. Only the module of the chosen command is loaded, so that the command starts fast."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ABOUT = "Read, write, play, check and convert keyframed 3D files of discontinued
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that accepts options anywhere among names and reports wrong usage in one line with a suggestion.
+    """A parser that accepts options anywhere among names and reports wrong usage in one line, perhaps with a hint.
 
     If a format of another package adds an option with a name in use, the option that is added last is used.
     """
@@ -132,7 +132,7 @@ def _is_option(word: str) -> bool:
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Wraps descriptions to the terminal, 80 columns if that is unknown, and keeps examples as they are."""
+    """Wraps descriptions to the width of the terminal, or 80 columns if it is unknown; keeps examples unchanged."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=_width())  # without a width argparse loads shutil
@@ -187,11 +187,14 @@ def _run_command(name: str, arguments: list[str], **given: object) -> int:
 
 
 def _identify_files(first: str, arguments: list[str]) -> int:
-    """Identify the files and name the commands that accept them, for a command line without a command."""
+    """Identify the files and name the commands that accept them, for a command line without a command.
+
+    For a folder only a message is printed.
+    """
     if os.path.isdir(first):
         print(
             f"keyframer: {safe_text(first)} is a folder: identify, info and check search it with -r, "
-            "batch processes all of its files (see keyframer --help)",
+            "batch processes its files (see keyframer --help)",
             file=sys.stderr,
         )
         return SUCCESS
@@ -210,7 +213,7 @@ def _running(options: argparse.Namespace) -> AbstractContextManager[object]:
 
 
 def build_parser(*, with_options: bool = True) -> Parser:
-    """Return the parser of all commands, for the documentation and for completion; ``--help`` needs no options."""
+    """Return the parser of all commands, for the documentation; ``keyframer --help`` needs no options of commands."""
     parser = Parser(
         prog="keyframer",
         description=ABOUT,

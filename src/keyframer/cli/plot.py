@@ -21,9 +21,9 @@ from keyframer.scene import Scene
 
 ABOUT = """Draw curves with keys, tangents, ease and wrap as SVG, PNG or text.
 
-Without --node and --track everything that moves is plotted, up to --most
-panels, in the units of the file. Rotations are shown as angles about the three
-axes in degrees, without jumps. --motion draws the path of nodes in space
+Without --node and --track all tracks with several keys are plotted, up to
+--most panels, in the units of the file. Rotations are shown as angles about the
+three axes in degrees, without jumps. --motion draws the path of nodes in space
 instead."""
 
 _LATEST = 1e11
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("a picture cannot be shown as text: give a file with -o")
     try:
         span = _span(options.span)
-        reading_options.options_of(options)
+        reading_options.bridge_options(options)
     except ValueError as error:
         options.parser.error(str(error))
     target = output_targets.Targets(options, lambda name: f"{name}.{kind}")
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _kind(options: argparse.Namespace) -> str:
-    """Return the kind of picture: from the extension of OUT, or ``--to``, or SVG."""
+    """Return the kind of picture: from ``--to`` or the extension of OUT, which must not differ; else SVG."""
     out: str = options.output if output_targets.has_output_extension(options) else ""
     ending = (os.path.splitext(out)[1] or out).lower()
     kind = ending[1:] if ending.startswith(".") else None
@@ -115,7 +115,7 @@ def _panels(item: Input, scene: Scene, options: argparse.Namespace, span: tuple[
     raw = raw if "raw" in options.track or (not channels and not options.track) else []
     if "raw" in options.track and not raw:
         raise LookupError("the file has no raw channels")
-    _note_unplotted(item, len(channels) + len(raw), "tracks", options)
+    _note_unplotted(item, len(channels) + len(raw), "tracks", "--most, --node and --track choose", options)
     panels = [track_panel(scene, scene.clips[0], channel, span) for channel in channels[: options.most]]
     return [*panels, *(raw_panel(scene.clips[0], channel) for channel in raw[: options.most - len(panels)])]
 
@@ -124,7 +124,7 @@ def _motion(
     item: Input, scene: Scene, options: argparse.Namespace, kind: str, span: tuple[float, float] | None
 ) -> bytes | list[str]:
     nodes = _moving_nodes(scene, options.node)
-    _note_unplotted(item, len(nodes), "nodes", options)
+    _note_unplotted(item, len(nodes), "nodes", "--most and --node choose", options)
     paths = motion_paths(scene, nodes[: options.most], _frames(scene, span))
     if not paths:
         raise FormatError("SEM_EMPTY_TRACK", 0, "/", "no node moves: there is no path to draw")
@@ -136,7 +136,7 @@ def _motion(
 
 
 def _moving_nodes(scene: Scene, wanted: Sequence[str]) -> list[int]:
-    """Return the chosen nodes, or all with a position track of more than one key."""
+    """Return the chosen nodes, or all nodes with a position track of more than one key."""
     if not wanted:
         channels = scene.clips[0].channels if scene.clips else []
         moving = (c.node for c in channels if c.track.kind == "position" and len(c.track.times) > 1)
@@ -145,7 +145,7 @@ def _moving_nodes(scene: Scene, wanted: Sequence[str]) -> list[int]:
 
 
 def _frames(scene: Scene, span: tuple[float, float] | None) -> list[float]:
-    """Return every frame of the range or of the clip, at most 1,001."""
+    """Return evenly spaced frames of the range or of the clip, about one per frame, at most 1,001."""
     if not scene.clips:
         return [0.0]
     clip = scene.clips[0]
@@ -155,9 +155,9 @@ def _frames(scene: Scene, span: tuple[float, float] | None) -> list[float]:
     return [first + (last - first) * at / count for at in range(count + 1)]
 
 
-def _note_unplotted(item: Input, count: int, what: str, options: argparse.Namespace) -> None:
+def _note_unplotted(item: Input, count: int, noun: str, hint: str, options: argparse.Namespace) -> None:
     if count > options.most:
-        note(options, f"{item.name}: plotting {options.most} of {count} {what} (--most, --node and --track choose)")
+        note(options, f"{item.name}: plotting {options.most} of {count} {noun} ({hint})")
 
 
 def _span(text: str | None) -> tuple[float, float] | None:

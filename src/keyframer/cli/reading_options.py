@@ -1,4 +1,4 @@
-"""The arguments of all commands that read files, and of those that load scenes."""
+"""The arguments of commands that decode files, and of those that load scenes."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ def add_scene_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def options_of(options: argparse.Namespace) -> dict[str, object]:
-    """Return the options of the bridge; a command that loads no scenes has none."""
-    given = {name: getattr(options, f"companion_{name}", None) for name in COMPANIONS}
-    given["fps"] = getattr(options, "fps", None)
-    chosen = {name: value for name, value in given.items() if value is not None}
-    return pairs_of(getattr(options, "set", []), "--set") | chosen
+def bridge_options(options: argparse.Namespace) -> dict[str, object]:
+    """Return the options of the bridge; empty for a command that loads no scenes."""
+    values = {name: getattr(options, f"companion_{name}", None) for name in COMPANIONS}
+    values["fps"] = getattr(options, "fps", None)
+    given = {name: value for name, value in values.items() if value is not None}
+    return pairs_of(getattr(options, "set", []), "--set") | given
 
 
 def pairs_of(given: list[str], argument: str) -> dict[str, object]:
@@ -117,6 +117,6 @@ def pairs_of(given: list[str], argument: str) -> dict[str, object]:
 
 
 def budget_for(options: argparse.Namespace, item: Input | None = None) -> AbstractContextManager[Budget]:
-    """Open the budget for one input; the members of an archive share one."""
+    """Open the budget for one input; the members of an archive share a budget."""
     shared = None if item is None else item.budget
     return (shared or Budget(limits_of(dict(options.limit)))).opened()

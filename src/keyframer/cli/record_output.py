@@ -1,4 +1,4 @@
-"""Writes records to stdout in the chosen style: pretty, json, jsonl, csv or md. One record per file.
+"""Writes records to stdout in the chosen style: pretty, json, jsonl, csv or md.
 
 Records are written one by one, so that thousands of files need little memory. Only data goes to stdout.
 """
@@ -19,19 +19,19 @@ STYLES = ("pretty", "json", "jsonl", "csv", "md")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of every command that prints records."""
+    """Add the arguments for the style of records."""
     output = parser.add_argument_group("output")
     output.add_argument("--format", choices=STYLES, default="pretty", help="style of the output (default: pretty)")
     output.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
 
 
 def is_plain(options: argparse.Namespace) -> bool:
-    """Return whether pretty output has no colours: not on a terminal, or with ``--no-color``."""
+    """Return whether pretty output has no colours: not on a terminal, or with ``--no-color`` or ``NO_COLOR``."""
     return bool(options.no_color or os.environ.get("NO_COLOR") or not sys.stdout.isatty())
 
 
 def terminal_width() -> int:
-    """Return the number of columns of the terminal, or ``COLUMNS``."""
+    """Return ``COLUMNS``, or the number of columns of the terminal, at least 20; 80 if both are unknown."""
     try:
         return max(20, int(os.environ.get("COLUMNS") or os.get_terminal_size(1).columns))
     except (OSError, ValueError):

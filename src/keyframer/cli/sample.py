@@ -20,12 +20,13 @@ from keyframer.inspecting.tables import aligned, csv_cell
 
 ABOUT = """Compute the world transform of every node at given times.
 
-The result has world matrices, visibility, fields of view, colours and morph
-weights. Without --frames and --times whole frames are sampled, at most 101.
-Matrices are for column vectors, stored row by row, in the axes and units of the
-file unless --axes is given. JSON and npz also have raw channels: numbers per
-frame with unknown meaning. --format npz writes numpy arrays (frames, times,
-names, world, visible, raw_0 ...) to the file given with -o."""
+The table and CSV have world position, rotation, scale and visibility. JSON has
+world matrices, visibility, fields of view, colours, morph weights and raw
+channels: numbers per frame with unknown meaning. --format npz writes numpy
+arrays (frames, times, names, world, visible, raw_0 ...) to the file given with
+-o. Without --frames and --times whole frames are sampled, at most 101. Matrices
+are for column vectors, stored row by row, in the axes and units of the file
+unless --axes is given."""
 
 EXAMPLES = (
     "keyframer sample scene.3ds --frames 0:100:5",
@@ -63,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         frames = parse_frames(options.frames) if options.frames is not None else None
         times = parse_frames(options.times) if options.times is not None else None
-        reading_options.options_of(options)
+        reading_options.bridge_options(options)
     except ValueError as error:
         options.parser.error(str(error))
     item = items[0]

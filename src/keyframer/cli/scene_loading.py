@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from keyframer.cli.inputs import FileInput, Input
 from keyframer.cli.messages import note
-from keyframer.cli.reading_options import options_of
+from keyframer.cli.reading_options import bridge_options
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.text import counted
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def open_input(item: Input, options: argparse.Namespace) -> OpenedFile:
     """Read and open an input with the options of the command line."""
     path, format = path_of(item), options.from_format
-    return OpenedFile(item.read(), name=item.name, path=path, format=format, options=options_of(options))
+    return OpenedFile(item.read(), name=item.name, path=path, format=format, options=bridge_options(options))
 
 
 def path_of(item: Input) -> Path | None:
@@ -73,7 +73,7 @@ def content_of(scene: Scene) -> str:
 
 
 def report_left_out(item: Input, scene: Scene, options: argparse.Namespace) -> None:
-    """Report the parts that were left out; the command will then exit with code 1."""
+    """Report the parts that were left out, and set ``options.salvaged`` for the exit code."""
     counts = scene.issues.unsafe_counts()
     if not counts:
         return
@@ -87,7 +87,7 @@ def report_left_out(item: Input, scene: Scene, options: argparse.Namespace) -> N
 
 
 def choose_clip(item: Input, scene: Scene, options: argparse.Namespace) -> None:
-    """Keep only the clip of ``--clip``; without it, say that the first of several is used.
+    """Keep only the clip of ``--clip``; without this option, report that the first of several clips is used.
 
     Raises FormatError for an unknown name."""
     if not hasattr(options, "clip") or (options.clip is None and len(scene.clips) < 2):

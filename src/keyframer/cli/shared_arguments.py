@@ -27,7 +27,9 @@ def add_table(group: argparse._ActionsContainer) -> None:
 
 
 def add_clip(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--clip", metavar="NAME", help="name or number of a clip, counted from 1 (default: the first)")
+    group.add_argument(
+        "--clip", metavar="NAME", help="name of a clip, or its number counted from 1 (default: the first)"
+    )
 
 
 def _table_names(text: str) -> list[str]:
@@ -62,13 +64,15 @@ def add_picture(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the content and the style of a picture."""
     what = parser.add_argument_group("what to show")
     add_clip(what)
-    what.add_argument("--size", default="256", metavar="N|WxH", help="size in pixels, 256 or 320x200 (default: 256)")
+    what.add_argument(
+        "--size", default="256", metavar="N|WxH", help="size in pixels, such as 256 or 320x200 (default: 256)"
+    )
     moment = what.add_mutually_exclusive_group()
     moment.add_argument(
         "--frame",
         type=reading_options.frame,
         metavar="N",
-        help="frame to show (default: the one saved in the file, else the first)",
+        help="frame to show (default: the one saved in the file, else the first; the middle one if that shows nothing)",
     )
     moment.add_argument("--frames", metavar="LIST", help="frames of a sheet or a playback: 0:100:5 or 3,7")
     what.add_argument("--sheet", metavar="CxR", help="make a contact sheet of C columns and R rows")
@@ -78,18 +82,23 @@ def add_picture(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of pictures of a playback (default: 15 per second, at most 90)",
     )
-    what.add_argument("--camera", default="auto", metavar="NAME", help="name of a camera, fit, or auto (default)")
+    what.add_argument(
+        "--camera",
+        default="auto",
+        metavar="NAME",
+        help="name of a camera; fit: everything is visible; auto (default): a camera of the file, else fit",
+    )
     what.add_argument(
         "--around",
         type=reading_options.number(-360, 360),
         metavar="DEGREES",
-        help="with fit: angle to the right of the front (default: 30)",
+        help="angle of the view to the right of the front (default: 30); implies --camera fit",
     )
     what.add_argument(
         "--above",
         type=reading_options.number(-90, 90),
         metavar="DEGREES",
-        help="with fit: angle above the horizon (default: 22)",
+        help="angle of the view above the horizon (default: 22); implies --camera fit",
     )
     what.add_argument(
         "--lights",
@@ -116,10 +125,10 @@ def add_issues(group: argparse._ArgumentGroup) -> None:
         help="lowest severity that makes the exit code 1 (default: error)",
     )
     group.add_argument(
-        "--ignore", action="append", default=[], metavar="CODE", help="leave out this code (may be repeated)"
+        "--ignore", action="append", default=[], metavar="CODE", help="leave out issues of this code (may be repeated)"
     )
     group.add_argument(
-        "--only", action="append", default=[], metavar="CODE", help="list only this code (may be repeated)"
+        "--only", action="append", default=[], metavar="CODE", help="list only issues of this code (may be repeated)"
     )
 
 
@@ -131,9 +140,9 @@ def add_textures(parser: argparse.ArgumentParser) -> None:
         type=_folder,
         default=[],
         metavar="DIR",
-        help="a folder to search for images, after that of the file (may be repeated)",
+        help="a folder to search for images, after the folder of the file (may be repeated)",
     )
-    textures.add_argument("--texture-recursive", action="store_true", help="search subfolders, too")
+    textures.add_argument("--texture-recursive", action="store_true", help="search subfolders for images, too")
     textures.add_argument("--no-textures", action="store_true", help="do not open images")
 
 

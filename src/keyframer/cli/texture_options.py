@@ -1,4 +1,4 @@
-"""Finding the images of a scene, and the messages about guessed, missing and refused ones."""
+"""Finds the images of a scene, and reports guessed, missing and refused images."""
 
 from __future__ import annotations
 

@@ -23,11 +23,12 @@ The extension of OUT, or --to, decides what is written: .png or .jpg for a
 picture or a sheet, .gif, .apng, .webp or .mp4 for the playback (.mp4 needs the
 program ffmpeg).
 
-The camera of the file is used if it shows something, else a camera is placed so
-that everything is visible. The lights of the file are used; the picture is
-brightened or darkened if needed. Images are searched for in the folder of the
-file. A skeleton without a mesh is drawn as bones. The same file gives the same
-bytes with the same versions of numpy and Pillow."""
+The first camera of the file that shows something is used, else a camera is
+placed so that everything is visible. The lights of the file are used; the
+picture is brightened or darkened if needed. Images are searched for only in the
+folder of the file and in those of --texture-path. A skeleton without a mesh is
+drawn as bones. The same file gives the same bytes with the same versions of
+numpy and Pillow."""
 
 EXAMPLES = (
     "keyframer thumbnail scene.3ds -o scene.png",
@@ -60,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("a picture cannot be shown as text: give a file with -o")
     try:
         request = PictureRequest(options)
-        reading_options.options_of(options)
+        reading_options.bridge_options(options)
     except ValueError as error:
         options.parser.error(str(error))
     target = output_targets.Targets(options, lambda name: f"{name}.{request.kind}")
@@ -131,12 +132,12 @@ class PictureRequest:
         texture_options.report(item, source, self.options)
         data = self.presentation.data(renderer)
         if not renderer.complete:
-            note(self.options, f"{item.name}: some faces are not drawn: too many faces overlap")
+            note(self.options, f"{item.name}: some faces are not drawn: drawing all of them would take too long")
         return data
 
 
 def _kind(options: argparse.Namespace) -> str:
-    """Return the kind of picture: from the extension of OUT, or ``--to``, or PNG."""
+    """Return the kind of picture: from ``--to`` or the extension of OUT, which must not differ; else PNG."""
     kind = kind_of(options.output) if output_targets.has_output_extension(options) else None
     if kind is not None and options.to not in (None, kind):
         raise ValueError(f"{options.output} is the name of a {kind} picture, but --to is {options.to}")

@@ -11,7 +11,7 @@ from keyframer.cli import inputs, reading_options, scene_loading, shared_argumen
 from keyframer.cli.exit_handling import INPUTS_FAILED, SUCCESS
 from keyframer.cli.inputs import FileInput, Input
 from keyframer.cli.messages import as_format_error, failure, note
-from keyframer.cli.output_targets import check_file, write_file
+from keyframer.cli.output_targets import check_file, refused, write_file
 from keyframer.errors import FormatError
 from keyframer.exchange.opening import OpenedFile
 from keyframer.limits import limits_of
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     if options.export is not None and not options.force and os.path.lexists(options.export):
         options.parser.error(f"{options.export} exists (-f overwrites it)")
     try:
-        reading_options.options_of(options)
+        reading_options.bridge_options(options)
     except ValueError as error:
         options.parser.error(str(error))
     try:
@@ -119,7 +119,7 @@ def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
         limits = limits_of(dict(options.limit))
         viewer = Viewer(opened, options.port, limits=limits, salvage=options.salvage)
     except OSError as error:
-        failure(f"127.0.0.1:{options.port}", error)
+        failure(f"127.0.0.1:{options.port}", refused(f"the server cannot be started: {error.strerror or error}"))
         return INPUTS_FAILED
     handoff: BrowserHandoff | None = None
     try:  # the user may interrupt as soon as the address is printed
@@ -127,8 +127,8 @@ def _serve(opened: list[ViewedFile], options: argparse.Namespace) -> int:
             try:
                 handoff = BrowserHandoff(viewer.url)
                 viewer.when_opened = handoff.remove
-            except OSError as error:  # no folder for temporary files; the address is still printed
-                failure("the page for the browser", error)
+            except OSError as error:  # no folder for temporary files
+                failure("the browser", refused(f"the browser cannot be opened: {error.strerror or error}"))
         sys.stdout.write(f"{viewer.url}\n")
         sys.stdout.flush()
         note(options, "serving to this machine only; Ctrl-C stops the server")

@@ -1,6 +1,6 @@
 """Plays a file in the browser: a local server and the page it serves, or one page that needs no server.
 
-The page receives only output of our exporter and our sampler: a GLB and JSON, addressed by integers.
+The page receives a GLB of our exporter, JSON, and bytes of the file for the hex view, all addressed by numbers.
 """
 
 from keyframer.viewer.server import Viewer

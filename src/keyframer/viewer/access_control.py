@@ -87,20 +87,20 @@ class AccessControl:
         return None if headers.get_all(OPEN_HEADER) == ["yes"] else f"no {OPEN_HEADER}"
 
     def accepts_token(self, headers: Headers) -> bool:
-        return _same(headers.get_all(TOKEN_HEADER), self.token)
+        return _is_secret(headers.get_all(TOKEN_HEADER), self.token)
 
     def set_cookie(self) -> str:
         return f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
 
     def accepts_cookie(self, headers: Headers) -> bool:
-        given = headers.get_all("Cookie")
-        if not given or len(given) != 1:
+        cookies = headers.get_all("Cookie")
+        if not cookies or len(cookies) != 1:
             return False
         try:
-            cookie = SimpleCookie(given[0]).get(self._cookie)
+            cookie = SimpleCookie(cookies[0]).get(self._cookie)
         except CookieError:
             return False
-        return cookie is not None and _same([cookie.value], self._session)
+        return cookie is not None and _is_secret([cookie.value], self._session)
 
 
 def _is_navigation(headers: Headers) -> bool:
@@ -108,7 +108,7 @@ def _is_navigation(headers: Headers) -> bool:
     return headers.get_all("Sec-Fetch-Mode") == ["navigate"] and headers.get_all("Sec-Fetch-Dest") == ["document"]
 
 
-def _same(given: Sequence[str] | None, secret: str) -> bool:
+def _is_secret(given: Sequence[str] | None, secret: str) -> bool:
     return given is not None and len(given) == 1 and hmac.compare_digest(given[0].encode(), secret.encode())
 
 
@@ -125,8 +125,8 @@ _HANDOFF = """<!doctype html>
 class BrowserHandoff:
     """Passes the address with its token to a browser.
 
-    Anyone who runs ``ps`` sees the arguments of a browser, so it gets the path of a page that only the user can read,
-    and that page redirects to the address. `remove` it when a browser has connected, or none will.
+    Anyone who runs ``ps`` sees the arguments of a browser. Therefore the browser gets the path of a page that only the
+    user can read, and that page redirects to the address. Call `remove` once a browser has connected, or none will.
     """
 
     def __init__(self, url: str) -> None:

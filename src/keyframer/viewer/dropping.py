@@ -48,7 +48,7 @@ class DroppedFile:
 
 
 def dropped_files(body: bytes) -> list[DroppedFile]:
-    """Return the files in the body of a request."""
+    """Return the files in the body of a request; raises `BadDrop` if it is invalid."""
     length = int.from_bytes(body[:4], "little")
     if len(body) < 4 or length > min(LONGEST_INDEX, len(body) - 4):
         raise BadDrop("the list of files is truncated or too long")
@@ -72,8 +72,8 @@ def dropped_files(body: bytes) -> list[DroppedFile]:
 
 
 def view_dropped(files: Sequence[DroppedFile], limits: Limits, *, salvage: bool = False) -> list[ViewedFile]:
-    """Return the files that a reader recognises, each with access to the others; if there are none, all except
-    images."""
+    """Return the files that a reader recognises, each with access to the others; if none is recognised, all except
+    images. Raises `BadDrop` if there are only images."""
     neighbours = _Neighbours(files)
     opened = [
         OpenedFile(file.data, name=file.base, limits=limits, find_file=partial(neighbours.find, referrer=file))
@@ -97,7 +97,7 @@ def _is_known(opened: OpenedFile) -> bool:
 
 
 class _Neighbours:
-    """Finds dropped files by the names in a scene: first in its own folder, then in all others."""
+    """Finds dropped files by the names in a scene: in the folder of the name, next to the scene, then anywhere."""
 
     def __init__(self, files: Sequence[DroppedFile]) -> None:
         self._folders: dict[str, dict[str, DroppedFile]] = {}
@@ -113,8 +113,8 @@ class _Neighbours:
         parts = split_name(wanted).parts
         if not parts:
             return None
-        inside = "/".join([*([referrer.folder] if referrer.folder else []), *parts[:-1]])
-        for folder in dict.fromkeys((inside, referrer.folder, *sorted(self._folders))):
+        named_folder = "/".join([*([referrer.folder] if referrer.folder else []), *parts[:-1]])
+        for folder in dict.fromkeys((named_folder, referrer.folder, *sorted(self._folders))):
             for names, _ in self._listings[folder].search(parts[-1]) if folder in self._folders else ():
                 for name in names:
                     file = self._folders[folder][name]

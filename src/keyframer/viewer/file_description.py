@@ -21,7 +21,7 @@ from keyframer.textures import TextureSource
 from keyframer.textures.texture_usage import TextureUse
 from keyframer.viewer.json_data import number, numbers, shown
 from keyframer.viewer.record_bytes import place_json
-from keyframer.viewer.source_locations import Finder
+from keyframer.viewer.source_locations import LocationFinder
 from keyframer.viewer.track_curves import ClipCurves, raw_moves
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ SCHEMA_VERSION = 2
 Json = dict[str, Any]
 
 
-def describe(name: str, loaded: LoadedFile, report: Report, places: Finder | None) -> Json:
-    """Return all that the page needs before anything is selected; of the clips only the names (see `describe_clip`)."""
+def describe(name: str, loaded: LoadedFile, report: Report, places: LocationFinder | None) -> Json:
+    """Return all that the page needs before anything is selected. Clips have only names here (see `describe_clip`)."""
     scene = loaded.scene
     description: Json = {
         "schema": SCHEMA,
@@ -68,7 +68,7 @@ def describe(name: str, loaded: LoadedFile, report: Report, places: Finder | Non
     return description
 
 
-def describe_clip(clip: Clip, first: int, curves: ClipCurves, places: Finder | None) -> Json:
+def describe_clip(clip: Clip, first: int, curves: ClipCurves, places: LocationFinder | None) -> Json:
     """Return times and tracks of a clip; ``first`` is the index of its first track among those of all clips."""
     unit = clip.units_per_frame or 1.0
     tracks = [
@@ -83,7 +83,7 @@ def describe_clip(clip: Clip, first: int, curves: ClipCurves, places: Finder | N
 
 
 def describe_losses(report: LossReport, images: Sequence[TextureUse]) -> Json:
-    """Return the losses of the page's model, and the missing images."""
+    """Return the losses of the page's model, and the images that are neither embedded nor found by their exact name."""
     not_exact = [outcome for outcome in reversed(Outcome) if outcome is not Outcome.EXACT]
     return {
         "summary": shown(report.summary(), 1_000),
@@ -129,7 +129,7 @@ def _failure(error: FormatError) -> Json:
     }
 
 
-def _node_at(places: Finder | None, offset: int) -> int | None:
+def _node_at(places: LocationFinder | None, offset: int) -> int | None:
     return None if places is None else places.node_at(offset)
 
 
@@ -138,7 +138,7 @@ def glb_node_index(scene: Scene, index: int) -> int:
     return index + int(Axes(scene.space).needs_root or bool(scene.skins))
 
 
-def _nodes(scene: Scene, places: Finder | None) -> list[Json]:
+def _nodes(scene: Scene, places: LocationFinder | None) -> list[Json]:
     return [
         {
             "name": shown(node.name),
@@ -155,12 +155,12 @@ def _nodes(scene: Scene, places: Finder | None) -> list[Json]:
     ]
 
 
-def _node_places(node: Node, places: Finder | None) -> Json:
+def _node_places(node: Node, places: LocationFinder | None) -> Json:
     entries = [] if places is None else [{"span": span, "what": what} for span, what in places.node_places(node)]
     return {"places": entries, "nowhere": "" if entries or places is None else places.reason_without_location(node)}
 
 
-def _track_place(channel: Channel | RawChannel, places: Finder | None) -> Json:
+def _track_place(channel: Channel | RawChannel, places: LocationFinder | None) -> Json:
     place = None if places is None else places.track_place(channel)
     return {
         "place": place_json(place),
@@ -178,7 +178,7 @@ def _timing(clip: Clip) -> Json:
     span = written_span(clip, None)
     unit = clip.units_per_frame or 1.0
     first, last = span.begin / unit, span.end / unit
-    start, end = _inside(clip.start / unit, first, last), _inside(clip.end / unit, first, last)
+    start, end = _clamped(clip.start / unit, first, last), _clamped(clip.end / unit, first, last)
     return {
         "name": shown(clip.name),
         "first": first,
@@ -186,15 +186,15 @@ def _timing(clip: Clip) -> Json:
         "start": start,
         "end": end if end > start else last,
         "rate": span.rate / unit,
-        "current": None if clip.current is None else number(_inside(clip.current / unit, first, last)),
+        "current": None if clip.current is None else number(_clamped(clip.current / unit, first, last)),
     }
 
 
-def _inside(value: float, low: float, high: float) -> float:
+def _clamped(value: float, low: float, high: float) -> float:
     return min(max(value, low), high) if np.isfinite(value) else low
 
 
-def _track(channel: Channel, places: Finder | None, unit: float) -> Json:
+def _track(channel: Channel, places: LocationFinder | None, unit: float) -> Json:
     track = channel.track
     return {
         "node": channel.node,
@@ -206,7 +206,7 @@ def _track(channel: Channel, places: Finder | None, unit: float) -> Json:
     }
 
 
-def _raw_track(channel: RawChannel, places: Finder | None) -> Json:
+def _raw_track(channel: RawChannel, places: LocationFinder | None) -> Json:
     """Return a raw channel: numbers with unknown meaning, one row per frame, without a node."""
     return {
         "node": None,
@@ -219,7 +219,7 @@ def _raw_track(channel: RawChannel, places: Finder | None) -> Json:
 
 
 def _times(track: Track, unit: float) -> list[float | None] | Json:
-    """Return the frames of the keys; evenly spaced ones as three numbers."""
+    """Return the frames of the keys; those of a sampled track as first frame, step and count."""
     count = len(track.times)
     if track.interpolation is Interpolation.SAMPLED and count > 2:
         step = (track.times[-1] - track.times[0]) / (count - 1)
@@ -237,10 +237,11 @@ _LIGHT_TRACKS = ("color", "multiplier")
 def describe_lights(
     scene: Scene, clip: int, curves: ClipCurves | None, textures: TextureSource | None, gltf_nodes: list[int]
 ) -> dict[str, Any]:
-    """Return the lights of one clip and the added studio light. ``gltf_nodes`` has the index of each node in the model.
+    """Return the lights of one clip, the ambient light, the added studio light and the exposure. ``gltf_nodes`` has the
+    index of each node in the model.
 
     Lights are as in rendered pictures: colours as stored, attenuated only by ranges, plus as much studio light as a
-    thumbnail needs. The page uses these instead of the lights of the glTF model.
+    thumbnail needs. The page uses these lights instead of those of the glTF model.
     """
     renderer = Renderer(scene, Settings(_PIXELS, _PIXELS), textures=textures)
     lighting = file_lighting(renderer.moment(renderer.default_frame), 0)

@@ -1,7 +1,7 @@
 """Locations of nodes, tracks and keys in a glTF file, from the paths recorded while reading.
 
-A node is an object of the JSON text. The numbers of a track are elsewhere: times and values in the chunk of a ``.glb``,
-in the text as base64, or in a separate file; in our own files also as lists in the text.
+A node is an object of the JSON text. The times and values of a track are in the binary chunk of a ``.glb``, in the text
+as base64, or in a separate file; our own files may have them as lists in the text.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ Row = tuple[int, int, str, str]
 
 
 class GltfRecords(Records):
-    """The parts of one file as records: chunks, the lists of the JSON text and their elements, views and accessors.
+    """The parts of one file as records: chunks, values of the JSON text and elements of its lists, views and accessors.
 
-    ``numbers`` are the record indices by path, such as ``/nodes[3]``.
+    ``numbers`` are the indices of records by path, such as ``/nodes[3]``.
     """
 
     def __init__(self, layout: Layout, size: int) -> None:
         super().__init__()
         self._names: list[str] = []
         self.numbers: dict[str, int] = {}
-        rows = [*_chunks(layout, size), *_text(layout), *_numbers(layout)]
+        rows = [*_chunks(layout, size), *_text(layout), *_views_and_accessors(layout)]
         rows.sort(key=lambda row: (row[0], -row[1]))
         self._nest(rows)
 
@@ -48,9 +48,8 @@ class GltfRecords(Records):
         self.ends = array("q", [row[1] for row in rows])
         open_records: list[int] = []
         for number, (start, end, path, name) in enumerate(rows):
-            while (
-                open_records and self.ends[open_records[-1]] < end
-            ):  # views may overlap: a record is inside one that contains all of it
+            # views may overlap: the parent of a record contains all of it
+            while open_records and self.ends[open_records[-1]] < end:
                 open_records.pop()
             self.starts.append(start)
             self.parents.append(open_records[-1] if open_records else -1)
@@ -75,10 +74,10 @@ def _text(layout: Layout) -> Iterator[Row]:
         value = layout.root.value.get(str(name))
         is_path = name and "/" not in str(name)  # an empty name or one with a slash would give an ambiguous path
         if is_path and type(value) is list and value and type(value[0]) is dict:
-            yield from _listed(layout, "", str(name))
+            yield from _elements(layout, "", str(name))
 
 
-def _listed(layout: Layout, parent_path: str, name: str) -> Iterator[Row]:
+def _elements(layout: Layout, parent_path: str, name: str) -> Iterator[Row]:
     path = f"{parent_path}/{name}"
     for number, span in layout.text.entries(path).items():
         if type(number) is not int:  # an object instead of a list
@@ -86,20 +85,20 @@ def _listed(layout: Layout, parent_path: str, name: str) -> Iterator[Row]:
         element = f"{path}[{number}]"
         yield *span, element, _title_of(layout.root, name, number) if not parent_path else f"{name}[{number}]"
         for nested in _NESTED.get(name, ()):
-            yield from _listed(layout, element, nested)
+            yield from _elements(layout, element, nested)
         if name == "nodes":
-            yield from _listed(layout, f"{element}/extras/keyframer", "tracks")
+            yield from _elements(layout, f"{element}/extras/keyframer", "tracks")
 
 
 def _title_of(root: Item, name: str, number: int) -> str:
-    """Return the title with the name of the element, if it has one."""
+    """Return the title of an element, with its name if it has one."""
     item = root.value[name][number]
     stated_name = item.get("name") if type(item) is dict else None
     return f"{name}[{number}] {shown(stated_name)}" if type(stated_name) is str and stated_name else f"{name}[{number}]"
 
 
-def _numbers(layout: Layout) -> Iterator[Row]:
-    """Yield views and accessors in the chunk; accessors only if they do not share their bytes."""
+def _views_and_accessors(layout: Layout) -> Iterator[Row]:
+    """Yield views and accessors in the binary chunk; accessors only if their bytes are contiguous."""
     for number in range(len(layout.root.entries("bufferViews"))):
         view = layout.view(number)
         if view is not None:
@@ -111,14 +110,14 @@ def _numbers(layout: Layout) -> Iterator[Row]:
             yield *accessor_range, f"accessors[{number}]", f"numbers of accessors[{number}], {count} {kind}"
 
 
-PACKED = "The keys are packed in the text (zlib, base64), so a single key has no bytes: these are all keys."
-ZEROS = "The file does not store this key: omitted numbers are zeros. This is its track."
+PACKED = "The keys are packed in the text (zlib, base64), so a single key has no bytes: all keys are shown."
+ZEROS = "The file does not store this key: omitted numbers are zeros. The bytes of its track are shown."
 _MOST_RUNS = 12
-"""maximum number of runs of a track with keys in several places; more are shown as one range around all"""
+"""maximum number of runs of a track with keys in several places; more runs are shown as one range"""
 _TANGENTS = ("in-tangent", "value", "out-tangent")
 
 
-class GltfPlaces:
+class GltfLocations:
     """Locations in one file; without a scene, only its records."""
 
     def __init__(self, data: bytes, scene: Scene | None, folder: Path | None) -> None:
@@ -128,7 +127,7 @@ class GltfPlaces:
         sources = Sources() if scene is None else scene.sources
         assert isinstance(sources, Sources)
         self._sources, self._tracks = sources, sources.tracks
-        self._numbers = dict(zip([] if scene is None else scene.nodes, sources.nodes, strict=True))
+        self._node_numbers = dict(zip([] if scene is None else scene.nodes, sources.nodes, strict=True))
         self._node_of_record: dict[int, int] = {}
         if scene is not None:
             self._assign(scene)
@@ -164,7 +163,7 @@ class GltfPlaces:
         source = self._tracks.get(part)
         if source is None:
             return None
-        places = tuple(self._sampled(part, source.sampler) if source.sampler else self._listed(part, source))
+        places = tuple(self._sampled(part, source.sampler) if source.sampler else self._keys_in_text(part, source))
         return LocationGroup(places) if places else None
 
     def reason_without_location(self, part: Node | Channel | RawChannel) -> str:
@@ -186,8 +185,8 @@ class GltfPlaces:
             yield Part(what, span)
 
     def _paths_of(self, node: Node) -> list[str]:
-        """Return the paths of a node, its helper nodes, and their meshes, cameras and lights."""
-        number = self._numbers.get(node)
+        """Return the paths of a node, its helper nodes, and their meshes, skins, cameras and lights."""
+        number = self._node_numbers.get(node)
         if number is None:
             return []
         numbers = [number, *self._sources.helpers.get(number, {}).values()]
@@ -195,7 +194,7 @@ class GltfPlaces:
         return [*nodes, *dict.fromkeys(path for number in numbers for path in _referenced_paths(self._nodes[number]))]
 
     def _sampled(self, part: Track | RawChannel, sampler: str) -> Iterator[Part]:
-        """Return the keys of a sampler, which may have more than the track: values first, then times."""
+        """Yield the locations of the keys of a track in its sampler, which may have more keys: values, then times."""
         item = self._sampler(sampler)
         times = self._layout.elements(item.value.get("input"))
         if not isinstance(part, Track) or not len(part.times) or not times:
@@ -213,8 +212,8 @@ class GltfPlaces:
         animations = self._layout.root.entries("animations")
         return Item(animations[first]["samplers"][second], path)
 
-    def _listed(self, part: Track | RawChannel, source: TrackSource) -> Iterator[Part]:
-        """Return the keys that are in the text as rows of a list."""
+    def _keys_in_text(self, part: Track | RawChannel, source: TrackSource) -> Iterator[Part]:
+        """Yield the locations of keys that are in the text as rows of a list."""
         text = self._layout.text
         if isinstance(part, RawChannel):
             lists, count = {"value": source.path}, len(part.values)
@@ -230,7 +229,7 @@ class GltfPlaces:
                 yield Part(what, rows)
 
     def _assign(self, scene: Scene) -> None:
-        """Assign each record to a node; one used by several nodes belongs to the first."""
+        """Assign the records of nodes and tracks to nodes; a record used by several nodes belongs to the first."""
         for index, node in enumerate(scene.nodes):
             for path in self._paths_of(node):
                 self._set_owner(path, index)
@@ -270,7 +269,7 @@ def _referenced_paths(item: Item) -> Iterator[str]:
 
 
 def _parts(stored: StoredElements, keys: int, per_key: int, what: str, *, cubic: bool) -> Iterator[Part]:
-    """Return the locations of keys with several elements each: one run, or one for each element if they are apart."""
+    """Yield the locations of keys with several elements: one per key if these are adjacent, else one per element."""
     if not per_key or len(stored.starts) < keys * per_key or not (stored.starts >= 0).any():
         return
     starts, ends = (column[: keys * per_key].reshape(keys, per_key) for column in (stored.starts, stored.ends))
@@ -285,7 +284,7 @@ def _parts(stored: StoredElements, keys: int, per_key: int, what: str, *, cubic:
 
 
 def _rows(starts: np.ndarray[tuple[int], np.dtype[np.int64]], ends: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Rows:
-    """Return rows as four numbers if they are evenly spaced."""
+    """Return rows as `Strided` if they are evenly spaced, otherwise as a list."""
     sizes, steps = ends - starts, np.diff(starts)
     if (starts >= 0).all() and (sizes == sizes[0]).all() and (steps == (steps[0] if len(steps) else 0)).all():
         size = int(sizes[0])
@@ -297,7 +296,7 @@ def _rows(starts: np.ndarray[tuple[int], np.dtype[np.int64]], ends: np.ndarray[t
 
 
 def _runs(part: Part) -> list[Part]:
-    """Return the locations of all keys together; adjacent ones are joined."""
+    """Return the locations of all keys together; adjacent keys are joined."""
     if not isinstance(part.place, list):
         return [part]
     runs: list[list[int]] = []

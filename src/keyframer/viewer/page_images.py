@@ -12,12 +12,12 @@ from keyframer.viewer.json_data import shown
 
 
 def images_from(source: TextureSource) -> ImageSource:
-    """Return the image source for the exporter. The page never receives bytes of an image file, only pixels, encoded
-    again.
+    """Return the image source for the exporter. The model never contains bytes of an image file, only its pixels
+    as a new PNG.
     """
     pictures = Pictures(source)
     encoded: dict[bytes, bytes | Missing] = {}
-    """by the image file of the exporter: many materials may use one"""
+    """results by the bytes of the exported image: many materials may use the same image"""
 
     def image(material: Material, slot: str, map: TextureMap) -> Image | Missing | None:
         picture = pictures(material, slot, map)

@@ -1,6 +1,6 @@
 """Byte ranges of records, in file order and in pages of thousands, and of tracks and keys.
 
-A track or its keys are one run of bytes, pieces at equal distances, or several of these.
+The bytes of a track or of its keys are one run, pieces at equal distances, or a group of these.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Records(ABC):
         return self.starts[number], self.ends[number]
 
     def beginning_at(self, offset: int) -> int | None:
-        """Return the innermost record that starts at this byte."""
+        """Return the innermost record that starts at this byte; None if there is none."""
         number = bisect_right(self.starts, offset) - 1
         return number if number >= 0 and self.starts[number] == offset else None
 
@@ -58,7 +58,7 @@ class Records(ABC):
         return -(-len(self) // PAGE)
 
     def overview(self) -> dict[str, object]:
-        """Return the number of records, and the first byte of each page of them."""
+        """Return the number of records, and the first byte of each page."""
         return {"total": len(self), "page": PAGE, "firsts": self.starts[::PAGE].tolist()}
 
     def page(self, number: int) -> dict[str, object] | None:
@@ -77,7 +77,7 @@ class Records(ABC):
 
 
 class NoRecords(Records):
-    """Records of a file that cannot be read: none."""
+    """No records: the file cannot be read, or its format has no known records."""
 
     def name(self, number: int) -> str:
         raise IndexError(number)
@@ -94,23 +94,23 @@ class RecordRanges(Records):
         self._before = array("q")
         """number of siblings of the same name before a record"""
         self._collect(document)
-        self._close(size - len(document.trailing))
+        self._set_ends(size - len(document.trailing))
 
     def _collect(self, document: Document) -> None:
-        ranges = array("q")
-        """for each record its number here; a record without an offset has that of its parent"""
+        numbers = array("q")
+        """for each record of the document its index in `records`; a record without an offset has that of its parent"""
         for record, parent, before in document.walk_indices():
-            outer = ranges[parent] if parent >= 0 else -1
+            outer = numbers[parent] if parent >= 0 else -1
             if record.offset is None:
-                ranges.append(outer)
+                numbers.append(outer)
                 continue
-            ranges.append(len(self.records))
+            numbers.append(len(self.records))
             self.records.append(record)
             self.starts.append(record.offset)
             self.parents.append(outer)
             self._before.append(before)
 
-    def _close(self, end: int) -> None:
+    def _set_ends(self, end: int) -> None:
         """Set the end of each record: the start of its next sibling; for the last one the end of its parent without the
         tail, or ``end`` if it has no parent.
         """
@@ -135,7 +135,7 @@ class RecordRanges(Records):
 
 @dataclass(frozen=True, slots=True)
 class Strided:
-    """Pieces of one size at equal distances: one track in rows that contain all tracks."""
+    """Pieces of one size at equal distances, such as one track in rows that contain all tracks."""
 
     start: int
     size: int
@@ -149,7 +149,7 @@ class Strided:
         return self.start + key * self.step, self.start + key * self.step + self.size
 
     def columns(self, first: int, size: int) -> Strided:
-        """Return the same bytes of each row."""
+        """Return ``size`` bytes of each piece, from byte ``first``."""
         return Strided(self.start + first, size, self.step, self.count)
 
     def record(self) -> dict[str, int]:
@@ -158,7 +158,7 @@ class Strided:
 
 
 Rows = Strided | list[Span | None]
-"""a location for each key; None for a missing key"""
+"""a location for each key; None for a key that the file does not store"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class Part:
     place: Span | Rows
     """location of a track, or a location for each of its keys"""
     file: str | None = None
-    """the file that contains it, if it is another one"""
+    """name of the file that contains the bytes; None for the viewed file"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ def rows_json(rows: KeyRows | None) -> object:
 
 
 def byte_range(rows: list[Span | None]) -> Span | None:
-    """Return the range from the first to the last byte."""
+    """Return the range from the first to the last byte; None if no row has a location."""
     known = [span for span in rows if span is not None]
     return (min(span[0] for span in known), max(span[1] for span in known)) if known else None
 

@@ -1,5 +1,5 @@
-"""Resources of the page by path, the same for the server and for the standalone page. Paths contain only integers,
-never a name of or from a file.
+"""Resources of the page by path, the same for the server and for the standalone page. Paths contain the numbers of
+files and of their parts, never a name of or from a file.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Resources:
     def __init__(self, files: Sequence[ViewedFile], limit: int = 0) -> None:
         self.files = list(files)
         self.limit = limit
-        """maximum number of bytes that can be dropped on the page"""
+        """maximum number of bytes of all files that can be dropped on the page"""
 
     def names(self) -> list[dict[str, object]]:
-        """Return the names of the files, for a list."""
+        """Return number and name of each file, for the list of files."""
         return [{"id": number, "name": file.name} for number, file in enumerate(self.files)]
 
     def get(self, path: str) -> Resource | None:

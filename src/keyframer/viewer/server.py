@@ -34,7 +34,7 @@ ANSWER_SECONDS = 30.0
 """time limit in seconds for a client to receive each part of an answer"""
 MOST_CLIENTS = 32
 LINGER_SECONDS = 2.0
-"""time limit in seconds for reading the rest of a refused request, so that the client receives the answer"""
+"""time limit in seconds for reading the rest of a request with a body, so that the client receives the answer"""
 BODY_SECONDS = 60.0
 """time limit in seconds for a client to send files"""
 _PAGE = re.compile("/data/(0|[1-9][0-9]{0,8})/page")
@@ -265,7 +265,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._linger()
 
     def _linger(self) -> None:
-        """Read what is still sent: if bytes stay unread, the system resets the connection and the answer is lost."""
+        """Read the rest of the request: if bytes stay unread, the system resets the connection and loses the answer."""
         deadline = time.monotonic() + LINGER_SECONDS
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
@@ -314,7 +314,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return None
 
     def refuse_size(self, room: int) -> None:
-        message = f"too large: dropped files are kept in memory, which has room for {max(room, 0):,} more bytes"
+        message = f"too large: dropped files are kept in memory, with room for {max(room, 0):,} more bytes"
         self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
 
     def refuse(self, status: HTTPStatus, reason: str, *, allow: str | None = None) -> None:

@@ -18,22 +18,22 @@ from keyframer.wire.record_plan import FieldPlan
 from keyframer.wire.sink import Sink
 
 _FLOATS_OF_BITS = 4 * np.array([bin(bits).count("1") for bits in range(32)])
-"""bytes of the floats of a row, by the five flag bits that say which of them it has"""
+"""number of bytes of the optional floats of a row, by its five flag bits"""
 _TCB_SIZE = 20
 """bytes of tension, continuity, bias and two eases, if a row has all five or none"""
 
 
-def row_spans(document: Document, data: bytes, extents: RecordRanges, number: int, field: str) -> Rows | None:
+def row_spans(document: Document, data: bytes, ranges: RecordRanges, number: int, field: str) -> Rows | None:
     """Return first byte and end of every row of a field; None if its rows cannot be located.
 
     A record is written back exactly as it was read: the sizes of its fields give the start of a table, and the bytes
     there must be those of the written table.
     """
-    record = extents.records[number]
+    record = ranges.records[number]
     value = getattr(record, field)
     if not len(value):
         return None
-    start, end = extents.span(number)
+    start, end = ranges.span(number)
     children = [child.offset for child in record.children if child.offset is not None]
     fields_end = min(children, default=end - len(record.tail))
     written, size_after = _written_table(document, record, field)
@@ -83,19 +83,19 @@ def _row_sizes(value: Any, total: int) -> Sequence[int] | None:
 
 
 class KeyFinder:
-    """Finds keys in one file."""
+    """Finds the bytes of keys in one file."""
 
-    def __init__(self, document: Document, data: bytes, extents: RecordRanges) -> None:
+    def __init__(self, document: Document, data: bytes, ranges: RecordRanges) -> None:
         self._document = document
         self._data = data
         self._reader = document.format.scene_reader()
-        self.extents = extents
+        self.ranges = ranges
         self._tables: dict[int, Strided | None] = {}
         self._holders: dict[type, int | None] = {}
 
     def keys(self, channel: Channel, number: int) -> Rows | None:
-        """Return the locations of the keys of a channel in the record with this index; None if they have none."""
-        location = self._reader.key_location(self.extents.records[number], channel)
+        """Return the locations of the keys of a channel in the record with this index; None if unknown."""
+        location = self._reader.key_location(self.ranges.records[number], channel)
         if location is None:
             return None
         holder = number if location.holder is None else self._holder(location.holder)
@@ -103,7 +103,7 @@ class KeyFinder:
             return None
         rows: Rows | None
         if location.columns is None:
-            rows = row_spans(self._document, self._data, self.extents, holder, location.field)
+            rows = row_spans(self._document, self._data, self.ranges, holder, location.field)
         else:
             table = self.table(holder, location.field)
             rows = None if table is None else table.columns(*location.columns)
@@ -112,28 +112,28 @@ class KeyFinder:
         return rows if rows is not None and len(rows) == len(channel.track.times) else None
 
     def table(self, number: int, field: str = "rows") -> Strided | None:
-        """Return the rows of a plain table of numbers; computed once, because it contains all tracks."""
+        """Return the rows of a table with rows of equal size, otherwise None; kept, because it contains all tracks."""
         if number not in self._tables:
-            has_field = hasattr(self.extents.records[number], field)
-            rows = row_spans(self._document, self._data, self.extents, number, field) if has_field else None
+            has_field = hasattr(self.ranges.records[number], field)
+            rows = row_spans(self._document, self._data, self.ranges, number, field) if has_field else None
             self._tables[number] = rows if isinstance(rows, Strided) else None
         return self._tables[number]
 
     def _holder(self, kind: type) -> int | None:
         """Return the index of the first record of a kind."""
         if kind not in self._holders:
-            numbers = (number for number, record in enumerate(self.extents.records) if isinstance(record, kind))
+            numbers = (number for number, record in enumerate(self.ranges.records) if isinstance(record, kind))
             self._holders[kind] = next(numbers, None)
         return self._holders[kind]
 
 
 IN_COMPANION = "It is stored in the companion, not in this file."
 NO_RECORD = "This file has no record of it."
-BEFORE_THE_FIRST = "The file does not store this key: it is the state before the first key. This is its track."
+BEFORE_THE_FIRST = "The file does not store this key, the state before the first key. The bytes of its track are shown."
 
 
-class Finder(Protocol):
-    """Finds locations; returns None or nothing if something has no location in the file."""
+class LocationFinder(Protocol):
+    """Finds locations in a file. The result is None or empty for a part without a location."""
 
     @property
     def records(self) -> Records: ...
@@ -148,21 +148,21 @@ class Finder(Protocol):
         """Return a location for each key."""
 
     def reason_without_location(self, part: Node | Channel | RawChannel) -> str:
-        """Return why something has no location, or only some of the possible ones."""
+        """Return why a part has no location."""
 
     def reason_without_key_location(self, channel: Channel | RawChannel) -> str:
         """Return why a single key has no location."""
 
     def node_at(self, offset: int) -> int | None:
-        """Return the node that a byte belongs to."""
+        """Return the index of the node that a byte belongs to."""
 
 
 class SourceLocations:
     """Locations in a file with a document, from the offsets recorded by its bridge."""
 
     def __init__(self, document: Document, data: bytes, scene: Scene | None) -> None:
-        self.extents = RecordRanges(document, len(data))
-        self._finder = KeyFinder(document, data, self.extents)
+        self.ranges = RecordRanges(document, len(data))
+        self._finder = KeyFinder(document, data, self.ranges)
         self._format = document.format.name
         self._record_per_track = document.format.record_per_track
         self._size = len(data)
@@ -173,11 +173,11 @@ class SourceLocations:
 
     @property
     def records(self) -> Records:
-        return self.extents
+        return self.ranges
 
     def node_places(self, node: Node) -> list[tuple[Span, str]]:
         numbers = dict.fromkeys(self._records_of(node))
-        return [(self.extents.span(number), type(self.extents.records[number]).__name__) for number in numbers]
+        return [(self.ranges.span(number), type(self.ranges.records[number]).__name__) for number in numbers]
 
     def track_place(self, channel: Channel | RawChannel) -> Place | None:
         """Return the record of a track, or its part of a record with several tracks."""
@@ -187,10 +187,10 @@ class SourceLocations:
         if number is None:
             return None
         if self._record_per_track:
-            return self.extents.span(number)
+            return self.ranges.span(number)
         rows = self._finder.keys(channel, number)
         if rows is None:
-            return self.extents.span(number)
+            return self.ranges.span(number)
         return rows if isinstance(rows, Strided) else byte_range(rows)
 
     def key_places(self, channel: Channel | RawChannel) -> KeyRows | None:
@@ -214,7 +214,7 @@ class SourceLocations:
         return self.reason_without_location(channel)
 
     def node_at(self, offset: int) -> int | None:
-        nodes = (self._node_of_record.get(number) for number in self.extents.at(offset))
+        nodes = (self._node_of_record.get(number) for number in self.ranges.at(offset))
         return next((node for node in nodes if node is not None), None)
 
     def _records_of(self, node: Node) -> list[int]:
@@ -233,10 +233,10 @@ class SourceLocations:
         if not isinstance(location, dict) or _is_companion(location):
             return None
         offset = location.get("offset")
-        return self.extents.beginning_at(offset) if isinstance(offset, int) else None
+        return self.ranges.beginning_at(offset) if isinstance(offset, int) else None
 
     def _assign(self, scene: Scene) -> None:
-        """Assign each record to a node; a record used by several nodes belongs to the first."""
+        """Assign the records of nodes and tracks to nodes; a record used by several nodes belongs to the first."""
         for index, node in enumerate(scene.nodes):
             for number in self._records_of(node):
                 self._node_of_record.setdefault(number, index)

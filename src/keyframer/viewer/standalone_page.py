@@ -1,6 +1,6 @@
 """The built page, and the standalone page that contains everything and works offline.
 
-Script, style and data are inside, each with its hash. A notebook shows the same page in a frame.
+Script, style and data are inside the page; its policy allows them by their hashes. A notebook shows it in a frame.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Page:
 def view(source: Scene | PathLike, *, height: int = 600) -> Page:
     """Show a scene or a file in a notebook; ``view(scene).save("scene.html")`` writes the same page to a file.
 
-    If the scene has a document, the page contains the bytes of the file, too.
+    The page also contains the bytes of the file; those of a scene only if it has a document.
     """
     opened = OpenedFile.of_scene(source) if isinstance(source, Scene) else open_file(source)
     scene = opened.scene(salvage=isinstance(source, Scene))

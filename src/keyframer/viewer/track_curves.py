@@ -18,11 +18,11 @@ from keyframer.viewer.json_data import columns, numbers, table_of
 MOST_SAMPLES = 20_000
 """maximum number of keys that become points of a line; of more keys only this many are used"""
 FEW_SAMPLES = 2_000
-"""maximum number of points of a line with several steps per segment"""
+"""number of points above which a line has fewer steps per segment, but at least 2"""
 PER_SEGMENT, FEWEST_PER_SEGMENT = 24, 6
-"""steps of a line between two keys; fewer if a clip has very many keys, down to 2 if a single track has that many"""
+"""steps of a line between two keys, and the fewest for a clip with many keys; `FEW_SAMPLES` may reduce them further"""
 MOST_POINTS = 400_000
-"""maximum number of points of all lines of a clip, unless `FEWEST_PER_SEGMENT` needs more"""
+"""approximate maximum number of points of all lines of a clip, unless `FEWEST_PER_SEGMENT` needs more"""
 PORTION = 20_000
 """points of the lines that are computed at once"""
 MOST_LINES = 24
@@ -70,14 +70,14 @@ class ClipCurves:
 
     @cached_property
     def _portions(self) -> list[range]:
-        """Return the tracks of each portion."""
+        """The tracks of each portion, by index."""
         points = np.array([len(track.times) * self._per_segment for track in self._tracks])
         portions = np.cumsum(points) // PORTION
         starts = [0, *(np.flatnonzero(np.diff(portions)) + 1).tolist(), len(points)]
         return [range(first, stop) for first, stop in pairwise(starts)]
 
     def moves(self, number: int) -> bool:
-        """Return whether a track changes anything."""
+        """Return whether the value of a track changes."""
         return number not in self._bank.empty and self._bank.still_value(self._bank.places[number]) is None
 
     def curve(self, number: int) -> dict[str, object]:
@@ -89,13 +89,13 @@ class ClipCurves:
                 families.setdefault(self._bank.places[track].family, []).append(track)
             self._portion = {}
             for members in families.values():
-                self._portion.update(zip(members, self._of_one_family(members), strict=True))
+                self._portion.update(zip(members, self._family_curves(members), strict=True))
         return self._portion[number]
 
-    def _of_one_family(self, members: list[int]) -> Iterator[dict[str, object]]:
+    def _family_curves(self, members: list[int]) -> Iterator[dict[str, object]]:
         """Yield all data of tracks that the curve bank can evaluate together."""
         tracks = [self._tracks[number] for number in members]
-        lines = self._lines(tracks)
+        lines = self._line_times(tracks)
         keys = [np.where(np.isfinite(track.times), track.times, 0.0) for track in tracks]
         line_ends, key_ends = (np.cumsum([0, *map(len, parts)]).tolist() for parts in (lines, keys))
         times = np.concatenate([*lines, *keys])
@@ -120,8 +120,8 @@ class ClipCurves:
                 "curve": {"times": line_times[begin:end], "values": [column[begin:end] for column in line_values]},
             }
 
-    def _lines(self, tracks: list[Track]) -> list[Floats]:
-        """Return the times of the points of each line; most tracks have the key times of their neighbours."""
+    def _line_times(self, tracks: list[Track]) -> list[Floats]:
+        """Return the times of the points of each line, computed once for tracks with the same key times."""
         known: dict[object, Floats] = {}
         lines = []
         for track in tracks:
@@ -133,7 +133,7 @@ class ClipCurves:
 
 
 def _shapes(track: Track) -> dict[str, object]:
-    """Return the shape parameters of the keys, those that any key sets."""
+    """Return the flags of the keys, and the shape parameters that are not zero for all keys."""
     shape_values = {name: column for name in _SHAPES if (column := getattr(track, name)) is not None and np.any(column)}
     flags = {} if track.flags is None else {"flags": track.flags.tolist()}
     return {**{name: numbers(column) for name, column in shape_values.items()}, **flags}
@@ -160,7 +160,7 @@ def raw_curve(channel: RawChannel) -> dict[str, object]:
 
 
 def _sample_times(track: Track, begin: float, end: float, per_segment: int) -> Floats:
-    """Return enough times for a smooth line: several between keys, the keys, and both sides of jumps."""
+    """Return enough times for a smooth line: the keys, several times between keys, and both sides of steps."""
     keys = np.unique(track.times[np.isfinite(track.times)])
     inside = keys[(keys >= begin) & (keys <= end)]
     corners = np.unique(np.concatenate([[begin, end], inside]))
@@ -176,5 +176,5 @@ def _sample_times(track: Track, begin: float, end: float, per_segment: int) -> F
     between = (corners[:-1, None] + np.diff(corners)[:, None] * (np.arange(count) / count)).reshape(-1)
     if track.wrap.value == "single" or end <= begin:
         return np.append(between, corners[-1])
-    # the keys do not show how often the line changes direction
+    # a repeated line also changes direction where it has no keys
     return np.unique(np.concatenate([between, corners[-1:], np.linspace(begin, end, 400)]))

@@ -25,11 +25,11 @@ from keyframer.scene.loss_report import LossReport
 from keyframer.textures import TextureSource
 from keyframer.textures.texture_usage import scene_textures
 from keyframer.viewer.file_description import describe, describe_clip, describe_lights, describe_losses, glb_node_index
-from keyframer.viewer.gltf_locations import GltfPlaces
+from keyframer.viewer.gltf_locations import GltfLocations
 from keyframer.viewer.json_data import shown, to_json
 from keyframer.viewer.page_images import images_from
 from keyframer.viewer.record_bytes import NoRecords, Records, rows_json
-from keyframer.viewer.source_locations import Finder, SourceLocations
+from keyframer.viewer.source_locations import LocationFinder, SourceLocations
 from keyframer.viewer.track_curves import ClipCurves, raw_curve
 
 BLOCK = 1 << 16
@@ -43,7 +43,7 @@ class LoadedFile:
     opened: OpenedFile
     scene: Scene | None = None
     failure: FormatError | None = None
-    """why there is no document, or no scene"""
+    """why there is no document or no scene"""
     textures: TextureSource | None = None
 
     @property
@@ -66,7 +66,7 @@ class LoadedFile:
 
 
 class ViewedFile:
-    """One file of the page. ``load`` is called once, in the first thread that needs it."""
+    """One file of the page. ``load`` is called once, when the file is first needed."""
 
     def __init__(self, name: str, load: Callable[[], LoadedFile], budget: Budget | None = None) -> None:
         self.name = shown(name, 300)
@@ -75,8 +75,8 @@ class ViewedFile:
         self._compiled: dict[int, ClipCurves] = {}
         """by index of the clip"""
         self._budget = budget or Budget()
-        """budget of everything that is computed once; a track is computed for each request, with at most
-        `track_curves.MOST_SAMPLES`
+        """budget of everything that is computed once; tracks are computed on request, and `track_curves` limits their
+        points
         """
 
     @cached_property
@@ -85,7 +85,7 @@ class ViewedFile:
             return self._load()
 
     @cached_property
-    def places(self) -> Finder | None:
+    def places(self) -> LocationFinder | None:
         """The locations in the file; None if unknown."""
         loaded = self.loaded
         if loaded.document is not None:
@@ -93,7 +93,7 @@ class ViewedFile:
         if loaded.importer is None or not loaded.importer.holds_json:
             return None
         try:
-            return GltfPlaces(loaded.data, loaded.scene, loaded.opened.folder)
+            return GltfLocations(loaded.data, loaded.scene, loaded.opened.folder)
         except FormatError:
             return None
 
@@ -126,7 +126,7 @@ class ViewedFile:
         return len(self._clips)
 
     def clip(self, number: int) -> bytes | None:
-        """Return times and tracks of a clip."""
+        """Return times and tracks of a clip; None if there is no such clip."""
         with self._lock, self._budget.opened():
             if not 0 <= number < self.clip_count:
                 return None
@@ -139,7 +139,7 @@ class ViewedFile:
             return None if self._exported is None else self._exported[0]
 
     def losses(self) -> bytes | None:
-        """Return the losses of the GLB, and the missing images."""
+        """Return the losses of the GLB, and the images that have a problem; None if no scene could be made."""
         with self._lock, self._budget.opened():
             scene, textures = self.loaded.scene, self.loaded.textures
             if scene is None or self._exported is None:
@@ -148,7 +148,7 @@ class ViewedFile:
             return to_json(describe_losses(self._exported[1], images))
 
     def lights(self, number: int) -> bytes | None:
-        """Return the lights in one of the clips; a file without clips has them under 0."""
+        """Return the lights in one of the clips; for a file without clips the number is 0."""
         with self._lock, self._budget.opened():
             scene = self.loaded.scene
             if scene is None or not (0 <= number < self.clip_count or number == 0):
@@ -182,7 +182,7 @@ class ViewedFile:
         return sum(map(_tracks_of, self._clips))
 
     def track(self, number: int) -> bytes | None:
-        """Return keys, curve and bytes of one track."""
+        """Return keys and curve of one track, and the locations of its keys; None if there is no such track."""
         with self._lock:
             if not 0 <= number < self.track_count:
                 return None
@@ -220,7 +220,7 @@ class ViewedFile:
         return self._records.page_count
 
     def records(self) -> bytes:
-        """Return the number of records, and the first byte of each page of them."""
+        """Return the number of records, and the first byte of each page."""
         with self._lock:
             return to_json(self._records.overview())
 

@@ -39,7 +39,7 @@ class Operation:
         """returns the suffix of output names for the options; raises ValueError for invalid options"""
         self.module = f"{__name__}.{name}"
         self.loads = (f"{__name__}.job_input", self.module, *loads)
-        """modules that most files need: workers load them while files are still being listed"""
+        """modules that most files need: the fork server loads them while files are still being listed"""
         self.replaces_extension = replaces_extension
         """whether ``a.3ds`` becomes ``a.glb``; otherwise the suffix is added: ``a.3ds.check.json``"""
 
@@ -49,12 +49,12 @@ class Operation:
 
 
 def _export_suffix(options: Mapping[str, Any]) -> str:
-    """Return the suffix without loading a format, which the coordinator does not need."""
+    """Return the suffix without loading the code of the format; raises ValueError for invalid options."""
     exporter, dialect = exporter_for("", options.get("to", "gltf")), options.get("dialect")
     extension = exporter.extension(None if dialect is None else str(dialect))
     exporter.options_from_text(options.get("write") or {})
     if exporter.name != "gltf" and any(options.get(name) for name in ("core_only", "unit", "keys")):
-        raise ValueError("--core-only, --unit and --keys are for glTF only")
+        raise ValueError("--core-only, --unit and --keys need glTF as the output format")
     return extension
 
 
@@ -80,7 +80,7 @@ _ALL = (
         replaces_extension=True,
     ),
     Operation("check", "check every file and write its report as JSON", lambda options: ".check.json", _READING),
-    Operation("info", "write the tables of every file as JSON", lambda options: ".info.json", _READING),
+    Operation("info", "write the summary and the tables of every file as JSON", lambda options: ".info.json", _READING),
     Operation("identify", "identify every file and write JSON", lambda options: ".identify.json"),
     Operation(
         "thumbnail", "render a picture of every file", _picture_suffix, (*_READING, "PIL.ImageDraw", "PIL.ImageFont")

@@ -15,7 +15,7 @@ from keyframer.errors import FormatError
 
 def execute(job_input: JobInput, result: Result) -> None:
     options = job_input.options
-    with suppress(FormatError):  # no reader recognises it: the report says so
+    with suppress(FormatError):  # the format is unknown: the report says so
         job_input.note_companions(result)
     report = check_opened(job_input.opened).restricted(options.get("only") or (), options.get("ignore") or ())
     job_input.write(

@@ -20,7 +20,7 @@ from keyframer.scene import Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.textures import TextureFinder, TextureSource
 
-_EXPORT = ("keys", "core_only", "unit", "fps")
+_GLTF_OPTIONS = ("keys", "core_only", "unit", "fps")
 
 
 def execute(job_input: JobInput, result: Result) -> None:
@@ -29,16 +29,15 @@ def execute(job_input: JobInput, result: Result) -> None:
     scene = job_input.scene(result)
     note_issues(result, scene.issues)
     scene = _apply_operations(scene, options, exporter, result)
-    chosen = {"format": exporter.name, "dialect": options.get("dialect"), "max_error": options.get("max_error")}
+    save_options = {"format": exporter.name, "dialect": options.get("dialect"), "max_error": options.get("max_error")}
     finder = None
-    chosen |= exporter.options_from_text(options.get("write", {}))
+    save_options |= exporter.options_from_text(options.get("write", {}))
     if exporter.name == "gltf":
         finder = job_input.finder() if any(material.maps for material in scene.materials) else None
-        chosen |= {name: options[name] for name in _EXPORT if options.get(name) is not None}
-        chosen |= {"source": _source(job_input, result), "images": _images(finder)}
-    report = (
-        _upload(scene, job_input, chosen) if storage.is_url(job_input.job.output) else _write(scene, job_input, chosen)
-    )
+        save_options |= {name: options[name] for name in _GLTF_OPTIONS if options.get(name) is not None}
+        save_options |= {"source": _source(job_input, result), "images": _images(finder)}
+    write = _upload if storage.is_url(job_input.job.output) else _write
+    report = write(scene, job_input, save_options)
     job_input.note_images(result, finder)
     losses = {outcome.value: report.count(outcome) for outcome in Outcome}
     result["details"] = {"losses": losses, "measured": dict(report.measured)}
@@ -60,19 +59,19 @@ def _images(finder: TextureFinder | None) -> ImageSource:
     return Pictures(TextureSource(finder))
 
 
-def _write(scene: Scene, job_input: JobInput, chosen: dict[str, Any]) -> LossReport:
+def _write(scene: Scene, job_input: JobInput, save_options: dict[str, Any]) -> LossReport:
     path = job_input.job.output
     with output_errors(path), collect_outputs(path, replaces=job_input.job.replaces) as outputs:
-        report = save(scene, path, overwrite=True, **chosen)
+        report = save(scene, path, overwrite=True, **save_options)
     job_input.outputs += outputs
     return report
 
 
-def _upload(scene: Scene, job_input: JobInput, chosen: dict[str, Any]) -> LossReport:
-    """Save in a temporary folder and upload the files, the main file last, so that it never refers to missing ones."""
+def _upload(scene: Scene, job_input: JobInput, save_options: dict[str, Any]) -> LossReport:
+    """Save in a temporary folder and upload the files, the main file last: it never refers to missing files."""
     parent, _, name = job_input.job.output.rpartition("/")
     with tempfile.TemporaryDirectory(prefix="keyframer-") as folder:
-        report = save(scene, os.path.join(folder, name), **chosen)
+        report = save(scene, os.path.join(folder, name), **save_options)
         for path in reversed(report.written):
             with open(path, "rb") as stream:
                 job_input.write(f"{parent}/{os.path.basename(path)}", stream.read())

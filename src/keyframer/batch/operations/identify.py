@@ -16,5 +16,5 @@ def execute(job_input: JobInput, result: Result) -> None:
     job_input.write(job_input.job.output, json_file(SCHEMA, SCHEMA_VERSION, identity.record()))
     result["format"] = identity.format
     result["details"] = {"certainty": identity.certainty, "pronom": identity.pronom, "version": identity.version}
-    if identity.format is None:  # its record is written anyway, as `keyframer identify` prints one
+    if identity.format is None:  # the record is written, too, as `keyframer identify` prints it
         raise IO_UNRECOGNISED.failure(0, "/", reason=str(identity))

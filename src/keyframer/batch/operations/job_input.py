@@ -1,4 +1,4 @@
-"""The input of a job: the opened file, its images and companions, and the path of its output."""
+"""The input of a running job: the opened file with its options, images and companions."""
 
 from __future__ import annotations
 
@@ -62,19 +62,19 @@ class JobInput:
         return scene
 
     def note_companions(self, result: Result) -> None:
-        """Record the files that belong to the input: its companions, or the parts that it names."""
+        """Record the files that belong to the input: its companions, or the files that a glTF file names."""
         reader, folder = self.opened.reader, self.opened.folder
         if isinstance(reader, Importer):
             if folder is not None:
                 result["also"] += [dependencies.file_entry(folder / name) for name in named_files(self.data)]
             return
-        given = (self.opened.given_options.get(companion.option) for companion in reader.companions)
-        result["also"] += [dependencies.file_entry(value) for value in given if isinstance(value, (str, Path))]
+        values = (self.opened.given_options.get(companion.option) for companion in reader.companions)
+        result["also"] += [dependencies.file_entry(value) for value in values if isinstance(value, (str, Path))]
         if folder is not None and reader.companions:
             result["also"] += dependencies.companion_entries(self.job.source)
 
     def finder(self) -> TextureFinder | None:
-        """Return a finder for the folder of the file and the given folders; None if no images are wanted."""
+        """Return a finder for the folder of the file and those of ``texture_path``; None with ``no_textures``."""
         if self.options.get("no_textures"):
             return None
         folder = self.opened.folder
@@ -91,7 +91,7 @@ class JobInput:
         result["also"] += [dependencies.file_entry(match.path) for match in matches if match.path is not None]
 
     def write(self, path: str, data: bytes) -> None:
-        """Write an output; raises `FormatError` if that is refused."""
+        """Write an output; raises `FormatError` if it cannot be written."""
         self.outputs.append(write(path, data, replaces=self.job.replaces))
 
 

@@ -1,4 +1,6 @@
-"""The outputs of a job: written under temporary names, renamed when on the disk, and recorded in the ledger."""
+"""The outputs of a job: files are written under temporary names and renamed when they are on the disk; objects in cloud
+stores are uploaded at once.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def _nothing() -> None:
 
 
 class Output:
-    """Files of a job with temporary names. `finish` renames them and returns what the ledger stores about each."""
+    """Files of a job with temporary names, or an uploaded object. `finish` renames files; it returns what the ledger
+    stores about each.
+    """
 
     __slots__ = ("_finish", "_path", "_sync", "discard")
 
@@ -48,7 +52,7 @@ class Output:
 
 
 def sync_all(outputs: list[Output]) -> None:
-    """Wait until all outputs are on the disk; if one cannot be written, all are discarded."""
+    """Wait until all outputs are on the disk; if one cannot be written, all files are discarded."""
     try:
         for output in outputs:
             output.sync()
@@ -85,7 +89,7 @@ def output_errors(path: str) -> Iterator[None]:
 
 
 def write(path: str, data: bytes, *, replaces: bool) -> Output:
-    """Write a file, or an object in a cloud store; raises `FormatError` if that is refused."""
+    """Write a file under a temporary name, or upload an object; raises `FormatError` if it cannot be written."""
     with output_errors(path):
         if storage.is_url(path):
             written = {**storage.write(path, data), "sha256": hashlib.sha256(data).hexdigest()}

@@ -19,19 +19,19 @@ def suffix(options: Mapping[str, Any]) -> str:
 
 
 def settings_of(options: Mapping[str, Any]) -> Settings:
-    """Return the settings; raises ValueError for an invalid size."""
-    given = dict(options.get("settings") or {})
-    if isinstance(given.get("background"), list):
-        given["background"] = tuple(given["background"])
-    return Settings(**given)
+    """Return the settings; raises ValueError if they are invalid."""
+    values = dict(options.get("settings") or {})
+    if isinstance(values.get("background"), list):
+        values["background"] = tuple(values["background"])
+    return Settings(**values)
 
 
 def presentation_of(options: Mapping[str, Any]) -> Presentation:
-    given = dict(options.get("presentation") or {})
+    values = dict(options.get("presentation") or {})
     for name in ("sheet", "frames"):
-        if name in given:
-            given[name] = tuple(given[name])
-    return Presentation(**given)
+        if name in values:
+            values[name] = tuple(values[name])
+    return Presentation(**values)
 
 
 def execute(job_input: JobInput, result: Result) -> None:
