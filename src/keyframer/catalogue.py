@@ -126,7 +126,7 @@ DATA_NON_FINITE = issue_type("DATA_NON_FINITE", _W, "{count: non-finite number},
 DATA_KEYS_NOT_INCREASING = issue_type(
     "DATA_KEYS_NOT_INCREASING", _W, "key {index} at {time} is not later than the previous key"
 )
-DATA_TIME_HUGE = issue_type("DATA_TIME_HUGE", _W, "key {index} at {time}: time exceeds ten million frames")
+DATA_TIME_HUGE = issue_type("DATA_TIME_HUGE", _W, "key {index} at {time}: implausibly far from 0")
 DATA_TCB_OUT_OF_RANGE = issue_type(
     "DATA_TCB_OUT_OF_RANGE",
     _W,
@@ -178,7 +178,9 @@ DATA_WEIGHT_SUM = issue_type(
 DATA_ZERO_AXIS = issue_type("DATA_ZERO_AXIS", _W, "{count: rotation} about an axis of length 0: read as no rotation")
 LINK_UNRESOLVED_ID = issue_type("LINK_UNRESOLVED_ID", _W, "no {kind} has the id {id}")
 SCENE_BEZIER_SMOOTH = issue_type(
-    "SCENE_BEZIER_SMOOTH", Severity.INFO, "Bezier keys without handles: played with smooth (Catmull-Rom) tangents"
+    "SCENE_BEZIER_SMOOTH",
+    Severity.INFO,
+    "Bezier keys: played with smooth (Catmull-Rom) tangents, whether or not the file stores tangents",
 )
 SCENE_ROTATION_GUESSED = issue_type(
     "SCENE_ROTATION_GUESSED",
@@ -186,7 +188,7 @@ SCENE_ROTATION_GUESSED = issue_type(
     "{count: rotation key} read as {choice}; this is a guess ({other} reads them the other way)",
 )
 SCENE_NO_KEYS = issue_type(
-    "SCENE_NO_KEYS", Severity.INFO, "the keys of this controller are not in the file: its node stays at rest"
+    "SCENE_NO_KEYS", Severity.INFO, "the keys of this controller are not in the file: it has no effect"
 )
 
 SEM_EMPTY_TRACK = issue_type("SEM_EMPTY_TRACK", _I, "no animation: {what}")

@@ -272,7 +272,7 @@ def test_repeat_and_loop_are_unrolled_for_formats_without_them(wrap: Wrap, tmp_p
 
 def test_scenes_that_a_format_cannot_store_at_all_are_refused() -> None:
     still = Scene(nodes=[Node("box", mesh=0)], meshes=[Mesh("box", np.eye(3), np.array([[0, 1, 2]]))])
-    for format, reason in (("midtown", "nothing in the scene is animated"), ("nodeanim", "the scene has no keys")):
+    for format, reason in (("midtown", "no bone or object rotates"), ("nodeanim", "the scene has no keys")):
         with pytest.raises(NothingToWrite, match=reason):
             written(format, still)
     for format in SUFFIXES:

@@ -152,7 +152,7 @@ def test_a_scene_with_only_lights_is_refused() -> None:
 
 def test_a_static_clip_is_written_only_if_it_was_a_midtown_clip() -> None:
     scene = replace(arm(), clips=[])
-    with pytest.raises(NothingToWrite, match="nothing in the scene is animated"):
+    with pytest.raises(NothingToWrite, match="no bone or object rotates"):
         write(scene)
     scene.source_format = "midtown"
     assert len(record(write(scene)).rows) == 1

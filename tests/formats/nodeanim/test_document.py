@@ -22,7 +22,8 @@ from keyframer.formats.nodeanim.records import (
     NodeKeys,
     RawChunk,
 )
-from keyframer.wire.record import describe_fields, dump_fields, restore_fields
+from keyframer.wire.cursor import Cursor
+from keyframer.wire.record import describe_fields, dump_fields, restore_fields, take_record
 from tests.formats.nodeanim.writer import Bone, Clip, Framing, Key, clips, framings, with_key_flags, write
 from tests.samples import unhex
 
@@ -165,6 +166,19 @@ def test_records_in_wrong_places_are_refused() -> None:
         NodeKeys.make(0, [0, 0, 0], colour=1)
     with pytest.raises(ValueError, match="tension: expected an array of shape"):
         NodeKeys.make([0, 1], [[0, 0, 0]] * 2, tension=[1, 2, 3])
+
+
+def test_the_size_of_missing_keys_counts_their_own_flags() -> None:
+    node = unhex("""
+        61 00  04 00 00 00                          # node "a", LINEAR
+        02 00 00 00  00 00 00 00  00 00 00 00       # two translation keys
+        01 00 00 00  00 00 00 00                    # a key with tension to easeOut: 40 bytes
+        00 00 00 00  00 00 00 00  00 00 00 00  00 00 00 00  00 00 00 00
+        00 00 00 00  00 00 00 00  00 00 00 00
+        00 00 00 00  00 00 80 3f  00 00 00 00  00 00 00 00  # a key without them: 16 of 20 bytes
+    """)
+    with pytest.raises(keyframer.FormatError, match="expected 60 bytes, 56 remaining"):
+        take_record(Node, Cursor(node), Node.plan.adapted(Dialect(tcb_by_key=True)))
 
 
 def test_values_too_large_for_a_header_are_refused() -> None:

@@ -378,8 +378,8 @@ def test_a_track_without_usable_keys_is_not_written() -> None:
     [
         (0.0, 30.0, (0, 4800), None),
         (5.0, 30.0, (5 * 160, 4800), None),
-        (0.0, 10.5, (0, 10), "the active segment became 0 to 10"),
-        (0.0, 0.4, (0, 160), "the active segment became 0 to 160"),
+        (0.0, 10.5, (0, 10), "the active segment became frames 0 to 10"),
+        (0.0, 0.4, (0, 160), "the active segment became ticks 0 to 160"),
     ],
 )
 def test_the_active_segment(start: float, end: float, stored: tuple[int, int], words: str | None) -> None:

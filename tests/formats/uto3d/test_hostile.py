@@ -63,6 +63,7 @@ def test_a_huge_count_is_an_error_and_later_sections_are_found_by_their_tags(nam
     issue = errors(document)["STRUCT_COUNT_EXCEEDS_DATA"]
     assert issue.offset == COUNT_AT[name]
     assert issue.args["count"] == count
+    assert issue.args["left"] == len(data) - 54  # the bytes after MAIN
     for kind, wanted in ((Mesh, 2), (Camera, 1), (AnyLight, 2), (Material, 2), (Bone, 2), (AnyController, 3)):
         assert len(list(document.find(kind))) == wanted  # type: ignore[type-abstract]
 

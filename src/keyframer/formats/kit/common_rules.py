@@ -42,7 +42,7 @@ from keyframer.text import decode_name, is_utf8, safe_text
 from keyframer.wire.record import Record
 
 HUGE_TIME = 10_000_000
-"""frames"""
+"""frames; stored units if a format does not define its unit of time"""
 HUGE_RANGE = 1_000_000
 """frames"""
 HUGE_ANGLE = 1e6

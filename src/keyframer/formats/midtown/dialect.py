@@ -67,7 +67,7 @@ def _reject_other_files(data: bytes) -> None:
         raise IO_UNRECOGNISED.failure(0, "/", reason="this is text, not an animation")
 
 
-def _why_not(fits: list[Fit], size: int) -> str:
-    expected = ", ".join(f"{fit.end} for {fit.layout}" for fit in fits)
+def _why_not(candidates: list[Fit], size: int) -> str:
+    expected = ", ".join(f"{fit.end} for {fit.layout}" for fit in candidates)
     detail = f" (expected {expected})" if expected else ""
     return f"a size of {counted(size, 'byte')} fits no layout of a Midtown Madness 2 clip{detail}"

@@ -141,13 +141,17 @@ def encode(document: Document) -> bytes:
 
 
 def _with_counts(top: Clip | OldClip, layout: Dialect) -> Clip | OldClip:
-    """Return the header with the counts of its children; unchanged if a raw run is among them."""
-    inside = top.children[:-1] if top.children and isinstance(top.children[-1], RawRun) else top.children
+    """Return the header with the counts of its children; unchanged if the last child is a raw run.
+
+    Raises ValueError if a clip of the layout cannot contain the children.
+    """
+    has_raw_run = bool(top.children) and isinstance(top.children[-1], RawRun)
+    readable = top.children[:-1] if has_raw_run else top.children
     kind = OldChannel if layout is Dialect.OLD else Channel
-    channels = [record for record in inside if isinstance(record, kind) and not (record.children or record.tail)]
-    if len(channels) != len(inside):
+    channels = [record for record in readable if isinstance(record, kind) and not (record.children or record.tail)]
+    if len(channels) != len(readable):
         raise ValueError(f"a clip of the {layout} layout can contain only {kind.__name__} records")
-    if len(inside) != len(top.children):
+    if has_raw_run:
         return top
     if not channels or (len(channels) > 1 and layout is not Dialect.BETA):
         raise ValueError(f"a clip of the {layout} layout cannot hold {len(channels)} channels")

@@ -33,7 +33,7 @@ class Fit:
         self.end = end
         self.type = type
         self.zero_width_at = zero_width_at
-        """offset of a first channel that declares frames without floats"""
+        """offset of the first channel if its frames have no floats, else None"""
 
 
 def fit_retail(data: bytes) -> Fit | None:
@@ -82,7 +82,7 @@ def fit_old(data: bytes) -> Fit | None:
 
 
 def is_truncated_clip(data: bytes) -> bool:
-    """Return whether the head is that of a truncated clip with roll, pitch and heading."""
+    """Return whether a file that is too short may be a clip: its header describes roll, pitch and heading."""
     if len(data) < CLIP_HEADER_SIZE + CHANNEL_HEADER_SIZE or data[16] != 1:
         return False
     channels, frames = _TWO_WORDS.unpack_from(data)

@@ -19,7 +19,7 @@ _FRAMES = "Frames, one row each"
 
 
 def bones_in(type: int, floats: int) -> int | None:
-    """Return the number of bones in a frame; None for a raw channel, which is kept and plotted but not posed."""
+    """Return the number of bones in a frame of roll, pitch and heading; None for other frames."""
     return floats // 3 - 1 if type == RPH and floats >= 3 and floats % 3 == 0 else None
 
 
@@ -27,7 +27,7 @@ def bones_in(type: int, floats: int) -> int | None:
 class Clip(Record):
     """The header of the retail and the beta layout, with the channels as children.
 
-    Both counts are recomputed from the children on writing, unless a `RawRun` is among them.
+    Both counts are recomputed from the children on writing, unless the last is a `RawRun`.
     """
 
     channels: int = u32("Number of channels; 0 in the retail game, where it means one")

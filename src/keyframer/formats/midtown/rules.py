@@ -13,7 +13,7 @@ from keyframer.wire.record import Record
 
 _MOST_CHANNELS = 1_000
 _NUMBERS = ("rows", "distance")
-"""fields of a channel"""
+"""fields of a channel that contain floats"""
 
 
 def apply_rules(document: Document, scene: Scene | None, reporter: Reporter) -> None:

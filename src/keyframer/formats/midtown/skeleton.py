@@ -43,7 +43,7 @@ class Bone:
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """Bones in pre-order, and the number that the text declares (None if it does not)."""
+    """Bones in pre-order, and the number of bones that the text declares, or None."""
 
     bones: tuple[Bone, ...]
     declared_count: int | None = None
@@ -64,7 +64,7 @@ class _OpenBone:
 
 
 class _Words:
-    """Iterates over the words of the text with their byte offsets; returns (b"", end) after the last."""
+    """The words of a text with their byte offsets; `next` returns (b"", end) after the last."""
 
     def __init__(self, data: bytes) -> None:
         self.end = len(data)
@@ -213,5 +213,5 @@ def default_skeleton(bones: int) -> Skeleton:
     """Return the 19-bone figure; for any other number of bones, numbered children of the first bone."""
     if bones == len(_DEFAULT):
         return Skeleton(tuple(Bone(name.encode(), parent, offset) for name, parent, offset in _DEFAULT))
-    row = [Bone(f"bone_{n:02}".encode(), -1 if n == 0 else 0, (0.1 * n, 0.0, 0.0)) for n in range(bones)]
-    return Skeleton(tuple(row))
+    numbered = [Bone(f"bone_{n:02}".encode(), -1 if n == 0 else 0, (0.1 * n, 0.0, 0.0)) for n in range(bones)]
+    return Skeleton(tuple(numbered))

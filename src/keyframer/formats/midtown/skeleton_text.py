@@ -1,8 +1,8 @@
 """Edit the text of a skeleton: unchanged bones keep their words, white space and order.
 
 Names and offsets are replaced word by word. Removed bones are cut out with their children; new bones are added at the
-end of their parent's block. If the parents or the order of bones changed, the whole text is written again; only the
-words of each bone are kept.
+end of their parent's block, or of the text. If the parents or the order of bones changed, the whole text is written
+again; of the old text only the words in `Bone.words` are kept.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _changed_words(block: _Block, old_bone: Bone, new_bone: Bone) -> Iterator[Ch
 def _additions(
     text: bytes, blocks: list[_Block], bones: tuple[Bone, ...], origins: Sequence[int | None]
 ) -> Iterator[Change]:
-    """Yield one change for each group of new bones with the same parent: their text, with their own children."""
+    """Yield one change for each run of new bones with the same parent: their text, with their descendants."""
     at = 0
     while at < len(bones):
         if origins[at] is not None:
@@ -144,5 +144,5 @@ def _additions(
         begin = brace
         while text[begin - 1 : begin] in (b" ", b"\t"):
             begin -= 1
-        own_line = text[begin - 1 : begin] == b"\n"
-        yield (begin, begin, block) if own_line else (brace, brace, b"\n" + block + b"\t" * (depth - 1))
+        begins_line = text[begin - 1 : begin] == b"\n"
+        yield (begin, begin, block) if begins_line else (brace, brace, b"\n" + block + b"\t" * (depth - 1))

@@ -1,9 +1,10 @@
 """Detect Midtown Madness 2 clips. They have no signature, so size, header words and floats must all agree.
 
 The size of the file must be exactly that of a layout; only a retail clip, whose header is the most specific, may be
-followed by less than one frame of trailing bytes. The header words must also be plausible for a pedestrian. The floats
-in the first bytes (``head``) must look like metres and radians, and must not all be 0, except in a retail clip with the
-60 floats per frame of the game. A clip without frames has no floats to check: it must consist of its headers only.
+followed by less than one frame of trailing bytes. The header words must also be plausible. The floats in the first
+bytes (``head``) must look like metres and radians, and must not all be 0. A retail clip of exact size may have a few
+other floats, or any number of large ones; if it has the 60 floats per frame of the game, all may be 0. A clip without
+frames has no floats to check: it must consist of its headers only.
 
 In the beta layout, the headers of later channels may lie after the head. Then the first channel must be of type 1, and
 the size of the rest must be possible for the number of channels. Rejected files can still be read by naming the format.
@@ -31,21 +32,21 @@ MOST_FRAMES = 1_000_000
 MOST_FLOATS = 3 * 100_000
 MOST_CHANNELS = 64
 
-# Metres and radians. Exact zeros are accepted; integers read as floats are below 1e-30.
+# Metres and radians. Exact zeros are accepted; small integers read as floats are below 1e-30.
 _LARGEST = 1e4
 FARTHEST = 1e12  # if everything else is plausible
 _SMALLEST = 1e-30
 
 
 def sniff(head: bytes, size: int) -> Match | None:
-    """Return a match if the size fits a layout; it is less certain than that of an intact file with a signature."""
+    """Return a match for the first layout that fits; None if no layout does."""
     if len(head) < OLD_HEADER_SIZE or head[:4] == COMPRESSED or is_text(head):
         return None
     return _sniff_retail(head, size) or _sniff_beta(head, size) or _sniff_old(head, size)
 
 
 def is_text(data: bytes) -> bool:
-    """Return whether the first bytes are all printable ASCII, which is never the case in a clip."""
+    """Return whether the first bytes are all printable ASCII or white space, which is never the case in a clip."""
     return bool(data) and all(0x20 <= byte < 0x7F or byte in b"\t\r\n\f" for byte in data[:512])
 
 

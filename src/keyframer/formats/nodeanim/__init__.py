@@ -1,9 +1,9 @@
 """Generic node animation: one clip with a list of nodes, each with translation, rotation and scale keys.
 
-Known from one short specification that names no program, no extension and no framing; the fields are those of the key
-structures of 3ds Max. The byte layout (byte order, kind of text, chunk headers) is a `Dialect` that decoding detects
-and the document keeps. Unknown: the position of Bezier tangents and a scale axis in a key, the unit of time, and
-whether rotations are relative (see the notes in ``docs/formats/notes/nodeanim.md``).
+Known from one short specification that names no program, no extension and no layout of chunk headers; the fields are
+those of the key structures of 3ds Max. The byte layout (byte order, kind of text, chunk headers) is a `Dialect` that
+decoding detects and the document keeps. Unknown: the position of Bezier tangents and a scale axis in a key, the units
+of time and angles, and whether rotations are relative (see the notes in ``docs/formats/notes/nodeanim.md``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from keyframer.formats.nodeanim.bridge.writing import WriteOptions
 
 _SMALLEST_SIZE = 10
-"""bytes of the smallest file: chunk 1 with an id of one byte and empty texts, and the id of chunk 2"""
+"""bytes; no smaller file is detected: chunk 1 with an id of one byte and empty texts, and the id of chunk 2"""
 
 
 class NodeAnimation(Format):

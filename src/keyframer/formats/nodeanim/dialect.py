@@ -17,8 +17,8 @@ TCB_BYTES = 20
 """tension, continuity, bias, easeIn, easeOut"""
 _PLAIN_SIZES = (20, 24, 20)
 """bytes of a translation, rotation and scale key with only flags, time and value"""
-_TANGENTS = 24
-_SCALE_AXIS = 16
+_TANGENT_BYTES = 24
+_SCALE_AXIS_BYTES = 16
 
 _CODES = {1: "B", 2: "H", 4: "I"}
 
@@ -32,7 +32,7 @@ class Dialect(Style):
     length_size: Literal[0, 2, 4] = 4
     """bytes of a chunk's size after its id; 0 if the header is only the id"""
     length_counts_header: bool = True
-    """whether that size includes the header (as in 3DS) or only what follows it"""
+    """whether the size of a chunk includes its header (as in 3DS)"""
     tcb_by_key: bool = False
     """whether bit 0 of the flags of each key, not of its node, says that tension to easeOut are stored"""
     bezier_tangents: bool = False
@@ -63,12 +63,12 @@ class Dialect(Style):
         """Return the smallest sizes of a translation, rotation and scale key in a node with these flags."""
         translation, rotation, scale = _PLAIN_SIZES
         if self.scale_axis:
-            scale += _SCALE_AXIS
+            scale += _SCALE_AXIS_BYTES
         if flags & TCB:
             if not self.tcb_by_key:
                 return translation + TCB_BYTES, rotation + TCB_BYTES, scale + TCB_BYTES
         elif flags & BEZIER and self.bezier_tangents:
-            return translation + _TANGENTS, rotation, scale + _TANGENTS
+            return translation + _TANGENT_BYTES, rotation, scale + _TANGENT_BYTES
         return translation, rotation, scale
 
     def __str__(self) -> str:
@@ -93,7 +93,7 @@ class Dialect(Style):
 _OPTION_WORDS = {"tcb_by_key": "tcb:key", "bezier_tangents": "bezier:tangents", "scale_axis": "scale:axis"}
 
 OPTIONS = tuple(_OPTION_WORDS)
-"""options that are tried only if the file does not end as expected without them"""
+"""options that are tried only if the file does not match perfectly without them"""
 
 OPTION_SETS: tuple[frozenset[str], ...] = tuple(
     sorted(
@@ -108,7 +108,7 @@ _CHUNK_HEADERS: tuple[tuple[Literal[0, 1, 2, 4], Literal[0, 2, 4], bool], ...] =
     *((2, 2, True), (2, 2, False), (4, 2, True), (4, 2, False)),
     *((1, 0, True), (2, 0, True), (4, 0, True), (0, 0, True)),
 )
-"""chunk headers (bytes of the id, bytes of the size, whether it counts the header) in the order they are tried"""
+"""chunk headers (bytes of the id, bytes of the size, whether it includes the header) in the order they are tried"""
 
 
 FRAMINGS: tuple[tuple[Dialect, ...], ...] = tuple(
@@ -116,7 +116,7 @@ FRAMINGS: tuple[tuple[Dialect, ...], ...] = tuple(
     for big_endian in (False, True)
     for id_size, length_size, counts in _CHUNK_HEADERS
 )
-"""every dialect without options, grouped by everything but the kind of text"""
+"""every dialect without options, grouped by byte order and chunk header"""
 
 DIALECTS: tuple[Dialect, ...] = tuple(
     sorted(

@@ -86,14 +86,14 @@ class Reader:
         return window.pos
 
     def _read_sized(self, pos: int) -> int:
-        """Read one chunk after the other. Return the end of the last one."""
+        """Read one chunk after the other. Return the end of the last readable one."""
         size, header_size = len(self.data), self.dialect.header_size
         while size - pos >= header_size:
-            chunk_id, stored = self.dialect.header.unpack_from(self.data, pos)
-            length = stored if self.dialect.length_counts_header else stored + header_size
+            chunk_id, stored_size = self.dialect.header.unpack_from(self.data, pos)
+            length = stored_size if self.dialect.length_counts_header else stored_size + header_size
             complete = Header.ID in self.counts and Animations.ID in self.counts
             if chunk_id == 0 or (complete and not header_size <= length <= size - pos):
-                return pos  # no further valid chunk after chunks 1 and 2: trailing bytes
+                return pos  # trailing bytes: id 0, or an invalid size after chunks 1 and 2
             if chunk_id not in _NAMES and header_size <= length <= size - pos:
                 self._keep_unknown(chunk_id, pos, pos + length)
                 pos += length
@@ -111,13 +111,13 @@ class Reader:
                 )
             chunk = self._read_chunk(chunk_id, pos, pos + actual, place)
             if actual != length:
-                chunk.claimed = (stored, actual)
+                chunk.claimed = (stored_size, actual)
             self.document.records.append(chunk)
             pos += actual
         return pos
 
     def _keep_unknown(self, chunk_id: int, at: int, end: int) -> None:
-        """Keep a chunk with another id as bytes; a file may have very many of them."""
+        """Keep a chunk with an unknown id as bytes. A file may have very many, so only listed issues get a path."""
         index = self.counts.get(chunk_id, 0)
         self.counts[chunk_id] = index + 1
         self.record_count += 1
@@ -172,7 +172,8 @@ class Reader:
     def _read_nodes(self, window: Cursor, at: int) -> Animations:
         """Read nodes until their declared number is reached (if it is known), or one cannot be read.
 
-        Unreadable bytes become the tail; bytes after the last node remain in the window.
+        Unreadable bytes become the tail (all bytes if the number is negative); bytes after the last node remain in the
+        window.
         """
         animations = Animations(offset=at)
         place, plan = window.place, Node.plan.adapted(self.dialect)
@@ -216,7 +217,7 @@ class Reader:
         )
 
     def _check_type(self, node: Node, place: Place) -> None:
-        """Report flags that do not name exactly one interpolation, which decides the layout of the keys."""
+        """Report flags that are not exactly one type of interpolation; the type decides the layout of the keys."""
         flags = node.flags
         if flags in _TYPES:
             return

@@ -36,11 +36,14 @@ class Finding:
 
 
 def search(data: bytes) -> Finding | None:
-    """Return the dialect that fits, else the one that matches furthest; None if the bytes cannot be this format."""
+    """Return the dialect that fits, else the one that matches furthest; None if no dialect matches.
+
+    The default dialect matches any file that begins with its header of chunk 1 or 2.
+    """
     seen: list[Trial] = []
     for attempt in (from_start, after_other_chunks, after_prefix):
         if attempt is after_prefix and any(map(_has_plausible_header, seen)):
-            break  # chunk 1 is at the beginning: the file is damaged, it has no prefix
+            break  # chunk 1 was found without a prefix: the file is damaged
         candidates = list(attempt(data, len(data)))
         exact = [trial for trial in candidates if trial.matched is MatchedPart.END]
         if exact:
@@ -50,7 +53,7 @@ def search(data: bytes) -> Finding | None:
 
 
 def from_start(data: bytes, size: int) -> list[Trial]:
-    """Return a trial of each dialect with chunk 1 at the beginning; those of a small file are cached for the reader."""
+    """Return the trials with chunk 1 at the beginning; those of a small file are cached for the reader."""
     return _cached_from_start(data, size) if size <= _LARGEST_CACHED else _cached_from_start.__wrapped__(data, size)
 
 
@@ -62,22 +65,22 @@ def _cached_from_start(data: bytes, size: int) -> list[Trial]:
 
 
 def after_other_chunks(data: bytes, size: int) -> Iterator[Trial]:
-    """Yield a trial for each dialect with other chunks before chunk 1, which is possible only if chunks have sizes."""
+    """Yield the trials with other chunks before chunk 1, which is possible only if chunks have sizes."""
     for framing in FRAMINGS:
         if framing[0].has_sizes:
             yield from trials(data, size, 0, framing, leading=True)
 
 
-def after_prefix(data: bytes, size: int, *, bare: bool = True) -> Iterator[Trial]:
-    """Yield the perfect matches with other bytes before chunk 1; only offsets that look like chunk 1 are tried.
+def after_prefix(data: bytes, size: int, *, headerless: bool = True) -> Iterator[Trial]:
+    """Yield the perfect trials (`Trial.perfect`) that have a complete node, with other bytes before chunk 1.
 
-    ``bare``: also try dialects without chunk headers.
+    Only offsets that look like chunk 1 are tried. ``headerless``: also try dialects without chunk headers.
     """
     for start, byte in enumerate(data[1 : LONGEST_PREFIX + 1], 1):
         if byte > HEADER_ID:
             continue  # chunk 1 never begins with this byte
         for first_bytes, framings in _BY_START.items():
-            if data.startswith(first_bytes, start) and (bare or first_bytes != _NO_FLAGS):
+            if data.startswith(first_bytes, start) and (headerless or first_bytes != _NO_FLAGS):
                 for framing in framings:
                     candidates = trials(data, size, start, framing, strict=True)
                     yield from (trial for trial in candidates if trial.perfect and trial.complete_nodes)
@@ -116,7 +119,7 @@ def _best_exact(candidates: list[Trial]) -> Finding:
     """
 
     def weight(trial: Trial) -> tuple[object, ...]:
-        return (*(not good for good in trial.quality), option_count(trial.dialect), trial.start)
+        return (*(not met for met in trial.quality), option_count(trial.dialect), trial.start)
 
     best = min(candidates, key=lambda trial: (*weight(trial), _rank(trial.dialect)))
     equals = [trial.dialect for trial in candidates if trial is not best and weight(trial) == weight(best)]
@@ -124,12 +127,12 @@ def _best_exact(candidates: list[Trial]) -> Finding:
 
 
 def _best_partial(seen: list[Trial]) -> Finding | None:
-    """Return the most promising partial match."""
-    good = [trial for trial in seen if _is_promising(trial)]
-    if not good:
+    """Return the most promising partial match; None if no trial is promising."""
+    promising = [trial for trial in seen if _is_promising(trial)]
+    if not promising:
         return None
     best = min(
-        good,
+        promising,
         key=lambda trial: (
             -trial.matched,
             trial.flags != 0,
@@ -145,7 +148,7 @@ def _best_partial(seen: list[Trial]) -> Finding | None:
 
 
 def _has_plausible_header(trial: Trial) -> bool:
-    """Return whether the fields of chunk 1 fill it exactly and are plausible, with a title."""
+    """Return whether chunk 1 has a size, which its fields fill exactly, flags of 0 and a printable title."""
     return trial.dialect.has_sizes and trial.flags == 0 and trial.has_title and trial.printable_title
 
 

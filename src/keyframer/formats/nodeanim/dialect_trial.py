@@ -1,7 +1,7 @@
-"""Measure how far one dialect matches a file: only sizes and counts are read, no values are kept.
+"""Measure how far one dialect matches a file: sizes, counts, names and flags are read, but no values of keys.
 
-A trial uses the whole file, or only its head if ``data`` is shorter than ``size``. It then stops at the end of the head
-and sets ``head_matches``. Every size is checked before it is used, and no byte is read twice.
+A trial uses the whole file, or only its head if ``data`` is shorter than ``size``. With only the head, it stops at the
+end of the head and sets ``head_matches``. Every size is checked before it is used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from keyframer.formats.nodeanim.dialect import (
     LINEAR,
     OPTION_SETS,
     TCB,
-    TCB_BYTES,
     Dialect,
     option_count,
     with_options,
@@ -27,7 +26,7 @@ from keyframer.formats.nodeanim.trial_steps import (
     HeadEnds,
     bare_animations,
     find_animations,
-    first_chunk,
+    find_header,
     int_struct,
     is_printable,
     need,
@@ -40,7 +39,7 @@ _SINGLE_TYPES = (TCB, BEZIER, LINEAR)
 _MOST_NODES = 0x7FFF
 _NO_FLAGS = bytes(4)
 _NO_TITLE = bytes(8)
-"""an empty name and an empty author, whatever the size of their lengths"""
+"""after the flags, these bytes mean an empty name and an empty author in every kind of text"""
 _MOST_KEYLESS_NODES = 256
 """a dialect with options is rejected at this number of nodes without keys, counted from the first node of unknown type:
 options change only keys"""
@@ -53,9 +52,9 @@ class MatchedPart(IntEnum):
     HEADER = 1
     """chunk 1; if it has a size, its fields fill it exactly"""
     ANIMATIONS = 2
-    """chunk 2 after it"""
+    """chunk 2 after chunk 1"""
     END = 3
-    """as many nodes as chunk 1 declares, up to the exact end of the file"""
+    """the nodes that chunk 1 declares fill chunk 2 exactly, and the last chunk ends with the file"""
 
 
 @dataclass(slots=True)
@@ -66,9 +65,9 @@ class Trial:
     start: int
     matched: MatchedPart = MatchedPart.NOTHING
     reached: int = 0
-    """end of the last complete node"""
+    """end of the last complete node, or of the last part before the nodes"""
     sizes_match: bool = False
-    """the sizes of all chunks lead exactly to the end of the file"""
+    """the sizes of all chunks, if they have any, lead exactly to the end of the file"""
     head_matches: bool = False
     """``data`` is only the head of the file, and all of it matches"""
     flags: int = 0
@@ -94,11 +93,11 @@ class Trial:
     first_key: tuple[int, int] | None = None
     """offset and size of the first key"""
     relevant_options: set[str] = field(default_factory=set)
-    """options that would change the size of a key in this file"""
+    """options that may change the size of a key in this file"""
 
     @property
     def quality(self) -> tuple[bool, bool, bool]:
-        """The criteria of a plausible file, the most significant first."""
+        """Whether each criterion of a plausible file is met, the most significant first."""
         return self.flags == 0, self.printable, self.known_types
 
     @property
@@ -110,14 +109,14 @@ class Trial:
 def trials(
     data: bytes, size: int, start: int, framing: tuple[Dialect, ...], *, leading: bool = False, strict: bool = False
 ) -> Iterator[Trial]:
-    """Yield a trial for each dialect of one framing (they differ in the kind of text) in which chunk 1 fits.
+    """Yield the trials of each dialect of one framing (they differ in the kind of text) in which chunk 1 fits.
 
-    ``leading``: other chunks precede chunk 1. ``strict``: continue only if chunk 1 is plausible and has nodes.
+    ``leading``: other chunks must precede chunk 1. ``strict``: chunk 1 must have a printable title and declare nodes.
     """
     if strict and not _may_have_title(data, start + framing[0].header_size):
         return
     try:
-        at, end = first_chunk(data, size, start, framing[0], leading)
+        at, end = find_header(data, size, start, framing[0], leading)
     except (DialectMismatch, HeadEnds):
         return
     fitting: list[tuple[Trial, int]] = []
@@ -142,14 +141,14 @@ def trials(
 
 
 def _may_have_title(data: bytes, at: int) -> bool:
-    """Return whether chunk 1 begins with flags of 0, not followed by two empty texts of any kind."""
+    """Return whether the flags of chunk 1 are 0 and a name or author may follow them."""
     return data.startswith(_NO_FLAGS, at) and not data.startswith(_NO_TITLE, at + len(_NO_FLAGS))
 
 
 def _with_all_options(base: Trial, data: bytes, span: tuple[int, int] | None, sizes_match: bool) -> Iterator[Trial]:
-    """Yield a trial without options, then one for each set of options that has an effect on this file.
+    """Yield a trial without options, then one for each set of options that may have an effect, up to a perfect match.
 
-    ``base`` has matched chunk 1. ``span`` is the content of chunk 2, None if it is missing.
+    ``base`` has matched chunk 1. ``span`` is the content of chunk 2; if it is None (missing), only ``base`` is yielded.
     """
     if span is None:
         yield base
@@ -238,7 +237,7 @@ def _walk_keys(
     sizes: tuple[int, int, int],
     counts: tuple[int, int, int],
 ) -> int:
-    """Walk over the three key tables of a node, after a check of their counts. Return the position after them."""
+    """Check the sizes of the key tables of a node and note relevant options. Return the position after them."""
     smallest_size = counts[0] * sizes[0] + counts[1] * sizes[1] + counts[2] * sizes[2]
     trial.relevant_options.add("tcb_by_key")
     if counts[2]:
@@ -254,8 +253,8 @@ def _walk_keys(
     low = 3 if trial.dialect.big_endian else 0
     available_end = min(end, len(data))
     for size, count in zip(sizes, counts, strict=True):
-        marks = tcb_marks(data, pos, available_end, count, size, low)
-        if marks is None:
+        _, table_size = tcb_marks(data, pos, available_end, count, size, low)
+        if table_size > available_end - pos:
             raise DialectMismatch if available_end == end else HeadEnds
-        pos += count * size + marks.count(1) * TCB_BYTES
+        pos += table_size
     return pos

@@ -1,4 +1,4 @@
-"""Decode and encode node animation files: the dialect is detected first.
+"""Decode, encode and make documents of node animations; decoding detects the dialect first.
 
 Decoding loses no bytes. Unreadable parts are kept as bytes in their place: a chunk as a `RawChunk`, nodes from the
 first damaged one on as the tail of `Animations`, bytes outside chunks as the prefix or the trailing bytes of the
@@ -89,9 +89,7 @@ def _with_node_count(header: Header, document: Document) -> Header:
 
 def _write_chunk(sink: Sink, chunk: Chunk, dialect: Dialect) -> None:
     if isinstance(chunk, RawChunk) and not dialect.has_sizes:
-        raise ValueError(
-            f"{chunk!r}: unknown chunks can be stored only in a dialect with chunk sizes, not in {dialect}"
-        )
+        raise ValueError(f"{chunk!r}: raw chunks can be stored only in a dialect with chunk sizes, not in {dialect}")
     mark = sink.open_block(dialect.header_size)
     write_fields(chunk, sink, chunk.plan.adapted(dialect))
     node_plan = Node.plan.adapted(dialect)
@@ -109,13 +107,13 @@ def _header(chunk: Chunk, dialect: Dialect, size: int) -> bytes:
     if not dialect.has_sizes:
         return dialect.header.pack(chunk.id)
     if chunk.claimed is not None and chunk.claimed[1] == size:
-        stored = chunk.claimed[0]
+        stored_size = chunk.claimed[0]
     else:
-        stored = size if dialect.length_counts_header else size - dialect.header_size
-    for field, number, width in (("id", chunk.id, dialect.id_size), ("size", stored, dialect.length_size)):
+        stored_size = size if dialect.length_counts_header else size - dialect.header_size
+    for field, number, width in (("id", chunk.id, dialect.id_size), ("size", stored_size, dialect.length_size)):
         if not 0 <= number < 1 << 8 * width:
             raise ValueError(f"{chunk!r}: its {field} {number} does not fit {counted(width, 'byte')} ({dialect})")
-    return dialect.header.pack(chunk.id, stored)
+    return dialect.header.pack(chunk.id, stored_size)
 
 
 def record_types() -> dict[str, type[Record]]:

@@ -1,7 +1,7 @@
 """The wire type of a table of keys, in any dialect.
 
-A table with keys of one size is a view of the file. If each key declares its own tension ... easeOut, one scan finds
-the sizes, and the bytes are copied to rows of equal size in one step.
+A table with keys of one size is a view of the file. If only some keys have tension ... easeOut, one scan finds them,
+and the bytes are copied to rows of equal size in one step.
 """
 
 from __future__ import annotations
@@ -86,20 +86,19 @@ class KeyRows(Kind):
 
     def _read_marked(self, cursor: Cursor, record: Any, count: int, name: str) -> NodeKeys:
         """Read keys whose own flags declare whether they have tension ... easeOut."""
-        bare = self._layout(record.flags, False)
+        without_tcb = self._layout(record.flags, False)
         low = 3 if self.dialect.big_endian else 0
-        marks = tcb_marks(cursor.data, cursor.pos, cursor.end, count, bare.itemsize, low)
-        if marks is None:
-            cursor.fail(STRUCT_TRUNCATED, name, wanted=count * bare.itemsize, left=cursor.left)
+        marks, size = tcb_marks(cursor.data, cursor.pos, cursor.end, count, without_tcb.itemsize, low)
+        if size > cursor.left:
+            cursor.fail(STRUCT_TRUNCATED, name, wanted=size, left=cursor.left)
         tcb_count = marks.count(TCB)
         if tcb_count in (0, count):
             return NodeKeys(cursor.array(self._layout(record.flags, tcb_count > 0), count, name))
         mask = np.frombuffer(marks, np.bool_)
-        full = self._layout(record.flags, True)
-        row_bytes = np.zeros((count, full.itemsize), np.uint8)
-        size = count * bare.itemsize + tcb_count * TCB_BYTES
-        row_bytes[_stored_bytes(mask, full)] = np.frombuffer(cursor.take(size, name), np.uint8)
-        return NodeKeys(frozen(row_bytes.reshape(-1).view(full)), mask)
+        with_tcb = self._layout(record.flags, True)
+        row_bytes = np.zeros((count, with_tcb.itemsize), np.uint8)
+        row_bytes[_stored_bytes(mask, with_tcb)] = np.frombuffer(cursor.take(size, name), np.uint8)
+        return NodeKeys(frozen(row_bytes.reshape(-1).view(with_tcb)), mask)
 
     def write(self, sink: Sink, value: NodeKeys, record: Any) -> None:
         if value.rows["value"].shape[1:] != (self.width,):
@@ -127,7 +126,7 @@ class KeyRows(Kind):
             sink.write_array(row_bytes[_stored_bytes(mask, layout)])
 
     def _copy(self, value: NodeKeys, rows: Array) -> None:
-        """Copy the columns to rows of another layout; raises ValueError if values would be lost."""
+        """Copy the columns to rows of another layout; raises ValueError if an axis or tangents would be lost."""
         for name in value.rows.dtype.names or ():
             if name in (rows.dtype.names or ()):
                 rows[name] = value.rows[name]
@@ -148,8 +147,8 @@ class KeyRows(Kind):
         return keys_from_json(value, self.width)
 
 
-def _stored_bytes(mask: Array, full: np.dtype[Any]) -> Array:
-    """Return which bytes of full rows are in the file: all but tension ... easeOut of the keys outside the mask."""
-    stored = np.ones((len(mask), full.itemsize), np.bool_)
+def _stored_bytes(mask: Array, with_tcb: np.dtype[Any]) -> Array:
+    """Return which bytes of rows are in the file: all but tension ... easeOut of the keys outside the mask."""
+    stored = np.ones((len(mask), with_tcb.itemsize), np.bool_)
     stored[~mask, TCB_OFFSET : TCB_OFFSET + TCB_BYTES] = False
     return stored

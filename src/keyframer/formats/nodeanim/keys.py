@@ -1,7 +1,7 @@
 """The keys of a node as columns.
 
-All keys of a table have the same size, and are a view of the file, except in files where the flags of each key declare
-whether it has tension ... easeOut.
+A table that was read is a view of the file. If only some of its keys have tension ... easeOut, it is a copy with rows
+of equal size.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def row_dtype(order: str, width: int, tcb: bool, axis: bool, tangents: bool) -> 
 class NodeKeys:
     """Keys as columns of equal length: ``keys.time``, ``keys.value``, ``keys.tension`` ...
 
-    ``rows`` is one structured array of all columns (a read-only view of the file). ``has_tcb`` says which keys have
+    ``rows`` is one structured array of all columns, read-only. ``has_tcb`` says which keys have
     tension ... ease_out if only some have them; None if all or none have them. Use `replace` for edits.
     """
 
@@ -114,10 +114,13 @@ class NodeKeys:
         return self.column("ease_out")
 
     def replace(self, **columns: npt.ArrayLike | None) -> NodeKeys:
-        """Return a copy with some columns changed; None removes an optional column."""
+        """Return a copy with some columns changed; None removes an optional column.
+
+        A single one of `TCB_COLUMNS` cannot be removed: None sets it to 0.
+        """
         unchanged = {name: self.rows[name] for name in self.rows.dtype.names or () if name not in columns}
-        given = {name: column for name, column in columns.items() if column is not None}
-        merged: dict[str, npt.ArrayLike] = {**unchanged, **given}
+        changed = {name: column for name, column in columns.items() if column is not None}
+        merged: dict[str, npt.ArrayLike] = {**unchanged, **changed}
         length = len(np.atleast_1d(np.asarray(merged.get("time", self.time))))
         same_tcb = length == len(self) and not any(name in TCB_COLUMNS for name in columns)
         return NodeKeys(_fill(length, merged), self.has_tcb if same_tcb else None)
@@ -171,14 +174,14 @@ def keys_from_json(value: object, width: int) -> NodeKeys:
     names = {name for row in value for name in row}
     tcb = any(name in names for name in TCB_COLUMNS)
     rows = np.zeros(len(value), row_dtype("<", width, tcb, "axis" in names, "tangents" in names))
-    known = rows.dtype.names or ()
+    column_names = rows.dtype.names or ()
     mask = np.array([any(name in row for name in TCB_COLUMNS) for row in value], np.bool_)
     for index, row in enumerate(value):
-        expected = {name for name in known if mask[index] or name not in TCB_COLUMNS}
+        expected = {name for name in column_names if mask[index] or name not in TCB_COLUMNS}
         if set(row) != expected:
             wrong = min(set(row) ^ expected)
             raise ValueError(f"key {index}: {'unknown' if wrong in row else 'missing'} {wrong!r}")
-    for name in known:
+    for name in column_names:
         cells = [row.get(name, 0) for row in value]
         base = rows[name].dtype
         row_width = rows[name].shape[1] if rows[name].ndim == 2 else None

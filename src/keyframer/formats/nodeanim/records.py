@@ -31,7 +31,7 @@ class Chunk(Record):
     ID: ClassVar[int] = 0
 
     claimed: tuple[int, int] | None = None
-    """The stored size and the actual size (with header), if they differ.
+    """The stored size, and the actual size with header, if the file ends inside the chunk.
 
     The stored size is written again if the chunk has the same size as before.
     """

@@ -20,7 +20,7 @@ _HUGE = 1e12
 
 def sniff(head: bytes, size: int) -> Match | None:
     """Return a match for the dialect with the best score; None if no dialect matches."""
-    after_any_bytes = partial(after_prefix, bare=False)
+    after_any_bytes = partial(after_prefix, headerless=False)
     for attempt, weight in ((from_start, 1.0), (after_other_chunks, 0.8), (after_any_bytes, 0.8)):
         scored = [(_score(trial, head) * weight, -option_count(trial.dialect), trial) for trial in attempt(head, size)]
         scored = [entry for entry in scored if entry[0] > 0 and (weight == 1 or entry[2].has_title)]

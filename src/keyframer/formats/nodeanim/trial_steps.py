@@ -67,31 +67,31 @@ def _length_struct(order: str, text: str) -> struct.Struct:
 _LOW_BIT = bytes(byte & TCB for byte in range(256))
 
 
-def tcb_marks(data: bytes, pos: int, end: int, count: int, size: int, low: int) -> bytes | None:
-    """Return a byte for each key: 1 if its flags announce tension to easeOut, else 0; None if the keys do not fit.
+def tcb_marks(data: bytes, pos: int, end: int, count: int, size: int, low: int) -> tuple[bytes, int]:
+    """Return a byte for each key (1 if its flags announce tension to easeOut, else 0), and the size of all keys.
 
+    If the keys do not fit before ``end``, marks may be missing, and the size is a minimum that exceeds the available
+    bytes.
     ``size`` is the size of a key without these `TCB_BYTES`, ``low`` the position of the low byte of the flags. Tables
     with keys of one size, the usual case, take one slice; others one scan.
     """
-    if count * size > end - pos:
-        return None
-    if count == 0:
-        return b""
-    first = _LOW_BIT[data[pos + low]]
-    stride = size + first * TCB_BYTES
+    if count == 0 or count * size > end - pos:
+        return b"", count * size
+    first_mark = _LOW_BIT[data[pos + low]]
+    stride = size + first_mark * TCB_BYTES
     if count * stride <= end - pos:
         marks = data[pos + low : pos + count * stride : stride].translate(_LOW_BIT)
-        if marks.count(first) == count:
-            return marks
+        if marks.count(first_mark) == count:
+            return marks, count * stride
     mark_bytes = bytearray()
     strides = (size, size + TCB_BYTES)
     for _ in range(count):
         if pos + size > end:
-            return None
+            break
         mark = _LOW_BIT[data[pos + low]]
         mark_bytes.append(mark)
         pos += strides[mark]
-    return bytes(mark_bytes) if pos <= end else None
+    return bytes(mark_bytes), count * size + mark_bytes.count(1) * TCB_BYTES
 
 
 HEADER_ID, ANIMATIONS_ID = 1, 2
@@ -100,8 +100,11 @@ SEARCHED_CHUNKS = 64
 """number of chunks at the beginning of the file among which chunk 1 is searched for"""
 
 
-def first_chunk(data: bytes, size: int, start: int, dialect: Dialect, leading: bool) -> tuple[int, int]:
-    """Return start and end of the content of chunk 1; without sizes, the end is that of the file."""
+def find_header(data: bytes, size: int, start: int, dialect: Dialect, leading: bool) -> tuple[int, int]:
+    """Return start and end of the content of chunk 1; without sizes, the end is that of the file.
+
+    With ``leading``, other chunks must precede chunk 1; otherwise it must be at ``start``.
+    """
     if not dialect.has_sizes:
         return _expect_id(data, size, start, dialect, HEADER_ID), size
     pos = start
@@ -140,14 +143,14 @@ def _chunk(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[int, int
 def find_animations(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[tuple[int, int] | None, bool]:
     """Return the content of chunk 2 (start, end), and whether the sizes of all chunks lead to the end of the file.
 
-    The second value is False if chunk 1 or 2 occurs twice. ``pos`` is the end of chunk 1. A chunk 2 that is larger than
-    the rest of the file is accepted, truncated at the end of the file.
+    The second value is False if another chunk 1 or a second chunk 2 follows. ``pos`` is the end of chunk 1. A chunk 2
+    that is larger than the rest of the file is accepted, truncated at the end of the file.
     """
     header_size, unpack = dialect.header_size, dialect.header.unpack_from
     uncounted = 0 if dialect.length_counts_header else header_size
     last = min(size, len(data)) - header_size
     span: tuple[int, int] | None = None
-    single = True
+    no_duplicates = True
     while pos <= last:
         chunk_id, length = unpack(data, pos)
         end = pos + length + uncounted
@@ -156,11 +159,11 @@ def find_animations(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple
         if chunk_id == 0 or end < pos + header_size or end > size:
             return span, False
         if chunk_id == HEADER_ID or (chunk_id == ANIMATIONS_ID and span is not None):
-            single = False
+            no_duplicates = False
         elif chunk_id == ANIMATIONS_ID:
             span = pos + header_size, end
         pos = end
-    return span, single and span is not None and pos == size
+    return span, no_duplicates and span is not None and pos == size
 
 
 def bare_animations(data: bytes, size: int, pos: int, dialect: Dialect) -> tuple[int, int] | None:

@@ -1,9 +1,8 @@
 """The CTRL section: find the rare sampled controllers (not in keyframe mode), which end after the owner id.
 
 Nothing in such a record identifies it. It is recognised if the usual layout (a header of 14 bytes and its keys) leads
-to an invalid record, or to a wrong end of the file. The search visits each state once and stops after a number of steps
-that grows with the section, so even a hostile file takes linear time. If the search stops early, the usual layout is
-used.
+to an invalid record, or does not end with the file. The search visits each state once and stops after a number of steps
+proportional to the section, so even a hostile file takes linear time. If it finds nothing, the usual layout is used.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ import struct
 
 from keyframer.formats.uto3d.records import BEZIER, CONTROLLED, LINEAR, NOTHING, TCB, key_layout
 
-_NOTHING_SIZE, _SAMPLED_SIZE, _HEADER_SIZE = 5, 9, 14
+_NO_CONTROLLER_SIZE, _SAMPLED_SIZE, _HEADER_SIZE = 5, 9, 14
 _HEADER = struct.Struct("<BiiiB")
-_FILLER = struct.pack("<Bi", NOTHING, 255)
+_NO_CONTROLLER = struct.pack("<Bi", NOTHING, 255)
 
 _STATE_COST = 16
 """cost of checking one record, in steps; a TCB key costs one step"""
@@ -23,19 +22,19 @@ _FREE_STEPS = 1 << 16
 
 
 def find_sampled(data: bytes, start: int, count: int, owners: set[int]) -> frozenset[int] | None:
-    """Return the offsets of the controllers without keys; None if no such set was found.
+    """Return the offsets of sampled controllers; None if the search found no solution.
 
-    They are chosen so that ``count`` controllers from ``start`` on end exactly at the end of the file.
+    With these offsets, ``count`` controllers from ``start`` on end exactly at the end of the file.
     """
     search = _Search(data, owners, budget=len(data) - start + _FREE_STEPS)
     sampled: list[int] = []
-    todo = [(start, count, 0)]  # position, controllers left, length of ``sampled`` before this position
+    todo = [(start, count, 0)]  # position, controllers left, sampled controllers before this position
     seen: set[int] = set()
     while todo and search.budget > 0:
-        pos, left, depth = todo.pop()
+        pos, left, sampled_before = todo.pop()
         if pos > start:
-            sampled[depth - 1 :] = [pos - _SAMPLED_SIZE]
-        while left * _NOTHING_SIZE <= len(data) - pos:
+            sampled[sampled_before - 1 :] = [pos - _SAMPLED_SIZE]
+        while left * _NO_CONTROLLER_SIZE <= len(data) - pos:
             state = pos * (count + 1) + left
             if state in seen:
                 break
@@ -55,9 +54,9 @@ def find_sampled(data: bytes, start: int, count: int, owners: set[int]) -> froze
 
 
 def may_be_controller(data: bytes, pos: int) -> bool:
-    """Return whether a controller may begin at ``pos``, judged by its header alone."""
+    """Return whether a controller of the usual layout may begin at ``pos``, judged by its header alone."""
     if pos >= len(data) or data[pos] == NOTHING:
-        return data[pos : pos + _NOTHING_SIZE] == _FILLER
+        return data[pos : pos + _NO_CONTROLLER_SIZE] == _NO_CONTROLLER
     if pos + _HEADER_SIZE > len(data):
         return data[pos] in CONTROLLED
     kind, count, scheme = _header(data, pos)
@@ -82,9 +81,9 @@ class _Search:
         self.budget = budget
 
     def may_be_sampled(self, pos: int, usual_is_possible: bool) -> bool:
-        """Return whether a controller without keys may begin at ``pos``.
+        """Return whether a sampled controller may begin at ``pos``.
 
-        Its owner must exist unless the usual layout is impossible, and a controller or the end of the file must follow.
+        A controller type or the end of the file must follow, and the owner must exist if the usual layout is possible.
         """
         end = pos + _SAMPLED_SIZE
         if end > len(self.data) or self.data[pos] not in CONTROLLED:
@@ -94,9 +93,9 @@ class _Search:
         return not usual_is_possible or int.from_bytes(self.data[pos + 5 : end], "little", signed=True) in self.owners
 
     def usual_size(self, pos: int) -> int | None:
-        """Return the size of a controller with its keys, or of the filler; None if the bytes are not valid."""
-        if self.data[pos : pos + _NOTHING_SIZE] == _FILLER:
-            return _NOTHING_SIZE
+        """Return the size of a controller of the usual layout; None if it is invalid or the budget is too small."""
+        if self.data[pos : pos + _NO_CONTROLLER_SIZE] == _NO_CONTROLLER:
+            return _NO_CONTROLLER_SIZE
         if pos + _HEADER_SIZE > len(self.data):
             return None
         kind, count, scheme = _header(self.data, pos)
@@ -113,7 +112,7 @@ class _Search:
         return self._tcb_size(pos, count, layout.flags_at, layout.row_sizes)
 
     def _tcb_size(self, pos: int, count: int, flags_at: int, sizes: list[int]) -> int | None:
-        """Return the size of a controller with TCB keys, at the cost of one step for each key."""
+        """Return the size of a controller with TCB keys, one step each; None if the file or the budget is too small."""
         if count > self.budget:
             self.budget = 0
             return None

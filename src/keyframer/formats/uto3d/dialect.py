@@ -1,4 +1,4 @@
-"""Detect which known exporter wrote a U3D (UTO!) scene: no field of the file declares its layout."""
+"""The dialect of a U3D (UTO!) scene: which known layouts its lights and meshes have. No field declares them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class LightLayout(StrEnum):
     """How lights are stored."""
 
     MAXSCRIPT = "maxscript"
-    """target id, type of four bytes, tail by type (the engine and the importer use this layout, too)"""
+    """target id, type of four bytes, more fields for some types (the engine and the importer use this layout, too)"""
     FLEXPORTER = "flexporter"
-    """no target id, type of one byte, no tail"""
+    """no target id, type of one byte, the same fields for all types"""
     LITERAL = "literal"
-    """target id, type of one byte, tail by type: the specification taken literally"""
+    """target id, type of one byte, more fields for some types: the specification taken literally"""
 
 
 _LIGHTS: dict[type[Record], LightLayout] = {
@@ -50,7 +50,7 @@ class Dialect:
 
 
 def dialect_of(records: Iterable[Record]) -> Dialect:
-    """Return the dialect of meshes and lights; raises ValueError if they differ in it, which one file cannot store."""
+    """Return the dialect of meshes and lights; raises ValueError for a mix of layouts, which no file can contain."""
     lights: set[LightLayout] = set()
     uv_faces: set[bool] = set()
     for record in records:

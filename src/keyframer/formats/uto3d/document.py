@@ -91,7 +91,7 @@ def _write_part(part: Record, header: FileHeader, sink: Sink) -> None:
 
 
 def _with_counts(main: Main, header: FileHeader) -> Main:
-    """Return MAIN with the actual numbers of records.
+    """Return MAIN with the counts of its sections (see `Section.stored_count`).
 
     Counts of missing sections stay unchanged; sections that may have more records than MAIN declares are not counted.
     """
@@ -117,7 +117,7 @@ def new_document(
     """Make a document: ``new_document(Mesh(name=b"Box", ...), Controller(...), last_frame=250)``.
 
     Records are put into their sections in the order given. All sections are written, as by the MAXScript exporter.
-    ``delta_time`` is the number of ticks per frame, by default 4800 / ``frame_rate``.
+    ``delta_time`` is the number of ticks per frame, by default 4800 // ``frame_rate``.
     """
     main = Main(
         first_frame,

@@ -1,6 +1,6 @@
 """The records of a U3D (UTO!) scene in the order and the terms of the specification (translated from Spanish).
 
-Each layout has its own class if writers differ: meshes with and without UV faces, three kinds of light.
+A record with several layouts has a class for each: two for meshes, three for lights.
 """
 
 from __future__ import annotations
@@ -163,8 +163,8 @@ class Camera(Aimed):
 
     name: bytes = strz("camera name")
     fov: float = _floats("field of view, in degrees", default=45.0)
-    near: float = _floats("near clip (the Flexporter stores the near range of the fog)", default=1.0)
-    far: float = _floats("far clip (the Flexporter stores the far range of the fog)", default=1000.0)
+    near: float = _floats("near clip (the Flexporter stores the near atmosphere range)", default=1.0)
+    far: float = _floats("far clip (the Flexporter stores the far atmosphere range)", default=1000.0)
 
 
 @record
@@ -218,7 +218,7 @@ class LiteralLight(Light):
 
 @record
 class FlexporterLight(Placed, AnyLight):
-    """A light as the Flexporter plug-in writes it: no target id, a type of one byte with its own numbering, no tail."""
+    """A light of the Flexporter plug-in: a type of one byte with its own numbering, without target and cone."""
 
     types: ClassVar[dict[int, str]] = {
         0: "omni",
@@ -240,7 +240,7 @@ class FlexporterLight(Placed, AnyLight):
 
 @record
 class Material(Record):
-    """A material: only its name is stored."""
+    """A material: only its name and id are stored."""
 
     repeats = True
     segment = "materials"
@@ -266,7 +266,7 @@ _TCB_KEYS = {kind: KeyLayout(width, flags=_BYTE, value_first=True, time_name="ti
 
 
 def key_layout(controller_type: int, scheme: int) -> KeyLayout:
-    """Return the layout of the keys of a controller; a Bezier controller has none."""
+    """Return the layout of linear or TCB keys of a controller type."""
     return (_TCB_KEYS if scheme == TCB else _LINEAR_KEYS)[controller_type]
 
 
@@ -297,7 +297,8 @@ class Controller(AnyController):
         "key_count",
         "i32 time, value; TCB keys only: u8 flags, f32 for each flag bit 0-4",
         "for each keyframe the time in ticks (4800 per second) and the value: position (3 x f32), rotation quaternion "
-        "(4 x f32), scale and the quaternion of its axes (7 x f32), fov in degrees or roll in radians (f32); "
+        "(4 x f32), scale and the quaternion of its axes (7 x f32), fov in degrees (linear keys of the Flexporter: "
+        "radians) or roll in radians (f32); "
         "TCB flags: bit 0: tension follows, 1: continuity, 2: bias, 3: ease in, 4: ease out",
         when=lambda controller: controller.scheme != BEZIER,
     )

@@ -1,4 +1,4 @@
-"""Rules for U3D (UTO!) documents, in addition to the checks of the reader."""
+"""Checks of U3D (UTO!) scenes beyond those of the reader and the scene reader."""
 
 from __future__ import annotations
 

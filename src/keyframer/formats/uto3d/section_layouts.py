@@ -1,6 +1,6 @@
 """Read one section in each layout that it may have, by its count or by the next tag.
 
-Each attempt is one pass over the section, and there are at most three, so time is linear.
+A section has at most three layouts, and the number of expensive checks is limited, so time is linear.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _UNIT_ERROR = 0.01
 
 
 def is_plausible(record: Record) -> bool:
-    """Return whether a record is plausible.
+    """Return whether the values of a record are plausible.
 
-    A plausible record has text as its name, switches of 0 or 1, a valid rotation, and faces with existing vertices.
+    The name must be text, switches 0 or 1, the rotation valid, the type of a light known, the faces of a mesh valid.
     """
     fields: Any = record
     if any(byte < 0x20 for byte in fields.name):
@@ -60,7 +60,7 @@ _TAGS = {section.TAG: index for index, section in enumerate(SECTIONS)}
 _TAG_TRIES = 1000
 """maximum number of names in a section that are checked because they look like a tag: each check is expensive"""
 _COUNT_TRIES = 8
-"""maximum number of times that a whole section is read only to check whether it begins at a tag"""
+"""maximum number of times in a file that a whole section is read only to check whether it begins at a tag"""
 _CUT_SHORT = ("STRUCT_TRUNCATED", "STRUCT_STRING_UNTERMINATED")
 
 
@@ -70,7 +70,7 @@ class Attempt:
 
     records: list[Record]
     end: int
-    """offset after the last record that could be read"""
+    """offset after the last record"""
     failure: FormatError | None = None
 
 
@@ -92,7 +92,7 @@ class SectionReader:
         return count
 
     def section_at(self, pos: int, expected: int) -> int | None:
-        """Return the index of the section with its tag at ``pos``; None if no section from ``expected`` on has it."""
+        """Return the index of the section whose tag is at ``pos``; None unless it is ``expected`` or a later one."""
         index = _TAGS.get(self.data[pos : pos + TAG_SIZE])
         return index if index is not None and index >= expected else None
 
@@ -101,11 +101,11 @@ class SectionReader:
         return pos == len(self.data) or self.section_at(pos, expected) is not None
 
     def best_attempt(self, kind: type[Section], start: int, count: int, expected: int, fewer: bool) -> Attempt:
-        """Read a section in the first layout that is followed by a tag.
+        """Read a section in the first layout that is followed by a tag, or that is plausible and ends with the file.
 
-        If there is no such layout, the one with the most plausible records is used. The end of the file is weaker
-        evidence than a tag: in a truncated file any layout may reach it. ``fewer``: there may be fewer than ``count``
-        records.
+        If there is no such layout, the one with the most plausible records before an implausible one is used. The end
+        of the file is weaker evidence than a tag: in a truncated file any layout may reach it. ``fewer``: there may be
+        fewer than ``count`` records.
         """
         best = Attempt([], start)
         best_score = (-1, False)
@@ -122,14 +122,14 @@ class SectionReader:
     def _attempt(
         self, kind: type[Section], layout: type[Record], start: int, count: int, expected: int, fewer: bool
     ) -> Attempt:
-        """Read a section by the count in MAIN.
+        """Read a section in one layout, by the count in MAIN.
 
         If there may be fewer records (``fewer``) or more, and the count does not fit, the next tag decides.
         """
         attempt = Attempt([], start)
         self._read_records(attempt, layout, kind, count, -1)
         if self.may_end_at(attempt.end, expected) and attempt.failure is None:
-            if fewer and self._skips(expected, attempt.end):  # the records may be those of the next section
+            if fewer and self._skips(expected, attempt.end):  # the skipped section may be among the records
                 self._cut_at_tag(attempt, expected)
             return attempt
         if fewer:
@@ -144,9 +144,9 @@ class SectionReader:
     def _read_records(
         self, attempt: Attempt, layout: type[Record], kind: type[Section], count: int, stop_at: int
     ) -> None:
-        """Add records to an attempt until it has ``count``.
+        """Add records to an attempt until it has ``count``, or one cannot be read.
 
-        ``stop_at`` is the index of a section: reading also ends at the tag of this section or a later one; -1 for none.
+        If ``stop_at`` is not -1, reading also ends with the file and at the tag of this section or a later one.
         """
         cursor = self.cursor
         cursor.pos = attempt.end
@@ -168,7 +168,10 @@ class SectionReader:
         return take_record(layout, cursor)
 
     def _cut_at_tag(self, attempt: Attempt, expected: int) -> None:
-        """Truncate an attempt at the first record that is really the tag of a later section (the count is wrong)."""
+        """Truncate an attempt at the first record that is really the tag of a later section (the count is wrong).
+
+        A failure is removed if the records end with the file or before such a tag.
+        """
         tries = 0
         for index, record in enumerate(attempt.records):
             at = record.offset or 0
@@ -185,7 +188,7 @@ class SectionReader:
             attempt.failure = None
 
     def _skips(self, expected: int, pos: int) -> bool:
-        """Return whether the tag at ``pos`` skips a section for which MAIN declares records."""
+        """Return whether the tag or the end of the file at ``pos`` skips a section that must have records."""
         index = self.section_at(pos, expected)
         return any(self.count(section) > 0 and not section.may_have_fewer for section in SECTIONS[expected:index])
 
@@ -203,7 +206,7 @@ class SectionReader:
         return self.record_begins_at(section, pos) or self._matches_count(section, pos, index + 1)
 
     def _matches_count(self, section: type[Section], pos: int, expected: int) -> bool:
-        """Return whether the records that MAIN declares, plausible or not, end where another section may begin."""
+        """Return whether the section may end after the declared number of records; False after `_COUNT_TRIES` tries."""
         if self._count_tries == 0 or self.count(section) <= 0:
             return False
         self._count_tries -= 1
@@ -240,7 +243,7 @@ class SectionReader:
     def read_controllers(self, start: int, count: int, owners: set[int]) -> Attempt:
         """Read the controllers. ``owners`` are the ids of all records before them.
 
-        If the usual layout does not end with the file, search for controllers that are not in keyframe mode.
+        If the usual layout does not end with the file, search for sampled controllers.
         """
         attempt = self._attempt_controllers(start, count, frozenset())
         if attempt.failure is None and attempt.end == len(self.data):

@@ -99,7 +99,7 @@ class Reader:
         return True
 
     def _check_counts(self) -> None:
-        """Report counts that are negative, or larger than the whole file could contain."""
+        """Report counts that are negative or larger than the whole file could contain, and a file without records."""
         for section in SECTIONS:
             count = self.sections.count(section)
             place, offset = self._count_place(section), self.main.count_offset(section.count_field)
@@ -108,7 +108,7 @@ class Reader:
             if count < 0:
                 self.issues.add(STRUCT_COUNT_NEGATIVE, str(place), offset, count=count)
             elif count * smallest_record_size(section) > len(self.data):
-                self._report_excess(section, len(self.data))
+                self._report_excess(section, self.cursor.left)
         if not any(self.sections.count(section) for section in SECTIONS):
             self.issues.add(SEM_EMPTY_DOCUMENT, str(self.place), self.main.offset or 0)
 
@@ -171,7 +171,10 @@ class Reader:
         )
 
     def _handle_missing_tag(self, pos: int, expected: int) -> None:
-        """Handle bytes that are not a tag: an error if a section is still expected, trailing bytes if not."""
+        """Handle bytes that are not the tag of a later section.
+
+        They are an error if a section is missing, a tag follows, or the last section continues; else trailing bytes.
+        """
         later = SECTIONS[expected:]
         missing = any(self.sections.count(section) > 0 and not section.may_have_fewer for section in later)
         if missing or any(self.data.find(section.TAG, pos) >= 0 for section in later) or self._continues(pos, expected):
@@ -182,7 +185,7 @@ class Reader:
         self.issues.add(STRUCT_TRAILING_DATA, "/", pos, size=len(self.data) - pos)
 
     def _continues(self, pos: int, expected: int) -> bool:
-        """Return whether another record of the previous section follows, because its count is too small."""
+        """Return whether another record of the previous section begins at ``pos``: its count is too small."""
         if not 0 < expected < len(SECTIONS):
             return False
         return self.sections.record_begins_at(SECTIONS[expected - 1], pos, cut_short=False)
@@ -201,9 +204,9 @@ class Reader:
             section.claimed = (count, 0)
             self._keep_rest(section, start, STRUCT_COUNT_NEGATIVE.code)
             return False
-        least = count * smallest_record_size(kind)
-        too_many = least > left
-        if too_many and not kind.may_have_fewer and least <= len(self.data):  # otherwise reported already
+        smallest_size = count * smallest_record_size(kind)
+        too_many = smallest_size > left
+        if too_many and not kind.may_have_fewer and smallest_size <= len(self.data):  # larger counts: `_check_counts`
             self._report_excess(kind, left)
         if issubclass(kind, ControllerSection):
             owners = {getattr(child, "id", 0) for part in self.header.children for child in part.children}
@@ -231,14 +234,15 @@ class Reader:
                 self._report_mismatch(kind, count, start)
 
     def _targets_match(self) -> bool:
-        """Return whether every target belongs to a camera or light, and every camera has the target that it names."""
+        """Return whether every target belongs to a camera or light, and every target id of a camera exists."""
         records = [child for part in self.header.children for child in part.children]
         targets = [record for record in records if isinstance(record, CameraTarget)]
-        cameras = {record.target_id for record in records if isinstance(record, Camera)} - {0, -1}
-        lights = {record.target_id for record in records if isinstance(record, Light)}
-        names = {record.name + b".Target" for record in records if isinstance(record, FlexporterLight)}
-        known = all(target.id in cameras | lights or target.name in names for target in targets)
-        return known and cameras <= {target.id for target in targets}
+        camera_target_ids = {record.target_id for record in records if isinstance(record, Camera)} - {0, -1}
+        light_target_ids = {record.target_id for record in records if isinstance(record, Light)}
+        target_names = {record.name + b".Target" for record in records if isinstance(record, FlexporterLight)}
+        target_ids = camera_target_ids | light_target_ids
+        all_belong = all(target.id in target_ids or target.name in target_names for target in targets)
+        return all_belong and camera_target_ids <= {target.id for target in targets}
 
     def _accept_attempt(self, section: Section, attempt: Attempt, count: int) -> None:
         """Accept an attempt as the content of a section, and report its issues."""
@@ -270,7 +274,7 @@ class Reader:
 
 
 def _invalid_value(record: Record) -> tuple[str, str, dict[str, object]] | None:
-    """Return an invalid value that does not prevent reading: issue code, field and arguments of the message."""
+    """Return issue code, field and message arguments of an invalid value that does not prevent reading, or None."""
     if isinstance(record, Light | FlexporterLight):
         if record.type not in record.types:
             known = ", ".join(f"{value} {meaning}" for value, meaning in record.types.items())

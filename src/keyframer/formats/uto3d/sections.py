@@ -41,7 +41,7 @@ class FileHeader(Record):
 
 @record
 class Main(Record):
-    """The main section (MAIN): the time range, and the number of records of each kind."""
+    """The main section (MAIN): times, the global scale, and the number of records of each kind except targets."""
 
     TAG: ClassVar[bytes] = b"MAIN"
 
@@ -58,7 +58,7 @@ class Main(Record):
     bone_count: int = i32("number of bones")
 
     def count_offset(self, name: str) -> int:
-        """Return the offset of a count of this record in the file."""
+        """Return the file offset of a count in this record."""
         before = takewhile(lambda plan: plan.name != name, self.plan.fields)
         return (self.offset or 0) + len(self.TAG) + sum(plan.kind.minimum for plan in before)
 
@@ -69,7 +69,7 @@ class Section(Record):
 
     TAG: ClassVar[bytes]
     layouts: ClassVar[tuple[type[Record], ...]]
-    """possible types of its records, the most usual first; a file uses one of them"""
+    """possible types of its records, the most usual first; a file uses only one, except that it may mix controllers"""
     count_field: ClassVar[str]
     """the field of MAIN with the number of records"""
     may_have_fewer: ClassVar[bool] = False
@@ -141,7 +141,7 @@ class MaterialSection(Section):
     TAG = b"MATS"
     layouts = (Material,)
     count_field = "material_count"
-    may_have_fewer = True  # the MAXScript exporter declares all materials of the scene and writes those that meshes use
+    may_have_fewer = True  # the MAXScript exporter declares all materials, but writes only those that meshes use
 
 
 @record
@@ -155,10 +155,10 @@ class BoneSection(Section):
 
 @record
 class ControllerSection(Section):
-    """The controllers (CTRL); the tag is written once."""
+    """The controllers (CTRL)."""
 
     TAG = b"CTRL"
-    layouts = (NoController, SampledController, Controller)
+    layouts = (Controller, SampledController, NoController)
     count_field = "controller_count"
 
 
@@ -176,13 +176,13 @@ SECTIONS: tuple[type[Section], ...] = (
 
 @record
 class RawRest(RawRun):
-    """All bytes from the first record that could not be read. The next record cannot be found without lengths."""
+    """All bytes from the first unreadable record or tag. The next record cannot be found without lengths."""
 
     segment = "rest"
 
 
 def section_of(record: Record) -> type[Section] | None:
-    """Return the section that a record belongs to."""
+    """Return the section that a record belongs to; None if there is none."""
     if isinstance(record, AnyController):
         return ControllerSection
     return next((section for section in SECTIONS if isinstance(record, section.layouts)), None)

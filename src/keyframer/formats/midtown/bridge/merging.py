@@ -1,8 +1,8 @@
 """Merge an edited scene into its Midtown clip and its skeleton.
 
 During the merge, the frames of the clip are a table of named columns: the path of the first bone, and the angles of
-each bone by its number in the original. Names, offsets and the tree of bones are in the text of the skeleton; only the
-words that differ are changed (`skeleton_text`).
+each bone by its number in the original. Names, offsets and the tree of bones are in the text of the skeleton, which
+`skeleton_text` edits.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ class Merger(bridge.Merger[Options]):
         return _ClipWriter(scene, original).written()
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with a value for every frame: the path of its first bone and the rotations of all."""
+        """Return the scene with a value for every frame: position of the first bone, rotations of all, raw channels."""
         if not scene.clips or not scene.nodes:
             return scene
         scene = at_whole_frames(scene, before.clips[0].rate, report)
         clip = scene.clips[0]
         count = int(clip.end) + 1
-        raw = [_with_frame_count(raw_channel, count, report) for raw_channel in clip.raw_channels]
+        raw_channels = [_with_frame_count(raw_channel, count, report) for raw_channel in clip.raw_channels]
         animated = {(channel.node, channel.track.kind) for channel in clip.channels}
         constant = [
             Channel(number, _constant_track("rotation", node.rotation_xyzw, count))
@@ -86,11 +86,11 @@ class Merger(bridge.Merger[Options]):
         ]
         if (0, "position") not in animated:
             constant.insert(0, Channel(0, _constant_track("position", scene.nodes[0].position, count)))
-        clip = replace(clip, raw_channels=raw, channels=[*clip.channels, *constant])
+        clip = replace(clip, raw_channels=raw_channels, channels=[*clip.channels, *constant])
         return replace(scene, clips=[clip, *scene.clips[1:]])
 
     def finish(self, merged: Tree, theirs: Written, original: bridge.Original) -> bridge.Merged:
-        """Return the rows of all channels, with the bones in the order of the skeleton."""
+        """Return the document with rows instead of tables, with the bones in the order of the skeleton."""
         order = [bone for table in _tables(theirs.document).values() for bone in table.named if isinstance(bone, int)]
         rows = {}
         for channel, table in _tables(merged.document).items():
@@ -100,7 +100,7 @@ class Merger(bridge.Merger[Options]):
         return bridge.Merged(_with_rows(merged.document, rows), theirs.reader_options, (nodes, {}))
 
     def companion_files(self, original: Document, options: Mapping[str, Any]) -> tuple[tuple[str, bytes], ...]:
-        """Return the skeleton with its original bytes."""
+        """Return the text of the skeleton in the options, if any."""
         skeleton = skeleton_of(Options(**options))
         if skeleton is None:
             return ()
@@ -119,13 +119,13 @@ def _named_columns(rows: Array) -> dict[object, Array]:
 
 
 def _tables(document: Document) -> dict[int, FrameTable]:
-    """Return the merged tables of channels, by the `id` of the channel."""
+    """Return the table of each channel, by the `id` of the channel."""
     channels: list[Any] = [channel for top in document.records for channel in top.children]
     return {id(channel): channel.rows for channel in channels}
 
 
 def _with_rows(document: Document, rows: Mapping[int, Any]) -> Document:
-    """Return a document with other rows in its channels, by their `id`; channels without rows are left out."""
+    """Return a document with other rows in its channels, by their `id`; all other records in the clip are left out."""
     tops = []
     for top in document.records:
         clip = copy.copy(top)
@@ -140,7 +140,7 @@ def _with_rows(document: Document, rows: Mapping[int, Any]) -> Document:
 
 
 def _with_frame_count(channel: RawChannel, count: int, report: LossReport) -> RawChannel:
-    """Return a channel with the number of frames of the clip: repeat the last one, or remove some at the end."""
+    """Return a channel with ``count`` frames: the last is repeated, or the end is removed; an empty one stays empty."""
     if len(channel.values) in (0, count):
         return channel
     message = f"{counted(len(channel.values), 'frame')} became {count}, as many as the clip has"
@@ -185,15 +185,16 @@ class _ClipWriter:
         Bones that the edit does not affect have the angles of the original.
         """
         joints = self.joints
-        stored = _named_columns(self.posed.rows[self.origins])
+        original_columns = _named_columns(self.posed.rows[self.origins])
+        path = original_columns["path"]
         if self.bones[0] in joints.nodes:
-            stored["path"] = stored_path(joints.positions[:, 0], float(self.posed.distance), self.options.in_place)
+            path = stored_path(joints.positions[:, 0], float(self.posed.distance), self.options.in_place)
         angles = angles_of(joints.rotations_xyzw, self.options.euler_order)
         angles[np.abs(angles) < NOISE] = 0.0
         new_angles = dict(zip(joints.nodes, np.moveaxis(angles, 1, 0), strict=True))
-        named: dict[object, npt.ArrayLike] = {"path": stored["path"]}
+        named: dict[object, npt.ArrayLike] = {"path": path}
         for node, old in zip(self.bones, self.original_numbers, strict=True):
-            columns = new_angles[node] if node in new_angles else stored[old]
+            columns = new_angles[node] if node in new_angles else original_columns[old]
             named[self.matching.key(node)] = np.unwrap(columns, axis=0) if old is None else columns
         rows = {id(self.posed): FrameTable(named, self.origins), **self._raw_rows()}
         return Written(_with_rows(self.original.document, rows), self.report, reader_options=self._skeleton())
@@ -202,12 +203,14 @@ class _ClipWriter:
         """Return the frames of channels that move no bones, by the `id` of the channel in the original."""
         raw_channels = {_identity(raw_channel): raw_channel for raw_channel in self.scene.clips[0].raw_channels}
         other_channels = [channel for channel in self.channels if channel is not self.posed]
-        stored = dict(zip(map(_identity, self.before.clips[0].raw_channels), other_channels, strict=True))
-        if raw_channels.keys() - stored.keys():
+        stored_channels = dict(zip(map(_identity, self.before.clips[0].raw_channels), other_channels, strict=True))
+        if raw_channels.keys() - stored_channels.keys():
             raise CannotMerge("raw channels were added")
         return {
-            id(stored[offset]): FrameTable({"row": raw.values}, self.origins if len(raw.values) else self.origins[:0])
-            for offset, raw in raw_channels.items()
+            id(stored_channels[identity]): FrameTable(
+                {"row": raw.values}, self.origins if len(raw.values) else self.origins[:0]
+            )
+            for identity, raw in raw_channels.items()
         }
 
     def _skeleton(self) -> dict[str, object]:
@@ -219,21 +222,21 @@ class _ClipWriter:
         count = len(self.before.nodes)
         skeleton = default_skeleton(count) if given is None or len(given.bones) != count else given
         unrenamed = self.original.unrenamed(self.scene)
-        names = BoneMaker(self.scene, self.report, [skeleton.bones[old].name for old in unrenamed.values()])
+        bone_maker = BoneMaker(self.scene, self.report, [skeleton.bones[old].name for old in unrenamed.values()])
         bones = []
         for node, parent, old in zip(self.bones, self.parents, self.original_numbers, strict=True):
             if old is None:
-                bones.append(names.bone(self.joints, self.joints.joint_of_node[node]))
+                bones.append(bone_maker.bone(self.joints, self.joints.joint_of_node[node]))
                 continue
-            original, position = skeleton.bones[old], self.scene.nodes[node].position
-            offset = original.offset
+            original_bone, position = skeleton.bones[old], self.scene.nodes[node].position
+            offset = original_bone.offset
             if not np.array_equal(position, self.before.nodes[old].position):
                 x, y, z = map(float, position)
                 offset = x, y, z
                 if not all(map(math.isfinite, offset)):
                     raise CannotMerge("a bone has a non-finite offset")
-            name = original.name if node in unrenamed else names.claim(node)
-            bones.append(Bone(name, parent, offset, original.words))
+            name = original_bone.name if node in unrenamed else bone_maker.claim(node)
+            bones.append(Bone(name, parent, offset, original_bone.words))
         if tuple(bones) == skeleton.bones:
             return {}
         return {"skeleton": with_bones(skeleton, tuple(bones), self.original_numbers), "found": ""}

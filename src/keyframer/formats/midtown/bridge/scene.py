@@ -46,7 +46,7 @@ _SPACE = Space("y", metres_per_unit=1.0, unit_rule="the game uses metres")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options; the defaults follow the retail game."""
+    """Options for reading; the defaults follow the retail game."""
 
     skeleton: PathLike | Skeleton | None = None
     """the ``.skel`` with the bones' names, offsets and tree"""
@@ -62,7 +62,7 @@ class Options:
     does not match is ignored"""
 
     skeleton_error: str = ""
-    """why the detected skeleton cannot be read; empty if it can"""
+    """why a skeleton in the folder of the clip cannot be read; empty without such a problem"""
 
     def __post_init__(self) -> None:
         if sorted(self.euler_order) != ["X", "Y", "Z"]:
@@ -74,7 +74,7 @@ class Options:
 def to_scene(document: Document, options: Options) -> Scene:
     """Return the scene of a clip.
 
-    The first channel of roll, pitch and heading moves a figure; all others are raw channels.
+    At most one channel moves a figure (see `posed_channel`); all others are raw channels.
     """
     scene = Scene(source_format="midtown", space=_SPACE)
     reporter = Reporter(document, scene.issues)
@@ -96,7 +96,7 @@ def to_scene(document: Document, options: Options) -> Scene:
 
 
 def posed_channel(channels: Iterable[r.Channel | r.OldChannel]) -> r.Channel | r.OldChannel | None:
-    """Return the channel that moves the figure: the first with frames of roll, pitch and heading; None without one."""
+    """Return the channel that moves the figure: the first with frames of 1 to `_MOST_BONES` bones; None without one."""
     usable = (channel for channel in channels if channel.bones and channel.bones <= _MOST_BONES and len(channel.rows))
     return next(usable, None)
 
@@ -131,7 +131,7 @@ def _add_figure(scene: Scene, reporter: Reporter, channel: r.Channel | r.OldChan
 
 
 def skeleton_of(options: Options) -> Skeleton | None:
-    """Return the skeleton in the options, if any."""
+    """Return the skeleton in the options, read if they name a file; None without one."""
     given = options.skeleton
     return _read(given) if isinstance(given, (str, os.PathLike)) else given
 
@@ -174,7 +174,7 @@ class Reader(SceneReader[Options]):
         return to_scene(document, options)
 
     def companions(self, document: Document, path: Path) -> dict[str, object]:
-        """Return the skeleton with the same stem in the folder of the clip, or the reason why it cannot be read."""
+        """Return as options the skeleton with the same stem in the folder of the clip, or why it cannot be read."""
         skeleton_error = ""
         for candidate in companion_paths(path, ".skel"):
             try:

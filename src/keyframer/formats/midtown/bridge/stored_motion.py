@@ -1,4 +1,4 @@
-"""Convert the numbers of frames: angles to quaternions and the stored path of the root to its positions, and back."""
+"""Convert the numbers in frames: angles to quaternions and the stored path of the root to its positions, and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from keyframer.arrays import Floats
 from keyframer.maths import euler
 
 _TURNS_PER_BLOCK = 8_192
-"""batch size: angles that fit into the processor's cache"""
+"""number of rotations that are converted at once: they fit into the processor's cache"""
 
 
 def quaternions_of(rph: Floats, order: str) -> Floats:
@@ -31,7 +31,8 @@ def angles_of(turns_xyzw: Floats, order: str) -> Floats:
 def root_path(stored: Floats, distance: float, in_place: bool) -> Floats:
     """Return the positions of the root from those in the file.
 
-    With ``in_place``, ``i * distance / frames`` is added to z of frame i, as in the game: a walk then stays in place.
+    With ``in_place``, ``i * distance / frames`` is added to z of frame i, as in the game: a walk then stays in place. A
+    non-finite distance is ignored.
     """
     if not in_place or not np.isfinite(distance):
         return stored

@@ -42,7 +42,7 @@ NOISE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Options; the defaults follow the retail game."""
+    """Options for writing; the defaults follow the retail game."""
 
     dialect: str = "retail"
     """``retail``, ``beta`` or ``old``"""
@@ -55,7 +55,7 @@ class WriteOptions:
     fps: float = 30.0
     """frames per second, which the format does not store"""
     max_error: float = DEFAULT_MAX_ERROR
-    """bones that move more than this relative to their parent (a fraction of the scene's size) are reported"""
+    """fraction of the scene's size; bones except the first that move farther relative to their parent are reported"""
 
     def __post_init__(self) -> None:
         check_max_error(self.max_error)
@@ -91,7 +91,7 @@ class Writer(SceneWriter[WriteOptions]):
                 f"a position or angle of {largest:g} is too large for a Midtown clip (limit: {FARTHEST:g})"
             )
         if not (rows != rows[:1]).any() and scene.source_format != "midtown":
-            raise NothingToWrite("nothing to write: nothing in the scene is animated")
+            raise NothingToWrite("nothing to write: no bone or object rotates, and the first one does not move")
         report_lost_motion(converted, joints, Tolerance.of(converted, options.max_error), report, set(joints.nodes))
         channels = [make_channel(rows, _distance(clip, options))]
         if layout is Dialect.BETA:
@@ -150,24 +150,24 @@ def _raw_channels(clip: Clip, frames: int, report: LossReport) -> list[Channel]:
 
 def _skeleton(scene: Scene, joints: Joints, report: LossReport) -> Skeleton:
     maker = BoneMaker(scene, report)
-    return Skeleton(tuple(maker.bone(joints, place) for place in range(len(joints.nodes))), len(joints.nodes))
+    return Skeleton(tuple(maker.bone(joints, joint) for joint in range(len(joints.nodes))), len(joints.nodes))
 
 
 class BoneMaker:
-    """Makes bones for a skeleton, with unique names without blanks and braces."""
+    """Makes bones for a skeleton, with unique names without white space and braces."""
 
     def __init__(self, scene: Scene, report: LossReport, reserved: Iterable[bytes] = ()) -> None:
         self.scene, self.report = scene, report
         self.names = UniqueByteNames(reserved=reserved)
 
-    def bone(self, joints: Joints, place: int) -> Bone:
-        """Return a joint at the first frame as a bone."""
-        node = self.scene.nodes[joints.nodes[place]]
-        x, y, z = (float(np.float32(value)) if abs(value) > NOISE else 0.0 for value in joints.positions[0, place])
+    def bone(self, joints: Joints, joint: int) -> Bone:
+        """Return a bone for a joint, with its offset at the first frame."""
+        node = self.scene.nodes[joints.nodes[joint]]
+        x, y, z = (float(np.float32(value)) if abs(value) > NOISE else 0.0 for value in joints.positions[0, joint])
         stored: Any = node.extras.get("midtown", {})
         return Bone(
-            self.claim(joints.nodes[place]),
-            joints.parents[place],
+            self.claim(joints.nodes[joint]),
+            joints.parents[joint],
             (x, y, z),
             tuple(encode_name(word) for word in stored.get("words", ())),
         )

@@ -69,8 +69,10 @@ class Merger(bridge.Merger[Options]):
         return capabilities(_dialect(original))
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with times in the file's unit, the same name for scene and clip, and the copyright notice
-        that the author text contains."""
+        """Return the scene with times in the file's unit, and with one name for scene and clip.
+
+        The copyright becomes the notice in the author text (`copyright_in`).
+        """
         scene = in_time_unit_of(scene, before)
         notice = copyright_in(scene.author)
         if scene.copyright != notice:

@@ -1,4 +1,4 @@
-"""Options for values that the specification leaves open."""
+"""Options for reading: values that the specification leaves open."""
 
 from __future__ import annotations
 

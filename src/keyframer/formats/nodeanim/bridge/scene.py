@@ -76,7 +76,7 @@ def _tracks(reporter: Reporter, record: Node, options: Options, radians_per_unit
         keys: NodeKeys = getattr(record, field)
         if not len(keys):
             continue
-        columns = [keys.column(stored) for stored in STORED_COLUMNS.values() if keys.has(stored)]
+        columns = [keys.column(column) for column in STORED_COLUMNS.values() if keys.has(column)]
         check_keys(reporter, record, field, keys.time, keys.value, *columns)
         if kind == "rotation":
             tracks.append(_rotation(reporter, record, keys, interpolation, options, radians_per_unit))
@@ -101,10 +101,15 @@ def interpolation_of(record: Node) -> Interpolation:
 
 
 def _rotation(
-    reporter: Reporter, record: Node, keys: NodeKeys, interpolation: Interpolation, options: Options, radians: float
+    reporter: Reporter,
+    record: Node,
+    keys: NodeKeys,
+    interpolation: Interpolation,
+    options: Options,
+    radians_per_unit: float,
 ) -> Track:
     value = np.asarray(keys.value, np.float64)
-    angles, axes = value[:, 0] * radians, value[:, 1:4]
+    angles, axes = value[:, 0] * radians_per_unit, value[:, 1:4]
     without_axis = np.flatnonzero((axes == 0).all(axis=1) & (angles != 0))
     if len(without_axis):
         reporter.report(DATA_ZERO_AXIS, record, f"rotation_keys[{without_axis[0]}]", count=len(without_axis))
@@ -131,9 +136,9 @@ def _track(
 ) -> Track:
     track: Track = _new_track(kind, np.asarray(keys.time, np.float64), values, interpolation, form=form)
     track.flags = np.asarray(keys.flags, np.int64)
-    for name, stored in STORED_COLUMNS.items():
-        if keys.has(stored):
-            setattr(track, name, np.asarray(keys.column(stored), np.float64))
+    for name, column in STORED_COLUMNS.items():
+        if keys.has(column):
+            setattr(track, name, np.asarray(keys.column(column), np.float64))
     if keys.has("tangents"):
         add_extras(track, "nodeanim", {"tangents": np.asarray(keys.column("tangents"), np.float64)})
     return track

@@ -46,10 +46,10 @@ class TimeBase:
 
 
 def time_base(nodes: list[Node], options: Options) -> TimeBase:
-    """Return the unit of key times: from the options, or from the numbers if they say ``auto``.
+    """Return the unit of key times: from the options, or from the numbers if the option is ``auto``.
 
-    The unit is ticks if all times are on a grid of ticks, frames if all are whole numbers and the largest is above 60,
-    else seconds.
+    The unit is ticks if all times are on a grid of ticks and the largest is above 0; frames if all are whole numbers
+    and the largest is above 60; else seconds.
     """
     times = _finite_times(nodes)
     grid = next((grid for grid in _TICK_GRIDS if len(times) and not np.mod(times, grid).any()), None)
@@ -77,7 +77,7 @@ def _finite_times(nodes: list[Node]) -> Floats:
 
 
 def radians_per_unit(nodes: list[Node], options: Options) -> float:
-    """Return the factor from stored angles to radians; angles are degrees if one would be more than four turns."""
+    """Return the factor from stored angles to radians; with ``auto``, degrees if one is above `MOST_RADIANS`."""
     if options.angle_unit != "auto":
         return 1.0 if options.angle_unit == "radians" else math.pi / 180
     for node in nodes:
@@ -99,10 +99,10 @@ class RotationInterpretation(NamedTuple):
 def interpret_rotations(axes: Floats, angles: Floats, tcb: bool, options: Options) -> RotationInterpretation:
     """Return whether rotation keys are increments, and whether this is certain.
 
-    A first key of a full turn or more means increments: an orientation never needs so large an angle. Otherwise the
-    interpretation with smaller steps between keys is used. Equal keys decide nothing: they are a pause (absolute) or a
-    steady spin (relative). If all keys after the first are equal, or both interpretations rotate equally far, the
-    convention of 3ds Max decides: TCB keys are increments and all others absolute.
+    The options take precedence. A first key of a full turn or more means increments: an orientation never needs so
+    large an angle. Otherwise the interpretation with smaller steps between keys is used. Equal keys decide nothing:
+    they are a pause (absolute) or a steady spin (relative). If all keys after the first are equal, or both
+    interpretations rotate equally far, the convention of 3ds Max decides: TCB keys are increments, all others absolute.
     """
     if options.rotation_keys != "auto":
         return RotationInterpretation(options.rotation_keys == "relative", True)
@@ -120,10 +120,10 @@ def interpret_rotations(axes: Floats, angles: Floats, tcb: bool, options: Option
     if _angles_between(turns[1:], turns[1]).max() <= _ALIKE * as_relative.max():
         return RotationInterpretation(tcb, False)
     changes = as_absolute > _EQUAL  # equal keys decide nothing
-    near, far = sorted((as_relative[changes].sum(), as_absolute[changes].sum()))
-    if math.isclose(near, far, rel_tol=1e-6):
+    smaller, larger = sorted((as_relative[changes].sum(), as_absolute[changes].sum()))
+    if math.isclose(smaller, larger, rel_tol=1e-6):
         return RotationInterpretation(tcb, False)
-    return RotationInterpretation(bool(as_relative[changes].sum() == near), bool(far >= _CLEAR * near))
+    return RotationInterpretation(bool(as_relative[changes].sum() == smaller), bool(larger >= _CLEAR * smaller))
 
 
 def _angles_between(a_xyzw: Floats, b_xyzw: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Write a scene as a node animation: the keys of its nodes, each relative to its parent."""
+"""Write a scene as a node animation: the keys of its nodes, relative to their parents."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class OriginalConventions:
 
 
 class NodeWriter:
-    """Writes records for the nodes of a scene."""
+    """Writes the document of a scene; in a merge, only the nodes that the edit affects."""
 
     def __init__(
         self,
@@ -162,11 +162,12 @@ class NodeWriter:
             tracks = self._in_recognised_unit(tracks)
         degrees = self.conventions.degrees
         if degrees is None:
-            degrees = self._needs_degrees([track["rotation"] for track in tracks if "rotation" in track])
+            rotations = [tracks_of_node["rotation"] for tracks_of_node in tracks if "rotation" in tracks_of_node]
+            degrees = self._needs_degrees(rotations)
         stored_names = [names.claim(_printable(node.name), node.raw_name) for _, node in nodes]
         records = [
-            self.record(number, node, track, name, degrees)
-            for (number, node), track, name in zip(nodes, tracks, stored_names, strict=True)
+            self.record(number, node, tracks_of_node, name, degrees)
+            for (number, node), tracks_of_node, name in zip(nodes, tracks, stored_names, strict=True)
         ]
         self.parts = {id(record): ("nodes", number) for record, (number, _) in zip(records, nodes, strict=True)}
         self._set_reader_options(records)
@@ -198,10 +199,10 @@ class NodeWriter:
         times = np.unique(times[np.isfinite(times)])
         clip_unit = UNITS.get(self.clip.unit, "frames")
         for unit in dict.fromkeys((clip_unit, "ticks", "frames", "seconds")):
-            stored = times * (self.rates[unit] / units_per_second(self.clip))
-            rounded = np.rint(stored)
-            stored = np.where(np.abs(stored - rounded) < 1e-6, rounded, stored)
-            if (stored == stored.astype(np.float32)).all() and self._is_recognised(stored, unit):
+            stored_times = times * (self.rates[unit] / units_per_second(self.clip))
+            rounded = np.rint(stored_times)
+            stored_times = np.where(np.abs(stored_times - rounded) < 1e-6, rounded, stored_times)
+            if (stored_times == stored_times.astype(np.float32)).all() and self._is_recognised(stored_times, unit):
                 return unit
         return "seconds"
 
@@ -212,7 +213,7 @@ class NodeWriter:
         return UNITS[base.unit] == unit and math.isclose(base.rate, self.rates[unit])
 
     def _in_recognised_unit(self, tracks: list[dict[str, Track]]) -> list[dict[str, Track]]:
-        """Return the tracks in another time unit if readers would not recognise this one because of added keys."""
+        """Return the tracks, in another time unit if readers would not recognise this one after keys were added."""
         times = np.concatenate(
             [np.empty(0), *(track.times for tracks_of_node in tracks for track in tracks_of_node.values())]
         )
@@ -231,7 +232,7 @@ class NodeWriter:
         return kind in MOTION or (kind == "scale_axes" and self.dialect.scale_axis)
 
     def tracks(self, number: int, node: SceneNode) -> dict[str, Track]:
-        """Return the tracks that position a node, by kind, in the format's time unit.
+        """Return the tracks to write for a node, by kind, in the time unit of the file.
 
         A rest value without keys becomes one key, unless it is the default.
         """
@@ -255,15 +256,17 @@ class NodeWriter:
         return tracks_by_kind
 
     def record(self, number: int, node: SceneNode, tracks: dict[str, Track], name: bytes, degrees: bool) -> Node:
-        """Return the record of one node with these tracks; ``degrees`` is the unit of angles in the whole file."""
+        """Return the record of one node with these tracks; ``degrees``: all angles in the file are in degrees."""
         motion = {kind: track for kind, track in tracks.items() if kind in MOTION}
-        kinds = {
+        interpolations = {
             Interpolation.TCB if is_eased(track) else track.interpolation
             for track in motion.values()
             if len(track.times) > 1
         }
         single_key_default = self.conventions.interpolations.get(number, Interpolation.LINEAR)
-        interpolation = kinds.pop() if len(kinds) == 1 else Interpolation.TCB if kinds else single_key_default
+        interpolation = Interpolation.TCB if interpolations else single_key_default
+        if len(interpolations) == 1:
+            interpolation = interpolations.pop()
         record = Node(name, _FLAGS[interpolation])
         for kind, track in motion.items():
             written_track = (
@@ -277,8 +280,8 @@ class NodeWriter:
             columns: dict[str, npt.ArrayLike] = {}
             if interpolation is Interpolation.TCB:
                 columns = {
-                    stored: _or_zeros(getattr(written_track, attribute), written_track)
-                    for attribute, stored in STORED_COLUMNS.items()
+                    column: _or_zeros(getattr(written_track, attribute), written_track)
+                    for attribute, column in STORED_COLUMNS.items()
                 }
             if kind == "scale" and self.dialect.scale_axis:
                 axes = axes_of_keys(tracks.get("scale_axes"), written_track, node, self.report)
@@ -300,7 +303,9 @@ class NodeWriter:
         if error:
             seconds = error / self.rates[self.unit]
             path = f"{plain_path('nodes', node.name)}/{kind}"
-            self.report.add(Outcome.APPROXIMATED, path, "times are 32-bit floats", error=seconds, unit="second")
+            self.report.add(
+                Outcome.APPROXIMATED, path, "times were rounded to 32-bit floats", error=seconds, unit="second"
+            )
 
     def _rotations(
         self, number: int, node: SceneNode, track: Track, interpolation: Interpolation, degrees: bool
@@ -323,8 +328,8 @@ class NodeWriter:
         for form in forms:
             values = with_form(track, _FORMS[form]).values
             rows = np.column_stack([values[:, 3] * unit, values[:, :3]])
-            stored = rows.astype(np.float32).astype(np.float64)
-            if unit_detection.interpret_rotations(stored[:, 1:], stored[:, 0] / unit, tcb, Options()) == (
+            stored_rows = rows.astype(np.float32).astype(np.float64)
+            if unit_detection.interpret_rotations(stored_rows[:, 1:], stored_rows[:, 0] / unit, tcb, Options()) == (
                 form == "relative",
                 True,
             ):
@@ -361,7 +366,7 @@ class NodeWriter:
 
 def _printable(text: str) -> str:
     """Return the text with ``_`` for each control character, because files with such names are not recognised."""
-    return "".join("_" if ord(mark) < 32 or ord(mark) == 127 else mark for mark in text)
+    return "".join("_" if ord(character) < 32 or ord(character) == 127 else character for character in text)
 
 
 def _or_zeros(column: Floats | None, track: Track) -> Floats:
@@ -370,5 +375,5 @@ def _or_zeros(column: Floats | None, track: Track) -> Floats:
 
 def _differs(value: npt.ArrayLike, default_value: Floats) -> bool:
     """Return whether a rest value differs from the default; values with non-finite numbers count as the default."""
-    given = np.asarray(value, np.float64)
-    return bool(np.isfinite(given).all() and (given != default_value).any())
+    values = np.asarray(value, np.float64)
+    return bool(np.isfinite(values).all() and (values != default_value).any())

@@ -27,7 +27,7 @@ _COLUMNS = ("tension", "continuity", "bias", "ease_to", "ease_from", "flags")
 def read_controller(
     reporter: Reporter, record: r.AnyController, options: Options, position_scale: float
 ) -> list[Track]:
-    """Return the tracks of one controller: none without keys, two for a scale with rotated axes."""
+    """Return the tracks of one controller: none without keys, two for a scale with axes."""
     if not isinstance(record, r.Controller) or record.scheme == r.BEZIER:
         if not isinstance(record, r.NoController):
             reporter.report(SCENE_NO_KEYS, record)
@@ -64,7 +64,10 @@ def _tracks(reporter: Reporter, record: r.Controller, options: Options, position
 
 
 def _degrees(values: Floats, tcb: bool, options: Options) -> Floats:
-    """Return fields of view in degrees; linear keys of the Flexporter are in radians (only it writes linear keys)."""
+    """Return fields of view in degrees. If the options give no unit, small linear values are radians.
+
+    Only the Flexporter writes linear keys, and it stores radians.
+    """
     unit = options.fov_keys
     if unit == "auto":
         usable = values[np.isfinite(values)]
@@ -105,8 +108,8 @@ def write_controllers(
 ) -> list[r.Controller]:
     """Return the controllers of one node, without ids.
 
-    A rest value that the record cannot store becomes a controller with one key. A ``bound`` bone rests in its bind
-    pose, so keys store its actual transform. ``keep_flags``: see `tcb_keys`.
+    A rest value that the record cannot store becomes a controller. The record of a ``bound`` node has a transform for
+    the bind pose, so keys store the actual one. ``keep_flags``: see `tcb_keys`.
     """
     if bound:
         tracks.setdefault("position", single_key("position", node.position))
@@ -146,7 +149,7 @@ def _writable(track: Track) -> Track:
         if track.is_rotation:
             if not (np.abs(increments(track)[1][1:]) > math.pi).any():
                 return track
-        # linear keys only if a field of view is large: small ones would be read as radians
+        # linear only with a large field of view: if all were small, they would be read as radians
         elif track.kind != "fov" or (np.abs(track.values) >= RADIANS_BELOW).any():
             return track
     return as_tcb(track)

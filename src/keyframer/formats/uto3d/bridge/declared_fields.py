@@ -1,6 +1,6 @@
 """Declare how fields of records map to a scene, for reading, writing and loss reports.
 
-Targets are not declared: `scene` and `writing` read and write them.
+Names, links, transforms, targets and faces are not declared here.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _fov(record: r.Camera) -> float:
 CAMERA = (StoredField("fov_degrees", _fov, lambda value: [("fov", value)], ("fov",)),)
 
 DISTANCES = {True: _near_and_far("ranges"), False: _near_and_far("clip")}
-"""near and far, by whether the Flexporter wrote the file: it stores the fog ranges, others the clip planes"""
+"""near and far, by whether the Flexporter wrote the file: it stores the atmosphere ranges, others the clip planes"""
 
 ROLL = StoredAs(("roll_degrees",), "a key of the roll controller")
 
@@ -118,7 +118,7 @@ def light_type(record: r.AnyLight, number: int) -> LightType:
 
 
 def light_number(kind: type[r.AnyLight], type: LightType, *, aims: bool) -> int:
-    """Return the number of a light type in records of a kind; some distinguish lights with and without a target."""
+    """Return the number of a light type in records of a kind; some have one number with and one without a target."""
     word = next(word for word, known in _LIGHT_WORDS.items() if known is type)
     numbers = {type_name: number for number, type_name in kind.types.items()}
     return next(numbers[name] for name in (f"{'target' if aims else 'free'} {word}", word) if name in numbers)

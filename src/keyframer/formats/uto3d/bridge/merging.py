@@ -1,4 +1,4 @@
-"""Merge an edited scene into its U3D (UTO!) document: matching of records, and writing of new ones."""
+"""Merge an edited scene into its U3D (UTO!) document: how records are matched, and how edited nodes are written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from keyframer.scene import Channel, Scene
 from keyframer.scene.loss_report import LossReport, Outcome
 from keyframer.wire.record import Record
 
-_WRITER_LAYOUTS = {LightLayout.FLEXPORTER: "A", LightLayout.MAXSCRIPT: "B", LightLayout.LITERAL: "literal"}
+_DIALECT_OPTIONS = {LightLayout.FLEXPORTER: "A", LightLayout.MAXSCRIPT: "B", LightLayout.LITERAL: "literal"}
 
 
 class SceneRules(RecordRules):
@@ -37,8 +37,8 @@ class SceneRules(RecordRules):
         return r.AnyController if isinstance(record, r.AnyController) else type(record)
 
     def key(self, record: Record) -> Hashable:
-        known = isinstance(record, (r.Controller, r.SampledController))
-        return (record.owner_id, record.type) if known else None  # type: ignore[attr-defined]
+        has_owner = isinstance(record, (r.Controller, r.SampledController))
+        return (record.owner_id, record.type) if has_owner else None  # type: ignore[attr-defined]
 
     def place(self, parent: Record | None, siblings: Sequence[Record], new: Record) -> int | None:
         """Return the position of a new record: before unreadable bytes, which reach to the end of the file."""
@@ -58,9 +58,7 @@ class Merger(bridge.Merger[Options]):
 
     def read(self, document: Document, options: Options) -> tuple[Scene, Records]:
         kinds = (r.Controller, r.SampledController)
-        controllers = [
-            any_controller for any_controller in document.find(r.AnyController) if isinstance(any_controller, kinds)
-        ]
+        controllers = [record for record in document.find(r.AnyController) if isinstance(record, kinds)]
         return to_scene(document, options), Records(
             list(node_records(document)), list(document.find(r.Material)), controllers
         )
@@ -72,35 +70,35 @@ class Merger(bridge.Merger[Options]):
     def write(self, scene: Scene, original: bridge.Original) -> Written:
         report = LossReport("uto3d")
         encoding = original.options.encoding or "cp1252"
-        options = WriteOptions(dialect=_writer_layout(original.document), encoding=encoding)
+        options = WriteOptions(dialect=_dialect_option(original.document), encoding=encoding)
         writer = RecordWriter(scene, first_clip(scene, report), options, report, _conventions(scene, original))
         document = writer.document()
         return Written(document, report, parts=writer.parts)
 
     def normalise(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
-        """Return the scene with a whole frame rate, an active segment of whole frames, and roll of cameras as keys."""
+        """Return the scene with a changed frame rate and segment in whole numbers, and roll of cameras as keys."""
         if not scene.clips or not before.clips:
             return scene
-        given, original_clip = scene.clips[0], before.clips[0]
+        edited_clip, original_clip = scene.clips[0], before.clips[0]
         step = max(round(original_clip.units_per_frame), 1)
-        fps = frames_per_second(given)
-        if (given.rate, given.units_per_frame) == (original_clip.rate, original_clip.units_per_frame):
-            clip = given
+        fps = frames_per_second(edited_clip)
+        if (edited_clip.rate, edited_clip.units_per_frame) == (original_clip.rate, original_clip.units_per_frame):
+            clip = edited_clip
         else:
             frame_rate = max(round(fps), 1)
             if original_clip.rate % frame_rate == 0:  # the same number of ticks per second: no time changes
                 step = round(original_clip.rate / frame_rate)
-            clip = in_time_unit(given, original_clip.unit, frame_rate * float(step), float(step))
+            clip = in_time_unit(edited_clip, original_clip.unit, frame_rate * float(step), float(step))
             if round(fps) != fps:
                 message = f"the frame rate became {frame_rate}; the clip has {fps:g}"
                 report.add(Outcome.APPROXIMATED, "/clips/rate", message)
         first, last = (step * float(round(time / step)) for time in (clip.start, clip.end))
-        changed = clip is not given or (clip.start, clip.end) != (original_clip.start, original_clip.end)
+        changed = clip is not edited_clip or (clip.start, clip.end) != (original_clip.start, original_clip.end)
         if changed and (first, last) != (clip.start, clip.end):
-            message = f"the active segment became {first / step:g} to {last / step:g}"
+            message = f"the active segment became frames {first / step:g} to {last / step:g}"
             report.add(Outcome.APPROXIMATED, "/clips/segment", message)
             clip = replace(clip, start=first, end=last)
-        return _with_rolls(scene if clip is given else replace(scene, clips=[clip, *scene.clips[1:]]))
+        return _with_rolls(scene if clip is edited_clip else replace(scene, clips=[clip, *scene.clips[1:]]))
 
     def align(self, scene: Scene, before: Scene, report: LossReport) -> Scene:
         """Return the scene with skins adjusted to moved vertices."""
@@ -120,14 +118,14 @@ class Merger(bridge.Merger[Options]):
             return False
         lights = original.dialect.lights if isinstance(original.dialect, Dialect) else None
         wanted = DIALECTS[requested["dialect"]] if "dialect" in requested else None
-        return wanted is None or (lights is not None and DIALECTS[_WRITER_LAYOUTS[lights]] is wanted)
+        return wanted is None or (lights is not None and DIALECTS[_DIALECT_OPTIONS[lights]] is wanted)
 
 
-def _writer_layout(document: Document) -> str:
-    """Return the dialect option for the layout that the records of a document have."""
-    layout = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
-    if layout.lights is not None:
-        return _WRITER_LAYOUTS[layout.lights]
+def _dialect_option(document: Document) -> str:
+    """Return the value of the option ``dialect`` for the layout that the records of a document have."""
+    dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
+    if dialect.lights is not None:
+        return _DIALECT_OPTIONS[dialect.lights]
     return "A" if is_flexporter(document) else "B"
 
 
@@ -135,13 +133,13 @@ def _conventions(scene: Scene, original: bridge.Original) -> OriginalConventions
     document, options, matching = original.document, original.options, original.matching
     records, materials, controllers = original.links
     main = document.first(Main)
-    same_names = original.unrenamed(scene, "materials")
+    unrenamed_materials = original.unrenamed(scene, "materials")
     return OriginalConventions(
         records={new: records[old] for new, old in matching.nodes.items()},
         ids={new: records[old].id for new, old in {**matching.nodes, **matching.replacements}.items()},
         controllers={(controller.owner_id, controller.type): controller.id for controller in reversed(controllers)},
         materials={
-            new: (materials[old].name if new in same_names else b"", materials[old].id)
+            new: (materials[old].name if new in unrenamed_materials else b"", materials[old].id)
             for new, old in matching.materials.items()
         },
         names={new: records[old].name for new, old in original.unrenamed(scene).items()},
@@ -156,12 +154,12 @@ def _conventions(scene: Scene, original: bridge.Original) -> OriginalConventions
 
 
 def _largest_material_ids(document: Document) -> Iterator[int]:
-    """Return the largest material id in the faces of each mesh; a material with this id may be missing."""
+    """Return the largest material id in the faces of each mesh, whether or not the material exists."""
     return (int(np.max(mesh.face_materials, initial=0)) for mesh in document.find(r.Mesh))
 
 
 def _with_rolls(scene: Scene) -> Scene:
-    """Return the scene with a key for the rest roll of each camera, which its record cannot store."""
+    """Return the scene with the rest roll of cameras without a roll track as a key: records cannot store roll."""
     clip = scene.clips[0]
     with_roll_track = {channel.node for channel in clip.channels if channel.track.kind == "roll"}
     node_by_camera = {
@@ -171,10 +169,12 @@ def _with_rolls(scene: Scene) -> Scene:
     }
     if not node_by_camera:
         return scene
-    keys = [
+    roll_channels = [
         Channel(number, single_key("roll", scene.cameras[camera].roll_degrees))
         for camera, number in node_by_camera.items()
         if number not in with_roll_track
     ]
     cameras = [replace(camera, roll_degrees=0.0) for camera in scene.cameras]
-    return replace(scene, cameras=cameras, clips=[replace(clip, channels=[*clip.channels, *keys]), *scene.clips[1:]])
+    return replace(
+        scene, cameras=cameras, clips=[replace(clip, channels=[*clip.channels, *roll_channels]), *scene.clips[1:]]
+    )

@@ -34,13 +34,13 @@ from keyframer.wire.record import Record
 
 
 def read_node_fields(reporter: Reporter, record: Record, placed: r.Placed | r.Aimed, node: Node) -> None:
-    """Set the id, visibility and rest transform of a node. Values with non-finite numbers keep their default."""
+    """Set stored name, id, visibility, rest transform and extras of a node; non-finite transforms are left out."""
     node.raw_name, node.file_id, node.hidden = placed.name, placed.id, bool(placed.hidden)
     for field, attribute in (("position", "position"), ("rotation", "rotation_xyzw"), ("scale", "scale")):
         values = _finite(reporter, record, field, getattr(placed, field))
         if values is not None and (attribute != "rotation_xyzw" or any(values)):  # 0, 0, 0, 0 means no rotation
             setattr(node, attribute, np.array(values))
-    # In 3ds Max the pivot is the origin of the node, so it moves nothing; it is kept as stored.
+    # In 3ds Max the pivot is the origin of the node, so it moves nothing. The extras keep the stored value.
     pivot = tuple(float(number) for number in placed.pivot)
     reporter.mark(node, "uto3d", record, {"pivot": pivot, "parent_id": placed.parent_id})
 
@@ -59,48 +59,48 @@ def _are_finite(reporter: Reporter, record: Record, fields: Iterable[str]) -> bo
     """Return whether all numbers of some fields are finite; non-finite numbers are reported."""
     finite = True
     for field in fields:
-        stored = getattr(record, field)
-        finite &= _finite(reporter, record, field, stored if isinstance(stored, tuple) else (stored,)) is not None
+        value = getattr(record, field)
+        finite &= _finite(reporter, record, field, value if isinstance(value, tuple) else (value,)) is not None
     return finite
 
 
 def read_mesh(reporter: Reporter, record: r.Mesh, name: str, materials: dict[int, int], material_count: int) -> Mesh:
-    """Read a mesh; faces with invalid indices are left out."""
+    """Read a mesh; faces with invalid vertex indices are left out."""
     vertices = finite_rows(reporter, record, "vertices", record.vertices)
     faces = np.asarray(record.faces, np.int64)
-    good = valid_faces(reporter, record, "faces", faces, len(vertices), "vertex")
-    mesh = Mesh(name, vertices, faces[good].astype(np.int32), raw_name=record.name)
+    valid = valid_faces(reporter, record, "faces", faces, len(vertices), "vertex")
+    mesh = Mesh(name, vertices, faces[valid].astype(np.int32), raw_name=record.name)
     uvs = finite_rows(reporter, record, "uvs", record.uvs)
     if len(uvs) and len(record.uv_faces):
-        mesh.uv, mesh.uv_corners = uvs, _corners(reporter, record, "uv_faces", good, len(uvs), "UV")
+        mesh.uv, mesh.uv_corners = uvs, _corners(reporter, record, "uv_faces", valid, len(uvs), "UV")
     colours = finite_rows(reporter, record, "colours", record.colours)
     if len(colours) and len(record.colour_faces):
         mesh.colors = colours
-        mesh.color_corners = _corners(reporter, record, "colour_faces", good, len(colours), "colour")
+        mesh.color_corners = _corners(reporter, record, "colour_faces", valid, len(colours), "colour")
     get_fields(mesh, record, MESH)
-    mesh.edges = np.asarray(mesh.edges)[good]
-    mesh.face_materials = _materials(reporter, record, materials, material_count)[good]
+    mesh.edges = np.asarray(mesh.edges)[valid]
+    mesh.face_materials = _materials(reporter, record, materials, material_count)[valid]
     if mesh.bounding_sphere is not None and not _are_finite(reporter, record, ("sphere_centre", "sphere_radius")):
         mesh.bounding_sphere = None
-    reporter.mark(mesh, "uto3d", record, {"flags": record.flags, "edges": np.asarray(record.edges)[good]})
+    reporter.mark(mesh, "uto3d", record, {"flags": record.flags, "edges": np.asarray(record.edges)[valid]})
     return mesh
 
 
-def _corners(reporter: Reporter, record: r.Mesh, field: str, good: Flags, count: int, kind: str) -> Ints:
-    """Return the corners of the good faces in this field; invalid ones become 0."""
-    stored = np.asarray(getattr(record, field), np.int64)
-    usable = valid_faces(reporter, record, field, stored, count, kind)
-    return np.where(usable[:, None], stored, 0)[good].astype(np.int32)
+def _corners(reporter: Reporter, record: r.Mesh, field: str, selected: Flags, count: int, kind: str) -> Ints:
+    """Return the UV or colour corners of the selected faces; a face with an invalid index has only zeros."""
+    corners = np.asarray(getattr(record, field), np.int64)
+    valid = valid_faces(reporter, record, field, corners, count, kind)
+    return np.where(valid[:, None], corners, 0)[selected].astype(np.int32)
 
 
 def _materials(reporter: Reporter, record: r.Mesh, materials: dict[int, int], count: int) -> npt.NDArray[np.int32]:
-    """Return the material numbers of faces from their ids; an unknown id is used as an index, as the importer does."""
-    stored, places = np.unique(np.asarray(record.face_materials, np.int64), return_inverse=True)
-    numbers = np.array([materials.get(v, v if 0 <= v < count else -1) for v in stored.tolist()], np.int32)
-    lost = stored[(numbers < 0) & (stored > 0)]  # 0 and -1 mean no material
-    if len(lost):
-        at = int(np.flatnonzero(np.asarray(record.face_materials) == lost[0])[0])
-        reporter.report(LINK_UNRESOLVED_ID, record, f"face_materials[{at}]", kind="material", id=int(lost[0]))
+    """Return the material number of each face; an unknown id is used as an index, as the importer does, or is -1."""
+    ids, places = np.unique(np.asarray(record.face_materials, np.int64), return_inverse=True)
+    numbers = np.array([materials.get(v, v if 0 <= v < count else -1) for v in ids.tolist()], np.int32)
+    unresolved = ids[(numbers < 0) & (ids > 0)]  # 0 and -1 mean no material unless one has this id or index
+    if len(unresolved):
+        at = int(np.flatnonzero(np.asarray(record.face_materials) == unresolved[0])[0])
+        reporter.report(LINK_UNRESOLVED_ID, record, f"face_materials[{at}]", kind="material", id=int(unresolved[0]))
     return numbers[places.reshape(-1)]
 
 
@@ -173,18 +173,18 @@ def _camera(camera: Camera, layout: WriterLayout, path: str, report: LossReport)
 def _light(light: Light, has_target: bool, layout: WriterLayout, path: str, report: LossReport) -> r.AnyLight:
     kind: Any = _LIGHTS[layout]
     number = light_number(kind, light.type, aims=has_target or light.target is not None)
-    stored = put_fields(light, LIGHT)
+    record_fields = put_fields(light, LIGHT)
     if layout is not WriterLayout.FLEXPORTER:
-        stored += put_fields(light, CONE) if light.type is LightType.SPOT else []
+        record_fields += put_fields(light, CONE) if light.type is LightType.SPOT else []
     elif light.falloff_degrees is not None:
         report.add(Outcome.DROPPED, f"{path}/cone", "this dialect cannot store the angles of spot lights")
-    return kind(type=number, **dict(stored))  # type: ignore[no-any-return]
+    return kind(type=number, **dict(record_fields))  # type: ignore[no-any-return]
 
 
 def write_surface(record: r.Mesh, mesh: Mesh, pivot: npt.ArrayLike, materials: list[int]) -> None:
     """Write vertices, faces and their attributes."""
-    faces = len(mesh.corners)
-    spend("faces", faces)
+    face_count = len(mesh.corners)
+    spend("faces", face_count)
     record.vertices = np.asarray(mesh.positions, np.float64) - np.asarray(pivot, np.float64)  # type: ignore[assignment]
     record.vertices = record.vertices.astype("<f4")
     record.faces = np.asarray(mesh.corners).astype("<i4")
@@ -192,15 +192,15 @@ def write_surface(record: r.Mesh, mesh: Mesh, pivot: npt.ArrayLike, materials: l
         record.uvs = np.asarray(mesh.uv).astype("<f4")
         record.uv_faces = np.asarray(mesh.corners if mesh.uv_corners is None else mesh.uv_corners).astype("<i4")
     elif isinstance(record, r.MeshWithUvFaces):
-        record.uv_faces = np.full((faces, 3), -1, "<i4")
+        record.uv_faces = np.full((face_count, 3), -1, "<i4")
     if mesh.colors is not None and len(mesh.colors):
         record.colours = np.asarray(mesh.colors)[:, :3].astype("<f4")
         corners = mesh.corners if mesh.color_corners is None else mesh.color_corners
         record.colour_faces = np.asarray(corners).astype("<i4")
-    numbers = np.full(faces, -1) if mesh.face_materials is None else np.asarray(mesh.face_materials, np.int64)
+    numbers = np.full(face_count, -1) if mesh.face_materials is None else np.asarray(mesh.face_materials, np.int64)
     ids = np.array([*materials, -1], np.int64)
     record.face_materials = ids[np.where((numbers < 0) | (numbers >= len(materials)), -1, numbers)].astype("<i4")
-    for name, stored in put_fields(mesh, MESH):
-        setattr(record, name, stored)
-    record.vertex_count, record.face_count = len(record.vertices), faces
+    for name, value in put_fields(mesh, MESH):
+        setattr(record, name, value)
+    record.vertex_count, record.face_count = len(record.vertices), face_count
     record.uv_count, record.colour_count = len(record.uvs), len(record.colours)

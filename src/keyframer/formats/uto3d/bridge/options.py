@@ -7,7 +7,7 @@ from keyframer.fields import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options; the defaults match the known exporters."""
+    """Options for reading; the defaults match the known exporters."""
 
     scale_position_keys: str = "auto"
     """``yes`` applies the global scale to position keys, ``no`` does not; ``auto``: yes for files of the Flexporter

@@ -53,13 +53,13 @@ def to_scene(document: Document, options: Options) -> Scene:
 
 
 def is_flexporter(document: Document) -> bool:
-    """Return whether the layout is that of the Flexporter."""
-    layout = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
-    return layout.lights is LightLayout.FLEXPORTER or (layout.lights is None and layout.uv_faces is True)
+    """Return whether the layout is that of the Flexporter; without lights, UV faces of meshes without UVs decide."""
+    dialect = document.dialect if isinstance(document.dialect, Dialect) else Dialect()
+    return dialect.lights is LightLayout.FLEXPORTER or (dialect.lights is None and dialect.uv_faces is True)
 
 
 def position_scale(document: Document, options: Options) -> float:
-    """Return the factor of position keys: the global scale, or 1 if it is invalid or was already applied to them."""
+    """Return the factor of position keys: the global scale, or 1 if it is invalid or not to be applied (`Options`)."""
     main = document.first(Main)
     scale = 1.0 if main is None else float(main.global_scale)
     choice = options.scale_position_keys
@@ -68,7 +68,7 @@ def position_scale(document: Document, options: Options) -> float:
 
 
 def segment_step(document: Document, last_frame: int, delta: int) -> int:
-    """Return the unit of MAIN's first and last frame, in ticks: 1, or ``delta`` ticks (a frame).
+    """Return the number of ticks in a unit of MAIN's first and last frame: 1, or ``delta`` (a frame).
 
     The Flexporter writes frames. The MAXScript exporter may write ticks, which is assumed if the last frame is a
     multiple of ``delta`` and no key is later.
@@ -140,23 +140,23 @@ class _Builder:
             self.by_id.setdefault(placed.id, number)
 
     def _resolve_links(self) -> None:
-        """Resolve parents and targets by id, in all sections; 0 and -1 mean none."""
-        used: set[int] = set()
+        """Set parents and targets, and report invalid ones. Ids refer to nodes of all sections; 0 and -1 mean none."""
+        used_ids: set[int] = set()
         for record, node in zip(self.records, self.scene.nodes, strict=True):
             parent = cast("r.Placed | r.Aimed", record).parent_id
             if parent in (0, -1):
                 continue
-            used.add(parent)
+            used_ids.add(parent)
             node.parent = self.by_id.get(parent)
             if node.parent is None:  # a parent may be missing: exporters leave out groups and helpers
                 args = {"parent": parent, "name": repr(node.name)}
                 self.reporter.report(LINK_PARENT_MISSING, record, "parent_id", severity=Severity.WARNING, **args)
-        targets: dict[bytes, int] = {}
+        targets_by_name: dict[bytes, int] = {}
         for number, record in enumerate(self.records):
             if isinstance(record, r.CameraTarget):
-                targets.setdefault(record.name, number)
+                targets_by_name.setdefault(record.name, number)
         for record, node in zip(self.records, self.scene.nodes, strict=True):
-            self._aim(record, node, used, targets)
+            self._aim(record, node, used_ids, targets_by_name)
         order = evaluation_order(self.scene.nodes)
         for number in order.cut:
             node = self.scene.nodes[number]
@@ -164,35 +164,35 @@ class _Builder:
             node.parent = None
         for number in order.untargeted:
             self.reporter.report(LINK_TARGET_CYCLE, self.records[number], name=repr(self.scene.nodes[number].name))
-        self._report_duplicate_ids(used)
+        self._report_duplicate_ids(used_ids)
 
-    def _report_duplicate_ids(self, used: set[int]) -> None:
+    def _report_duplicate_ids(self, used_ids: set[int]) -> None:
         """Report duplicate ids, as errors if something refers to them; the first record is used."""
         if not self.duplicates:
             return
         for controller in self.document.find(r.AnyController):
             if isinstance(controller, (r.Controller, r.SampledController)):
-                used.add(controller.owner_id)
+                used_ids.add(controller.owner_id)
         for mesh in self.document.find(r.Mesh):
             if mesh.flags & r.SKINNED:
-                used.update(np.unique(bone_ids(mesh)).tolist())
-        for number, second in self.duplicates.items():
-            node, first = self.scene.nodes[second], self.scene.nodes[self.by_id[number]]
-            args = {"what": "id", "id": number, "name": repr(node.name), "other": repr(first.name)}
-            severity = Severity.ERROR if number in used else None
+                used_ids.update(np.unique(bone_ids(mesh)).tolist())
+        for duplicate_id, second in self.duplicates.items():
+            node, first = self.scene.nodes[second], self.scene.nodes[self.by_id[duplicate_id]]
+            args = {"what": "id", "id": duplicate_id, "name": repr(node.name), "other": repr(first.name)}
+            severity = Severity.ERROR if duplicate_id in used_ids else None
             self.reporter.report(LINK_DUPLICATE_ID, self.records[second], "id", severity=severity, **args)
 
-    def _aim(self, record: Record, node: Node, used: set[int], targets: dict[bytes, int]) -> None:
+    def _aim(self, record: Record, node: Node, used_ids: set[int], targets_by_name: dict[bytes, int]) -> None:
         if isinstance(record, (r.Camera, r.Light)):
             if record.target_id in (0, -1):
                 return
-            used.add(record.target_id)
+            used_ids.add(record.target_id)
             node.target = self.by_id.get(record.target_id)
             if node.target is None:
                 self.reporter.report(LINK_UNRESOLVED_ID, record, "target_id", kind="target", id=record.target_id)
         elif isinstance(record, r.FlexporterLight) and "target" in record.types.get(record.type, ""):
-            # It stores no target id; 3ds Max names the target of Spot01 "Spot01.Target".
-            node.target = targets.get(record.name + b".Target")
+            # The record has no target id; 3ds Max names the target of Spot01 "Spot01.Target".
+            node.target = targets_by_name.get(record.name + b".Target")
             if node.target is None:
                 name = repr(self._text(record.name + b".Target"))
                 self.reporter.report(LINK_UNRESOLVED_NAME, record, kind="target", name=name)
@@ -221,8 +221,8 @@ class _Builder:
         delta = main.delta_time if main.delta_time > 0 else 160
         rate = main.frame_rate if main.frame_rate > 0 else 30
         if delta != main.delta_time or rate != main.frame_rate:
-            stored = f"{counted(main.frame_rate, 'frame')} of {counted(main.delta_time, 'tick')} per second"
-            self.reporter.report(DATA_RATE_INVALID, main, "frame_rate", rate=stored)
+            stored_rate = f"{counted(main.frame_rate, 'frame')} of {counted(main.delta_time, 'tick')} per second"
+            self.reporter.report(DATA_RATE_INVALID, main, "frame_rate", rate=stored_rate)
         clip = Clip(unit="tick", rate=float(delta * rate), units_per_frame=float(delta))
         clip.extras["uto3d"] = {
             "first_frame": main.first_frame,

@@ -36,7 +36,10 @@ def bone_ids(record: r.Mesh) -> Ints:
 
 
 def read_skin(reporter: Reporter, record: r.Mesh, mesh: Mesh, by_id: dict[int, int], world: Floats) -> Skin | None:
-    """Read the skin of a mesh, and move the mesh's vertices to scene space. Vertices of missing bones do not move."""
+    """Read the skin of a mesh; None if all its bones are missing.
+
+    The mesh vertices of a rigid skin are moved to scene space, except those of missing bones.
+    """
     count = len(mesh.positions)
     simple = record.skin_type == r.SIMPLE_SKIN
     ids = bone_ids(record)
@@ -46,8 +49,8 @@ def read_skin(reporter: Reporter, record: r.Mesh, mesh: Mesh, by_id: dict[int, i
         owners = np.repeat(np.arange(count), np.asarray(record.bones_per_vertex, np.int64))
         weights = finite_rows(reporter, record, "bone_weights", record.bone_weights)
         check_weights(reporter, record, "bone_weights", owners, weights, count)
-    stored, places = np.unique(ids, return_inverse=True)
-    known = np.array([number in by_id for number in stored.tolist()], bool)
+    unique_ids, places = np.unique(ids, return_inverse=True)
+    known = np.array([number in by_id for number in unique_ids.tolist()], bool)
     if not known.all():
         field = "vertex_bones" if simple else "bone_ids"
         reporter.report_each(
@@ -60,19 +63,19 @@ def read_skin(reporter: Reporter, record: r.Mesh, mesh: Mesh, by_id: dict[int, i
         )
     if not known.any():
         return None
-    joints = [by_id[number] for number in stored[known].tolist()]
+    joints = [by_id[number] for number in unique_ids[known].tolist()]
     has_bone = known[places]
     influences = (np.cumsum(known) - 1)[places][has_bone]
     owners, weights = owners[has_bone], weights[has_bone]
-    bones = world[np.array(joints)]
-    skin = Skin(mesh.name, joints, affine.inverse(bones), owners, influences, weights, rigid=simple)
+    bone_matrices = world[np.array(joints)]
+    skin = Skin(mesh.name, joints, affine.inverse(bone_matrices), owners, influences, weights, rigid=simple)
     if simple:
         offsets = np.asarray(mesh.positions, np.float64)[owners]
         skin.positions = offsets
-        placed = np.array(mesh.positions, np.float64)
-        chosen = bones[influences]
-        placed[owners] = np.einsum("nij,nj->ni", chosen[:, :3, :3], offsets) + chosen[:, :3, 3]
-        mesh.positions = placed
+        positions = np.array(mesh.positions, np.float64)
+        matrices = bone_matrices[influences]
+        positions[owners] = np.einsum("nij,nj->ni", matrices[:, :3, :3], offsets) + matrices[:, :3, 3]
+        mesh.positions = positions
     return skin
 
 
@@ -86,7 +89,8 @@ _TOLERANCE = 1e-6
 def with_bones(scene: Scene) -> Scene:
     """Return the scene with bones as the only joints, as the format requires.
 
-    Objects without a mesh and dummies become bones. Any other joint that is not a plain bone gets a bone as child.
+    Joints that are dummies, or objects without a mesh, become bones. Any other joint that is not a plain bone gets a
+    bone as child.
     """
     joints = {joint for skin in scene.skins for joint in skin.joints}
     bare = {joint for joint in joints if _is_bare(scene.nodes[joint])}
@@ -114,10 +118,10 @@ def _is_bare(node: Node) -> bool:
 
 
 def bind_pose(scene: Scene, rest: Floats) -> dict[int, Transform]:
-    """Return local bind transforms of bones whose rest pose differs from the bind pose, and of their children.
+    """Return new local transforms for bones whose rest pose differs from the bind pose, and for their children.
 
-    Either all bones of a skin are included or none: otherwise their descendants would move. ``rest`` has the world
-    matrices of all nodes at rest.
+    With these, bones rest in their bind pose, and other children stay in place. Either all bones of a skin are
+    included or none: otherwise their descendants would move. ``rest`` has the world matrices of all nodes at rest.
     """
     world = rest.copy()
     moved: set[int] = set()
@@ -145,7 +149,11 @@ def bind_pose(scene: Scene, rest: Floats) -> dict[int, Transform]:
 def write_skin(
     record: r.Mesh, scene: Scene, node: Node, ids: dict[int, int], tolerance: Tolerance, report: LossReport
 ) -> None:
-    """Write the bones of the vertices. Vertices of rigid skins are stored in the space of their bone."""
+    """Write the bones and weights of the vertices.
+
+    If the skin is rigid, with one bone for every vertex, no weights are stored, and vertices are in the space of their
+    bone.
+    """
     assert node.skin is not None
     skin = scene.skins[node.skin]
     assert node.mesh is not None
@@ -174,20 +182,20 @@ def _offsets(skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats
     """Return the position of each influence in the space of its bone."""
     if skin.positions is not None:
         return np.asarray(np.asarray(skin.positions, np.float64)[order])
-    chosen = np.asarray(skin.inverse_bind, np.float64)[joints]
-    return np.asarray(np.einsum("nij,nj->ni", chosen[:, :3, :3], positions[owners]) + chosen[:, :3, 3])
+    inverse = np.asarray(skin.inverse_bind, np.float64)[joints]
+    return np.asarray(np.einsum("nij,nj->ni", inverse[:, :3, :3], positions[owners]) + inverse[:, :3, 3])
 
 
 def _report_differences(
     skin: Skin, order: Any, owners: Any, joints: Any, positions: Floats, tolerance: Tolerance, path: str, report: Any
 ) -> None:
-    """Report influences whose bind position differs from the position of their vertex in the mesh."""
+    """Report the largest difference between the bind position of an influence and the position of its vertex."""
     if skin.positions is None or skin.rigid or not len(owners):
         return
     bind = affine.inverse(skin.inverse_bind)[joints]
-    stored = np.asarray(skin.positions, np.float64)[order]
-    placed = np.einsum("nij,nj->ni", bind[:, :3, :3], stored) + bind[:, :3, 3]
-    error = float(np.sqrt(((placed - positions[owners]) ** 2).sum(axis=1)).max())
+    offsets = np.asarray(skin.positions, np.float64)[order]
+    bind_positions = np.einsum("nij,nj->ni", bind[:, :3, :3], offsets) + bind[:, :3, 3]
+    error = float(np.sqrt(((bind_positions - positions[owners]) ** 2).sum(axis=1)).max())
     if error > tolerance.length:
         message = "the bones of a vertex store different bind positions; the position in the mesh is written"
         report.add(Outcome.APPROXIMATED, path, message, error=error, unit="scene unit")

@@ -52,18 +52,17 @@ CAPABILITIES = Capabilities(
     ("dummies",),
 )
 
-CONTROLLED = (*r.CONTROLLED.values(), "scale_axes")
+STORED_TRACKS = (*r.CONTROLLED.values(), "scale_axes")
 """tracks that controllers can store"""
 DIALECTS = {"A": WriterLayout.FLEXPORTER, "B": WriterLayout.MAXSCRIPT, "literal": WriterLayout.LITERAL}
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Options; the defaults are for the engine Fantasy 2."""
+    """Options for writing; the defaults follow the MAXScript exporter."""
 
     dialect: str = "B"
-    """layout: ``A`` of the Flexporter plug-in, ``B`` of the MAXScript exporter and the engine, ``literal`` of the
-    specification"""
+    """layout: ``A`` of the Flexporter plug-in, ``B`` of the MAXScript exporter, ``literal`` of the specification"""
     encoding: str = "cp1252"
     max_error: float = DEFAULT_MAX_ERROR
     """allowed error of motion that keys cannot store exactly: a fraction of the scene's size"""
@@ -119,7 +118,7 @@ class OriginalConventions:
 
 
 class RecordWriter:
-    """Writes records for the nodes of a scene."""
+    """Writes the document of a scene; in a merge, only the nodes that the edit affects."""
 
     def __init__(
         self,
@@ -222,7 +221,7 @@ class RecordWriter:
         return record
 
     def _aim(self, records_by_node: dict[int, Record]) -> None:
-        """Set the targets of cameras and lights: by id, by name (lights of the Flexporter), or as a stored point."""
+        """Set targets: by id for cameras, by id and position for lights, by name for lights of the Flexporter."""
         for number, record in records_by_node.items():
             node = self.scene.nodes[number]
             target = None if node.target is None else records_by_node.get(node.target)
@@ -252,15 +251,15 @@ class RecordWriter:
             )
 
     def _target_point(self, number: int, node: Node) -> Floats | None:
-        """Return the target point of a camera or light at rest, in scene space; None for free cameras."""
-        stored_aim = None if node.light is None else self.scene.lights[node.light].target
-        if number in self.conventions.records and stored_aim is not None:
-            return np.array(stored_aim)
+        """Return the target point of a camera or light at rest, in scene space; None without one."""
+        light_target = None if node.light is None else self.scene.lights[node.light].target
+        if number in self.conventions.records and light_target is not None:
+            return np.array(light_target)
         if node.target is not None:
             return np.asarray(self.rest_matrices[node.target, :3, 3])
         if node.camera is not None:
-            stored = self.scene.cameras[node.camera].target
-            return None if stored is None else np.array(stored)
+            camera_target = self.scene.cameras[node.camera].target
+            return None if camera_target is None else np.array(camera_target)
         if node.light is not None:
             light = self.scene.lights[node.light]
             if light.target is not None:
@@ -284,12 +283,12 @@ class RecordWriter:
         written = {number for number, _ in nodes}
         clips = self.scene.clips[:1]
         channels = [channel for clip in clips for channel in clip.channels if channel.node in written]
-        self.fitter.fit_ahead(channel.track for channel in channels if channel.track.kind in CONTROLLED)
+        self.fitter.fit_ahead(channel.track for channel in channels if channel.track.kind in STORED_TRACKS)
         for number, node in nodes:
             tracks: dict[str, Track] = {}
             for channel in self.scene.channels_of(number):
                 kind = channel.track.kind
-                if kind in CONTROLLED and kind not in tracks:
+                if kind in STORED_TRACKS and kind not in tracks:
                     path = f"{plain_path('nodes', node.name)}/{kind}"
                     fitted = self.fitter.fit(channel.track, path)
                     if fitted is not None:
@@ -297,9 +296,9 @@ class RecordWriter:
             node_controllers = write_controllers(self.scene, node, tracks, number in bound, keep_flags, self.report)
             for controller in node_controllers:
                 controller.owner_id = self.ids[number]
-                original_controller = self.conventions.controllers.get((controller.owner_id, controller.type))
-                controller.id = self.next_id if original_controller is None else original_controller
-                self.next_id += original_controller is None
+                original_id = self.conventions.controllers.get((controller.owner_id, controller.type))
+                controller.id = self.next_id if original_id is None else original_id
+                self.next_id += original_id is None
                 if controller.type == r.POSITION and self.conventions.position_scale != 1.0:
                     controller.keys.value = (controller.keys.value / self.conventions.position_scale).astype("<f4")
             controllers += node_controllers
@@ -323,9 +322,10 @@ class RecordWriter:
             if exact and in_ticks(last) == (step == 1):
                 return first, last
         first, last = whole_frame(begin / self.delta), whole_frame(end / self.delta)
+        unit = "frames"
         if in_ticks(last):
-            first, last = first * self.delta, -(-round(end) // self.delta) * self.delta
-        self.report.add(Outcome.APPROXIMATED, "/clips/segment", f"the active segment became {first} to {last}")
+            first, last, unit = first * self.delta, -(-round(end) // self.delta) * self.delta, "ticks"
+        self.report.add(Outcome.APPROXIMATED, "/clips/segment", f"the active segment became {unit} {first} to {last}")
         return first, last
 
     def _looks_like_flexporter(self) -> bool:
@@ -341,7 +341,7 @@ class RecordWriter:
 
 
 def _remove_empty_sections(document: Document) -> None:
-    """Remove sections without records, except that of the bones, as the Flexporter does."""
+    """Remove sections without records, except BONE, as the Flexporter does."""
     header = document.first(FileHeader)
     assert header is not None
     header.children = [
