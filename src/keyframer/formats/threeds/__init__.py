@@ -40,7 +40,7 @@ class ThreeDS(Format):
         return sniff(head, size)
 
     def describe_related_file(self, head: bytes, size: int) -> str | None:
-        if int.from_bytes(head[2:6], "little") > size:  # a text that begins like these files
+        if int.from_bytes(head[2:6], "little") > size:  # not a chunk: a text may begin with the same characters
             return None
         if head[:2] == b"--":
             return "a 3D Studio shaper file (.shp), which holds shapes and no animation"

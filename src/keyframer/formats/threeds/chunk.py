@@ -28,9 +28,9 @@ class Chunk(Record):
     once_bit: ClassVar[int] = 0
     """a bit that identifies the class if it has ``once``; else 0"""
     opaque: ClassVar[bool] = False
-    """whether only its name is known: the layout is not documented"""
+    """whether only the name of the chunk is known: its layout is not documented"""
     optional: ClassVar[bool] = False
-    """whether a scene is complete without it: unreadable content is only a warning"""
+    """whether a scene is complete without the chunk: unreadable content is only a warning"""
     many_ids: ClassVar[bool] = False
     """whether the class is used for several ids: each chunk stores its own id"""
     valid_children: ClassVar[dict[int, type[Chunk]]]
@@ -63,7 +63,7 @@ class RawChunk(Raw, Chunk):
     chunk_id: int = 0
     data: bytes = blob("everything after the header")
     reason: str = ""
-    """code of the issue that gives the cause"""
+    """code of the issue that gives the cause; empty without an issue"""
 
     @property
     def id(self) -> int:
@@ -196,6 +196,6 @@ def quick_children(cls: type[Chunk]) -> dict[int, QuickChunk]:
 
 
 def chunk_name(chunk_id: int) -> str:
-    """Return the name of a chunk, ``4110 PointArray``, or only the id if it is unknown."""
+    """Return id and name of a chunk, ``4110 PointArray``, or only the id if the chunk is unknown."""
     cls = CHUNKS.get(chunk_id)
     return f"{chunk_id:04x} {cls.__name__}" if cls else f"{chunk_id:04x}"

@@ -43,7 +43,7 @@ class Links:
     lights: list[r.NamedObject | None] = field(default_factory=list)
     """None for the ambient light"""
     mesh_by_name: dict[bytes, tuple[r.NamedObject, Floats | None]] = field(default_factory=dict)
-    """for each name, the first object with a mesh, and (4, 4) from its stored vertices to its local axes, or None"""
+    """for each name, the first object with a mesh, and (4, 4) from stored vertices to local axes (None if singular)"""
     rest_frame: float = 0.0
     """the frame at which stored vertices and keyframer are compared"""
 

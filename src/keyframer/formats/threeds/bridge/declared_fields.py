@@ -288,7 +288,7 @@ def lens_of_fov(fov_degrees: float) -> float:
 
 
 def _put_fov(fov_degrees: float, extras: Mapping[str, Any]) -> list[float]:
-    """Return the lens: that of the source file if its field of view is this one, else one for this field of view."""
+    """Return the lens of the source file if it gives this field of view, else the result of `lens_of_fov`."""
     stored = extras.get("3ds", {}).get("lens")
     return [stored if isinstance(stored, float) and fov_of_lens(stored) == fov_degrees else lens_of_fov(fov_degrees)]
 

@@ -350,10 +350,7 @@ class ChannelReader:
         return None
 
     def set_rotations(self) -> None:
-        """Set the rest rotations of all nodes that have rotation keys at once.
-
-        One call takes as long for fifty nodes as for one.
-        """
+        """Set all rest rotations from rotation keys at once: one call takes as long for fifty nodes as for one."""
         if self._axis_angles:
             values = np.array([value for _, value in self._axis_angles])
             rotations = quat.from_axis_angle(values[:, :3], values[:, 3])

@@ -245,7 +245,7 @@ class PreparedScene:
         matrix, points = self.world[number], self.points[number]
         determinant = float(np.linalg.det(matrix[:3, :3]))
         if abs(determinant) > 1e-9 * float(np.abs(matrix[:3, :3]).max()) ** 3:
-            if determinant < 0:  # such as a camera's child under a mirror: the scene reader mirrors X, too
+            if determinant < 0:  # such as a camera's child under a mirror; the scene reader mirrors X again
                 local = (points - matrix[:3, 3]) @ np.linalg.inv(matrix[:3, :3]).T
                 points = (local * (-1.0, 1.0, 1.0)) @ matrix[:3, :3].T + matrix[:3, 3]
             return matrix, points

@@ -52,7 +52,7 @@ Points = npt.NDArray[np.floating[Any]]
 EditorObject = objects.MeshObject | objects.PlacedCamera | objects.PlacedLight
 
 _FULL_COMPARISONS = 8
-"""number of nodes with the same mesh for which all its vertices are compared; for further nodes, only a sample is"""
+"""all vertices are compared for this many nodes with the same mesh, and only a sample for further nodes"""
 _FEW_NODES = 1_000
 """up to this many nodes, single transforms are computed in plain floats; larger trees are posed at once"""
 _AS_STORED = np.eye(4)

@@ -282,7 +282,7 @@ def _check_ranges(context: Context, chunk: r.Track, keys: Keys) -> None:
 
 
 def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track | None:
-    """Read a hide track, whose keys toggle visibility, after a key with the state before them; None without keys."""
+    """Read a hide track, whose keys toggle visibility; None without keys. A first key has the initial state."""
     keys = chunk.keys
     if len(keys) == 0:
         return None
@@ -306,7 +306,7 @@ def read_hide_track(context: Context, chunk: r.HideTrack, hidden: bool) -> Track
 def read_morph_track(
     context: Context, chunk: r.MorphTrack, vertex_count: int, shape_of: Callable[[bytes], Floats | None]
 ) -> tuple[Track, Morph] | None:
-    """Return keys that name shapes as a track of weights, and the shapes; None without usable keys or above the budget.
+    """Return a track of weights for keys that name shapes, and the shapes; None without usable keys or budget.
 
     A curve through unit vectors blends exactly as one through vertices. A name without a mesh of ``vertex_count``
     vertices repeats the previous shape, or at the start the next one.
