@@ -30,7 +30,7 @@ class Dialect(Style):
     id_size: Literal[0, 1, 2, 4] = 2
     """bytes of a chunk's id; 0 if chunks have no headers"""
     length_size: Literal[0, 2, 4] = 4
-    """bytes of a chunk's size after its id; 0 if the header is only the id"""
+    """bytes of a chunk's size after its id; 0 if chunks have no sizes"""
     length_counts_header: bool = True
     """whether the size of a chunk includes its header (as in 3DS)"""
     tcb_by_key: bool = False

@@ -148,7 +148,7 @@ def _best_partial(seen: list[Trial]) -> Finding | None:
 
 
 def _has_plausible_header(trial: Trial) -> bool:
-    """Return whether chunk 1 has a size, which its fields fill exactly, flags of 0 and a printable title."""
+    """Return whether the fields of chunk 1 fill its size exactly, its flags are 0 and its title is printable."""
     return trial.dialect.has_sizes and trial.flags == 0 and trial.has_title and trial.printable_title
 
 

@@ -146,7 +146,7 @@ class SectionReader:
     ) -> None:
         """Add records to an attempt until it has ``count``, or one cannot be read.
 
-        If ``stop_at`` is not -1, reading also ends with the file and at the tag of this section or a later one.
+        If ``stop_at`` is not -1, reading also ends with the file and at the tag of section ``stop_at`` or a later one.
         """
         cursor = self.cursor
         cursor.pos = attempt.end

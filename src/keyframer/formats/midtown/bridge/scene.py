@@ -174,7 +174,7 @@ class Reader(SceneReader[Options]):
         return to_scene(document, options)
 
     def companions(self, document: Document, path: Path) -> dict[str, object]:
-        """Return as options the skeleton with the same stem in the folder of the clip, or why it cannot be read."""
+        """Return options: the skeleton with the same stem in the folder of the clip, or why it cannot be read."""
         skeleton_error = ""
         for candidate in companion_paths(path, ".skel"):
             try:

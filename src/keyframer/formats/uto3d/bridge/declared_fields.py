@@ -118,7 +118,7 @@ def light_type(record: r.AnyLight, number: int) -> LightType:
 
 
 def light_number(kind: type[r.AnyLight], type: LightType, *, aims: bool) -> int:
-    """Return the number of a light type in records of a kind; some have one number with and one without a target."""
+    """Return the number of a light type in records of a kind; it may depend on whether the light has a target."""
     word = next(word for word, known in _LIGHT_WORDS.items() if known is type)
     numbers = {type_name: number for number, type_name in kind.types.items()}
     return next(numbers[name] for name in (f"{'target' if aims else 'free'} {word}", word) if name in numbers)

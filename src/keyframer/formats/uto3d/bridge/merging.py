@@ -159,7 +159,7 @@ def _largest_material_ids(document: Document) -> Iterator[int]:
 
 
 def _with_rolls(scene: Scene) -> Scene:
-    """Return the scene with the rest roll of cameras without a roll track as a key: records cannot store roll."""
+    """Return the scene with roll only as keys, because records cannot store it; existing roll tracks are kept."""
     clip = scene.clips[0]
     with_roll_track = {channel.node for channel in clip.channels if channel.track.kind == "roll"}
     node_by_camera = {
