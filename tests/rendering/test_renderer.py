@@ -110,6 +110,11 @@ def test_a_camera_that_shows_something_later_is_used() -> None:
     assert full[:3].max() == 0  # at the distance of the camera
 
 
+def test_background_is_a_color_or_that_of_the_file() -> None:
+    with pytest.raises(ValueError, match="background must be a colour, file or None, not 'white'"):
+        keyframer.render(Scene(), background="white")
+
+
 @pytest.mark.parametrize(("width", "height"), [(0, 10), (10, 5000)])
 def test_sizes_are_limited(width: int, height: int) -> None:
     with pytest.raises(ValueError, match="pixels wide and high"):

@@ -223,6 +223,13 @@ def volume(points: np.ndarray, corners: np.ndarray) -> float:
     return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6)
 
 
+def test_only_a_model_whose_file_is_missing_becomes_a_box() -> None:
+    size = 'Length="1" Width="1" Height="1" PrimitiveType="Undefined"'
+    models = f'<Model Name="A" {size} File="missing"/><Model Name="B" {size} File=""/>'
+    geometries = '<Geometry Name="Base" Model="A"><Geometry Name="Empty" Model="B"/></Geometry>'
+    assert len(boxes(load(fixture(models, geometries)))) == 1
+
+
 def test_flat_model_is_not_scaled_on_its_flat_axis() -> None:
     models = '<Model Name="M" Length="0.2" Width="0.2" Height="0" PrimitiveType="Undefined" File="flat"/>'
     members = {"models/3ds/flat.3ds": model(".3ds", (200.0, 200.0, 50.0))}

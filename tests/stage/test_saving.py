@@ -157,6 +157,10 @@ def test_only_an_unchanged_scene_of_an_archive_can_be_saved(tmp_path: Path) -> N
     scene.nodes[0].position = np.array([1.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="changed"):
         keyframer.save(scene, tmp_path / "out.mvr")
+    sheared = keyframer.load(SHOW)
+    sheared.nodes[0].scale_axes_xyzw = np.array([0.6, 0.0, 0.0, 0.8])
+    with pytest.raises(ValueError, match="changed"):
+        keyframer.save(sheared, tmp_path / "out.mvr")
     with pytest.raises(ValueError, match="read from an archive"):
         keyframer.save(keyframer.Scene(), tmp_path / "out.mvr")
     with pytest.raises(ValueError, match=r"must end with \.mvr"):

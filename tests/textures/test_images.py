@@ -172,7 +172,7 @@ def test_autodesk_cel() -> None:
     assert texture.format == "CEL"
     assert texture.pixels()[0, 0].tolist() == [255, 0, 0, 255]
     assert texture.pixels()[1, 2].tolist() == [0, 0, 255, 255]
-    with pytest.raises(ImageRefused, match="ends too early"):
+    with pytest.raises(ImageRefused, match="empty or cut off"):
         decode_texture(cel(60_000, 60_000), "x.cel", ImageLimits(pixels=1 << 40))
     with pytest.raises(ImageRefused, match="the limit"):
         decode_texture(cel(60_000, 60_000), "x.cel")
@@ -195,15 +195,15 @@ def test_image_lists(tmp_path: Path) -> None:
     for name in ("evil.ifl", "self.ifl"):
         opened = source.open(name)
         assert opened.texture is None
-        assert opened.reason == "an Autodesk image list (IFL) whose first image was not found"
+        assert opened.reason == "an Autodesk image list (IFL) whose first image is missing or another list"
     assert source.open("nothing.png").reason is None
     assert len(source.opened) == 4
     maps = {name: TextureMap(f"{name}.ifl") for name in ("fire", "evil", "self")}
     uses = scene_textures(Scene(materials=[Material("m", maps=maps)]), TextureFinder([tmp_path]))
     assert [(use.status, use.image or use.problem) for use in uses] == [
         ("found", "an Autodesk image list (IFL): fire01.png, PNG, 6 x 4"),
-        ("unusable", "an Autodesk image list (IFL) whose first image was not found"),
-        ("unusable", "an Autodesk image list (IFL) whose first image was not found"),
+        ("unusable", "an Autodesk image list (IFL) whose first image is missing or another list"),
+        ("unusable", "an Autodesk image list (IFL) whose first image is missing or another list"),
     ]
 
 

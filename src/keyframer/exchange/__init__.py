@@ -1,8 +1,8 @@
-"""Exporters and importers: exchange formats such as glTF, and the formats of `formats`.
+"""Exporters for exchange formats such as glTF and for the formats of `formats`; importers for exchange formats.
 
-Exchange formats have no documents: files are read directly into scenes, and writing reports its losses. A further
-exporter is one package and one line in `EXPORTERS`, an importer one line in `IMPORTERS`; other packages declare the
-entry point groups ``keyframer.exporters`` and ``keyframer.importers``.
+Exchange formats have no documents: files are read directly into scenes, and writing reports its losses. A new one is a
+package, a subclass of `Exporter` or `Importer`, and a line in `_BUILT_IN_EXPORTERS` or `_BUILT_IN_IMPORTERS`. Other
+packages use the entry point groups ``keyframer.exporters`` and ``keyframer.importers``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from keyframer.formats import BUILT_IN, FORMATS, Format
 from keyframer.formats.contract import options_from_text, refuse_unknown
 from keyframer.plugins import PluginErrorBoundary, call_plugin, load_plugins
 
-TYPE_CHECKING = False  # naming the exporters costs nothing: they are loaded on use
+TYPE_CHECKING = False  # `keyframer identify` starts without `typing`; exporters are loaded on first use
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class Exporter:
-    """An exchange format that scenes are written to. Subclasses set its properties and override `writer`."""
+    """A format that scenes are written to. Subclasses set its properties and override `writer` or `save`."""
 
     name: str
     title: str
@@ -52,7 +52,7 @@ class Exporter:
     axes: tuple[str, str]
     """up axis and handedness of its files"""
     dialects: tuple[str, ...] = ()
-    """variants, one for each extension; the first is the default if neither the user nor the extension decides"""
+    """variants; unless `extension` is overridden, one for each of ``extensions``"""
     takes_any_scene: bool = True
     """whether any scene can be written, or only scenes that were read from such a file"""
     text_options: Mapping[str, str] = {}
@@ -82,9 +82,9 @@ class Exporter:
         """Parse options of `save`; raises ValueError for an unknown name or an invalid value."""
         if not given:
             return {}
-        known = self.option_types()
-        refuse_unknown(self.name, known, given)
-        return options_from_text(known, given)
+        types = self.option_types()
+        refuse_unknown(self.name, types, given)
+        return options_from_text(types, given)
 
     def save(
         self, scene: Scene, path: Path, *, dialect: str | None, overwrite: bool, options: dict[str, object]
@@ -151,7 +151,7 @@ GLTF = GltfExporter()
 
 
 class StageExporter(Exporter):
-    """An archive of stage lighting. Only an archive that was read can be written again, with other models."""
+    """Writes an archive of stage lighting that was read before, unchanged or with its models in glTF."""
 
     axes = ("z", "right")
     takes_any_scene = False
@@ -188,11 +188,11 @@ class Importer:
         raise NotImplementedError
 
     def sniff(self, head: bytes, name: str = "") -> str | None:
-        """Return in a few words why a file that starts with ``head`` (or is ``head``) has this format; None if not."""
+        """Return in a few words why a file that starts with ``head`` (or is ``head``) has this format; else None."""
         raise NotImplementedError
 
     def option_types(self) -> dict[str, str]:
-        """Return the options of `load` that are numbers or booleans, like `Format.option_types`."""
+        """Return the types of those options of `load` that are not text, like `Format.option_types`."""
         return {}
 
     def load(
@@ -247,10 +247,10 @@ class GltfImporter(Importer):
 
 
 class StageImporter(Importer):
-    """Reads zip archives of stage lighting, recognised by extension or by the member that describes the content."""
+    """Reads zip archives of stage lighting, recognised by extension or by their description."""
 
     def __init__(self, name: str, title: str, extension: str, description: bytes) -> None:
-        """``description`` is the name of that member."""
+        """``description`` is the name of the member that describes the content."""
         self.name, self.title, self.extensions = name, title, (extension,)
         self.description = description
 
@@ -298,7 +298,7 @@ def importer_for(head: bytes, name: str = "") -> Importer | None:
 
 
 def reader_by_name(name: str) -> Format | Importer:
-    """Return the format or importer with this id; raises ValueError with the known ids."""
+    """Return the format or importer with this id; for an unknown id, raises ValueError with the known ones."""
     readers: dict[str, Format | Importer] = {format.name: format for format in FORMATS}
     readers |= {importer.name: importer for importer in IMPORTERS}
     if name not in readers:
@@ -309,7 +309,7 @@ def reader_by_name(name: str) -> Format | Importer:
 def exporter_for(path: PathLike, format: str | None = None) -> Exporter:
     """Return the exporter with the id ``format`` or, without one, for the extension of a path.
 
-    Raises ValueError with the known ids or extensions. Built-in exporters have priority over those of other packages.
+    Built-in exporters have priority over those of other packages. Raises ValueError unless exactly one is left.
     """
     extension = os.path.splitext(os.fspath(path))[1].lower()
     candidates = [

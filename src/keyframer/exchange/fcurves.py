@@ -1,7 +1,7 @@
 """Converts a clip to F-curves for programs such as Blender: a cubic, linear or stepped curve for each component.
 
-A track is kept if the host can play it exactly, otherwise it is fitted; if fitting needs more keys than there are
-frames, it is sampled at the frames. The result is verified at every frame.
+A track is kept if the host can play it exactly, otherwise it is fitted. If the fit needs more keys than there are
+frames, or is not near enough at a frame, the track is sampled at the frames.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class FCurves:
 
     node: int
     name: str
-    """``position``, ``rotation`` (x, y, z, w), ``scale``, ``scale_axes``, ``visible``, ``morph``, or a derived one"""
+    """a kind of track such as ``position`` or ``rotation`` (x, y, z, w), or the name of a `DerivedProperty`"""
     mode: str
     """``STEP``, ``LINEAR`` or ``CUBICSPLINE``, between a key and the next one"""
     frames: Floats
@@ -59,9 +59,9 @@ class FCurves:
     """(n, k) per frame; (0, k) unless cubic"""
     tangents_out: Floats
     how: str = "exact"
-    """``exact``: the keys of the file; ``fitted``: additional keys; ``sampled``: one key per frame"""
+    """``exact``: the keys of the track; ``fitted``: other keys; ``sampled``: values at frames"""
     error: float = 0.0
-    """largest error at whole frames; degrees for rotations"""
+    """largest error at whole frames, 0 if not measured; degrees for rotations"""
 
     def at(self, frames: Floats) -> Floats:
         """Return (T, k) values as a host plays them: each component separately."""
@@ -193,8 +193,9 @@ def clip_curves(
 ) -> ClipCurves:
     """Return the curves of a clip for a host with ``fps`` frames per second (None: the rate of the clip).
 
-    At every frame their error is below ``max_error`` (relative to the size of the scene). ``bake`` samples everything
-    at the frames. Constant properties have no curve: their values are in `initial_transforms` and in the scene.
+    Curves of tracks are fitted within a part of ``max_error``, which is relative to the size of the scene. ``bake``
+    samples everything at the frames. Constant properties have no curve: their values are in `initial_transforms` and in
+    the scene.
     """
     with budgeted(limits, scene.stored_bytes):
         return _ClipConverter(scene, number, fps, max_error, bake).convert(derived)
@@ -226,7 +227,7 @@ class _ClipConverter:
         self._tracks = self._moving_tracks()
 
     def _moving_tracks(self) -> dict[tuple[int, str], int]:
-        """Return the animated tracks by node and kind, as indices in the bank of the rig; the last of several."""
+        """Return the animated tracks by node and kind, as indices in the bank of the rig; of several, the last."""
         channels = self._rig.channels
         moving = {
             (kind, node)
@@ -268,7 +269,7 @@ class _ClipConverter:
         return ClipCurves(self._clip.name, self._fps, *self._ends(), moving)
 
     def _keeps_track(self, node: int, kind: str) -> bool:
-        """Return whether an aimed node keeps a track: only its position, and only if it stays below its parent."""
+        """Return whether an aimed node keeps a transform track: only its position, and only if it keeps its parent."""
         return kind == "position" and not self._aims[node].detached
 
     def _tolerance(self, node: int, kind: str) -> float:
@@ -285,7 +286,7 @@ class _ClipConverter:
         if not self._bake:
             curves = self._with_seam(self._from_keys(node, name, motion.keys), motion, tolerance)
             curves.how = "exact" if motion.outcome is Outcome.EXACT else "fitted"
-            if motion.complete and self._is_near(curves, motion, tolerance):
+            if motion.complete and self._verify(curves, motion, tolerance):
                 return curves
             if curves.mode == LINEAR and measure is ROTATIONS:  # hosts do not rotate at constant speed between keys
                 fitted = self._motions.function(
@@ -293,7 +294,7 @@ class _ClipConverter:
                 )
                 curves = self._from_keys(node, name, fitted.keys)
                 curves.how = "fitted"
-                if fitted.complete and self._is_near(curves, motion, tolerance):
+                if fitted.complete and self._verify(curves, motion, tolerance):
                     return curves
             if self._frames is None:
                 return curves
@@ -312,7 +313,7 @@ class _ClipConverter:
         return _without_jumps(curves, jumps) if len(jumps) else curves
 
     def _with_seam(self, curves: FCurves, motion: Motion, tolerance: float) -> FCurves:
-        """Return the curves with a jump at their end, where a repeated track starts again."""
+        """Return the curves, with a jump at their end if a repeated track starts again there."""
         value = motion.truth(curves.frames[-1:] / self._frames_per_unit)
         if len(curves.frames) < 2 or _largest_distance(motion.measure.distance, curves.values[-1:], value) <= tolerance:
             return curves
@@ -323,8 +324,8 @@ class _ClipConverter:
         longer = FCurves(curves.node, curves.name, curves.mode, frames, values, into, out)
         return _without_jumps(longer, np.array([len(frames) - 2]))
 
-    def _is_near(self, curves: FCurves, motion: Motion, tolerance: float) -> bool:
-        """Return whether the curves have no more keys than frames, and are within the tolerance at every frame."""
+    def _verify(self, curves: FCurves, motion: Motion, tolerance: float) -> bool:
+        """Measure the error at every frame, unless there are too many; return whether the fit is good enough."""
         if self._frames is None:
             return True
         if len(curves.frames) > max(len(self._frames), len(motion.breaks)):
@@ -348,7 +349,7 @@ class _ClipConverter:
         return self._span.begin * self._frames_per_unit, self._span.end * self._frames_per_unit
 
     def _aim_curves(self, aim: AimConstraint, motions: Mapping[tuple[int, str], Motion]) -> list[FCurves]:
-        """Return the rotation of an aimed node, and its position if it had to leave its parent."""
+        """Return the rotation of an aimed node, and its position if it leaves its parent; empty if nothing moves."""
         nodes_and_kinds = [(other, kind) for other in aim.involved for kind in _TRANSFORM_KINDS] + [(aim.node, "roll")]
         involved = [
             motion
@@ -420,7 +421,7 @@ class _ClipConverter:
 
 
 def _with_continuous_signs(columns: Sequence[Floats], jumps: npt.NDArray[np.intp]) -> list[Floats]:
-    """Return quaternions and tangents with the sign after each jump that is nearer to the value before."""
+    """Return quaternions and tangents, negated after a jump if that is nearer to the value before it."""
     values = columns[0]
     signs = np.ones(len(values))
     for before in jumps.tolist():
@@ -431,26 +432,26 @@ def _with_continuous_signs(columns: Sequence[Floats], jumps: npt.NDArray[np.intp
 
 def _without_jumps(curves: FCurves, jumps: npt.NDArray[np.intp]) -> FCurves:
     """Return keys at different times: equal ones become one, and the earlier key of a jump moves to a slightly earlier
-    point of the curve.
+    point of the curve, or is removed if there is no earlier time.
     """
     frames, values, into, out = (
         column.copy() for column in (curves.frames, curves.values, curves.tangents_in, curves.tangents_out)
     )
-    merged = np.zeros(len(frames), np.bool_)
+    removed = np.zeros(len(frames), np.bool_)
     for before in jumps.tolist():
         if np.allclose(values[before], values[before + 1], rtol=0, atol=1e-6 * max(1.0, np.abs(values[before]).max())):
-            merged[before + 1] = True
+            removed[before + 1] = True
             if len(out):
                 out[before] = out[before + 1]
         elif before and frames[before - 1] < frames[before]:
-            earlier = frames[before] - min(JUMP, 0.5 * (frames[before] - frames[before - 1]))
-            values[before] = curves.at(np.array([earlier]))[0]
-            frames[before] = earlier
+            earlier_frame = frames[before] - min(JUMP, 0.5 * (frames[before] - frames[before - 1]))
+            values[before] = curves.at(np.array([earlier_frame]))[0]
+            frames[before] = earlier_frame
         else:
-            merged[before] = True
-    kept = ~merged
-    slopes = [column[kept] if len(column) else column for column in (into, out)]
-    return FCurves(curves.node, curves.name, curves.mode, frames[kept], values[kept], slopes[0], slopes[1])
+            removed[before] = True
+    remaining = ~removed
+    into, out = (column[remaining] if len(column) else column for column in (into, out))
+    return FCurves(curves.node, curves.name, curves.mode, frames[remaining], values[remaining], into, out)
 
 
 def _largest_distance(distance: Distance, samples: Floats, expected: Floats) -> float:

@@ -27,7 +27,7 @@ _LEGACY_ROLES = ("color", "alpha", "emission")
 
 
 class UnpackedImages:
-    """A scene with file names instead of embedded and glTF images, and the image files to write next to the output."""
+    """A scene with file names instead of embedded images and images of glTF, and the image files to write."""
 
     def __init__(self, image_names: ImageNames | None, scene: Scene, folder: Path) -> None:
         self.files: dict[str, bytes] = {}
@@ -50,7 +50,8 @@ class UnpackedImages:
         return replace(material, maps={slot: map for slot, map in maps.items() if map is not None})
 
     def _map(self, material: Material, slot: str, map: TextureMap) -> TextureMap | None:
-        """Return the map as the format can store it; None if the format has no such map."""
+        """Return the map with the name of its image file, or without an image if that cannot be written; None for a map
+        that only glTF has."""
         role = role_of(map)
         if role is None:
             return map
@@ -94,8 +95,8 @@ class UnpackedImages:
         return opened.texture.data
 
     def _name(self, rules: ImageNames, map: TextureMap, role: str, data: bytes, extension: str) -> str:
-        """Return a file name within the limits of the format, safe on every system, and unique here and in the folder,
-        where other files may need an image of the same name.
+        """Return a file name within the limits of the format, safe on every system, and not used for other content,
+        neither here nor in the folder.
         """
         key = (id(data if map.embedded is None else map.embedded.data), role)
         if key not in self._names:
@@ -137,7 +138,7 @@ def _location(map: TextureMap) -> str:
 def save(
     format: Format, scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, object]
 ) -> LossReport:
-    """Write the document, its companions and embedded images: all, or nothing if one exists and must not be replaced.
+    """Write the document, its companions and its images: all of them, or none if an existing file must not be replaced.
 
     Existing images are never replaced: an image with other content gets the next free name.
     """

@@ -51,9 +51,9 @@ class OpenedFile:
     """The bytes of one file, and its document and scene. Everything is computed once, on first use.
 
     ``name`` is the file name (its extension breaks ties in detection); ``path`` is its path on disk, None for streams,
-    members of archives and URLs, which have no companions. ``format`` is the id of a format or importer and overrides
-    detection; ``options`` are those of its reader, as values or as text. ``find_file`` finds companions in memory:
-    images, and the buffers of glTF.
+    members of archives and URLs, which have no companions on disk. ``format`` is the id of a format or importer and
+    overrides detection; ``options`` are those of its reader, as values or as text. ``find_file`` finds companions in
+    memory: images, and the buffers of glTF.
     """
 
     def __init__(
@@ -92,17 +92,17 @@ class OpenedFile:
 
     @cached_property
     def path(self) -> Path | None:
-        """Path of the file on disk."""
+        """Path of the file on disk; None if it has none."""
         return None if self._path is None else Path(self._path)
 
     @cached_property
     def folder(self) -> Path | None:
-        """Folder of its companions."""
+        """Folder of the file and its companions; None without a path."""
         return None if self._path is None else Path(os.path.dirname(self._path))
 
     @cached_property
     def detection(self) -> Detection:
-        """Detection from the content; if the user chose a format, the result for that format."""
+        """Detection from the content; if the user chose a format, the result for that format (empty for importers)."""
         if self._chosen_reader is None:
             return detect(self.data, name=self.name)
         if isinstance(self._chosen_reader, Importer):
@@ -114,7 +114,7 @@ class OpenedFile:
 
     @cached_property
     def reader(self) -> Format | Importer:
-        """The reader of the file; raises `FormatError` if there is none."""
+        """The reader of the file; raises `FormatError` if the file is empty or not recognised."""
         if not self.data:
             raise IO_EMPTY.failure(0, "/")
         reader = self._chosen_reader or self.detection.format or importer_for(self.data, self.name)
@@ -129,7 +129,7 @@ class OpenedFile:
 
     @property
     def importer(self) -> Importer | None:
-        """The importer, for files without documents; raises `FormatError` if no reader recognises the file."""
+        """The reader if it is an importer, else None; raises `FormatError` like `reader`."""
         return self.reader if isinstance(self.reader, Importer) else None
 
     @cached_property
@@ -142,9 +142,9 @@ class OpenedFile:
 
     @cached_property
     def options(self) -> dict[str, object]:
-        """The options for making the scene: the given ones, and companions next to the file.
+        """The options for making the scene: the given ones and, if they name no companions, those next to the file.
 
-        Raises ValueError for an option with an invalid value.
+        Raises ValueError for an option with an invalid value, `FormatError` for an unfinished pair of files.
         """
         reader = self.reader
         given = options_from_text(reader.option_types(), self.given_options) if self.given_options else {}

@@ -36,8 +36,8 @@ def save(
     `keyframer.formats` the `WriteOptions` of their bridge. Edits of a scene that was loaded from a file of the same
     format are merged into it: unchanged parts stay byte for byte. Companion files (the model of a Hale3D animation,
     the skeleton of a Midtown clip) are written, too. Files are written atomically; existing ones are replaced only with
-    ``overwrite``. Motion that exceeds ``limits`` is cut short, and the report says so; other excess raises
-    `FormatError`. Raises ValueError if the format can store nothing of the scene, or if a scene built by hand
+    ``overwrite``. Motion that exceeds ``limits`` is cut short or less exact, and the report says so; other excess
+    raises `FormatError`. Raises ValueError if the format can store nothing of the scene, or if a scene built by hand
     is inconsistent.
     """
     check_consistency(scene)
@@ -59,14 +59,14 @@ _LEFT_OUT = {"SEM_UNKNOWN_ENUM": "value", "SEM_EXTENSION_UNKNOWN": "name", "LINK
 
 
 def _report_unimported(scene: Scene, report: LossReport) -> None:
-    """Add an entry for each part of an imported file that is not in the scene: points, lines, instances, animated
-    colours, a second set of texture coordinates …
+    """Add an entry for each kind of content of an imported file that is not in the scene: points, lines, instances,
+    animated colours, a second set of texture coordinates …
     """
-    reported: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for issue in scene.issues:
         if issue.code in _LEFT_OUT and not issue.unsafe:
-            reported[f"/{issue.args.get(_LEFT_OUT[issue.code])}", issue.message] += 1
-    for (path, message), count in reported.items():
+            counts[f"/{issue.args.get(_LEFT_OUT[issue.code])}", issue.message] += 1
+    for (path, message), count in counts.items():
         times = f", {count} times" if count > 1 else ""
         report.add(Outcome.DROPPED, path, f"left out while reading: {message}{times}")
 

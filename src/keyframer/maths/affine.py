@@ -42,8 +42,8 @@ def compose(
 def decompose(matrix: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return translation, rotation_xyzw and scale of T · R · S, without shear (`decompose_sheared` keeps it).
 
-    The axes are made orthogonal in the order x, y, z. A mirrored matrix gets a negative x scale; an axis of
-    length zero gets scale 0 and a direction that completes the frame.
+    The axes are made orthogonal in the order x, y, z. A mirrored matrix gets a negative x scale. An axis that is
+    zero, or depends linearly on the axes before it, gets scale 0 and a direction that completes the frame.
     """
     m = np.asarray(matrix, dtype=np.float64)
     a, b, c = m[..., :3, 0], m[..., :3, 1], m[..., :3, 2]
@@ -63,10 +63,10 @@ def decompose(matrix: ArrayLike) -> tuple[Floats, Floats, Floats]:
 
 
 def decompose_sheared(matrix: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return translation, rotation_xyzw, scale and scale_axes_xyzw of T · R · Q diag(s) Q^-1, the form of any affine
-    matrix.
+    """Return translation, rotation_xyzw, scale and scale_axes_xyzw of T · R · Q diag(s) Q^-1, a form that every
+    affine matrix has.
 
-    R is the rotation nearest to the matrix (polar decomposition). A mirrored matrix gets three negative scales.
+    R comes from the polar decomposition. A mirrored matrix gets three negative scales.
     """
     m = np.asarray(matrix, dtype=np.float64)
     left, scale, right = np.linalg.svd(m[..., :3, :3])
@@ -88,7 +88,8 @@ def decompose_with_axes(
     """Return translation, rotation_xyzw, scale, scale_axes_xyzw, and which matrices (...,) need scale axes.
 
     The result is that of `decompose`, with identity axes, or that of `decompose_sheared` if the matrix has shear.
-    Deviations below `rounding` times the largest number of the matrix (at least `smallest`) are not treated as shear.
+    Deviations up to `rounding` times the largest absolute entry of the 3x3 part, or times `smallest` if that is larger,
+    are not treated as shear.
     """
     m = np.asarray(matrix, dtype=np.float64)
     position, rotation, scale = decompose(m)
@@ -107,7 +108,7 @@ def multiply(parent: ArrayLike, child: ArrayLike) -> Floats:
 
 
 def inverse(matrix: ArrayLike) -> Floats:
-    """Return the inverse of an affine matrix; the linear part is zero if it is singular (a flattened object)."""
+    """Return the inverse of an affine matrix; for a singular one (a flattened object) the 3x3 part is zero."""
     m = np.asarray(matrix, dtype=np.float64)
     a, b, c = m[..., 0, :3], m[..., 1, :3], m[..., 2, :3]
     cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=-1)
@@ -175,7 +176,7 @@ def _norm(v: Floats) -> Floats:
 
 
 def _first_direction(*candidates: Floats) -> Floats:
-    """Return unit vectors along the first candidate that has a direction."""
+    """Return unit vectors along the first candidate that is not zero; the last must not be zero."""
     chosen = candidates[-1]
     for candidate in reversed(candidates[:-1]):
         chosen = np.where(_norm(candidate) > 0, candidate, chosen)
@@ -183,6 +184,6 @@ def _first_direction(*candidates: Floats) -> Floats:
 
 
 def _perpendicular(v: Floats) -> Floats:
-    """Return a vector perpendicular to v, across the coordinate axis that v is farthest from; zero if v is zero."""
+    """Return a vector perpendicular to v and to the coordinate axis that v is farthest from; zero if v is zero."""
     axis = np.eye(3)[np.argmin(np.abs(v), axis=-1)]
     return np.asarray(np.cross(v, axis))

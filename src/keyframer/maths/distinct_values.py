@@ -1,4 +1,4 @@
-"""Numbering of distinct values in arrays with many repeated ones."""
+"""Distinct values of arrays, and the number of its value for each entry; helpers for concatenated arrays."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ import numpy as np
 
 from keyframer.arrays import Array, Indices, Singles
 
-SPARSE = 8
-"""largest ratio of table length to number of keys; above it sorting is faster"""
+TABLE_RATIO = 8
+"""a table may have this many entries per key, or 65,536 in total; sorting is faster than a longer table"""
 
 
 def dense_ranks(keys: Indices) -> tuple[Indices, int, Indices]:
-    """Return the rank of each key among the distinct keys, their number, and a position at which each of them occurs.
+    """Return the rank of each key among the distinct keys, the number of distinct keys, and for each distinct key a
+    position at which it occurs.
 
-    Keys are not negative.
+    Keys must not be negative.
     """
     if not len(keys):
         return np.empty(0, np.int64), 0, np.empty(0, np.int64)
     bound = int(keys.max()) + 1
-    if bound > max(SPARSE * len(keys), 1 << 16):
+    if bound > max(TABLE_RATIO * len(keys), 1 << 16):
         values, rank = np.unique(keys, return_inverse=True)
         rank, count = rank.reshape(-1), len(values)
     else:
@@ -28,9 +29,9 @@ def dense_ranks(keys: Indices) -> tuple[Indices, int, Indices]:
         used[keys] = True
         ranks = np.cumsum(used) - 1
         rank, count = ranks[keys], int(ranks[-1]) + 1
-    place = np.empty(count, np.int64)
-    place[rank] = np.arange(len(keys))
-    return rank, count, place
+    position = np.empty(count, np.int64)
+    position[rank] = np.arange(len(keys))
+    return rank, count, position
 
 
 def starts(counts: Indices) -> Indices:
@@ -43,32 +44,33 @@ def joined(arrays: Sequence[Array]) -> Array:
     return np.asarray(arrays[0]) if len(arrays) == 1 else np.concatenate(arrays)
 
 
-FEW = 16
-"""number of values that are searched one by one before sorting"""
+MOST_SEARCHED = 16
+"""maximum number of distinct values that are searched for one by one; arrays with more are sorted"""
 
 
 def distinct(values: Indices) -> tuple[Indices, Indices]:
-    """Return the distinct values in ascending order, and for each entry the index of its value; fast for few values."""
-    firsts: list[int] = []
+    """Return the distinct values in ascending order, and for each entry the index of its value; fast for few."""
+    distinct_values: list[int] = []
     remaining = values
-    while len(remaining) and len(firsts) <= FEW:
-        firsts.append(int(remaining[0]))
-        remaining = remaining[remaining != firsts[-1]]
+    while len(remaining) and len(distinct_values) < MOST_SEARCHED:
+        distinct_values.append(int(remaining[0]))
+        remaining = remaining[remaining != distinct_values[-1]]
     if len(remaining):
-        kinds, rank = np.unique(values, return_inverse=True)
-        return kinds, rank.reshape(-1)
-    firsts.sort()
-    number = np.zeros(len(values), np.int64)
-    for place, value in enumerate(firsts[1:], 1):
-        number[values == value] = place
-    return np.array(firsts, np.int64), number
+        sorted_values, indices = np.unique(values, return_inverse=True)
+        return sorted_values, indices.reshape(-1)
+    distinct_values.sort()
+    indices = np.zeros(len(values), np.int64)
+    for index, value in enumerate(distinct_values[1:], 1):
+        indices[values == value] = index
+    return np.array(distinct_values, np.int64), indices
 
 
 def distinct_rows(rows: Singles) -> tuple[Indices, Indices]:
-    """Return the index of the first occurrence of each distinct row, and for each row its number among these.
+    """Return the index of the first occurrence of each distinct row, in any order, and for each row the number of its
+    distinct row.
 
-    Rows are equal if all bits are. They are compared by a checksum, which is ten times faster than sorting; if two
-    different rows have the same checksum, all rows are sorted.
+    Rows are equal if all bits are. They are compared by checksums, which is ten times faster than sorting the rows; if
+    two different rows have the same checksum, the rows are sorted.
     """
     bits = np.ascontiguousarray(rows).view(np.uint32)
     factors = np.random.default_rng(len(bits)).integers(1, 1 << 63, bits.shape[1], np.uint64) * np.uint64(2)

@@ -1,7 +1,7 @@
 """Euler angles in any order of three axes, to and from matrices and quaternions.
 
 An order such as "YZX" is the product read left to right for column vectors, R = Ry(angle 0) · Rz(angle 1) ·
-Rx(angle 2): the X turn happens first, and `angles[..., i]` belongs to `order[i]`.
+Rx(angle 2): the X turn happens first, and `angles[..., i]` belongs to `order[i]`. An invalid order raises ValueError.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from keyframer.arrays import Floats
 
 from . import quat
 
-# Gimbal lock: below this cosine (or sine) of the middle angle the outer two rotate about the same line. The last angle
-# is then set to zero.
+# Gimbal lock: below this cosine (or sine) of the middle angle, the first and last angle rotate about the same line. The
+# last angle is then set to zero.
 _LOCKED = 1e-9
 
 

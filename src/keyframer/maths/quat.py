@@ -37,7 +37,7 @@ def conjugate(rotation_xyzw: ArrayLike) -> Floats:
 
 
 def normalise(rotation_xyzw: ArrayLike) -> Floats:
-    """Return unit quaternions of the same direction; the zero quaternion becomes the identity."""
+    """Return unit quaternions of the same direction; zero and NaN become the identity."""
     q = _floats(rotation_xyzw)
     length = length_of(q)[..., None]
     usable = length > 0
@@ -74,8 +74,7 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
 
 
 def half_angle_vector(axis: ArrayLike, angle: ArrayLike) -> Floats:
-    """Return half the angle times the unit axis: the logarithm of `from_axis_angle`, also for angles above 360
-    degrees."""
+    """Return half the angle times the unit axis; zero for a zero axis. Unlike `log`, this keeps full turns."""
     v, angles = _floats(axis), _floats(angle)
     length = length_of(v)[..., None]
     unit = np.divide(v, length, out=np.zeros(v.shape), where=length > 0)
@@ -100,7 +99,7 @@ def to_matrix3(rotation_xyzw: ArrayLike) -> Floats:
 
 
 def write_matrix3(rotation_xyzw: Floats, scale: Floats | None, out: Floats) -> None:
-    """Write R · S into the upper left of matrices (..., 3 or 4, 3 or 4). S has the scale (..., 3) on its diagonal.
+    """Write R · S into the upper left of matrices (..., 3 or 4, 3 or 4); S is diag(scale), the identity for None.
 
     Entries are written one by one, because numpy is slow on axes of length 3.
     """
@@ -156,7 +155,7 @@ def rotate(rotation_xyzw: ArrayLike, vectors: ArrayLike) -> Floats:
     q, v = _floats(rotation_xyzw), _floats(vectors)
     x, y, z, w = _parts(q)
     vx, vy, vz = v[..., 0], v[..., 1], v[..., 2]
-    # v + 2 w (n × v) + 2 n × (n × v), written out: three times faster than np.cross
+    # v + 2 w (n × v) + 2 n × (n × v) with n = (x, y, z), written out: three times faster than np.cross
     cx, cy, cz = 2 * (y * vz - z * vy), 2 * (z * vx - x * vz), 2 * (x * vy - y * vx)
     out = np.empty((*_common_shape(q, v), 3))
     out[..., 0] = vx + w * cx + y * cz - z * cy

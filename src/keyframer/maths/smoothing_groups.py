@@ -1,6 +1,6 @@
 """Smoothing groups: which corners of faces share a normal.
 
-Faces at a vertex share its normal if their masks have a bit in common, also indirectly through other faces at this
+Faces at a vertex share a normal if their masks have a bit in common, also indirectly through other faces at this
 vertex. Faces with mask 0 share no normals (they are flat).
 """
 
@@ -14,15 +14,15 @@ from keyframer.arrays import Array, Flags, Indices
 from keyframer.maths.distinct_values import dense_ranks, distinct, joined, starts
 
 
-def smooth_clusters(corners: Indices, masks: Array | None, vertices: int, smooth: bool) -> tuple[Indices, int]:
-    """Return for each of 3 F corners the index of its normal, and the number of normals.
+def smooth_clusters(corners: Indices, masks: Array | None, vertex_count: int, smooth: bool) -> tuple[Indices, int]:
+    """Return for each of 3 F corners the index of its normal, and the number of normals, some of which may be unused.
 
-    ``smooth``: whether a mesh without masks shares all normals.
+    ``smooth``: whether a mesh without masks has one normal for each vertex.
     """
     if not len(corners):
-        return np.empty(0, np.int64), vertices
+        return np.empty(0, np.int64), vertex_count
     clusters, counts = clusters_of_meshes(
-        corners.reshape(-1), np.array([len(corners)]), np.array([vertices]), [masks], smooth
+        corners.reshape(-1), np.array([len(corners)]), np.array([vertex_count]), [masks], smooth
     )
     return clusters, int(counts[0])
 
@@ -55,8 +55,8 @@ def clusters_of_meshes(
     if all_smooth.all():
         return vertex, vertex_counts
     mixed = ~(flat | all_smooth)
-    if low.min() > 0 and mixed.all():  # every face has a mask, and every mesh several
-        shared, _ = _clusters(vertex, bits)
+    if low.min() > 0 and mixed.all():  # no face is flat, and the masks of every mesh differ
+        shared = _clusters(vertex, bits)
         ends = np.maximum.reduceat(shared, starts(corner_counts)) + 1
         ends[1:] -= ends[:-1].copy()
         return shared, ends
@@ -64,7 +64,7 @@ def clusters_of_meshes(
     owner = np.repeat(np.arange(len(counts)), corner_counts)
     smooth_faces = np.repeat(mixed, face_counts) & (bits != 0)
     smooth_corners = np.repeat(smooth_faces, 3)
-    shared, _ = _clusters(vertex[smooth_corners], bits[smooth_faces])
+    shared = _clusters(vertex[smooth_corners], bits[smooth_faces])
     ends = np.zeros(len(counts), np.int64)
     np.maximum.at(ends, owner[smooth_corners], shared + 1)  # end of the normals of each mesh
     ends = np.maximum.accumulate(ends)
@@ -84,49 +84,50 @@ def clusters_of_meshes(
     return clusters, counts
 
 
-def _clusters(vertex: Indices, mask: Indices) -> tuple[Indices, int]:
-    """Return the cluster of each of 3 F corners, and the number of clusters; no mask of a face is 0."""
-    kinds, kind = distinct(mask)
-    if len(kinds) == 1:
-        return dense_ranks(vertex)[:2]
+def _clusters(vertex: Indices, mask: Indices) -> Indices:
+    """Return the cluster of each of 3 F corners; no mask of a face is 0."""
+    distinct_masks, mask_index = distinct(mask)
+    if len(distinct_masks) == 1:
+        return dense_ranks(vertex)[0]
     # pairs of a vertex and a mask, in the order of vertices
-    pair, count, pick = dense_ranks(vertex * len(kinds) + np.repeat(kind, 3))
-    owner, reach = vertex.take(pick), mask.take(pick // 3)
-    new = _changes(owner)
-    begins = np.flatnonzero(new)
-    bits = _shared_bits(kinds.tolist())
+    pair, count, corner = dense_ranks(vertex * len(distinct_masks) + np.repeat(mask_index, 3))
+    owner, pair_mask = vertex.take(corner), mask.take(corner // 3)
+    is_first = _changes(owner)
+    begins = np.flatnonzero(is_first)
+    bits = _shared_bits(distinct_masks.tolist())
     if len(begins) == count or not bits:
-        return pair, count
-    every = np.bitwise_or.reduceat(reach, begins)
-    common = np.bitwise_and.reduceat(reach, begins) != 0
-    undecided = ~common & (np.add.reduceat(reach, begins) != every)  # neither all joined by one bit nor all separate
-    group = np.cumsum(new) - 1
+        return pair
+    union = np.bitwise_or.reduceat(pair_mask, begins)
+    joined_by_one_bit = np.bitwise_and.reduceat(pair_mask, begins) != 0
+    all_separate = np.add.reduceat(pair_mask, begins) == union
+    undecided = ~joined_by_one_bit & ~all_separate
+    group = np.cumsum(is_first) - 1
     if undecided.any():
         members = undecided.take(group)
-        reach[members] = _connected_masks(owner[members], reach[members], bits)
-    reach = np.where(common.take(group), every.take(group), reach)
-    order = np.lexsort((reach, owner))
-    is_new = _changes(owner.take(order)) | _changes(reach.take(order))
+        pair_mask[members] = _connected_masks(owner[members], pair_mask[members], bits)
+    pair_mask = np.where(joined_by_one_bit.take(group), union.take(group), pair_mask)
+    order = np.lexsort((pair_mask, owner))
+    is_new = _changes(owner.take(order)) | _changes(pair_mask.take(order))
     cluster = np.empty(count, np.int64)
     cluster[order] = np.cumsum(is_new) - 1
-    return cluster.take(pair), int(np.count_nonzero(is_new))
+    return cluster.take(pair)
 
 
-def _connected_masks(owner: Indices, reach: Indices, bits: list[int]) -> Indices:
-    """Return for each mask the union of the masks connected to it at its vertex.
+def _connected_masks(owner: Indices, masks: Indices, bits: list[int]) -> Indices:
+    """Return for each mask the union of the masks connected to it at its vertex; ``owner`` has ascending vertices.
 
     The union grows until nothing changes: at most as often as there are masks at a vertex.
     """
-    new = _changes(owner)
-    begins, group = np.flatnonzero(new), np.cumsum(new) - 1
+    is_first = _changes(owner)
+    begins, group = np.flatnonzero(is_first), np.cumsum(is_first) - 1
     while True:
-        before = reach
+        before = masks
         for bit in bits:
-            has = (reach & bit) != 0
-            together = np.bitwise_or.reduceat(np.where(has, reach, 0), begins)
-            reach = np.where(has, reach | together[group], reach)
-        if np.array_equal(before, reach):
-            return reach
+            has_bit = (masks & bit) != 0
+            union = np.bitwise_or.reduceat(np.where(has_bit, masks, 0), begins)
+            masks = np.where(has_bit, masks | union[group], masks)
+        if np.array_equal(before, masks):
+            return masks
 
 
 def _changes(values: Indices) -> Flags:

@@ -5,8 +5,8 @@
     renderer = Renderer(keyframer.load("scene.3ds"), Settings(width=256, height=256))
     data = encode_still(renderer.picture(renderer.default_frame))
 
-A small rasteriser in numpy with a depth buffer; smooth or flat shading as in the file, with its images, and with its
-lights and camera or default ones. The same scene gives the same bytes with the same versions of numpy and Pillow.
+A small rasteriser in numpy draws faces smooth or flat as in the file, with its images, and with its lights and camera
+or default ones. The same scene gives the same bytes with the same versions of numpy, Pillow and ffmpeg.
 """
 
 from keyframer.rendering.encoding import ANIMATED, encode_animation, encode_still

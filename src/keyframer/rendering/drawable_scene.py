@@ -43,7 +43,7 @@ def stick_nodes(scene: Scene) -> tuple[Indices, Indices]:
 
 
 def stick_points(world: Floats, joined: Indices, alone: Indices) -> Floats:
-    """Return (6 (S + K), 3) corners of the sticks for nodes at ``world`` (N, 4, 4)."""
+    """Return (6 (S + K), 3) points of the sticks for nodes at ``world`` (N, 4, 4)."""
     positions = np.nan_to_num(world[:, :3, 3])
     begin, end = positions[joined[:, 0]], positions[joined[:, 1]]
     lengths = _length(end - begin)
@@ -60,7 +60,7 @@ def stick_points(world: Floats, joined: Indices, alone: Indices) -> Floats:
 
 
 def stick_corners(count: int) -> Indices:
-    """Return (8 count, 3) corners of the faces of sticks."""
+    """Return (8 count, 3) point indices of the faces of ``count`` sticks."""
     return (np.arange(count)[:, None, None] * 6 + _STICK_TRIANGLES).reshape(-1, 3)
 
 
@@ -95,11 +95,11 @@ def normal_groups(corners: Indices, masks: Indices | None, flat: Flags, smooth: 
     ``masks`` are the smoothing groups of faces, ``flat`` marks faces that are always flat, ``smooth`` applies to meshes
     without masks.
     """
-    rounded = np.full(len(corners), int(smooth), np.int64) if masks is None else masks
-    rounded = np.where(flat, 0, rounded)
-    clusters, _ = smooth_clusters(corners, rounded, int(corners.max(initial=-1)) + 1, smooth)
+    face_masks = np.full(len(corners), int(smooth), np.int64) if masks is None else masks
+    face_masks = np.where(flat, 0, face_masks)
+    clusters, _ = smooth_clusters(corners, face_masks, int(corners.max(initial=-1)) + 1, smooth)
     groups = clusters.reshape(-1, 3).copy()
-    sharp = rounded & 0xFFFFFFFF == 0
+    sharp = face_masks & 0xFFFFFFFF == 0
     groups[sharp] = groups[sharp, :1]
     return groups
 
@@ -117,22 +117,22 @@ def face_normals(points: Floats, corners: Indices) -> Floats:
 
 
 def corner_normals(faces: Floats, groups: Indices) -> Singles:
-    """Return (F, 3, 3) unit normals of corners: the sum of the face normals with the same index, as in 3D Studio.
+    """Return (F, 3, 3) unit normals of corners: sums of the face normals (F, 3) of a group, as in 3D Studio.
 
     The winding of old files is not reliable: normals that clearly point away from the first one of their group are
     negated before they are added, and the sum then points to the side of the face of the corner.
     """
     count = int(groups.max(initial=-1)) + 1
     flat = groups.reshape(-1)
-    every = np.repeat(faces, 3, axis=0)
+    face_of_corner = np.repeat(faces, 3, axis=0)
     first = np.zeros((count, 3))
-    first[flat[::-1]] = every[::-1]
-    turned = np.where(_dot(every, first[flat]) < _OPPOSITE_WINDING, -1.0, 1.0)
+    first[flat[::-1]] = face_of_corner[::-1]
+    sign = np.where(_dot(face_of_corner, first[flat]) < _OPPOSITE_WINDING, -1.0, 1.0)
     total = np.empty((count, 3))
     for axis in range(3):
-        total[:, axis] = np.bincount(flat, every[:, axis] * turned, count)
+        total[:, axis] = np.bincount(flat, face_of_corner[:, axis] * sign, count)
     normals = unit(total)[flat]
-    normals *= np.where(_dot(every, normals) < 0, -1.0, 1.0)[:, None]
+    normals *= np.where(_dot(face_of_corner, normals) < 0, -1.0, 1.0)[:, None]
     return np.asarray(normals.reshape(-1, 3, 3), np.float32)
 
 
@@ -163,7 +163,7 @@ class Shape:
     corners: Indices
     """(F, 3)"""
     faces: Indices
-    """(F,) their indices in the scene"""
+    """(F,) their indices in the `DrawableScene`"""
     normals: Singles
     """(F, 3, 3) of each corner"""
     first_stick: int
@@ -171,8 +171,8 @@ class Shape:
 
 
 class DrawableScene:
-    """A scene prepared for pictures. ``bones``: draw the skeleton always (True), never (False), or if there is no mesh
-    (None).
+    """A scene prepared for pictures. ``bones``: draw the skeleton always (True), never (False), or if no face is
+    visible (None). ``lift_black`` as in `Surfaces`.
     """
 
     def __init__(
@@ -184,9 +184,9 @@ class DrawableScene:
     ) -> None:
         self.scene = scene
         self.surfaces = Surfaces(scene, source, lift_black)
-        self.mesh_nodes = [n for n, node in enumerate(scene.nodes) if node.mesh is not None and _faces(scene, n)]
+        self.mesh_nodes = [n for n, node in enumerate(scene.nodes) if node.mesh is not None and _face_count(scene, n)]
         """nodes that have a mesh with faces"""
-        counts = [_faces(scene, number) for number in self.mesh_nodes]
+        counts = [_face_count(scene, number) for number in self.mesh_nodes]
         spend("faces", sum(counts))
         self._sizes = [len(_mesh(scene, number).positions) for number in self.mesh_nodes]
         starts = np.cumsum([0, *self._sizes])
@@ -195,17 +195,18 @@ class DrawableScene:
         self._joined, self._alone = stick_nodes(scene)
         count = 0 if bones is False else len(self._joined) + len(self._alone)
         self._stick_faces = sum(counts) + np.arange(8 * count)
-        meshes = [np.asarray(_mesh(scene, n).corners, np.int64) + starts[i] for i, n in enumerate(self.mesh_nodes)]
-        self.corners: Indices = np.concatenate([*meshes, stick_corners(count) + starts[-1]])
-        stick = np.full(8 * count, len(scene.materials) + 1, np.int64)
-        self.material: Indices = np.concatenate([*(_materials(scene, number) for number in self.mesh_nodes), stick])
+        corners = [np.asarray(_mesh(scene, n).corners, np.int64) + starts[i] for i, n in enumerate(self.mesh_nodes)]
+        self.corners: Indices = np.concatenate([*corners, stick_corners(count) + starts[-1]])
+        materials = [_materials(scene, number) for number in self.mesh_nodes]
+        stick_materials = np.full(8 * count, len(scene.materials) + 1, np.int64)
+        self.material: Indices = np.concatenate([*materials, stick_materials])
         self._node = np.repeat(np.array(self.mesh_nodes, np.int64), counts)
         self.groups = self._groups()
         self.uv = self._corner_values("uv", "uv_corners", 2, 0.0) if self.surfaces.any_image else None
         self.colors = self._corner_values("colors", "color_corners", 3, 1.0)
 
     def _groups(self) -> Indices:
-        vertex_groups: list[Indices] = []
+        mesh_groups: list[Indices] = []
         next_number = 0
         smooth = properties_of(self.scene.source_format).smooth_without_groups
         for number in self.mesh_nodes:
@@ -213,10 +214,10 @@ class DrawableScene:
             flat = self.surfaces.flat[_materials(self.scene, number)]
             masks = None if mesh.smoothing is None else np.asarray(mesh.smoothing, np.int64)
             groups = normal_groups(np.asarray(mesh.corners, np.int64), masks, flat, smooth)
-            vertex_groups.append(groups + next_number)
+            mesh_groups.append(groups + next_number)
             next_number += int(groups.max(initial=-1)) + 1
-        vertex_groups.append(np.repeat(next_number + np.arange(len(self._stick_faces))[:, None], 3, axis=1))
-        return np.concatenate(vertex_groups)
+        mesh_groups.append(np.repeat(next_number + np.arange(len(self._stick_faces))[:, None], 3, axis=1))
+        return np.concatenate(mesh_groups)
 
     def _corner_values(self, values: str, corners: str, width: int, default: float) -> Singles | None:
         """Return (F, 3, width) values of corners of all meshes, or None if no mesh has them."""
@@ -270,16 +271,16 @@ class DrawableScene:
 
     def extent(self, pose: Pose) -> Floats:
         """Return (n, 3) points that a fitted view must show, over all times of the pose."""
-        corners: list[Floats] = []
+        parts: list[Floats] = []
         for at in range(len(pose.frames)):
             shape = self.shape(pose, at)
-            used = shape.points[np.unique(shape.corners)]
-            corners.append(used[np.isfinite(used).all(axis=1)])
-        return np.concatenate(corners) if corners else np.empty((0, 3))
+            points = shape.points[np.unique(shape.corners)]
+            parts.append(points[np.isfinite(points).all(axis=1)])
+        return np.concatenate(parts) if parts else np.empty((0, 3))
 
 
 def _one_time(pose: Pose, at: int) -> Pose:
-    """Return the pose at one of its times, so that only its vertices are computed."""
+    """Return the pose at one of its times, for its vertices only: other values keep all times."""
     if len(pose.frames) == 1:
         return pose
     weights = {node: values[at : at + 1] for node, values in pose.morph_weights.items()}
@@ -292,7 +293,7 @@ def _mesh(scene: Scene, node: int) -> Mesh:
     return scene.meshes[number]
 
 
-def _faces(scene: Scene, node: int) -> int:
+def _face_count(scene: Scene, node: int) -> int:
     return len(_mesh(scene, node).corners)
 
 

@@ -29,9 +29,9 @@ _TICK = 20
 _MOST_TICKS = 3_000
 """maximum number of pictures passed to ffmpeg; a longer animation has longer ticks"""
 SHORTEST_MILLISECONDS = 20
-"""browsers slow down shorter pictures"""
+"""shortest duration of a picture: browsers slow down animations with shorter ones"""
 _LONGEST_MILLISECONDS = 600_000
-"""longest animation: equal pictures are joined, and GIF cannot store longer durations"""
+"""longest duration of an animation: equal pictures are joined, and GIF cannot store longer durations of one"""
 
 
 def kind_of(name: str) -> str | None:
@@ -39,11 +39,11 @@ def kind_of(name: str) -> str | None:
 
     Raises ValueError for an extension that is not a kind of picture.
     """
-    ending = os.path.splitext(name)[1].lower() or (name.lower() if name.startswith(".") else "")
-    kind = "jpg" if ending == ".jpeg" else ending[1:]
+    extension = os.path.splitext(name)[1].lower() or (name.lower() if name.startswith(".") else "")
+    kind = "jpg" if extension == ".jpeg" else extension[1:]
     if kind and kind not in (*STILL, *ANIMATED):
         extensions = ", ".join(f".{known_kind}" for known_kind in (*STILL, *ANIMATED))
-        raise ValueError(f"{ending} pictures cannot be written (only {extensions})")
+        raise ValueError(f"{extension} pictures cannot be written (only {extensions})")
     return kind or None
 
 
@@ -68,8 +68,8 @@ def encode_still(picture: Image, kind: str = "png") -> bytes:
 
 
 def durations(seconds: Sequence[float], step: int) -> list[int]:
-    """Return the milliseconds of each picture, in multiples of ``step``, without drift; at most ten minutes in
-    total."""
+    """Return the milliseconds of each picture, in multiples of ``step``, without drift; at most ten minutes in total,
+    unless even the shortest durations take longer."""
     least = max(SHORTEST_MILLISECONDS, step)
     most = _LONGEST_MILLISECONDS / max(len(seconds), 1)
     ends = accumulate(min(max(1000.0 * second, least), most) for second in seconds)
@@ -78,7 +78,7 @@ def durations(seconds: Sequence[float], step: int) -> list[int]:
 
 
 def encode_animation(pictures: Sequence[Image], seconds: float | Sequence[float], kind: str) -> bytes:
-    """Encode a looping animation of one of the kinds `ANIMATED`; ``seconds`` in total, or of each picture."""
+    """Encode an animation of a kind in `ANIMATED`; MP4 does not loop. ``seconds`` in total, or of each picture."""
     seconds_each = [seconds / len(pictures)] * len(pictures) if isinstance(seconds, (int, float)) else seconds
     stream = io.BytesIO()
     if kind == "gif":
@@ -136,7 +136,7 @@ def _mp4(pictures: Sequence[Image], milliseconds: Sequence[int]) -> bytes:
 
 def _with_palette(pictures: Sequence[Image]) -> list[Image]:
     """Return all pictures with one palette of 256 colours made from some of them, without dithering, so that static
-    parts do not flicker.
+    parts do not flicker. Pictures with transparency get a palette each.
     """
     if pictures[0].mode == "RGBA":
         return [_with_binary_alpha(picture) for picture in pictures]

@@ -1,5 +1,6 @@
-"""Draws one picture: the nearest faces shaded, translucent ones blended from far to near, then reduced to smooth
-edges."""
+"""Draws one picture: shades the nearest faces, blends translucent ones from far to near, and reduces the picture to
+smooth its edges.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +18,29 @@ from keyframer.rendering.shading import Shader, SurfaceSamples
 from keyframer.rendering.viewpoint import View
 
 Opaque = tuple[Indices, SurfaceSamples]
-"""index of the surface sample of each pixel of the large picture, -1 for none, and the samples"""
+"""for each pixel of the large picture that becomes part of a covered pixel, the index of its surface sample (-1 for
+none); and the samples
+"""
 
 LAYERS = 12
 """maximum number of translucent faces seen through each other"""
 _DARK, _BRIGHT = 0.45, 1.0
-"""mean light below which light is added, and light of the brightest tenth above which it is reduced"""
+"""mean of the light below which light is added, and 90th percentile above which all light is reduced"""
 _WANTED_MEAN, _STUDIO_MEAN = 0.55, 0.65
-"""mean light after light was added, and mean light of the studio lights alone"""
+"""mean of the light that is wanted if light is added, and approximate mean of the studio lights alone"""
 
 
 @dataclass(eq=False)
 class Exposure:
-    """The lights in use, determined with the first picture and kept for the following ones to avoid flicker.
+    """The strength of the lights, determined with the first picture and kept for the following ones to avoid flicker.
 
     ``mode``: ``file`` uses the lights of the file, ``studio`` uses studio lights, ``auto`` uses the lights of the file
-    plus as much studio light as the picture needs.
+    plus as much studio light as the picture needs, or studio lights if the file has none.
     """
 
     mode: str = "auto"
     fill: float | None = None
-    """added fraction of the studio lights; None before the first picture"""
+    """added fraction of the studio lights; None as long as it is not determined, and in other modes than ``auto``"""
     gain: float = 1.0
     """factor of all lights"""
     complete: bool = True
@@ -53,7 +56,7 @@ class Exposure:
         return from_file.plus(from_studio, self.fill or 0.0).times(self.gain)
 
     def adapt(self, levels: Singles) -> bool:
-        """Adapt to the brightness of the first picture; returns True if it must be drawn again."""
+        """In mode ``auto``, adapt to the brightness of the first picture; returns True if it must be drawn again."""
         if self.fill is not None or self.mode != "auto":
             return False
         self.fill = 0.0
@@ -75,8 +78,8 @@ def render(
     exposure: Exposure,
     oversampling: int = 2,
 ) -> Bytes:
-    """Return (height, width, 4) premultiplied RGBA at time index ``at`` of a pose; ``oversampling`` pixels in each
-    direction are averaged.
+    """Return (height, width, 4) premultiplied RGBA at time index ``at`` of a pose; each pixel is the mean of a square
+    of ``oversampling`` pixels a side.
     """
     large = Canvas(drawable, drawable.shape(pose, at), view, width * oversampling, height * oversampling, oversampling)
     light = exposure.lighting(pose, at, view)
@@ -129,7 +132,7 @@ class Canvas:
 
     @property
     def largest_object_share(self) -> float:
-        """The largest fraction of the picture that one of several nodes covers; 0 if only one node has a mesh."""
+        """The largest fraction of the picture that opaque faces of one node cover; 0 if only one node has faces."""
         nodes = self._drawable.node_of(self._shape.faces[self._screen.source])
         seen = np.bincount(nodes[self._buffer.owner[self._buffer.owner >= 0]] + 1)
         return float(seen.max(initial=0)) / len(self._buffer.owner) if len(self._drawable.mesh_nodes) > 1 else 0.0
@@ -172,9 +175,7 @@ class Canvas:
     @cached_property
     def _samples(self) -> tuple[Indices, Opaque, list[tuple[tuple[Indices, Indices], SurfaceSamples]], Opaque | None]:
         """Covered pixels of the final picture, and their samples: opaque faces, translucent ones from far to near,
-        skeleton.
-
-        It does not depend on the light.
+        skeleton. They do not depend on the light.
         """
         solid, sticks = (
             None if buffer is None else self._planes(buffer.owner) for buffer in (self._buffer, self._sticks)
@@ -199,7 +200,7 @@ class Canvas:
         )
 
     def _planes(self, owner: Numbers) -> Numbers:
-        """Return (oversampling x oversampling, pixels of the final picture) the triangles at pixels that become one."""
+        """Return (oversampling ** 2, pixels of the final picture) triangles: the pixels of a column become one."""
         oversampling = self._oversampling
         apart = owner.reshape(self._height // oversampling, oversampling, self._width // oversampling, oversampling)
         return apart.transpose(1, 3, 0, 2).reshape(oversampling**2, -1)
@@ -232,7 +233,7 @@ class Canvas:
 
 
 def _paint_opaque(out: Singles, entries: Indices, samples: SurfaceSamples, light: Lighting) -> Singles:
-    """Blend samples over the planes (4, planes, n); returns the light on them."""
+    """Write the colours of opaque samples into the planes (4, planes, n); returns the light on the samples."""
     color, light_levels = samples.shade(light)
     is_covered = entries >= 0
     for part, value in zip(out, color, strict=False):

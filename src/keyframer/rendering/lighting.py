@@ -28,6 +28,7 @@ class Lamp:
     cone: tuple[float, float] | None = None
     """cosines of the half angles: full light inside the first, no light outside the second"""
     ranges: tuple[float, float] | None = None
+    """distances: full light within the first, no light beyond the second"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def studio_lighting(view: View) -> Lighting:
 
 
 def file_lighting(pose: Pose, at: int) -> Lighting | None:
-    """Return the lights of the scene at time index ``at``; None if none is on (ambient lights do not count)."""
+    """Return the lights of the scene at time index ``at``; None if no usable one is on (ambient ones do not count)."""
     scene = pose.scene
     lamps: list[tuple[float, Lamp]] = []
     ambient = np.array(scene.environment.ambient or (0.0, 0.0, 0.0), np.float64)
@@ -96,11 +97,11 @@ def file_lighting(pose: Pose, at: int) -> Lighting | None:
             continue
         light = scene.lights[node.light]
         color = pose.light_colors[at, node.light] * pose.light_multipliers[at, node.light]
-        position, way = pose.world[at, number, :3, 3], sign * pose.world[at, number, :3, 2]
+        position, direction = pose.world[at, number, :3, 3], sign * pose.world[at, number, :3, 2]
         if not (np.isfinite(color).all() and np.isfinite(position).all()) or not np.any(color):
             continue
         rgb = (float(color[0]), float(color[1]), float(color[2]))
-        length = float(np.sqrt(np.sum(way * way)))
+        length = float(np.sqrt(np.sum(direction * direction)))
         if light.type is LightType.AMBIENT:
             ambient = ambient + color
             continue
@@ -108,10 +109,10 @@ def file_lighting(pose: Pose, at: int) -> Lighting | None:
             continue
         ranges = _ranges(light.inner_range, light.outer_range) if light.attenuated else None
         if light.type is LightType.DIRECTIONAL:
-            lamp = Lamp(rgb, direction=way / length)
+            lamp = Lamp(rgb, direction=direction / length)
         elif light.type is LightType.SPOT:
             cone = _cone(pose.light_hotspot_degrees[at, node.light], pose.light_falloff_degrees[at, node.light])
-            lamp = Lamp(rgb, position, way / length, cone, ranges)
+            lamp = Lamp(rgb, position, direction / length, cone, ranges)
         else:
             lamp = Lamp(rgb, position, ranges=ranges)
         lamps.append((-float(np.abs(color).sum()), lamp))
@@ -131,9 +132,9 @@ def _arriving(lamp: Lamp, positions: Singles) -> tuple[Singles, Singles]:
     if lamp.position is None:
         assert lamp.direction is not None
         return -lamp.direction.astype(np.float32)[:, None], np.ones((), np.float32)
-    way = lamp.position.astype(np.float32)[:, None] - positions
-    distance = np.sqrt(_dot(way, way))
-    towards: Singles = (way / np.maximum(distance, np.float32(1e-20))).astype(np.float32, copy=False)
+    to_lamp = lamp.position.astype(np.float32)[:, None] - positions
+    distance = np.sqrt(_dot(to_lamp, to_lamp))
+    towards: Singles = (to_lamp / np.maximum(distance, np.float32(1e-20))).astype(np.float32, copy=False)
     strength = np.ones(positions.shape[1], np.float32)
     if lamp.ranges is not None:
         inner, outer = lamp.ranges

@@ -17,19 +17,19 @@ _MOST_NAMES = 12
 
 
 def scene_html(scene: Scene) -> str:
-    """Return a thumbnail, with embedded images and those next to its file, and the names of the first nodes."""
+    """Return a thumbnail, or the reason why there is none, and a summary with the names of the first nodes."""
     return _html(scene, None)
 
 
 def pose_html(pose: Pose) -> str:
-    """Return a thumbnail of the first time of a pose."""
+    """Return HTML like `scene_html`, with a thumbnail of the first time of a pose."""
     return _html(pose.scene, float(pose.frames[0]) if len(pose.frames) else None)
 
 
 def _html(scene: Scene, frame: float | None) -> str:
     names = [_escape_markup(node.name) for node in scene.nodes[:_MOST_NAMES]]
-    more = f" and {len(scene.nodes) - _MOST_NAMES} more" if len(scene.nodes) > _MOST_NAMES else ""
-    description = f"<code>{_escape_markup(repr(scene))}</code><p>{', '.join(names)}{more}</p>"
+    remainder = f" and {len(scene.nodes) - _MOST_NAMES} more" if len(scene.nodes) > _MOST_NAMES else ""
+    description = f"<code>{_escape_markup(repr(scene))}</code><p>{', '.join(names)}{remainder}</p>"
     try:
         data = encode_still(render(scene, frame=frame, size=_SIZE))
     except FormatError as error:

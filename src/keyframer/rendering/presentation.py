@@ -22,7 +22,7 @@ class Presentation:
     frames: tuple[float, ...] | None = None
     """None: selected automatically"""
     pictures: int | None = None
-    """number of pictures of a playback; None: 15 per second, at most 90"""
+    """number of pictures of a playback; None: 15 per second, 2 to 90"""
 
     def data(self, renderer: Renderer) -> bytes:
         """Return the bytes of the picture; sets the frames of the renderer."""
@@ -31,7 +31,7 @@ class Presentation:
             return encode_still(renderer.sheet(frames, self.sheet[0]), self.kind)
         if self.kind in STILL:
             return encode_still(renderer.picture(frames[0]), self.kind)
-        seconds = renderer.seconds if self.frames is None else _lengths(frames, renderer.rate)
+        seconds = renderer.seconds if self.frames is None else _durations(frames, renderer.rate)
         return encode_animation(list(renderer.pictures(frames)), seconds, self.kind)
 
     def _frames(self, renderer: Renderer) -> list[float]:
@@ -45,8 +45,8 @@ class Presentation:
         return renderer.spread(self.pictures or default_count, with_last=False)
 
 
-def _lengths(frames: list[float], rate: float) -> list[float]:
-    """Return how long each frame is shown: until the next one; the last as long as the one before."""
+def _durations(frames: list[float], rate: float) -> list[float]:
+    """Return how many seconds each frame is shown: until the next one; the last as long as the one before."""
     steps = [abs(after - before) for before, after in pairwise(frames)]
     steps.append(steps[-1] if steps else 1.0)
     return [step / rate for step in steps]

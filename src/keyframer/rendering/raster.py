@@ -20,7 +20,7 @@ from keyframer.rendering.viewpoint import View
 
 @dataclass(eq=False)
 class Screen:
-    """Projected triangles. There may be more than faces: clipping turns a face into one or two."""
+    """Projected triangles. There may be more triangles than faces: clipping turns a face into one or two."""
 
     points: Floats
     """(M, 3, 2) x from the left and y from the top, in pixels"""
@@ -96,13 +96,13 @@ ROWS_AT_ONCE = 400_000
 PIXELS_AT_ONCE = 25_000
 """pixels processed at once; temporaries have a few dozen bytes each and stay in the cache"""
 BOXES_AT_ONCE = 4_000_000
-"""pixels of bounding boxes of triangles that are drawn before hidden ones are removed again"""
+"""number of pixels in the bounding boxes of triangles that are drawn before hidden triangles are removed again"""
 _SHARES = 16
-"""a picture of the usual size uses at most one share of the budget of pixels, a larger one more in proportion"""
+"""shares of the budget of pixels: a picture of the usual size uses at most one, a larger one more in proportion"""
 _STANDARD_SIZE = 512 * 512
 """pixels of a picture of the usual size, before it is reduced"""
 TRANSLUCENT_COST = 25
-"""cost of a pixel of a translucent face, which is kept and sorted, relative to one of an opaque face"""
+"""additional cost of a visible pixel of a translucent face, which is kept and sorted, relative to an opaque one"""
 
 Fragments = tuple[Indices, Indices, Floats]
 """pixel numbers, triangle numbers, closeness"""
@@ -119,7 +119,7 @@ def fragments(screen: Screen, chosen: Indices, width: int, height: int) -> Itera
     rows = np.maximum(last - first, 0)
     with np.errstate(all="ignore"):
         slopes = np.nan_to_num((x[:, [1, 2, 2]] - x[:, [0, 0, 1]]) / (y[:, [1, 2, 2]] - y[:, [0, 0, 1]]))
-    plane = _planes(screen, chosen)
+    plane = _closeness_planes(screen, chosen)
     for begin, end in _portions(rows, ROWS_AT_ONCE):
         portion = slice(begin, end)
         triangle = np.repeat(np.arange(begin, end), rows[portion])
@@ -154,7 +154,7 @@ def _run(x: Floats, y: Floats, slopes: Floats, triangle: Indices, middle: Floats
     return np.minimum(long, short), np.maximum(long, short)
 
 
-def _planes(screen: Screen, chosen: Indices) -> Floats:
+def _closeness_planes(screen: Screen, chosen: Indices) -> Floats:
     """Return (m, 3) closeness as a plane over the picture: a x + b y + c."""
     points, values = screen.points[chosen], screen.closeness[chosen]
     edge = points[:, 1:] - points[:, :1]
@@ -233,7 +233,7 @@ class DepthBuffer:
                 return
 
     def _boxes(self, screen: Screen, chosen: Indices) -> Indices:
-        """Return (m,) pixels of the visible part of the bounding box of each triangle."""
+        """Return (m,) about how many pixels the visible part of the bounding box of each triangle has."""
         low, high = screen.points[chosen].min(axis=1), screen.points[chosen].max(axis=1)
         size = np.clip(high, 0, (self.width, self.height)) - np.clip(low, 0, (self.width, self.height)) + 1
         return np.asarray(size[:, 0] * size[:, 1], np.int64)

@@ -27,18 +27,19 @@ from keyframer.textures import TextureFinder, TextureSource, pillow
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Rgb = tuple[int, int, int]
+RgbBytes = tuple[int, int, int]
 
-NEUTRAL: Rgb = (226, 229, 234)
-LARGEST = 4096
+NEUTRAL: RgbBytes = (226, 229, 234)
+"""the default background"""
+LARGEST_SIDE = 4096
 """maximum number of pixels along one side of a picture"""
 _SAMPLES = 12
-"""number of frames that a fitted view includes"""
+"""maximum number of frames that a view is fitted to"""
 _LEAST_SEEN = 0.015
-"""fraction of the picture that the camera of the file must fill, otherwise a fitted view is used"""
+"""fraction of the picture that must show something, otherwise a camera of the file is not used"""
 _FILLED = 0.25
-"""a camera that fills this fraction of the picture may leave out any part of the scene; one that fills less must show
-more of the scene. In 3 of 58 corpus files with cameras, the cameras point past the objects.
+"""a camera may leave out any part of the scene if this fraction of its picture is filled; the less is filled, the more
+of the scene must be inside. In 3 of 58 corpus files with cameras, the cameras point past the objects.
 """
 _MOST_CAMERAS = 16
 """maximum number of cameras that are tried"""
@@ -55,28 +56,30 @@ class Settings:
     width: int = 256
     height: int = 256
     camera: str = "auto"
-    """``fit``, the name of a camera node, or ``auto``: the first camera of the file if it shows something, else a
+    """``fit``, the name of a camera node, or ``auto``: the first camera of the file that shows something, else a
     fitted view
     """
     lights: str = "auto"
-    """``file``, ``studio``, or ``auto``: the lights of the file plus as much studio light as needed"""
-    background: Rgb | str | None = NEUTRAL
+    """``file``, ``studio``, or ``auto``: the lights of the file, if any, plus as much studio light as needed"""
+    background: RgbBytes | str | None = NEUTRAL
     """a colour, ``file`` for that of the file, None for transparent"""
     bones: bool | None = None
-    """draw the skeleton: always, never, or (None) if there is no mesh"""
+    """draw the skeleton: always, never, or (None) if no face is visible"""
     around_degrees: float | None = None
-    """angle of a fitted view to the right of the front"""
+    """angle of a fitted view to the right of the front; None: a default angle"""
     above_degrees: float | None = None
 
     def __post_init__(self) -> None:
-        if not (1 <= self.width <= LARGEST and 1 <= self.height <= LARGEST):
-            raise ValueError(f"a picture is 1 to {LARGEST} pixels wide and high, not {self.width} x {self.height}")
+        if not (1 <= self.width <= LARGEST_SIDE and 1 <= self.height <= LARGEST_SIDE):
+            raise ValueError(f"a picture is 1 to {LARGEST_SIDE} pixels wide and high, not {self.width} x {self.height}")
         if self.lights not in ("auto", "file", "studio"):
             raise ValueError(f"lights must be auto, file or studio, not {self.lights!r}")
+        if isinstance(self.background, str) and self.background != "file":
+            raise ValueError(f"background must be a colour, file or None, not {self.background!r}")
 
 
 class Renderer:
-    """Renders pictures of one scene, all with the same view and the same exposure."""
+    """Renders pictures of one scene, all with the same camera or fitted view and the same exposure."""
 
     def __init__(
         self,
@@ -92,14 +95,14 @@ class Renderer:
         with budgeted(size=scene.stored_bytes):
             self.drawable = DrawableScene(scene, textures, self.settings.bones, self.settings.lights != "file")
         self._rig = Rig(scene)
-        self._last: tuple[float, Pose] | None = None
+        self._last_pose: tuple[float, Pose] | None = None
         self._exposure = Exposure(self.settings.lights)
         self.frames = frames
-        """frames that will be requested, if known before the first picture: a fitted view includes all of them"""
+        """frames that will be requested, if known before the first picture: a view is fitted to some or all of them"""
         self._cameras = {node.name: at for at, node in enumerate(scene.nodes) if node.camera is not None}
         if self.settings.camera not in ("auto", "fit", *self._cameras):
-            near = did_you_mean(self.settings.camera, ("auto", "fit", *self._cameras))
-            raise LookupError(f"no camera is named {self.settings.camera!r}{near}")
+            suggestion = did_you_mean(self.settings.camera, ("auto", "fit", *self._cameras))
+            raise LookupError(f"no camera is named {self.settings.camera!r}{suggestion}")
 
     @cached_property
     def _camera(self) -> int | None:
@@ -108,15 +111,15 @@ class Renderer:
         if wanted == "fit":
             return None
         if wanted == "auto":
-            first = islice(self._cameras.values(), _MOST_CAMERAS)
-            return next((number for number in first if self._shows_something(number)), None)
+            nodes = islice(self._cameras.values(), _MOST_CAMERAS)
+            return next((node for node in nodes if self._shows_something(node)), None)
         return self._cameras[wanted]
 
-    def moment(self, frame: float) -> Pose:
-        """Return the pose at a frame. The last one is kept: choosing, fitting and drawing a picture each need it."""
-        if self._last is None or self._last[0] != frame:
-            self._last = frame, pose(self.scene, frames=[frame], rig=self._rig)
-        return self._last[1]
+    def pose_at(self, frame: float) -> Pose:
+        """Return the pose at a frame. The last pose is kept: choosing, fitting and drawing a picture each need it."""
+        if self._last_pose is None or self._last_pose[0] != frame:
+            self._last_pose = frame, pose(self.scene, frames=[frame], rig=self._rig)
+        return self._last_pose[1]
 
     @cached_property
     def segment(self) -> tuple[float, float]:
@@ -133,7 +136,7 @@ class Renderer:
 
     @property
     def rate(self) -> float:
-        """Frames per second; 25 if the file has none."""
+        """Frames per second; 25 if the file has no valid rate."""
         stated = self._clip.frames_per_second if self._clip is not None else 0.0
         return stated if 0 < stated < math.inf else 25.0
 
@@ -144,18 +147,18 @@ class Renderer:
 
     @cached_property
     def default_frame(self) -> float:
-        """The current frame of the file, else the first; the middle one if that shows nothing."""
+        """The current frame of the file, else the first; the middle one if this frame shows nothing."""
         start, end = self.segment
         clip = self._clip
         current = clip.current / clip.units_per_frame if clip is not None and clip.current is not None else start
         chosen = current if start <= current <= end else start
         middle = (start + end) / 2
-        if middle != chosen and not len(self.drawable.extent(self.moment(chosen))):
+        if middle != chosen and not len(self.drawable.extent(self.pose_at(chosen))):
             return middle
         return chosen
 
     def spread(self, count: int, *, with_last: bool) -> list[float]:
-        """Return evenly spaced frames, whole ones if there are enough; without the last one they loop."""
+        """Return evenly spaced frames, whole ones if there are enough; without the last for a loop. A still has one."""
         start, end = self.segment
         if end <= start:
             return [start]
@@ -168,6 +171,7 @@ class Renderer:
         return next(self.pictures([frame]))
 
     def pictures(self, frames: Sequence[float]) -> Iterator[Image]:
+        """Yield the picture of each frame, like `picture`."""
         width, height = self.settings.width, self.settings.height
         for frame in frames:
             drawn = self._draw(frame)
@@ -184,14 +188,12 @@ class Renderer:
                 yield pillow.Image.fromarray(picture)
 
     def _draw(self, frame: float) -> Bytes:
-        """Return (height, width, 4) premultiplied colours."""
+        """Return (height, width, 4) premultiplied RGBA."""
         width, height = self.settings.width, self.settings.height
         oversampling = 2 if max(width, height) <= 1536 else 1
         with budgeted(size=self.scene.stored_bytes):
-            moment = self.moment(frame)
-            return render_frame(
-                self.drawable, moment, 0, self._view(moment), width, height, self._exposure, oversampling
-            )
+            pose = self.pose_at(frame)
+            return render_frame(self.drawable, pose, 0, self._view(pose), width, height, self._exposure, oversampling)
 
     def exposure(self) -> tuple[float, float]:
         """Return the added studio light and the factor of all light, determined with the first picture."""
@@ -205,10 +207,10 @@ class Renderer:
         return self._exposure.complete
 
     def sheet(self, frames: Sequence[float], columns: int) -> Image:
-        """Return pictures of the frames in rows, each with its number."""
+        """Return one picture with those of all frames in rows, each labelled with its frame."""
         width, height = self.settings.width, self.settings.height
         rows = -(-len(frames) // columns)
-        if columns * width > 4 * LARGEST or rows * height > 4 * LARGEST:
+        if columns * width > 4 * LARGEST_SIDE or rows * height > 4 * LARGEST_SIDE:
             raise ValueError(f"a sheet of {columns * width} x {rows * height} pixels is too large")
         transparent = self._backdrop is None
         sheet = pillow.Image.new("RGBA" if transparent else "RGB", (columns * width, rows * height))
@@ -222,12 +224,12 @@ class Renderer:
             draw.text(place, label, fill=_LABEL, font=font, stroke_width=-(-size // 8), stroke_fill=_LABEL_OUTLINE)
         return sheet
 
-    def _view(self, moment: Pose) -> View:
+    def _view(self, pose: Pose) -> View:
         aspect = self.settings.width / self.settings.height
         if self._camera is not None:
-            seen = camera_view(moment, 0, self._camera, aspect, self._size)
-            if seen is not None:
-                return seen
+            view = camera_view(pose, 0, self._camera, aspect, self._size)
+            if view is not None:
+                return view
         return self._fitted
 
     @cached_property
@@ -235,7 +237,7 @@ class Renderer:
         frames = list(self.frames if self.frames is not None else [self.default_frame])
         if len(frames) > _SAMPLES:
             frames = [frames[round(index * (len(frames) - 1) / (_SAMPLES - 1))] for index in range(_SAMPLES)]
-        extents = [self.drawable.extent(self.moment(frame)) for frame in frames]
+        extents = [self.drawable.extent(self.pose_at(frame)) for frame in frames]
         return np.concatenate(extents) if extents else np.empty((0, 3))
 
     @cached_property
@@ -254,32 +256,30 @@ class Renderer:
         """Return whether a camera of the file shows more than a speck or a corner of the scene, and not only the inside
         of one object.
 
-        For a playback, the first or the middle picture may show nothing.
+        One of two frames is enough: the first or the middle one.
         """
         frames = list(self.frames) if self.frames else [self.default_frame]
         return any(self._shows_at(node, frame) for frame in dict.fromkeys((frames[0], frames[len(frames) // 2])))
 
     def _shows_at(self, node: int, frame: float) -> bool:
-        moment = self.moment(frame)
-        seen = camera_view(moment, 0, node, self.settings.width / self.settings.height, self._size)
-        if seen is None:
+        pose = self.pose_at(frame)
+        view = camera_view(pose, 0, node, self.settings.width / self.settings.height, self._size)
+        if view is None:
             return False
-        shape = self.drawable.shape(moment, 0)
-        preview = Canvas(self.drawable, shape, seen, 64, 64)
+        shape = self.drawable.shape(pose, 0)
+        preview = Canvas(self.drawable, shape, view, 64, 64)
         if preview.coverage < _LEAST_SEEN or preview.largest_object_share >= _MOST_OF_ONE:
             return False
-        shown = seen.fraction_inside(shape.points[np.unique(shape.corners)])
-        return shown + preview.coverage / _FILLED >= 1.0
+        fraction_inside = view.fraction_inside(shape.points[np.unique(shape.corners)])
+        return fraction_inside + preview.coverage / _FILLED >= 1.0
 
     @cached_property
     def _backdrop(self) -> npt.NDArray[np.uint16] | None:
-        """Return (height, 1, 3) background colours of the rows."""
-        wanted = self.settings.background
-        if wanted is None:
+        """(height, 1, 3) background colours of the rows; None for transparent."""
+        background = self.settings.background
+        if background is None:
             return None
-        rows: npt.ArrayLike = NEUTRAL if wanted == "file" or isinstance(wanted, str) else wanted
-        if wanted == "file":
-            rows = self._file_background()
+        rows: npt.ArrayLike = self._file_background() if isinstance(background, str) else background
         out = np.empty((self.settings.height, 1, 3), np.uint16)
         out[:, 0] = rows
         return out
@@ -312,14 +312,15 @@ def render(
     size: int | tuple[int, int] = 256,
     camera: str = "auto",
     lights: str = "auto",
-    background: Rgb | str | None = NEUTRAL,
+    background: RgbBytes | str | None = NEUTRAL,
     texture_path: Sequence[PathLike] = (),
 ) -> Image:
     """Return a picture of a scene as a Pillow image: ``render(scene).save("scene.png")``. Notebooks show it.
 
-    ``frame`` is the frame to show (default: the current frame of the file, else the first), ``size`` pixels, or width
-    and height. The other options are those of `Settings`. Images are taken from the file itself, from the folder it was
-    loaded from, and from the folders of ``texture_path``. Raises LookupError if no camera has this name.
+    ``frame`` is the frame to show (default: `Renderer.default_frame`), ``size`` is the width and height in pixels, or
+    one number for both. The other options are those of `Settings`. Images are taken from the file itself, from the
+    folder it was loaded from, and from the folders of ``texture_path``. Raises LookupError if no camera has this name,
+    ValueError for another invalid option.
     """
     width, height = (size, size) if isinstance(size, int) else size
     folder = scene.origin.folder if scene.origin is not None else scene.folder

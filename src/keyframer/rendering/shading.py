@@ -67,7 +67,7 @@ class Shader:
         self._facing = np.einsum("ij,ij->i", cross, view.eye - corners[:, 0]) >= 0
 
     def _levels(self) -> Indices:
-        """Return (M,) mip levels: the logarithm of the texture units that a pixel covers."""
+        """Return (M,) mip levels: the base-2 logarithm of the length in texture coordinates that a pixel covers."""
         drawable, screen = self._drawable, self._screen
         if drawable.uv is None:
             return np.zeros(len(screen), np.int64)
@@ -132,7 +132,7 @@ class Shader:
         return SurfaceSamples(position, normal, to_eye, color, alpha, glow, emitted, specular, exponent)
 
     def _near_edge(self, on_picture: Floats, triangle: Indices) -> Flags:
-        """Return whether a pixel is on the outline of its face."""
+        """Return whether a pixel is near the outline of its triangle."""
         first = -(self._second + self._third)
         near = np.zeros(len(triangle), np.bool_)
         for coordinate, slope in zip(on_picture, (first, self._second, self._third), strict=True):

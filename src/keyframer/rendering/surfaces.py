@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-LARGEST = 1024
+LARGEST_TEXTURE_SIDE = 1024
 """maximum number of pixels along the longer side of a texture; larger images are reduced"""
 
 
@@ -28,8 +28,8 @@ class MipMaps:
     def __init__(self, image: Image) -> None:
         self.has_alpha = image.mode == "RGBA"
         base = image.convert("RGBA")
-        if max(base.size) > LARGEST:
-            scale = LARGEST / max(base.size)
+        if max(base.size) > LARGEST_TEXTURE_SIDE:
+            scale = LARGEST_TEXTURE_SIDE / max(base.size)
             size = (max(1, round(base.width * scale)), max(1, round(base.height * scale)))
             base = base.resize(size, resample=4, reducing_gap=2.0)  # 4: box
         self.levels: list[Singles] = [np.asarray(base, np.float32) / np.float32(255)]
@@ -89,6 +89,7 @@ class GltfSurface:
 
 
 def gltf_surface_of(material: Material) -> GltfSurface:
+    """Return how a material differs if it was read from glTF, or has an emission map; otherwise the defaults."""
     gltf_values = original_gltf_values(material.extras)
     base, glow = material.maps.get("texture1"), gltf_values.get("emissive")
     emission: Rgb | None = (1.0, 1.0, 1.0) if emits(material.maps.get("self_illumination")) else None
@@ -113,7 +114,7 @@ def _is_number(value: object) -> bool:
 PLAIN = (0.70, 0.71, 0.74)
 """colour of faces without a material, and of materials without a colour"""
 BLACK = 0.12
-"""darker surfaces become this bright if ``lift_black``"""
+"""darker surfaces without an image become this bright if ``lift_black``"""
 STICK = (0.93, 0.62, 0.20)
 """colour of skeletons"""
 
@@ -122,7 +123,7 @@ STICK = (0.93, 0.62, 0.20)
 class Layer:
     """An image on a material."""
 
-    pyramid: MipMaps
+    mip_maps: MipMaps
     matrix: Singles
     """(2, 3) from texture coordinates to image coordinates, v down"""
     amount: float
@@ -142,11 +143,11 @@ class Layer:
         v = uv[:, 0] * m[1, 0] + uv[:, 1] * m[1, 1] + m[1, 2]
         inside = (u >= 0) & (u <= 1) & (v >= 0) & (v <= 1) if self.once else np.ones(len(u), np.bool_)
         if not self.tiled:
-            width, height = self.pyramid.size
+            width, height = self.mip_maps.size
             u, v = (_clamped(value, pixels) for value, pixels in ((u, width), (v, height)))
         if self.mirror:
             u, v = (np.abs((value + 1) % 2 - 1).astype(np.float32) * np.float32(0.99999) for value in (u, v))
-        colors = self.pyramid.lookup(u, v, level)
+        colors = self.mip_maps.lookup(u, v, level)
         if self.negative:
             colors[:, :3] = 1 - colors[:, :3]
         if self.opaque:
@@ -158,10 +159,10 @@ class Surfaces:
     """All materials of a scene, then one for faces without a material, then that of skeletons."""
 
     def __init__(self, scene: Scene, source: TextureSource | None, lift_black: bool = True) -> None:
-        """``lift_black``: black surfaces become dark grey, so that their shape is visible."""
+        """``lift_black``: black surfaces without an image become dark grey, so that their shape is visible."""
         materials = [*scene.materials, Material(""), Material("", diffuse=STICK)]
         self._v_up = scene.space.v_up
-        self._pyramids: dict[tuple[str, int | None], MipMaps | None] = {}
+        self._mip_maps: dict[tuple[str, int | None], MipMaps | None] = {}
         self._source = source
         self.diffuse = np.array([_color(material.diffuse, PLAIN) for material in materials], np.float32)
         specular = np.array([_color(material.specular, (0.0, 0.0, 0.0)) for material in materials], np.float32)
@@ -251,22 +252,22 @@ class Surfaces:
         return color.T, alpha, glow.T, emitted.T
 
     def _layer(self, texture: TextureMap | None) -> Layer | None:
-        pyramid = None if texture is None or not texture.file_name else self._pyramid(texture)
-        if texture is None or pyramid is None:
+        mip_maps = None if texture is None or not texture.file_name else self._mip_maps_of(texture)
+        if texture is None or mip_maps is None:
             return None
         amount = _fraction(texture.amount, 1.0)
         once, tiled = texture.decal and not texture.mirror, texture.tiled or texture.mirror
         matrix = _matrix(texture, self._v_up)
-        return Layer(pyramid, matrix, amount, once, texture.mirror, tiled, texture.negative, texture.ignore_alpha)
+        return Layer(mip_maps, matrix, amount, once, texture.mirror, tiled, texture.negative, texture.ignore_alpha)
 
-    def _pyramid(self, texture: TextureMap) -> MipMaps | None:
+    def _mip_maps_of(self, texture: TextureMap) -> MipMaps | None:
         if self._source is None:
             return None
-        name = (texture.file_name, None if texture.embedded is None else id(texture.embedded.data))
-        if name not in self._pyramids:
+        key = (texture.file_name, None if texture.embedded is None else id(texture.embedded.data))
+        if key not in self._mip_maps:
             opened = self._source.open_map(texture)
-            self._pyramids[name] = None if opened.texture is None else MipMaps(opened.texture.image)
-        return self._pyramids[name]
+            self._mip_maps[key] = None if opened.texture is None else MipMaps(opened.texture.image)
+        return self._mip_maps[key]
 
 
 def _clamped(value: Singles, pixels: int) -> Singles:
@@ -276,11 +277,11 @@ def _clamped(value: Singles, pixels: int) -> Singles:
 
 
 def _uses_alpha(material: Material, base: Layer | None) -> bool:
-    """Return whether the alpha of the image is opacity: if the map says so (`alpha_source`), or if the map is not a
-    decal (through a decal, the colour of the material is visible).
+    """Return whether the image has an alpha that is opacity: if the map says so (`alpha_source`), or if the map is not
+    a decal (through a decal, the colour of the material is visible).
     """
     texture = material.maps.get("texture1")
-    if texture is None or base is None or not base.pyramid.has_alpha or texture.ignore_alpha:
+    if texture is None or base is None or not base.mip_maps.has_alpha or texture.ignore_alpha:
         return False
     return texture.alpha_source or not texture.decal
 
@@ -289,7 +290,7 @@ def _level_offset(layer: Layer) -> int:
     """Return the mip level offset: log2 of the image's size times its repetitions per unit of texture coordinates."""
     m = layer.matrix
     tiles = math.sqrt(abs(float(m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0])))
-    return round(math.log2(max(layer.pyramid.size)) + math.log2(min(max(tiles, 1e-3), 1e3)))
+    return round(math.log2(max(layer.mip_maps.size)) + math.log2(min(max(tiles, 1e-3), 1e3)))
 
 
 def _matrix(texture: TextureMap, v_up: bool) -> Singles:

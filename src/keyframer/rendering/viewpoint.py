@@ -24,7 +24,7 @@ _AROUND_DEGREES, _ABOVE_DEGREES = 30.0, 22.0
 
 _UPS = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _FRONTS = {"x": (0.0, 0.0, 1.0), "y": (0.0, 0.0, 1.0), "z": (0.0, -1.0, 0.0)}
-"""directions to the viewer of the front of a right-handed scene, as in the front views of the original programs"""
+"""directions from a right-handed scene to a viewer in front of it, as in the front views of the original programs"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class View:
     half_width: float
     half_height: float
     near: float
+    """distance of the near plane"""
 
     def camera_coordinates(self, points: Floats) -> Floats:
         """Return (n, 3) coordinates to the right, up and forward from the eye."""
@@ -56,7 +57,7 @@ class View:
 
 
 def camera_view(pose: Pose, at: int, node: int, aspect: float, size: float) -> View | None:
-    """Return the view of a camera node at time index ``at``; None if its values are invalid.
+    """Return the view of a camera node at time index ``at``; None if its matrix is invalid or it has no camera.
 
     The field of view is horizontal for any shape of the picture; ``size`` is that of the scene.
     """
@@ -78,7 +79,7 @@ def camera_view(pose: Pose, at: int, node: int, aspect: float, size: float) -> V
 
 
 def fitted_view(points: Floats, space: Space, aspect: float, around: float | None, above: float | None) -> View:
-    """Return a view from the front, slightly from the right and above, that shows all points; angles in degrees."""
+    """Return a view that shows all points, by default from the front, the right and above; angles in degrees."""
     right, up, forward = _directions(
         space, _AROUND_DEGREES if around is None else around, _ABOVE_DEGREES if above is None else above
     )
@@ -112,8 +113,8 @@ def _directions(space: Space, around: float, above: float) -> tuple[Floats, Floa
     up, front = np.array(_UPS[space.up]), np.array(_FRONTS[space.up])
     side = np.cross(up, front)
     if space.handedness is Handedness.LEFT:
-        # The same picture with Z (or, if that is up, Y) reversed: the front faces back along it.
-        front, side = -front, side
+        # Z (or, if Z is up, Y) is reversed: the front is on the other side, right stays the same.
+        front = -front
     turn, rise = math.radians(around), math.radians(above)
     back = (front * math.cos(turn) + side * math.sin(turn)) * math.cos(rise) + up * math.sin(rise)
     right = side * math.cos(turn) - front * math.sin(turn)

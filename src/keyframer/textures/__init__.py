@@ -3,9 +3,10 @@
     source = TextureSource(TextureFinder(["models"], recursive=True))
     opened = source.open("PANELS.JPG")
     opened.match.path, opened.match.how    # models/Panels.jpg, "case"
-    opened.texture                         # the image, or None and opened.reason
+    opened.texture                         # the image; None if it is missing or cannot be used
 
-`TextureSource.opened` and `TextureFinder.matches` list every result, guesses and missing images included, in order.
+`TextureSource.opened` and `TextureFinder.matches` list every result, guesses and missing images included, in the
+order of the requests.
 """
 
 from keyframer.textures.image_files import DEFAULT_IMAGE_LIMITS, ImageLimits, ImageRefused, Texture, open_texture

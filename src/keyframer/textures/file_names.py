@@ -43,8 +43,9 @@ class SplitName:
 def split_name(text: str) -> SplitName:
     """Split a name into the parts of its path.
 
-    A path that leaves its folder is refused; its last part may still be searched for *in* the given folders, because
-    real files contain paths of their authors (``C:\\MAPS\\WOOD.TGA``).
+    A URL, or a name that is unsafe on some system, gets no parts. A path that leaves its folder gets only its last
+    part, which may be searched for *in* the given folders: real files contain paths of their authors
+    (``C:\\MAPS\\WOOD.TGA``).
     """
     if "\0" in text or any(safe_text(character) != character for character in text):
         return SplitName((), SEC_PATH_RESERVED)
@@ -69,8 +70,8 @@ def split_name(text: str) -> SplitName:
 
 
 def _is_reserved(part: str) -> bool:
-    """Return whether a name is a device, an alternate data stream, too long, or ends with a character that Windows
-    removes."""
+    """Return whether a part of a path is a device, an alternate data stream, too long, or ends with a character that
+    Windows removes."""
     stem = part.split(".")[0].rstrip(" ").casefold()
     return (
         stem in _DEVICES

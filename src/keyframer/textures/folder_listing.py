@@ -51,13 +51,13 @@ class Listing:
         same_stem = [other for other in self.stems.get(stem, ()) if other.casefold() != folded]
         if same_stem:
             yield _ranked(same_stem, extension), "extension"
-        short = self._by_prefix(stem, extension)
-        if short is not None:
-            yield short, "prefix"
+        same_prefix = self._by_prefix(stem, extension)
+        if same_prefix is not None:
+            yield same_prefix, "prefix"
 
     def _by_prefix(self, stem: str, extension: str) -> list[str] | None:
-        """Return the names that are equal if one of the two is truncated to eight characters, as DOS did, or that a
-        DOS name such as ``STONEW~1`` stands for; None if there are none.
+        """Return the images whose stem equals ``stem`` if the longer of the two is truncated to eight characters, as
+        DOS did, or that a DOS name such as ``STONEW~1`` abbreviates; None if there are none.
         """
         dos_prefix = dos_beginning(stem)
         if dos_prefix is not None:
@@ -96,7 +96,7 @@ def listing_of(folder: Path) -> Listing:
 
 
 def _names_in(folder: Path) -> list[tuple[str, bool]]:
-    """Return the sorted names in a folder, each with whether it is a folder."""
+    """Return the sorted names in a folder, each with whether it is a folder (a link is not); empty if unreadable."""
     try:
         with os.scandir(folder) as entries:
             return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in _limited(entries))
@@ -105,7 +105,7 @@ def _names_in(folder: Path) -> list[tuple[str, bool]]:
 
 
 def _ranked(names: Sequence[str], extension: str) -> list[str]:
-    """Sort by extension: the same first, then the order of `EXTENSIONS`; then by name."""
+    """Sort by extension: ``extension`` first, then in the order of `EXTENSIONS`; then by name."""
 
     def rank(name: str) -> tuple[bool, int, str]:
         name_extension = os.path.splitext(name)[1].casefold()

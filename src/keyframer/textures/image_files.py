@@ -40,12 +40,12 @@ def pillow_or_refuse() -> ModuleType:
         raise ImageRefused(f"{error.code}: {error.message}") from None
 
 
-def why_unreadable(size: int, autodesk_file: str | None, opened_as: str | None) -> str:
-    """Return why a file of this size cannot be read: no decoder accepts it, or the decoder of ``opened_as`` failed."""
+def why_unreadable(size: int, autodesk_description: str | None, opened_as: str | None) -> str:
+    """Return why a file of this size cannot be read; ``opened_as`` is the format that Pillow recognised, if any."""
     if not size:
         return "the file is empty"
-    if autodesk_file is not None:
-        return f"{autodesk_file}, which cannot be read"
+    if autodesk_description is not None:
+        return f"{autodesk_description}, which cannot be read"
     return "not an image that can be read" if opened_as is None else f"{opened_as}, damaged or cut off"
 
 
@@ -69,9 +69,9 @@ def autodesk_kind(data: bytes, name: str) -> str | None:
 
 
 def ifl_names(data: bytes, limit: int = 10_000) -> list[str]:
-    """Return the file names in an image list (IFL), in order.
+    """Return the first ``limit`` file names in an image list (IFL).
 
-    Each line has one, optionally with a number of frames; ``;`` starts a comment.
+    A line has one name, optionally followed by a number of frames; ``;`` starts a comment.
     """
     names: list[str] = []
     for line in data.decode("cp1252", "replace").splitlines():
@@ -87,12 +87,12 @@ def ifl_names(data: bytes, limit: int = 10_000) -> list[str]:
 
 
 def cel_size(head: bytes, size: int, most_pixels: int) -> tuple[int, int]:
-    """Return width and height of a CEL; ``size`` is that of the whole file."""
+    """Return width and height of a CEL in a file of ``size`` bytes; raises `ImageRefused` if it cannot be used."""
     width, height = _CEL.unpack_from(head)[1:3]
     if width * height > most_pixels:
         raise ImageRefused(f"{width} x {height} pixels, the limit is {most_pixels} in all")
     if not width * height or size < _HEADER_SIZE + _PALETTE_SIZE + width * height:
-        raise ImageRefused("an Autodesk Animator CEL that ends too early")
+        raise ImageRefused("an Autodesk Animator CEL that is empty or cut off")
     return width, height
 
 
@@ -155,7 +155,7 @@ class Texture:
         return np.asarray(self.image.convert("RGBA"), np.uint8)
 
     def png(self) -> bytes:
-        """Return the image as PNG, always the same bytes."""
+        """Return the image as PNG; the same bytes with the same version of Pillow."""
         return as_png(self.image)
 
     def __repr__(self) -> str:
@@ -163,7 +163,7 @@ class Texture:
 
 
 def as_png(image: Picture) -> bytes:
-    """Return an image as PNG, always the same bytes."""
+    """Return an image as PNG; the same bytes with the same version of Pillow."""
     stream = io.BytesIO()
     image.save(stream, "PNG")
     return stream.getvalue()
@@ -182,13 +182,13 @@ def open_texture(path: str | os.PathLike[str], limits: ImageLimits = DEFAULT_IMA
 
 
 def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_LIMITS) -> Texture:
-    """Decode an image; ``name`` is used in messages."""
+    """Decode an image; ``name`` is its file name. Raises `ImageRefused` with the reason if that is impossible."""
     Image = pillow_or_refuse()
     kind = autodesk_kind(data, name)
     if kind == "CEL":
-        size, rows = read_cel(data, limits.pixels)
+        size, pixels = read_cel(data, limits.pixels)
         _spend(*size)
-        return Texture(name, data, "CEL", Image.frombytes("RGB", size, rows))
+        return Texture(name, data, "CEL", Image.frombytes("RGB", size, pixels))
     opened_as: str | None = None
     try:
         with warnings.catch_warnings():
@@ -210,7 +210,7 @@ def decode_texture(data: bytes, name: str, limits: ImageLimits = DEFAULT_IMAGE_L
 
 
 def _spend(width: int, height: int) -> None:
-    """Count the pixels about to be decoded; raises `ImageRefused` if the budget is exceeded."""
+    """Charge the image about to be decoded to the budget; raises `ImageRefused` if the budget is exceeded."""
     try:
         spend("image_bytes", 4 * width * height)
     except FormatError as error:
@@ -235,5 +235,5 @@ def _as_rgb(opened: Any) -> Picture:
 
 
 def _white(brightest: float) -> float:
-    """Return the level of white of 32-bit or floating-point greys: the smallest usual maximum that is not exceeded."""
+    """Return white of 32-bit or floating-point greys: the smallest usual maximum that suffices, else ``brightest``."""
     return next((top for top in (1.0, 255.0, 65535.0) if brightest <= top), brightest)

@@ -1,7 +1,7 @@
 """The modules of Pillow, such as ``pillow.Image``, imported on first use.
 
-Hosts such as Blender include only numpy. Without Pillow, decoding and drawing pictures raises a `FormatError`; all else
-works.
+Hosts such as Blender include only numpy. Without Pillow, using one of these modules raises `FormatError`; everything
+that does not decode or draw pictures works.
 """
 
 from __future__ import annotations

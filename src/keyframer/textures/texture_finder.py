@@ -1,9 +1,9 @@
 """Finds an image by its name, folder by folder: exact, in another case, with another extension, by eight characters.
 
-Stored names are DOS names: eight characters, in any case, and often the image has since been converted to another
-format. Folders are searched in the given order (that of the file first); in each the exact name has priority, then the
-guesses in the order above. With ``recursive`` the subfolders of a folder are searched after it. The result says whether
-it is a guess.
+Stored names are often DOS names: at most eight characters, upper or lower case, and the image may have been converted
+to another format. Folders are searched in the given order. In each folder the exact name has priority, then the guesses
+in the order above. With ``recursive`` the subfolders of a folder are searched after it. The result says whether it is a
+guess.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HOW_FOUND = {
     "missing": "not found",
     "refused": "refused",
 }
-"""possible values of `TextureMatch.how`"""
+"""possible values of `TextureMatch.how`, in words"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +118,9 @@ class TextureFinder:
         return TextureMatch(text, None, "refused" if name.refusal else how, name.refusal)
 
     def _candidates(self, name: SplitName) -> Iterator[tuple[Path, Path, Path, list[str], str]]:
-        """Yield matching file names, the most likely first: the given folder, the searched folder (this or one of its
-        subfolders), the folder of the files, their names, and how they match. ``MAPS\\WOOD.TGA`` is searched for in the
-        subfolder ``maps`` of a searched folder first, then in that folder.
+        """Yield groups of matching files, the most likely first: the given folder, the searched folder (the given one
+        or one of its subfolders), the folder of the files, their names, and how they match. ``MAPS\\WOOD.TGA`` is
+        searched for in the subfolder ``maps`` of a searched folder, then in that folder itself.
         """
         for top in self.folders if name.parts else ():
             for folder in self._searched_folders(top):
@@ -138,7 +138,7 @@ class TextureFinder:
             yield from self._subfolders[top]
 
     def _subfolder(self, folder: Path, parts: tuple[str, ...]) -> Path | None:
-        """Return the subfolder that the parts of a path lead to, in any case; None if there is none."""
+        """Return the subfolder that the parts of a path lead to, in upper or lower case; None if there is none."""
         for part in parts:
             subfolders = self._listing(folder).folders.get(part.casefold())
             if subfolders is None:
@@ -153,7 +153,7 @@ class TextureFinder:
 
 
 def _kind(top: Path, path: Path) -> str:
-    """Return ``file`` for a regular file inside the folder even after following links, ``outside`` if it is outside,
+    """Return ``file`` for a regular file whose real path is inside the folder, ``outside`` if the real path is outside,
     ``other`` for anything else.
     """
     try:
@@ -171,10 +171,10 @@ def _subfolders_of(top: Path) -> Iterator[Path]:
     links are not followed.
     """
     entries = 0
-    for where, folders, names in os.walk(top, followlinks=False):
-        folders.sort()
-        entries += len(folders) + len(names)
+    for folder, subfolders, names in os.walk(top, followlinks=False):
+        subfolders.sort()
+        entries += len(subfolders) + len(names)
         if entries > MOST_ENTRIES:
             return
-        if Path(where) != top:
-            yield Path(where)
+        if Path(folder) != top:
+            yield Path(folder)

@@ -21,12 +21,12 @@ from keyframer.textures.image_files import (
 from keyframer.textures.texture_finder import TextureFinder, TextureMatch
 
 _LIST_SIZE = 1 << 20
-"""maximum number of bytes of an image list"""
+"""number of bytes that are read of an image list"""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedTexture:
-    """The result for one name: the match, and the image or the reason why there is none."""
+    """The result for one name: the match, and the image if it could be opened."""
 
     match: TextureMatch
     texture: Texture | None = None
@@ -50,7 +50,7 @@ class TextureSource:
         return list(self._opened.values())
 
     def open_map(self, map: TextureMap) -> OpenedTexture:
-        """Return the image of a map: the embedded one, else the file of its name."""
+        """Open the image of a map: the embedded one, else the file of its name; never raises, like `open`."""
         if map.embedded is None:
             return self.open(map.file_name)
         key = (map.file_name, id(map.embedded.data))
@@ -70,7 +70,7 @@ class TextureSource:
             return OpenedTexture(match)
         try:
             if is_image_list(match.path):
-                return self._first_of_list(match)
+                return self._open_first_of_list(match)
             return OpenedTexture(match, open_texture(match.path, self.limits))
         except ImageRefused as refused:
             return OpenedTexture(match, None, refused.reason)
@@ -85,8 +85,8 @@ class TextureSource:
         except ImageRefused as refused:
             return OpenedTexture(match, None, refused.reason)
 
-    def _first_of_list(self, match: TextureMatch) -> OpenedTexture:
-        """Return the first image of an image list (IFL)."""
+    def _open_first_of_list(self, match: TextureMatch) -> OpenedTexture:
+        """Open the first image of an image list (IFL)."""
         assert match.path is not None
         first = first_of_list(self.finder, match.path)
         return OpenedTexture(
@@ -95,8 +95,8 @@ class TextureSource:
 
 
 def first_of_list(finder: TextureFinder, path: Path) -> Path:
-    """Return the first image that a list (IFL) names; nested lists are not followed. Raises `ImageRefused` if there is
-    none.
+    """Return the path of the first image that a list (IFL) names. Raises `ImageRefused` if it is not found or is
+    another list.
     """
     try:
         note_input(path)
@@ -106,7 +106,7 @@ def first_of_list(finder: TextureFinder, path: Path) -> Path:
         raise ImageRefused(error.strerror or "cannot be read") from None
     first = finder.find(names[0]).path if names else None
     if first is None or is_image_list(first):
-        raise ImageRefused(f"{IFL_DESCRIPTION} whose first image was not found")
+        raise ImageRefused(f"{IFL_DESCRIPTION} whose first image is missing or another list")
     return first
 
 

@@ -1,4 +1,4 @@
-"""Which images a scene uses and the result for each name: found, guessed, embedded, refused, missing."""
+"""Which images a scene uses, and the status of each: found, guessed, embedded, refused, missing …"""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _describe(stream: IO[bytes], name: str, size: int, limits: ImageLimits) -> s
 
 
 STATUSES = ("found", "guessed", "embedded", "unusable", "refused", "missing", "not looked for")
-"""possible statuses of a name; ``unusable`` is a file that was found but is not an image that can be opened"""
+"""possible statuses of a name; ``unusable`` is an image that was found or is embedded, but cannot be opened"""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class TextureUse:
     """``material STONE: texture1`` and so on, in the order of the scene"""
     embedded: EmbeddedImage | None = None
     match: TextureMatch | None = None
-    """the result of the search; None if nothing was searched"""
+    """the result of the search; None without a search"""
     image: str | None = None
     """kind and size of the image, such as ``JPEG, 256 x 256``"""
     problem: str | None = None
@@ -103,7 +103,7 @@ class TextureUse:
 
     @property
     def rule(self) -> str | None:
-        """How the file was found, in words."""
+        """How the image was found, in words; None if it was not."""
         if self.embedded is not None:
             return HOW_FOUND["embedded"]
         if self.match is None or self.match.path is None:
@@ -114,7 +114,7 @@ class TextureUse:
 
     @property
     def note(self) -> str | None:
-        """Return why a path was not followed, why an image cannot be used, and which others matched equally well."""
+        """Why the image cannot be used, why its path or link was not followed, which others matched; None if empty."""
         notes = [] if self.problem is None else [safe_text(self.problem)]
         if self.match is not None and self.match.refusal is not None:
             notes.append(f"{self.match.refusal.code}: its path is not followed")
@@ -126,7 +126,7 @@ class TextureUse:
 
 
 def scene_textures(scene: Scene, finder: TextureFinder | None) -> list[TextureUse]:
-    """Return every image that the scene names, once: those of materials, then background, then projectors.
+    """Return every image of the scene once: those of materials, then background, then projectors.
 
     Images are identified, not decoded. Without a finder, or with one without folders, nothing is searched.
     """

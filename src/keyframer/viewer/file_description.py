@@ -244,7 +244,7 @@ def describe_lights(
     thumbnail needs. The page uses these lights instead of those of the glTF model.
     """
     renderer = Renderer(scene, Settings(_PIXELS, _PIXELS), textures=textures)
-    lighting = file_lighting(renderer.moment(renderer.default_frame), 0)
+    lighting = file_lighting(renderer.pose_at(renderer.default_frame), 0)
     light_curves = {} if curves is None else _light_curves(scene, clip, curves)
     lights = []
     for index, node in enumerate(scene.nodes):

@@ -62,14 +62,14 @@ class Archive:
         return member
 
     def find(self, name: str) -> ZipInfo | None:
-        """Return the member with this name, exactly or ignoring case."""
+        """Return the member with this name, exactly or ignoring case; None if there is none."""
         return self._by_name.get(name) or self._by_folded_name.get(name.lower())
 
     def read(self, member: ZipInfo) -> bytes:
-        """Return the unpacked content of a member."""
+        """Return the unpacked content of a member; raises `FormatError` if it cannot be unpacked."""
         problem = packing_problem(member)
         if problem:
-            reason = f"{problem}: only stored and deflated members are read"
+            reason = f"{problem}: only stored or deflated members without encryption are read"
             raise IO_READ_FAILED.failure(member.header_offset, self._member_path(member), reason=reason)
         try:
             data = self._archive.read(member)
@@ -120,6 +120,7 @@ def placement_digest(scene: Scene) -> bytes:
     digest = hashlib.sha256()
     for node in scene.nodes:
         digest.update(f"{node.name}\0{node.parent}\0{node.mesh}\0".encode("utf-8", "surrogatepass"))
-        parts = (node.position, node.rotation_xyzw, node.scale)
+        axes = () if node.scale_axes_xyzw is None else node.scale_axes_xyzw
+        parts = (node.position, node.rotation_xyzw, node.scale, axes)
         digest.update(np.concatenate([np.asarray(part, np.float64) for part in parts]).tobytes())
     return digest.digest()

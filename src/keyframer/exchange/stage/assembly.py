@@ -43,15 +43,16 @@ def _node_cost(name: str) -> int:
 
 @dataclass(eq=False)
 class Model:
-    """A model file after its meshes and materials were added to the scene: the nodes that place them."""
+    """A model file whose meshes, materials, cameras and lights are in the scene: the nodes that place them."""
 
     name: str
     nodes: list[Node]
-    """parents first; links are those of the scene, except ``parent`` and ``target``, which are indices in this list"""
+    """parents first; ``parent`` and ``target`` are indices in this list, other indices are those of the scene"""
     space: Space
     box: tuple[Floats, Floats] | None
     """lowest and highest corner in the axes of the archive (z up) and the unit of the model; None without vertices"""
-    vertices: int
+    vertex_count: int
+    """number of vertices; those of a mesh count for each of its nodes"""
     metres_per_unit: float | None
     """length of its unit in metres, if its format defines it; None: the rule of the archive decides"""
 
@@ -72,7 +73,7 @@ class Assembly:
         self._materials: dict[tuple[object, ...], int] = {}
 
     def expect_objects(self, count: int) -> None:
-        """Allow the usual number of nodes for ``count`` objects of a file; more nodes use the budget for copies."""
+        """Enlarge the budget for copies by the usual number of nodes of ``count`` objects of a file."""
         self._budget.grant("copies", _NODE_COST * _NODES_PER_OBJECT * count)
 
     @property
@@ -80,7 +81,7 @@ class Assembly:
         return self.scene.issues
 
     def attempt(self, make: Callable[[], Result]) -> Result | None:
-        """Return the result of ``make``; with salvage a part that cannot be read is an issue and is left out."""
+        """Return the result of ``make``; with salvage, None and an issue if it fails, unless a limit is exceeded."""
         try:
             return make()
         except FormatError as error:
@@ -114,7 +115,7 @@ class Assembly:
                 node.scale_axes_xyzw = axes[number]
 
     def model(self, archive: Archive, name: str) -> Model | None:
-        """Return the model in a member of an archive, loaded once; None if it cannot be read and is left out."""
+        """Return the model in a member of an archive, loaded once; None if it is missing, or left out by salvage."""
         member = archive.find(name)
         if member is None:
             return None
@@ -124,7 +125,10 @@ class Assembly:
         return self._models[key]
 
     def add_model(self, model: Model, parent: int, matrix: Floats) -> None:
-        """Add a model under a node; ``matrix`` maps the axes and unit of the model to those of the node."""
+        """Add a model under a node; ``matrix`` maps the axes and unit of the model to those of the node.
+
+        A model that is only a mesh becomes the mesh of the node if nothing has to be mapped.
+        """
         is_identity = matrix is IDENTITY
         if is_identity and len(model.nodes) == 1 and _is_only_a_mesh(model.nodes[0]):
             parent_node = self.scene.nodes[parent]
@@ -150,7 +154,7 @@ class Assembly:
         return self._add_content(loaded, archive, key)
 
     def _add_content(self, loaded: Scene, archive: Archive, key: str) -> Model:
-        """Add the content of a loaded model to the scene."""
+        """Add meshes, materials, cameras and lights of a loaded model to the scene; return its nodes as a model."""
         scene = self.scene
         stem = os.path.splitext(os.path.basename(key))[0]
         is_animated = any(len(channel.track.times) > 1 for clip in loaded.clips for channel in clip.channels)
@@ -187,12 +191,12 @@ class Assembly:
         if loaded.space.up == "y":
             points = points[:, [0, 2, 1]] * (1.0, -1.0, 1.0)
         box = (points.min(axis=0), points.max(axis=0)) if len(points) else None
-        vertices = sum(len(scene.meshes[node.mesh].positions) for node in nodes if node.mesh is not None)
+        vertex_count = sum(len(scene.meshes[node.mesh].positions) for node in nodes if node.mesh is not None)
         metres_per_unit = loaded.sources.metres_per_unit if isinstance(loaded.sources, Sources) else None
-        return Model(stem, nodes, loaded.space, box, vertices, metres_per_unit)
+        return Model(stem, nodes, loaded.space, box, vertex_count, metres_per_unit)
 
     def _material(self, material: Material) -> int:
-        """Return the index of a material in the scene; equal materials without maps are added once."""
+        """Add a material to the scene and return its index; equal materials without maps are added once."""
         new_index = len(self.scene.materials)
         if not material.maps:
             content = tuple(repr(getattr(material, field.name)) for field in fields(material))
@@ -204,7 +208,7 @@ class Assembly:
 
 
 def embed_archive_images(model: Scene, archive: Archive) -> None:
-    """Embed the images of its archive into the textures of a model."""
+    """Embed PNG and JPEG images of the archive into the textures of a model."""
 
     def find_image(name: str) -> tuple[str, bytes] | None:
         base = os.path.basename(name.replace("\\", "/"))
@@ -233,7 +237,8 @@ def load_model(archive: Archive, member: ZipInfo, limits: Limits, *, salvage: bo
 def to_archive_axes(space: Space, archive_units_per_model_unit: float) -> Floats:
     """Return the matrix from the axes and unit of a model to z up and the unit of the archive.
 
-    ``archive_units_per_model_unit`` is the length of a unit of the model in units of the archive.
+    ``archive_units_per_model_unit`` is the length of a unit of the model in units of the archive. Raises ValueError for
+    a left-handed model.
     """
     if space.handedness is not Handedness.RIGHT:
         raise ValueError("models in stage archives must be right-handed")

@@ -25,7 +25,8 @@ _BOX_FACES = np.array(
         *((2, 6, 7), (2, 7, 3), (0, 4, 6), (0, 6, 2), (1, 3, 7), (1, 7, 5)),
     ]
 )
-_FLAT, _ROUND, _CAP = 0, 1, 2
+_ROUND, _LOWER_CAP, _UPPER_CAP = 1, 2, 4
+"""smoothing groups"""
 _ARM = 0.15
 """thickness of the arms and the bridge of a yoke, as a fraction of its box"""
 
@@ -72,7 +73,7 @@ def _cylinder() -> tuple[Floats, Ints, Ints]:
             np.column_stack([sides + _SIDES, next_sides + _SIDES, top]),
         ]
     )
-    smoothing = np.repeat([_ROUND, _ROUND, _CAP, _CAP * 2], _SIDES)
+    smoothing = np.repeat([_ROUND, _ROUND, _LOWER_CAP, _UPPER_CAP], _SIDES)
     return positions, corners, smoothing
 
 
@@ -125,14 +126,14 @@ _MAKERS = {
 
 DESCRIPTION = "description.xml"
 MODEL_FOLDERS = (("models/gltf/", ".glb"), ("models/gltf/", ".gltf"), ("models/3ds/", ".3ds"))
-"""folders that are searched for the file of a model, the preferred one first"""
+"""folders that are searched for the file of a model, with its extension; the preferred one first"""
 GEOMETRIES = (
     *("Geometry", "Axis", "Beam", "FilterBeam", "FilterColor", "FilterGobo", "FilterShaper", "MediaServerLayer"),
     *("MediaServerCamera", "MediaServerMaster", "Display", "GeometryReference", "Laser", "WiringObject", "Inventory"),
     *("Structure", "Support", "Magnet"),
 )
 LEAST_DIMENSION = 1e-6
-"""metres: smaller dimensions are ignored"""
+"""metres: smaller dimensions are treated as not stated, and shapes are at least this large"""
 _DARK_BEAMS = ("None", "Glow")
 """types of beams that do not light other objects"""
 _WIDEST_SPOT = 179.0
@@ -174,12 +175,12 @@ class Fixture:
         return [] if element is None else list(element.all(*tags))
 
     def model_file(self, model: Element) -> str | None:
-        """Return the member with the file of a model, in the order of preference; None if there is none."""
+        """Return the name of the preferred member with the file of a model; None if there is none."""
         name = model.get("File")
         if not name:
             return None
-        for folder, ending in MODEL_FOLDERS:
-            member = self.archive.find(f"{folder}{name}{ending}")
+        for folder, extension in MODEL_FOLDERS:
+            member = self.archive.find(f"{folder}{name}{extension}")
             if member is not None:
                 return member.filename
         return None
@@ -194,7 +195,7 @@ class FixtureBuilder:
         self._shapes: dict[str, int] = {}
 
     def add(self, parent: int | None, mode: str | None, path: str) -> None:
-        """Add the geometries of a mode under a node; those of the first mode by default."""
+        """Add the geometries of a mode under a node; if the mode or its geometry is missing, those of the first one."""
         fixture, issues = self._fixture, self._assembly.issues
         if mode and mode not in fixture.modes:
             issues.add(LINK_UNRESOLVED_NAME, path, 0, kind="mode", name=repr(mode))
@@ -231,7 +232,7 @@ class FixtureBuilder:
             waiting.append((referenced.all(*GEOMETRIES), number, referenced if referenced is not element else None))
 
     def _referenced(self, element: Element) -> Element:
-        """Return the geometry that a reference refers to; otherwise the geometry itself."""
+        """Return the geometry that a reference names; the element itself if there is no such geometry."""
         if element.tag != "GeometryReference":
             return element
         referenced = self._fixture.geometries.get(element.get("Geometry"))
@@ -244,7 +245,7 @@ class FixtureBuilder:
     def _add_geometry(
         self, element: Element, referenced: Element, parent: int | None, rotations: dict[str, str]
     ) -> int:
-        """Add one node with its model and its light; ``referenced`` is the geometry that it refers to, or the same."""
+        """Add one node with its model and its light; ``referenced`` is the result of `_referenced` for the element."""
         assembly = self._assembly
         matrix = fixture_matrix(element, assembly.units_per_metre)
         name = element.get("Name") or element.tag
@@ -275,29 +276,29 @@ class FixtureBuilder:
             model_label = f"the model {element.get('Name')!r}"
             path = f"{element.path}/@File"
             assembly.issues.add(STAGE_FILE_MISSING, path, element.offset, what=model_label, name=element.get("File"))
-        kind = element.get("PrimitiveType", "Undefined")
-        if kind not in self._shapes:
-            shape = shape_of(kind) or (shape_of("Cube") if element.get("File") else None)
-            if shape is None:
-                return
-            self._shapes[kind] = len(assembly.scene.meshes)
+        primitive_type = element.get("PrimitiveType", "Undefined")
+        shape = shape_of(primitive_type) or (shape_of("Cube") if element.get("File") else None)
+        if shape is None:
+            return
+        if primitive_type not in self._shapes:
+            self._shapes[primitive_type] = len(assembly.scene.meshes)
             assembly.scene.meshes.append(shape)
         matrix = np.eye(4)
         matrix[[0, 1, 2], [0, 1, 2]] = np.maximum(size, LEAST_DIMENSION) * assembly.units_per_metre
         body = assembly.add_node(f"{element.get('Name')} body", parent, matrix, NodeKind.OBJECT)
-        assembly.scene.nodes[body].mesh = self._shapes[kind]
+        assembly.scene.nodes[body].mesh = self._shapes[primitive_type]
 
     def _add_beam(self, element: Element, parent: int, name: str) -> None:
-        """Add a beam, which shines along -z of its geometry, like the lights of a scene."""
+        """Add the light of a beam, along -z of its geometry like the lights of a scene; none for `_DARK_BEAMS`."""
         if element.get("BeamType") in _DARK_BEAMS:
             return
         assembly = self._assembly
-        beam, field = number(element, "BeamAngle", 25.0), number(element, "FieldAngle", 25.0)
+        angles = number(element, "BeamAngle", 25.0), number(element, "FieldAngle", 25.0)
         light = Light(f"{name} light", LightType.SPOT, light_color(number(element, "ColorTemperature", 6000.0)))
-        if max(beam, field) > _WIDEST_SPOT:
+        if max(angles) > _WIDEST_SPOT:
             light.type = LightType.OMNI
         else:
-            light.hotspot_degrees, light.falloff_degrees = min(beam, field), max(beam, field)
+            light.hotspot_degrees, light.falloff_degrees = min(angles), max(angles)
             light.rectangular = element.get("BeamType") == "Rectangle"
             light.aspect = number(element, "RectangleRatio", 1.0) if light.rectangular else 1.0
         add_extras(light, "gdtf", {"luminous_flux": number(element, "LuminousFlux", 10_000.0)})
@@ -314,7 +315,8 @@ def dimensions(model: Element) -> Floats:
 def scale_to_dimensions(model: Model, size: Floats, units_per_metre: float) -> Floats:
     """Return the matrix that scales the box of a model to its stated size, for any unit of its file.
 
-    An axis without extent or without a stated size is scaled by the mean factor of the others.
+    An axis without extent or without a stated size is scaled by the mean factor of the others; if there are none, by
+    the unit of the file.
     """
     if model.box is None:
         return to_archive_axes(model.space, units_per_metre)
@@ -331,7 +333,7 @@ def scale_to_dimensions(model: Model, size: Floats, units_per_metre: float) -> F
 
 
 def light_color(kelvin: float) -> tuple[float, float, float]:
-    """Return red, green and blue of a black body, the largest of them 1: Planck's law at 611, 549 and 464 nm."""
+    """Return the colour of a black body relative to 6500 K, its largest part 1: Planck's law at 611, 549 and 464 nm."""
     waves = np.array([611e-9, 549e-9, 464e-9])
     exponents = 1.438777e-2 / (waves * min(max(kelvin, 1000.0), 40_000.0))
     radiance = waves**-5 / np.expm1(exponents)

@@ -20,7 +20,7 @@ from keyframer.scene import Scene, Space
 def load(
     data: bytes, folder: Path | None, limits: Limits, options: Mapping[str, Any], *, salvage: bool = False
 ) -> Scene:
-    """Return the scene of a show or fixture; ``mode`` is the mode of a fixture, by default its first."""
+    """Return the scene of a show or fixture; the option ``mode`` is the mode of a fixture, by default the first."""
     unknown = sorted(set(options) - {"mode"})
     if unknown:
         raise ValueError(f"stage archives have no option {unknown[0]!r} (they have: mode)")

@@ -26,8 +26,8 @@ from keyframer.exchange.stage.archives import Archive, ArchiveSource, packing_pr
 from keyframer.exchange.stage.assembly import Assembly, Model
 from keyframer.exchange.stage.fixtures import LEAST_DIMENSION, Fixture, dimensions
 from keyframer.exchange.stage.shows import (
-    DEFAULT_ENDING,
-    FIXTURE_ENDING,
+    DEFAULT_EXTENSION,
+    FIXTURE_EXTENSION,
     METRES_PER_UNIT,
     Show,
     fixture_name,
@@ -44,12 +44,12 @@ _SAME_POWER = 0.05
 """how far the logarithm of a factor may be from an integer"""
 _FLOAT = 5126
 _IMAGE_TYPES = ("image/png", "image/jpeg")
-_GLTF_ENDINGS = (".glb", ".gltf")
-_ARCHIVE_ENDINGS = (".zip", ".mvr", FIXTURE_ENDING)
+_GLTF_EXTENSIONS = (".glb", ".gltf")
+_ARCHIVE_EXTENSIONS = (".zip", ".mvr", FIXTURE_EXTENSION)
 
 
 def check(data: bytes, scene: Scene, limits: Limits) -> None:
-    """Add the issues of the archive that a scene was read from."""
+    """Add the issues of the archive that a scene was read from to those of the scene."""
     source = scene.sources
     assert isinstance(source, ArchiveSource)
     archive = Archive(data, limits)
@@ -60,7 +60,7 @@ def check(data: bytes, scene: Scene, limits: Limits) -> None:
         _check_unused(archive, show.description, source.used, scene.issues)
         for member in archive.members:
             name = member.filename
-            if os.path.splitext(name)[1].lower() == FIXTURE_ENDING and name in source.used:
+            if os.path.splitext(name)[1].lower() == FIXTURE_EXTENSION and name in source.used:
                 fixture_archive = Archive(archive.read(member), limits, f"{name}!/")
                 _check_fixture(Fixture(fixture_archive, limits), limits, scene.issues)
     else:
@@ -80,23 +80,23 @@ def _check_names(archive: Archive, issues: IssueLog, *, is_show: bool) -> None:
         problem = packing_problem(member)
         if problem:
             issues.add(STAGE_PACKING, path, offset, problem=problem)
-        if name.lower().endswith(_ARCHIVE_ENDINGS) and (not is_show or not name.lower().endswith(FIXTURE_ENDING)):
+        if name.lower().endswith(_ARCHIVE_EXTENSIONS) and (not is_show or not name.lower().endswith(FIXTURE_EXTENSION)):
             issues.add(STAGE_NESTED_ARCHIVE, path, offset)
 
 
 def _check_unused(archive: Archive, description: Element, used: set[str], issues: IssueLog) -> None:
-    """Report members that neither the description nor a loaded model refers to."""
+    """Report members that neither the description nor a loaded model refers to, except thumbnails."""
     referenced = {description.path.removeprefix(archive.path).partition("/")[0]}
     for element in description.walk():
         referenced.update(element.attributes.values())
         referenced.add(element.text.strip())
     for member in archive.members:
         base = os.path.basename(member.filename)
-        stem, ending = os.path.splitext(base)
+        stem, extension = os.path.splitext(base)
         if (
             member.filename not in used
             and not referenced & {member.filename, base, stem}
-            and base != "thumbnail" + ending
+            and base != "thumbnail" + extension
         ):
             issues.add(STAGE_FILE_UNUSED, f"{archive.path}{member.filename}", member.header_offset)
 
@@ -106,16 +106,16 @@ def _check_show(show: Show, limits: Limits, issues: IssueLog) -> None:
     for element in show.description.walk():
         if element.tag == "Geometry3D":
             name = model_name(element)
-            stated, default_ending, path = element.get("fileName"), DEFAULT_ENDING, f"{element.path}/@fileName"
+            stated, default_extension, path = element.get("fileName"), DEFAULT_EXTENSION, f"{element.path}/@fileName"
         elif element.tag == "GDTFSpec" and element.text.strip():
-            stated, default_ending, path = element.text.strip(), FIXTURE_ENDING, element.path
+            stated, default_extension, path = element.text.strip(), FIXTURE_EXTENSION, element.path
             name = fixture_name(stated)
         else:
             continue
         if name != stated:
-            issues.add(STAGE_EXTENSION_MISSING, path, element.offset, name=stated, taken=default_ending)
+            issues.add(STAGE_EXTENSION_MISSING, path, element.offset, name=stated, taken=default_extension)
         member = show.archive.find(name)
-        if member is not None and member.filename not in checked and name.lower().endswith(_GLTF_ENDINGS):
+        if member is not None and member.filename not in checked and name.lower().endswith(_GLTF_EXTENSIONS):
             checked.add(member.filename)
             for problem in _show_gltf_problems(_gltf_root(show.archive.read(member), limits)):
                 issues.add(STAGE_GLTF_RULE, member.filename, member.header_offset, problem=problem)
@@ -124,7 +124,7 @@ def _check_show(show: Show, limits: Limits, issues: IssueLog) -> None:
 def _check_fixture(fixture: Fixture, limits: Limits, issues: IssueLog) -> None:
     archive = fixture.archive
     assembly = Assembly(Scene(space=Space("z", metres_per_unit=1.0)), limits, salvage=True)
-    vertices = 0
+    vertex_count = 0
     for element in fixture.models.values():
         name = fixture.model_file(element)
         member = None if name is None else archive.find(name)
@@ -136,7 +136,7 @@ def _check_fixture(fixture: Fixture, limits: Limits, issues: IssueLog) -> None:
             continue
         if model is None:
             continue
-        vertices += model.vertices
+        vertex_count += model.vertex_count
         factor = _scale_factor(model, element)
         if factor is not None:
             stated = " x ".join(f"{size:g} m" for size in dimensions(element))
@@ -144,17 +144,17 @@ def _check_fixture(fixture: Fixture, limits: Limits, issues: IssueLog) -> None:
             issues.add(STAGE_MODEL_SCALE, f"{archive.path}{member.filename}", member.header_offset, **args)
     _check_unused(archive, fixture.description, set(archive.used), issues)
     for member in archive.members:
-        if member.filename.lower().endswith(_GLTF_ENDINGS):
+        if member.filename.lower().endswith(_GLTF_EXTENSIONS):
             for problem in _fixture_gltf_problems(_gltf_root(archive.read(member), limits)):
                 path = f"{archive.path}{member.filename}"
                 issues.add(STAGE_GLTF_RULE, path, member.header_offset, problem=problem)
-    if vertices > MOST_VERTICES:
-        issues.add(STAGE_MODEL_VERTICES, fixture.description.path, 0, count=vertices, most=MOST_VERTICES)
+    if vertex_count > MOST_VERTICES:
+        issues.add(STAGE_MODEL_VERTICES, fixture.description.path, 0, count=vertex_count, most=MOST_VERTICES)
 
 
 def _scale_factor(model: Model, element: Element) -> float | None:
-    """Return how many times too large a model is, if that is a power of ten; None if its size is right, or wrong by
-    another factor.
+    """Return how many times too large a model is, if that is a power of ten; None if its size is right, wrong by
+    another factor, or unknown.
     """
     if model.box is None:
         return None
@@ -171,7 +171,7 @@ def _scale_factor(model: Model, element: Element) -> float | None:
 
 
 def _gltf_root(data: bytes, limits: Limits) -> Item:
-    """Return the JSON of a glTF file; its errors were reported when it was loaded."""
+    """Return the JSON of a glTF file, empty if it cannot be read; only loading reports its errors."""
     findings = Findings(limits, salvage=True)
     try:
         return open_container(data, limits, findings).root

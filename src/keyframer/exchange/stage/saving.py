@@ -1,6 +1,7 @@
-"""Writes shows and fixtures again with their models in glTF; the rest of the archive is unchanged.
+"""Writes shows and fixtures again, with the same models or with models in glTF.
 
-Unchanged members of the zip archive keep their compressed bytes, dates, order and comments.
+Copied members of the zip archive keep their compressed bytes, dates, order and comments; the description of a show gets
+the new file names.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from keyframer.exchange.gltf.write.exporting import export
 from keyframer.exchange.gltf.write.options import GltfOptions
 from keyframer.exchange.stage.archives import Archive, ArchiveSource
 from keyframer.exchange.stage.assembly import embed_archive_images, load_model
-from keyframer.exchange.stage.shows import DEFAULT_ENDING, METRES_PER_UNIT, Show, model_name
+from keyframer.exchange.stage.shows import DEFAULT_EXTENSION, METRES_PER_UNIT, Show, model_name
 from keyframer.exchange.stage.xmltree import Element
 from keyframer.fields import dataclass
 from keyframer.files import check_output, write_bytes
@@ -168,7 +169,8 @@ _ATTRIBUTE = re.compile(rb"\s+([^\s=]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
 def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options: dict[str, Any]) -> LossReport:
     """Write the archive that a scene was read from, with ``models`` unchanged (``keep``) or in glTF (``gltf``). A
     fixture keeps its old models unless ``replace`` is set. Raises ValueError for a scene that was not read from such an
-    archive or was changed since: an archive has much more content than its scene.
+    archive, or whose nodes were changed since: an archive has much more content than its scene. Other changes to the
+    scene are ignored.
     """
     unknown = sorted(set(options) - {"models", "replace", "source"})
     if unknown:
@@ -203,7 +205,7 @@ def save(scene: Scene, path: Path, dialect: str | None, overwrite: bool, options
 
 
 class _Converter:
-    """Converts the models of one archive to binary glTF, without content that such an archive must not have."""
+    """Converts the models of one archive to binary glTF; those of a fixture must not be animated."""
 
     def __init__(self, archive: Archive, limits: Limits, report: LossReport, *, for_fixture: bool) -> None:
         self._archive = archive
@@ -270,11 +272,11 @@ def _show_changes(show: Show, converter: _Converter) -> dict[str, Change]:
 
 
 def _fixture_changes(archive: Archive, converter: _Converter, *, replace_old: bool) -> dict[str, Change]:
-    """Return the changes for a fixture: each 3DS model is also, or instead, written as glTF."""
+    """Return the changes for a fixture: each 3DS model without a glTF version is also, or instead, written as glTF."""
     changes: dict[str, Change] = {}
     for member in archive.members:
         match = _LEGACY_MODEL_FOLDER.match(member.filename)
-        if match is None or os.path.splitext(member.filename)[1].lower() != DEFAULT_ENDING:
+        if match is None or os.path.splitext(member.filename)[1].lower() != DEFAULT_EXTENSION:
             continue
         stem = os.path.splitext(os.path.basename(member.filename))[0]
         name = f"models/gltf{match.group(1) or ''}/{stem}{_GLB}"
@@ -304,18 +306,18 @@ def _rename(text: bytes, renamed: list[tuple[Element, str]]) -> bytes:
 def _renamed_parts(text: bytes, renamed: list[tuple[Element, str]]) -> Iterator[bytes]:
     position = 0
     for element, name in sorted(renamed, key=lambda item: item[0].offset):
-        start, end = _value_of(text, element, b"fileName")
+        start, end = _file_name_value(text, element)
         yield text[position:start]
         yield b'"' + escape(name, {'"': "&quot;"}).encode("ascii", "xmlcharrefreplace") + b'"'
         position = end
     yield text[position:]
 
 
-def _value_of(text: bytes, element: Element, name: bytes) -> tuple[int, int]:
-    """Return the range of the quoted value of an attribute in the start tag of an element."""
+def _file_name_value(text: bytes, element: Element) -> tuple[int, int]:
+    """Return the range of the quoted value of ``fileName`` in the start tag of an element."""
     position = element.offset + 1 + len(element.tag)
     while (match := _ATTRIBUTE.match(text, position)) is not None:
-        if match.group(1) == name:
+        if match.group(1) == b"fileName":
             return match.span(2)
         position = match.end()
     raise STRUCT_SYNTAX.failure(position, element.path, wanted="an attribute fileName", found="something else")

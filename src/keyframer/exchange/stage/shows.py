@@ -15,9 +15,9 @@ from keyframer.exchange.stage.xmltree import Element, parse, show_matrix
 from keyframer.limits import Limits
 
 DESCRIPTION = "GeneralSceneDescription.xml"
-DEFAULT_ENDING = ".3ds"
+DEFAULT_EXTENSION = ".3ds"
 """extension of models whose file names have none"""
-FIXTURE_ENDING = ".gdtf"
+FIXTURE_EXTENSION = ".gdtf"
 OBJECTS = ("SceneObject", "GroupObject", "Fixture", "Truss", "Support", "VideoScreen", "FocusPoint", "Projector")
 _GEOMETRIES = ("Geometry3D", "Symbol")
 METRES_PER_UNIT = 0.001
@@ -46,14 +46,14 @@ class Show:
 
 
 def model_name(geometry: Element) -> str:
-    """Return the file name of a ``Geometry3D``, with its extension."""
+    """Return the file name of a ``Geometry3D``, with the default extension if it has none."""
     name = geometry.get("fileName")
-    return name if os.path.splitext(name)[1] else f"{name}{DEFAULT_ENDING}"
+    return name if os.path.splitext(name)[1] else f"{name}{DEFAULT_EXTENSION}"
 
 
 def fixture_name(spec: str) -> str:
-    """Return the archive name of a ``GDTFSpec``, with its extension."""
-    return spec if spec.lower().endswith(FIXTURE_ENDING) else f"{spec}{FIXTURE_ENDING}"
+    """Return the file name of a ``GDTFSpec``, with the extension of fixtures."""
+    return spec if spec.lower().endswith(FIXTURE_EXTENSION) else f"{spec}{FIXTURE_EXTENSION}"
 
 
 class ShowBuilder:
@@ -81,7 +81,7 @@ class ShowBuilder:
 
     def _add_object(self, element: Element, parent: int | None) -> int:
         assembly = self._assembly
-        matrix = assembly.attempt(lambda: show_matrix(element, 1.0))
+        matrix = assembly.attempt(lambda: show_matrix(element))
         number = assembly.add_node(element.get("name") or element.tag, parent, IDENTITY if matrix is None else matrix)
         extras: dict[str, object] = {"type": element.tag, "uuid": element.get("uuid")}
         extras.update((name, text) for name in _TEXTS_IN_EXTRAS if (text := element.child_text(name)))
@@ -108,7 +108,7 @@ class ShowBuilder:
                     open_symbols.discard(finished_symbol)
                 waiting.pop()
                 continue
-            matrix = assembly.attempt(lambda element=element: show_matrix(element, 1.0))  # type: ignore[misc]
+            matrix = assembly.attempt(lambda element=element: show_matrix(element))  # type: ignore[misc]
             placement = IDENTITY if matrix is None else matrix
             if element.tag == "Geometry3D":
                 model = self._model(element)
@@ -138,7 +138,7 @@ class ShowBuilder:
         return self._assembly.model(self._show.archive, name)
 
     def _model_to_show(self, model: Model) -> Floats:
-        """Return the matrix from a model to the show; its unit is the millimetre unless its format defines another."""
+        """Return the matrix from a model to the show; models use millimetres unless their format defines a unit."""
         metres = METRES_PER_UNIT if model.metres_per_unit is None else model.metres_per_unit
         return to_archive_axes(model.space, metres * self._assembly.units_per_metre)
 

@@ -1,4 +1,4 @@
-"""Parses XML into small trees with expat alone: no DOCTYPE, within the limits of records and depth."""
+"""Parses XML with expat, without DOCTYPE and within limits; reads numbers and matrices from elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from keyframer.errors import FormatError
 from keyframer.limits import Limits
 
 MOST_DEPTH = 256
-"""groups in shows may be nested to any depth; the deepest real ones reach 12"""
+"""maximum depth of elements: groups in shows may be nested to any depth, and the deepest real ones reach 12"""
 
 _LONGEST_STEP = 60
 """maximum number of characters of a tag in a path"""
@@ -39,7 +39,7 @@ class Element:
 
     @property
     def path(self) -> str:
-        """Its path: ``GeneralSceneDescription.xml/Scene[0]/Layers[0]/Layer[2]``.
+        """Its path: ``description.xml/GDTF/FixtureType[0]/Models[0]/Model[2]``.
 
         It is computed on demand: the paths of all elements of a deep tree would be far longer than the text.
         """
@@ -54,7 +54,7 @@ class Element:
         return self.attributes.get(name, default)
 
     def child(self, tag: str) -> Element | None:
-        """Return the first child with this tag."""
+        """Return the first child with this tag; None if there is none."""
         return next(self.all(tag), None)
 
     def all(self, *tags: str) -> Iterator[Element]:
@@ -62,7 +62,7 @@ class Element:
         return (child for child in self.children if child.tag in tags)
 
     def child_text(self, tag: str) -> str:
-        """Return the text of the first child with this tag, stripped."""
+        """Return the text of the first child with this tag, stripped; empty if there is none."""
         child = self.child(tag)
         return "" if child is None else child.text.strip()
 
@@ -153,7 +153,7 @@ class _Parser:
 
 
 def number(element: Element, name: str, default: float = 0.0) -> float:
-    """Return a finite number from an attribute; the default if it is missing."""
+    """Return a number from an attribute, the default if it is missing; raises `FormatError` if it is not finite."""
     text = element.get(name).strip()
     if not text:
         return default
@@ -167,23 +167,20 @@ def number(element: Element, name: str, default: float = 0.0) -> float:
     return value
 
 
-def show_matrix(element: Element, translation_factor: float) -> Floats | None:
-    """Return the ``Matrix`` of an element of a show: rows of three axes and the origin; None if it is missing.
-
-    The translation is multiplied by ``translation_factor``.
-    """
+def show_matrix(element: Element) -> Floats | None:
+    """Return the ``Matrix`` of an element of a show: four rows of three, the axes and the origin; None if missing."""
     child = element.child("Matrix")
     if child is None or not child.text.strip():
         return None
     rows = _rows(child, child.text, 4, 3)
     matrix = np.eye(4)
     matrix[:3] = rows.T
-    matrix[:3, 3] *= translation_factor
     return matrix
 
 
 def fixture_matrix(element: Element, translation_factor: float) -> Floats:
-    """Return the ``Position`` of a geometry of a fixture: four rows of four, the translation in the last column.
+    """Return the ``Position`` of a geometry of a fixture: four rows of four, the translation in the last column; the
+    identity if it is missing.
 
     The translation is multiplied by ``translation_factor``.
     """
@@ -197,13 +194,13 @@ def fixture_matrix(element: Element, translation_factor: float) -> Floats:
 
 
 def _rows(element: Element, text: str, height: int, width: int) -> Floats:
-    """Return rows of numbers in braces."""
+    """Return rows of numbers in braces; raises `FormatError` for another text."""
     rows = text.strip().strip("{}").replace(" ", "").split("}{")
     try:
         values = np.array([[float(word) for word in row.split(",")] for row in rows])
     except ValueError:
         values = np.empty(0)
     if values.shape != (height, width) or not np.all(np.isfinite(values)) or np.abs(values).max() > 1e100:
-        expected = f"{height} rows of {width} finite numbers in braces"
+        expected = f"{height} rows of {width} numbers up to 1e100 in braces"
         raise STRUCT_SYNTAX.failure(element.offset, element.path, wanted=expected, found=repr(text.strip()[:60]))
     return values
